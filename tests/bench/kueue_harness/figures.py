@@ -77,6 +77,8 @@ def values(run: Run) -> Iterator[tuple[str, str, float]]:
     yield USAGE, SHARE, run.usage
     for name, one in run.classes.items():
         yield f"evictions, {name}", COUNT, one.evictions
+    if run.dropped_events:
+        yield "changes that the runner dropped", COUNT, run.dropped_events
     yield CPU, "s", run.cost.cpu_s
     yield RSS, "MB", run.cost.rss_mb
     yield API_CPU, "ms a workload", 1000 * run.cost.api_cpu_s / run.workloads

@@ -1,8 +1,9 @@
 """The figures of one run: the summary of the runner, and the costs that were noted beside it."""
 
 import csv
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any
 
 import yaml
@@ -36,8 +37,9 @@ class Run:
         return sum(one.count for one in self.classes.values())
 
 
-def parse(engine: str, summary: str, cost: Mapping[str, Any]) -> Run:
-    """Reads the runner's summary.yaml (Kueue: test/performance/scheduler/runner/recorder) and the costs."""
+def parse(engine: str, summary: str, states: str, cost: Mapping[str, Any]) -> Run:
+    """Reads the runner's summary.yaml and wlStates.csv (Kueue: test/performance/scheduler/runner/recorder),
+    and the costs."""
     read = yaml.safe_load(summary)
     classes = {
         name: ClassMeans(
@@ -48,9 +50,24 @@ def parse(engine: str, summary: str, cost: Mapping[str, Any]) -> Run:
         )
         for name, one in sorted(read["workloadClasses"].items())
     }
+    dropped = read["droppedWorkloadEvents"]
+    if dropped:
+        rows = list(csv.DictReader(states.splitlines()))
+        classes = {name: _of_timed(one, name, rows) for name, one in classes.items()}
     queues = read["clusterQueueClasses"].values()
     used = sum(one["cpuAverageUsage"] for one in queues) / sum(one["nominalQuota"] for one in queues)
-    return Run(engine, classes, used, read["droppedWorkloadEvents"], Cost(**cost))
+    return Run(engine, classes, used, dropped, Cost(**cost))
+
+
+def _of_timed(means: ClassMeans, name: str, rows: Sequence[Mapping[str, str]]) -> ClassMeans:
+    """Returns the means of those that the runner timed: it begins with the first change that it records, so
+    one of which it dropped all before the admission counts in its own means as one that did not wait."""
+    timed = [row for row in rows if row["class name"] == name and row["ms to admitted"] != "0"]
+    to_admission_s, to_finish_s = (
+        [int(row[what]) / 1000 for row in timed if row[what] != "0"]
+        for what in ("ms to admitted", "ms to finish")
+    )
+    return replace(means, to_admission_s=fmean(to_admission_s), to_finish_s=fmean(to_finish_s))
 
 
 def problem(run: Run, states: str, generator: str) -> str:

@@ -114,9 +114,9 @@ def run(
 
 def _measured(engine: str, folder: Path, generator: str) -> Run:
     try:
-        summary = (folder / "summary.yaml").read_text()
-        found = parse(engine, summary, json.loads((folder / COST).read_text()))
-        why = problem(found, (folder / "wlStates.csv").read_text(), generator)
+        summary, states = ((folder / name).read_text() for name in ("summary.yaml", "wlStates.csv"))
+        found = parse(engine, summary, states, json.loads((folder / COST).read_text()))
+        why = problem(found, states, generator)
     except FileNotFoundError:
         why = "it failed"
     if why:

@@ -22,7 +22,7 @@ clusterQueueClasses:
     firstEventTime: "2026-11-22T15:40:00.5Z"
     lastEventTime: "2026-11-22T15:40:30.5Z"
     nominalQuota: 60000
-droppedWorkloadEvents: 2
+droppedWorkloadEvents: {dropped}
 workloadClasses:
   small:
     averageTimeToAdmissionMs: 24280
@@ -76,13 +76,31 @@ def missed(config: str, muster: list[Run], kueue: list[Run]) -> list[str]:
 
 
 def test_summary_of_the_runner_is_read_in_seconds_and_shares() -> None:
-    read = parse("kueue", SUMMARY, COST)
+    read = parse("kueue", SUMMARY.format(dropped=0), "", COST)
     assert read.classes == {
         "large": ClassMeans(30, 4.197, 5.219, 0),
         "small": ClassMeans(210, 24.28, 24.62, 19),
     }
-    assert (read.usage, read.dropped_events, read.workloads) == (0.75, 2, 240)
+    assert (read.usage, read.dropped_events, read.workloads) == (0.75, 0, 240)
     assert read.cost.wall_s == 33
+
+
+TIMED = """id,class name,namespace,name,ms to admitted,ms to finish,num evictions
+0,small,cq-0,small-0-0-0,0,300,0
+1,small,cq-0,small-0-1-0,50,500,0
+2,large,cq-0,large-0-0-0,10,0,0
+3,large,cq-0,large-0-1-0,30,20,0
+"""
+
+
+def test_workloads_that_the_runner_did_not_time_are_left_out_of_means() -> None:
+    """It dropped their creation: in its own means they did not wait."""
+    read = parse("kueue", SUMMARY.format(dropped=2), TIMED, COST)
+    assert read.classes == {
+        "large": ClassMeans(30, 0.02, 0.02, 0),
+        "small": ClassMeans(210, 0.05, 0.5, 19),
+    }
+    assert read.dropped_events == 2
 
 
 @pytest.mark.parametrize(
