@@ -31,7 +31,7 @@ LEASE = ResourcePolicyRuleArgs(
 EVERYTHING = ResourcePolicyRuleArgs(
     api_groups=ALL, resources=ALL, verbs=ALL, namespaces=ALL, cluster_scope=True
 )
-# As the API server's own schemas for kube-system: leader elections have precedence 200, ServiceAccounts 900.
+# The API server's own have precedence 100 for leader elections of kube-system, 9000 for all ServiceAccounts.
 SCHEMAS = (
     ("muster-leader-election", "leader-election", 200, LEASE),
     (NAME, "workload-high", 1000, EVERYTHING),

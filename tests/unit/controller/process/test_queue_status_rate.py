@@ -45,7 +45,7 @@ def test_statuses_that_are_right_take_no_turn() -> None:
 
 
 def test_of_many_queues_the_longest_unwritten_are_first() -> None:
-    """Each of 120 changes all the time: after the burst, 10 in half a second."""
+    """Each of 20 more than a burst changes all the time: after the burst, 10 in half a second."""
     rate, every = QueueStatusRate(), queues(*range(BURST + 20))
     rate.mark(every)
     assert turn(rate, 0) == every[:BURST]
