@@ -6,7 +6,7 @@ from muster.controller.process.token_bucket import TokenBucket
 A_PASS = 50
 BURST, PER_S = 200, 50  # of new reasons: each costs the API server as much as an admission
 BUSY_PER_S = 5
-INTERVAL_MS, BUSY_INTERVAL_MS = 1000, 10_000
+INTERVAL_MS, BUSY_INTERVAL_MS = 1000, 30_000
 
 
 class ExplanationRate:

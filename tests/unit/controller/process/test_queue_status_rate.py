@@ -2,7 +2,13 @@
 
 from muster.controller.cluster.relations import QueueKey
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.process.queue_status_rate import BURST, BUSY_PER_S, INTERVAL_MS, PER_S, QueueStatusRate
+from muster.controller.process.queue_status_rate import (
+    BURST,
+    BUSY_INTERVAL_S,
+    INTERVAL_MS,
+    PER_S,
+    QueueStatusRate,
+)
 from muster.kube import kinds
 from muster.kube.writes import Delete
 
@@ -45,13 +51,39 @@ def test_statuses_that_are_right_take_no_turn() -> None:
 
 
 def test_of_many_queues_the_longest_unwritten_are_first() -> None:
-    """Each of 20 more than a burst changes all the time: after the burst, 10 in half a second."""
+    """Each of 20 more than a burst changes all the time: after the burst, 5 in half a second."""
     rate, every = QueueStatusRate(), queues(*range(BURST + 20))
     rate.mark(every)
     assert turn(rate, 0) == every[:BURST]
-    a_time = BUSY_PER_S * INTERVAL_MS // 1000
-    later = [queue for at in range(1, 4) for queue in turn(rate, at * INTERVAL_MS)]
-    assert later == [*every[BURST:], *every[:a_time]]
+    later = [queue for at in range(1, 6) for queue in turn(rate, at * INTERVAL_MS)]
+    assert later == [*every[BURST:], *every[:5]]
+
+
+def test_under_load_more_cluster_queues_than_local_queues_are_written() -> None:
+    """A thousand of each: the status of a LocalQueue tells its tenant alone."""
+    rate = QueueStatusRate()
+    local = [(kinds.LOCAL_QUEUES, key) for _, key in queues(*range(1000))]
+    rate.mark([*local, *queues(*range(1000))])
+    turn(rate, 0)
+    second = [queue for at_ms in (500, 1000) for queue in turn(rate, at_ms)]
+    assert second == [
+        *queues(*range(BURST, BURST + 5)),
+        local[BURST],
+        *queues(*range(BURST + 5, BURST + 10)),
+        local[BURST + 1],
+    ]
+
+
+def test_under_load_few_queues_are_written_as_seldom_as_many() -> None:
+    """After the burst, each once in BUSY_INTERVAL_S."""
+    rate, every = QueueStatusRate(), queues(*range(20))
+    rate.mark(every)
+    burst_ends_ms = BURST // len(every) * INTERVAL_MS
+    for at_ms in range(0, burst_ends_ms + 1, INTERVAL_MS):
+        turn(rate, at_ms)
+    began_ms = burst_ends_ms + INTERVAL_MS
+    later = [turn(rate, began_ms + at_ms) for at_ms in range(0, BUSY_INTERVAL_S * 1000, INTERVAL_MS)]
+    assert sorted(q for chosen in later for q in chosen) == every
 
 
 def test_a_queue_that_is_written_otherwise_keeps_its_turn() -> None:
@@ -75,7 +107,7 @@ def test_a_queue_is_not_starved_by_others_that_change_more_often() -> None:
     often, seldom = queues(*range(2 * BURST)), queues(9999)
     written = set()
     rate.mark(often + seldom)
-    for at_ms in range(0, 20_000, INTERVAL_MS):
+    for at_ms in range(0, 40_000, INTERVAL_MS):
         rate.mark(often)
         written |= {*turn(rate, at_ms)}
     assert seldom[0] in written
