@@ -31,7 +31,7 @@ CLUSTER_RULES = [
     _rule("", ["pods"], ("delete",)),
     # The controller's own objects: a Workload for each job, and the requests for its capacity.
     _rule(KUEUE, ["workloads"], (*FOLLOW, "create", "patch", "delete")),
-    _rule(KUEUE, ["workloads/status"], ("patch",)),
+    _rule(KUEUE, ["workloads/status"], ("patch", "update")),
     _rule(KUEUE, ["workloads/finalizers"], ("update",)),
     _rule("autoscaling.x-k8s.io", ["provisioningrequests"], (*FOLLOW, "create", "delete")),
     _rule("autoscaling.x-k8s.io", ["provisioningrequests/finalizers"], ("update",)),

@@ -24,6 +24,12 @@ def request_of(write: Write, *, dry_run: bool = False) -> Request:
     match write:
         case Delete():
             return Request("DELETE", path, {}, msgspec.json.encode(_delete_options(write)), JSON)
+        case MergePatch() if write.first:
+            whole = {"apiVersion": kind.api_version, "kind": kind.name, **write.body}
+            body = _with_metadata(
+                whole, namespace=namespace, name=name, resourceVersion=write.resource_version
+            )
+            return Request("PUT", path, parameters, msgspec.json.encode(body), JSON)
         case MergePatch():
             body = _with_metadata(write.body, resourceVersion=write.resource_version)
             return Request("PATCH", path, parameters, msgspec.json.encode(body), MERGE_PATCH)
@@ -45,6 +51,6 @@ def _delete_options(write: Delete) -> dict[str, Any]:
     return options
 
 
-def _with_metadata(body: Mapping[str, Any], **precondition: str) -> dict[str, Any]:
-    """Returns the patch with what the API server compares with the object's metadata."""
-    return {**body, "metadata": {**body.get("metadata", {}), **precondition}}
+def _with_metadata(body: Mapping[str, Any], **compared: str) -> dict[str, Any]:
+    """Returns the body with what the API server compares with the object's metadata."""
+    return {**body, "metadata": {**body.get("metadata", {}), **compared}}

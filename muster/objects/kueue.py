@@ -169,9 +169,13 @@ class WorkloadStatus(View):
         share_struct(self, "admission")
 
 
+NO_STATUS = WorkloadStatus()
+"""The default, by identity: an empty status, or one of unknown fields only, is equal but another object."""
+
+
 class Workload(Object):
     spec: WorkloadSpec = WorkloadSpec()
-    status: WorkloadStatus = WorkloadStatus()
+    status: WorkloadStatus = NO_STATUS
 
     def __post_init__(self) -> None:
         share_struct(self, "spec")

@@ -118,16 +118,25 @@ class Api:
 
     def merge_patch(self, kind: Kind[Any], key: str, patch: Mapping[str, Any], by: str, status: bool) -> Body:
         """Applies a merge patch; checks its `metadata.resourceVersion` and `uid`, if it has any."""
-        old = self.get(kind, key)
-        if patch.get("metadata", {}).get("uid") not in (None, old["metadata"]["uid"]):
-            raise Refused(422, "metadata.uid: Invalid value: field is immutable")
-        version = patch.get("metadata", {}).get("resourceVersion")
-        if version not in (None, old["metadata"]["resourceVersion"]):
-            raise Refused(409, f"{kind} {key} has been modified")
+        old = self._compared(kind, key, patch)
         patched = merged(old, patch)
         own = {"status"} if status else patched.keys() - {"status"}
         new = {**old, **{field: patched[field] for field in own if field in patched}}
         return self._update(kind, old, new, by)
+
+    def replace_status(self, kind: Kind[Any], key: str, body: Mapping[str, Any], by: str) -> Body:
+        """Carries out a PUT of the status; checks as a merge patch does."""
+        old = self._compared(kind, key, body)
+        return self._update(kind, old, {**old, "status": body["status"]}, by)
+
+    def _compared(self, kind: Kind[Any], key: str, given: Mapping[str, Any]) -> Body:
+        old = self.get(kind, key)
+        if given.get("metadata", {}).get("uid") not in (None, old["metadata"]["uid"]):
+            raise Refused(422, "metadata.uid: Invalid value: field is immutable")
+        version = given.get("metadata", {}).get("resourceVersion")
+        if version not in (None, old["metadata"]["resourceVersion"]):
+            raise Refused(409, f"{kind} {key} has been modified")
+        return old
 
     def json_patch(self, kind: Kind[Any], key: str, operations: list[Mapping[str, Any]], by: str) -> Body:
         old = self.get(kind, key)

@@ -213,6 +213,8 @@ class EmulatedKube(Kube):
             case MergePatch():
                 metadata = {**write.body.get("metadata", {}), "resourceVersion": write.resource_version}
                 body = _sent({**write.body, "metadata": metadata})
+                if write.first:
+                    return self._api.replace_status(write.kind, write.key, body, BY)
                 return self._api.merge_patch(write.kind, write.key, body, BY, write.status)
             case _:
                 test = {"op": "test", "path": "/metadata/resourceVersion", "value": write.resource_version}

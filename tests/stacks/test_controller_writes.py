@@ -18,6 +18,7 @@ from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
 from tests.stacks.dry_runs import Manifest
 from tests.stacks.ray_requests import ADMIN, child, refusal
+from tests.stacks.test_admission_of_kueue_objects import workload
 
 POLICY_SECONDS_MAX = 15.0
 NAME = "for-the-controller"
@@ -82,6 +83,23 @@ def goes_when_it_is_released(server: Kubectl, account: Path, kind: Kind[Any], ta
     assert server.run("get", target, "-o", "jsonpath={.metadata.finalizers}") == f'["{RESOURCE_IN_USE}"]'
     set_finalizers(server, account, kind, target, [])
     assert server.run("get", target, "--ignore-not-found") == ""
+
+
+def test_a_first_status_keeps_the_rest_of_its_workload(server: Kubectl, account: Path) -> None:
+    labels = {"example.com/team": "a"}
+    created = made(server, workload(name="first-status", labels=labels))
+    meta = created["metadata"]
+    condition = {"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": "waits"}
+    status = {"conditions": [condition | {"lastTransitionTime": "2027-01-15T08:00:00Z"}]}
+    key, version = f"{meta['namespace']}/{meta['name']}", meta["resourceVersion"]
+    perform(account, MergePatch(kinds.WORKLOADS, key, {"status": status}, version, status=True, first=True))
+    after = json.loads(
+        server.run("get", "workload.kueue.x-k8s.io", "first-status", "-n", meta["namespace"], "-o", "json")
+    )
+    assert after["status"] == status
+    assert (after["spec"], after["metadata"]["labels"]) == (created["spec"], labels)
+    with pytest.raises(WriteError, match="the object has been modified"):
+        perform(account, MergePatch(kinds.WORKLOADS, key, {"status": {}}, version, status=True, first=True))
 
 
 @pytest.mark.parametrize("name", IN_USE)

@@ -11,7 +11,7 @@ from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.workload.events import ObjectEvent, on_job, status_events, wait_event
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import MergePatch, Write
-from muster.objects.kueue import Workload, WorkloadStatus
+from muster.objects.kueue import NO_STATUS, Workload, WorkloadStatus
 from muster.objects.meta import builtins
 from muster.objects.workload_status import holds_quota
 
@@ -56,7 +56,6 @@ def _wait_events(workload: Workload, new: WorkloadStatus, cluster: ClusterState)
     return (event,) if event is not None else ()
 
 
-# A merge patch deletes only the fields that it names.
 _CLEARED: dict[str, object] = {
     "admission": None,
     "admissionChecks": [],
@@ -67,7 +66,8 @@ _CLEARED: dict[str, object] = {
 
 
 def status_patch(workload: Workload, status: WorkloadStatus) -> Write:
-    fields = {**_CLEARED, **builtins(status)}
-    return MergePatch(
-        WORKLOADS, workload.key, {"status": fields}, workload.metadata.resource_version, status=True
-    )
+    # A merge patch deletes only the fields that it names.
+    before = builtins(workload.status)
+    fields = {name: value for name, value in _CLEARED.items() if name in before} | builtins(status)
+    version, first = workload.metadata.resource_version, workload.status is NO_STATUS
+    return MergePatch(WORKLOADS, workload.key, {"status": fields}, version, status=True, first=first)

@@ -50,6 +50,7 @@ WRITES = {
     ("delete", "", "pods"),
     *[(verb, KUEUE, "workloads") for verb in ("create", "patch", "delete")],
     ("patch", KUEUE, "workloads/status"),
+    ("update", KUEUE, "workloads/status"),
     ("update", KUEUE, "workloads/finalizers"),
     *[("patch", KUEUE, f"{plural}/status") for plural in QUEUES],
     *[("patch", KUEUE, kind) for kind in ("clusterqueues", "resourceflavors", "admissionchecks")],

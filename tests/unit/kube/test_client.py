@@ -75,6 +75,20 @@ WRITES: dict[str, tuple[Write, tuple[str, str, str, Any]]] = {
             {"status": {"conditions": []}, "metadata": {"resourceVersion": "7"}},
         ),
     ),
+    "the first status": (
+        MergePatch(kinds.WORKLOADS, "a/w", {"status": {"conditions": ()}}, "7", status=True, first=True),
+        (
+            "PUT",
+            f"{WORKLOAD}/status{MANAGER}",
+            "application/json",
+            {
+                "apiVersion": "kueue.x-k8s.io/v1beta2",
+                "kind": "Workload",
+                "metadata": {"namespace": "a", "name": "w", "resourceVersion": "7"},
+                "status": {"conditions": []},
+            },
+        ),
+    ),
     "overwrite": (
         Overwrite(kinds.NODES, "n", {"spec": {"x": 1}}, "uid"),
         ("PATCH", f"/api/v1/nodes/n{MANAGER}", MERGE, {"spec": {"x": 1}, "metadata": {"uid": "uid"}}),

@@ -9,7 +9,7 @@ from muster.kube import kinds
 from muster.kube.writes import MergePatch, Overwrite
 from muster.objects.meta import Condition
 from tests.simulation.manifests import ray_job
-from tests.unit.controller.builders import NOW_MS, make_cluster, read, stored, workload, workload_body
+from tests.unit.controller.builders import NOW_MS, Body, make_cluster, read, stored, workload, workload_body
 
 WHY: dict[str, tuple[Condition | None, str]] = {
     "it is evicted": (Condition("Evicted", "True", "Preempted", "Preempted by prod"), "Preempted by prod"),
@@ -54,3 +54,31 @@ def test_empty_fields_are_removed_from_the_status() -> None:
     )
     assert (patch["admissionChecks"], patch["unhealthyNodes"]) == ([], [])
     assert patch["accumulatedPastExecutionTimeSeconds"] is None
+
+
+def test_a_status_names_no_empty_field_that_it_never_had() -> None:
+    """Each would be kept as an empty list."""
+    write = status_patch(workload(ray_job("dev")), workload(ray_job("dev"), "QuotaReserved").status)
+    assert isinstance(write, MergePatch)
+    assert write.body["status"].keys() == {"admission", "conditions"}
+
+
+STATUSES: dict[str, tuple[Body, bool]] = {
+    "none": ({}, True),
+    "an empty one": ({"status": {}}, False),
+    "of fields that Muster does not know": ({"status": {"clusterName": "east"}}, False),
+    "of a reason to wait": (
+        {"status": {"conditions": [{"type": "QuotaReserved", "status": "False"}]}},
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STATUSES)
+def test_only_an_absent_status_is_replaced(name: str) -> None:
+    """A PUT would drop what others have written."""
+    status, wanted = STATUSES[name]
+    body = {k: v for k, v in workload_body(ray_job("dev")).items() if k != "status"} | status
+    write = status_patch(read(kinds.WORKLOADS, body), workload(ray_job("dev"), "QuotaReserved").status)
+    assert isinstance(write, MergePatch)
+    assert write.first is wanted

@@ -160,7 +160,7 @@ def described(planned: PlannedWrite) -> str:
     reasons = [
         c["reason"] for c in status["conditions"] if c["type"] == "QuotaReserved" and c["status"] == "False"
     ]
-    checks = [c["state"] for c in status["admissionChecks"]]
+    checks = [c["state"] for c in status.get("admissionChecks", ())]
     return " ".join([f"{name}:", *true, *(f"check={c}" for c in checks), *(f"waits={r}" for r in reasons)])
 
 
