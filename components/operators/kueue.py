@@ -8,10 +8,11 @@ from typing import Any
 import pulumi
 from pulumi_kubernetes.yaml.v2 import ConfigGroup
 
-from components.base import Component
+from components.base import Component, transforms
 from components.operators.charts import Chart, container_resources, release
 from components.operators.kueue_configuration import configuration
 from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
+from components.queues.objects import VERSION
 from components.queues.provisioning_check import GROUP
 from settings.model.operators import namespaces
 from settings.model.operators.kueue import Kueue as KueueSettings
@@ -21,6 +22,7 @@ NAMESPACE = namespaces.KUEUE
 CHART = "oci://registry.k8s.io/kueue/charts/kueue"
 IMAGE = "registry.k8s.io/kueue/kueue"
 SOURCE = "https://raw.githubusercontent.com/kubernetes-sigs/kueue"
+DEFINITION = "kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition"
 # Kueue's kinds that a stack declares, or that Muster's controller reads or writes.
 PLURALS = (
     "admissionchecks",
@@ -49,8 +51,8 @@ class Kueue(Component):
     """The CRDs alone for engine `muster`; the chart, with CRDs and controller, for engine `kueue`.
 
     CRDs applied alone are retained when the stack is destroyed, because deleting them deletes all queues and
-    Workloads. They have no conversion webhook: use v1beta2 only. The chart's CRDs are templates, upgraded by
-    Helm and deleted with the release, which is therefore protected where the cluster is.
+    Workloads; they serve one version (`with_one_version`). The chart's CRDs are templates, upgraded by Helm
+    and deleted with the release, which is therefore protected where the cluster is.
     """
 
     def __init__(self, name: str, args: KueueArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -75,8 +77,21 @@ class Kueue(Component):
             files=[
                 f"{SOURCE}/v{version}/config/components/crd/bases/{GROUP}_{plural}.yaml" for plural in PLURALS
             ],
-            opts=self.child(retain_on_delete=True),
+            opts=self.child(retain_on_delete=True, transforms=transforms(with_one_version)),
         )
+
+
+def with_one_version(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult | None:
+    """Leaves in a CRD only the version that Muster uses, and stores it. Without Kueue's webhook nothing
+    converts objects of another one: the API server would drop those of their fields that have other names
+    here. It would also decode each change once for each version (docs/performance.md)."""
+    if args.type_ != DEFINITION:
+        return None
+    props: dict[str, Any] = {**args.props}
+    spec = props["spec"]
+    used = [one for one in spec["versions"] if f"{GROUP}/{one['name']}" == VERSION]
+    versions = [{**one, "storage": True} for one in used]  # Kueue 0.15 stores v1beta1
+    return pulumi.ResourceTransformResult({**props, "spec": {**spec, "versions": versions}}, args.opts)
 
 
 def values(settings: KueueSettings, node_selector: Mapping[str, str]) -> dict[str, Any]:

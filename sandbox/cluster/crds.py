@@ -5,6 +5,8 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+import yaml
+
 from sandbox.bootstrap import exclusive
 from sandbox.toolchain.golang import MODULES, find_go, module_directory
 from sandbox.toolchain.paths import cache_directory
@@ -12,7 +14,7 @@ from sandbox.toolchain.steps import StepError
 from sandbox.toolchain.tools import CrdSource, crds_for
 
 
-def ensure_crds(engine: str = "muster") -> Path:
+def ensure_crds(engine: str) -> Path:
     """Returns a folder with the CRDs of `engine` as YAML. Raises StepError if a module is not available."""
     sources = crds_for(engine)
     digest = hashlib.sha256(repr(sources).encode())
@@ -36,5 +38,17 @@ def _collect(sources: Sequence[CrdSource], folder: Path) -> None:
         if not definitions:
             raise StepError(f"module {source.module} has no CRDs in {source.folder}")
         for path in definitions:
-            shutil.copyfile(path, unfinished / path.name)
+            text = path.read_text()
+            copied = with_one_version(text, source.version) if source.version else text
+            (unfinished / path.name).write_text(copied)
     unfinished.rename(folder)
+
+
+def with_one_version(text: str, version: str) -> str:
+    """Returns a CRD, in YAML, that has this version alone. Raises StepError if it has no such version."""
+    definition = yaml.load(text, yaml.CSafeLoader)
+    versions = [one for one in definition["spec"]["versions"] if one["name"] == version]
+    if not versions:
+        raise StepError(f"the CRD {definition['metadata']['name']} has no version {version}")
+    definition["spec"]["versions"] = versions
+    return yaml.dump(definition, Dumper=yaml.CSafeDumper)

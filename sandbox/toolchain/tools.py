@@ -1,6 +1,6 @@
 """The tools of a sandbox: their versions, and how each is built from its pinned module."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 KUBERNETES = "v1.36.3"
 KUEUE = "v0.19.2"
@@ -134,17 +134,19 @@ def tools_for(engine: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class CrdSource:
-    """CustomResourceDefinitions in a Go module pinned by `wrapper`: `files` in its `folder`."""
+    """CustomResourceDefinitions in a Go module pinned by `wrapper`: `files` in its `folder`, with `version`
+    alone of their versions; if it is empty, with all."""
 
     wrapper: str
     module: str
     folder: str
     files: str = "*.yaml"
+    version: str = ""
 
 
+_KUEUE_CRDS = CrdSource("kueue", "sigs.k8s.io/kueue", "config/components/crd/bases")
 _CRD_SOURCES = (
     CrdSource("kuberay", "github.com/ray-project/kuberay/ray-operator", "config/crd/bases"),
-    CrdSource("kueue", "sigs.k8s.io/kueue", "config/components/crd/bases"),
     CrdSource("kueue", "k8s.io/autoscaler/cluster-autoscaler/apis", "config/crd"),
 )
 _KAI_CRDS = "deployments/kai-scheduler/crds"
@@ -157,4 +159,6 @@ _KAI_CRD_SOURCES = (
 
 def crds_for(engine: str) -> tuple[CrdSource, ...]:
     """Returns the CRDs that a cluster with this admission engine serves."""
-    return _CRD_SOURCES + (_KAI_CRD_SOURCES if engine == "kai" else ())
+    if engine == "muster":  # as the platform installs them (components/operators/kueue.py)
+        return *_CRD_SOURCES, replace(_KUEUE_CRDS, version="v1beta2")
+    return *_CRD_SOURCES, _KUEUE_CRDS, *(_KAI_CRD_SOURCES if engine == "kai" else ())

@@ -61,8 +61,9 @@ def cluster(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
 def local_cli(
     tools: dict[str, Path], cluster: Kubectl, tmp_path_factory: pytest.TempPathFactory
 ) -> PulumiCli:
-    """Pulumi with the stand-in plugins, against that cluster with the CRDs of stack local."""
-    cluster.create_folder(ensure_crds())
+    """Pulumi with the stand-in plugins, against that cluster with the CRDs that stack local needs: of Kueue's
+    both versions, as in a cluster in which Kueue was installed before, and which tenants may use there."""
+    cluster.create_folder(ensure_crds("kueue"))
     cluster.run("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
     env = {"KUBECONFIG": str(cluster.kubeconfig), **SAVED_ONCE}
     return PulumiCli(tools["pulumi"], tmp_path_factory.mktemp("local"), env=env, choices=STAND_INS)

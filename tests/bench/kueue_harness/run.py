@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,11 +35,12 @@ _API = "/apis/kueue.x-k8s.io/v1beta2"
 
 @dataclass(frozen=True)
 class Programs:
-    """Executables by name, the folder of Kueue's module, and that of the CRDs that Muster watches."""
+    """Executables by name, the folder of Kueue's module, and those of the CRDs that each engine is installed
+    with: Kueue's in both versions, and with Muster in the one that it serves."""
 
     tools: dict[str, Path]
     kueue: Path
-    crds: Path
+    crds: Mapping[str, Path]
 
     def generator(self, config: str) -> Path:
         """Returns the file that says which queues and workloads the runner creates."""
@@ -72,7 +73,8 @@ def programs(screen: Screen) -> Programs:
     """Finds or builds everything that a run needs. Raises StepError if it cannot."""
     found = ensure_tools((*_ASSETS, "kueue-minimalkueue", "kueue-runner"), screen)
     module = module_directory(find_go(), "kueue-performance", "sigs.k8s.io/kueue")
-    return Programs({name: tool.path for name, tool in found.items()}, module, ensure_crds())
+    crds = {engine: ensure_crds(engine) for engine in (MUSTER, KUEUE)}
+    return Programs({name: tool.path for name, tool in found.items()}, module, crds)
 
 
 def run(
@@ -94,9 +96,10 @@ def run(
     for name in _ASSETS:
         (folder / "assets" / name).symlink_to(using.tools[name])
     executable = _executable(engine, folder, using, profile)
-    argv = [using.tools["kueue-runner"], "-o", folder, "-crds", using.crds, "-minimalKueue", executable]
-    argv += ["-generatorConfig", using.generator(config), "-qps", 1000, "-burst", 2000]
-    argv += ["-timeout", f"{RECORD_MINUTES_MAX}m", *(["-enableTAS"] if config == "tas" else [])]
+    argv = [using.tools["kueue-runner"], "-o", folder, "-minimalKueue", executable]
+    argv += ["-crds", using.crds[engine], "-qps", 1000, "-burst", 2000]
+    argv += ["-generatorConfig", using.generator(config), "-timeout", f"{RECORD_MINUTES_MAX}m"]
+    argv += ["-enableTAS"] if config == "tas" else []
     environment = {"KUBEBUILDER_ASSETS": str(folder / "assets"), "TMPDIR": str(folder / "tmp")}
     try:
         processes.start("runner", [str(a) for a in argv], environment, folder / "runner.log", using.kueue)

@@ -41,7 +41,7 @@ def cluster(state: RunState, screen: Screen) -> Iterator[tuple[Processes, Mappin
     tools = {name: t.path for name, t in ensure_tools(["kueue", *CLUSTER_TOOLS], screen).items()}
     processes = Processes(state)
     try:
-        create_crds(start_control_plane(state, processes, tools), ensure_crds())
+        create_crds(start_control_plane(state, processes, tools), ensure_crds("kueue"))
         yield processes, tools
     finally:
         processes.stop_everything()
