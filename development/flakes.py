@@ -9,11 +9,10 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TextIO
-from xml.etree import ElementTree
 
 from development.layers import LOGS, pytest_commands
+from development.reports import read_outcomes
 from development.runner import signal_group
 from sandbox.toolchain.paths import CHECKOUT
 
@@ -93,19 +92,6 @@ def _stop(running: Iterable[subprocess.Popen[bytes]]) -> None:
             except subprocess.TimeoutExpired:
                 signal_group(process, signal.SIGKILL)
                 process.wait()
-
-
-def read_outcomes(report: Path) -> dict[str, str]:
-    """Returns what each test of a JUnit report did: passed, failed or skipped."""
-    outcomes: dict[str, str] = {}
-    for case in ElementTree.parse(report).getroot().iter("testcase"):
-        tags = {child.tag for child in case}
-        outcome = "failed" if tags & {"failure", "error"} else "skipped" if "skipped" in tags else "passed"
-        name = f"{case.get('classname')}::{case.get('name')}"
-        # a test whose teardown fails is in the report twice
-        if outcomes.get(name) != "failed":
-            outcomes[name] = outcome
-    return outcomes
 
 
 def unreliable(rounds: Mapping[int, Outcomes]) -> dict[str, str]:

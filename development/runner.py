@@ -13,34 +13,21 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TextIO
-from xml.etree import ElementTree
 
 from development.layers import LOGS, Layer
+from development.reports import Counts, read_counts, read_failures
 from sandbox.toolchain.paths import CHECKOUT
 from sandbox.toolchain.steps import tail
 
 NICE = ("nice", "-n", "10")
 """Before commands that compute beside others that wait: clusters get the processor first."""
 
+FAILURES_MAX = 20
+"""Tests that the last lines name; the logs have all."""
+
 STOP_SECONDS = 30.0
 """After an interruption: pytest's fixtures need time to stop their clusters."""
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Tests of one or more layers."""
-
-    passed: int = 0
-    failed: int = 0
-    skipped: int = 0
-
-    def __add__(self, other: "Counts") -> "Counts":
-        return Counts(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
-
-    def __str__(self) -> str:
-        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
 @dataclass
@@ -74,7 +61,8 @@ class _Run:
 def run_layers(layers: Sequence[Layer], out: TextIO) -> int:
     """Runs all layers, also after one has failed; returns the exit code.
 
-    The last line printed is `N passed, N failed, N skipped`, summed over the pytest layers.
+    The last lines printed name the layers and the tests that failed; the very last is
+    `N passed, N failed, N skipped`, summed over the pytest layers.
     """
     shutil.rmtree(LOGS, ignore_errors=True)
     LOGS.mkdir(parents=True)
@@ -96,11 +84,14 @@ def run_layers(layers: Sequence[Layer], out: TextIO) -> int:
         except BaseException:  # including Ctrl-C
             run.stop()
             raise
-    counts = sum((read_counts(report) for report in sorted(LOGS.glob("*.xml"))), Counts())
+    reports = sorted(LOGS.glob("*.xml"))
+    counts = sum(map(read_counts, reports), Counts())
     if len(layers) > 1:
         run.say(f"all layers: {time.monotonic() - began:.1f} s")
     if failed:
         run.say(f"failed: {', '.join(failed)}")
+        for failure in [one for report in reports for one in read_failures(report)][:FAILURES_MAX]:
+            run.say(f"  {failure}")
     run.say(str(counts))
     return 1 if failed else 0
 
@@ -174,13 +165,3 @@ def signal_group(child: subprocess.Popen[Any], number: signal.Signals) -> None:
     """Signals a command that leads its process group, and all processes of the group."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, number)
-
-
-def read_counts(report: Path) -> Counts:
-    """Returns the counts of one JUnit report; an error (a broken fixture) counts as failed."""
-    total = Counts()
-    for suite in ElementTree.parse(report).getroot().iter("testsuite"):
-        tests, skipped = int(suite.get("tests", "0")), int(suite.get("skipped", "0"))
-        failed = int(suite.get("failures", "0")) + int(suite.get("errors", "0"))
-        total += Counts(tests - failed - skipped, failed, skipped)
-    return total

@@ -16,32 +16,11 @@ import psutil
 import pytest
 
 from development import flakes as module
-from development.flakes import flakes, load, read_outcomes, unreliable
+from development.flakes import flakes, load, unreliable
 from development.shuffle import pytest_collection_modifyitems
 
 CHECKOUT = Path(__file__).parents[3]
 PASSED, FAILED = {"a": "passed"}, {"a": "failed"}
-
-REPORT = """<testsuites><testsuite>
-<testcase classname="tests.unit.test_a" name="test_passes[1]"/>
-<testcase classname="tests.unit.test_a" name="test_fails"><failure message="no"/></testcase>
-<testcase classname="tests.unit.test_a" name="test_broken"><error message="fixture"/></testcase>
-<testcase classname="tests.unit.test_a" name="test_skipped"><skipped message="why"/></testcase>
-<testcase classname="tests.unit.test_a" name="test_broken_at_its_end"><error message="fixture"/></testcase>
-<testcase classname="tests.unit.test_a" name="test_broken_at_its_end"/>
-</testsuite></testsuites>"""
-
-
-def test_a_report_says_what_each_test_did(tmp_path: Path) -> None:
-    report = tmp_path / "report.xml"
-    report.write_text(REPORT)
-    assert read_outcomes(report) == {
-        "tests.unit.test_a::test_passes[1]": "passed",
-        "tests.unit.test_a::test_fails": "failed",
-        "tests.unit.test_a::test_broken": "failed",
-        "tests.unit.test_a::test_skipped": "skipped",
-        "tests.unit.test_a::test_broken_at_its_end": "failed",
-    }
 
 
 @pytest.mark.parametrize(

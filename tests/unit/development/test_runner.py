@@ -76,6 +76,16 @@ def test_the_last_line_sums_the_reports(logs: Path) -> None:
     assert out.getvalue().splitlines()[-1] == "4 passed, 0 failed, 1 skipped"
 
 
+def test_the_last_lines_name_the_tests_that_failed(logs: Path) -> None:
+    case = '<testcase classname="tests.a" name="test_b"><failure message="no"/></testcase>'
+    report = f'<testsuites><testsuite tests="1" failures="1">{case}</testsuite></testsuites>'
+    code = f"open({str(logs / 'a.xml')!r}, 'w').write({report!r}); raise SystemExit(1)"
+    out = io.StringIO()
+    run_layers([Layer("a", "A", ((sys.executable, "-c", code),))], out)
+    last = ["failed: A", "  tests.a::test_b: no", "0 passed, 1 failed, 0 skipped"]
+    assert out.getvalue().splitlines()[-3:] == last
+
+
 def test_old_reports_do_not_count(logs: Path) -> None:
     logs.mkdir()
     (logs / "old.xml").write_text(REPORT)

@@ -1,4 +1,4 @@
-"""Pure functions: nodes, the controller's command, kwokctl's configuration, status rows, test counts."""
+"""Pure functions: nodes, the controller's command, kwokctl's configuration, and status rows."""
 
 import sys
 from pathlib import Path
@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from development.runner import Counts, read_counts
 from sandbox.cluster.control_plane import kwokctl_configuration
 from sandbox.cluster.controller_process import command_of
 from sandbox.cluster.nodes import node, node_changes, static_nodes
@@ -172,15 +171,6 @@ def test_queue_row_shows_use_of_each_flavor() -> None:
         },
     }
     assert queue_row(queue) == ("team-a", "ml", "3", "1", "l4/nvidia.com/gpu 2/4")
-
-
-def test_counts_are_read_from_the_report_and_errors_are_failures(tmp_path: Path) -> None:
-    report = tmp_path / "r.xml"
-    report.write_text(
-        '<testsuites><testsuite name="pytest" tests="10" failures="1" errors="2" skipped="3"/></testsuites>'
-    )
-    assert read_counts(report) == Counts(passed=4, failed=3, skipped=3)
-    assert str(Counts(1, 2, 3) + Counts(1, 0, 0)) == "2 passed, 2 failed, 3 skipped"
 
 
 NOW = 1_800_000_000.0
