@@ -2,6 +2,7 @@
 
 import sys
 
+from muster.kube.lease import LEASE_S, RETRY_S
 from sandbox.cluster.controller_process import NAME
 from sandbox.toolchain.paths import RunState
 from tests.sandbox.conftest import Cluster, rayjob
@@ -25,20 +26,31 @@ def start_second(cluster: Cluster, state: RunState) -> None:
     cluster.processes.start(SECOND, argv, environment)
 
 
+def times_waited(cluster: Cluster, name: str) -> int:
+    """Returns how many times the process began to wait for the Lease: its log has all its starts. From then
+    on it counts the Lease's time; before, it imports for some seconds."""
+    return cluster.state.log(name).read_text().count(" waits for Lease ")
+
+
 def test_the_other_replica_takes_over_and_hands_the_lease_back(cluster: Cluster) -> None:
     first = holder(cluster)
     start_second(cluster, cluster.state)
-    waits = f"{SECOND} waits for Lease"
-    cluster.until("a second one that waits", lambda: waits in cluster.state.log(SECOND).read_text())
+    cluster.until("a second one that waits", lambda: times_waited(cluster, SECOND) > 0)
     try:
         assert holder(cluster) == first
         cluster.processes.stop(NAME)  # by SIGTERM: it releases the Lease
-        cluster.until("the second one leading", lambda: holder(cluster) == SECOND, 5)
+        # long before a Lease that is not released would expire
+        cluster.until("the second one leading", lambda: holder(cluster) == SECOND, LEASE_S / 2)
         cluster.until_succeeded(cluster.submit(rayjob("handed-over")))
     finally:
+        before = times_waited(cluster, NAME)
         cluster.processes.kill(SECOND)
         cluster.restart_controller()
+    cluster.until("the first one waiting", lambda: times_waited(cluster, NAME) > before)
+    expired_s = LEASE_S + 2 * RETRY_S
     cluster.until(
-        "the first one leading after the killed one's Lease expired", lambda: holder(cluster) == first, 20
+        "the first one leading after the killed one's Lease expired",
+        lambda: holder(cluster) == first,
+        expired_s,
     )
     cluster.until_succeeded(cluster.submit(rayjob("taken-over")))
