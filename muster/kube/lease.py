@@ -55,6 +55,7 @@ class Election:
         self._observed, self._observed_s = LeaseSpec(), 0.0
         self._renewed_s: float | None = None  # when the last renewal was sent; None if not leading
         self._renewed: Lease | None = None  # as the last renewal left it; None if it has to be read
+        self._creations = set[str | None]()  # acquireTimes of the Leases that it tried to create
         self.last_try_s = clock_s()
         self.is_first = False  # whether it created the Lease, and never saw one before: there was no leader
 
@@ -123,6 +124,7 @@ class Election:
                 if not error.stale:
                     raise
         lease = await self._kube.read(LEASES, self._key)
+        sees_first = self._observed == LeaseSpec()
         if lease is not None and lease.spec != self._observed:
             self._observed, self._observed_s = lease.spec, self._clock_s()
         is_holder = self._observed.holder_identity == self.identity
@@ -130,10 +132,13 @@ class Election:
             return False
         if lease is None:
             await self._create()
-            self.is_first = self._observed == LeaseSpec()
+            self.is_first = sees_first
         elif is_holder:
+            # a creation may have been carried out without an answer
+            self.is_first |= sees_first and self._observed.acquire_time in self._creations
             await self._write(lease, self._held())
         else:
+            self.is_first = False
             transitions = (lease.spec.lease_transitions or 0) + 1
             taken = {**self._held(), **self._time("acquireTime"), "leaseTransitions": transitions}
             await self._write(lease, taken)
@@ -141,7 +146,9 @@ class Election:
 
     async def _create(self) -> None:
         namespace, _, name = self._key.rpartition("/")
-        spec = {**self._held(), **self._time("acquireTime"), "leaseTransitions": 0}
+        acquired = self._time("acquireTime")
+        self._creations.update(acquired.values())
+        spec = {**self._held(), **acquired, "leaseTransitions": 0}
         body = {"metadata": {"namespace": namespace, "name": name}, "spec": spec}
         await self._kube.perform(Create(LEASES, body))
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 
 from muster.kube.client import Kube, NotLeading, WriteError
@@ -31,7 +32,7 @@ class Api(Kube):
 
     def __init__(self, lease: LeaseSpec | None = None) -> None:
         self.lease, self.version = lease, 7
-        self.reachable, self.refuses = True, 0
+        self.reachable, self.refuses, self.answers = True, 0, True
         self.reads, self.written = 0, list[Write]()
 
     async def read(self, kind: Any, key: str) -> Any:
@@ -50,6 +51,8 @@ class Api(Kube):
         self.written.append(write)
         if self.refuses:
             raise WriteError(write, self.refuses, "refused")
+        if not self.answers:
+            raise TimeoutError
         return None
 
 
@@ -151,6 +154,46 @@ def test_a_later_try_takes_an_expired_lease(name: str) -> None:
         return await tries(candidate)
 
     assert asyncio.run(story()) is later.wins
+    assert not candidate.is_first
+
+
+ACQUIRED = {
+    "that it created": ("2027-01-15T08:00:00.123000Z", True),
+    "of the previous container of the same pod": ("2027-01-15T07:59:59.999000Z", False),
+}
+
+
+@pytest.mark.parametrize("whose", ACQUIRED)
+def test_a_lease_whose_creation_was_not_answered_is_the_first(whose: str) -> None:
+    """On an overloaded API server. To list all Workloads again would take it a minute."""
+    acquired, is_first = ACQUIRED[whose]
+    api, clock = Api(), Clock()
+    candidate = election(api, clock)
+
+    async def story() -> None:
+        api.answers = False
+        assert not await tries(candidate)
+        api.answers, api.lease = True, msgspec.structs.replace(held_by(ME), acquire_time=acquired)
+        assert await tries(candidate)
+
+    asyncio.run(story())
+    assert candidate.is_first is is_first
+
+
+def test_a_lease_that_it_created_and_another_held_since_is_not_the_first() -> None:
+    """The other may have admitted Workloads that its watch has not delivered yet."""
+    api, clock = Api(), Clock()
+    candidate = election(api, clock)
+
+    async def story() -> None:
+        api.answers = False
+        assert not await tries(candidate)
+        api.lease = msgspec.structs.replace(held_by(ME), acquire_time=TAKEN["acquireTime"])
+        assert not await tries(candidate)  # it sees its Lease, and cannot renew it
+        api.answers, api.lease = True, held_by(None, 1)
+        assert await tries(candidate)
+
+    asyncio.run(story())
     assert not candidate.is_first
 
 
