@@ -4,8 +4,7 @@ Deleting a ClusterQueue would lose the usage of its gangs. Source: Kueue
 pkg/controller/core/{clusterqueue,resourceflavor,admissioncheck}_controller.go.
 """
 
-from collections.abc import Container, Hashable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 from muster.controller.cluster.cluster_state import ClusterState
@@ -14,6 +13,9 @@ from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, FLAVORS, Kind
 from muster.kube.writes import MergePatch
 from muster.objects.kueue import RESOURCE_IN_USE
 from muster.objects.meta import Object
+
+Used = Mapping[Kind[Any], set[str]]
+"""The names of the objects of each kind that are in use."""
 
 
 def finalizer_of(queue: str) -> Hashable:
@@ -26,39 +28,38 @@ def finalizers(cluster: ClusterState) -> Iterator[PlannedWrite]:
     """Adds missing finalizers, and removes them from objects that are being deleted and not in use.
 
     Written whatever was refused before: reservations wait for them."""
-    queues = cluster.cluster_queues.values()
-    used_queues, assigned = _used(cluster) if _any_is_being_deleted(cluster) else (set[str](), set[str]())
-    named = {flavor.name for q in queues for group in q.spec.resource_groups for flavor in group.flavors}
-    checks = {rule.name for q in queues for rule in q.spec.admission_checks_strategy.admission_checks}
-    yield from _of_kind(CLUSTER_QUEUES, cluster.cluster_queues, used_queues)
-    yield from _of_kind(FLAVORS, cluster.flavors, named | assigned)
-    yield from _of_kind(CHECKS, cluster.checks, checks)
+    kinds: tuple[tuple[Kind[Any], Mapping[str, Object]], ...] = (
+        (CLUSTER_QUEUES, cluster.cluster_queues),
+        (FLAVORS, cluster.flavors),
+        (CHECKS, cluster.checks),
+    )
+    used: Used | None = None  # computed only if an object is being deleted, as this runs in each pass
+    for kind, objects in kinds:
+        for key, obj in objects.items():
+            is_protected = RESOURCE_IN_USE in obj.metadata.finalizers
+            if not obj.metadata.deletion_timestamp and not is_protected:
+                provides = frozenset({finalizer_of(key)}) if kind is CLUSTER_QUEUES else frozenset()
+                yield _step(kind, obj, (*obj.metadata.finalizers, RESOURCE_IN_USE), provides)
+            elif obj.metadata.deletion_timestamp and is_protected:
+                used = used or _used(cluster)
+                if key not in used[kind]:
+                    rest = tuple(name for name in obj.metadata.finalizers if name != RESOURCE_IN_USE)
+                    yield _step(kind, obj, rest)
 
 
-def _any_is_being_deleted(cluster: ClusterState) -> bool:
-    objects: chain[Object] = chain(cluster.cluster_queues.values(), cluster.flavors.values())
-    return any(obj.metadata.deletion_timestamp for obj in objects)
-
-
-def _used(cluster: ClusterState) -> tuple[set[str], set[str]]:
-    """Returns the ClusterQueues and flavors whose quota is held."""
+def _used(cluster: ClusterState) -> Used:
+    """Returns the ClusterQueues and flavors whose quota is held, and what ClusterQueues name."""
     held = [
         w.status.admission
         for w in cluster.workloads.values()
         if w.status.admission and cluster.counts_against_quota(w)
     ]
-    flavors = {f for a in held for pod_set in a.pod_set_assignments for f in pod_set.flavors.values()}
-    return {admission.cluster_queue for admission in held}, flavors
-
-
-def _of_kind(kind: Kind[Any], objects: Mapping[str, Object], used: Container[str]) -> Iterator[PlannedWrite]:
-    for key, obj in objects.items():
-        before = obj.metadata.finalizers
-        if not obj.metadata.deletion_timestamp and RESOURCE_IN_USE not in before:
-            provides = frozenset({finalizer_of(key)}) if kind is CLUSTER_QUEUES else frozenset()
-            yield _step(kind, obj, (*before, RESOURCE_IN_USE), provides)
-        elif obj.metadata.deletion_timestamp and RESOURCE_IN_USE in before and key not in used:
-            yield _step(kind, obj, tuple(f for f in before if f != RESOURCE_IN_USE))
+    assigned = {f for a in held for pod_set in a.pod_set_assignments for f in pod_set.flavors.values()}
+    specs = [queue.spec for queue in cluster.cluster_queues.values()]
+    named = {flavor.name for spec in specs for group in spec.resource_groups for flavor in group.flavors}
+    checks = {rule.name for spec in specs for rule in spec.admission_checks_strategy.admission_checks}
+    queues = {admission.cluster_queue for admission in held}
+    return {CLUSTER_QUEUES: queues, FLAVORS: named | assigned, CHECKS: checks}
 
 
 def _step(

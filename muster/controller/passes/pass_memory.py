@@ -126,6 +126,8 @@ class PassMemory:
 
 
 def _differ(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    if before == now:  # mostly the same objects: to compare them one by one takes a while with 1,000 queues
+        return False
     if before.keys() != now.keys():
         return True
     return any(obj is not before[key] and _rest(obj) != _rest(before[key]) for key, obj in now.items())
