@@ -198,6 +198,7 @@ class Controller:
         limits = self._explanation_rate.limits(at_ms)
         plan = reconcile(cluster, now_ms, backing_off, self._configuration, self._memory, limits)
         decided_ms = self._clock_ms()
+        self._pace.decided()
         self._clusters.decided(decided_ms)
         self._load.record(
             at_ms,
