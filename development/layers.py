@@ -77,6 +77,7 @@ LAYERS: tuple[Layer, ...] = (
     _pytest("mistakes", f"{MUTANTS} mutants of the shipped stack files (MUTANTS_SEED={MUTANTS_SEED})"),
     _pytest("stacks", "previews, policies, charts, the API server's answers"),
     _pytest("conformance", "conformance with Kueue's own cases"),
+    _pytest("compiled", "the admission core as the controller's image compiles it"),
     _pytest("simulation", f"simulation with faults ({HISTORIES} random histories, seeds from 0)"),
     _pytest("sandbox", "end to end", waits=True),
     _pytest("browser", "the pages of forecasts and of clusters in a real browser", waits=True),

@@ -13,7 +13,13 @@ from components.foundation.google_cloud import GoogleCloud
 from settings.model.controller import Build
 
 CHECKOUT = Path(__file__).parents[2]
-SOURCES = ("Dockerfile", ".dockerignore", "requirements-controller.lock", "muster")
+SOURCES = (
+    "Dockerfile",
+    ".dockerignore",
+    "requirements-controller.lock",
+    "requirements-core.lock",
+    "muster",
+)
 OLD = "2592000s"  # 30 days
 TAG_LENGTH = 16
 
@@ -44,12 +50,13 @@ class Image(Component):
         registry = self._registry(args)
         google = args.google
         host = f"{google.region}-docker.pkg.dev"
-        tag = f"{host}/{google.project}/{args.repository}/controller:{content_tag(CHECKOUT)}"
+        tag = f"{host}/{google.project}/{args.repository}/controller:{content_tag(CHECKOUT, args.build.core)}"
         image = docker_build.Image(
             self.named("controller"),
             # relative to the program: another checkout's absolute path would look like another image
             context=docker_build.BuildContextArgs(location="."),
             dockerfile=docker_build.DockerfileArgs(location="Dockerfile"),
+            build_args={"CORE": args.build.core},
             platforms=[docker_build.Platform.LINUX_AMD64],
             tags=[tag],
             push=True,
@@ -98,9 +105,9 @@ class Image(Component):
         )
 
 
-def content_tag(checkout: Path) -> str:
-    """Returns a tag that changes exactly if the image's sources change."""
-    digest = hashlib.sha256()
+def content_tag(checkout: Path, core: str) -> str:
+    """Returns a tag that changes exactly if the image's sources change, or what becomes of the core."""
+    digest = hashlib.sha256(core.encode())
     for source in SOURCES:
         path = checkout / source
         files = sorted(f for f in path.rglob("*") if _in_image(f)) if path.is_dir() else [path]

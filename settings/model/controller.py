@@ -19,6 +19,9 @@ class Build(Model):
     `<cluster>-muster` if unset."""
     keep_images: Annotated[int, Field(ge=1)] = 10
     """How many of the newest images to keep for rollbacks, regardless of their age."""
+    core: Literal["compiled", "interpreted"] = "compiled"
+    """Whether mypyc compiles the admission core: it decides the same, in half the time. The build takes three
+    minutes longer, and installs Debian's C compiler, which the image does not contain."""
 
 
 # The feature gates of Kueue that Muster implements (muster/configuration/feature_gates.py).

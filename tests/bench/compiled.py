@@ -1,32 +1,77 @@
-"""The package as `pip install .` puts it into site-packages if it compiles the admission core."""
+"""The package with a compiled admission core, as in the controller's image (Dockerfile).
+
+Here the wheel's build compiles it, as `pip install .` does if it is asked to.
+"""
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sandbox.bootstrap import cache_directory
+from sandbox.bootstrap import cache_directory, exclusive
 from sandbox.toolchain.paths import CHECKOUT
+from sandbox.toolchain.steps import Screen, StepError
+
+PACKAGE = CHECKOUT / "muster"
+_PROJECT = ("pyproject.toml", "README.md", "LICENSE")
 
 
-def site() -> Path:
-    """Builds the wheel, which takes minutes, once for each version of the package; returns its contents."""
-    folder = cache_directory() / "compiled" / _digest()
-    if not folder.exists():
-        with TemporaryDirectory(dir=_created(folder.parent)) as built:
-            command = [sys.executable, "-m", "hatchling", "build", "--target=wheel", f"--directory={built}"]
-            # Without the second one, what is compiled stays in the checkout, and is imported from there.
-            env = {**os.environ, "HATCH_BUILD_HOOKS_ENABLE": "true", "HATCH_BUILD_CLEAN_HOOKS_AFTER": "true"}
-            subprocess.run(command, cwd=CHECKOUT, env=env, check=True, capture_output=True)
-            (wheel,) = Path(built).glob("*.whl")
-            with zipfile.ZipFile(wheel) as archive:
-                archive.extractall(Path(built) / "site")
-            (Path(built) / "site").rename(folder)
+def has_compiler() -> bool:
+    """Whether there is a C compiler, without which the core stays interpreted."""
+    return shutil.which("cc") is not None
+
+
+def site(screen: Screen | None = None) -> Path:
+    """Returns a folder with the package, its sources and its compiled core. To compile it takes minutes, once
+    for each version of the core. Raises: StepError."""
+    cache = cache_directory() / "compiled"
+    libraries = (
+        cache / f"core-{_digest([CHECKOUT / 'pyproject.toml', *(PACKAGE / 'admission').rglob('*.py')])}"
+    )
+    folder = cache / f"{libraries.name}-with-{_digest(PACKAGE.rglob('*.py'))}"
+    with exclusive(cache / "lock", "the compiled core"):
+        if not libraries.exists():
+            with _shown(screen or Screen()), TemporaryDirectory(dir=cache) as made:
+                _compile(Path(made)).rename(libraries)
+        if not folder.exists():
+            with TemporaryDirectory(dir=cache) as made:
+                whole = shutil.copytree(libraries, Path(made) / "site")
+                _copy_package(whole)
+                whole.rename(folder)
     return folder
+
+
+def _compile(folder: Path) -> Path:
+    """Builds the wheel in this folder; returns where its libraries are. The build moves pyproject.toml for a
+    while, and leaves libraries beside the sources: it gets a copy of them."""
+    project = folder / "project"
+    _copy_package(project)
+    for name in _PROJECT:
+        shutil.copy(CHECKOUT / name, project)
+    command = [sys.executable, "-m", "hatchling", "build", "--target=wheel", f"--directory={folder}"]
+    env = {**os.environ, "HATCH_BUILD_HOOKS_ENABLE": "true"}
+    run = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True)
+    if run.returncode:
+        raise StepError(f"the admission core cannot be compiled:\n{run.stdout}{run.stderr}")
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "core", [name for name in archive.namelist() if name.endswith(".so")])
+    return folder / "core"
+
+
+def _copy_package(folder: Path) -> None:
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(PACKAGE, folder / PACKAGE.name, ignore=ignored, dirs_exist_ok=True)
+
+
+def _shown(screen: Screen) -> AbstractContextManager[None]:
+    return screen.activity(lambda took_s: f"compiling the admission core for {took_s:.0f} s, of about 190 s")
 
 
 def printed(module: str, arguments: Sequence[str], package: Path = CHECKOUT) -> str:
@@ -37,13 +82,8 @@ def printed(module: str, arguments: Sequence[str], package: Path = CHECKOUT) -> 
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def _created(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-def _digest() -> str:
+def _digest(files: Iterable[Path]) -> str:
     found = hashlib.sha256(sys.version.encode())
-    for path in (CHECKOUT / "pyproject.toml", *sorted((CHECKOUT / "muster").rglob("*.py"))):
+    for path in sorted(files):
         found.update(f"{path.relative_to(CHECKOUT)}\n".encode() + path.read_bytes())
     return found.hexdigest()[:16]

@@ -32,7 +32,7 @@ def test_it_is_built_for_the_nodes_and_pushed(declared: Declarations) -> None:
     assert inputs["buildOnPreview"] is False
     assert (inputs["context"]["location"], inputs["dockerfile"]["location"]) == (".", "Dockerfile")
     assert inputs["tags"] == [
-        f"us-west1-docker.pkg.dev/acme-ml/ray-muster/controller:{content_tag(CHECKOUT)}"
+        f"us-west1-docker.pkg.dev/acme-ml/ray-muster/controller:{content_tag(CHECKOUT, 'compiled')}"
     ]
 
 
@@ -49,6 +49,16 @@ def test_the_registry_deletes_old_images_but_for_the_newest(declared: Declaratio
     ]
     assert registry.provider == "gcp/google"
     assert "Repository/ray-muster" in declared["Image/controller"].depends_on
+
+
+@pytest.mark.parametrize("core", ["compiled", "interpreted"])
+def test_the_stack_says_whether_the_core_is_compiled(core: str) -> None:
+    declared = declare_platform(put("muster:controller", {"build": {"core": core}}))
+
+    inputs = declared.inputs("Image/controller")
+    assert inputs["buildArgs"] == {"CORE": core}
+    assert inputs["tags"][0].endswith(f":{content_tag(CHECKOUT, core)}")
+    assert re.search(rf"(?m)^FROM \S+ AS {core}$", DOCKERFILE)
 
 
 @pytest.mark.parametrize(
@@ -90,39 +100,42 @@ def test_the_build_context_holds_exactly_the_copied_files() -> None:
     kept = [line.removeprefix("!") for line in ignore if line.startswith("!")]
 
     assert "*" in ignore
-    assert sorted(kept) == sorted(copied())
+    assert sorted(kept) == sorted(set(copied()))
     assert set(kept) < set(SOURCES)
     assert all((CHECKOUT / source).exists() for source in kept)
 
 
 def test_every_stage_has_one_pinned_base_and_runs_as_nonroot() -> None:
     assert re.search(r"(?m)^ARG PYTHON=docker\.io/library/python:\S+@sha256:[0-9a-f]{64}$", DOCKERFILE)
-    assert {stage.split()[0] for stage in re.findall(r"(?m)^FROM (.+)$", DOCKERFILE)} == {"${PYTHON}"}
+    stages = re.findall(r"(?m)^FROM (\S+)(?: AS (\S+))?$", DOCKERFILE)
+    assert {base for base, name in stages if name != "sources"} == {"${PYTHON}"}
     assert f"USER {USER_ID}:{USER_ID}" in DOCKERFILE
 
 
 def test_the_tag_changes_with_the_content(tmp_path: Path) -> None:
-    for source in ("Dockerfile", ".dockerignore", "requirements-controller.lock"):
+    for source in SOURCES[:-1]:
         (tmp_path / source).write_text(source)
     (tmp_path / "muster").mkdir()
     code = tmp_path / "muster" / "code.py"
     code.write_text("1")
-    first = content_tag(tmp_path)
+    first = content_tag(tmp_path, "compiled")
     (tmp_path / "muster" / "__pycache__").mkdir()
     (tmp_path / "muster" / "__pycache__" / "code.pyc").write_text("compiled")
     (tmp_path / "README.md").write_text("not in the image")
 
-    assert content_tag(tmp_path) == first
+    assert content_tag(tmp_path, "compiled") == first
+    assert content_tag(tmp_path, "interpreted") != first
     code.write_text("2")
-    assert content_tag(tmp_path) != first
+    assert content_tag(tmp_path, "compiled") != first
 
 
-def test_the_lock_has_the_versions_that_tests_use() -> None:
+@pytest.mark.parametrize("name", ["requirements-controller.lock", "requirements-core.lock"])
+def test_a_lock_has_the_versions_that_tests_use(name: str) -> None:
     pin = re.compile(r"(?m)^[a-z0-9-]+==\S+")
-    everywhere, controller = (CHECKOUT / "requirements.lock").read_text(), LOCK.read_text()
+    everywhere, locked = (CHECKOUT / "requirements.lock").read_text(), (CHECKOUT / name).read_text()
 
-    assert set(pin.findall(controller)) <= set(pin.findall(everywhere))
-    assert all("--hash=sha256:" in part for part in pin.split(controller)[1:])
+    assert set(pin.findall(locked)) <= set(pin.findall(everywhere))
+    assert all("--hash=sha256:" in part for part in pin.split(locked)[1:])
 
 
 def test_the_lock_is_enough_to_run_the_controller(tmp_path: Path) -> None:
