@@ -14,13 +14,16 @@ from muster.kube.errors import ConfigError, NoAnswer, status_error
 
 UNAUTHORIZED, UNSUCCESSFUL = 401, 300  # redirections are not followed
 REQUEST_TIMEOUT_S = 30.0
+# The API server ends a request after 60 s (--request-timeout). Under load a list may take most of that, and
+# asking again sooner would begin it from the start.
+READ_S_MAX = 65.0
 CONNECT_S_MAX = 10.0
 IDLE_S_MAX = 60.0  # for which an unused connection is kept
 CONNECTIONS_MAX = 200
 JSON = "application/json"
 HEADERS = {"Accept": JSON, "Accept-Encoding": "gzip", "User-Agent": "muster"}
 # No total: a long list may take its time. Those that send a write limit its time themselves.
-_READ = aiohttp.ClientTimeout(connect=REQUEST_TIMEOUT_S, sock_read=REQUEST_TIMEOUT_S)
+_READ = aiohttp.ClientTimeout(connect=REQUEST_TIMEOUT_S, sock_read=READ_S_MAX)
 _WRITTEN = aiohttp.ClientTimeout()
 _STREAMED = aiohttp.ClientTimeout(connect=CONNECT_S_MAX)
 
