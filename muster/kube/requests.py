@@ -24,7 +24,7 @@ def request_of(write: Write, *, dry_run: bool = False) -> Request:
     match write:
         case Delete():
             return Request("DELETE", path, {}, msgspec.json.encode(_delete_options(write)), JSON)
-        case MergePatch() if write.first:
+        case MergePatch() if write.whole:
             whole = {"apiVersion": kind.api_version, "kind": kind.name, **write.body}
             body = _with_metadata(
                 whole, namespace=namespace, name=name, resourceVersion=write.resource_version

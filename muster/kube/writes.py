@@ -23,15 +23,15 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class MergePatch:
-    """RFC 7386. The API server refuses it if the object's `resource_version` has changed. `first`: the object
-    has no `status` yet, so that a PUT of this one does the same, and costs the API server less."""
+    """RFC 7386. The API server refuses it if the object's `resource_version` has changed. `whole`: the
+    body has the whole `status`, so that a PUT of it does the same, and costs the API server less."""
 
     kind: Kind[Any]
     key: str
     body: Mapping[str, Any]
     resource_version: str
     status: bool = False
-    first: bool = False
+    whole: bool = False
 
     def __str__(self) -> str:
         return f"patch {self.kind}{' status' if self.status else ''} {self.key}"

@@ -213,7 +213,7 @@ class EmulatedKube(Kube):
             case MergePatch():
                 metadata = {**write.body.get("metadata", {}), "resourceVersion": write.resource_version}
                 body = _sent({**write.body, "metadata": metadata})
-                if write.first:
+                if write.whole:
                     return self._api.replace_status(write.kind, write.key, body, BY)
                 return self._api.merge_patch(write.kind, write.key, body, BY, write.status)
             case _:

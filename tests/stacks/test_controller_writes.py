@@ -92,14 +92,31 @@ def test_a_first_status_keeps_the_rest_of_its_workload(server: Kubectl, account:
     condition = {"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": "waits"}
     status = {"conditions": [condition | {"lastTransitionTime": "2027-01-15T08:00:00Z"}]}
     key, version = f"{meta['namespace']}/{meta['name']}", meta["resourceVersion"]
-    perform(account, MergePatch(kinds.WORKLOADS, key, {"status": status}, version, status=True, first=True))
+    perform(account, MergePatch(kinds.WORKLOADS, key, {"status": status}, version, status=True, whole=True))
     after = json.loads(
         server.run("get", "workload.kueue.x-k8s.io", "first-status", "-n", meta["namespace"], "-o", "json")
     )
     assert after["status"] == status
     assert (after["spec"], after["metadata"]["labels"]) == (created["spec"], labels)
     with pytest.raises(WriteError, match="the object has been modified"):
-        perform(account, MergePatch(kinds.WORKLOADS, key, {"status": {}}, version, status=True, first=True))
+        perform(account, MergePatch(kinds.WORKLOADS, key, {"status": {}}, version, status=True, whole=True))
+
+
+def test_the_status_of_a_queue_is_replaced_and_keeps_the_rest(server: Kubectl, account: Path) -> None:
+    created = made(server, cluster_queue("1"))
+    condition = {"type": "Active", "status": "True", "reason": "Ready", "message": "Can admit new workloads"}
+    status = {"conditions": [condition | {"lastTransitionTime": "2027-01-15T08:00:00Z"}]}
+    version = created["metadata"]["resourceVersion"]
+    for pending in (1, 0):
+        new = {**status, "pendingWorkloads": pending}
+        write = MergePatch(
+            kinds.CLUSTER_QUEUES, f"/{NAME}", {"status": new}, version, status=True, whole=True
+        )
+        perform(account, write)
+        after = json.loads(server.run("get", f"clusterqueue/{NAME}", "-o", "json"))
+        assert (after["status"]["pendingWorkloads"], after["spec"]) == (pending, created["spec"])
+        version = after["metadata"]["resourceVersion"]
+    server.run("delete", f"clusterqueue/{NAME}")
 
 
 @pytest.mark.parametrize("name", IN_USE)

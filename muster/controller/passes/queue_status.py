@@ -206,7 +206,7 @@ def _status_write(kind: Kind[Any], obj: Object, old: Any, new: Any) -> PlannedWr
     if new == old:
         return None
     body = {"status": _without_nulls(builtins(new))}
-    write = MergePatch(kind, obj.key, body, obj.metadata.resource_version, status=True)
+    write = MergePatch(kind, obj.key, body, obj.metadata.resource_version, status=True, whole=True)
     return PlannedWrite(f"{kind} {obj.key}", write)
 
 

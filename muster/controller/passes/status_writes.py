@@ -69,5 +69,5 @@ def status_patch(workload: Workload, status: WorkloadStatus) -> Write:
     # A merge patch deletes only the fields that it names.
     before = builtins(workload.status)
     fields = {name: value for name, value in _CLEARED.items() if name in before} | builtins(status)
-    version, first = workload.metadata.resource_version, workload.status is NO_STATUS
-    return MergePatch(WORKLOADS, workload.key, {"status": fields}, version, status=True, first=first)
+    version, is_first = workload.metadata.resource_version, workload.status is NO_STATUS
+    return MergePatch(WORKLOADS, workload.key, {"status": fields}, version, status=True, whole=is_first)

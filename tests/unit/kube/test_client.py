@@ -76,7 +76,7 @@ WRITES: dict[str, tuple[Write, tuple[str, str, str, Any]]] = {
         ),
     ),
     "the first status": (
-        MergePatch(kinds.WORKLOADS, "a/w", {"status": {"conditions": ()}}, "7", status=True, first=True),
+        MergePatch(kinds.WORKLOADS, "a/w", {"status": {"conditions": ()}}, "7", status=True, whole=True),
         (
             "PUT",
             f"{WORKLOAD}/status{MANAGER}",

@@ -81,4 +81,4 @@ def test_only_an_absent_status_is_replaced(name: str) -> None:
     body = {k: v for k, v in workload_body(ray_job("dev")).items() if k != "status"} | status
     write = status_patch(read(kinds.WORKLOADS, body), workload(ray_job("dev"), "QuotaReserved").status)
     assert isinstance(write, MergePatch)
-    assert write.first is wanted
+    assert write.whole is wanted
