@@ -39,9 +39,7 @@ CLUSTER_RULES = [
     # Queues are read; usage and conditions are written to their status. A finalizer keeps objects in whose
     # quota gangs run.
     _rule(KUEUE, ["admissionchecks", "clusterqueues", "resourceflavors"], (*FOLLOW, "patch")),
-    _rule(
-        KUEUE, ["clusterqueues/status", "localqueues/status", "admissionchecks/status"], ("patch", "update")
-    ),
+    _rule(KUEUE, ["clusterqueues/status", "localqueues/status", "admissionchecks/status"], ("update",)),
     _rule(
         KUEUE,
         ["cohorts", "localqueues", "provisioningrequestconfigs", "topologies", "workloadpriorityclasses"],

@@ -52,7 +52,7 @@ WRITES = {
     ("patch", KUEUE, "workloads/status"),
     ("update", KUEUE, "workloads/status"),
     ("update", KUEUE, "workloads/finalizers"),
-    *[("patch", KUEUE, f"{plural}/status") for plural in QUEUES],
+    *[("update", KUEUE, f"{plural}/status") for plural in QUEUES],
     *[("patch", KUEUE, kind) for kind in ("clusterqueues", "resourceflavors", "admissionchecks")],
     *[(verb, SCALING, "provisioningrequests") for verb in ("create", "delete")],
     ("update", SCALING, "provisioningrequests/finalizers"),
