@@ -13,6 +13,7 @@ from muster.configuration.feature_gates import gated
 from muster.objects.meta import View
 
 _PART = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>h|ms|m|s)")
+_BACKOFF = Backoff()
 _SECONDS = {"h": Fraction(3600), "m": Fraction(60), "s": Fraction(1), "ms": Fraction(1, 1000)}
 
 
@@ -35,7 +36,7 @@ class Configuration:
     @property
     def backoff(self) -> Backoff:
         """Returns the back-off after evictions because pods were not ready, with its defaults."""
-        return self.wait_for_pods_ready.backoff if self.wait_for_pods_ready else Backoff()
+        return self.wait_for_pods_ready.backoff if self.wait_for_pods_ready else _BACKOFF
 
 
 DEFAULT = Configuration()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, dataclass_transform
 
 import msgspec
@@ -10,6 +11,8 @@ from muster.objects.sharing import share_maps, share_strings
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # an annotation: the whole object again
 CONDITION_MESSAGE_LENGTH_MAX = 32_768  # of metav1.Condition
+TIMES_KEPT_MAX = 8192
+"""Times in whole seconds, as text or as a number, are converted once while many objects have the same."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -132,7 +135,12 @@ def set_condition(
 
 def rfc3339(time_ms: int) -> str:
     """Returns a time in the API's form: UTC, whole seconds."""
-    return datetime.fromtimestamp(time_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _rfc3339(time_ms // 1000)
+
+
+@lru_cache(TIMES_KEPT_MAX)
+def _rfc3339(time_s: int) -> str:
+    return datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def rfc3339_micro(time_ms: int) -> str:
@@ -140,6 +148,7 @@ def rfc3339_micro(time_ms: int) -> str:
     return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+@lru_cache(TIMES_KEPT_MAX)
 def millis(timestamp: str | None) -> int:
     """Returns an API time in milliseconds since the epoch; 0 for none."""
     if not timestamp:

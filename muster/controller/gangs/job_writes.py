@@ -15,7 +15,7 @@ from muster.controller.provisioning import provisioning_requests
 from muster.controller.provisioning.provisioning_checks import NOT_CREATED
 from muster.controller.workload import job_workload, retries, transitions
 from muster.controller.workload.check_states import set_check
-from muster.controller.workload.events import ObjectEvent, on_job, on_workload, repeating, status_events
+from muster.controller.workload.events import ObjectEvent, on_job, on_workload, status_events
 from muster.controller.workload.retries import RETRIED
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import Create, Delete, JsonPatch, MergePatch
@@ -92,7 +92,7 @@ def _start(workload: Workload, job: Job, cluster: ClusterState, now_ms: int) -> 
     write = JsonPatch(job.kind, job.metadata.key, operations, job.metadata.resource_version)
     assert workload.status.admission is not None
     queue = workload.status.admission.cluster_queue
-    event = repeating(on_job(job, "Started", f"Admitted by ClusterQueue {queue}"))
+    event = on_job(job, "Started", f"Admitted by ClusterQueue {queue}", in_status=True)
     no_pods_of = workload.metadata.uid if _ran_before(workload, job) else ""
     yield PlannedWrite(workload.key, write, (event,), no_pods_of)
 

@@ -9,7 +9,7 @@ from muster.controller.jobs.job import Job
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.turns import by_turns
 from muster.controller.workload import job_workload
-from muster.controller.workload.events import on_job, repeating
+from muster.controller.workload.events import on_job
 from muster.objects import workload_status
 from muster.objects.kueue import Workload
 
@@ -56,7 +56,7 @@ def _creation(job: Job, cluster: ClusterState) -> PlannedWrite:
     create = job_workload.make_workload(job, cluster)
     cluster.pod_answer(create.key, job)  # asked for now, it is known by the time of the decision
     message = f"Created Workload {create.body['metadata']['name']}"
-    created = repeating(on_job(job, "CreatedWorkload", message))
+    created = on_job(job, "CreatedWorkload", message, in_status=True)
     return PlannedWrite(job.metadata.uid, create, (created,), deferrable=True)
 
 

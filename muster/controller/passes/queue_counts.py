@@ -21,6 +21,7 @@ Resource = tuple[str, str]
 ACTIVE, NEVER_ADMISSIBLE = "active", "inadmissible"
 INADMISSIBLE = frozenset({"ExceedsMaxQuota", "NoMatchingFlavor", "Suspended", MISCONFIGURED})
 """Reasons of pending Workloads that would not fit an empty queue either."""
+_RULES = Rules()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,7 @@ def share_of(workload: Workload, cluster: ClusterState) -> Share | None:
         cluster_queue=queue_of(workload, cluster),
         local_queue=f"{workload.metadata.namespace}/{workload.spec.queue_name}",
         pending="" if reserves else pending,
-        queued_ms=core_workload.queued_at_ms(workload, status, Rules()),
+        queued_ms=core_workload.queued_at_ms(workload, status, _RULES),
         is_admitted=reserves and workload_status.is_admitted(status),
         blocked=blocked.reason if blocked is not None and blocked.status == "True" else "",
         usage=_usage(status.admission) if reserves and status.admission is not None else (),

@@ -35,17 +35,16 @@ class ObjectEvent:
     in_status: bool = False
 
 
-def on_workload(workload: Workload, reason: str, message: str, *, warning: bool = False) -> ObjectEvent:
-    return ObjectEvent(WORKLOADS, workload.metadata, reason, message, warning)
+def on_workload(
+    workload: Workload, reason: str, message: str, *, warning: bool = False, in_status: bool = False
+) -> ObjectEvent:
+    return ObjectEvent(WORKLOADS, workload.metadata, reason, message, warning, in_status)
 
 
-def on_job(job: Job, reason: str, message: str, *, warning: bool = False) -> ObjectEvent:
-    return ObjectEvent(job.kind, job.metadata, reason, message, warning)
-
-
-def repeating(event: ObjectEvent) -> ObjectEvent:
-    """Returns an event that says what the Workload says, too."""
-    return replace(event, in_status=True)
+def on_job(
+    job: Job, reason: str, message: str, *, warning: bool = False, in_status: bool = False
+) -> ObjectEvent:
+    return ObjectEvent(job.kind, job.metadata, reason, message, warning, in_status)
 
 
 def status_events(workload: Workload, new: WorkloadStatus, now_ms: int) -> Iterator[ObjectEvent]:
@@ -65,8 +64,8 @@ def status_events(workload: Workload, new: WorkloadStatus, now_ms: int) -> Itera
             message = condition.message
             if condition.type == "QuotaReserved":
                 message += f", wait time since queued was {waited_s}s"
-            event = on_workload(workload, EVENT_REASONS[condition.type], message)
-            yield event if condition.type == "Preempted" else repeating(event)
+            reason = EVENT_REASONS[condition.type]
+            yield on_workload(workload, reason, message, in_status=condition.type != "Preempted")
     states = {c.name: c.state for c in workload.status.admission_checks}
     for check in new.admission_checks:
         if states.get(check.name, check.state) != check.state:
@@ -105,7 +104,7 @@ def wait_event(workload: Workload, new: WorkloadStatus) -> ObjectEvent | None:
     if now is None or (before is not None and before.reason == now.reason):
         return None
     is_warning = now.reason != "PendingEvaluation"
-    return repeating(on_workload(workload, now.reason, now.message, warning=is_warning))
+    return on_workload(workload, now.reason, now.message, warning=is_warning, in_status=True)
 
 
 def create_event(event: ObjectEvent, now_ms: int) -> Create:

@@ -47,9 +47,11 @@ class Retry:
 
 def requested(workload: Workload, job: Job | None, now_ms: int, backoff: Backoff) -> Retry | None:
     """Returns the retry that its job requests, if there is something to retry."""
-    status, before = workload.status, granted(workload)
     text = job.metadata.annotations.get(RETRY, "") if job is not None else ""
-    if not text or job is None or job.stop_requested or _digest(text) == before.value:
+    if not text or job is None or job.stop_requested:
+        return None
+    status, before = workload.status, granted(workload)
+    if _digest(text) == before.value:
         return None
     activates = is_curable(workload)
     if not activates and (not workload.spec.active or not _backs_off(status, now_ms)):
