@@ -1,6 +1,5 @@
 """`muster controller`: runs the controller."""
 
-import asyncio
 import logging
 import socket
 import sys
@@ -9,6 +8,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import click
+import uvloop
 
 from muster.cli.verb import parsed, verb
 from muster.configuration.configuration import Configuration, parse
@@ -110,4 +110,4 @@ def command(
         journal=journal,
         background=partial(StartAnnouncer, configuration, journal) if eta else None,
     )
-    return asyncio.run(run(options))
+    return uvloop.run(run(options))

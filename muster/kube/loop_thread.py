@@ -7,6 +7,8 @@ from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
+import uvloop
+
 R = TypeVar("R")
 
 
@@ -18,7 +20,7 @@ class LoopThread:
     @asynccontextmanager
     async def begun(self, name: str, close: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
         """Runs the thread until the end of the block; then cancels what it still runs, and calls `close`."""
-        self._loop = asyncio.new_event_loop()
+        self._loop = uvloop.new_event_loop()
         thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
         thread.start()
         try:
