@@ -13,8 +13,8 @@ from muster.configuration.feature_gates import gated
 from muster.objects.meta import View
 
 _PART = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>h|ms|m|s)")
-_BACKOFF = Backoff()
 _SECONDS = {"h": Fraction(3600), "m": Fraction(60), "s": Fraction(1), "ms": Fraction(1, 1000)}
+_BACKOFF = Backoff()
 
 
 @dataclass(frozen=True, slots=True)

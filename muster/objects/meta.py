@@ -12,7 +12,7 @@ from muster.objects.sharing import share_maps, share_strings
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # an annotation: the whole object again
 CONDITION_MESSAGE_LENGTH_MAX = 32_768  # of metav1.Condition
 TIMES_KEPT_MAX = 8192
-"""Times in whole seconds, as text or as a number, are converted once while many objects have the same."""
+"""Conversions of times that are kept, in each direction: many objects have the same times."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
