@@ -69,8 +69,8 @@ class Right:
 RIGHTS = (
     *(Right("patch", kind) for kind in (RAY_JOBS, RAY_CLUSTERS, RAY_SERVICES)),
     *(Right(verb, WORKLOADS) for verb in ("watch", "create", "patch", "delete")),
-    Right("patch", WORKLOADS, "status"),
-    Right("patch", CLUSTER_QUEUES, "status"),
+    *(Right(verb, WORKLOADS, "status") for verb in ("patch", "update")),
+    Right("update", CLUSTER_QUEUES, "status"),
     Right("patch", FLAVORS),
     Right("create", PROVISIONING_REQUESTS),
     Right("delete", PODS),

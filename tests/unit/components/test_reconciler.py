@@ -9,6 +9,7 @@ from muster.admission.lifecycle import WaitForPodsReady
 from muster.configuration.configuration import Retention, parse
 from muster.configuration.feature_gates import SUPPORTED, gated
 from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
+from muster.live.doctor.installation import RIGHTS, Right
 from settings.model.controller import Gate
 from tests.unit.components.harness import Declarations, declare_platform
 from tests.unit.settings.builders import EXISTING, GOOD
@@ -120,6 +121,13 @@ def test_cluster_rules_are_exactly_what_the_controller_reads_and_writes(declared
     follows = {(verb, kind.group, kind.plural) for kind in followed for verb in ("get", "list", "watch")}
 
     assert allowed(declared.inputs(f"ClusterRole/{CONTROLLER}")) == follows | WRITES
+
+
+@pytest.mark.parametrize("right", RIGHTS, ids=str)
+def test_the_doctor_asks_only_for_rights_that_the_role_grants(declared: Declarations, right: Right) -> None:
+    resource = "/".join(filter(None, (right.kind.plural, right.subresource)))
+
+    assert (right.verb, right.kind.group, resource) in allowed(declared.inputs(f"ClusterRole/{CONTROLLER}"))
 
 
 def test_it_may_change_one_lease_in_its_own_namespace(declared: Declarations) -> None:
