@@ -97,7 +97,8 @@ class KnownWorkloads:
         self._admitted: dict[str, Holding] = {}  # those whose object does not show its quota yet
 
     def __iter__(self) -> Iterator[Workload]:
-        return (self._now(key) for key in self._objects)
+        for key in self._objects:
+            yield self._now(key)
 
     def __contains__(self, key: str) -> bool:
         return key in self._objects

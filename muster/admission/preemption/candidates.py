@@ -39,6 +39,8 @@ class CandidateQueue:
 
         If the preemptor `may_borrow`, those that only go if it does not are left out.
         """
+        if may_borrow and self.claim is Claim.PRIORITY and search.queue.borrow_within_cohort is None:
+            return
         for order, holding in self._in_order(search):
             if self.claim is Claim.OWN_QUEUE:
                 yield order, holding, PreemptionReason.IN_CLUSTER_QUEUE
@@ -55,10 +57,12 @@ class CandidateQueue:
 
     def _in_order(self, search: VictimSearch) -> Iterator[tuple[CandidateOrder, Holding]]:
         if search.usage_of is None:
-            return ((candidate_order(one, self.claim), one) for one in self.allowed(search))
+            for holding in self.allowed(search):
+                yield candidate_order(holding, self.claim), holding
+            return
         found = list(self.allowed(search))
-        places = (candidate_order(holding, self.claim) for holding in found)
-        return zip(places, by_usage(found, lambda _: self.claim, search.usage_of), strict=True)
+        places = [candidate_order(holding, self.claim) for holding in found]
+        yield from zip(places, by_usage(found, lambda _: self.claim, search.usage_of), strict=True)
 
     def borrows(self, search: VictimSearch) -> bool:
         """Whether its quota comes from the common cohort, after the releases so far."""
