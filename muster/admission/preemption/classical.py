@@ -5,7 +5,7 @@ to be needed are given back, so that the set of victims is minimal. The rules ar
 classicalPreemptions, pkg/scheduler/preemption/preemption.go, and its folder classical.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from heapq import heapify, heappop, heapreplace
 from itertools import islice
@@ -18,7 +18,9 @@ def classical_targets(search: VictimSearch) -> list[Target]:
     """A minimal set of holdings that makes room; empty if no set may."""
     found = candidate_queues(search)
     for may_borrow in _attempts(search, found):
-        targets = _release_until_fit(search, found, may_borrow)
+        targets = None if may_borrow else _own_quota_first(search, found)
+        if targets is None:
+            targets = _release_until_fit(search, found, may_borrow)
         if targets:
             return targets
     return []
@@ -38,6 +40,47 @@ def _attempts(search: VictimSearch, found: Collection[CandidateQueue]) -> tuple[
     if not under_nominal(search):
         return (True,)
     return (True, False) if Claim.HIERARCHY in claims else (False, True)
+
+
+def _own_quota_first(search: VictimSearch, found: Collection[CandidateQueue]) -> list[Target] | None:
+    """Returns what `_release_until_fit` does for a queue that must not borrow but would, without releasing
+    all candidates of other queues; None if it cannot tell.
+
+    Nothing fits while the queue would borrow, and only its own candidates, which come last, end that:
+    `_release_until_fit` releases all others before them, and gives most of these back. If room is made by
+    those of its own that end the borrowing and the first k of the others, then no more of its own are
+    released, and the others behind the k-th are given back.
+    """
+    # Pods may not find places although more was released; minimum run times note each candidate that is met.
+    if search.placed is not None or search.state.min_runtime is not None or not search.would_borrow():
+        return None
+    own = [source for source in found if source.claim is Claim.OWN_QUEUE]
+    others = [source for source in found if source.claim is not Claim.OWN_QUEUE]
+    candidates = [
+        Target(one, reason) for source in own for _, one, reason in source.candidates(search, False)
+    ]
+    if candidates and candidates[0].holding.evicted:
+        return None  # those that leave anyway come first, and not last
+    freed = _until_within_quota(search, candidates)
+    if not freed:
+        return []
+    with search.state.without(target.holding for target in freed):
+        if search.fits():
+            return freed
+        taken = _release_until_fit(search, others, may_borrow=False)
+    return [*taken, *freed] if taken else None
+
+
+def _until_within_quota(search: VictimSearch, candidates: Iterable[Target]) -> list[Target]:
+    """A minimal set of the queue's own candidates without which it would not borrow; empty if none is."""
+    released: list[Target] = []
+    for target in candidates:
+        search.state.release(target.holding)
+        released.append(target)
+        if not search.would_borrow():
+            return search.give_back(released, lambda: not search.would_borrow())
+    search.restore(released)
+    return []
 
 
 def _release_until_fit(

@@ -54,9 +54,16 @@ class VictimSearch:
 
     def fits(self, may_borrow: bool = True) -> bool:
         """Whether there is room, after the releases so far. Kueue: workloadFits."""
-        if not may_borrow and any(self.node.borrowing_with(fr, amount) for fr, amount in self.needs.items()):
+        if not may_borrow and self.would_borrow():
             return False
         return self.node.fits(self.needs) and (self.placed is None or self.placed())
+
+    def would_borrow(self) -> bool:
+        """Whether the queue would use more than its own quota, after the releases so far."""
+        for fr, amount in self.needs.items():  # noqa: SIM110 - a generator is slow, and every release asks this
+            if self.node.borrowing_with(fr, amount):
+                return True
+        return False
 
     def give_back(self, released: list[Target], fits: Callable[[], bool]) -> list[Target]:
         """Returns the released holdings that are needed; restores all of them.

@@ -119,8 +119,13 @@ class QueueHoldings(dict[str, Holding]):
             using = (holding for holding in self.values() if holding.uses(resources))
             in_order = self._in_order[resources] = sorted((holding.order, holding) for holding in using)
         # Holdings that leave anyway come first, in any precedence: the loop cannot end among them.
-        for (stays, priority, *_), holding in in_order:
-            if stays and (priority,) >= bound:
-                return  # the others are not lower
-            if (priority, -holding.workload.queued_at_ms) < bound:
+        highest = bound[0]
+        for order, holding in in_order:
+            priority = order[1]
+            if priority < highest:
                 yield holding
+            elif priority == highest and len(bound) > 1:
+                if -holding.workload.queued_at_ms < bound[1]:
+                    yield holding
+            elif order[0]:
+                return  # the others are not lower

@@ -107,3 +107,32 @@ def scenes(draw: st.DrawFn) -> Scene:
     needs = {WANTED[0]: draw(st.sampled_from((2, 3, 1, 5))), WANTED[1]: draw(st.sampled_from((1, 2, 3)))}
     contested = draw(st.sampled_from((WANTED[:1], WANTED, WANTED[1:])))
     return Scene(snapshot(queues, *holders, cohorts=draw(_cohorts())), needs, frozenset(contested))
+
+
+_LOWER = st.sampled_from((PreemptionPolicy.LOWER_PRIORITY, PreemptionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY))
+_RARELY = st.sampled_from((None, None, None, None, None, 1, 3))
+
+
+@st.composite
+def _mate(draw: st.DrawFn, name: str) -> ClusterQueue:
+    quotas = {of: draw(st.builds(Quota, st.sampled_from((4, 6, 5)), _RARELY, _RARELY)) for of in (GPU, "cpu")}
+    return queue(
+        name,
+        {"l4": quotas},
+        cohort=draw(st.sampled_from(("c0", "c0", "c1"))),
+        within_queue=draw(_LOWER),
+        reclaim_within_cohort=draw(st.sampled_from((PreemptionPolicy.ANY, PreemptionPolicy.LOWER_PRIORITY))),
+    )
+
+
+@st.composite
+def full_cohorts(draw: st.DrawFn) -> Scene:
+    """Most of the quota of two cohorts is in use, and q0 would have to stop borrowing: as in Kueue's own
+    performance tests, where most heads of a high priority find that."""
+    queues = [draw(_mate(f"q{index}")) for index in range(4)]
+    holders = [draw(_holder(f"w{index}", len(queues))) for index in range(draw(st.integers(8, 16)))]
+    needs = {WANTED[0]: draw(st.sampled_from((4, 3, 5)))}
+    if draw(st.booleans()):
+        needs[WANTED[1]] = draw(st.sampled_from((1, 3)))
+    cohorts = [cohort("c0"), cohort("c1", draw(st.sampled_from(("c0", None))))]
+    return Scene(snapshot(queues, *holders, cohorts=cohorts), needs, frozenset(needs))

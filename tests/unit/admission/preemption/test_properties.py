@@ -2,7 +2,7 @@
 
 from random import Random
 
-from hypothesis import event, given
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from muster.admission import PreemptionReason
@@ -10,8 +10,8 @@ from muster.admission.preemption.classical import classical_targets
 from muster.admission.preemption.ordering import satisfies
 from muster.admission.preemption.search import Target, VictimSearch
 from tests.unit.admission.preemption.naive import naive_targets
-from tests.unit.admission.preemption.scenes import Scene, scenes
-from tests.unit.admission.strategies import PROPERTY
+from tests.unit.admission.preemption.scenes import Scene, full_cohorts, scenes
+from tests.unit.admission.strategies import PROPERTY, examples
 
 OWN = PreemptionReason.IN_CLUSTER_QUEUE
 WHILE_BORROWING = PreemptionReason.IN_COHORT_RECLAIM_WHILE_BORROWING
@@ -29,8 +29,8 @@ def searched(scene: Scene) -> tuple[VictimSearch, list[Target]]:
     return search, targets
 
 
-@PROPERTY
-@given(scenes())
+@settings(PROPERTY, max_examples=examples(1000))
+@given(st.one_of(scenes(), full_cohorts()))
 def test_the_victims_are_those_of_the_long_way(scene: Scene) -> None:
     search, targets = searched(scene)
     if search.fits():

@@ -1,6 +1,7 @@
 """Whether a preemptor borrows, and which victims that allows (Kueue: classicalPreemptions)."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -19,8 +20,8 @@ def mine(gpu: int, cpu: int = 9) -> ClusterQueue:
     return queue("q", quotas, cohort="ml", within_queue=LOWER, reclaim_within_cohort=ANY)
 
 
-def mate(gpu: int) -> ClusterQueue:
-    return queue("mate", {"l4": {GPU: gpu, "cpu": 9}}, cohort="ml")
+def mate(gpu: int, name: str = "mate") -> ClusterQueue:
+    return queue(name, {"l4": {GPU: gpu, "cpu": 9}}, cohort="ml")
 
 
 Case = tuple[
@@ -44,6 +45,33 @@ CASES: dict[str, Case] = {
         (running("m", "mate", gpu=4),),
         {GPUS: 2, CPUS: 1},
         {},
+    ),
+    "what makes it borrow no more, and the first of the others that make room": (
+        [mine(6), mate(2)],
+        (running("a", gpu=2), running("b", gpu=3), *(running(f"m{n}", "mate") for n in range(3))),
+        {GPUS: 4},
+        {"b": OWN, "m0": RECLAIM},
+    ),
+    "more of its own than that, where the others make too little room": (
+        [replace(mine(6), reclaim_within_cohort=LOWER), mate(1), mate(2, "high")],
+        (
+            running("a", gpu=3),
+            running("b", gpu=2, priority=1),
+            running("m", "mate", gpu=2),
+            running("h", "high", gpu=4, priority=9),
+        ),
+        {GPUS: 4},
+        {"m": RECLAIM, "a": OWN, "b": OWN},
+    ),
+    "one of its own that leaves anyway, rather than another of the others": (
+        [mine(6), mate(2)],
+        (
+            running("e", evicted=True),
+            running("a", gpu=3),
+            *(running(f"m{n}", "mate") for n in range(4)),
+        ),
+        {GPUS: 5},
+        {"e": OWN, "m0": RECLAIM, "a": OWN},
     ),
 }
 
