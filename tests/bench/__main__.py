@@ -8,7 +8,15 @@ from preview.plugins.choice import choose_offline, sources
 from sandbox.toolchain.command import carry_out
 from sandbox.toolchain.ensure import ensure_tools
 from sandbox.toolchain.steps import Screen
-from tests.bench import decisions, engine_load, first_decision, forecasts, setup_times, sustained_load
+from tests.bench import (
+    decisions,
+    engine_load,
+    first_decision,
+    forecasts,
+    setup_times,
+    sustained_load,
+    victim_searches,
+)
 from tests.bench.report import Figure, show
 
 ADMISSION_P99_SECONDS_MAX = 1
@@ -25,7 +33,7 @@ def main() -> int:
         *setup_times.previews(),
     ]
     show("Setting up", figures)
-    decided = [*decisions.figures(), *first_decision.figures()]
+    decided = [*decisions.figures(), *victim_searches.figures(), *first_decision.figures()]
     show("Decisions", decided)
     forecast = forecasts.figures()
     show("Forecasts", forecast, "AccaSim")
