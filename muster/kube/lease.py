@@ -1,7 +1,9 @@
 """Leader election with a Lease: one replica writes, the others wait.
 
-Rules and times are those of client-go (tools/leaderelection): the holder renews the Lease; another replica
-takes it once it has not changed for its duration *by that replica's own clock*, so clocks need not agree.
+Rules are those of client-go (tools/leaderelection): the holder renews the Lease; another replica takes it
+once it has not changed for its duration *by that replica's own clock*, so clocks need not agree. Terms are
+twice as long as client-go's by default: an API server with thousands of requests under way takes more than
+five seconds for each, and the holder would lose its Lease.
 Every change carries the resource version that it was decided on: of two concurrent changes one is refused.
 The holder renews the version that its last renewal returned, without reading it: one request, which on an
 overloaded API server may take seconds.
@@ -26,8 +28,8 @@ from muster.objects.meta import rfc3339_micro
 
 log = logging.getLogger(__name__)
 
-LEASE_S = 15  # after a renewal, no other replica takes it for this time
-RENEW_DEADLINE_S = 10.0  # after a renewal, writes may begin for this time
+LEASE_S = 30  # after a renewal, no other replica takes it for this time
+RENEW_DEADLINE_S = 20.0  # after a renewal, writes may begin for this time
 RETRY_S = 2.0
 TRY_S_MAX = RENEW_DEADLINE_S / 2  # leaves time for another try
 RELEASED_S = 1  # the duration of a released Lease; the API requires one
@@ -57,6 +59,7 @@ class Election:
         self._renewed: Lease | None = None  # as the last renewal left it; None if it has to be read
         self._creations = set[str | None]()  # acquireTimes of the Leases that it tried to create
         self.last_try_s = clock_s()
+        self._sent_s = self.last_try_s  # when the last change was sent
         self.is_first = False  # whether it created the Lease, and never saw one before: there was no leader
 
     @property
@@ -80,7 +83,8 @@ class Election:
     async def renew(self) -> None:
         """Renews for ever. Raises: NotLeading if renewals fail for too long, or another replica holds it."""
         while True:
-            await asyncio.sleep(self._pause_s())
+            # Since the last one began: where each takes seconds, the next one follows at once.
+            await asyncio.sleep(max(0.0, self.last_try_s + self._pause_s() - self._clock_s()))
             if not await self._try() and not self.is_leader:
                 raise NotLeading(f"{self.identity} has lost Lease {self._key}")
 
@@ -102,15 +106,14 @@ class Election:
     async def _try(self) -> bool:
         """Takes or renews it; returns whether this certainly succeeded."""
         self.last_try_s = self._clock_s()
-        # from when it was sent: the others count from when it arrived, which is later
-        sent_s = self._clock_s()
         try:
             async with asyncio.timeout(TRY_S_MAX):
                 taken = await self._take()
         except (RequestError, WriteError, TimeoutError) as error:
             log.warning("Lease %s: %s", self._key, _describe(error))
             return False
-        self._renewed_s = sent_s if taken else None
+        # From when the change was sent: the others count from when it arrived, which is later.
+        self._renewed_s = self._sent_s if taken else None
         return taken
 
     async def _take(self) -> bool:
@@ -150,10 +153,12 @@ class Election:
         self._creations.update(acquired.values())
         spec = {**self._held(), **acquired, "leaseTransitions": 0}
         body = {"metadata": {"namespace": namespace, "name": name}, "spec": spec}
+        self._sent_s = self._clock_s()
         await self._kube.perform(Create(LEASES, body))
 
     async def _write(self, lease: Lease, spec: dict[str, Any]) -> None:
         version = lease.metadata.resource_version
+        self._sent_s = self._clock_s()
         written = await self._kube.perform(MergePatch(LEASES, self._key, {"spec": spec}, version))
         self._renewed = written if isinstance(written, Lease) else None
 

@@ -12,7 +12,7 @@ import pytest
 from muster.kube.client import Kube, NotLeading, WriteError
 from muster.kube.errors import NoAnswer
 from muster.kube.kinds import LEASES
-from muster.kube.lease import Election
+from muster.kube.lease import LEASE_S, RENEW_DEADLINE_S, RETRY_S, Election
 from muster.kube.writes import Create, Delete, MergePatch, Write
 from muster.objects.coordination import Lease, LeaseSpec
 from muster.objects.meta import Object, ObjectMeta
@@ -21,7 +21,7 @@ KEY, ME, OTHER = "muster-system/muster-controller", "pod-a", "pod-b"
 NOW_MS = 1_800_000_000_123
 HELD = {
     "holderIdentity": ME,
-    "leaseDurationSeconds": 15,
+    "leaseDurationSeconds": LEASE_S,
     "renewTime": "2027-01-15T08:00:00.123000Z",
 }
 TAKEN = {**HELD, "acquireTime": "2027-01-15T08:00:00.123000Z"}
@@ -203,7 +203,7 @@ def test_a_refused_write_does_not_win() -> None:
     assert not asyncio.run(tries(election(api, Clock())))
 
 
-WRITE_SECONDS = {0.0: 15.0, 4.0: 11.0, 9.5: 5.5, 10.0: 0.0, 30.0: 0.0}
+WRITE_SECONDS = {0.0: 30.0, 4.0: 26.0, 19.5: 10.5, 20.0: 0.0, 60.0: 0.0}
 
 
 @pytest.mark.parametrize("age_s", WRITE_SECONDS)
@@ -251,10 +251,55 @@ def test_a_renewal_reads_the_lease_only_if_it_was_changed(
         happens(api)
         api.reads, clock.now_s = 0, clock.now_s + 4
         await tries(candidate)
-        return candidate.write_seconds() == 15
+        return candidate.write_seconds() == LEASE_S
 
     assert asyncio.run(story()) is succeeds
     assert api.reads == reads
+
+
+class Slow(Answering):
+    """Takes some seconds for each request."""
+
+    def __init__(self, clock: Clock, seconds: float) -> None:
+        super().__init__(held_by(None))
+        self.clock, self.seconds = clock, seconds
+
+    async def read(self, kind: Any, key: str) -> Any:
+        self.clock.now_s += self.seconds
+        return await super().read(kind, key)
+
+    async def perform(self, write: Write) -> Object | None:
+        self.clock.now_s += self.seconds
+        return await super().perform(write)
+
+
+PAUSES = {0.0: (0.75 * RETRY_S, RETRY_S), 1.0: (0.75 * RETRY_S - 1, RETRY_S - 1), 9.0: (0.0, 0.0)}
+
+
+@pytest.mark.parametrize("seconds", PAUSES)
+def test_the_longer_a_renewal_takes_the_sooner_the_next_one_follows(
+    seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The term counts from the change that was answered last, not from what was read before it."""
+    clock, pauses = Clock(), list[float]()
+    candidate = election(Slow(clock, seconds), clock)
+
+    async def sleep(pause_s: float) -> None:
+        pauses.append(pause_s)
+        assert candidate.write_seconds() == LEASE_S - seconds
+        clock.now_s += pause_s
+        if len(pauses) == 3:
+            raise NotLeading("enough")
+
+    async def story() -> None:
+        await candidate.acquire()
+        with pytest.raises(NotLeading, match="enough"):
+            await candidate.renew()
+
+    monkeypatch.setattr("muster.kube.lease.asyncio.sleep", sleep)
+    asyncio.run(story())
+    least, most = PAUSES[seconds]
+    assert all(least <= pause_s <= most for pause_s in pauses[1:]), pauses
 
 
 def take_away(api: Api, clock: Clock) -> None:
@@ -263,7 +308,7 @@ def take_away(api: Api, clock: Clock) -> None:
 
 def run_out(api: Api, clock: Clock) -> None:
     api.reachable = False
-    clock.now_s += 10.0
+    clock.now_s += RENEW_DEADLINE_S
 
 
 @pytest.mark.parametrize("happens", [take_away, run_out])
@@ -292,7 +337,7 @@ def test_one_failed_renewal_does_not_lose_the_lease(monkeypatch: pytest.MonkeyPa
         candidate = election(api, clock)
         await candidate.acquire()
         api.reachable = False
-        clock.now_s += 9.0
+        clock.now_s += RENEW_DEADLINE_S - 1.0
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.05):
                 await candidate.renew()
