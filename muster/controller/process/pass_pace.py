@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-INTERVAL_S, INTERVAL_S_MAX = 0.015, 0.3
-DECIDING_SHARE = 15  # where many passes follow each other, deciding takes at most this part of the time
+INTERVAL_S, INTERVAL_S_MAX = 0.015, 0.15
+DECIDING_SHARE = 20  # where many passes follow each other, deciding takes at most this part of the time
 AT_ONCE_MAX = 5
 """More than the passes from a RayJob's creation to its start."""
 
