@@ -39,6 +39,7 @@ class CandidateQueue:
 
         If the preemptor `may_borrow`, those that only go if it does not are left out.
         """
+        # Then none of the queue gives way: its holdings need not be read.
         if may_borrow and self.claim is Claim.PRIORITY and search.queue.borrow_within_cohort is None:
             return
         for order, holding in self._in_order(search):
@@ -109,7 +110,7 @@ def _in_cohort(search: VictimSearch) -> Iterator[CandidateQueue]:
 
 def _fits_subtree(node: QuotaNode, needs: Usage) -> tuple[bool, Mapping[FlavorResource, int]]:
     """Whether the node's subtree quota holds it, and what its local quota leaves to the parent."""
-    fits = not any(node.borrowing_with(fr, amount) for fr, amount in needs.items())
+    fits = not node.would_borrow(needs)
     return fits, {fr: max(0, amount - node.local_available(fr)) for fr, amount in needs.items()}
 
 

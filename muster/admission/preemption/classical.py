@@ -5,7 +5,7 @@ to be needed are given back, so that the set of victims is minimal. The rules ar
 classicalPreemptions, pkg/scheduler/preemption/preemption.go, and its folder classical.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 from heapq import heapify, heappop, heapreplace
 from itertools import islice
@@ -52,16 +52,17 @@ def _own_quota_first(search: VictimSearch, found: Collection[CandidateQueue]) ->
     released, and the others behind the k-th are given back.
     """
     # Pods may not find places although more was released; minimum run times note each candidate that is met.
-    if search.placed is not None or search.state.min_runtime is not None or not search.would_borrow():
+    if search.placed is not None or search.state.min_runtime is not None:
+        return None
+    node, needs = search.node, search.needs
+    if not node.would_borrow(needs):
         return None
     own = [source for source in found if source.claim is Claim.OWN_QUEUE]
     others = [source for source in found if source.claim is not Claim.OWN_QUEUE]
-    candidates = [
-        Target(one, reason) for source in own for _, one, reason in source.candidates(search, False)
-    ]
+    candidates = list(_in_turn(search, own, may_borrow=False))
     if candidates and candidates[0].holding.evicted:
         return None  # those that leave anyway come first, and not last
-    freed = _until_within_quota(search, candidates)
+    freed = search.release_until(candidates, lambda: not node.would_borrow(needs))
     if not freed:
         return []
     with search.state.without(target.holding for target in freed):
@@ -71,30 +72,10 @@ def _own_quota_first(search: VictimSearch, found: Collection[CandidateQueue]) ->
     return [*taken, *freed] if taken else None
 
 
-def _until_within_quota(search: VictimSearch, candidates: Iterable[Target]) -> list[Target]:
-    """A minimal set of the queue's own candidates without which it would not borrow; empty if none is."""
-    released: list[Target] = []
-    for target in candidates:
-        search.state.release(target.holding)
-        released.append(target)
-        if not search.would_borrow():
-            return search.give_back(released, lambda: not search.would_borrow())
-    search.restore(released)
-    return []
-
-
 def _release_until_fit(
     search: VictimSearch, found: Collection[CandidateQueue], may_borrow: bool
 ) -> list[Target]:
-    fits = partial(search.fits, may_borrow)
-    released: list[Target] = []
-    for target in _in_turn(search, found, may_borrow):
-        search.state.release(target.holding)
-        released.append(target)
-        if fits():
-            return search.give_back(released, fits)
-    search.restore(released)
-    return []
+    return search.release_until(_in_turn(search, found, may_borrow), partial(search.fits, may_borrow))
 
 
 def _in_turn(search: VictimSearch, found: Collection[CandidateQueue], may_borrow: bool) -> Iterator[Target]:

@@ -1,6 +1,6 @@
 """Steps of every search for victims: candidates, whether the workload fits, and which of them may stay."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from muster.admission.model import (
@@ -54,16 +54,21 @@ class VictimSearch:
 
     def fits(self, may_borrow: bool = True) -> bool:
         """Whether there is room, after the releases so far. Kueue: workloadFits."""
-        if not may_borrow and self.would_borrow():
+        if not may_borrow and self.node.would_borrow(self.needs):
             return False
         return self.node.fits(self.needs) and (self.placed is None or self.placed())
 
-    def would_borrow(self) -> bool:
-        """Whether the queue would use more than its own quota, after the releases so far."""
-        for fr, amount in self.needs.items():  # noqa: SIM110 - a generator is slow, and every release asks this
-            if self.node.borrowing_with(fr, amount):
-                return True
-        return False
+    def release_until(self, candidates: Iterable[Target], enough: Callable[[], bool]) -> list[Target]:
+        """Releases candidates in order until it is enough. Returns those that are needed, empty if all are
+        too few; restores all of them."""
+        released: list[Target] = []
+        for target in candidates:
+            self.state.release(target.holding)
+            released.append(target)
+            if enough():
+                return self.give_back(released, enough)
+        self.restore(released)
+        return []
 
     def give_back(self, released: list[Target], fits: Callable[[], bool]) -> list[Target]:
         """Returns the released holdings that are needed; restores all of them.

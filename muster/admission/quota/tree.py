@@ -170,6 +170,13 @@ class QuotaNode:
     def borrowing_with(self, fr: FlavorResource, amount: int) -> bool:
         return self.usage.get(fr, 0) + amount > self.subtree.get(fr, 0)
 
+    def would_borrow(self, usage: Usage) -> bool:
+        """Whether it would use more than its own quota if it took these quantities too."""
+        for fr, amount in usage.items():  # noqa: SIM110 - as in `fits`; searches for victims ask this often
+            if self.borrowing_with(fr, amount):
+                return True
+        return False
+
     def within_nominal(self, resources: Iterable[FlavorResource]) -> bool:
         for fr in resources:  # noqa: SIM110 - as in `fits`; searches for victims ask this of every queue
             if self.usage.get(fr, 0) > self.subtree.get(fr, 0):

@@ -118,7 +118,8 @@ class QueueHoldings(dict[str, Holding]):
                 self._in_order.clear()
             using = (holding for holding in self.values() if holding.uses(resources))
             in_order = self._in_order[resources] = sorted((holding.order, holding) for holding in using)
-        # Holdings that leave anyway come first, in any precedence: the loop cannot end among them.
+        # Holdings that leave anyway come first, in any precedence: the loop cannot end among them. Parts of
+        # precedences are compared one by one, as a tuple for each holding costs a tenth of a search.
         highest = bound[0]
         for order, holding in in_order:
             priority = order[1]
