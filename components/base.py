@@ -48,6 +48,15 @@ def named(name: str, opts: pulumi.ResourceOptions) -> str:
     return opts.parent.named(name) if isinstance(opts.parent, Component) else name
 
 
+def before_writes(hook: pulumi.ResourceHookFunction, name: str) -> pulumi.ResourceHookBinding | None:
+    """Returns the option `hooks` that calls a function, by a name that is unique in the program, before the
+    resource is created or updated; None under Pulumi's mocks, as for `transforms`."""
+    if isinstance(get_monitor(), MockMonitor):
+        return None
+    named_hook = pulumi.ResourceHook(name, hook)
+    return pulumi.ResourceHookBinding(before_create=[named_hook], before_update=[named_hook])
+
+
 def transforms(*functions: pulumi.ResourceTransform) -> list[pulumi.ResourceTransform]:
     """Returns the option of that name, without transforms under Pulumi's mocks: these raise an exception
     instead, and the unit tests of programs that use the components would fail."""

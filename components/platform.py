@@ -13,8 +13,10 @@ from components.controller.journal import JournalBucket, JournalBucketArgs, Jour
 from components.controller.page import Page, PageArgs
 from components.controller.pod import NAME, NAMESPACE, PodArgs
 from components.controller.reconciler import Reconciler
+from components.controller.signature import Signature, SignatureArgs
 from components.foundation.existing import ExistingCluster, ExistingClusterArgs
 from components.foundation.foundation import Foundation, FoundationArgs
+from components.foundation.image_policy import ImagePolicy, ImagePolicyArgs, operator_patterns
 from components.observability.observability import Observability, ObservabilityArgs
 from components.operators.gpu_operator import RUNTIME_CLASS, GpuOperator, GpuOperatorArgs
 from components.operators.gpudirect import GpuDirect, GpuDirectArgs, installers
@@ -27,7 +29,7 @@ from components.queues.priorities import Priorities, PrioritiesArgs
 from components.queues.queues import Queues, QueuesArgs
 from components.tenants.tenants import Tenants, TenantsArgs
 from settings.load import Settings
-from settings.model.controller import Controller
+from settings.model.controller import Build, Controller
 from settings.model.foundation.cluster import Gke
 from settings.model.foundation.existing import Existing
 
@@ -112,17 +114,44 @@ class Platform(Component):
         self, settings: Settings, controller: Controller, apis: Sequence[pulumi.Resource]
     ) -> Reconciler:
         image: pulumi.Input[str] = controller.image or ""
+        signature = None
         if controller.build:
-            assert self.cluster.google, "the settings' rules require GKE for a build"
-            built = ImageArgs(controller.build, settings.cluster.name, self.cluster.google)
-            image = Image("image", built, self.child()).ref
+            image, signature = self._image(settings, controller.build)
         selector = settings.system_pool.node_labels if settings.system_pool else {}
         place, before = self._journal(settings, controller)
         pods = PodArgs(controller, image, selector, place)
         reconciler = Reconciler("reconciler", pods, self._inside([*apis, *before]))
         if controller.page is not None:
             Page("page", PageArgs(controller.page, pods), self._inside([*apis, reconciler.namespace]))
+        if signature is not None:
+            self._image_policy(settings, signature, [reconciler])
         return reconciler
+
+    def _image(self, settings: Settings, build: Build) -> tuple[pulumi.Output[str], Signature | None]:
+        """Declares the image, and its signature if the stack asks for one."""
+        google = self.cluster.google
+        assert google, "the settings' rules require GKE for a build"
+        args = ImageArgs(build, settings.cluster.name, google)
+        image = Image("image", args, self.child()).ref
+        if build.signature is None:
+            return image, None
+        signed = SignatureArgs(build.signature, args.repository, image, google)
+        signature = Signature("signature", signed, self.child())
+        return signature.image, signature
+
+    def _image_policy(
+        self, settings: Settings, signature: Signature, after: Sequence[pulumi.Resource]
+    ) -> None:
+        """Declares the policy after the controller: before its first signature it would refuse its pods."""
+        build = settings.controller.build if settings.controller else None
+        required = build.signature.required if build and build.signature else None
+        if required is None:
+            return
+        assert self.cluster.google, "the settings' rules require GKE for a build"
+        assert settings.place, "the settings' rules require GKE for a build"
+        patterns = [*operator_patterns(settings), *required.other_images]
+        args = ImagePolicyArgs(settings.place, signature.attestor, patterns, self.cluster.google)
+        ImagePolicy("image-policy", args, self.child(depends_on=after))
 
     def _journal(
         self, settings: Settings, controller: Controller

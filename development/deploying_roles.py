@@ -30,6 +30,8 @@ def _of(types: str, role: str, api: str) -> dict[str, Need]:
 # IAM, "IAM roles and permissions index". Names as in a plan.
 NEEDS: Mapping[str, Need] = {
     **_of("artifactregistry.Repository", "artifactregistry.admin", "artifactregistry"),
+    **_of("binaryauthorization.Attestor", "binaryauthorization.attestorsAdmin", "binaryauthorization"),
+    **_of("binaryauthorization.Policy", "binaryauthorization.policyEditor", "binaryauthorization"),
     # The editor may not delete.
     **_of(
         "certificatemanager.Certificate certificatemanager.CertificateMap "
@@ -44,6 +46,7 @@ NEEDS: Mapping[str, Need] = {
     ),
     **_of("compute.Firewall", "compute.securityAdmin", "compute"),
     **_of("compute.ResourcePolicy", "compute.instanceAdmin.v1", "compute"),
+    **_of("containeranalysis.Note", "containeranalysis.notes.editor", "containeranalysis"),
     # Also the objects inside the cluster, among them roles and admission policies.
     **_of("container.Cluster container.NodePool", "container.admin", "container"),
     **_of("iap.WebIamMember", "iap.admin", "iap"),

@@ -81,6 +81,8 @@ def _of_platform(settings: Settings) -> Iterator[str]:
     controller, observability = settings.controller, settings.observability
     if controller and controller.build:
         yield "artifactregistry"
+        if controller.build.signature:
+            yield from ("binaryauthorization", "cloudkms", "containeranalysis")
     if (controller and controller.journal) or (observability and observability.logs.archive_days):
         yield "storage"
 

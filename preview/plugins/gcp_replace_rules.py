@@ -85,6 +85,8 @@ RULES: Mapping[str, tuple[str, ...]] = {
         "project",
         "repositoryId",
     ),
+    "gcp:binaryauthorization/attestor:Attestor": ("name", "project"),
+    "gcp:binaryauthorization/policy:Policy": ("project",),
     "gcp:certificatemanager/certificate:Certificate": (
         "location",
         "managed",
@@ -205,6 +207,7 @@ RULES: Mapping[str, tuple[str, ...]] = {
     "gcp:monitoring/alertPolicy:AlertPolicy": ("project",),
     "gcp:monitoring/dashboard:Dashboard": ("project",),
     "gcp:monitoring/notificationChannel:NotificationChannel": ("project",),
+    "gcp:containeranalysis/note:Note": ("name", "project"),
     "gcp:projects/serviceIdentity:ServiceIdentity": ("project", "service"),
     "gcp:projects/service:Service": ("project", "service"),
     "gcp:serviceaccount/account:Account": ("accountId", "project"),

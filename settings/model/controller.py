@@ -9,6 +9,13 @@ from settings.model.journal import Journal
 from settings.model.observability import COLLECTOR_NAMESPACES
 from settings.model.operators.kueue import FairSharing, Retention, WaitForPodsReady
 from settings.model.operators.shared import PinnedImage, Replicas, Resources
+from settings.model.signature import Signature
+
+# BuildKit's own scanner; the digest is that of the multi-platform index of release 1.12.0, 2026.
+SBOM_GENERATOR = (
+    "docker.io/docker/buildkit-syft-scanner:1.12.0"
+    "@sha256:ae4f3b554449e7e25548e7d8ccc029d17357348e30c6e3df01b92bc93654d6a9"
+)
 
 
 class Build(Model):
@@ -22,6 +29,20 @@ class Build(Model):
     core: Literal["compiled", "interpreted"] = "compiled"
     """Whether mypyc compiles the admission core: it decides the same, in half the time. The build takes three
     minutes longer, and installs Debian's C compiler, which the image does not contain."""
+    sbom_generator: PinnedImage = SBOM_GENERATOR
+    """The image that lists the packages of the controller's image during the build (BuildKit, SBOM
+    attestations); set it to use your own mirror."""
+    signature: Signature | None = None
+    """Signs the image; it is unsigned if unset."""
+
+    def registry(self, cluster: str) -> str:
+        """Returns the registry's name, which no other stack has: its images would count among the newest
+        ones."""
+        return self.repository or f"{cluster}-muster"
+
+    def image(self, project: str, region: str, cluster: str) -> str:
+        """Returns the image's name, without a tag."""
+        return f"{region}-docker.pkg.dev/{project}/{self.registry(cluster)}/controller"
 
 
 # The feature gates of Kueue that Muster implements (muster/configuration/feature_gates.py).

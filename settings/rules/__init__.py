@@ -60,6 +60,8 @@ RULES: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     network.gpudirect_needs_a_network_of_the_stack,
     operators.engine_muster_has_its_controller,
     controller.images_are_built_for_google_cloud,
+    controller.required_signatures_are_checked,
+    controller.patterns_leave_the_controller_out,
     controller.journal_has_a_place,
     forecast.forecast_names_exist,
     observability.observability_is_google_clouds,

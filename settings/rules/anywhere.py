@@ -16,7 +16,7 @@ CREDENTIAL = re.compile(
         | (akia|asia)[a-z0-9]{16} | aiza[\w-]{30,} | gocspx-[\w-]{20,} | ya29\.[\w-]{20,}  # AWS, Google
         | xox[abeprs]-[\w-]{10,} | pul-[0-9a-f]{40} | dckr_pat_[\w-]{20,} # Slack, Pulumi, Docker
         | eyj[\w-]{10,}\.eyj[\w-]{10,}                                    # JSON Web Tokens
-    ) | -----BEGIN[ ]
+    ) | -----BEGIN[ ](?!PUBLIC[ ]KEY-----)                              # private keys, certificates
     """
 )
 SECRET_KEY = re.compile(

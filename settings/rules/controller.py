@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from settings.model.foundation.cluster import Gke
+from settings.model.signature import matches
 from settings.model.stack import Settings
 from settings.problems import Finding
 
@@ -17,6 +18,36 @@ def images_are_built_for_google_cloud(settings: Settings) -> Iterator[Finding]:
             "a GKE cluster: the stack creates the image's registry in its project and region",
             "build and push the image yourself, and write `image: repository@sha256:…`",
         )
+
+
+def required_signatures_are_checked(settings: Settings) -> Iterator[Finding]:
+    """Binary Authorization refuses images only in clusters that have it enabled (GKE)."""
+    build = settings.controller.build if settings.controller is not None else None
+    required = build.signature.required if build is not None and build.signature is not None else None
+    cluster = settings.cluster
+    if required is not None and isinstance(cluster, Gke) and not cluster.binary_authorization:
+        yield Finding(
+            ("muster:controller", "build", "signature", "required"),
+            "no value: the cluster does not ask Binary Authorization",
+            "write `binaryAuthorization: true` in muster:cluster, or remove `required`",
+        )
+
+
+def patterns_leave_the_controller_out(settings: Settings) -> Iterator[Finding]:
+    """A pattern that covers the controller's own image would exempt it from its signature (Binary
+    Authorization, "Exempt images")."""
+    build, place = settings.controller.build if settings.controller else None, settings.place
+    required = build.signature.required if build and build.signature else None
+    if build is None or required is None or place is None or settings.project is None:
+        return
+    image = build.image(settings.project, place.region, settings.cluster.name)
+    for i, pattern in enumerate(required.other_images):
+        if matches(pattern, image):
+            yield Finding(
+                ("muster:controller", "build", "signature", "required", "otherImages", i),
+                f"a pattern that does not match the controller's image, {image}, which it would exempt",
+                "write a longer path",
+            )
 
 
 def journal_has_a_place(settings: Settings) -> Iterator[Finding]:

@@ -17,6 +17,8 @@ from tests.unit.settings.builders import EXISTING, GOOD, put
 STACKS = sorted((Path(__file__).parents[3] / "stacks").glob("Pulumi.*.yaml"))
 SECURE = ("binaryauthorization", "containersecurity")
 KEY = "projects/{}/locations/us-west1/keyRings/ray/cryptoKeys/etcd"
+VERSION = f"{KEY.format('acme-keys')}/cryptoKeyVersions/1"
+PEM = f"-----BEGIN PUBLIC KEY-----\nMFkw{'A' * 120}\n-----END PUBLIC KEY-----\n"
 SERVING = {"hosts": {"models.example.com": "qwen"}, "iap": {"members": ["domain:example.com"]}}
 
 
@@ -45,6 +47,10 @@ FEATURES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     ),
     "a fleet": (in_cluster(fleet="acme-ml"), (*SECURE, "gkehub")),
     "an image that is built": (put("muster:controller", {"build": {}}), (*SECURE, "artifactregistry")),
+    "an image that is signed": (
+        put("muster:controller", {"build": {"signature": {"key": VERSION, "publicKey": PEM}}}),
+        (*SECURE, "artifactregistry", "cloudkms", "containeranalysis"),
+    ),
     "a journal": (
         put("muster:controller", "journal", {"bucket": "acme-ml-journal"}),
         (*SECURE, "storage"),

@@ -44,11 +44,26 @@ def test_the_registry_deletes_old_images_but_for_the_newest(declared: Declaratio
     assert registry.inputs["dockerConfig"] == {"immutableTags": False}
     assert registry.inputs["vulnerabilityScanningConfig"] == {"enablementConfig": "INHERITED"}
     assert registry.inputs["cleanupPolicies"] == [
-        {"id": "keep-newest", "action": "KEEP", "mostRecentVersions": {"keepCount": 5}},
+        {"id": "keep-newest", "action": "KEEP", "mostRecentVersions": {"keepCount": 15}},
         {"id": "delete-old", "action": "DELETE", "condition": {"tagState": "ANY", "olderThan": "2592000s"}},
     ]
     assert registry.provider == "gcp/google"
     assert "Repository/ray-muster" in declared["Image/controller"].depends_on
+
+
+def test_it_has_an_sbom_and_the_whole_provenance(declared: Declarations) -> None:
+    arguments = declared.inputs("Image/controller")["buildArgs"]
+
+    assert re.fullmatch(r"generator=\S+@sha256:[0-9a-f]{64}", arguments["BUILDKIT_ATTEST_SBOM"])
+    assert arguments["BUILDKIT_ATTEST_PROVENANCE"] == "mode=max"
+
+
+def test_the_sbom_generator_can_be_a_mirrors() -> None:
+    mirror = f"registry.example/syft@sha256:{'a' * 64}"
+    declared = declare_platform(put("muster:controller", {"build": {"sbomGenerator": mirror}}))
+
+    arguments = declared.inputs("Image/controller")["buildArgs"]
+    assert arguments["BUILDKIT_ATTEST_SBOM"] == f"generator={mirror}"
 
 
 @pytest.mark.parametrize("core", ["compiled", "interpreted"])
@@ -56,7 +71,7 @@ def test_the_stack_says_whether_the_core_is_compiled(core: str) -> None:
     declared = declare_platform(put("muster:controller", {"build": {"core": core}}))
 
     inputs = declared.inputs("Image/controller")
-    assert inputs["buildArgs"] == {"CORE": core}
+    assert inputs["buildArgs"]["CORE"] == core
     assert inputs["tags"][0].endswith(f":{content_tag(CHECKOUT, core)}")
     assert re.search(rf"(?m)^FROM \S+ AS {core}$", DOCKERFILE)
 

@@ -165,8 +165,16 @@ def _name(entry: Any) -> str:
     return str(entry.get("name") or entry["namespace"]) if isinstance(entry, Mapping) else str(entry)
 
 
+def completed(content: Mapping[str, Any]) -> Any:
+    """Returns a shown part of a stack in a valid one; an image that it builds takes the place of another."""
+    config = merged(GOOD, content)
+    if "build" in content.get("muster:controller", {}):
+        del config["muster:controller"]["image"]
+    return config
+
+
 SHOWN = [
-    (block, content["config"] if "config" in content else merged(GOOD, content))
+    (block, content["config"] if "config" in content else completed(content))
     for block in blocks()
     if block.language == "yaml"
     for content in [yaml.safe_load(block.text)]

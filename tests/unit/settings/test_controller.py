@@ -43,6 +43,97 @@ CASES = [
     ),
 ]
 
+KEY = "projects/acme-keys/locations/us-west1/keyRings/images/cryptoKeys/muster"
+PEM = f"-----BEGIN PUBLIC KEY-----\nMFkw{'A' * 120}\n-----END PUBLIC KEY-----\n"
+OWN = "us-west1-docker.pkg.dev/acme-ml/ray-muster/controller"
+EXEMPTING = (
+    OWN,
+    f"{OWN}*",
+    f"{OWN}:1.0",
+    f"{OWN}:1*",
+    OWN.replace("controller", "*"),
+    "us-west1-docker.pkg.dev/**",
+)
+SIGNATURE = {"key": f"{KEY}/cryptoKeyVersions/1", "publicKey": PEM}
+
+
+def signature(**changes: Any) -> dict[str, Any]:
+    return put("muster:controller", {"build": {"signature": {**SIGNATURE, **changes}}})
+
+
+def not_checked() -> dict[str, Any]:
+    """Returns a stack whose cluster does not ask Binary Authorization about its images."""
+    config = signature(required={})
+    config["muster:cluster"]["binaryAuthorization"] = False
+    return config
+
+
+CASES += [
+    Case(
+        "a key without its version",
+        signature(key=KEY),
+        "muster:controller.build.signature.key",
+        f'"{KEY}"',
+        "the full name of a version of a Cloud KMS key",
+        "write projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY/cryptoKeyVersions/1",
+    ),
+    Case(
+        "a public key that is not PEM",
+        signature(publicKey="MFkwEwYHKoZIzj0CAQYI"),
+        "muster:controller.build.signature.publicKey",
+        '"MFkwEwYHKoZIzj0CAQYI"',
+        "a public key in PEM, from -----BEGIN PUBLIC KEY----- to -----END PUBLIC KEY-----",
+        "write what `gcloud kms keys versions get-public-key VERSION` prints, as a block (`|`)",
+    ),
+    Case(
+        "a PEM that contains no key",
+        signature(publicKey="-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----"),
+        "muster:controller.build.signature.publicKey",
+        '"-----BEGIN PUBLIC KEY-----\\nAAAA\\n-----END PUBLIC KEY-----"',
+        "a public key in PEM, from -----BEGIN PUBLIC KEY----- to -----END PUBLIC KEY-----",
+        "write what `gcloud kms keys versions get-public-key VERSION` prints, as a block (`|`)",
+    ),
+    Case(
+        "every image is allowed",
+        signature(required={"otherImages": ["**"]}),
+        "muster:controller.build.signature.required.otherImages[0]",
+        '"**"',
+        "a registry and a path, which may end in `*` or `**` (Binary Authorization)",
+        "write for example docker.io/rayproject/**",
+    ),
+    *(
+        Case(
+            f"the controller's image is exempt by {pattern}",
+            signature(required={"otherImages": ["docker.io/rayproject/**", pattern]}),
+            "muster:controller.build.signature.required.otherImages[1]",
+            f'"{pattern}"',
+            f"a pattern that does not match the controller's image, {OWN}, which it would exempt",
+            "write a longer path",
+        )
+        for pattern in EXEMPTING
+    ),
+    Case(
+        "signatures are required of a cluster that does not check them",
+        not_checked(),
+        "muster:controller.build.signature.required",
+        "{}",
+        "no value: the cluster does not ask Binary Authorization",
+        "write `binaryAuthorization: true` in muster:cluster, or remove `required`",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "us-west1-docker.pkg.dev/*",
+        "us-west1-docker.pkg.dev/acme-ml/ray/**",
+        "docker.io/rayproject/ray:2.52.0",
+    ],
+)
+def test_patterns_of_other_images_are_accepted(pattern: str) -> None:
+    parse(signature(required={"otherImages": [pattern]}), FILE)
+
 
 ON_GKE: dict[str, Any] = GOOD["muster:cluster"]
 BUCKET = "acme-ml-journal"
