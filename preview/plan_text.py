@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -144,4 +145,7 @@ def _colored(line: str) -> str:
 
 
 def _fenced(lines: Sequence[str], language: str) -> str:
-    return "\n".join([f"```{language}", *lines, "```"])
+    """Formats a block of code, whose fence is longer than any in the lines, so that no line ends it."""
+    longest = max((len(ticks) for line in lines for ticks in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join([f"{fence}{language}", *lines, fence])

@@ -34,10 +34,12 @@ __all__ = ["Settings", "SettingsError", "from_config", "load", "parse", "warning
 def load(path: FilePath) -> Settings:
     """Reads `stacks/Pulumi.<stack>.yaml`. Raises SettingsError, also for a file that cannot be read."""
     file = str(path)
+    if not path.is_file():  # a pipe or a device would never end
+        raise _unreadable(file, "a stack file", "check the name; stack files are in stacks/")
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=StackFileLoader)
-    except FileNotFoundError:
-        raise _unreadable(file, "a stack file", "check the name; stack files are in stacks/") from None
+    except RecursionError:
+        raise _unreadable(file, "values that are nested less deeply", "flatten it") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise _unreadable(file, "valid YAML", f"fix it: {' '.join(str(error).split())}") from None
     config = content.get("config") if isinstance(content, dict) else None

@@ -57,9 +57,9 @@ def matches(pattern: str, image: str) -> bool:
 
 
 class RequiredSignature(Model):
-    """What runs in the cluster: signed images, images that match a pattern, those of the operators that the
-    stack installs, and Google's own. The rule is part of the project's Binary Authorization policy, which the
-    stack then owns: use it in one stack of a project; its other clusters stay without a rule."""
+    """Lets only these images run in the cluster: signed ones, matches of a pattern, those of the operators
+    that the stack installs, and Google's own. The rule is part of the project's Binary Authorization policy,
+    which the stack then owns: use it in one stack of a project; its other clusters stay without a rule."""
 
     other_images: tuple[ImagePattern, ...] = ()
     """Images that need no signature, such as those of Ray jobs: docker.io/rayproject/**."""

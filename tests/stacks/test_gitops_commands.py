@@ -97,7 +97,11 @@ class Runner:
     def job(self, command: str) -> str:
         """Runs the steps of pulumi.yaml with this command, and returns their output."""
         job = yaml.safe_load((WORKFLOWS / "pulumi.yaml").read_text())["jobs"]["pulumi"]
-        variables = {"PULUMI_BACKEND_URL": self.bucket, "PULUMI_SECRETS_PROVIDER": KEY}
+        variables = {
+            "GOOGLE_REGION": "us-west1",
+            "PULUMI_BACKEND_URL": self.bucket,
+            "PULUMI_SECRETS_PROVIDER": KEY,
+        }
         known = {"inputs": {"stack": STACK, "environment": STACK, "command": command}, "vars": variables}
 
         def filled(text: str) -> str:

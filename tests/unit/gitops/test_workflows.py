@@ -46,12 +46,57 @@ def test_third_party_actions_are_pinned_by_commit(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_scripts_contain_no_text_of_pull_requests(path: Path) -> None:
-    """A pull request's title or branch in a script allows injection; numbers and our own inputs do not."""
-    for job in jobs(path).values():
-        for step in job.get("steps", []):
-            assert "github.event" not in step.get("run", "")
-            assert "head_ref" not in step.get("run", "")
+def test_scripts_get_values_by_the_environment(path: Path) -> None:
+    """GitHub puts the value of an expression into the script: a branch, title or stack could be a command."""
+    scripts = [step.get("run", "") for job in jobs(path).values() for step in job.get("steps", [])]
+    assert [script for script in scripts if "${{" in script] == []
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_no_event_runs_code_of_pull_requests_as_main(path: Path) -> None:
+    """Other events run with the rights and the caches of the main branch for anyone that opens, comments on
+    or labels a pull request (GitHub, "Events that trigger workflows")."""
+    events = set(yaml.safe_load(path.read_text())[True])
+    assert events <= {"pull_request", "push", "schedule", "workflow_call", "workflow_dispatch"}
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_jobs_exchange_no_artifacts(path: Path) -> None:
+    """An archive of a pull request's job may be huge, or name files outside of its folder."""
+    assert "artifact" not in path.read_text()
+
+
+def test_caches_of_pull_requests_stay_with_them() -> None:
+    """A cache belongs to the ref that saved it; deployments, on main, never restore one of a pull request's
+    (GitHub, "Restrictions for accessing a cache"), and use only packages that have the locked hashes."""
+    caching = {
+        path.stem: [use for use in re.findall(r"uses: (\S+)@", path.read_text()) if "cache" in use]
+        for path in WORKFLOWS
+    }
+    assert {name for name, uses in caching.items() if uses} == {"preview"}
+    (installing,) = re.findall(r"run: (pip install .*)", (GITOPS / "github" / "pulumi.yaml").read_text())
+    assert "--require-hashes" in installing
+
+
+def test_symbolic_links_are_refused_right_after_each_checkout(tmp_path: Path) -> None:
+    after = [
+        job["steps"][i + 1]["run"]
+        for path in WORKFLOWS
+        for job in jobs(path).values()
+        for i, step in enumerate(job.get("steps", []))
+        if "checkout" in step.get("uses", "")
+    ]
+    assert len(after) == 2
+
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    (tmp_path / "Pulumi.dev.yaml").write_text("config: {}\n")
+    for script, link, code in [(after[0], False, 0), (after[0], True, 1), (after[1], True, 1)]:
+        if link:
+            (tmp_path / "Pulumi.prod.yaml").unlink(missing_ok=True)
+            (tmp_path / "Pulumi.prod.yaml").symlink_to("/proc/self/environ")
+        subprocess.run(["git", "add", "--all"], cwd=tmp_path, check=True)
+        done = subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, capture_output=True, check=False)
+        assert done.returncode == code
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)

@@ -193,3 +193,12 @@ def quota(name: str, nominal: int, **limits: int) -> dict[str, Any]:
 )
 def test_resource_is_described_by_few_properties(token: str, inputs: dict[str, Any], words: str) -> None:
     assert described(token, inputs) == words
+
+
+def test_no_line_ends_a_block_of_code() -> None:
+    """A violation quotes values of the stack file."""
+    outcome = Outcome({}, (), (), "", 0.0, violations=("a: ````", "```", "**approved**"))
+
+    text = plan_text.markdown("dev", outcome)
+
+    assert "`````text\na: ````\n```\n**approved**\n`````" in text

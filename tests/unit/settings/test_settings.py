@@ -1,6 +1,7 @@
 """Valid stacks: their parsed settings, and the stack files of this repository."""
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,10 @@ def test_settings_are_frozen() -> None:
         parse(GOOD, FILE).pools[0].name = "other"
 
 
+# 9 to the power of 8: half a kilobyte that takes gigabytes as JSON.
+EXPANDING = "config:\n  a0: &a0 [x]\n" + "".join(
+    f"  a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 9)
+)
 UNREADABLE = {
     "no such file": (None, "a stack file"),
     "no YAML": ("config: [", "valid YAML"),
@@ -141,6 +146,9 @@ UNREADABLE = {
     "a key twice": ("config:\n  muster:pools: []\n  muster:pools: []", "valid YAML"),
     "a list as a key": ("config: {[muster]: 1}", "valid YAML"),
     "a list in itself": ("config: {muster:pools: &pools [*pools]}", "values that do not contain themselves"),
+    "aliases that expand": (EXPANDING, "valid YAML"),
+    "a tag that calls a function": ("config: !!python/object/apply:os.getcwd []", "valid YAML"),
+    "deeply nested": ("config: " + "[" * 20_000 + "]" * 20_000, "values that are nested less deeply"),
     "no mapping": ("- 1", "a mapping with the key `config`"),
     "no config": ("encryptionsalt: x", "a mapping with the key `config`"),
 }
@@ -157,6 +165,14 @@ def test_unreadable_file_is_an_error(content: str | bytes | None, expected: str,
 
     (problem,) = refused.value.problems
     assert (problem.file, problem.path, problem.expected) == (str(file), "", expected)
+
+
+def test_a_file_that_does_not_end_is_not_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "Pulumi.x.yaml"
+    os.mkfifo(pipe)
+
+    with pytest.raises(SettingsError, match="a stack file"):
+        load(pipe)
 
 
 def test_keys_of_a_file_are_text_and_may_be_merged(tmp_path: Path) -> None:
