@@ -4,9 +4,11 @@ Served from a thread of its own: it answers while a long pass keeps the event lo
 """
 
 import logging
+import socket
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from socketserver import ThreadingMixIn
 from typing import TYPE_CHECKING, Any, NamedTuple
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-CLIENT_S_MAX = 10
+CLIENT_S_MAX = 10.0  # for a whole request and its answer
+CLIENTS_MAX = 32
 
 
 class Health(NamedTuple):
@@ -48,9 +51,15 @@ class Address(NamedTuple):
 
 
 @contextmanager
-def served(address: Address, probes: Mapping[str, Probe], registry: CollectorRegistry) -> "Iterator[int]":
+def served(
+    address: Address,
+    probes: Mapping[str, Probe],
+    registry: CollectorRegistry,
+    client_s_max: float = CLIENT_S_MAX,
+) -> "Iterator[int]":
     """Serves the probes by path, and /metrics; yields the port. Raises: OSError."""
     server = make_server(address.host, address.port, _application(probes, registry), _Server, _Handler)
+    server.client_s_max = client_s_max
     thread = threading.Thread(target=server.serve_forever, name="health", daemon=True)
     thread.start()
     log.info("serving /metrics, %s on port %d", ", ".join(probes), server.server_port)
@@ -63,7 +72,42 @@ def served(address: Address, probes: Mapping[str, Probe], registry: CollectorReg
 
 
 class _Server(ThreadingMixIn, WSGIServer):
+    """Ends connections that take too long, and the oldest one if there are too many: a probe that cannot
+    connect makes the kubelet restart the controller."""
+
     daemon_threads = True
+    request_queue_size = 128
+    client_s_max = CLIENT_S_MAX
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._accepted: dict[socket.socket, float] = {}  # since when, oldest first
+        super().__init__(*args, **kwargs)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        for oldest in list(self._accepted)[: max(0, len(self._accepted) - CLIENTS_MAX + 1)]:
+            self._end(oldest)
+        self._accepted[request] = time.monotonic()
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._accepted.pop(request, None)
+        super().shutdown_request(request)
+
+    def service_actions(self) -> None:
+        """Is called by the loop that accepts connections, at least every half second."""
+        for request, since in list(self._accepted.items()):
+            if time.monotonic() - since > self.client_s_max:
+                self._end(request)
+
+    def _end(self, request: socket.socket) -> None:
+        """Wakes the thread that reads from the connection or writes to it; that thread closes it."""
+        self._accepted.pop(request, None)
+        with suppress(OSError):
+            request.shutdown(socket.SHUT_RDWR)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Logs no traceback: a client has left, or was ended."""
+        log.debug("a client of %s ended early", self.server_port, exc_info=True)
 
 
 class _Handler(WSGIRequestHandler):

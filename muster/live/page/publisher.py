@@ -40,8 +40,10 @@ class Publisher:
         self._board, self._cluster, self._now_ms = board, cluster, now_ms
         self._changed = asyncio.Event()
         self._tables: Tables = {}
+        self._first: tuple[bytes, bytes] | None = None  # the tables as messages, shared by listeners
         self._took_s, self._ended_s = 0.0, 0.0  # of the last update
         self._listeners: set[asyncio.Queue[bytes | None]] = set()
+        self._open = 0  # listeners whose handlers run: one that was too slow may still be sending
         self._updates, self._answers = ThreadPoolExecutor(1, "updates"), ThreadPoolExecutor(1, "answers")
 
     @property
@@ -74,7 +76,7 @@ class Publisher:
         self._ended_s = time.monotonic()
         self._took_s = self._ended_s - began_s
         patch = difference(self._tables, after)
-        self._tables = after
+        self._tables, self._first = after, None
         if patch:
             self._send(message(patch))
 
@@ -92,18 +94,25 @@ class Publisher:
         """Yields a queue of messages: all tables, the queues' first, then changes; None: it was too slow.
 
         Raises: TooManyListeners."""
-        if len(self._listeners) >= LISTENERS_MAX:
+        if self._open >= LISTENERS_MAX:
             raise TooManyListeners
         queue: asyncio.Queue[bytes | None] = asyncio.Queue(BACKLOG_MAX)
-        first = {name: rows for name, rows in self._tables.items() if name == FIRST}
-        rest = {name: rows for name, rows in self._tables.items() if name != FIRST}
-        queue.put_nowait(message(Patch(first), "tables"))
-        queue.put_nowait(message(Patch(rest)))
+        for text in self._first_messages():
+            queue.put_nowait(text)
         self._listeners.add(queue)
+        self._open += 1
         try:
             yield queue
         finally:
+            self._open -= 1
             self._listeners.discard(queue)
+
+    def _first_messages(self) -> tuple[bytes, bytes]:
+        if self._first is None:
+            first = {name: rows for name, rows in self._tables.items() if name == FIRST}
+            rest = {name: rows for name, rows in self._tables.items() if name != FIRST}
+            self._first = message(Patch(first), "tables"), message(Patch(rest))
+        return self._first
 
     def close(self) -> None:
         """Ends the threads."""

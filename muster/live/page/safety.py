@@ -30,6 +30,8 @@ def only_reads_of(hosts: Collection[str]) -> Middleware:
     async def checked(request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.method not in ("GET", "HEAD"):
             raise web.HTTPMethodNotAllowed(request.method, ("GET", "HEAD"), text="read-only: GET or HEAD\n")
+        if request.body_exists:
+            raise web.HTTPBadRequest(text="a read has no body: send none\n")
         host = host_of(request.headers.get("Host", ""))
         if host not in hosts:
             known = ", ".join(sorted(hosts))
@@ -51,5 +53,8 @@ def host_of(header: str) -> str:
 
 
 async def add_headers(_request: web.Request, response: web.StreamResponse) -> None:
-    """Adds the headers to any answer, refusals too: a handler of aiohttp's signal on_response_prepare."""
+    """Adds the headers to any answer, refusals too: a handler of aiohttp's signal on_response_prepare. Each
+    connection has one request (muster/live/page/connections.py)."""
     response.headers.update(HEADERS)
+    response.headers["Connection"] = "close"  # force_close() alone is too late for the header
+    response.force_close()

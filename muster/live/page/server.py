@@ -13,6 +13,7 @@ from aiohttp import web
 
 from muster.controller.process.process import OBJECTS_A_COLLECTION
 from muster.live.page.board import Board
+from muster.live.page.connections import Connections, Limits, connection_of
 from muster.live.page.files import FILES
 from muster.live.page.publisher import Publisher, TooManyListeners
 from muster.live.page.safety import LOCAL_HOSTS, add_headers, only_reads_of
@@ -58,9 +59,12 @@ class Server:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         try:
             with self.publisher.listening() as messages, contextlib.suppress(ConnectionResetError):
+                connection = connection_of(request)
+                connection.expect_stream()
                 await response.prepare(request)
                 while (text := await self._next(messages)) is not None:
                     await response.write(text)
+                connection.expect_end()
         except TooManyListeners:
             raise web.HTTPServiceUnavailable(text="too many open pages\n") from None
         return response
@@ -127,6 +131,7 @@ async def served(
     port: int,
     hosts: Collection[str] = LOCAL_HOSTS,
     clock_ms: Callable[[], int] = now_ms,
+    limits: Limits = Limits(),  # noqa: B008 - it cannot change
 ) -> AsyncIterator[int]:
     """Serves the page until the end of the block; yields the port. `watching` makes what watches, given what
     it calls after a change. Raises: OSError."""
@@ -137,22 +142,31 @@ async def served(
     server = Server(board, publisher, watched.age_s, asyncio.Event())
     collected = gc.get_threshold()
     gc.set_threshold(OBJECTS_A_COLLECTION)
-    runner = web.AppRunner(server.application(hosts), access_log=None, shutdown_timeout=1.0)
+    # Without cancellation, the handlers of clients that left would go on beyond the limit of connections.
+    runner = web.AppRunner(
+        server.application(hosts),
+        access_log=None,
+        shutdown_timeout=1.0,
+        handler_cancellation=True,
+        lingering_time=0.0,
+    )
     await runner.setup()
-    site = web.TCPSite(runner, host, port)
-    await site.start()
+    assert runner.server is not None
+    connections = Connections(runner.server, limits)
+    listening = await asyncio.get_running_loop().create_server(connections, host, port)
     working = [
         asyncio.ensure_future(watched.run()),
         asyncio.ensure_future(_publish(watched, publisher, server.ready)),
     ]
     try:
-        addresses = runner.addresses
-        yield int(addresses[0][1])
+        yield int(listening.sockets[0].getsockname()[1])
     finally:
+        listening.close()
         for task in working:
             task.cancel()
         await asyncio.gather(*working, return_exceptions=True)
         await runner.cleanup()
+        connections.close()
         publisher.close()
         gc.set_threshold(*collected)
 

@@ -1,12 +1,15 @@
 """The HTTP server: probes with an explanation, and metrics."""
 
+import contextlib
+import socket
+import threading
 import urllib.error
 import urllib.request
 
 import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
-from muster.controller.process.health import Address, Health, served
+from muster.controller.process.health import CLIENTS_MAX, Address, Health, served
 
 ANYWHERE = Address("127.0.0.1", 0)
 
@@ -41,6 +44,42 @@ def test_metrics_are_served() -> None:
     with served(ANYWHERE, {}, registry) as port:
         status, text = get(port, "/metrics")
     assert (status, text.splitlines()[-1]) == (200, "muster_leader 1.0")
+
+
+def threads() -> int:
+    return sum("process_request_thread" in thread.name for thread in threading.enumerate())
+
+
+def test_half_sent_requests_do_not_keep_probes_from_an_answer() -> None:
+    with (
+        served(ANYWHERE, {"/healthz": lambda: Health(True, "ok")}, CollectorRegistry()) as port,
+        contextlib.ExitStack() as stack,
+    ):
+        before = threads()
+        for _ in range(3 * CLIENTS_MAX):
+            half = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=5))
+            half.sendall(b"GET /healthz HTTP/1.1\r\n")
+        assert get(port, "/healthz") == (200, "ok\n")
+        assert threads() - before < 2 * CLIENTS_MAX
+
+
+def test_a_byte_now_and_then_does_not_prolong_a_request() -> None:
+    with (
+        served(ANYWHERE, {}, CollectorRegistry(), client_s_max=0.2) as port,
+        socket.create_connection(("127.0.0.1", port), timeout=0.05) as client,
+    ):
+        client.sendall(b"GET /healthz HTTP/1.1\r\n")
+        for _ in range(200):
+            try:
+                client.sendall(b"X: y\r\n")
+                if not client.recv(100):
+                    break
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                break
+        else:
+            pytest.fail("the connection was still open after 10 s")
 
 
 def test_a_port_in_use_is_an_error() -> None:

@@ -97,3 +97,19 @@ def test_number_of_listeners_is_bounded() -> None:
             pass
 
     checked(check)
+
+
+def test_a_slow_listener_counts_until_its_handler_ends() -> None:
+    async def check(publisher: Publisher, _: Counting) -> None:
+        opened = [publisher.listening() for _number in range(LISTENERS_MAX)]
+        for one in opened:
+            one.__enter__()
+        for _number in range(BACKLOG_MAX):
+            await publisher.update()
+        with pytest.raises(TooManyListeners), publisher.listening():
+            pass
+        opened[0].__exit__(None, None, None)
+        with publisher.listening():
+            pass
+
+    checked(check)
