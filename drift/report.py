@@ -12,6 +12,7 @@ from rich.text import Text
 from drift.check import Clusters
 from drift.comparison import Drift
 from drift.deployed import Deployed
+from muster.files.writing import write_text
 from preview import plan_text
 from preview.plan_properties import short_kind
 from sandbox.toolchain.console import console
@@ -37,7 +38,7 @@ def report(
                 refused = clusters.fix(found)
         left = clusters.drift() if fix and found else found
     if file:
-        file.write_text(json.dumps(as_json(found, left), indent=2) + "\n")
+        write_text(file, json.dumps(as_json(found, left), indent=2) + "\n")
     screen = console()
     for _, line in plan_text.table([drift.change for drift in found]):
         screen.print(Text(line), soft_wrap=True)

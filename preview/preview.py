@@ -13,6 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from muster.files.writing import check_writable, write_text
 from preview import plan_text
 from preview.plugins.choice import Choice, choose_installed, choose_offline, stand_ins
 from preview.plugins.pretence import VARIABLE
@@ -36,6 +37,8 @@ def preview(
     installed: runs installed official plugins, also those that need an account; not with `since`.
     """
     settings = settings_file(stack)
+    if markdown:
+        check_writable(markdown)
     pulumi = ensure_tools(["pulumi"], Screen())["pulumi"].path
     heading = f"Preview of {stack}" + (f" since {since}" if since else "")
     try:
@@ -47,12 +50,12 @@ def preview(
     except PulumiError as error:
         if error.outcome is None:
             if markdown:
-                markdown.write_text(f"### {heading} failed\n\n```text\n{error}\n```\n")
+                write_text(markdown, f"### {heading} failed\n\n```text\n{error}\n```\n")
             raise
         outcome = error.outcome
     show(heading, outcome, console())
     if markdown:
-        markdown.write_text(plan_text.markdown(heading, outcome))
+        write_text(markdown, plan_text.markdown(heading, outcome))
     return VIOLATED if outcome.violations else 0
 
 

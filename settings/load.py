@@ -5,14 +5,17 @@ same `Settings` and raise the same `SettingsError`.
 """
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path as FilePath
 from typing import Any, get_args
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
+from muster.files.errors import FileError
+from muster.files.reading import read_text
+from muster.files.yaml_documents import document
 from settings.keys import misspelt_keys, ours
 from settings.model.stack import NAMESPACE, Settings
 from settings.problems import (
@@ -34,14 +37,12 @@ __all__ = ["Settings", "SettingsError", "from_config", "load", "parse", "warning
 def load(path: FilePath) -> Settings:
     """Reads `stacks/Pulumi.<stack>.yaml`. Raises SettingsError, also for a file that cannot be read."""
     file = str(path)
-    if not path.is_file():  # a pipe or a device would never end
+    if not os.path.exists(path):  # unlike Path.exists, no error for a name that no file can have
         raise _unreadable(file, "a stack file", "check the name; stack files are in stacks/")
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=StackFileLoader)
-    except RecursionError:
-        raise _unreadable(file, "values that are nested less deeply", "flatten it") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise _unreadable(file, "valid YAML", f"fix it: {' '.join(str(error).split())}") from None
+        content = document(read_text(path, "a stack file", pipes=False), file, StackFileLoader)
+    except FileError as error:
+        raise _unreadable(file, "valid YAML", f"fix it: {error}") from None
     config = content.get("config") if isinstance(content, dict) else None
     if not isinstance(config, dict):
         raise _unreadable(file, "a mapping with the key `config`", "put the settings under `config:`")

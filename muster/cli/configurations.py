@@ -1,6 +1,7 @@
 """Queue configurations from stack files of a checkout, and from manifests."""
 
 import json
+import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,9 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from muster.cli.verb import InputError
+from muster.files.reading import MANIFESTS_BYTES_MAX, decoded, read_bytes, read_text
+from muster.files.yaml_documents import document, documents
 from muster.forecast.configuration import QueueConfiguration, from_manifests
 from muster.forecast.limits import WaitLimit
 
@@ -90,10 +91,7 @@ def _autoscaled(settings: "Settings") -> Mapping[str, int]:
 
 
 def _config(file: str, text: str) -> Mapping[str, object]:
-    try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise InputError(f"{file}: {' '.join(str(error).split())}; expected valid YAML") from error
+    content = document(text, file)
     config = content.get("config") if isinstance(content, dict) else None
     if not isinstance(config, dict):
         raise InputError(f"{file}: expected a mapping with the key `config`")
@@ -102,31 +100,35 @@ def _config(file: str, text: str) -> Mapping[str, object]:
 
 def _text(file: str, ref: str | None) -> str:
     if ref is not None:
-        found = subprocess.run(["git", "show", f"{ref}:{file}"], capture_output=True, text=True, check=False)
+        if "\0" in ref:
+            raise InputError("--base has a NUL; expected a git ref, such as main, or a stack file")
+        # --end-of-options: a ref that begins with a dash is no option of git
+        command = ["git", "show", "--end-of-options", f"{ref}:{file}"]
+        found = subprocess.run(command, capture_output=True, check=False)
         if found.returncode:
-            raise InputError(f"{file} at {ref}: {found.stderr.strip()}; give a ref that has this stack file")
-        return found.stdout
-    if not Path(file).is_file():
+            why = found.stderr.decode(errors="replace").strip()
+            raise InputError(f"{file} at {ref}: {why}; give a ref that has this stack file")
+        return decoded(found.stdout, f"{file} at {ref}")
+    if not os.path.exists(file):
         known = sorted(path.name[7:-5] for path in Path("stacks").glob("Pulumi.*.yaml"))
         raise InputError(f"{file}: no such stack file; expected one of: {', '.join(known) or 'none here'}")
-    return Path(file).read_text()
+    return read_text(file, "a stack file", pipes=False)  # `muster recommend` reads it twice
 
 
 def _patched(file: str, patch: Path) -> str:
     """Applies the patch's changes of this file to a copy. Raises: InputError."""
     text = _text(file, None)
-    if not patch.is_file():
-        raise InputError(f"{patch}: no such file; expected a patch of {file}, as `git diff` prints it")
+    changes = read_bytes(patch, f"a patch of {file}, as `git diff` prints it", bytes_max=MANIFESTS_BYTES_MAX)
     with TemporaryDirectory() as folder:
         copy = Path(folder) / file
         copy.parent.mkdir(parents=True)
         copy.write_text(text)
-        command = ["git", "apply", f"--include={file}", str(patch.absolute())]
-        applied = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        if applied.returncode or copy.read_text() == text:
-            why = applied.stderr.strip() or "it changes nothing in this file"
+        command = ["git", "apply", f"--include={file}", "-"]
+        applied = subprocess.run(command, cwd=folder, input=changes, capture_output=True, check=False)
+        if applied.returncode or (changed := decoded(copy.read_bytes(), file)) == text:
+            why = applied.stderr.decode(errors="replace").strip() or "it changes nothing in this file"
             raise InputError(f"{patch} does not apply to {file}: {why}")
-        return copy.read_text()
+        return changed
 
 
 def _check_engine(settings: "Settings", file: str) -> None:
@@ -147,18 +149,17 @@ def manifests_below(path: Path) -> list[Mapping[str, Any]]:
     """Reads all manifests of a file, or of a folder and those below it. Raises: InputError."""
     files = (
         sorted(p for p in path.rglob("*") if p.suffix in (".yaml", ".yml", ".json"))
-        if path.is_dir()
+        if os.path.isdir(path)  # unlike Path.is_dir, no error for a name that no file can have
         else [path]
     )
-    if not files or not path.exists():
+    if not files or not os.path.exists(path):
         raise InputError(f"{path}: no manifests; expected a YAML or JSON file, or a folder of them")
     found: list[Mapping[str, Any]] = []
+    left = MANIFESTS_BYTES_MAX
     for file in files:
-        try:
-            documents = list(yaml.safe_load_all(file.read_text()))
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            raise InputError(f"{file}: {' '.join(str(error).split())}; expected valid YAML") from error
-        for document in documents:
-            items = document.get("items", [document]) if isinstance(document, dict) else []
+        text = read_text(file, "manifests in YAML or JSON", bytes_max=left, pipes=file == path)
+        left -= len(text)
+        for manifest in documents(text, str(file)):
+            items = manifest.get("items", [manifest]) if isinstance(manifest, dict) else []
             found += (item for item in items if isinstance(item, dict))
     return found

@@ -10,6 +10,7 @@ from uuid import uuid4
 import click
 import uvloop
 
+from muster.cli.paths import FolderPath, InputPath
 from muster.cli.verb import parsed, verb
 from muster.configuration.configuration import Configuration, parse
 from muster.controller.process.health import Address
@@ -26,6 +27,7 @@ from muster.live.eta.start_range import ANNOTATION
 @click.option(
     "--kubeconfig",
     metavar="FILE",
+    type=InputPath(str),
     help="path of a kubeconfig (default: the pod's ServiceAccount, else $KUBECONFIG)",
 )
 @click.option(
@@ -66,7 +68,7 @@ from muster.live.eta.start_range import ANNOTATION
 @click.option(
     "--journal",
     metavar="DIR",
-    type=click.Path(path_type=Path),
+    type=FolderPath(),
     help="folder, such as a mounted bucket, for a record of every workload that is over, which forecasts "
     "read (default: none is kept)",
 )

@@ -11,6 +11,7 @@ import click
 from muster.cli import configurations, inputs, live
 from muster.cli.configurations import Side
 from muster.cli.inputs import ForecastOptions
+from muster.cli.paths import InputPath
 from muster.cli.verb import InputError, exclusive, options, verb
 from muster.forecast import assumptions, futures
 from muster.forecast.configuration import from_manifests, from_objects
@@ -44,11 +45,19 @@ class Source:
 @options(
     "source",
     Source,
-    click.option("--stack", metavar="NAME", help="stacks/Pulumi.NAME.yaml of this checkout, or a path"),
-    click.option("--queues", metavar="PATH", type=inputs.FILE, help="a file or folder of Kueue manifests"),
+    click.option(
+        "--stack",
+        metavar="NAME",
+        type=InputPath(str),
+        help="stacks/Pulumi.NAME.yaml of this checkout, or a path",
+    ),
+    click.option("--queues", metavar="PATH", type=InputPath(), help="a file or folder of Kueue manifests"),
     click.option("--cluster", is_flag=True, help="the queues of a running cluster: of the current context"),
     click.option(
-        "--kubeconfig", metavar="FILE", help="with --cluster (default: $KUBECONFIG, else ~/.kube/config)"
+        "--kubeconfig",
+        metavar="FILE",
+        type=InputPath(str),
+        help="with --cluster (default: $KUBECONFIG, else ~/.kube/config)",
     ),
     live.context_option,
 )

@@ -9,7 +9,9 @@ from pathlib import Path
 import click
 
 from muster.cli.configurations import Side
+from muster.cli.paths import InputPath, OutputPath
 from muster.cli.verb import InputError, options, parsed
+from muster.files.writing import check_writable
 from muster.forecast.assumptions import Assumptions, check
 from muster.forecast.futures import SEEDS, Scenario
 from muster.forecast.placement import Mapped, Placement, place
@@ -46,7 +48,6 @@ def pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-FILE = click.Path(path_type=Path)
 PAIR = parsed(pair)
 
 seeds_option = click.option(
@@ -62,7 +63,9 @@ assume_option = click.option(
 forecast_options = options(
     "given",
     ForecastOptions,
-    click.option("--trace", metavar="FILE", help="jobs to replay (default: the stack's)"),
+    click.option(
+        "--trace", metavar="FILE", type=InputPath(str), help="jobs to replay (default: the stack's)"
+    ),
     click.option(
         "--format",
         type=click.Choice(FORMATS),
@@ -98,7 +101,7 @@ forecast_options = options(
     click.option("--days", type=float, metavar="N", help="replay what is submitted in N days"),
     seeds_option,
     assume_option,
-    click.option("--html", metavar="FILE", type=FILE, help="also write a page with charts"),
+    click.option("--html", metavar="FILE", type=OutputPath(), help="also write a page with charts"),
     click.option(
         "--assumptions",
         "lists_assumptions",
@@ -110,7 +113,7 @@ forecast_options = options(
 
 def read_trace(given: ForecastOptions, path: str | None) -> Loaded:
     """Reads the trace, by default the stack's at `path`. Raises: InputError, TraceError."""
-    path = given.trace or path
+    path = path if given.trace is None else given.trace
     if not path:
         raise InputError("no trace: give --trace FILE, or set muster:forecast.trace in the stack file")
     columns = from_text(given.columns) if given.columns else None
@@ -163,16 +166,10 @@ def assumptions(replaced: Iterable[tuple[str, str | float]]) -> Assumptions:
 
 
 def writable(*files: Path | None) -> None:
-    """Creates the folders of files that are written at the end, so that a wrong path costs no simulation.
-
-    Raises: InputError."""
+    """Checks files that are written at the end. Raises: FileError."""
     for file in files:
         if file is not None:
-            try:
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.touch()
-            except OSError as error:
-                raise InputError(f"{file}: {error.strerror}; give a path that can be written") from error
+            check_writable(file)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from muster.cli import configurations, inputs
+from muster.cli.paths import InputPath
 from muster.cli.verb import Decorator, exclusive, options, parsed
 from muster.configuration.configuration import Configuration, parse
 from muster.controller.cluster.cluster_state import ClusterState
@@ -59,11 +60,14 @@ class EstimateOptions:
 manifests_option = click.option(
     "--queues",
     metavar="PATH",
-    type=inputs.FILE,
+    type=InputPath(),
     help="manifests of the cluster, with its Workloads, instead",
 )
 kubeconfig_option = click.option(
-    "--kubeconfig", metavar="FILE", help="the cluster (default: $KUBECONFIG, else ~/.kube/config)"
+    "--kubeconfig",
+    metavar="FILE",
+    type=InputPath(str),
+    help="the cluster (default: $KUBECONFIG, else ~/.kube/config)",
 )
 context_option = click.option(
     "--context", metavar="NAME", help="context of the kubeconfig (default: the current one)"
@@ -114,7 +118,7 @@ estimate_options = options(
     click.option(
         "--history",
         metavar="PATH",
-        type=inputs.FILE,
+        type=InputPath(),
         help="a trace or a folder of journals, for run times (beside the cluster's finished Workloads)",
     ),
     inputs.seeds_option,

@@ -11,7 +11,9 @@ from muster.cli import configurations, inputs
 from muster.cli.configurations import Side
 from muster.cli.forecast import assumptions_table
 from muster.cli.inputs import ForecastOptions
+from muster.cli.paths import InputPath, OutputPath
 from muster.cli.verb import InputError, options, verb
+from muster.files.writing import write_text
 from muster.forecast import futures
 from muster.forecast.limits import exceeded
 from muster.forecast.report.document import plan_document
@@ -50,22 +52,29 @@ class Written:
 @options(
     "change",
     Change,
-    click.option("--stack", metavar="NAME", help="stacks/Pulumi.NAME.yaml of this checkout, or a path"),
-    click.option("--base", metavar="REF", help="a git ref, such as main, or a stack file"),
+    click.option(
+        "--stack",
+        metavar="NAME",
+        type=InputPath(str),
+        help="stacks/Pulumi.NAME.yaml of this checkout, or a path",
+    ),
+    click.option(
+        "--base", metavar="REF", type=InputPath(str), help="a git ref, such as main, or a stack file"
+    ),
     click.option(
         "--change",
         metavar="PATCH",
-        type=inputs.FILE,
+        type=InputPath(),
         help="a patch of the stack file to try, as git diff prints it",
     ),
-    click.option("--queues", metavar="PATH", type=inputs.FILE, help="a file or folder of Kueue manifests"),
-    click.option("--base-queues", metavar="PATH", type=inputs.FILE, help="manifests to compare with"),
+    click.option("--queues", metavar="PATH", type=InputPath(), help="a file or folder of Kueue manifests"),
+    click.option("--base-queues", metavar="PATH", type=InputPath(), help="manifests to compare with"),
 )
 @options(
     "written",
     Written,
     click.option("--json", is_flag=True, help="print the differences as JSON"),
-    click.option("--markdown", metavar="FILE", type=inputs.FILE, help="also write a pull request comment"),
+    click.option("--markdown", metavar="FILE", type=OutputPath(), help="also write a pull request comment"),
 )
 @inputs.forecast_options
 def command(change: Change, written: Written, given: ForecastOptions) -> int:
@@ -144,4 +153,4 @@ def _report(
             print(f"limit exceeded: {violation}")
     if written.markdown:
         lines = [*(f"- {line}" for line in summary), *(f"- **limit exceeded**: {v}" for v in violations)]
-        written.markdown.write_text(markdown(f"Waiting times: {changed}", lines, tables))
+        write_text(written.markdown, markdown(f"Waiting times: {changed}", lines, tables))

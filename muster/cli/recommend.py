@@ -12,8 +12,10 @@ import click
 
 from muster.cli import inputs
 from muster.cli.inputs import ForecastOptions
+from muster.cli.paths import InputPath, OutputPath
 from muster.cli.recommend_stack import StackFile, read_stack
 from muster.cli.verb import InputError, options, verb
+from muster.files.writing import write_text
 from muster.forecast import futures
 from muster.forecast.limits import WaitLimit
 from muster.forecast.recommend import chart, goals, report, search
@@ -98,7 +100,11 @@ class SearchOptions:
     "wanted",
     SearchOptions,
     click.option(
-        "--stack", metavar="NAME", required=True, help="stacks/Pulumi.NAME.yaml of this checkout, or a path"
+        "--stack",
+        metavar="NAME",
+        type=InputPath(str),
+        required=True,
+        help="stacks/Pulumi.NAME.yaml of this checkout, or a path",
     ),
     click.option(
         "--goal",
@@ -121,7 +127,7 @@ class SearchOptions:
     ),
     click.option("--search-seed", type=int, default=0, metavar="N", help="seed of the search"),
     click.option(
-        "--patch", metavar="FILE", type=inputs.FILE, help="write the answer as a patch for git apply"
+        "--patch", metavar="FILE", type=OutputPath(), help="write the answer as a patch for git apply"
     ),
     click.option("--json", is_flag=True, help="print all candidates as JSON"),
     click.option("--fresh", is_flag=True, help=f"ignore results of an earlier run, in {JOURNALS}/"),
@@ -141,6 +147,7 @@ def command(wanted: SearchOptions, given: ForecastOptions) -> int:
     if given.lists_assumptions:
         show([assumptions_table()])
         return 0
+    inputs.writable(given.html)
     try:
         searched = _inputs(wanted, given)
         found, evaluator = _search(wanted, searched)
@@ -208,7 +215,7 @@ def _print(
         show([*tables, *report.invalid_table(invalid)])
         print(answer)
     if html:
-        html.write_text(chart.page(name, found, wanted, tables, answer))
+        write_text(html, chart.page(name, found, wanted, tables, answer))
 
 
 def _write_patch(file: Path, stack: StackFile, best: Score, text: str) -> None:
@@ -217,4 +224,4 @@ def _write_patch(file: Path, stack: StackFile, best: Score, text: str) -> None:
         why = "nothing changes" if best.meets else "no candidate meets the goals"
         print(f"{file} is not written: {why}", file=sys.stderr)
         return
-    file.write_text(patch(path_in_repository(stack.file), stack.text, text), newline="")
+    write_text(file, patch(path_in_repository(stack.file), stack.text, text))

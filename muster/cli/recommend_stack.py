@@ -7,10 +7,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from muster.cli import configurations
 from muster.cli.configurations import Side
+from muster.files.reading import read_text
+from muster.files.yaml_documents import document
 from muster.forecast.configuration import ConfigurationError
 from muster.forecast.recommend.candidates import Build, Built
 from muster.forecast.recommend.changes import PoolSize
@@ -36,8 +36,9 @@ def read_stack(name: str) -> StackFile:
     """Reads a stack file by the stack's name or its path. Raises: InputError."""
     side = configurations.stack(name)
     file = Path(configurations.stack_file(name))
-    text = file.read_bytes().decode()
-    return StackFile(file, text, yaml.safe_load(text)["config"], side, lambda config: build(config, name))
+    text = read_text(file, "a stack file", pipes=False)
+    config = document(text, str(file))["config"]
+    return StackFile(file, text, config, side, lambda config: build(config, name))
 
 
 def build(config: Mapping[str, Any], name: str) -> Built:

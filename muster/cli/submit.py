@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from muster.cli.acting import Target, run, target_options
+from muster.cli.paths import InputPath
 from muster.cli.terminal import visible
 from muster.cli.try_ import read_job as read_manifest
 from muster.cli.verb import InputError, verb
@@ -29,7 +30,7 @@ INTERVAL_S = 1.0
     f"{FAILED} it failed; {WAITS} it still waits or starts after --timeout; {REFUSED} it will not be "
     "admitted as it is; 2 the input is wrong, or the API server refuses. It stays submitted, but after 2."
 )
-@click.argument("filename", metavar="FILE")
+@click.argument("filename", metavar="FILE", type=InputPath(str))
 @click.option("--wait", type=click.Choice(list(WAIT)), default="running", help="how far to follow it")
 @click.option(
     "--timeout", metavar="SECONDS", type=click.FloatRange(min=0), help="how long (default: for ever)"

@@ -1,17 +1,17 @@
 """`muster try`: whether a job would fit now, before it is submitted."""
 
 import json
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import click
-import yaml
 
 from muster.cli import live
+from muster.cli.paths import InputPath
 from muster.cli.terminal import visible
 from muster.cli.verb import InputError, verb
+from muster.files.reading import STDIN, read_text_or_stdin
+from muster.files.yaml_documents import documents
 from muster.live.report import (
     answer_document,
     answer_sentence,
@@ -33,7 +33,12 @@ EXIT_CODES = {Answer.FITS: 0, Answer.PREEMPTS: 0, Answer.WAITS: 4, Answer.NEVER:
     "the input is wrong."
 )
 @click.option(
-    "-f", "--filename", metavar="FILE", required=True, help="the job's manifest; - for standard input"
+    "-f",
+    "--filename",
+    metavar="FILE",
+    type=InputPath(str),
+    required=True,
+    help="the job's manifest; - for standard input",
 )
 @live.estimate_options
 def command(filename: str, given: live.EstimateOptions) -> int:
@@ -65,15 +70,10 @@ def command(filename: str, given: live.EstimateOptions) -> int:
 
 
 def read_job(name: str) -> Mapping[str, Any]:
-    """Reads the one manifest of a file. Raises: InputError."""
-    where = "standard input" if name == "-" else name
-    try:
-        text = sys.stdin.read() if name == "-" else Path(name).read_text()
-        found = [document for document in yaml.safe_load_all(text) if document is not None]
-    except OSError as error:
-        raise InputError(f"{where}: {error.strerror}; expected a file with the job's manifest") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{where}: {' '.join(str(error).split())}; expected valid YAML") from error
+    """Reads the one manifest of a file. Raises: InputError, FileError."""
+    where = "standard input" if name == STDIN else name
+    text = read_text_or_stdin(name, "a file with the job's manifest")
+    found = [document for document in documents(text, where) if document is not None]
     if len(found) != 1:
         raise InputError(f"{where}: {len(found)} documents; expected one, of the job to try")
     if not isinstance(found[0], dict):

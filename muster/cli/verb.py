@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from muster.files.errors import FileError
 from muster.forecast.configuration import ConfigurationError
 from muster.forecast.traces.trace import TraceError
 from muster.kube.errors import ConfigError, RequestError, StatusError
@@ -32,6 +33,7 @@ class InputError(ValueError):
 
 ERRORS = (
     InputError,
+    FileError,
     TraceError,
     ConfigurationError,
     ObservationError,
@@ -110,5 +112,9 @@ def parsed(parse: Callable[[str], T]) -> Callable[[str], T]:
             return parse(text)
         except ValueError as error:
             raise click.BadParameter(str(error)) from error
+        except RecursionError as error:
+            raise click.BadParameter(
+                "it has too many levels; expected JSON that a person could read"
+            ) from error
 
     return convert

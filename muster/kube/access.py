@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from muster.files.errors import FileError
+from muster.files.reading import read_bytes, read_text
 from muster.kube.credentials import (
     BasicCredentials,
     Credentials,
@@ -24,6 +26,7 @@ from muster.kube.errors import ConfigError
 T = TypeVar("T")
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 DEFAULT_KUBECONFIG = "~/.kube/config"
+_piped: dict[Path, str] = {}  # kubeconfigs in pipes, which can be read once
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +81,9 @@ def default_namespace(kubeconfig: str | None, context: str | None = None) -> str
     ConfigError."""
     if _in_pod(kubeconfig, context):
         try:
-            return (SERVICE_ACCOUNT / "namespace").read_text().strip()
-        except OSError as error:
-            raise ConfigError(f"namespace of the pod: {error.filename}: {error.strerror}") from error
+            return read_text(SERVICE_ACCOUNT / "namespace", "a namespace").strip()
+        except FileError as error:
+            raise ConfigError(f"namespace of the pod: {error}") from error
     path = _path(kubeconfig)
     return _read(path, lambda found: _context(found, context)).namespace or "default"
 
@@ -113,13 +116,18 @@ def from_kubeconfig(path: Path, context_name: str | None = None) -> Access:
 
 def _read(path: Path, entries: Callable[[Any], T]) -> T:
     """Returns entries of a kubeconfig. Raises: ConfigError."""
-    import yaml  # not needed in a pod
+    from muster.files.yaml_documents import document  # not needed in a pod
 
     try:
-        return entries(yaml.safe_load(path.read_text()))
-    except OSError as error:
-        raise ConfigError(f"kubeconfig {path}: {error.strerror}") from error
-    except (yaml.YAMLError, msgspec.ValidationError, AttributeError, KeyError, TypeError) as error:
+        if path not in _piped:
+            text = read_text(path, "a kubeconfig")
+            if not path.is_fifo():
+                return entries(document(text, str(path)))
+            _piped[path] = text
+        return entries(document(_piped[path], str(path)))
+    except FileError as error:
+        raise ConfigError(f"kubeconfig {error}") from error
+    except (msgspec.ValidationError, AttributeError, KeyError, TypeError) as error:
         raise ConfigError(f"kubeconfig {path}: {error}") from error
 
 
@@ -145,12 +153,7 @@ def _named(kubeconfig: Any, section: str, name: str | None, type_: type[Any]) ->
 def _tls(cluster: _Cluster, user: _User, folder: Path) -> ssl.SSLContext:
     """Raises: ConfigError."""
     try:
-        if cluster.certificate_authority_data:
-            text = base64.b64decode(cluster.certificate_authority_data).decode()
-            context = ssl.create_default_context(cadata=text)
-        else:
-            ca = cluster.certificate_authority
-            context = ssl.create_default_context(cafile=str(folder / ca) if ca else None)
+        context = ssl.create_default_context(cadata=_authorities(cluster, folder))
         if cluster.insecure_skip_tls_verify:
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         if user.client_certificate or user.client_certificate_data:
@@ -160,19 +163,33 @@ def _tls(cluster: _Cluster, user: _User, folder: Path) -> ssl.SSLContext:
     return context
 
 
+def _authorities(cluster: _Cluster, folder: Path) -> str | None:
+    """Returns the authorities that the cluster's certificate needs; None: the system's.
+
+    Raises: ValueError."""
+    if not (cluster.certificate_authority_data or cluster.certificate_authority):
+        return None
+    content = _content(cluster.certificate_authority_data, cluster.certificate_authority, folder)
+    text = content.decode("ascii", "ignore")  # comments between certificates may have any encoding
+    if not text.strip():
+        raise ValueError("certificate-authority is empty")  # ssl would take the system's
+    return text
+
+
 def _load_client_certificate(context: ssl.SSLContext, user: _User, folder: Path) -> None:
     """ssl reads certificates of a client from files only."""
     with tempfile.TemporaryDirectory() as temporary:
         certificate, key = Path(temporary) / "certificate", Path(temporary) / "key"
-        if user.client_certificate_data:
-            certificate.write_bytes(base64.b64decode(user.client_certificate_data))
-        else:
-            certificate = folder / user.client_certificate
-        if user.client_key_data:
-            key.write_bytes(base64.b64decode(user.client_key_data))
-        else:
-            key = folder / user.client_key
+        certificate.write_bytes(_content(user.client_certificate_data, user.client_certificate, folder))
+        key.write_bytes(_content(user.client_key_data, user.client_key, folder))
         context.load_cert_chain(certificate, key)
+
+
+def _content(data: str, file: str, folder: Path) -> bytes:
+    """Returns the bytes that a kubeconfig holds, else those of the file that it names, if any."""
+    if data:
+        return base64.b64decode(data)
+    return read_bytes(folder / file, "a certificate or key in PEM") if file else b""
 
 
 def _credentials(user: _User, folder: Path) -> Credentials:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import msgspec
 
+from muster.files.errors import FileError
+from muster.files.reading import read_text
 from muster.kube.errors import ConfigError
 
 TOKEN_FILE_S = 60.0
@@ -54,10 +56,10 @@ class TokenFileCredentials(Credentials):
     async def header(self) -> str | None:
         if not self._header or self._clock_s() >= self._read_s + TOKEN_FILE_S:
             try:
-                self._header = f"Bearer {self._path.read_text().strip()}"
-            except OSError as error:
+                self._header = f"Bearer {read_text(self._path, 'a token').strip()}"
+            except FileError as error:
                 if not self._header:
-                    raise ConfigError(f"token file {self._path}: {error.strerror}") from error
+                    raise ConfigError(f"token file {error}") from error
             self._read_s = self._clock_s()
         return self._header
 

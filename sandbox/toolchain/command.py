@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from types import FrameType
 
+from muster.files.errors import FileError
 from sandbox.toolchain.paths import RunState
 from sandbox.toolchain.steps import StepError
 
@@ -14,7 +15,7 @@ INTERRUPTED = 130  # as in shells: 128 + SIGINT
 
 
 def carry_out(name: str, command: Callable[[], int], still_running: str = "") -> int:
-    """Runs `command` and returns its exit code; prints a StepError or that it was interrupted.
+    """Runs `command` and returns its exit code; prints a StepError, a FileError or that it was interrupted.
 
     SIGTERM ends a command like Ctrl-C, so that its processes are stopped. `still_running` is added to the
     message if an interrupted command leaves processes behind.
@@ -24,6 +25,9 @@ def carry_out(name: str, command: Callable[[], int], still_running: str = "") ->
         return command()
     except StepError as error:
         print(f"{name} failed\n{error.explain()}", file=sys.stderr)
+        return FAILED
+    except FileError as error:
+        print(f"{name}: {error}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         print(f"\n{name}: interrupted{still_running}", file=sys.stderr)

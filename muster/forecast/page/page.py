@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 
+from muster.files.writing import write_text
 from muster.forecast.page.columns import JobTable, page_data
 from muster.forecast.page.markup import ARROW, Markup, element, joined
 from muster.forecast.page.most_delayed import longest_waits, most_delayed
@@ -47,7 +48,7 @@ def write_page(sides: Sequence[Side], out: Path) -> None:
     """Writes one self-contained HTML file: one side for a forecast; two, the base first, for a comparison."""
     if len(sides) not in (1, 2) or not all(side.outcomes for side in sides):
         raise ValueError(f"{len(sides)} sides: expected one or two, each with at least one outcome")
-    out.write_text(page_text(sides), encoding="utf-8")
+    write_text(out, page_text(sides))
 
 
 def page_text(sides: Sequence[Side]) -> str:

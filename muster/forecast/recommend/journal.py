@@ -69,7 +69,7 @@ class Journal:
             try:
                 row = json.loads(line)
                 found[row["key"]] = [_decoded(one) for one in row["futures"]]
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 continue
         return found
 

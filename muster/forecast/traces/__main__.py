@@ -4,20 +4,26 @@ import argparse
 import sys
 from pathlib import Path
 
+from muster.files.errors import FileError
+from muster.files.reading import read_text
 from muster.forecast.traces import csv_rows, synthetic
 from muster.forecast.traces.trace import TraceError
 
 
-def main(argv: list[str] | None = None) -> int:
+def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m muster.forecast.traces", description=__doc__)
     parser.add_argument("specification", type=Path, help="YAML file with profiles of jobs and their arrivals")
     parser.add_argument("--seed", type=int, default=1, help="of all random numbers (default: %(default)s)")
-    arguments = parser.parse_args(argv)
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    arguments = parser().parse_args(argv)
     path: Path = arguments.specification
     try:
-        specification = synthetic.from_yaml(path.read_text(), str(path))
+        specification = synthetic.from_yaml(read_text(path, "profiles of jobs in YAML"), str(path))
         trace = synthetic.generate(specification, arguments.seed)
-    except (OSError, TraceError) as problem:
+    except (FileError, TraceError) as problem:
         print(problem, file=sys.stderr)
         return 1
     for line in csv_rows.write(trace.jobs):

@@ -60,7 +60,7 @@ def _decoded(line: str) -> JournalRecord:
     try:
         record = _DECODER.decode(line)
         version = record.version
-    except (msgspec.DecodeError, UnicodeEncodeError) as problem:
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as problem:
         version = _version(line)
         if version == VERSION:
             raise RowError(f"{problem}: expected a record of Muster's journal") from None
@@ -72,7 +72,7 @@ def _decoded(line: str) -> JournalRecord:
 def _version(line: str) -> int:
     try:
         return msgspec.json.decode(line, type=_Versioned).version
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return VERSION
 
 

@@ -1,21 +1,20 @@
 """Reads a trace of any format, from a file or a folder of journals."""
 
-import gzip
-import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
+from muster.files.errors import FileError
+from muster.files.reading import GZIP, MANIFESTS_BYTES_MAX, MIB, opened_lines
 from muster.forecast.traces import csv_rows, journal, kueue_generator, sacct, swf
 from muster.forecast.traces.csv_mapping import CsvMapping
 from muster.forecast.traces.sacct import SacctOptions
 from muster.forecast.traces.swf import SwfOptions
 from muster.forecast.traces.trace import Trace, TraceError
 
-GZIP = ".gz"
 BY_SUFFIX: Mapping[str, str] = {
     ".swf": "swf",
     ".csv": "csv",
@@ -26,6 +25,7 @@ BY_SUFFIX: Mapping[str, str] = {
 }
 FORMATS = ("swf", "csv", "sacct", "kueue", "journal")
 JOURNALS = ("*.jsonl", "*.jsonl.gz")
+_EXPECTED = "a trace, or a folder of journals"
 _FIRST_LINES = 50  # that are looked at to find a format; headers of SWF are long
 
 
@@ -53,17 +53,21 @@ def read(path: Path, format: str = "", options: ReadOptions | None = None) -> Lo
     options = options or ReadOptions()
     if format and format not in FORMATS:
         raise TraceError(f"format {format!r}: expected one of {', '.join(FORMATS)}")
-    if path.is_dir():
-        loaded = Loaded(_journals(path, format))
-    else:
-        format = format or _found(path)
-        with _opened(path) as lines:
-            loaded = _read(lines, path, format, options)
+    try:
+        if os.path.isdir(path):  # unlike Path.is_dir, no error for a name that no file can have
+            loaded = Loaded(_journals(path, format))
+        else:
+            with opened_lines(path, _EXPECTED) as lines:
+                first = list(islice(lines, _FIRST_LINES))  # a pipe is read only once
+                format = format or _found(path, first)
+                loaded = _read(chain(first, lines), path, format, options)
+    except FileError as problem:
+        raise TraceError(str(problem)) from problem
     _check(loaded.trace, format)
     return loaded
 
 
-def _read(lines: TextIO, path: Path, format: str, options: ReadOptions) -> Loaded:
+def _read(lines: Iterable[str], path: Path, format: str, options: ReadOptions) -> Loaded:
     source = str(path)
     match format:
         case "swf":
@@ -75,7 +79,7 @@ def _read(lines: TextIO, path: Path, format: str, options: ReadOptions) -> Loade
         case "journal":
             return Loaded(journal.read([(source, lines)], source))
         case _:
-            generated = kueue_generator.read(lines.read(), source)
+            generated = kueue_generator.read(_text(lines, source), source)
             return Loaded(generated.trace, generated.manifests)
 
 
@@ -92,34 +96,26 @@ def _journals(folder: Path, format: str) -> Trace:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    with _opened(path) as lines:
+    with opened_lines(path, "a journal", pipes=False) as lines:
         yield from lines
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[TextIO]:
-    """Opens a file, compressed or not. Bytes that are no UTF-8 are replaced: they may be in a name."""
-    open_text: Callable[..., TextIO] = gzip.open if path.name.endswith(GZIP) else open
-    try:
-        with open_text(path, "rt", encoding="utf-8-sig", errors="replace") as lines:
-            yield lines
-    except FileNotFoundError:
-        raise TraceError(
-            f"{path}: no such file; give the path of a trace, or of a folder of journals"
-        ) from None
-    except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
-        raise TraceError(
-            f"{path}: {problem}; expected a whole gzip file: compress or copy it again"
-        ) from problem
-    except OSError as problem:
-        raise TraceError(f"{path}: {problem.strerror or problem}") from problem
+def _text(lines: Iterable[str], source: str) -> str:
+    """Joins the lines of a format that is read as a whole."""
+    parts, length = [], 0
+    for line in lines:
+        parts.append(line)
+        length += len(line)
+        if length > MANIFESTS_BYTES_MAX:
+            raise TraceError(
+                f"{source} has more than {MANIFESTS_BYTES_MAX // MIB} MiB; expected at most that"
+            )
+    return "".join(parts)
 
 
-def _found(path: Path) -> str:
+def _found(path: Path, lines: Sequence[str]) -> str:
     """Returns the file's format. A header of sacct counts more than the name: its output has any name."""
-    with _opened(path) as lines:
-        first = [line.strip() for line in islice(lines, _FIRST_LINES)]
-    first = [line for line in first if line]
+    first = [stripped for line in lines if (stripped := line.strip())]
     if not first:
         raise TraceError(f"{path}: the file is empty; expected a trace ({', '.join(FORMATS)})")
     if _is_sacct(first[0]):
@@ -131,7 +127,7 @@ def _suffix(path: Path) -> str:
     return Path(path.name.removesuffix(GZIP)).suffix.lower()
 
 
-def _by_content(path: Path, first: list[str]) -> str:
+def _by_content(path: Path, first: Sequence[str]) -> str:
     head = first[0]
     if head.startswith(";") or len(head.split()) == swf.FIELDS:
         return "swf"

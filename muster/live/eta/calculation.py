@@ -22,6 +22,8 @@ import msgspec
 from muster.configuration.configuration import Configuration
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.process.watched_kinds import WATCHED_WITH_TOPOLOGIES
+from muster.files.errors import FileError
+from muster.files.reading import read_text
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.futures import SEEDS
 from muster.forecast.traces.journal import read
@@ -125,8 +127,11 @@ def _past(folder: Path | None) -> Trace | None:
     if folder is None:
         return None
     try:
-        files = [(path.name, path.read_text().splitlines()) for path in newest(folder, JOURNAL_BYTES_MAX)]
-    except OSError as error:
+        files = [
+            (path.name, read_text(path, "a journal", pipes=False).splitlines())
+            for path in newest(folder, JOURNAL_BYTES_MAX)
+        ]
+    except (OSError, FileError) as error:
         print(f"the journal can not be read: {error}", file=sys.stderr)
         return None
     return read(files, str(folder)) if files else None

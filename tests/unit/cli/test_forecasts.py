@@ -96,7 +96,7 @@ WRONG: Mapping[str, tuple[list[str], str]] = {
         "no configuration: give --stack NAME in a checkout, --queues PATH, or --cluster",
     ),
     "no trace": (["--queues={}/few.yaml"], "no trace: give --trace FILE"),
-    "no such trace": (["--queues={}/few.yaml", "--trace={}/x.csv"], "x.csv: no such file"),
+    "no such trace": (["--queues={}/few.yaml", "--trace={}/x.csv"], "x.csv: No such file"),
     "an empty trace": (["--queues={}/few.yaml", "--trace={}/empty.csv"], "empty.csv: the file is empty"),
     "no such manifests": (["--queues={}/x", "--trace={}/trace.csv"], "x: no manifests; expected"),
     "manifests that are no YAML": (
@@ -153,7 +153,7 @@ def test_queues_that_no_job_has_are_named(files: Path, capsys: pytest.CaptureFix
 
 
 PATCHES = {
-    "no such file": ("none.patch", "", "no such file"),
+    "no such file": ("none.patch", "", "No such file"),
     "not of this file": ("other.patch", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", "does not apply"),
 }
 

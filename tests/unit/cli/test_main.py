@@ -171,4 +171,6 @@ def test_a_missing_kubeconfig_is_told_with_options_that_the_verb_has(
 ) -> None:
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "missing"))
     assert cli.main(arguments) == 2
-    assert capsys.readouterr().err.endswith(f"missing: No such file or directory{remedy}")
+    assert capsys.readouterr().err.endswith(
+        f"missing: No such file or directory; expected a kubeconfig{remedy}"
+    )

@@ -142,6 +142,8 @@ def test_which_server_certificates_are_accepted(tmp_path: Path) -> None:
 
 CERTIFICATES: dict[str, dict[str, Any]] = {
     "a file": {"certificate-authority": "ca.crt"},
+    "an empty file": {"certificate-authority": "empty.crt"},
+    "a device": {"certificate-authority": "/dev/zero"},
     "data": {"certificate-authority-data": base64.b64encode(b"no certificate").decode()},
 }
 
@@ -149,6 +151,7 @@ CERTIFICATES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", CERTIFICATES)
 def test_a_certificate_authority_that_can_not_be_read(name: str, tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_text("no certificate")
+    (tmp_path / "empty.crt").touch()
     with pytest.raises(ConfigError, match="certificates of https://cluster"):
         access(kubeconfig(tmp_path, SERVER, cluster=CERTIFICATES[name]))
 
@@ -160,19 +163,19 @@ def test_a_pods_service_account(
     host: str, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "token").write_text("pod\n")
-    (tmp_path / "ca.crt").write_text("")
+    (tmp_path / "ca.crt").write_text("a certificate")
     trusted: list[str] = []
     no_tls = ssl.create_default_context()
 
-    def tls(cafile: str) -> ssl.SSLContext:
-        trusted.append(cafile)
+    def tls(cadata: str) -> ssl.SSLContext:
+        trusted.append(cadata)
         return no_tls
 
     monkeypatch.setattr(ssl, "create_default_context", tls)
     environment = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": "443"}
     found = from_service_account(tmp_path, environment)
     assert (found.server, header(found)) == (server, "Bearer pod")
-    assert trusted == [str(tmp_path / "ca.crt")]
+    assert trusted == ["a certificate"]
 
 
 def test_a_token_file_is_read_again_after_a_while(tmp_path: Path) -> None:

@@ -145,10 +145,11 @@ UNREADABLE = {
     "no text": (b"\xff", "valid YAML"),
     "a key twice": ("config:\n  muster:pools: []\n  muster:pools: []", "valid YAML"),
     "a list as a key": ("config: {[muster]: 1}", "valid YAML"),
-    "a list in itself": ("config: {muster:pools: &pools [*pools]}", "values that do not contain themselves"),
+    "a list in itself": ("config: {muster:pools: &pools [*pools]}", "valid YAML"),
     "aliases that expand": (EXPANDING, "valid YAML"),
     "a tag that calls a function": ("config: !!python/object/apply:os.getcwd []", "valid YAML"),
-    "deeply nested": ("config: " + "[" * 20_000 + "]" * 20_000, "values that are nested less deeply"),
+    "deeply nested": ("config: " + "[" * 20_000 + "]" * 20_000, "valid YAML"),
+    "a hundred lists in each other": (f"config: {'[' * 200}", "valid YAML"),
     "no mapping": ("- 1", "a mapping with the key `config`"),
     "no config": ("encryptionsalt: x", "a mapping with the key `config`"),
 }

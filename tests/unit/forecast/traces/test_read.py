@@ -164,7 +164,7 @@ def test_journal_of_a_folder_that_is_cut_off_is_named(tmp_path: Path) -> None:
 
 def test_missing_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(
-        TraceError, match="no such file; give the path of a trace, or of a folder of journals"
+        TraceError, match="No such file or directory; expected a trace, or a folder of journals"
     ):
         traces.read(tmp_path / "jobs.csv")
 

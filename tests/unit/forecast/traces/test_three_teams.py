@@ -31,4 +31,4 @@ def test_trace_has_two_weeks_of_jobs_for_every_queue() -> None:
 
 def test_missing_specification_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["no-such-file.yaml"]) == 1
-    assert "No such file or directory: 'no-such-file.yaml'" in capsys.readouterr().err
+    assert "no-such-file.yaml: No such file or directory" in capsys.readouterr().err
