@@ -37,7 +37,11 @@ def parse(resource: str, value: str | int | float) -> int:
     A fraction of a unit is rounded away from zero, as Kueue's pkg/resources does. Raises
     QuantityError, for more than MAX too.
     """
-    amount = exact(resource, value)
+    return whole_units(resource, exact(resource, value))
+
+
+def whole_units(resource: str, amount: Fraction) -> int:
+    """The amount in the resource's unit, a fraction of it rounded away from zero."""
     if resource == CPU:
         amount *= MILLI
     return math.ceil(amount) if amount.numerator >= 0 else math.floor(amount)

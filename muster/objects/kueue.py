@@ -22,6 +22,7 @@ RESOURCE_IN_USE = "kueue.x-k8s.io/resource-in-use"
 PROVISIONING_CONTROLLER = "kueue.x-k8s.io/provisioning-request"
 MULTIKUEUE_CONTROLLER = "kueue.x-k8s.io/multikueue"
 PODS_MAX = 2**31 - 1  # of a pod set
+POD_SETS_MAX = 18  # of a Workload
 PROVREQ_ANNOTATION_PREFIX = "provreq.kueue.x-k8s.io/"
 
 

@@ -22,6 +22,7 @@ from muster.objects.pods import (
     pod_requests,
     read_template,
     spec_requests,
+    with_pod_level_defaults,
 )
 
 CONTAINER, POD = "Container", "Pod"
@@ -51,8 +52,9 @@ def adjusted(
     """Returns the template as the API server admits its pods: with the overhead of their RuntimeClass, and
     with defaults of `ranges`, the namespace's LimitRanges, of which the first takes precedence.
 
-    As Kueue's AdjustResources, but a request never defaults to less than the container's own limit: the API
-    server makes the limit the request before it applies LimitRanges, so a smaller default would hide usage.
+    As Kueue's AdjustResources, but in the order of the API server: missing requests are first the limits of
+    the same container, and pod-level requests are set (SetDefaults_Pod), before LimitRanges apply
+    (plugin/pkg/admission/limitranger). In another order a small default would hide usage.
     Returns the template unchanged if the result cannot be counted (`uncountable`).
     """
     try:
@@ -107,21 +109,18 @@ def with_defaults(template: Template, ranges: Iterable[LimitRange]) -> Template:
         return replace(
             container,
             resources=ResourceRequirements(
-                limits={**limits, **own.limits},
-                requests={**_largest(requests, own.limits), **own.requests},
+                limits={**limits, **own.limits}, requests={**requests, **own.limits, **own.requests}
             ),
         )
 
     read = read_template(template)
-    containers = tuple(map(with_default_resources, read.spec.containers))
-    init_containers = tuple(map(with_default_resources, read.spec.init_containers))
-    return _encoded(read, replace(read.spec, containers=containers, init_containers=init_containers))
-
-
-def _largest(defaults: Quantities, limits: Quantities) -> Quantities:
-    """Returns default requests, raised to the container's own limits. Raises: QuantityError."""
-    above = {r: of for r, of in limits.items() if r in defaults and parse(r, of) > parse(r, defaults[r])}
-    return {**defaults, **above}
+    changed = replace(
+        read.spec,
+        containers=tuple(map(with_default_resources, read.spec.containers)),
+        init_containers=tuple(map(with_default_resources, read.spec.init_containers)),
+        resources=with_pod_level_defaults(read.spec),
+    )
+    return _encoded(read, changed)
 
 
 def _encoded(template: PodTemplate, spec: PodSpec) -> Template:
@@ -139,6 +138,9 @@ def refusal(template: PodTemplate, ranges: Sequence[LimitRange]) -> str:
         found = _of_container(container, of_containers)
         if found:
             return f"container {container.name} {found}"
+    over = _above(*map(_amounts, (spec.resources.requests, spec.resources.limits)))
+    if over:
+        return f"each of its pods requests more {over} than its own limit"
     asked = spec_requests(spec) if of_pods else {}
     found = _outside(asked, asked, of_pods)
     return f"each of its pods {found}" if found else ""

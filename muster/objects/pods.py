@@ -3,18 +3,24 @@
 A thousand gangs repeat a few templates, so decoded templates are cached by their bytes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 from functools import cached_property
+from math import ceil
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from muster.admission import QuantityError
-from muster.admission.quantities import parse
+from muster.admission.quantities import MILLI, exact, whole_units
 from muster.objects.cache import ByteCache
 from muster.objects.meta import View
 
 Template = msgspec.Raw  # a PodTemplateSpec as JSON
+Amounts = dict[str, Fraction]
+OVERCOMMITTED = ("cpu", "memory")  # of the resources that pods may request as a whole
+HUGE_PAGES = "hugepages-"
 
 
 class ResourceRequirements(View):
@@ -32,6 +38,8 @@ class Container(View):
 class PodSpec(View):
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
+    resources: ResourceRequirements = ResourceRequirements()
+    """Pod-level resources: what all containers together ask for."""
     overhead: dict[str, str | int | float] = {}
     node_selector: dict[str, str] = {}
     affinity: dict[str, Any] = {}
@@ -80,10 +88,12 @@ def read_template(template: Template) -> PodTemplate:
 
 
 def pod_requests(template: Template) -> Mapping[str, int]:
-    """Returns the requests of one pod, in the core's units: the sum of its containers or its largest init
-    container, whichever is more, plus overhead; a missing request is the limit.
+    """Returns the requests of one pod, in the core's units, as the scheduler counts them: the sum of its
+    containers or its largest init container, whichever is more, or its pod-level request instead; plus
+    overhead. A missing request is the limit.
 
-    Source: Kubernetes' component-helpers resource.PodRequests, Kueue's UseLimitsAsMissingRequestsInPod.
+    Source: Kubernetes v1.36.3 component-helpers resource.PodRequests, after the defaults that the API server
+    sets at a pod's creation (pkg/apis/core/v1/defaults.go: SetDefaults_Pod).
     Raises: QuantityError for a quantity that Kubernetes would refuse too.
     """
     return _DECODED(bytes(template)).requests
@@ -91,31 +101,88 @@ def pod_requests(template: Template) -> Mapping[str, int]:
 
 def spec_requests(spec: PodSpec) -> Mapping[str, int]:
     """Returns `pod_requests` of a pod's spec. Raises: QuantityError."""
-    sidecars: dict[str, int] = {}
-    starting: dict[str, int] = {}
+    of_containers = _aggregate(spec, lambda container: _stored(container_requests(container)))
+    total = _total((of_containers | _pod_level_requests(spec), _stored(_amounts(spec.overhead))))
+    return {resource: whole_units(resource, amount) for resource, amount in total.items()}
+
+
+def with_pod_level_defaults(spec: PodSpec) -> ResourceRequirements:
+    """Returns the pod-level resources with the requests that the API server adds. Raises: QuantityError."""
+    added = _pod_level_requests(spec)
+    own = spec.resources.requests
+    texts = {r: f"{a * MILLI}m" for r, a in added.items() if r not in own}  # of whole thousandths
+    return replace(spec.resources, requests={**texts, **own})
+
+
+def container_requests(container: Container) -> Amounts:
+    """Returns a container's requests, cpu in cores. Raises: QuantityError, also for a negative request."""
+    return _amounts({**container.resources.limits, **container.resources.requests})
+
+
+def _container_limits(container: Container) -> Amounts:
+    return _amounts(container.resources.limits)
+
+
+def _aggregate(spec: PodSpec, amounts_of: Callable[[Container], Amounts]) -> Amounts:
+    """Returns the sum over the containers, or the largest init container if larger (component-helpers
+    resource.AggregateContainerRequests)."""
+    sidecars: Amounts = {}
+    starting: Amounts = {}
     for container in spec.init_containers:
-        asked = _total((sidecars, container_requests(container)))
+        amounts = _total((sidecars, amounts_of(container)))
         if container.restart_policy == "Always":  # a sidecar: it keeps running
-            sidecars = asked
-        starting = {r: max(starting.get(r, 0), asked.get(r, 0)) for r in {*starting, *asked}}
-    running = _total((sidecars, *(container_requests(c) for c in spec.containers)))
-    most = {r: max(running.get(r, 0), starting.get(r, 0)) for r in {*running, *starting}}
-    return _total((most, {r: parse(r, q) for r, q in spec.overhead.items()}))
+            sidecars = amounts
+        starting = _largest(starting, amounts)
+    running = _total((sidecars, *map(amounts_of, spec.containers)))
+    return _largest(running, starting)
 
 
-def container_requests(container: Container) -> dict[str, int]:
-    """Returns a container's requests. Raises: QuantityError, also for a negative request."""
-    both = {**container.resources.limits, **container.resources.requests}
-    amounts = {resource: parse(resource, quantity) for resource, quantity in both.items()}
+def _pod_level_requests(spec: PodSpec) -> Amounts:
+    """Returns the pod-level requests, each of which replaces what the containers request.
+
+    With any pod-level limit a missing request is that of the containers, or if these have none, the limit. Of
+    huge pages, which cannot be overcommitted, it is the limit, and that defaults to the containers' limits
+    (defaultPodRequests, defaultHugePagePodLimits)."""
+    level = spec.resources
+    if not (level.requests or level.limits):
+        return {}
+    requests, limits = (
+        _amounts({r: q for r, q in quantities.items() if has_pod_level(r)})
+        for quantities in (level.requests, level.limits)
+    )
+    of_containers = _aggregate(spec, _container_limits)
+    huge = {r: a for r, a in of_containers.items() if r.startswith(HUGE_PAGES) and r not in level.requests}
+    by_containers = _aggregate(spec, container_requests) if level.limits or huge else {}
+    overcommitted = {r: a for r, a in by_containers.items() if r in OVERCOMMITTED}
+    return _stored({**huge, **limits, **overcommitted, **requests})
+
+
+def has_pod_level(resource: str) -> bool:
+    """Whether Kubernetes counts this resource at the level of pods (IsSupportedPodLevelResource)."""
+    return resource in OVERCOMMITTED or resource.startswith(HUGE_PAGES)
+
+
+def _amounts(quantities: Mapping[str, str | int | float]) -> Amounts:
+    """Returns exact amounts. Raises: QuantityError, also for a negative one."""
+    amounts = {resource: exact(resource, quantity) for resource, quantity in quantities.items()}
     for resource, amount in amounts.items():
         if amount < 0:
-            raise QuantityError(resource, both[resource])
+            raise QuantityError(resource, quantities[resource])
     return amounts
 
 
-def _total(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    total: dict[str, int] = {}
+def _stored(amounts: Amounts) -> Amounts:
+    """Returns amounts as the API server stores them, in whole thousandths (SetDefaults_ResourceList)."""
+    return {resource: Fraction(ceil(amount * MILLI), MILLI) for resource, amount in amounts.items()}
+
+
+def _total(parts: Iterable[Amounts]) -> Amounts:
+    total: Amounts = {}
     for part in parts:
         for resource, amount in part.items():
-            total[resource] = total.get(resource, 0) + amount
+            total[resource] = total.get(resource, Fraction(0)) + amount
     return total
+
+
+def _largest(one: Amounts, other: Amounts) -> Amounts:
+    return {r: max(one.get(r, Fraction(0)), other.get(r, Fraction(0))) for r in {*one, *other}}

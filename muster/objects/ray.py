@@ -63,6 +63,8 @@ class WorkerGroup(RayGroup):
 
 class AutoscalerOptions(View):
     resources: dict[str, Any] | None = None
+    image: str | None = None
+    security_context: dict[str, Any] | None = None
 
 
 class UpgradeStrategy(View):

@@ -97,6 +97,8 @@ _ALL = (
     _kai("podgrouper", 5),
     _kai("podgroupcontroller", 5),
     _kai("queuecontroller", 5),
+    # Counts pods' requests with Kubernetes' own code, for a property of the tests; of our own.
+    Tool("pod-requests", KUBERNETES, "pod-requests", ".", 60, version_args=None),
     # Renders the operators' charts in the tests; --template omits the commit.
     Tool(
         "helm",

@@ -18,13 +18,7 @@ from muster.kube.writes import Create
 from muster.objects.ray import RayClusterSpec
 
 GENERATED_NAME = "muster-dry-run-"
-SUBMITTER = "submitter"
 DEFAULT_PORTS = {"client": 10001, "gcs-server": 6379, "dashboard": 8265, "metrics": 8080, "serve": 8000}
-# The init container that KubeRay adds to workers; it inherits the image and the security context.
-WAIT_FOR_HEAD = {
-    "name": "wait-gcs-ready",
-    "resources": {amount: {"cpu": "200m", "memory": "256Mi"} for amount in ("limits", "requests")},
-}
 Body = dict[str, Any]
 
 
@@ -40,18 +34,11 @@ def dry_runs(job: Job) -> Iterator[tuple[str, Create]]:
 
 
 def _pod(namespace: str, entry: PodSetTemplate) -> Body:
-    template: Body = msgspec.json.decode(entry.template)
-    meta, spec = dict(template.get("metadata") or {}), dict(template.get("spec") or {})
+    template: Body = msgspec.json.decode(entry.created)
+    meta = dict(template.get("metadata") or {})
     if entry.pod_set != HEAD:  # KubeRay generates the names of all others
         meta.pop("name", None)
-    if entry.pod_set not in (HEAD, SUBMITTER):
-        spec["initContainers"] = [*(spec.get("initContainers") or ()), _wait_for_head(spec["containers"][0])]
-    return {"metadata": _named(meta, namespace), "spec": spec}
-
-
-def _wait_for_head(container: Mapping[str, Any]) -> Body:
-    taken_over = {key: container[key] for key in ("image", "securityContext") if key in container}
-    return {**WAIT_FOR_HEAD, **taken_over}
+    return {"metadata": _named(meta, namespace), "spec": template.get("spec") or {}}
 
 
 def _head_service(namespace: str, spec: RayClusterSpec, head: Mapping[str, Any]) -> Body:
@@ -62,7 +49,8 @@ def _head_service(namespace: str, spec: RayClusterSpec, head: Mapping[str, Any])
     service_spec: Body = {"type": group.service_type or "ClusterIP", **(given.get("spec") or {})}
     if group.head_service is None and service_spec["type"] == "ClusterIP":
         service_spec["clusterIP"] = "None"
-    service_spec["ports"] = [*(service_spec.get("ports") or ()), *_ports(head["spec"]["containers"][0])]
+    ray_container = (head["spec"]["containers"] or [{}])[0]
+    service_spec["ports"] = [*(service_spec.get("ports") or ()), *_ports(ray_container)]
     service_spec["selector"] = {"ray.io/node-type": "head"}  # KubeRay overrides the user's
     return {"metadata": _named(meta, namespace), "spec": service_spec}
 

@@ -1,21 +1,24 @@
 """The view of a job that admission needs, whatever its kind."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
 from muster.controller.jobs.annotations import STOP
 from muster.controller.jobs.gang import PodSetTemplate, pod_sets
+from muster.controller.jobs.kuberay import is_fault_tolerant
 from muster.controller.jobs.templates import is_placed
 from muster.kube.kinds import Kind
+from muster.objects.derived import Derived
 from muster.objects.kueue import PRIORITY_LABEL, QUEUE_LABEL, PodSet
 from muster.objects.meta import Object, ObjectMeta
 from muster.objects.pods import read_template
 from muster.objects.ray import KUBERAY_OPERATOR, RayClusterSpec
 
 T = TypeVar("T", bound=Object)
+S = TypeVar("S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,18 @@ class GangTemplates:
     @cached_property
     def priority_classes(self) -> tuple[str, ...]:
         return tuple(read_template(entry.template).spec.priority_class_name for entry in self.all)
+
+
+class TemplatesBySpec(Generic[S]):
+    """Caches the templates of jobs by their spec, separately for jobs with a Redis clean-up, which an
+    annotation may request. `read(spec, redis_cleanup)` yields them."""
+
+    def __init__(self, read: Callable[[S, bool], Iterable[PodSetTemplate]]) -> None:
+        self._without_cleanup = Derived[S, GangTemplates](lambda spec: GangTemplates(read(spec, False)))
+        self._with_cleanup = Derived[S, GangTemplates](lambda spec: GangTemplates(read(spec, True)))
+
+    def __call__(self, spec: S, *, redis_cleanup: bool) -> GangTemplates:
+        return self._with_cleanup(spec) if redis_cleanup else self._without_cleanup(spec)
 
 
 class JobView(ABC, Generic[T]):
@@ -104,6 +119,11 @@ class JobView(ABC, Generic[T]):
     @property
     @abstractmethod
     def cluster_spec(self) -> RayClusterSpec: ...
+
+    @property
+    def has_redis_cleanup(self) -> bool:
+        """Whether KubeRay runs a Job that cleans Redis up when the cluster is deleted."""
+        return is_fault_tolerant(self.cluster_spec, self.metadata.annotations)
 
     @property
     def serve_service(self) -> Mapping[str, Any] | None:

@@ -71,6 +71,13 @@ def service_fault(meta: ObjectMeta, spec: RayServiceSpec) -> str | None:
     return next(_service_faults(meta, spec), None)
 
 
+def is_fault_tolerant(spec: RayClusterSpec, annotations: Mapping[str, str]) -> bool:
+    """Whether Ray's GCS keeps its state in Redis (utils.IsGCSFaultToleranceEnabled). KubeRay copies the
+    annotations of RayJobs and RayServices to their RayClusters."""
+    annotated = annotations.get(FT_ENABLED, "").lower() == "true"
+    return annotated or spec.gcs_fault_tolerance_options is not None
+
+
 def _job_faults(meta: ObjectMeta, spec: RayJobSpec) -> Iterator[str]:
     yield from _name_faults(meta.name, OWNER_NAME_MAX)
     cluster, interactive = spec.ray_cluster_spec, spec.submission_mode == "InteractiveMode"
@@ -182,7 +189,7 @@ def _environment_faults(where: str, spec: RayClusterSpec, annotations: Mapping[s
     has_options = spec.gcs_fault_tolerance_options is not None
     if has_options and annotations.get(FT_ENABLED):
         yield f"annotation {FT_ENABLED} can't be combined with {options}: remove the annotation"
-    tolerant = has_options or annotations.get(FT_ENABLED, "").lower() == "true"
+    tolerant = is_fault_tolerant(spec, annotations)
     if "RAY_REDIS_ADDRESS" in env and (has_options or not tolerant):
         yield f"the head's RAY_REDIS_ADDRESS belongs in {options}.redisAddress"
     if has_options and (parameters.get("redis-password") or "REDIS_PASSWORD" in env):

@@ -4,9 +4,8 @@ from functools import cached_property
 
 from muster.controller.jobs import kuberay
 from muster.controller.jobs.gang import cluster_templates, ineligibility
-from muster.controller.jobs.job import GangTemplates, JobView, Outcome, Problem
+from muster.controller.jobs.job import GangTemplates, JobView, Outcome, Problem, TemplatesBySpec
 from muster.kube.kinds import RAY_CLUSTERS
-from muster.objects.derived import Derived
 from muster.objects.meta import is_true
 from muster.objects.ray import RayCluster, RayClusterSpec
 
@@ -24,7 +23,7 @@ class RayClusterGang(JobView[RayCluster]):
 
     @property
     def _templates(self) -> GangTemplates:
-        return _templates(self.obj.spec)
+        return _templates(self.obj.spec, redis_cleanup=self.has_redis_cleanup)
 
     @property
     def suspension_obstacle(self) -> Problem | None:
@@ -77,6 +76,6 @@ class RayClusterGang(JobView[RayCluster]):
         )
 
 
-@Derived
-def _templates(spec: RayClusterSpec) -> GangTemplates:
-    return GangTemplates(cluster_templates(spec, "/spec"))
+_templates = TemplatesBySpec[RayClusterSpec](
+    lambda spec, redis_cleanup: cluster_templates(spec, "/spec", redis_cleanup=redis_cleanup)
+)

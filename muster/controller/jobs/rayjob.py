@@ -1,23 +1,16 @@
 """RayJob, by KubeRay's protocol (ray-operator/controllers/ray/rayjob_controller.go at v1.6.2)."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterator
 
-from muster.controller.jobs import kuberay
-from muster.controller.jobs.gang import HEAD, WRITTEN_OUT, PodSetTemplate, cluster_templates, ineligibility
-from muster.controller.jobs.job import GangTemplates, JobView, Outcome, Problem
+from muster.controller.jobs import added_containers, kuberay
+from muster.controller.jobs.gang import WRITTEN_OUT, PodSetTemplate, cluster_templates, ineligibility
+from muster.controller.jobs.job import GangTemplates, JobView, Outcome, Problem, TemplatesBySpec
 from muster.kube.kinds import RAY_JOBS
-from muster.objects.derived import Derived
-from muster.objects.pods import encode_template, read_template
+from muster.objects.pods import Template, encode_template, read_template
 from muster.objects.ray import RayClusterSpec, RayJob, RayJobSpec
 
 _CLUSTER = "/spec/rayClusterSpec"
 SUBMITTER = "submitter"
-# KubeRay's default for the submitter (controllers/ray/common/job.go).
-SUBMITTER_RESOURCES = {
-    "limits": {"cpu": "1", "memory": "1Gi"},
-    "requests": {"cpu": "500m", "memory": "200Mi"},
-}
 
 
 class RayJobGang(JobView[RayJob]):
@@ -29,7 +22,7 @@ class RayJobGang(JobView[RayJob]):
 
     @property
     def _templates(self) -> GangTemplates:
-        return _templates(self.obj.spec)
+        return _templates(self.obj.spec, redis_cleanup=self.has_redis_cleanup)
 
     @property
     def suspension_obstacle(self) -> Problem | None:
@@ -97,25 +90,23 @@ def _cluster_spec(spec: RayJobSpec) -> RayClusterSpec:
     return spec.ray_cluster_spec or RayClusterSpec()
 
 
-@Derived
-def _templates(spec: RayJobSpec) -> GangTemplates:
-    of_cluster = tuple(cluster_templates(_cluster_spec(spec), _CLUSTER))
-    if spec.submission_mode != "K8sJobMode":
-        return GangTemplates(of_cluster)
+def _read_templates(spec: RayJobSpec, redis_cleanup: bool) -> Iterator[PodSetTemplate]:
+    cluster, mode = _cluster_spec(spec), spec.submission_mode
+    yield from cluster_templates(
+        cluster, _CLUSTER, redis_cleanup=redis_cleanup, with_submitter=mode == "SidecarMode"
+    )
+    if mode != "K8sJobMode":
+        return
     given, pointer = spec.submitter_pod_template, "/spec/submitterPodTemplate"
     ours = spec.has_submitter_template and WRITTEN_OUT in read_template(given).metadata.annotations
     own = spec.has_submitter_template and not ours
-    template = given if own else encode_template(_default_submitter(of_cluster))
-    submitter = PodSetTemplate(SUBMITTER, 1, template, pointer, present=own, written_out=ours)
-    return GangTemplates((*of_cluster, submitter))
+    template = given if own else _default_submitter(cluster.head_group_spec.template)
+    yield PodSetTemplate(SUBMITTER, 1, template, pointer, present=own, written_out=ours)
 
 
-def _default_submitter(of_cluster: Iterable[PodSetTemplate]) -> dict[str, Any]:
-    head = next(p for p in of_cluster if p.pod_set == HEAD)
-    containers = read_template(head.template).spec.containers
-    container = {
-        "name": "ray-job-submitter",
-        "image": containers[0].image if containers else "",
-        "resources": SUBMITTER_RESOURCES,
-    }
-    return {"spec": {"containers": [container], "restartPolicy": "Never"}}
+_templates = TemplatesBySpec(_read_templates)
+
+
+def _default_submitter(head: Template) -> Template:
+    container = added_containers.submitter(head)
+    return encode_template({"spec": {"containers": [container], "restartPolicy": "Never"}})

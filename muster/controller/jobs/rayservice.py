@@ -11,10 +11,9 @@ from typing import Any
 
 from muster.controller.jobs import kuberay
 from muster.controller.jobs.gang import cluster_templates, ineligibility
-from muster.controller.jobs.job import GangTemplates, JobView, Outcome, Problem
+from muster.controller.jobs.job import GangTemplates, JobView, Outcome, Problem, TemplatesBySpec
 from muster.controller.jobs.raycluster import RayClusterGang
 from muster.kube.kinds import RAY_SERVICES
-from muster.objects.derived import Derived
 from muster.objects.meta import find_condition, is_true
 from muster.objects.ray import RayClusterSpec, RayService
 
@@ -45,7 +44,7 @@ class RayServiceGang(JobView[RayService]):
 
     @property
     def _templates(self) -> GangTemplates:
-        return _templates(self.cluster_spec)
+        return _templates(self.cluster_spec, redis_cleanup=self.has_redis_cleanup)
 
     @property
     def suspension_obstacle(self) -> Problem | None:
@@ -109,6 +108,6 @@ class RayServiceGang(JobView[RayService]):
         return ineligibility(service.spec.ray_cluster_config, _CLUSTER, self.pod_set_templates) or self._fault
 
 
-@Derived
-def _templates(spec: RayClusterSpec) -> GangTemplates:
-    return GangTemplates(cluster_templates(spec, _CLUSTER))
+_templates = TemplatesBySpec[RayClusterSpec](
+    lambda spec, redis_cleanup: cluster_templates(spec, _CLUSTER, redis_cleanup=redis_cleanup)
+)

@@ -19,7 +19,7 @@ from muster.objects.core import RuntimeClass
 from muster.objects.derived import Derived
 from muster.objects.limits import LimitRange, adjusted, uncountable
 from muster.objects.meta import find_condition
-from muster.objects.pods import Template, read_template
+from muster.objects.pods import Template, has_pod_level, read_template
 from muster.translation import core_pod_set
 
 # Kueue's reasons for QuotaReserved=False (apis/kueue/v1beta2/workload_types.go)
@@ -176,8 +176,11 @@ def _requests_problem(spec: kueue.WorkloadSpec, *ranges: LimitRange) -> str | No
 
 
 def _container_without_requests(template: Template) -> str | None:
-    """Returns the name of the first container without requests and limits."""
-    for container in read_template(template).spec.containers:
+    """Returns the name of the first container without requests and limits, unless its pod has them."""
+    spec = read_template(template).spec
+    if any(map(has_pod_level, (*spec.resources.requests, *spec.resources.limits))):
+        return None
+    for container in spec.containers:
         if not (container.resources.requests or container.resources.limits):
             return container.name
     return None

@@ -20,6 +20,11 @@ def template(*containers: dict[str, Any], init: tuple[dict[str, Any], ...] = ())
     return msgspec.convert({"spec": spec}, PodTemplate)
 
 
+def as_a_whole(**resources: Any) -> PodTemplate:
+    """Returns a template with pod-level resources."""
+    return msgspec.convert({"spec": {"containers": [container()], "resources": resources}}, PodTemplate)
+
+
 def limit_range(kind: str, **bounds: Any) -> LimitRange:
     return msgspec.convert({"spec": {"limits": [{"type": kind, **bounds}]}}, LimitRange)
 
@@ -42,6 +47,16 @@ CASES: dict[str, tuple[PodTemplate, tuple[LimitRange, ...], str]] = {
         template(container(), init=(container("init", cpu=2, limits={"cpu": "1"}),)),
         (),
         "container init requests more cpu than its own limit",
+    ),
+    "a pod above its own limit": (
+        as_a_whole(requests={"cpu": 2}, limits={"cpu": 1}),
+        (),
+        "each of its pods requests more cpu than its own limit",
+    ),
+    "a pod-level request above a pod's maximum": (
+        as_a_whole(requests={"cpu": 4, "memory": "1Gi"}),
+        (POD,),
+        "each of its pods asks for more cpu than a LimitRange allows",
     ),
     "the maximum": (template(container(cpu=2)), (TWO_CPUS,), ""),
     "above the maximum": (
@@ -86,7 +101,8 @@ def test_a_refusal_names_the_container_and_the_resource(
 
 
 def test_defaults_come_from_the_first_limit_range() -> None:
-    """A container's own values take precedence, then those of the first LimitRange."""
+    """A container's own values take precedence, its limits for its requests too; then those of the first
+    LimitRange."""
     own = template(container(cpu="3"), init=(container("init", limits={"memory": "1Gi"}),))
     first = limit_range("Container", default={"cpu": "2", "memory": "2Gi"}, defaultRequest={"cpu": "1"})
     second = limit_range("Container", default={"cpu": "9"}, defaultRequest={"cpu": "9", "memory": "8Gi"})
@@ -94,7 +110,7 @@ def test_defaults_come_from_the_first_limit_range() -> None:
     (main,), (init,) = read_template(given).spec.containers, read_template(given).spec.init_containers
     assert main.resources.requests == {"cpu": "3", "memory": "8Gi"}
     assert main.resources.limits == {"cpu": "2", "memory": "2Gi"}
-    assert init.resources.requests == {"cpu": "1", "memory": "8Gi"}
+    assert init.resources.requests == {"cpu": "1", "memory": "1Gi"}
     assert init.resources.limits == {"cpu": "2", "memory": "1Gi"}
 
 
@@ -104,6 +120,22 @@ def test_a_request_defaults_to_the_containers_limit_first() -> None:
     small = limit_range("Container", defaultRequest={"cpu": "100m", "memory": "1Gi"})
     given = adjusted(msgspec.Raw(msgspec.json.encode(own)), (small,))
     assert pod_requests(given) == {"cpu": 4000, "memory": 2**30, "example.com/fpga": 2}
+
+
+SMALL_DEFAULT = limit_range("Container", default={"cpu": "100m"}, defaultRequest={"cpu": "100m"})
+POD_LEVELS: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
+    "the limit, of containers that had no request before": ({"limits": {"cpu": "8"}}, {"cpu": 8000}),
+    "the request": ({"requests": {"cpu": "8"}}, {"cpu": 8000}),
+    "the defaults, without a pod level of theirs": ({"limits": {"memory": 1}}, {"cpu": 100, "memory": 1}),
+}
+
+
+@pytest.mark.parametrize(("resources", "requests"), POD_LEVELS.values(), ids=POD_LEVELS)
+def test_pod_level_requests_are_set_before_the_defaults_of_containers(
+    resources: dict[str, Any], requests: dict[str, int]
+) -> None:
+    own = {"spec": {"containers": [container()], "resources": resources}}
+    assert pod_requests(adjusted(msgspec.Raw(msgspec.json.encode(own)), (SMALL_DEFAULT,))) == requests
 
 
 GVISOR = msgspec.convert(

@@ -46,6 +46,49 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
         {"containers": [container(cpu=1)], "initContainers": [container(cpu=3), container("Always", cpu=1)]},
         {"cpu": 3000},
     ),
+    "a pod-level request replaces those of the containers": (
+        {"containers": [container(cpu="1m")], "resources": {"requests": {"cpu": 30, "memory": "1Mi"}}},
+        {"cpu": 30_000, "memory": MI},
+    ),
+    "a pod-level request replaces those of init containers too": (
+        {
+            "containers": [container(cpu=1)],
+            "initContainers": [container("Always", cpu=1), container(cpu=3)],
+            "resources": {"requests": {"cpu": 8}},
+        },
+        {"cpu": 8000},
+    ),
+    "a pod-level limit is the request of containers without one": (
+        {"containers": [container(cpu=1)], "resources": {"limits": {"cpu": 4, "memory": "2Mi"}}},
+        {"cpu": 1000, "memory": 2 * MI},
+    ),
+    "a pod-level limit of huge pages is the request": (
+        {
+            "containers": [container(cpu=1, limits={"hugepages-2Mi": "2Mi"})],
+            "resources": {"limits": {"hugepages-2Mi": "4Mi"}},
+        },
+        {"cpu": 1000, "hugepages-2Mi": 4 * MI},
+    ),
+    "devices have no pod level": (
+        {"containers": [container(cpu=1)], "resources": {"requests": {"nvidia.com/gpu": 8}}},
+        {"cpu": 1000},
+    ),
+    "overhead is added to a pod-level request": (
+        {
+            "containers": [container(cpu=1)],
+            "resources": {"requests": {"cpu": 2}},
+            "overhead": {"cpu": "100m"},
+        },
+        {"cpu": 2100},
+    ),
+    "fractions of a millicore are rounded up for each container": (
+        {"containers": [container(cpu="1500u"), container(cpu="1500u")]},
+        {"cpu": 4},
+    ),
+    "fractions of a byte are rounded up once": (
+        {"containers": [container(memory="500m"), container(memory="500m")]},
+        {"memory": 1},
+    ),
     "overhead is added": (
         {"containers": [container(cpu=1)], "overhead": {"cpu": "100m", "memory": "1Mi"}},
         {"cpu": 1100, "memory": MI},

@@ -63,7 +63,14 @@ def test_build_key_changes_with_every_input_and_with_nothing_else() -> None:
     assert build_key(ETCD, [b"mod", b"sum"], "Linux-x86_64") in keys
 
 
-OTHER_TOOLS = {"helm", "kueue-minimalkueue", "kueue-runner", "pulumi-language-yaml", "python-sdk"}
+OTHER_TOOLS = {
+    "helm",
+    "kueue-minimalkueue",
+    "kueue-runner",
+    "pod-requests",
+    "pulumi-language-yaml",
+    "python-sdk",
+}
 """Tools of tests and benchmarks."""
 
 

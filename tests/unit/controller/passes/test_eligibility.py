@@ -278,6 +278,10 @@ def test_workloads_without_a_job_are_checked(name: str) -> None:
 
 
 MAY: dict[str, tuple[Body, Objects]] = {
+    "requests of the pod as a whole": (
+        ray_job("dev", worker={"spec": {**template("worker")["spec"], "resources": {"limits": {"cpu": 1}}}}),
+        {},
+    ),
     "a queue without usage-based admission": (
         ray_job("dev"),
         queue(admissionScope={"admissionMode": "NoAdmissionFairSharing"}),
