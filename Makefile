@@ -5,7 +5,7 @@ NAME ?= $(or $(MUSTER_NAME),local)
 run = $(PYTHON) sandbox/bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up apply down status env logs scenario drift tools check test flakes coverage mutants conformance fidelity bench bench-kueue fuzz storm preview adopt forecast plan golden docs pictures screenshot lint format lock
+.PHONY: help up apply down status env logs scenario drift tools check test flakes coverage mutants conformance fidelity bench bench-kueue fuzz storm preview adopt forecast plan golden docs fields pictures screenshot lint format lock
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -98,8 +98,11 @@ preview: ## pulumi preview of a stack, offline (STACK=dev, SINCE=main, MARKDOWN=
 golden: ## accept the current plans of all stacks (tests/stacks/golden)
 	@$(run) development golden
 
-docs: ## write generated docs: references of settings, their rules, metrics, commands and roles, Grafana dashboards, tables of drift, package/schema.json, diagrams
+docs: ## write generated docs: references of settings, their rules, fields of Ray, metrics, commands and roles, Grafana dashboards, tables of drift, package/schema.json, diagrams
 	@$(run) development docs
+
+fields: ## record the fields of the pinned KubeRay's CRDs; each needs a row in components/admission/fields/fields.toml
+	@$(run) development fields
 
 screenshot: ## docs/pictures: the page that make forecast wrote, and the page of an example cluster, in a real browser
 	@$(run) tests.browser.screenshot .muster/forecast.html docs/pictures/forecast.png

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from development import chores, layers
+from development import chores, layers, ray_fields
 from development.flakes import USUAL, flakes
 from development.pictures.draw import pictures
 from development.runner import run_layers
@@ -47,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, chore, says in (
         ("coverage", chores.coverage, "branch coverage of muster/admission by its unit tests"),
         ("docs", chores.docs, "write generated docs: references, diagrams, the deploying identity's roles"),
+        ("fields", ray_fields.record, "record the fields of the pinned KubeRay's CRDs"),
         ("types", types, "mypy, with a cache that outlives the checkout"),
         ("golden", golden, "accept the current plans of all stacks"),
         ("lock", chores.lock, "resolve the Python dependencies into the lock files"),

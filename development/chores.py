@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 from components.observability.grafana import grafana_files
-from development import cli_reference, drift_reference, metrics_reference, workload_phases
+from development import cli_reference, drift_reference, metrics_reference, ray_fields, workload_phases
 from development.deploying_roles import write_roles
 from development.layers_diagram import write_diagrams
 from package import schema as package_schema
@@ -46,6 +46,7 @@ def docs() -> int:
     (CHECKOUT / "docs" / "settings-rules.md").write_text(rules_reference())
     (CHECKOUT / "docs" / "metrics.md").write_text(metrics_reference.reference())
     (CHECKOUT / "docs" / "cli.md").write_text(cli_reference.reference())
+    ray_fields.PAGE.write_text(ray_fields.page(ray_fields.PAGE.read_text()))
     workload_phases.PAGE.write_text(workload_phases.page())
     for name, text in grafana_files().items():
         (CHECKOUT / "examples" / "grafana" / name).write_text(text)

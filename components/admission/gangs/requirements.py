@@ -57,6 +57,12 @@ def _groups(kind: RayKind) -> dict[str, str]:
             f"each worker group of a queued {kind.name} needs 0 <= minReplicas <= maxReplicas, replicas >= 0 "
             "and numOfHosts >= 1, or KubeRay can't suspend it"
         ),
+        # KubeRay deletes any pod of these names, and replaces its own while they still terminate
+        # (raycluster_controller.go: reconcilePods).
+        "variables.groups.all(g, g.?scaleStrategy.?workersToDelete.orValue([]).size() == 0)": (
+            f"only Ray's autoscaler chooses the pods that a {kind.name} deletes, and a queued one is not "
+            "autoscaled: remove scaleStrategy.workersToDelete from the worker groups"
+        ),
     }
 
 
@@ -70,6 +76,10 @@ def _pods(kind: RayKind) -> dict[str, str]:
         "variables.templates.all(t, t.?metadata.?finalizers.orValue([]).size() == 0)": (
             f"the pods of a queued {kind.name} have no finalizers, or they would hold quota after their "
             "deletion: remove metadata.finalizers from the pod templates"
+        ),
+        "variables.templates.all(t, !t.?spec.?workloadRef.hasValue())": (
+            f"the pods of a queued {kind.name} are admitted as its gang alone: remove workloadRef from the "
+            "pod templates, as Kubernetes would not schedule them before another Workload"
         ),
         "variables.templates.all(t, "
         f"t.?spec.?terminationGracePeriodSeconds.orValue(0) <= {GRACE_SECONDS_MAX})": (

@@ -1,0 +1,117 @@
+"""Changes of single fields of Ray objects, made from the schema and the table of fields."""
+
+import copy
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from components.admission.fields.schema import Address
+from components.admission.fields.table import Row, row_of
+from tests.stacks.dry_runs import Manifest
+
+Schema = dict[str, Any]
+TYPE = ("apiVersion", "kind")
+KEY, TEXT, NUMBER, TIME = "example.com/key", "changed", 7, "2026-01-02T03:04:05Z"
+
+
+class Change(NamedTuple):
+    """A value of the field at `path` of a kind; without a value, one of its type."""
+
+    row: Row
+    kind: str
+    path: str
+    value: Any = None
+
+    def __str__(self) -> str:
+        value = "" if self.value is None else f" = {self.value!r}"
+        return f"{self.kind}.{self.path}{value}"
+
+
+def changes(addresses: Iterable[Address], table: tuple[Row, ...], effect: str) -> Iterator[Change]:
+    """Yields changes of all fields with this effect: each value of their row, or one for each field."""
+    tried = set()
+    for address in addresses:
+        row = row_of(address, table)
+        kind, path = address.within[0]
+        if row is None or row.effect != effect or path in TYPE:
+            continue
+        if not row.values:
+            yield Change(row, kind, path)
+            continue
+        below = len(dict(address.within)[row.owner]) - len(row.path)
+        place = path[: len(path) - below]
+        if (kind, place) not in tried:
+            tried.add((kind, place))
+            yield from (Change(row, kind, place, value) for value in row.values)
+
+
+def changed(manifest: Manifest, schema: Schema, change: Change) -> Manifest:
+    """Returns the object with the change; what the schema requires around it is added."""
+    manifest = copy.deepcopy(manifest)
+    *path, last = re.findall(r"\[\]|\{\}|[^.\[\]{}]+", change.path)
+    here: Any = manifest
+    for name in path:
+        here, schema = _child(here, schema, name)
+    if last == "metadata" and not path:
+        _merge(manifest["metadata"], change.value)
+    else:
+        _set(here, schema, last, change.value)
+    return manifest
+
+
+def _child(here: Any, schema: Schema, name: str) -> tuple[Any, Schema]:
+    if name == "[]":
+        below = schema["items"]
+        if not here:
+            here.append(_minimal(below))
+        return here[0], below
+    if name == "{}":
+        below = schema["additionalProperties"]
+        return here.setdefault(KEY, _minimal(below)), below
+    below = schema["properties"][name]
+    if name not in here:
+        here[name] = _minimal(below)
+    return here[name], below
+
+
+def _set(here: Any, schema: Schema, last: str, value: Any) -> None:
+    if last == "[]":
+        here.insert(0, _other(schema["items"], None) if value is None else value)
+    elif last == "{}":
+        here[KEY] = _other(schema["additionalProperties"], None) if value is None else value
+    else:
+        below = schema["properties"][last]
+        here[last] = _other(below, here.get(last)) if value is None else value
+
+
+def _merge(into: dict[str, Any], more: dict[str, Any]) -> None:
+    for key, value in more.items():
+        if isinstance(value, dict):
+            _merge(into.setdefault(key, {}), value)
+        else:
+            into[key] = value
+
+
+def _minimal(schema: Schema) -> Any:
+    """Returns the smallest value that the schema allows."""
+    if schema.get("type") == "object":
+        return {name: _minimal(schema["properties"][name]) for name in schema.get("required", ())}
+    if schema.get("type") == "array":
+        return [_minimal(schema["items"])] * schema.get("minItems", 0)
+    return _other(schema, None)
+
+
+def _other(schema: Schema, current: Any) -> Any:
+    """Returns a value of this type that is not the current one."""
+    if schema.get("x-kubernetes-int-or-string"):
+        return str(NUMBER)
+    match schema["type"]:
+        case "boolean":
+            return not current
+        case "integer" | "number":
+            return NUMBER if current != NUMBER else NUMBER + 1
+        case "string" if schema.get("format") == "date-time":
+            return TIME
+        case "string":
+            return next(v for v in (*schema.get("enum", ()), TEXT, f"{TEXT}2") if v != current)
+    raise ValueError(f"no value for {schema}")
