@@ -1,4 +1,4 @@
-"""Options and calls of the verbs that act on a cluster."""
+"""Options and client of the verbs that act on a cluster."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -31,8 +31,8 @@ target_options = options(
 
 
 def run(target: Target, work: Callable[[Kube], Awaitable[T]]) -> T:
-    """Does the work with a client of the cluster. Raises: InputError for a write that is refused, which
-    names the right that is missing; those of the API server."""
+    """Runs `work` with a client of the cluster. Raises: InputError with the API server's message if a write
+    is refused; StatusError and RequestError of reads."""
 
     async def connected() -> T:
         kube = Kube(target.kubeconfig, context=target.context)

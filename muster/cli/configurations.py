@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 ENGINES = {"kueue": {"requeue_s": 1.0}}
-"""Assumptions that the engine of a stack makes."""
+"""Assumptions that follow from the admission engine of a stack."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """One configuration to simulate, and what its stack file says about forecasts."""
+    """A configuration to simulate, and the forecast settings of its stack file."""
 
     configuration: QueueConfiguration
     trace: str | None = None
@@ -61,7 +61,7 @@ def stack_file(name: str) -> str:
 
 
 def declared(settings: "Settings", title: str) -> Side:
-    """Returns what settings declare to forecasts."""
+    """Returns the part of a stack's settings that forecasts use."""
     from components.controller.configuration import configuration
     from components.queues.objects import manifests
 
@@ -81,7 +81,8 @@ def declared(settings: "Settings", title: str) -> Side:
 
 
 def _autoscaled(settings: "Settings") -> Mapping[str, int]:
-    """Returns the flavors whose nodes the cluster autoscaler makes, with the accelerators that it keeps."""
+    """Returns the flavors whose nodes the cluster autoscaler adds, with the accelerators of their minimum
+    node count."""
     kept: dict[str, int] = {}
     for pool in settings.pools:
         if pool.accelerators and not pool.queued:

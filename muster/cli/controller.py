@@ -21,8 +21,8 @@ from muster.live.eta.start_range import ANNOTATION
 
 @verb(
     "Watches queued RayJobs, RayClusters and RayServices, reserves quota for whole gangs by priority, waits "
-    "for their capacity, and releases or suspends them. Of several controllers the one that holds the Lease "
-    "decides; the others wait for it."
+    "for their capacity, and releases or suspends them. Only the replica that holds the Lease decides; the "
+    "others wait for the Lease."
 )
 @click.option(
     "--kubeconfig",
@@ -45,7 +45,7 @@ from muster.live.eta.start_range import ANNOTATION
     envvar="POD_NAME",
     default=lambda: f"{socket.gethostname()}_{uuid4().hex[:8]}",
     show_default="$POD_NAME, else the hostname with a random suffix",
-    help="the holder's name in the Lease, different for every replica",
+    help="holder identity in the Lease, unique to each replica",
 )
 @click.option(
     "--http-address",
@@ -69,21 +69,21 @@ from muster.live.eta.start_range import ANNOTATION
     "--journal",
     metavar="DIR",
     type=FolderPath(),
-    help="folder, such as a mounted bucket, for a record of every workload that is over, which forecasts "
-    "read (default: none is kept)",
+    help="folder, such as a mounted bucket, for records of finished workloads, which forecasts read "
+    "(default: no journal)",
 )
 @click.option(
     "--eta",
     is_flag=True,
     show_default=False,
-    help="write on pending jobs when they are expected to start, as `muster eta` estimates it "
-    f"(annotation {ANNOTATION}; default: not written)",
+    help="annotate pending jobs with their estimated start, as `muster eta` computes it "
+    f"(annotation {ANNOTATION}; default: no annotation)",
 )
 @click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="info",
-    help="lowest level of log lines on standard error",
+    help="minimum level of log lines on standard error",
 )
 def command(
     *,

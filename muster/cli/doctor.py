@@ -1,4 +1,4 @@
-"""`muster doctor`: what keeps a cluster from admitting jobs, and how to correct it."""
+"""`muster doctor`: finds problems that keep a cluster from admitting jobs, with a remedy for each."""
 
 import asyncio
 import json
@@ -47,11 +47,11 @@ REVIEWS: Kind[Review] = Kind(
 
 
 @verb(
-    "Looks for what keeps jobs from being admitted: kinds that are not served, rights that the controller or "
-    "you lack, missing admission policies, a Lease that is not renewed, replicas without events of the API "
-    "server, queues that can admit nothing, statuses that are not brought up to date, and objects without "
-    "their owner. It only reads, but for questions about rights (SubjectAccessReviews), which leave nothing "
-    f"behind. Exit codes: 0 nothing was found; {FOUND} there are findings; 2 the cluster can not be asked."
+    "Finds problems that keep jobs from being admitted: kinds that are not served, permissions that the "
+    "controller or you lack, missing admission policies, a Lease that is not renewed, replicas with stale "
+    "watches, queues that cannot admit anything, outdated statuses, and objects without their owner. It "
+    "only reads, apart from SubjectAccessReviews, which the API server does not store. Exit codes: 0 no "
+    f"findings; {FOUND} findings; 2 the cluster cannot be queried."
 )
 @click.option(
     "--lease",
@@ -69,14 +69,14 @@ def command(lease: str, as_json: bool, target: Target) -> int:
         print(json.dumps([asdict(finding) for finding in found], indent=2))
     else:
         for finding in found:
-            text = f"{finding.check}: {finding.subject} {finding.fault}\n  do: {finding.remedy}"
+            text = f"{finding.check}: {finding.subject} {finding.fault}\n  fix: {finding.remedy}"
             print(visible(text))
-        print(f"{len(found)} finding{'s' * (len(found) > 1)}" if found else "nothing found")
+        print(f"{len(found)} finding{'s' * (len(found) > 1)}" if found else "no findings")
     return FOUND if found else 0
 
 
 async def _examined(kube: Kube, lease: str) -> list[Finding]:
-    """Lists the objects; returns the findings about them."""
+    """Lists the objects of the cluster; returns the findings about them."""
     now_ms = time.time_ns() // 1_000_000
     namespace = lease.partition("/")[0]
     account = f"system:serviceaccount:{namespace}:muster-controller"
@@ -102,7 +102,7 @@ async def _examined(kube: Kube, lease: str) -> list[Finding]:
 
 
 async def _list(kube: Kube, kind: Kind[Any], unread: dict[str, str], name: str = "") -> Sequence[Any]:
-    """Returns the objects; notes why if they can not be listed."""
+    """Returns the objects of a kind; none if they cannot be listed, with the reason in `unread`."""
     try:
         return (await kube.list(kind, ONLY_LABELLED.get(name)))[1]
     except StatusError as error:
@@ -114,7 +114,8 @@ async def _list(kube: Kube, kind: Kind[Any], unread: dict[str, str], name: str =
 
 
 async def _denied(kube: Kube, account: str) -> tuple[Right, ...] | None:
-    """Returns the rights that the controller lacks; None if the user may not ask."""
+    """Returns the permissions that the controller lacks; None if the user may not create
+    SubjectAccessReviews."""
     try:
         answers = await asyncio.gather(*(kube.perform(_review(account, right)) for right in RIGHTS))
     except WriteError as error:
@@ -133,8 +134,8 @@ def _review(account: str, right: Right) -> Create:
 
 
 async def _unready(kube: Kube, namespace: str) -> dict[str, str]:
-    """Returns what pods of the controller say that are not ready: which watches are old. None of them may
-    run in a pod, as in a sandbox."""
+    """Returns the messages of /readyz, which name the stale watches, of the controller's pods that are not
+    ready. Empty if the controller does not run in pods, as in a sandbox."""
     said: dict[str, str] = {}
     try:
         _, pods = await kube.list(PODS, CONTROLLER_LABELS, namespace)

@@ -1,4 +1,4 @@
-"""`muster eta`: when a pending workload of a cluster starts."""
+"""`muster eta`: estimates when a pending workload of a cluster starts."""
 
 import json
 
@@ -15,13 +15,13 @@ from muster.objects.meta import find_condition, rfc3339
 from muster.objects.workload_status import FINISHED, PODS_READY, QUOTA_RESERVED, is_finished
 
 NEVER = 5
-"""The exit code if it starts in no future."""
+"""The exit code if the workload starts in no future."""
 
 
 @verb(
-    "Simulates a cluster from its current state, in several futures, and prints when a pending workload "
-    "starts: the start that one in ten, half, and nine in ten futures reach, and what was assumed. Exit "
-    f"codes: 0 it starts or has started; {NEVER} it starts in no future; 2 the input is wrong."
+    "Simulates several futures of a cluster from its current state and prints when a pending workload "
+    "starts: the 10th, 50th and 90th percentile of its start, and the assumptions. Exit codes: 0 it starts "
+    f"or has started; {NEVER} it starts in no future; 2 invalid input."
 )
 @click.argument("job", metavar="KIND/NAME", help="such as rayjob/train, or workload/rayjob-train-1a2b3")
 @live.estimate_options
@@ -31,7 +31,7 @@ def command(job: str, given: live.EstimateOptions) -> int:
     state = cluster.state(cluster.objects)
     past = _past(workload)
     if past or workload.key not in state.workloads:
-        message = past or f"It can not be admitted as it is. Reason: {_why_not(workload)}."
+        message = past or f"It cannot be admitted in its current form. Reason: {_why_not(workload)}."
         document = {"workload": workload.key, "message": message, "start": None}
         print(
             json.dumps(document, indent=2) if given.json else visible(f"Workload {workload.key}: {message}")
@@ -47,9 +47,9 @@ def command(job: str, given: live.EstimateOptions) -> int:
 
 
 def _past(workload: Workload) -> str:
-    """Returns since when it runs or is over; empty if its start is still to come."""
+    """Returns since when the workload runs or when it finished; empty if it has not started."""
     conditions = workload.status.conditions
-    for kind, words in ((FINISHED, "It is over since"), (PODS_READY, "It runs since")):
+    for kind, words in ((FINISHED, "Finished at"), (PODS_READY, "Running since")):
         found = find_condition(conditions, kind)
         if found is not None and found.status == "True":
             return f"{words} {found.last_transition_time or rfc3339(0)}."
@@ -61,5 +61,5 @@ def _why_not(workload: Workload) -> str:
     if not workload.spec.active:
         return "it is deactivated"
     if is_finished(workload.status):
-        return "it is over"
+        return "it has finished"
     return reserved.message if reserved is not None else "its queue does not exist"

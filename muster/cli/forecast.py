@@ -1,4 +1,4 @@
-"""`muster forecast`: how long jobs of a trace would wait under a queue configuration."""
+"""`muster forecast`: simulates the waiting times of a trace of jobs under a queue configuration."""
 
 import json
 import sys
@@ -23,7 +23,7 @@ from muster.live.observed import QUEUE_KINDS
 from muster.live.state import queue_objects
 
 BAD_ROWS = 10
-"""Bad rows that are shown one by one."""
+"""Number of bad rows to list individually."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Source:
 
 @verb(
     "Replays a trace of jobs through the admission core that decides in production, and prints waits by "
-    "queue, priority class and gang size, use of flavors, and accelerator-hours by team. The same seed gives "
+    "queue, priority class and gang size, flavor usage, and accelerator-hours by team. The same seed gives "
     "the same result."
 )
 @options(
@@ -52,7 +52,9 @@ class Source:
         help="stacks/Pulumi.NAME.yaml of this checkout, or a path",
     ),
     click.option("--queues", metavar="PATH", type=InputPath(), help="a file or folder of Kueue manifests"),
-    click.option("--cluster", is_flag=True, help="the queues of a running cluster: of the current context"),
+    click.option(
+        "--cluster", is_flag=True, help="the queues of a running cluster (default: of the current context)"
+    ),
     click.option(
         "--kubeconfig",
         metavar="FILE",
@@ -80,7 +82,7 @@ def command(source: Source, as_json: bool, given: ForecastOptions) -> int:
     if as_json:
         print(json.dumps(forecast_document(name, outcomes, side.prices, waited_ms), indent=2))
     else:
-        count = f"{len(outcomes)} futures" if futures.is_random(scenario) else "nothing in it is random"
+        count = f"{len(outcomes)} futures" if futures.is_random(scenario) else "deterministic"
         print(f"{name}: {totals(outcomes)} ({count})\n")
         recorded = recorded_tables(recorded_waits(outcomes, waited_ms))
         show([*forecast_tables(outcomes, side.prices), *recorded, *left_out(trace, placed.left_out)])
@@ -93,7 +95,7 @@ def command(source: Source, as_json: bool, given: ForecastOptions) -> int:
 
 
 def _inputs(source: Source, given: ForecastOptions) -> tuple[Side, Trace]:
-    """Reads both; a file of Kueue's performance generator holds both."""
+    """Reads the configuration and the trace; a file of Kueue's performance generator holds both."""
     if source.stack:
         side = configurations.stack(source.stack)
         return side, inputs.read_trace(given, side.trace).trace
@@ -110,15 +112,15 @@ def _inputs(source: Source, given: ForecastOptions) -> tuple[Side, Trace]:
 
 
 def _running(source: Source, controller: str) -> Side:
-    """Reads the configuration of a running cluster, and says what it does not serve."""
+    """Reads the configuration of a running cluster; reports the kinds that it does not serve."""
     found = live.listed(source.kubeconfig, source.context, QUEUE_KINDS)
     for kind, why in found.unread.items():
-        print(f"assumed: there is no {kind}, as {why}", file=sys.stderr)
+        print(f"assuming no {kind}: {why}", file=sys.stderr)
     return Side(from_objects("the cluster", queue_objects(found.cluster), controller))
 
 
 def left_out(trace: Trace, problems: Mapping[str, int]) -> list[Table]:
-    """Returns a table of rows and jobs that were not simulated, unless there are none."""
+    """Returns a table of the rows and jobs that were not simulated; no table if there are none."""
     rows = [(f"{n:,}", problem) for problem, n in problems.items()]
     rows += [(f"{n:,}", f"skipped: {why}") for why, n in trace.skipped.items()]
     rows += [("1", f"{bad.where}: {bad.problem}") for bad in trace.bad[:BAD_ROWS]]
@@ -128,6 +130,7 @@ def left_out(trace: Trace, problems: Mapping[str, int]) -> list[Table]:
 
 
 def assumptions_table() -> Table:
+    """Returns the reference of all assumptions."""
     return Table(
         "Assumptions (--assume NAME=VALUE)",
         ("NAME", "DEFAULT", "MEANING", "SOURCE"),

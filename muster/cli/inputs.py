@@ -42,6 +42,7 @@ class ForecastOptions:
 
 
 def pair(text: str) -> tuple[str, str]:
+    """Parses NAME=VALUE. Raises: ValueError."""
     name, sign, value = text.partition("=")
     if not (name and sign and value):
         raise ValueError(f"{text!r}; expected NAME=VALUE")
@@ -51,14 +52,14 @@ def pair(text: str) -> tuple[str, str]:
 PAIR = parsed(pair)
 
 seeds_option = click.option(
-    "--seeds", type=click.IntRange(min=1), default=SEEDS, metavar="N", help="futures to simulate"
+    "--seeds", type=click.IntRange(min=1), default=SEEDS, metavar="N", help="number of futures to simulate"
 )
 assume_option = click.option(
     "--assume",
     metavar="NAME=VALUE",
     multiple=True,
     type=PAIR,
-    help="replaces a default assumption; `muster forecast --assumptions` lists them",
+    help="replace a default assumption; `muster forecast --assumptions` lists them",
 )
 forecast_options = options(
     "given",
@@ -69,36 +70,36 @@ forecast_options = options(
     click.option(
         "--format",
         type=click.Choice(FORMATS),
-        help="the trace's format (default: as it looks)",
+        help="format of the trace (default: detected)",
     ),
     click.option(
         "--columns",
         metavar="A=B,...",
-        help="of a CSV trace: which of its columns are submit, run, queue, ... or a preset, such as openb",
+        help="columns of a CSV trace for submit, run, queue, ...; or a preset, such as openb",
     ),
     click.option(
         "--map",
         metavar="NAME=QUEUE",
         multiple=True,
         type=PAIR,
-        help="a queue or user of the trace, and its ClusterQueue or namespace/LocalQueue; repeatable",
+        help="map a queue or user of the trace to a ClusterQueue or namespace/LocalQueue; repeatable",
     ),
     click.option(
         "--queue",
         metavar="QUEUE",
         default="",
         show_default=False,
-        help="where jobs go that nothing else places",
+        help="queue of jobs that no other rule places",
     ),
     click.option(
         "--configuration",
         metavar="JSON",
         default="{}",
         show_default=False,
-        help='with --queues or --cluster: the controller\'s configuration, such as {"fairSharing": {}}',
+        help='with --queues or --cluster: configuration of the controller, such as {"fairSharing": {}}',
     ),
-    click.option("--since-day", type=float, default=0, metavar="N", help="leave out the first N days"),
-    click.option("--days", type=float, metavar="N", help="replay what is submitted in N days"),
+    click.option("--since-day", type=float, default=0, metavar="N", help="skip the first N days"),
+    click.option("--days", type=float, metavar="N", help="replay the jobs submitted within N days"),
     seeds_option,
     assume_option,
     click.option("--html", metavar="FILE", type=OutputPath(), help="also write a page with charts"),
@@ -129,25 +130,26 @@ def read_trace(given: ForecastOptions, path: str | None) -> Loaded:
 
 
 def scenario(given: ForecastOptions, side: Side, trace: Trace) -> tuple[Scenario, Placement]:
-    """Places the trace's jobs in the configuration's queues. Raises: InputError."""
+    """Places the jobs of a trace in the queues of a configuration. Raises: InputError."""
     placed = place(trace.jobs, side.configuration, Mapped(dict(given.map), given.queue))
     if not placed.jobs:
         problems = "; ".join(f"{problem} ({n} jobs)" for problem, n in list(placed.left_out.items())[:3])
         queues = ", ".join(sorted(side.configuration.snapshot.cluster_queues))
         raise InputError(
-            f"no job of {trace.source} has a queue of {side.configuration.name}: {problems}. Its queues are "
-            f"{queues}; use --map NAME=QUEUE, or --queue QUEUE for all"
+            f"no job of {trace.source} maps to a queue of {side.configuration.name}: {problems}. Its queues "
+            f"are {queues}; use --map NAME=QUEUE, or --queue QUEUE for all"
         )
     return Scenario(side.configuration, placed.jobs, assumed(given, side)), placed
 
 
 def assumed(given: ForecastOptions, side: Side) -> Assumptions:
-    """Returns the defaults, replaced by the stack file's and the command line's. Raises: InputError."""
+    """Returns the default assumptions, overridden by the stack file and then by the command line. Raises:
+    InputError."""
     return assumptions((*side.assumptions.items(), *given.assume))
 
 
 def assumptions(replaced: Iterable[tuple[str, str | float]]) -> Assumptions:
-    """Returns the defaults with these in their place. Raises: InputError."""
+    """Returns the default assumptions with the values of `replaced`. Raises: InputError."""
     known = [f.name for f in fields(Assumptions)]
     wanted: dict[str, float] = {}
     for name, value in replaced:
@@ -174,7 +176,7 @@ def writable(*files: Path | None) -> None:
 
 @contextmanager
 def progress(text: str) -> Iterator[Callable[[float], None]]:
-    """Shows a progress bar on terminals; yields a function that takes the share that is done."""
+    """Shows a progress bar on terminals; yields a function that sets the completed share (0 to 1)."""
     from rich.console import Console
     from rich.progress import Progress
 

@@ -11,11 +11,11 @@ from click.shell_completion import ShellComplete
 from muster.cli.main import muster
 
 NO_FILES = ":4"
-"""The directive of cobra's completions that keeps names of files out of them."""
+"""cobra's ShellCompDirectiveNoFileComp: the shell must not add file names to the completions."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Prints what the last argument can be completed to, a line each, after the arguments before it."""
+    """Prints the completions of the last argument, one a line, and then cobra's directive."""
     *before, incomplete = (sys.argv[1:] if argv is None else argv) or [""]
     completions = ShellComplete(muster, {}, "muster", "").get_completions(before, incomplete)
     print(*(f"{one.value}\t{one.help}" if one.help else one.value for one in completions), NO_FILES, sep="\n")

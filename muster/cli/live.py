@@ -1,4 +1,4 @@
-"""Inputs of the verbs that ask about a cluster: its objects, history, assumptions, seeds."""
+"""Options and inputs of the verbs that read a cluster: its objects, history, assumptions, seeds."""
 
 import asyncio
 import time
@@ -24,7 +24,7 @@ from muster.live.state import LiveState, live_state, state_with_trace
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A cluster, and what the command line says about it."""
+    """The objects of a cluster, and the options to simulate it with."""
 
     objects: ClusterState
     configuration: Configuration
@@ -35,7 +35,7 @@ class Cluster:
     unread: Mapping[str, str] = field(default_factory=dict)
 
     def state(self, objects: ClusterState) -> LiveState:
-        """Returns the state of these objects: the cluster's, or those with a job in addition."""
+        """Returns the state of these objects: all of the cluster, possibly with a job to try."""
         if self.history is None:
             return live_state(objects, self.configuration, self.now_ms)
         trace = read(self.history).trace
@@ -61,7 +61,7 @@ manifests_option = click.option(
     "--queues",
     metavar="PATH",
     type=InputPath(),
-    help="manifests of the cluster, with its Workloads, instead",
+    help="read the objects, including Workloads, from manifests instead of a cluster",
 )
 kubeconfig_option = click.option(
     "--kubeconfig",
@@ -75,13 +75,14 @@ context_option = click.option(
 
 
 def namespace_option(of: str) -> Decorator:
-    """Returns the option of a namespace. It has to follow those of the cluster, whose default it takes."""
+    """Returns the --namespace option. It must be declared after the options of the cluster, which determine
+    its default."""
     return click.option(
         "-n",
         "--namespace",
         callback=_namespace,
         metavar="NAMESPACE",
-        help=f"namespace of {of} (default: that of the context)",
+        help=f"namespace of {of} (default: the context's)",
     )
 
 
@@ -90,13 +91,13 @@ def _namespace(context: click.Context, _: click.Parameter, given: str | None) ->
 
 
 def own_namespace(manifests: Path | None, kubeconfig: str | None, context: str | None) -> str:
-    """Returns the namespace that is meant where none is given."""
+    """Returns the namespace to use if the user gave none."""
     if manifests is not None:
         return "default"
     try:
         return default_namespace(kubeconfig, context)
     except ConfigError:
-        return "default"  # what is wrong with the kubeconfig is said when it is used
+        return "default"  # the error is reported when the kubeconfig is used
 
 
 configuration_option = click.option(
@@ -105,7 +106,7 @@ configuration_option = click.option(
     type=parsed(parse),
     default="{}",
     show_default=False,
-    help="the controller's, as in `muster controller --configuration` (default: none)",
+    help="configuration of the controller, as in `muster controller --configuration` (default: none)",
 )
 estimate_options = options(
     "given",
@@ -119,7 +120,7 @@ estimate_options = options(
         "--history",
         metavar="PATH",
         type=InputPath(),
-        help="a trace or a folder of journals, for run times (beside the cluster's finished Workloads)",
+        help="a trace or a folder of journals for run times, in addition to the cluster's finished Workloads",
     ),
     inputs.seeds_option,
     inputs.assume_option,
@@ -128,7 +129,7 @@ estimate_options = options(
 
 
 def read_cluster(given: EstimateOptions) -> Cluster:
-    """Reads the objects. Raises: InputError, ObservationError, and those of the API server."""
+    """Reads the objects. Raises: InputError, ObservationError, StatusError, RequestError."""
     found = objects(given.queues, given.kubeconfig, given.context)
     return Cluster(
         objects=found.cluster,
@@ -142,7 +143,7 @@ def read_cluster(given: EstimateOptions) -> Cluster:
 
 
 def print_assumptions(lines: Iterable[str], unread: Mapping[str, str]) -> None:
-    """Prints what an answer rests on."""
+    """Prints the assumptions of an answer, including the kinds that could not be read."""
     missing = (f"there is no {kind}: {why}" for kind, why in unread.items())
     print("Assumed:", *lines, *missing, sep="\n- ")
 

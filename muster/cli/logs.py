@@ -1,4 +1,4 @@
-"""`muster logs`: what the pods of a job have printed."""
+"""`muster logs`: prints the logs of a job's pods."""
 
 import asyncio
 import sys
@@ -15,15 +15,16 @@ from muster.live.acting.logs import chosen, pods_of
 
 
 @verb(
-    "Prints the logs of a job's pods, as their API server has them: those of the submitter of a RayJob, else "
-    "of the head, or of the pod set that is given. Exit codes: 0 done; 2 the input is wrong, the job has no "
-    "such pods, or the API server refuses."
+    "Prints the logs of a job's pods from the API server: by default of a RayJob's submitter, else of the "
+    "head. Exit codes: 0 success; 2 invalid input, no such pods, or refused by the API server."
 )
 @click.argument("job", metavar="KIND/NAME")
-@click.option("--pod-set", metavar="NAME", help="head, submitter, the name of a worker group, or all")
-@click.option("-f", "--follow", is_flag=True, help="go on until the pods end")
-@click.option("--tail", metavar="LINES", type=click.IntRange(min=0), help="only the last lines of each pod")
-@click.option("-c", "--container", metavar="NAME", help="of pods with several containers")
+@click.option("--pod-set", metavar="NAME", help="head, submitter, a worker group's name, or all")
+@click.option("-f", "--follow", is_flag=True, help="stream the logs until the pods end")
+@click.option(
+    "--tail", metavar="LINES", type=click.IntRange(min=0), help="print only the last LINES lines of each pod"
+)
+@click.option("-c", "--container", metavar="NAME", help="container to read if pods have several")
 @target_options
 def command(
     job: str, pod_set: str | None, follow: bool, tail: int | None, container: str | None, target: Target

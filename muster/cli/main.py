@@ -1,4 +1,4 @@
-"""`muster VERB`: one module a verb, imported when it is used."""
+"""`muster VERB`: one module per verb, imported on use."""
 
 import sys
 from collections.abc import Sequence
@@ -13,29 +13,29 @@ from muster.cli.terminal import visible
 from muster.cli.verb import WRONG
 
 VERBS = {
-    "controller": "admit Ray gangs whole and by priority",
-    "doctor": "look for what keeps a cluster from admitting jobs",
-    "eta": "estimate when a pending workload of a cluster starts",
+    "controller": "run the admission controller",
+    "doctor": "find problems that keep a cluster from admitting jobs",
+    "eta": "estimate when a pending workload starts",
     "forecast": "simulate a trace of jobs under a queue configuration",
-    "logs": "print what the pods of a job have printed",
-    "plan": "compare waiting times before and after a change of a stack",
-    "queue": "show the workloads that run and those that wait, in order",
-    "queues": "show cohorts and ClusterQueues with their quotas, and what is used of them",
-    "recommend": "search quotas and pool sizes that meet waiting-time goals at least cost",
+    "logs": "print the logs of a job's pods",
+    "plan": "compare waiting times before and after a change to a stack",
+    "queue": "list running workloads, and pending ones in queue order",
+    "queues": "show cohorts and ClusterQueues with quota and usage",
+    "recommend": "find quotas and pool sizes that meet waiting-time goals at the lowest cost",
     "resume": "resume or retry a job, or resume a queue",
-    "serve": "serve a live page of a cluster's queues, read-only",
+    "serve": "serve a live, read-only page of a cluster's queues",
     "stop": "stop a job or a queue",
-    "submit": "create a job, and follow it until it runs",
-    "top": "show the use of flavors and of teams",
-    "try": "tell whether a job would fit now, before it is submitted",
-    "why": "say why a workload waits, and what would have to change",
+    "submit": "create a job and follow it until it runs",
+    "top": "show usage by flavor and by team",
+    "try": "check whether a job would fit now, before you submit it",
+    "why": "explain why a workload waits, and what would have to change",
 }
 EXTRA = ("rich",)
-"""Modules of the extra `forecast`, which the controller does without."""
+"""Modules of the extra `forecast`; the controller runs without them."""
 
 
 class LazyGroup(click.Group):
-    """Imports the module of the verb that runs, and none for help and completion of verbs."""
+    """Imports only the module of the verb that runs; help and completion of verbs import none."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)

@@ -1,4 +1,4 @@
-"""`muster plan`: what a change of a stack does to waiting times."""
+"""`muster plan`: compares waiting times before and after a change to a stack."""
 
 import json
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The options that say where the comparison is written to."""
+    """The options for the output of the comparison."""
 
     json: bool
     markdown: Path | None
@@ -65,7 +65,7 @@ class Written:
         "--change",
         metavar="PATCH",
         type=InputPath(),
-        help="a patch of the stack file to try, as git diff prints it",
+        help="patch of the stack file to try, in the format of git diff",
     ),
     click.option("--queues", metavar="PATH", type=InputPath(), help="a file or folder of Kueue manifests"),
     click.option("--base-queues", metavar="PATH", type=InputPath(), help="manifests to compare with"),
@@ -74,7 +74,9 @@ class Written:
     "written",
     Written,
     click.option("--json", is_flag=True, help="print the differences as JSON"),
-    click.option("--markdown", metavar="FILE", type=OutputPath(), help="also write a pull request comment"),
+    click.option(
+        "--markdown", metavar="FILE", type=OutputPath(), help="also write a pull request comment in Markdown"
+    ),
 )
 @inputs.forecast_options
 def command(change: Change, written: Written, given: ForecastOptions) -> int:
@@ -114,15 +116,15 @@ def _sides(change: Change, controller: str) -> tuple[Side, Side]:
         before, after = (configurations.manifests_at(path, controller) for path in paths)
         return before, after
     raise InputError(
-        "no two configurations: give --stack NAME with --base REF or --change PATCH, or --queues PATH with "
-        "--base-queues PATH"
+        "expected two configurations: give --stack NAME with --base REF or --change PATCH, or --queues "
+        "PATH with --base-queues PATH"
     )
 
 
 def paired(
     before: Sequence[Outcome], after: Sequence[Outcome]
 ) -> tuple[Sequence[Outcome], Sequence[Outcome]]:
-    """Repeats the only future of a side without randomness, so that both have the same number."""
+    """Repeats the single future of a deterministic side, so that both sides have equally many futures."""
     count = max(len(before), len(after))
     return _repeated(before, count), _repeated(after, count)
 

@@ -1,4 +1,4 @@
-"""`muster queue`: the workloads that run and those that wait, in order."""
+"""`muster queue`: lists running workloads, and pending ones in queue order."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,7 +36,8 @@ def age_range(text: str) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """The options that select workloads: all of them must apply, of each any."""
+    """Options that select workloads. A workload must match all of them; for a repeated option, any of its
+    values, except for `age`, where all values must match."""
 
     status: Sequence[str]
     priority_class: Sequence[str]
@@ -44,6 +45,7 @@ class Filter:
     age: Sequence[tuple[float, float]]
 
     def takes(self, row: WorkloadRow, now_ms: int) -> bool:
+        """Returns whether the workload matches."""
         age_s = (now_ms - row.created_ms) / 1000
         queues = {row.local_queue, f"{row.namespace}/{row.local_queue}", row.cluster_queue}
         return (
@@ -70,36 +72,34 @@ filter_options = options(
         "priority_class",
         metavar="NAME",
         multiple=True,
-        help="only of this priority class; repeatable",
+        help="only workloads of this priority class; repeatable",
     ),
     click.option(
         "--queue",
         metavar="NAME",
         multiple=True,
-        help="only of this ClusterQueue, LocalQueue or namespace/LocalQueue; repeatable",
+        help="only workloads of this ClusterQueue, LocalQueue or namespace/LocalQueue; repeatable",
     ),
     click.option(
         "--age",
         metavar="AGE",
         multiple=True,
         type=parsed(age_range),
-        help="only created longer ago (>2h, or 2h) or later (<30m) than that; repeatable",
+        help="only workloads older (>2h, or 2h) or younger (<30m) than AGE; repeatable",
     ),
 )
 
 
 @verb(
-    """Shows the workloads of a ClusterQueue, of a LocalQueue of the namespace, or without NAME of all queues
-    of the namespace: those that hold quota, then those that wait in the order in which they are tried.
-    # counts all workloads of the ClusterQueue. START is the estimate that the controller wrote on the job."""
+    """Lists the workloads of a ClusterQueue or a LocalQueue or, without NAME, of all queues in the namespace:
+    first workloads that hold quota, then pending ones in queue order. Column # is the position among all
+    workloads of the ClusterQueue; START is the controller's estimate, from an annotation of the job."""
 )
 @click.argument(
     "name", metavar="[NAME]", required=False, help="a ClusterQueue, a LocalQueue or namespace/LocalQueue"
 )
-@click.option("-A", "--all-namespaces", is_flag=True, help="without NAME: the queues of all namespaces")
-@click.option(
-    "--eta", is_flag=True, help="estimate the starts now, as `muster eta` does, instead of reading them"
-)
+@click.option("-A", "--all-namespaces", is_flag=True, help="without NAME: queues of all namespaces")
+@click.option("--eta", is_flag=True, help="compute the estimates now, as `muster eta` does")
 @inputs.seeds_option
 @filter_options
 @view.view_options
@@ -126,7 +126,7 @@ def command(
 
 
 def _selected(seen: Overview, rows: Iterable[WorkloadRow], wanted: Filter, seeds: int) -> list[WorkloadRow]:
-    """Returns the rows that are wanted, with an estimate from so many futures, if any."""
+    """Returns the rows that match; if `seeds` is not 0, with estimates from that many futures."""
     found = [row for row in rows if wanted.takes(row, seen.now_ms)]
     starts = _estimated(seen, found, seeds) if seeds else {}
     return [replace(row, eta=starts[row.key]) if row.key in starts else row for row in found]
@@ -183,7 +183,7 @@ def _cells(row: WorkloadRow, now_ms: int, wide: bool) -> Iterator[str]:
 
 
 def start_text(eta: StartRange | None, now_ms: int) -> str:
-    """Returns when it is expected to start: the median, and the range."""
+    """Returns the time until the expected start: the median and the range."""
     if eta is None:
         return ""
     low, median, high = (

@@ -1,4 +1,4 @@
-"""`muster queues`: the tree of cohorts and ClusterQueues."""
+"""`muster queues`: shows the tree of cohorts and ClusterQueues."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -21,16 +21,16 @@ STOPPED, INACTIVE = "Stopped", "Inactive"
 
 
 @verb(
-    """Shows cohorts and ClusterQueues as a tree: their quotas, what is used, borrowed and lent of them, and
-    what pending workloads ask for. LENT is quota that a queue does not use and could not take now, as others
-    use it; DEMAND counts a resource over all flavors. Tables show devices; wide ones every resource."""
+    """Shows the tree of cohorts and ClusterQueues with their quota, usage, borrowing and lending, and the
+    demand of pending workloads. LENT is unused quota that its queue cannot use now, as other queues use
+    it; DEMAND is the sum over all flavors of a resource. Tables show devices, wide tables all resources."""
 )
 @click.option(
     "--queue",
     "names",
     metavar="NAME",
     multiple=True,
-    help="only this ClusterQueue or Cohort and what is below it; repeatable",
+    help="only this ClusterQueue, or this Cohort and its subtree; repeatable",
 )
 @click.option("-A", "--all-namespaces", is_flag=True, help="queues of all namespaces, as without -n")
 @view.view_options
@@ -54,7 +54,7 @@ def _queues(seen: Overview, names: Sequence[str], namespace: str | None, wide: b
 
 
 def _queues_of(seen: Overview, namespace: str) -> list[str]:
-    """Returns the ClusterQueues that the LocalQueues of a namespace lead to."""
+    """Returns the ClusterQueues of the LocalQueues in a namespace."""
     return [
         queue.spec.cluster_queue
         for queue in seen.cluster.local_queues.values()
@@ -69,7 +69,7 @@ def _all(nodes: Iterable[QueueNode]) -> Iterator[QueueNode]:
 
 
 def _only(nodes: Iterable[QueueNode], names: set[str]) -> Iterator[QueueNode]:
-    """Yields nodes with these names, and those above them."""
+    """Yields the nodes with these names, and their ancestors."""
     for node in nodes:
         if node.name in names:
             yield node
@@ -80,7 +80,7 @@ def _only(nodes: Iterable[QueueNode], names: set[str]) -> Iterator[QueueNode]:
 
 
 def _rows(node: QueueNode, lead: str, below: str, wide: bool) -> Iterator[tuple[str, ...]]:
-    """Yields a row for each column of a node, then those of its children."""
+    """Yields a row for each column of a node, and then the rows of its children."""
     first = (f"{lead}{node.name}", _status(node), *map(str, _numbers(node)))
     blank = (below, *[""] * (len(first) - 1))
     shown = list(_shown(node.columns, wide))
@@ -111,7 +111,7 @@ def _rows(node: QueueNode, lead: str, below: str, wide: bool) -> Iterator[tuple[
 
 
 def _shown(columns: Sequence[Column], wide: bool) -> Iterator[Column]:
-    """Yields devices, or everything where there are none."""
+    """Yields the columns of devices, or all columns with quota or usage if the node has no devices."""
     devices = any("/" in column.resource and (column.total or column.used) for column in columns)
     for column in columns:
         has_any = column.total or column.used

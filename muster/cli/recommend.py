@@ -1,4 +1,4 @@
-"""`muster recommend`: which quotas and pool sizes meet goals of waiting times at least cost."""
+"""`muster recommend`: finds quotas and pool sizes that meet waiting-time goals at the lowest cost."""
 
 import json
 import sys
@@ -38,19 +38,19 @@ NOT_MET = 3
 JOURNALS = Path(".muster/recommend")
 HOUR_MS = 3_600_000
 DESCRIPTION = f"""\
-Searches a stack file's quotas, limits, weights and pool sizes for the cheapest settings that meet goals of
-waiting times, by replaying a trace under each candidate. Exit code {NOT_MET}: no candidate meets the goals.
+Searches the quotas, limits, weights and pool sizes of a stack file for the cheapest settings that meet
+waiting-time goals, by replaying a trace under each candidate. Exit code {NOT_MET}: no candidate meets them.
 
-The cost is what the quotas offer (at most the pool's capacity) x muster:forecast.prices x the hours from the
-trace's first submission until its last job would end if none waited; without prices, it is the number of
-accelerators. A wait counts as without end if the job never starts, and no recommendation makes a job never
-start that does at present.
+The cost is the quota (at most the capacity of the pool) x muster:forecast.prices x the hours from the first
+submission of the trace until its last job would end if no job waited; without prices, it is the number of
+accelerators. A job that never starts has an infinite wait, and a recommendation never keeps a job from
+starting that starts under the current settings.
 
-All combinations are simulated in full if they are at most --candidates. Otherwise that many are tried with
-{search.SCREEN_SEEDS} seeds on the first {search.SCREEN_SHARE:.0%} of the jobs: a spread of
-all, then neighbours of the best. The best and the Pareto front of those are simulated in full, and so are
-neighbours of the best until none is better. Finished simulations are kept in {JOURNALS}/:
-after an interruption, the same command resumes.
+If there are at most --candidates combinations, all are simulated in full. Otherwise that many are tried with
+{search.SCREEN_SEEDS} seeds on the first {search.SCREEN_SHARE:.0%} of the jobs: first a sample
+spread over all combinations, then neighbors of the best. The best candidate and the Pareto front of the
+screening are simulated in full, and then neighbors of the best until none is better. Results are stored in
+{JOURNALS}/; after an interruption, the same command resumes.
 """
 EPILOG = f"""\
 \b
@@ -59,9 +59,9 @@ targets of --vary:
 
 values: {VALUES}
 
-With a nominal quota, the CPU and memory quotas of its flavor change in proportion. With a pool, the nominal
-quotas of its flavor do, unless --vary names one of them. Quotas that exceed their pool by more than at
-present are no candidates.
+If a nominal quota changes, the CPU and memory quotas of its flavor change in proportion. If a pool changes,
+so do the nominal quotas of its flavor, unless --vary names one of them. Quotas may not exceed their pool by
+more than they do now.
 
 \b
 example:
@@ -82,7 +82,7 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """The extent of the search, and where its answer goes."""
+    """The options of the search and of its output."""
 
     stack: str
     goal: Sequence[str]
@@ -116,27 +116,27 @@ class SearchOptions:
         "--vary",
         metavar="TARGET=VALUES",
         multiple=True,
-        help="what may change, and to which values; repeatable (see below)",
+        help="a setting to vary and its values; repeatable (see below)",
     ),
     click.option(
         "--candidates",
         type=click.IntRange(min=1),
         default=search.CANDIDATES,
         metavar="N",
-        help="combinations to try at most",
+        help="maximum number of combinations to try",
     ),
     click.option("--search-seed", type=int, default=0, metavar="N", help="seed of the search"),
     click.option(
-        "--patch", metavar="FILE", type=OutputPath(), help="write the answer as a patch for git apply"
+        "--patch", metavar="FILE", type=OutputPath(), help="write the recommendation as a patch for git apply"
     ),
     click.option("--json", is_flag=True, help="print all candidates as JSON"),
-    click.option("--fresh", is_flag=True, help=f"ignore results of an earlier run, in {JOURNALS}/"),
+    click.option("--fresh", is_flag=True, help=f"ignore the results of earlier runs in {JOURNALS}/"),
     click.option(
         "--ray",
         metavar="[ADDRESS]",
         is_flag=False,
         flag_value=LOCAL,
-        help=f"simulate as Ray tasks, on this machine or on the cluster at ADDRESS; {INSTALL}",
+        help=f"run simulations as Ray tasks, on this machine or on the cluster at ADDRESS; {INSTALL}",
     ),
 )
 @inputs.forecast_options
@@ -210,7 +210,7 @@ def _print(
         print(json.dumps(report.document(name, found, wanted, invalid, has_prices), indent=2))
     else:
         tried = f"{found.screened:,} candidates tried, " if found.screened else ""
-        resumed = f"; {evaluator.resumed:,} results of an earlier run" if evaluator.resumed else ""
+        resumed = f"; {evaluator.resumed:,} results from earlier runs" if evaluator.resumed else ""
         print(f"{name}: {tried}{len(found.scores):,} simulated in full{resumed}\n")
         show([*tables, *report.invalid_table(invalid)])
         print(answer)

@@ -42,7 +42,7 @@ def read_stack(name: str) -> StackFile:
 
 
 def build(config: Mapping[str, Any], name: str) -> Built:
-    """Makes settings of a configuration. Raises: InvalidCandidate with the first problem."""
+    """Parses a configuration into settings. Raises: InvalidCandidate with the first problem."""
     from settings.load import SettingsError, parse
 
     try:

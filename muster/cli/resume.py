@@ -13,10 +13,10 @@ from muster.live.acting.stops import RUN, resume_job
 
 
 @verb(
-    "Resumes a job that was stopped, as `workload KIND/NAME`; one that was not stopped is retried: its "
-    "back-off ends, or it is activated after too many attempts (annotation muster.dev/retry). Or resumes a "
-    "ClusterQueue (`queue NAME`) or a LocalQueue (`localqueue NAME`). Exit codes: 0 done; 2 the input is "
-    "wrong, or the API server refuses."
+    "Resumes a stopped job (`workload KIND/NAME`), a ClusterQueue (`queue NAME`) or a LocalQueue "
+    "(`localqueue NAME`). A job that is not stopped is retried: its requeue backoff ends, or it is "
+    "reactivated after too many attempts (annotation muster.dev/retry). Exit codes: 0 success; 2 invalid "
+    "input, or refused by the API server."
 )
 @click.argument("what", metavar="workload|queue|localqueue", type=WHAT)
 @click.argument("name", metavar="NAME")

@@ -25,13 +25,13 @@ STYLES = {
 
 
 def show(tables: Sequence[Table]) -> None:
-    """Prints the tables, cut to the terminal's width; with colors on terminals, where increases are red and
-    decreases green."""
+    """Prints the tables, cut to the width of the terminal. On terminals increases are red and decreases
+    green."""
     _show(tables, None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)
 
 
 def show_whole(tables: Sequence[Table]) -> None:
-    """Prints the tables without cutting any name, as kubectl does: a narrow terminal wraps the lines."""
+    """Prints the tables without cutting any name, as kubectl does; a narrow terminal wraps the lines."""
     _show(tables, WIDTH_MAX)
 
 

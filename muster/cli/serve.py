@@ -1,4 +1,4 @@
-"""`muster serve`: a page of a cluster's queues, read-only and live."""
+"""`muster serve`: serves a live, read-only page of a cluster's queues."""
 
 import asyncio
 import contextlib
@@ -21,9 +21,9 @@ from muster.live.page.watching import Watching
 
 
 @verb(
-    "Serves a page of a cluster's queues, workloads, provisioning requests and preemptions, which follows "
-    "every change. It only reads, with the rights of the kubeconfig, and shows them to all users that reach "
-    "its address: by default those of this machine. Works with engines muster and kueue."
+    "Serves a live page of a cluster's queues, workloads, provisioning requests and preemptions. It only "
+    "reads, with the permissions of the kubeconfig, and shows the objects to everyone who can reach its "
+    "address: by default all users of this machine. Works with the engines muster and kueue."
 )
 @kubeconfig_option
 @context_option
@@ -39,8 +39,8 @@ from muster.live.page.watching import Watching
     "host_names",
     metavar="NAME",
     multiple=True,
-    help="a further name that browsers reach it by, such as that of a gateway; requests for other hosts are "
-    "refused (repeatable; default: localhost and its addresses)",
+    help="a further host name of the page, such as a gateway's; requests for other hosts are refused "
+    "(repeatable; default: localhost and its addresses)",
 )
 @configuration_option
 def command(
@@ -75,7 +75,7 @@ async def _run(kube: Kube, board: Board, address: Address, hosts: Collection[str
 
 
 def _shown(host: str) -> str:
-    """Returns the host as a browser on this machine names it."""
+    """Returns the host name of the page's URL for a browser on this machine."""
     if host in ("", "0.0.0.0", "::"):
         return "localhost"
     return f"[{host}]" if ":" in host else host

@@ -17,14 +17,16 @@ QUEUES: Mapping[str, Kind[Any]] = {"queue": CLUSTER_QUEUES, "localqueue": LOCAL_
 
 
 @verb(
-    "Stops a job by its annotation muster.dev/stop, as `workload KIND/NAME`: its pods end, its quota is "
-    "free for others, and it waits until it is resumed. Or stops a ClusterQueue (`queue NAME`) or a "
-    "LocalQueue (`localqueue NAME`): nothing of it is admitted, and what runs is evicted. Exit codes: 0 "
-    "done; 2 the input is wrong, or the API server refuses."
+    "Stops a job (`workload KIND/NAME`) with the annotation muster.dev/stop: its pods are deleted, its "
+    "quota is released, and it waits until it is resumed. Or stops a ClusterQueue (`queue NAME`) or a "
+    "LocalQueue (`localqueue NAME`): it admits no workloads, and admitted ones are evicted. Exit codes: 0 "
+    "success; 2 invalid input, or refused by the API server."
 )
 @click.argument("what", metavar="workload|queue|localqueue", type=WHAT)
 @click.argument("name", metavar="NAME")
-@click.option("--keep-running", is_flag=True, help="of a queue: what runs is not evicted (stopPolicy Hold)")
+@click.option(
+    "--keep-running", is_flag=True, help="for queues: do not evict admitted workloads (stopPolicy Hold)"
+)
 @target_options
 def command(what: str, name: str, keep_running: bool, target: Target) -> int:
     if what == "workload" and keep_running:
@@ -43,7 +45,7 @@ def command(what: str, name: str, keep_running: bool, target: Target) -> int:
 
 
 async def set_policy(kube: Kube, what: str, name: str, target: Target, policy: str) -> str:
-    """Sets the stop policy of a queue; returns a sentence about it. Raises: InputError."""
+    """Sets the stop policy of a queue; returns a message about it. Raises: InputError."""
     kind = QUEUES[what]
     key = f"{target.namespace}/{name}" if kind.namespaced else name
     queue = await kube.read(kind, key)

@@ -1,4 +1,4 @@
-"""`muster submit`: creates a job, and follows it until it runs."""
+"""`muster submit`: creates a job and follows it until it runs."""
 
 import asyncio
 import sys
@@ -25,15 +25,19 @@ INTERVAL_S = 1.0
 
 
 @verb(
-    "Creates a RayJob, RayCluster or RayService, and prints its progress until it runs: its position and the "
-    "reason to wait, its admission, its start. Exit codes: 0 it came as far as --wait says; "
-    f"{FAILED} it failed; {WAITS} it still waits or starts after --timeout; {REFUSED} it will not be "
-    "admitted as it is; 2 the input is wrong, or the API server refuses. It stays submitted, but after 2."
+    "Creates a RayJob, RayCluster or RayService and prints its progress until it runs: queue position and "
+    f"reason to wait, admission, start. Exit codes: 0 it reached the state in --wait; {FAILED} it failed; "
+    f"{WAITS} it is still pending or starting after --timeout; {REFUSED} it cannot be admitted in its "
+    "current form; 2 invalid input, or refused by the API server. Except for code 2, the job stays in the "
+    "cluster."
 )
 @click.argument("filename", metavar="FILE", type=InputPath(str))
-@click.option("--wait", type=click.Choice(list(WAIT)), default="running", help="how far to follow it")
+@click.option("--wait", type=click.Choice(list(WAIT)), default="running", help="state to wait for")
 @click.option(
-    "--timeout", metavar="SECONDS", type=click.FloatRange(min=0), help="how long (default: for ever)"
+    "--timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0),
+    help="how long to wait (default: no timeout)",
 )
 @target_options
 def command(filename: str, wait: str, timeout: float | None, target: Target) -> int:
@@ -43,7 +47,7 @@ def command(filename: str, wait: str, timeout: float | None, target: Target) -> 
         kind, body = prepared(manifest, target.namespace)
         created = await kube.perform(Create(kind, body))
         assert created is not None, "only deletions return nothing"
-        print(f"{kind} {created.key} is created", flush=True)
+        print(f"{kind} {created.key} created", flush=True)
         until = WAIT[wait]
         return 0 if until is None else await _follow(kube, kind, created.key, until, timeout)
 
@@ -64,7 +68,7 @@ def prepared(manifest: Mapping[str, Any], namespace: str) -> tuple[Kind[Any], Ma
 
 
 async def _follow(kube: Kube, kind: Kind[Any], key: str, until: Stage, timeout_s: float | None) -> int:
-    """Prints what changes; returns the exit code."""
+    """Prints each change of the progress; returns the exit code."""
     show, began_s = _printer(), time.monotonic()
     while True:
         found = progress(await read_job(kube, kind, key))
@@ -80,7 +84,7 @@ async def _follow(kube: Kube, kind: Kind[Any], key: str, until: Stage, timeout_s
 
 
 def exit_code(found: Progress, until: Stage) -> int | None:
-    """Returns the exit code; None while there is something to wait for."""
+    """Returns the exit code; None while the job has yet to reach `until`."""
     if found.failed:
         return FAILED
     if found.refused:
@@ -89,7 +93,8 @@ def exit_code(found: Progress, until: Stage) -> int | None:
 
 
 def _printer() -> Callable[[str], None]:
-    """Returns a function that prints a line: over the last one on a terminal, else if it is another one."""
+    """Returns a function that prints a line if it differs from the last one, which it overwrites on a
+    terminal."""
     last = ""
 
     def show(sentence: str) -> None:

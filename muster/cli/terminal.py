@@ -1,12 +1,12 @@
-"""Text for terminals: what tenants wrote cannot steer the terminal on which it is read.
+"""Escapes text for terminals, so that text from tenants cannot control the terminal of its reader.
 
-Messages, annotations and jobs' states may contain any character. kubectl prints escape characters in
-tables as `^[` (k8s.io/cli-runtime pkg/printers, WriteEscaped).
+Messages, annotations and job statuses may contain any character. kubectl prints escape characters in tables
+as `^[` (k8s.io/cli-runtime pkg/printers, WriteEscaped).
 """
 
 import re
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # but tabs and line feeds
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line feed
 _CARET = 0x40  # ^@ is 0x00, ^[ is 0x1b, ^? is 0x7f
 
 

@@ -1,4 +1,4 @@
-"""`muster top`: use of flavors, and of teams."""
+"""`muster top`: shows usage by flavor and by team."""
 
 from collections.abc import Sequence
 
@@ -16,8 +16,8 @@ BAR = 20  # characters
 
 
 @verb(
-    """Shows how much of each flavor's quota is used, over all ClusterQueues, and the workloads of each team:
-    a team is a namespace. With --watch it is live."""
+    """Shows the usage of each flavor's quota over all ClusterQueues, and the workloads of each team (a
+    namespace). Use --watch for a live view."""
 )
 @click.option("-A", "--all-namespaces", is_flag=True, help="the teams of all namespaces, as without -n")
 @view.view_options

@@ -1,4 +1,4 @@
-"""`muster try`: whether a job would fit now, before it is submitted."""
+"""`muster try`: checks whether a job would fit now, before it is submitted."""
 
 import json
 from collections.abc import Mapping
@@ -28,9 +28,9 @@ EXIT_CODES = {Answer.FITS: 0, Answer.PREEMPTS: 0, Answer.WAITS: 4, Answer.NEVER:
 
 @verb(
     "Decides about a RayJob, RayCluster or RayService as the controller would: whether it fits now, in "
-    "which flavors, what it would preempt, and when it would start. Changes nothing in the cluster. Exit "
-    "codes: 0 it fits now, if need be after preemptions; 4 it waits; 5 it can not be admitted as it is; 2 "
-    "the input is wrong."
+    "which flavors, which workloads it would preempt, and when it would start. Changes nothing in the "
+    "cluster. Exit codes: 0 it fits now, possibly after preemptions; 4 it waits; 5 it cannot be admitted "
+    "in its current form; 2 invalid input."
 )
 @click.option(
     "-f",
@@ -38,7 +38,7 @@ EXIT_CODES = {Answer.FITS: 0, Answer.PREEMPTS: 0, Answer.WAITS: 4, Answer.NEVER:
     metavar="FILE",
     type=InputPath(str),
     required=True,
-    help="the job's manifest; - for standard input",
+    help="manifest of the job; - for standard input",
 )
 @live.estimate_options
 def command(filename: str, given: live.EstimateOptions) -> int:

@@ -1,4 +1,4 @@
-"""Verbs: commands whose mistakes are one line each, and that return their exit codes."""
+"""Verbs: commands that report errors in one line and return their exit code."""
 
 import os
 import sys
@@ -23,12 +23,12 @@ Function = Callable[..., Any]
 Decorator = Callable[[Function], Function]
 
 WRONG = 2
-"""The exit code for wrong input, and for a cluster that can not be asked."""
+"""The exit code for invalid input, and for a cluster that cannot be queried."""
 INTERRUPTED = 130
 
 
 class InputError(ValueError):
-    """Input that a command can not use: what, where, what is expected."""
+    """Invalid input. The message says what, where, and what is expected."""
 
 
 ERRORS = (
@@ -44,7 +44,7 @@ ERRORS = (
 
 
 class Verb(click.Command):
-    """Turns errors of the input and of the API server into one line."""
+    """A command that turns errors of the input and of the API server into one line."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -60,7 +60,7 @@ class Verb(click.Command):
 
 
 def said(error: Exception, command: click.Command) -> str:
-    """Returns an error as a user of the command reads it."""
+    """Returns the message of an error for the user of a command."""
     match error:
         case StatusError():
             return f"the API server refused: {error.status.message}"
@@ -73,14 +73,14 @@ def said(error: Exception, command: click.Command) -> str:
 
 
 def verb(help: str, epilog: str = "") -> Callable[[Function], Verb]:
-    """Returns a decorator that makes a verb of a function that returns an exit code. A paragraph that begins
-    with a line of only \\b keeps its lines."""
+    """Returns a decorator that turns a function, which returns an exit code, into a verb. click does not
+    rewrap a paragraph of `help` after a line that holds only \\b."""
     return click.command(cls=Verb, help=help, epilog=epilog)
 
 
 def options(name: str, kind: "type[DataclassInstance]", *declared: Decorator) -> Decorator:
-    """Returns a decorator that declares options and hands them to the function as one value: the argument
-    `name`, a dataclass with a field for each option."""
+    """Returns a decorator that declares options and passes them to the function as one argument: `name`, a
+    dataclass with a field for each option."""
     own = [field.name for field in fields(kind)]
 
     def decorate(function: Function) -> Function:
@@ -98,14 +98,14 @@ def options(name: str, kind: "type[DataclassInstance]", *declared: Decorator) ->
 
 
 def exclusive(**given: object) -> None:
-    """Refuses options that exclude each other. Raises: click.UsageError."""
+    """Rejects options that are mutually exclusive. Raises: click.UsageError."""
     used = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
     if len(used) > 1:
-        raise click.UsageError(f"{used[0]} and {used[1]} exclude each other; give one of them")
+        raise click.UsageError(f"{used[0]} and {used[1]} are mutually exclusive; give one of them")
 
 
 def parsed(parse: Callable[[str], T]) -> Callable[[str], T]:
-    """Returns a type of options: its ValueErrors are shown as they are."""
+    """Returns an option type that calls `parse`; the messages of its ValueErrors are shown unchanged."""
 
     def convert(text: str) -> T:
         try:

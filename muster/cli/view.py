@@ -1,4 +1,4 @@
-"""Verbs that show a cluster: their options, their output as tables, JSON or YAML, and --watch."""
+"""Verbs that show a cluster: their options, output as tables, JSON or YAML, and --watch."""
 
 import json
 import sys
@@ -26,8 +26,7 @@ KINDS = (*READ, *JOBS)
 CLEAR = "\x1b[H\x1b[2J"
 INTERVAL_S = 2.0
 PARTLY = (
-    "with your rights only namespace {namespace} is known: there are no positions, and reasons are those of "
-    "the last decision"
+    "you may only read namespace {namespace}: positions are missing, and reasons are from the last decision"
 )
 
 
@@ -46,7 +45,7 @@ class ViewOptions:
 
     @property
     def own_namespace(self) -> str:
-        """The namespace that is meant where one has to be."""
+        """The namespace to use if the user gave none."""
         return self.namespace or live.own_namespace(self.queues, self.kubeconfig, self.context)
 
     @property
@@ -56,7 +55,8 @@ class ViewOptions:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """An answer: for programs, and for readers as sentences and tables. `code` is the exit code."""
+    """The answer of a verb: `document` for programs, `lines` and `tables` for people; `code` is the exit
+    code."""
 
     document: Any
     lines: Sequence[str]
@@ -77,22 +77,22 @@ view_options = options(
         "--output",
         type=click.Choice(["table", "wide", "json", "yaml"]),
         default="table",
-        help="form of the answer; wide has more columns",
+        help="output format; wide adds columns",
     ),
-    click.option("-w", "--watch", is_flag=True, help="show it again and again, until interrupted"),
+    click.option("-w", "--watch", is_flag=True, help="refresh the output until interrupted"),
     click.option(
         "--interval",
         type=click.FloatRange(min=0.1),
         default=INTERVAL_S,
         metavar="SECONDS",
-        help="pause between two answers of --watch",
+        help="pause between refreshes of --watch",
     ),
 )
 
 
 def show(given: ViewOptions, view: Callable[[Overview], View], tenant: str = "") -> int:
-    """Asks the cluster and prints the answer, with --watch again and again. Returns the exit code. `tenant`
-    is a namespace that is enough for an answer, with less in it, if the rights for more are missing."""
+    """Reads the cluster and prints the answer, repeatedly with --watch. Returns the exit code. `tenant` is a
+    namespace to fall back to, for a less complete answer, if the user may not read the whole cluster."""
     while True:
         found, seen = _seen(given, tenant)
         answer = view(seen)
@@ -108,7 +108,7 @@ def show(given: ViewOptions, view: Callable[[Overview], View], tenant: str = "")
 
 
 def _warn(found: Observed) -> None:
-    """Says which kinds could not be read. Of jobs only estimates of their starts are read."""
+    """Warns about kinds that could not be read. Jobs are left out: only their estimated starts are read."""
     jobs = {str(WATCHED[name]) for name in JOBS}
     path = click.get_current_context().command_path
     if found.namespace:
@@ -116,7 +116,7 @@ def _warn(found: Observed) -> None:
         return
     for kind, why in found.unread.items():
         if kind not in jobs:
-            print(f"{path}: assumed that there is no {kind}: {why}", file=sys.stderr)
+            print(f"{path}: assuming no {kind}: {why}", file=sys.stderr)
 
 
 def _seen(given: ViewOptions, tenant: str) -> tuple[Observed, Overview]:
@@ -142,12 +142,12 @@ def _print(answer: View, given: ViewOptions) -> None:
 
 
 def ago(seconds: float) -> str:
-    """Returns an age in short; one of the future, by another clock, is 0."""
+    """Returns an age as short text; 0 for a time in the future, which another clock may have written."""
     return duration(max(0.0, seconds))
 
 
 def size(amounts: Amounts, every: bool = False) -> str:
-    """Returns devices, or cpu and memory where there are none; `every` resource if asked for."""
+    """Returns the amounts of devices, or of all resources if there are no devices or `every` is set."""
     texts = amounts.texts
     devices = {name: text for name, text in texts.items() if "/" in name and text != "0"}
     shown = texts if every or not devices else devices

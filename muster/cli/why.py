@@ -1,4 +1,4 @@
-"""`muster why`: why a workload waits, and what would have to change."""
+"""`muster why`: explains why a workload waits, and what would have to change."""
 
 from collections.abc import Iterator
 
@@ -22,10 +22,10 @@ EXIT_CODES = {Answer.FITS: 0, Answer.PREEMPTS: 0, Answer.WAITS: 4, Answer.NEVER:
 
 
 @verb(
-    """Says why a workload waits: what binds it, what would have to change, what is ahead of it in its queue,
-    what it would preempt, and the history of its admission. It decides as the controller would, and changes
-    nothing. Exit codes: 0 it holds quota, is over, or fits now; 4 it waits; 5 it can not be admitted as it
-    is; 2 the input is wrong."""
+    """Explains why a workload waits: the quota that it lacks, what would have to change, the workloads ahead
+    of it in its queue, the workloads that it would preempt, and the history of its admission. Decides as the
+    controller would and changes nothing. Exit codes: 0 it holds quota, has finished, or fits now; 4 it waits;
+    5 it cannot be admitted in its current form; 2 invalid input."""
 )
 @click.argument("job", metavar="KIND/NAME", help="such as rayjob/train, or workload/rayjob-train-1a2b3")
 @view.view_options
@@ -53,7 +53,7 @@ def _lines(found: Why) -> Iterator[str]:
         until = f", held back until {rfc3339(found.requeue_ms)}" if found.requeue_ms is not None else ""
         yield f"Requeued {found.requeues} times{until}"
     if found.remedies:
-        yield "Each of these would have to be so:"
+        yield "It can be admitted once all of these hold:"
         yield from (f"- {remedy}" for remedy in found.remedies)
     yield ""
 
@@ -84,13 +84,13 @@ def _lacks(found: Why) -> Table:
         )
         for one in found.lacks
     ]
-    titles = ("FLAVOR", "RESOURCE", "NEEDED", "AVAILABLE", "MISSING", "AT MOST")
+    titles = ("FLAVOR", "RESOURCE", "NEEDED", "AVAILABLE", "MISSING", "MAXIMUM")
     return Table("Missing quota", titles, rows, numbers=2)
 
 
 def _ahead(found: Why) -> Table:
     left = (found.workload.position or 1) - 1 - len(found.ahead)
-    title = f"Ahead of it{f' (and {left} more)' if left else ''}"
+    title = f"Ahead in the queue{f' (and {left} more)' if left else ''}"
     rows = [(str(one.position), *_named(one), size(one.requests)) for one in found.ahead]
     return Table(title, ("#", *NAMED, "SIZE"), rows, numbers=6)
 

@@ -1,1 +1,1 @@
-"""Questions about a live cluster: would a job fit now, and when does a workload start?"""
+"""Answers about a live cluster: whether a job would fit now, and when a workload starts."""

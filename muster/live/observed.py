@@ -1,4 +1,4 @@
-"""The objects of a cluster that decisions read: listed from its API server, or from manifests."""
+"""Reads the objects that decisions need, from an API server or from manifests."""
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping
@@ -19,10 +19,10 @@ T = TypeVar("T", bound=Object)
 NEEDED = ("cluster_queues", "local_queues", "flavors", "workloads")
 NEEDED_BY_TENANTS = ("local_queues", "workloads")
 NOT_READ = ("ray_jobs", "ray_clusters", "ray_services", "provisioning_requests", "pod_templates", "pods")
-"""Kinds that the controller acts on; Workloads show what they make of quota."""
+"""Kinds that the controller acts on; the quota that they use is in the Workloads."""
 READ = {name: kind for name, kind in WATCHED.items() if name not in NOT_READ}
 JOBS = ("ray_jobs", "ray_clusters", "ray_services")
-"""Kinds whose annotations views show."""
+"""Kinds whose annotations are shown."""
 QUEUE_KINDS = (
     "cluster_queues",
     "cohorts",
@@ -32,17 +32,17 @@ QUEUE_KINDS = (
     "checks",
     "provisioning_configs",
 )
-"""Kinds that a queue configuration is made of."""
+"""Kinds that make up a queue configuration."""
 RETRIES_MAX = 10
 UNIX_EPOCH = "1970-01-01T00:00:00Z"
 
 
 class ObservationError(ValueError):
-    """Objects that can not be read: which, why, what is expected."""
+    """Objects that cannot be read. The message says which, why, and what is expected."""
 
 
 class Lister(Protocol):
-    """The one call of a client of the API server that is used."""
+    """The one method of the API server's client that is used here."""
 
     async def list(
         self, kind: Kind[T], labels: Mapping[str, str | None] | None = None, namespace: str = ""
@@ -51,58 +51,60 @@ class Lister(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """`unread` says of kinds that could not be listed why; they are taken as empty. `namespace` is the only
-    one that is known, with the rights of its tenants; empty: all are."""
+    """The objects that were read."""
 
     cluster: ClusterState
-    unread: Mapping[str, str] = field(default_factory=dict)
-    namespace: str = ""
+    unread: Mapping[str, str] = field(default_factory=dict)  # kinds that cannot be listed, taken as empty
+    namespace: str = ""  # the only namespace that was read, for a tenant's permissions; empty: all
 
 
 async def observed(kube: Lister, only: Collection[str] = tuple(READ), namespace: str = "") -> Observed:
-    """Lists the objects of a cluster, `only` of some of the kinds. Where the rights for that are missing, it
-    lists those of the namespace, if one is given.
+    """Lists the objects of a cluster, of the kinds in `only`. If permission to list all namespaces is
+    missing, falls back to `namespace`, unless it is empty.
 
-    Raises: ObservationError if kinds that every decision needs can not be listed, or in the namespace those
-    that show its workloads; RequestError for an API server that does not answer."""
-    found, unread = await _listed(kube, {name: WATCHED[name] for name in only})
-    if found.get("topologies"):
-        placement, missing = await _listed(kube, WATCHED_WITH_TOPOLOGIES)
-        found |= placement
-        unread |= missing
+    Raises: ObservationError if a kind that every decision needs cannot be listed, or, in the namespace, a
+    kind that shows its workloads; RequestError if the API server does not answer."""
+    listed, unread = await _listed(kube, {name: WATCHED[name] for name in only})
+    if listed.get("topologies"):
+        placement, denied = await _listed(kube, WATCHED_WITH_TOPOLOGIES)
+        listed |= placement
+        unread |= denied
     lacking = [WATCHED[name] for name in NEEDED if name in only and str(WATCHED[name]) in unread]
     if lacking and namespace:
-        again = {name: WATCHED[name] for name in only if str(WATCHED[name]) in unread}
-        namespaced = {name: kind for name, kind in again.items() if kind.namespaced}
-        own, refused = await _listed(kube, namespaced, namespace)
-        lacking = [kind for name, kind in again.items() if name in NEEDED_BY_TENANTS and name not in own]
-        unread |= refused
+        retried = {name: WATCHED[name] for name in only if str(WATCHED[name]) in unread}
+        namespaced = {name: kind for name, kind in retried.items() if kind.namespaced}
+        tenant_objects, still_denied = await _listed(kube, namespaced, namespace)
+        lacking = [
+            kind for name, kind in retried.items() if name in NEEDED_BY_TENANTS and name not in tenant_objects
+        ]
+        unread |= still_denied
         if not lacking:
-            return Observed(ClusterState(**(found | own)), unread, namespace)
+            return Observed(ClusterState(**(listed | tenant_objects)), unread, namespace)
     if lacking:
         why = (f"{kind} ({kind.api_version}): {unread[str(kind)]}" for kind in lacking)
         raise ObservationError("; ".join(why))
-    return Observed(ClusterState(**found), unread)
+    return Observed(ClusterState(**listed), unread)
 
 
 async def _listed(
-    kube: Lister, wanted: Mapping[str, Kind[Any]], namespace: str = ""
+    kube: Lister, kinds: Mapping[str, Kind[Any]], namespace: str = ""
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Returns the objects that can be listed, by field and key, and why others can not."""
-    answers = await asyncio.gather(*(_list(kube, kind, namespace) for kind in wanted.values()))
-    found: dict[str, Any] = {}
+    """Returns the objects that can be listed, by field and key, and the reasons for the kinds that cannot."""
+    answers = await asyncio.gather(*(_list(kube, kind, namespace) for kind in kinds.values()))
+    listed: dict[str, Any] = {}
     unread: dict[str, str] = {}
-    for (name, kind), answer in zip(wanted.items(), answers, strict=True):
+    for (name, kind), answer in zip(kinds.items(), answers, strict=True):
         if isinstance(answer, str):
             unread[str(kind)] = answer
         else:
-            found[name] = {obj.key: obj for obj in answer}
-    return found, unread
+            listed[name] = {obj.key: obj for obj in answer}
+    return listed, unread
 
 
 async def _list(kube: Lister, kind: Kind[Any], namespace: str) -> list[Any] | str:
-    """Returns the objects, or why they can not be listed. Asks again after the time that the API server asks
-    for, as client-go does (rest/request.go): its caches begin empty after a restart or a change of a CRD."""
+    """Returns the objects, or the reason why they cannot be listed. Retries after the delay in Retry-After,
+    as client-go does (rest/request.go): the API server's caches are empty after a restart or a change of a
+    CRD."""
     retries = RETRIES_MAX
     while True:
         try:
@@ -115,7 +117,7 @@ async def _list(kube: Lister, kind: Kind[Any], namespace: str) -> list[Any] | st
 
 
 def _why_not_listed(error: StatusError, kind: Kind[Any], namespace: str) -> str:
-    """Raises: the error, if it is one that says nothing about the kind."""
+    """Returns the reason. Raises: the error, if it is not specific to the kind."""
     if error.code == NOT_FOUND:
         return "the API server does not serve this kind"
     if error.code == FORBIDDEN:
@@ -127,33 +129,34 @@ def _why_not_listed(error: StatusError, kind: Kind[Any], namespace: str) -> str:
 def from_manifests(
     manifests: Iterable[Mapping[str, Any]], only: Collection[str] = tuple(READ)
 ) -> ClusterState:
-    """Returns a cluster with these objects, `only` of some of the kinds; others are ignored.
+    """Returns a cluster with the objects of these manifests, of the kinds in `only`; others are ignored.
 
     Raises: ObservationError."""
-    wanted = {**{name: WATCHED[name] for name in only}, **WATCHED_WITH_TOPOLOGIES}
-    found: dict[str, Any] = {name: {} for name in wanted}
+    kinds = {**{name: WATCHED[name] for name in only}, **WATCHED_WITH_TOPOLOGIES}
+    fields: dict[str, Any] = {name: {} for name in kinds}
     for manifest in manifests:
-        for name, kind in wanted.items():
+        for name, kind in kinds.items():
             if (manifest.get("apiVersion"), manifest.get("kind")) == (kind.api_version, kind.name):
                 obj = viewed(kind, manifest)
-                found[name][obj.key] = obj
-    if not found["cluster_queues"]:
+                fields[name][obj.key] = obj
+    if not fields["cluster_queues"]:
         raise ObservationError("no ClusterQueue (kueue.x-k8s.io/v1beta2); expected at least one")
-    return ClusterState(**found)
+    return ClusterState(**fields)
 
 
 def viewed(
     kind: Kind[T], manifest: Mapping[str, Any], namespace: str = "default", created: str = UNIX_EPOCH
 ) -> T:
-    """Returns the object with what the API server would add to its metadata. Raises: ObservationError."""
+    """Returns the object of a manifest with the metadata that the API server would add. Raises:
+    ObservationError."""
     meta = manifest.get("metadata")
     if not isinstance(meta, Mapping) or not meta.get("name"):
         raise ObservationError(f"{kind} without metadata.name")
-    given = {"uid": f"{kind}/{meta['name']}", "creationTimestamp": created}
+    generated = {"uid": f"{kind}/{meta['name']}", "creationTimestamp": created}
     where = {"namespace": meta.get("namespace") or namespace} if kind.namespaced else {}
-    body = {**manifest, "metadata": {**given, **meta, **where}}
+    body = {**manifest, "metadata": {**generated, **meta, **where}}
     try:
-        # Pod templates and others are kept as received bytes, which only JSON has.
+        # Some fields, such as pod templates, are raw JSON, which only a JSON decoder can produce.
         return msgspec.json.decode(msgspec.json.encode(body), type=kind.view)
     except (msgspec.MsgspecError, TypeError) as error:
         raise ObservationError(f"{kind} {meta['name']}: {error}") from error

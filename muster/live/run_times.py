@@ -1,5 +1,5 @@
-"""Run times of live workloads, drawn for each future: as declared, as similar jobs ran, or from a published
-distribution, each given that the workload has already run for some time."""
+"""Draws the run times of live workloads for each future: declared, like similar jobs, or from a published
+distribution. Each is conditional on the time that the workload has already run."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -12,41 +12,41 @@ from muster.forecast.placement import PlacedJob
 from muster.forecast.simulation.futures import alike
 
 SIMILAR_MIN = 5
-"""Run times that a group of similar jobs needs to be preferred to a larger group."""
+"""Number of run times that a group of similar jobs needs; with fewer, a larger group is used."""
 
 LOG_MEAN, LOG_DEVIATION = 6.51, 1.78
-"""Run time in seconds, lognormal: 7,180 jobs of Alibaba's openb trace of 2023, of which half ran for
-10 minutes at most and 10% for more than two hours. For clusters without any history."""
+"""Lognormal run time in seconds, for clusters without history: 7,180 jobs of Alibaba's openb trace of 2023,
+of which half ran for up to 10 minutes and 10% for more than two hours."""
 
 PROBABILITY_MAX = 1 - 1e-9
 
 
 class Source(StrEnum):
-    """Where a run time comes from."""
+    """The source of a run time."""
 
-    DECLARED = "as declared"
-    SIMILAR = "as similar jobs ran"
-    GENERAL = "from Alibaba's openb trace, as no past job here is known to have run for longer"
-    ENDLESS = "until it is deleted"
+    DECLARED = "declared"
+    SIMILAR = "from similar jobs"
+    GENERAL = "from Alibaba's openb trace, as no past job here ran longer"
+    ENDLESS = "until deleted"
 
 
 class RunTimeHistory:
-    """Run times of jobs that are over."""
+    """Run times of finished jobs."""
 
     def __init__(self, jobs: Iterable[PlacedJob]) -> None:
-        self._known: dict[tuple[object, ...], list[int]] = defaultdict(list)
+        self._run_times_ms: dict[tuple[object, ...], list[int]] = defaultdict(list)
         self.count = 0
         for job in jobs:
             if job.run_ms is not None:
                 self.count += 1
                 for group in alike(job):
-                    self._known[group].append(job.run_ms)
+                    self._run_times_ms[group].append(job.run_ms)
 
     def similar(self, job: PlacedJob, longer_than_ms: int) -> Sequence[int]:
-        """Returns run times of the most similar jobs that ran for longer than that; none if none did."""
+        """Returns the run times above `longer_than_ms` of the most similar jobs; empty if there are none."""
         longer: list[int] = []
         for group in alike(job):
-            longer = [run_ms for run_ms in self._known.get(group, ()) if run_ms > longer_than_ms]
+            longer = [run_ms for run_ms in self._run_times_ms.get(group, ()) if run_ms > longer_than_ms]
             if len(longer) >= SIMILAR_MIN:
                 break
         return longer

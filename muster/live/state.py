@@ -1,4 +1,4 @@
-"""A live cluster as forecasts see it: its configuration, its workloads, and the run times that it knows."""
+"""A live cluster as input of forecasts: its configuration, workloads and run times."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,44 +17,44 @@ from muster.live.workloads import LiveWorkload, live_workloads
 
 @dataclass(frozen=True, slots=True)
 class LiveState:
-    """`workloads` are those that hold quota or may get it, by key, in the order of their keys."""
+    """The configuration and workloads of a cluster at one moment."""
 
     configuration: QueueConfiguration
-    workloads: Mapping[str, LiveWorkload]
+    workloads: Mapping[str, LiveWorkload]  # queued or holding quota, by key, sorted by key
     history: RunTimeHistory
     now_ms: int
-    unreadable: Mapping[str, str] = field(default_factory=dict)
+    unreadable: Mapping[str, str] = field(default_factory=dict)  # ignored Workloads, with the reason
 
     def snapshot(self) -> core.Snapshot:
         """Returns the snapshot that the controller would decide on."""
         return replace(
-            self.configuration.snapshot, workloads=tuple(one.workload for one in self.workloads.values())
+            self.configuration.snapshot, workloads=tuple(live.workload for live in self.workloads.values())
         )
 
 
 def live_state(
     cluster: ClusterState, configuration: Configuration, now_ms: int, history: Iterable[PlacedJob] = ()
 ) -> LiveState:
-    """Converts the objects. `configuration` is the controller's; `history` are jobs that are over, beside the
+    """Converts the objects of a cluster. `configuration` is the controller's; `history` adds past jobs to the
     finished Workloads of the cluster."""
-    found = live_workloads(cluster, configuration.rules)
-    own = (
-        placed(number, one.workload, one.priority_class, one.run_ms)
-        for number, one in enumerate(found.finished)
+    converted = live_workloads(cluster, configuration.rules)
+    finished = (
+        placed(number, past.workload, past.priority_class, past.run_ms)
+        for number, past in enumerate(converted.finished)
     )
     return LiveState(
         configuration=queue_configuration(cluster, configuration),
-        workloads=found.current,
-        history=RunTimeHistory([*own, *history]),
+        workloads=converted.current,
+        history=RunTimeHistory([*finished, *history]),
         now_ms=now_ms,
-        unreadable=found.unreadable,
+        unreadable=converted.unreadable,
     )
 
 
 def state_with_trace(
     cluster: ClusterState, configuration: Configuration, now_ms: int, trace: Trace
 ) -> LiveState:
-    """Converts the objects; run times are those of the trace, too."""
+    """Converts the objects, with the run times of a trace added to the history."""
     past = place(trace.jobs, queue_configuration(cluster, configuration)).jobs
     return live_state(cluster, configuration, now_ms, past)
 
@@ -67,11 +67,12 @@ def queue_configuration(cluster: ClusterState, configuration: Configuration) -> 
 
 
 def queue_objects(cluster: ClusterState) -> QueueObjects:
+    """Returns the objects that make up the queue configuration."""
     return QueueObjects(**{name: list(getattr(cluster, name).values()) for name in QUEUE_KINDS})
 
 
 def placed(number: int, workload: core.Workload, priority_class: str, run_ms: int | None) -> PlacedJob:
-    """Returns a Workload as a job of a simulation; its namespace counts as its user."""
+    """Returns a Workload as a job of a simulation. Its namespace is used as its user."""
     queue = workload.admission.cluster_queue if workload.admission else workload.cluster_queue
     return PlacedJob(
         name=workload.key,

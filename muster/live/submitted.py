@@ -1,4 +1,4 @@
-"""A job that is not submitted yet: its Workload, as the controller would create it."""
+"""A job that is not submitted yet, with the Workload that the controller would create."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ KINDS: Mapping[str, tuple[str, Kind[Any]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """`cluster` as it would be with the job and its Workload in it."""
+    """A job, its Workload, and the cluster with both."""
 
     cluster: ClusterState
     job: Job
@@ -34,9 +34,9 @@ class Submitted:
 def submitted(
     manifest: Mapping[str, Any], cluster: ClusterState, now_ms: int, namespace: str = "default"
 ) -> Submitted:
-    """Adds a job and its Workload to a cluster; `namespace` is for one that names none.
+    """Adds a job and its Workload to a cluster; `namespace` is the default for a manifest without one.
 
-    Raises: ObservationError for a manifest that is no job of a queue."""
+    Raises: ObservationError if the manifest is not a queued job."""
     field, kind = _kind(manifest)
     obj = viewed(kind, _named(manifest), namespace, rfc3339(now_ms))
     only: dict[str, Any] = {field: {obj.key: obj}}
@@ -55,18 +55,18 @@ def submitted(
 
 def _kind(manifest: Mapping[str, Any]) -> tuple[str, Kind[Any]]:
     version, name = str(manifest.get("apiVersion", "")), str(manifest.get("kind", ""))
-    found = KINDS.get(name)
-    if found is None or found[1].api_version != version:
+    entry = KINDS.get(name)
+    if entry is None or entry[1].api_version != version:
         expected = ", ".join(sorted(KINDS))
         raise ObservationError(
             f"{' '.join((version, name)).strip() or 'an object without kind'}: expected one of {expected} of "
             f"{RAY_JOBS.api_version}"
         )
-    return found
+    return entry
 
 
 def _named(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns it with a name and a UID, as if it were created."""
+    """Returns the manifest with a name and a UID, as the API server would."""
     meta = dict(manifest.get("metadata") or {})
     name = meta.get("name") or (f"{meta['generateName']}try" if meta.get("generateName") else "")
     return {**manifest, "metadata": {**meta, "name": name, "uid": UID}}
@@ -75,9 +75,9 @@ def _named(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
 def _why_not_managed(manifest: Mapping[str, Any]) -> str:
     meta = manifest.get("metadata") or {}
     if not (meta.get("labels") or {}).get(QUEUE_LABEL):
-        return f"it has no label {QUEUE_LABEL}, so it is in no queue and starts at once, without admission"
+        return f"it has no label {QUEUE_LABEL}, so it is not queued and starts immediately, without admission"
     if meta.get("ownerReferences"):
-        return "it is part of another object, so its owner is admitted instead"
+        return "it has an owner, which is admitted instead"
     return f"its spec.managedBy is not {KUBERAY_OPERATOR}, so it is not admitted here"
 
 
@@ -85,13 +85,13 @@ def _check_names(where: str, job: Job, cluster: ClusterState) -> None:
     """Raises: ObservationError for a queue or class that does not exist."""
     namespace, queue, name = job.metadata.namespace, queue_name(job), priority_class(job)
     if f"{namespace}/{queue}" not in cluster.local_queues:
-        known = (q.metadata.name for q in cluster.local_queues.values() if q.metadata.namespace == namespace)
+        queues = (q.metadata.name for q in cluster.local_queues.values() if q.metadata.namespace == namespace)
         raise ObservationError(
             f"{where}: namespace {namespace} has no LocalQueue {queue!r} (label {QUEUE_LABEL}); expected one "
-            f"of: {', '.join(sorted(known)) or 'none there'}"
+            f"of: {', '.join(sorted(queues)) or 'none'}"
         )
     if name and name not in cluster.priorities:
         raise ObservationError(
             f"{where}: WorkloadPriorityClass {name!r} (label {PRIORITY_LABEL}) does not exist; expected one "
-            f"of: {', '.join(sorted(cluster.priorities)) or 'none there'}"
+            f"of: {', '.join(sorted(cluster.priorities)) or 'none'}"
         )

@@ -1,4 +1,4 @@
-"""Whether a workload that is not submitted yet would get quota now, and what it would preempt."""
+"""Decides whether a workload that is not submitted yet would get quota now, and what it would preempt."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -15,8 +15,8 @@ from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition
 from muster.objects.workload_status import QUOTA_RESERVED
 
-DECISIONS_MAX = 100  # at one moment, as gangs may preempt each other in turns
-ROUNDS_MAX = 10  # of preemptions; the core chooses all victims at once, so one is usual
+DECISIONS_MAX = 100  # per moment, as gangs may preempt each other in turn
+ROUNDS_MAX = 10  # of preemptions; usually one, as the core selects all victims together
 NEVER = frozenset(
     {
         core.WaitReason.NEVER_FITS,
@@ -25,7 +25,7 @@ NEVER = frozenset(
         core.WaitReason.QUEUE_INACTIVE,
     }
 )
-"""Reasons that pass only if the job or its queue is changed."""
+"""Reasons that hold until the job or its queue is changed."""
 
 
 class Answer(StrEnum):
@@ -37,33 +37,32 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`admission` is what it would get, if it gets quota at once or after its preemptions. `message` says why
-    it waits, as the end of a sentence about the workload."""
+    """The decision about a workload."""
 
     answer: Answer
-    admission: core.Admission | None = None
+    admission: core.Admission | None = None  # immediately, or after its preemptions
     preemptions: tuple[core.Preemption, ...] = ()
     waiting: core.Waiting | None = None
-    message: str = ""
+    message: str = ""  # why it waits; continues a sentence about the workload
 
 
-def verdict(state: LiveState, found: Submitted) -> Verdict:
-    """Decides on the cluster with the workload in it, and carries out its preemptions."""
+def verdict(state: LiveState, added: Submitted) -> Verdict:
+    """Decides on the cluster with the job added, and carries out the preemptions."""
     engine = core.Engine(state.snapshot(), state.configuration.rules)
-    return verdict_of(state, engine, found.workload, found.job, found.cluster)
+    return verdict_of(state, engine, added.workload, added.job, added.cluster)
 
 
 def verdict_of(
     state: LiveState, engine: core.Engine, workload: Workload, job: Job | None, cluster: ClusterState
 ) -> Verdict:
-    """Decides on a pending workload of a cluster, and carries out its preemptions in the engine, which has
-    the state's workloads."""
+    """Decides on a pending workload of a cluster, and carries out its preemptions in `engine`, which holds
+    the workloads of `state`."""
     problem, key = ineligibility(workload, job, cluster), workload.key
     if problem is not None:
         answer = Answer.WAITS if problem.reason == SUSPENDED else Answer.NEVER
         return Verdict(answer, message=problem.message)
     if key not in state.workloads:
-        return Verdict(Answer.NEVER, message=state.unreadable.get(key) or _said(workload))
+        return Verdict(Answer.NEVER, message=state.unreadable.get(key) or _status_message(workload))
     preemptions: list[core.Preemption] = []
     for _ in range(ROUNDS_MAX):
         admission, chosen = _decide(engine, key, state.now_ms)
@@ -80,22 +79,22 @@ def verdict_of(
 
 
 def last_verdict(workload: Workload) -> Verdict:
-    """Returns the last decision of the controller on a pending workload, as its status says it."""
+    """Returns the controller's last decision on a pending workload, from its status."""
     reserved = find_condition(workload.status.conditions, QUOTA_RESERVED)
     never = not workload.spec.active or (reserved is not None and reserved.reason in INADMISSIBLE)
-    return Verdict(Answer.NEVER if never else Answer.WAITS, message=_said(workload))
+    return Verdict(Answer.NEVER if never else Answer.WAITS, message=_status_message(workload))
 
 
-def _said(workload: Workload) -> str:
-    """Returns why it is in no queue, as its status says."""
+def _status_message(workload: Workload) -> str:
+    """Returns the reason in the status for which the workload is not queued."""
     reserved = find_condition(workload.status.conditions, QUOTA_RESERVED)
-    return reserved.message if reserved is not None else "it is not decided yet"
+    return reserved.message if reserved is not None else "the controller has not decided yet"
 
 
 def _decide(
     engine: core.Engine, key: str, now_ms: int
 ) -> tuple[core.Admission | None, list[core.Preemption]]:
-    """Decides until nothing changes. Returns what the workload gets, and its own preemptions."""
+    """Decides until nothing changes. Returns the workload's admission, and the preemptions on its behalf."""
     admission, preemptions = None, []
     for _ in range(DECISIONS_MAX):
         plan = engine.decide(now_ms, explain=False)
@@ -107,8 +106,8 @@ def _decide(
 
 
 def _release(engine: core.Engine, state: LiveState, victims: Iterable[str]) -> None:
-    """Requeues the victims, as if their pods were gone."""
+    """Requeues the victims, as if their pods had terminated."""
     for key in victims:
-        known = state.workloads[key].workload
+        victim = state.workloads[key].workload
         engine.remove(key)
-        engine.put(replace(known, admission=None, reserved_at_ms=0, evicted=False, checks={}))
+        engine.put(replace(victim, admission=None, reserved_at_ms=0, evicted=False, checks={}))

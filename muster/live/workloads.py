@@ -1,4 +1,4 @@
-"""The Workloads of a cluster that hold quota or may get it, and what their statuses say about their runs."""
+"""The Workloads of a cluster that are queued or hold quota, and the runs that their statuses record."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -28,17 +28,15 @@ ENDLESS = (RAY_CLUSTERS.name, RAY_SERVICES.name)
 
 @dataclass(frozen=True, slots=True)
 class LiveWorkload:
-    """`kind` is its owner's. `admitted_ms` is None until its checks are ready, `ready_ms` until its pods are.
-    `declared_ms` is the run time that is left to its last admission at most. `ended`: it is over, and its
-    pods still hold quota."""
+    """A Workload that is queued or holds quota."""
 
     workload: core.Workload
-    kind: str = ""
+    kind: str = ""  # of its owner
     priority_class: str = ""
-    admitted_ms: int | None = None
-    ready_ms: int | None = None
+    admitted_ms: int | None = None  # None until its admission checks are ready
+    ready_ms: int | None = None  # None until its pods are ready
     reports_ready: bool = False
-    ended: bool = False
+    ended: bool = False  # finished, while its pods still hold quota
 
     @property
     def is_endless(self) -> bool:
@@ -47,7 +45,7 @@ class LiveWorkload:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A Workload that is over, with the time from its last start to its end."""
+    """A finished Workload with the time from its last start to its end."""
 
     workload: core.Workload
     priority_class: str
@@ -56,33 +54,33 @@ class Finished:
 
 @dataclass(slots=True)
 class LiveWorkloads:
-    """By key. `unreadable` says why a Workload is left out."""
+    """All Workloads of a cluster, by key."""
 
     current: dict[str, LiveWorkload] = field(default_factory=dict)
     finished: list[Finished] = field(default_factory=list)
-    unreadable: dict[str, str] = field(default_factory=dict)
+    unreadable: dict[str, str] = field(default_factory=dict)  # ignored Workloads, with the reason
 
 
 def live_workloads(cluster: ClusterState, rules: core.Rules) -> LiveWorkloads:
-    """Converts all Workloads, in the order of their keys; without those that may not be queued now."""
-    found = LiveWorkloads()
+    """Converts all Workloads that may be queued or hold quota now, sorted by key."""
+    workloads = LiveWorkloads()
     for key, workload in sorted(cluster.workloads.items()):
         considered = None if _is_ineligible(workload) else candidate(workload, workload.status, cluster)
         if considered is None:
             continue
         try:
             converted = considered.converted(rules)
-            core.check_workload(converted)  # else the core refuses all of them together
+            core.check_workload(converted)  # one invalid workload would make the core reject the snapshot
         except ValueError as error:
-            found.unreadable[key] = str(error)
+            workloads.unreadable[key] = str(error)
         else:
-            found.current[key] = _live(considered, converted)
-    found.finished += _finished(cluster, rules)
-    return found
+            workloads.current[key] = _live(considered, converted)
+    workloads.finished += _finished(cluster, rules)
+    return workloads
 
 
 def _is_ineligible(workload: Workload) -> bool:
-    """Whether it may not be queued, by what the controller wrote to its status."""
+    """Whether the Workload may not be queued, according to the controller's condition."""
     reserved = find_condition(workload.status.conditions, QUOTA_RESERVED)
     refused = reserved is not None and reserved.status == "False"
     refused = refused and reserved is not None and reserved.reason in (MISCONFIGURED, SUSPENDED)
@@ -104,12 +102,16 @@ def _live(candidate: Candidate, converted: core.Workload) -> LiveWorkload:
 
 
 def _since(status: WorkloadStatus, kind: str) -> int | None:
-    found = find_condition(status.conditions, kind)
-    return millis(found.last_transition_time) if found is not None and found.status == "True" else None
+    condition = find_condition(status.conditions, kind)
+    return (
+        millis(condition.last_transition_time)
+        if condition is not None and condition.status == "True"
+        else None
+    )
 
 
 def _finished(cluster: ClusterState, rules: core.Rules) -> Iterator[Finished]:
-    """Yields Workloads whose run time their conditions tell."""
+    """Yields finished Workloads whose conditions record their run time."""
     ended: Mapping[str, Workload] = {k: w for k, w in cluster.workloads.items() if is_finished(w.status)}
     for key in sorted(ended):
         workload, status = ended[key], ended[key].status

@@ -103,7 +103,7 @@ def test_workload_says_why_it_waits(seen: Opened) -> None:
     expect(page.locator("#workload h3")).to_have_text("rayjob/next-01")
     expect(page.locator("#workload .why")).to_contain_text("It waits in ClusterQueue team-a. Reason: ")
     expect(page.locator("#workload h4")).to_contain_text(
-        ["It starts if", "Before it in its queue", "History"]
+        ["It can be admitted once", "Ahead in the queue", "History"]
     )
     expect(page.locator("#workload dl")).to_contain_text("Pending since")
     assert "workload=team-a%2Frayjob-next-01" in page.url
@@ -230,7 +230,7 @@ def test_canvas_and_page_have_the_colors_of_the_scheme(
 def test_lost_connection_is_said(seen: Opened, live: Live) -> None:
     expect(seen.page.locator("#connection")).to_have_text("Live")
     live.loop.call_soon_threadsafe(live.stopping.set)
-    expect(seen.page.locator("#connection")).to_have_text("Not connected; trying again")
+    expect(seen.page.locator("#connection")).to_have_text("Disconnected; reconnecting")
     assert all("ERR_CONNECTION_REFUSED" in text or "ERR_INCOMPLETE" in text for text in seen.messages)
     seen.messages.clear()
 
@@ -240,7 +240,7 @@ def test_new_server_replaces_all_that_was_shown(browser: Browser) -> None:
         page = seen.page
         expect(page.locator("#provisioning tbody tr")).to_have_count(1)
         first.loop.call_soon_threadsafe(first.stopping.set)
-        expect(page.locator("#connection")).to_have_text("Not connected; trying again")
+        expect(page.locator("#connection")).to_have_text("Disconnected; reconnecting")
         left = {**local_stack(), kinds.WORKLOADS: [running(ray_job("train", workers=1))]}
         with served_cluster(left, first.port):
             expect(page.locator("#connection")).to_have_text("Live", timeout=20_000)

@@ -76,7 +76,7 @@ def test_the_doctor_finds_nothing_in_a_fresh_cluster(cluster: Cluster) -> None:
 
     with suppress(StepError):  # The assertion says more: what the doctor finds.
         cluster.until("nothing is found", nothing_is_found)
-    assert answers[-1] == "nothing found\n"
+    assert answers[-1] == "no findings\n"
 
 
 def test_logs_of_a_job_without_pods_say_so(cluster: Cluster) -> None:
@@ -84,4 +84,4 @@ def test_logs_of_a_job_without_pods_say_so(cluster: Cluster) -> None:
     cluster.until_waits(name)
     done = muster(cluster, "logs", f"rayjob/{name}", "-n", NAMESPACE)
     assert done.returncode == 2
-    assert done.stderr == "muster logs: it has no pods: it waits for its quota, or has ended\n"
+    assert done.stderr == "muster logs: the job has no pods: it waits for its quota, or has ended\n"

@@ -1,1 +1,1 @@
-"""Acting on jobs and queues of a cluster: writes and answers as values, for the verbs that send them."""
+"""Actions on jobs and queues of a cluster: writes and results as values, for the verbs that send them."""

@@ -1,4 +1,4 @@
-"""Jobs that a command line names."""
+"""Finds the job that the command line names."""
 
 from typing import Any
 
@@ -16,27 +16,28 @@ KINDS: tuple[Kind[Any], ...] = (RAY_JOBS, RAY_CLUSTERS, RAY_SERVICES)
 
 def split(name: str) -> tuple[Kind[Any], str]:
     """Returns the kind and the name of KIND/NAME. Raises: ObservationError."""
-    word, slash, rest = name.partition("/")
+    word, slash, job = name.partition("/")
     kind = next((k for k in KINDS if word.lower() in (k.name.lower(), k.plural)), None)
-    if kind is None or not slash or not rest:
-        known = ", ".join(f"{k.name.lower()}/NAME" for k in KINDS)
-        raise ObservationError(f"{name!r}: expected one of {known}")
-    return kind, rest
+    if kind is None or not slash or not job:
+        expected = ", ".join(f"{k.name.lower()}/NAME" for k in KINDS)
+        raise ObservationError(f"{name!r}: expected one of {expected}")
+    return kind, job
 
 
 async def read_job(kube: Kube, kind: Kind[Any], key: str) -> Job:
-    """Returns the job as it is. Raises: ObservationError if there is none; those of the API server."""
-    found = await kube.read(kind, key)
-    if found is None:
+    """Reads a job from the API server. Raises: ObservationError if there is none; errors of the
+    API server."""
+    obj = await kube.read(kind, key)
+    if obj is None:
         namespace, _, name = key.partition("/")
         raise ObservationError(f"namespace {namespace} has no {kind} {name}")
-    return view(kind, found)
+    return view(kind, obj)
 
 
 def view(kind: Kind[Any], obj: Object) -> Job:
-    """Returns a job's view; of a RayService without its RayClusters, which its own status suffices for."""
+    """Returns a view of the job. A RayService needs no RayClusters here: its own status is enough."""
     if kind is RAY_SERVICES:
         return RayServiceGang(obj, ())  # type: ignore[arg-type]  # of the kind
-    made: Any = RayJobGang if kind is RAY_JOBS else RayClusterGang
-    gang: Job = made(obj)
+    build: Any = RayJobGang if kind is RAY_JOBS else RayClusterGang
+    gang: Job = build(obj)
     return gang

@@ -1,4 +1,4 @@
-"""How far a submitted job is, by its own object: its user need not be able to read Workloads."""
+"""The progress of a submitted job, from the job itself: its user may lack permission to read Workloads."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from muster.objects.meta import is_true
 from muster.objects.ray import RayService
 
 REFUSED = frozenset({"Misconfigured", "NoMatchingFlavor", "ExceedsMaxQuota"})
-"""Reasons for which a job waits until it or its queue is changed."""
+"""Reasons that hold a job back until it or its queue is changed."""
 
 
 class Stage(IntEnum):
@@ -27,17 +27,16 @@ class Stage(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """`sentence` says more about the stage. `refused`: it will not be admitted as it is; `failed`: it ended
-    without success."""
+    """How far a job has come."""
 
     stage: Stage
     sentence: str
-    refused: bool = False
-    failed: bool = False
+    refused: bool = False  # it cannot be admitted in its current form
+    failed: bool = False  # it ended without success
 
 
 def progress(job: Job) -> Progress:
-    """Returns how far the job is."""
+    """Returns the progress of a job."""
     outcome, rejected = job.outcome, job.kuberay_rejection
     if outcome is not None:
         word = "succeeded" if outcome.succeeded else "failed"
@@ -48,7 +47,7 @@ def progress(job: Job) -> Progress:
         return _queued(job)
     if _runs(job):
         return Progress(Stage.RUNNING, "running")
-    return Progress(Stage.ADMITTED, "admitted, its pods start")
+    return Progress(Stage.ADMITTED, "admitted, pods are starting")
 
 
 def _runs(job: Job) -> bool:
@@ -58,11 +57,11 @@ def _runs(job: Job) -> bool:
 
 
 def _queued(job: Job) -> Progress:
-    told = _json(job, WAIT)
-    reason, message = told.get("reason"), told.get("message")
+    waiting = _json(job, WAIT)
+    reason, message = waiting.get("reason"), waiting.get("message")
     if not isinstance(reason, str) or not isinstance(message, str):
         return Progress(Stage.QUEUED, "queued")
-    position, queue, start = told.get("position"), told.get("queue"), _json(job, ETA).get("p50")
+    position, queue, start = waiting.get("position"), waiting.get("queue"), _json(job, ETA).get("p50")
     where = f", position {position} in ClusterQueue {queue}" if position else ""
     expected = f"; expected start {start}" if start else ""
     sentence = f"queued{where}: {reason}: {message}{expected}"
@@ -70,9 +69,9 @@ def _queued(job: Job) -> Progress:
 
 
 def _json(job: Job, annotation: str) -> Mapping[str, Any]:
-    """Returns the annotation, empty if it is no JSON object."""
+    """Returns the value of an annotation; empty if it is not a JSON object."""
     try:
-        found = json.loads(job.metadata.annotations.get(annotation, "{}"))
+        value = json.loads(job.metadata.annotations.get(annotation, "{}"))
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}

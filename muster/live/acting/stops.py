@@ -1,4 +1,4 @@
-"""Stops and resumptions of queues and jobs, as writes."""
+"""Writes that stop and resume queues and jobs."""
 
 from typing import Any
 
@@ -12,20 +12,21 @@ DRAIN, HOLD, RUN = "HoldAndDrain", "Hold", "None"  # stop policies
 
 
 def stop_queue(kind: Kind[Any], queue: ClusterQueue | LocalQueue, policy: str) -> Overwrite:
-    """Returns the write of its stop policy."""
+    """Returns the write that sets the stop policy of a queue."""
     body = {"spec": {"stopPolicy": policy}}
     return Overwrite(kind, queue.key, body, queue.metadata.uid)
 
 
 def stop_job(job: Job) -> Overwrite:
+    """Returns the write that stops a job."""
     return _annotate(job, STOP, "true")
 
 
 def resume_job(job: Job, now_ms: int) -> tuple[str, Overwrite]:
-    """Returns the write and a sentence about it: a job that its user has not stopped is retried."""
+    """Returns a message and the write that resumes a job; a job that is not stopped is retried."""
     if STOP in job.metadata.annotations:
         return "is resumed", _annotate(job, STOP, None)
-    return "is to be retried, which its event Retried will confirm", _annotate(job, RETRY, str(now_ms))
+    return "will be retried; its event Retried confirms it", _annotate(job, RETRY, str(now_ms))
 
 
 def _annotate(job: Job, name: str, value: str | None) -> Overwrite:

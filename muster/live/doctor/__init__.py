@@ -1,1 +1,1 @@
-"""Faults of an installation and its objects, each with its remedy: pure functions of what is listed."""
+"""Problems of an installation and its objects, each with a remedy: pure functions of the listed objects."""

@@ -1,13 +1,13 @@
-"""One fault that keeps jobs from being admitted, or that no controller will correct."""
+"""A problem that keeps jobs from being admitted, or that no controller corrects."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`check` is one word for its kind, `subject` the object."""
+    """A problem of one object."""
 
-    check: str
-    subject: str
+    check: str  # one word for the kind of problem
+    subject: str  # the object
     fault: str
     remedy: str

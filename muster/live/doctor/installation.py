@@ -1,4 +1,5 @@
-"""Faults of the installation: kinds, rights, admission policies, the Lease, the controller's watches."""
+"""Problems of the installation: kinds, permissions, admission policies, the Lease, the controller's
+watches."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -56,7 +57,7 @@ BINDINGS: Kind[Binding] = Kind(
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """One verb on a kind, or on a subresource of it."""
+    """A verb on a kind or on one of its subresources."""
 
     verb: str
     kind: Kind[Any]
@@ -77,70 +78,73 @@ RIGHTS = (
     Right("watch", NODES),
     Right("create", EVENTS),
 )
-"""Rights without which the controller does not admit, stop, or say why."""
+"""Permissions that the controller needs to admit and stop jobs and to report why they wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """`unread` says of kinds that could not be listed why. `denied` are rights that the controller lacks,
-    None if that is not known. `policies` and `bindings` are ValidatingAdmissionPolicies and the names of the
-    policies that are bound. `unready` is what pods of the controller say that are not ready, by name."""
+    """The facts about an installation that findings are derived from."""
 
     now_ms: int
-    unread: Mapping[str, str] = field(default_factory=dict)
-    denied: tuple[Right, ...] | None = None
-    account: str = ""
-    policies: tuple[Object, ...] = ()
-    bindings: tuple[str, ...] = ()
+    unread: Mapping[str, str] = field(default_factory=dict)  # kinds that cannot be listed, with the reason
+    denied: tuple[Right, ...] | None = None  # permissions that the controller lacks; None: unknown
+    account: str = ""  # the controller's user name
+    policies: tuple[Object, ...] = ()  # ValidatingAdmissionPolicies
+    bindings: tuple[str, ...] = ()  # names of the policies that are bound
     lease: Lease | None = None
     lease_key: str = ""
-    unready: Mapping[str, str] = field(default_factory=dict)
+    unready: Mapping[str, str] = field(default_factory=dict)  # messages of pods that are not ready, by pod
 
 
-def findings(of: Installation) -> Iterator[Finding]:
-    yield from _kinds(of)
-    yield from _rights(of)
-    yield from _policies(of)
-    yield from _lease(of)
-    for pod, said in of.unready.items():
-        remedy = "look at its log; it is restarted if it stays without events for 5 minutes"
-        yield Finding("watches", f"Pod {pod}", f"is not ready: {said}", remedy)
+def findings(facts: Installation) -> Iterator[Finding]:
+    """Yields the problems of an installation."""
+    yield from _kinds(facts)
+    yield from _rights(facts)
+    yield from _policies(facts)
+    yield from _lease(facts)
+    for pod, message in facts.unready.items():
+        remedy = "check its log; it restarts if its watches stay stale for 5 minutes"
+        yield Finding("watches", f"Pod {pod}", f"is not ready: {message}", remedy)
 
 
-def _kinds(of: Installation) -> Iterator[Finding]:
-    for kind, why in of.unread.items():
+def _kinds(facts: Installation) -> Iterator[Finding]:
+    for kind, why in facts.unread.items():
         if why.startswith("you may not"):
-            remedy = "ask for the right to list it; what it would show is not examined"
+            remedy = "request permission to list it; checks that need it were skipped"
             yield Finding("rights", kind, why, remedy)
         elif kind != str(PROVISIONING_REQUESTS):  # optional: the autoscaler installs it
             yield Finding("kinds", kind, why, f"install its CRD: {DEPLOY}")
 
 
-def _rights(of: Installation) -> Iterator[Finding]:
-    for right in of.denied or ():
-        yield Finding("rights", of.account, f"may not {right}", f"{DEPLOY}, which declares its ClusterRole")
+def _rights(facts: Installation) -> Iterator[Finding]:
+    for right in facts.denied or ():
+        yield Finding(
+            "rights", facts.account, f"may not {right}", f"{DEPLOY}, which declares its ClusterRole"
+        )
 
 
-def _policies(of: Installation) -> Iterator[Finding]:
-    if str(POLICIES) in of.unread or str(BINDINGS) in of.unread:
+def _policies(facts: Installation) -> Iterator[Finding]:
+    if str(POLICIES) in facts.unread or str(BINDINGS) in facts.unread:
         return
-    own = [policy.metadata.name for policy in of.policies if policy.metadata.name.startswith(POLICY_PREFIX)]
-    if not own:
-        fault = "there is none: jobs may start without quota, and pods may claim that of others"
+    names = [
+        policy.metadata.name for policy in facts.policies if policy.metadata.name.startswith(POLICY_PREFIX)
+    ]
+    if not names:
+        fault = "none exist: jobs can start without quota, and pods can claim the quota of other jobs"
         yield Finding("policies", f"{POLICIES} {POLICY_PREFIX}…", fault, DEPLOY)
-    for name in sorted(set(own) - set(of.bindings)):
-        yield Finding("policies", f"{POLICIES} {name}", "is bound nowhere, so it refuses nothing", DEPLOY)
+    for name in sorted(set(names) - set(facts.bindings)):
+        yield Finding("policies", f"{POLICIES} {name}", "has no binding, so it is not enforced", DEPLOY)
 
 
-def _lease(of: Installation) -> Iterator[Finding]:
-    if "Lease" in of.unread:
+def _lease(facts: Installation) -> Iterator[Finding]:
+    if "Lease" in facts.unread:
         return
-    subject, spec = f"Lease {of.lease_key}", of.lease.spec if of.lease is not None else None
+    subject, spec = f"Lease {facts.lease_key}", facts.lease.spec if facts.lease is not None else None
     if spec is None or not spec.holder_identity:
-        remedy = "see whether the controller's pods run; --lease names another Lease"
-        yield Finding("lease", subject, "is held by no controller, so nothing is decided", remedy)
+        remedy = "check that the controller's pods run, or name another Lease with --lease"
+        yield Finding("lease", subject, "has no holder, so nothing is admitted", remedy)
         return
-    age_s = (of.now_ms - millis(spec.renew_time)) / 1000
+    age_s = (facts.now_ms - millis(spec.renew_time)) / 1000
     if age_s > 2 * (spec.lease_duration_seconds or LEASE_S):
         fault = f"was last renewed {age_s:.0f} s ago by {spec.holder_identity}"
-        yield Finding("lease", subject, fault, "see the log of the controller that held it")
+        yield Finding("lease", subject, fault, "check the log of the controller that held it")

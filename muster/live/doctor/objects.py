@@ -1,4 +1,4 @@
-"""Faults of queues, workloads and what belongs to them."""
+"""Problems of queues, workloads and their dependent objects."""
 
 from collections.abc import Iterator, Mapping
 
@@ -13,10 +13,11 @@ from muster.objects.kueue_queues import NODE_SIZES, ClusterQueue, LocalQueue
 from muster.objects.meta import find_condition, millis
 from muster.translation import snapshot
 
-SETTLED_MS = 60_000  # younger states may be on their way
+SETTLED_MS = 60_000  # grace period: the controller may not have reconciled newer objects
 
 
 def findings(cluster: ClusterState, now_ms: int) -> Iterator[Finding]:
+    """Yields the problems of the objects."""
     yield from _queues(cluster)
     yield from _flavors(cluster)
     yield from _workloads(cluster, now_ms)
@@ -24,7 +25,7 @@ def findings(cluster: ClusterState, now_ms: int) -> Iterator[Finding]:
 
 
 def _queues(cluster: ClusterState) -> Iterator[Finding]:
-    """Yields queues that can admit nothing."""
+    """Yields queues that cannot admit any workload."""
     kinds: tuple[tuple[str, Mapping[str, ClusterQueue | LocalQueue]], ...] = (
         ("ClusterQueue", cluster.cluster_queues),
         ("LocalQueue", cluster.local_queues),
@@ -39,26 +40,26 @@ def _queues(cluster: ClusterState) -> Iterator[Finding]:
                 remedy = f"muster resume {word} {queue.metadata.name}{where}"
                 yield Finding("queues", subject, f"is stopped (stopPolicy {policy})", remedy)
             elif active is None:
-                fault = "has no condition Active: no controller has looked at it"
-                yield Finding("queues", subject, fault, "see whether the controller runs")
+                fault = "has no condition Active: no controller has reconciled it"
+                yield Finding("queues", subject, fault, "check that the controller runs")
             elif active.status != "True":
-                fault = f"can admit nothing: {active.message}"
+                fault = f"cannot admit workloads: {active.message}"
                 yield Finding("queues", subject, fault, f"see {active.reason} in docs/troubleshooting.md")
 
 
 def _flavors(cluster: ClusterState) -> Iterator[Finding]:
-    """Yields flavors with an annotation that decisions do without."""
+    """Yields flavors with an annotation that cannot be parsed, which decisions ignore."""
     for name, flavor in sorted(cluster.flavors.items()):
         try:
             snapshot.node_sizes(flavor.node_sizes)
         except ValueError as error:
-            fault = f"has an annotation {NODE_SIZES} that can not be read, so no pod is too large: {error}"
+            fault = f"has an invalid annotation {NODE_SIZES}, so pod sizes are not checked: {error}"
             remedy = f"deploy its stack again, or kubectl annotate resourceflavor {name} {NODE_SIZES}-"
             yield Finding("flavors", f"ResourceFlavor {name}", fault, remedy)
 
 
 def _workloads(cluster: ClusterState, now_ms: int) -> Iterator[Finding]:
-    """Yields workloads with a status that no controller brings up to date, or that do not stop."""
+    """Yields workloads whose status is not updated, or whose pods do not stop."""
     for key, workload in sorted(cluster.workloads.items()):
         conditions = workload.status.conditions
         blocked = find_condition(conditions, workload_status.SUSPENSION_BLOCKED)
@@ -67,31 +68,29 @@ def _workloads(cluster: ClusterState, now_ms: int) -> Iterator[Finding]:
             yield Finding("statuses", f"Workload {key}", blocked.message, remedy)
         elif not conditions and _age_ms(workload, now_ms) > SETTLED_MS:
             fault = f"has no condition after {_age_ms(workload, now_ms) // 1000} s"
-            yield Finding(
-                "statuses", f"Workload {key}", fault, "see whether the controller runs, and its log"
-            )
+            yield Finding("statuses", f"Workload {key}", fault, "check that the controller runs, and its log")
 
 
 def _orphans(cluster: ClusterState, now_ms: int) -> Iterator[Finding]:
-    """Yields objects of which the owner is gone. Requests and pods may be listed before the Workload that
-    they are for, so only those count that have been there for a while."""
+    """Yields objects without their owner. Requests and pods may be listed before their Workload is, so
+    objects younger than SETTLED_MS are skipped."""
     uids = {workload.metadata.uid for workload in cluster.workloads.values()}
     for key, workload in sorted(cluster.workloads.items()):
         lost = ownership.job_of(workload) is not None and cluster.job_of(workload) is None
         if lost and _age_ms(workload, now_ms) > SETTLED_MS:
             remedy = f"kubectl delete workload -n {workload.metadata.namespace} {workload.metadata.name}"
-            yield Finding("orphans", f"Workload {key}", "is of a job that is gone", remedy)
+            yield Finding("orphans", f"Workload {key}", "belongs to a deleted job", remedy)
     for key, request in sorted(cluster.provisioning_requests.items()):
         owner = ownership.owner_of(request, WORKLOADS)
         if owner is not None and owner.uid not in uids and _old(request.metadata.creation_timestamp, now_ms):
             remedy = f"kubectl delete provisioningrequest -n {owner.namespace} {request.metadata.name}"
             subject = f"ProvisioningRequest {key}"
-            yield Finding("orphans", subject, "is of a Workload that is gone, and may keep nodes", remedy)
+            yield Finding("orphans", subject, "belongs to a deleted Workload, and may hold nodes", remedy)
     for key, pod in sorted(cluster.pods.items()):
         uid = pod.metadata.labels.get(WORKLOAD_UID_LABEL)
         if uid and uid not in uids and pod.holds_resources and _old(pod.metadata.creation_timestamp, now_ms):
             remedy = f"kubectl delete pod -n {pod.metadata.namespace} {pod.metadata.name}"
-            yield Finding("orphans", f"Pod {key}", "runs for a Workload that is gone, without quota", remedy)
+            yield Finding("orphans", f"Pod {key}", "runs for a deleted Workload, without quota", remedy)
 
 
 def _age_ms(workload: Workload, now_ms: int) -> int:

@@ -1,1 +1,2 @@
-"""Estimates of starts on pending jobs themselves: written as an annotation, and compared with the start."""
+"""Estimates of the start of pending jobs: written as an annotation, and later compared with the
+actual start."""

@@ -1,4 +1,4 @@
-"""Writes on pending jobs when they are expected to start, beside the controller's passes."""
+"""Annotates pending jobs with their estimated start, in the background of the controller's passes."""
 
 import asyncio
 import logging
@@ -27,15 +27,15 @@ log = logging.getLogger(__name__)
 
 INTERVAL_S_MIN = 60.0
 CPU_SHARE_MAX = 0.05  # of one core, on average
-ANSWER_S_MAX = 1800.0  # on a busy node, as the process is the last to get a processor
+ANSWER_S_MAX = 1800.0  # generous: on a busy node the process has the lowest CPU priority
 WRITES_A_ROUND_MAX = 200
 
 Calculate = Callable[[Question, float], Awaitable[Answer]]
 
 
 class StartAnnouncer(Background):
-    """Estimates the starts in rounds, and annotates the jobs whose estimate has moved. A new leader begins
-    afresh."""
+    """Estimates starts in rounds and annotates jobs whose estimate has moved. A new leader starts without
+    state."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class StartAnnouncer(Background):
         self._cluster = ClusterState()
         self._leads = asyncio.Event()
         self._errors = StartErrors()
-        self._written: dict[str, StartRange] = {}  # by UID
+        self._written: dict[str, StartRange] = {}  # the annotated estimates, by UID
 
     def passed(self, passed: CompletedPass) -> None:
         self._cluster = passed.cluster
@@ -61,36 +61,37 @@ class StartAnnouncer(Background):
             self._metrics.gang_started(error.queue, error.priority_class, error.band, error.error_s)
 
     async def run(self, kube: Kube) -> None:
-        """Runs rounds until cancelled, from the first pass on."""
+        """Runs rounds until cancelled, starting after the first pass."""
         await self._leads.wait()
         while True:
             try:
                 pause_s = await self.round(kube)
             except Exception:
-                log.exception("a round of estimates has failed")
+                log.exception("a round of start estimates failed")
                 self._metrics.eta_failed()
                 pause_s = _pause_s(CPU_S_MAX)
             await asyncio.sleep(pause_s)
 
     async def round(self, kube: Kube) -> float:
-        """Runs one round. Returns the seconds to the next one."""
+        """Runs one round. Returns the seconds until the next."""
         began_s = self._clock_s()
         question = Question(snapshot(self._cluster), self._configuration, self._now_ms(), self._journal)
         try:
             answer = await self._calculate(question, ANSWER_S_MAX)
         except CalculationError as error:
-            log.warning("starts of pending jobs are not estimated: %s", error)
+            log.warning("cannot estimate starts of pending jobs: %s", error)
             self._metrics.eta_failed()
             return _pause_s(min(CPU_S_MAX, self._clock_s() - began_s))
-        for uid, found in answer.starts.items():
-            self._errors.estimated(uid, found)
+        for uid, start in answer.starts.items():
+            self._errors.estimated(uid, start)
         await self._write(kube, answer.starts)
         return _pause_s(answer.cpu_s)
 
     async def _write(self, kube: Kube, starts: Mapping[str, StartRange]) -> None:
-        self._written = {uid: found for uid, found in self._written.items() if uid in starts}
+        self._written = {uid: start for uid, start in self._written.items() if uid in starts}
         moved = list(self._moved(starts))
-        moved.sort(key=lambda one: self._written[one[0]].at_ms if one[0] in self._written else 0)
+        # Estimates that were never written come first, then the oldest: a round writes a limited number.
+        moved.sort(key=lambda item: self._written[item[0]].at_ms if item[0] in self._written else 0)
         for uid, write in moved[:WRITES_A_ROUND_MAX]:
             try:
                 await kube.perform(write)
@@ -104,17 +105,17 @@ class StartAnnouncer(Background):
                 self._written[uid] = starts[uid]
 
     def _moved(self, starts: Mapping[str, StartRange]) -> Iterator[tuple[str, Overwrite]]:
-        """Yields the jobs that still wait and whose estimate has moved since it was written."""
+        """Yields the writes for pending jobs whose estimate has moved since it was written."""
         for workload in self._cluster.workloads.values():
             uid, job = workload.metadata.uid, self._cluster.job_of(workload)
-            found, before = starts.get(uid), self._written.get(uid)
-            if found is None or job is None or started_at_ms(workload) is not None:
+            start, before = starts.get(uid), self._written.get(uid)
+            if start is None or job is None or started_at_ms(workload) is not None:
                 continue
-            if before is None or found.has_moved(before):
-                body = {"metadata": {"annotations": {ANNOTATION: found.annotation}}}
+            if before is None or start.has_moved(before):
+                body = {"metadata": {"annotations": {ANNOTATION: start.annotation}}}
                 yield uid, Overwrite(job.kind, job.obj.key, body, job.metadata.uid)
 
 
 def _pause_s(cpu_s: float) -> float:
-    """Returns the seconds until the share of the processor is small again."""
+    """Returns the pause that keeps the average CPU usage at CPU_SHARE_MAX."""
     return max(INTERVAL_S_MIN, cpu_s / CPU_SHARE_MAX)

@@ -1,8 +1,8 @@
-"""The starts of all pending workloads, calculated by a process of its own.
+"""Calculates the starts of all pending workloads in a separate process.
 
-`python -m muster.live.eta` reads one pickled Question from standard input and writes one pickled
-Answer to standard output. In the controller's process the simulation would share the interpreter's lock with
-its decisions.
+`python -m muster.live.eta` reads one pickled Question from standard input and writes one pickled Answer to
+standard output. In the controller's process the simulation would share the interpreter lock with the
+controller's decisions.
 """
 
 import asyncio
@@ -37,52 +37,52 @@ from muster.live.workloads import LiveWorkload
 
 NICENESS = 19
 MEMORY_BYTES_MAX = 256 << 20
-"""Less than the controller's default limit leaves: beyond that, the kernel would end the controller, too."""
+"""Below the headroom of the controller's default memory limit, as exceeding that would end the controller as
+well."""
 CPU_S_MAX = 300
 JOURNAL_BYTES_MAX = 4 << 20  # about 8,000 workloads
 
 
 class CalculationError(Exception):
-    """No answer: why."""
+    """A calculation without an answer, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`objects` are JSON lists of objects, by the fields of a ClusterState; `journal` is a folder, None: none
-    is kept."""
+    """The cluster and configuration to calculate starts for."""
 
-    objects: Mapping[str, bytes]
+    objects: Mapping[str, bytes]  # JSON lists, by field of ClusterState
     configuration: Configuration
     now_ms: int
-    journal: Path | None = None
+    journal: Path | None = None  # a folder; None: there is no journal
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`starts` are those of pending workloads, by UID; `cpu_s` is the processor time that they took."""
+    """The estimated starts of pending workloads."""
 
-    starts: Mapping[str, StartRange]
-    cpu_s: float
+    starts: Mapping[str, StartRange]  # by UID of the Workload
+    cpu_s: float  # CPU time of the calculation
 
 
 def snapshot(cluster: ClusterState) -> dict[str, bytes]:
-    """Encodes what decisions read: as JSON, which is faster to write and to read than pickled objects."""
+    """Encodes the objects that decisions read, as JSON: encoding and decoding are faster than pickling."""
     names = (*READ, *WATCHED_WITH_TOPOLOGIES) if cluster.topologies else READ
     return {name: msgspec.json.encode(list(getattr(cluster, name).values())) for name in names}
 
 
 def restored(objects: Mapping[str, bytes]) -> ClusterState:
-    """Returns the cluster of a snapshot."""
+    """Decodes the objects of a snapshot."""
     kinds = {**READ, **WATCHED_WITH_TOPOLOGIES}
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, encoded in objects.items():
         views = msgspec.json.decode(encoded, type=list[kinds[name].view])  # type: ignore[misc]
-        found[name] = {view.key: view for view in views}
-    return ClusterState(**found)
+        fields[name] = {view.key: view for view in views}
+    return ClusterState(**fields)
 
 
 async def calculated(question: Question, timeout_s: float) -> Answer:
-    """Asks a new process, which is killed if this is cancelled. Raises: CalculationError."""
+    """Calculates the answer in a new process, which is killed on cancellation. Raises: CalculationError."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", __package__),
         stdin=asyncio.subprocess.PIPE,
@@ -90,7 +90,7 @@ async def calculated(question: Question, timeout_s: float) -> Answer:
     )
     try:
         async with asyncio.timeout(timeout_s):
-            told, _ = await process.communicate(pickle.dumps(question))
+            output, _ = await process.communicate(pickle.dumps(question))
     except TimeoutError:
         raise CalculationError(f"no answer within {timeout_s:.0f} s") from None
     finally:
@@ -99,31 +99,31 @@ async def calculated(question: Question, timeout_s: float) -> Answer:
             await process.wait()
     if process.returncode:
         raise CalculationError(f"the process ended with {process.returncode}")
-    answer: Answer = pickle.loads(told)
+    answer: Answer = pickle.loads(output)
     return answer
 
 
 def starts(question: Question) -> dict[str, StartRange]:
-    """Returns when each workload that waits starts, by UID."""
+    """Returns the estimated start of each pending workload, by UID."""
     cluster, configuration = restored(question.objects), question.configuration
     past = _past(question.journal)
     if past is None:
         state = live_state(cluster, configuration, question.now_ms)
     else:
         state = state_with_trace(cluster, configuration, question.now_ms, past)
-    waiting = [key for key, one in state.workloads.items() if _waits(one)]
+    waiting = [key for key, workload in state.workloads.items() if _waits(workload)]
     if not waiting:
         return {}
-    found = estimated_starts(state, waiting, Assumptions(), range(SEEDS))
-    return {state.workloads[key].workload.uid: start_range(one) for key, one in found.items()}
+    estimates = estimated_starts(state, waiting, Assumptions(), range(SEEDS))
+    return {state.workloads[key].workload.uid: start_range(workload) for key, workload in estimates.items()}
 
 
-def _waits(one: LiveWorkload) -> bool:
-    return one.ready_ms is None and not one.ended
+def _waits(workload: LiveWorkload) -> bool:
+    return workload.ready_ms is None and not workload.ended
 
 
 def _past(folder: Path | None) -> Trace | None:
-    """Reads the newest files of the journal, if there are any that can be read."""
+    """Reads the newest files of the journal; None if there are none or they cannot be read."""
     if folder is None:
         return None
     try:
@@ -132,7 +132,7 @@ def _past(folder: Path | None) -> Trace | None:
             for path in newest(folder, JOURNAL_BYTES_MAX)
         ]
     except (OSError, FileError) as error:
-        print(f"the journal can not be read: {error}", file=sys.stderr)
+        print(f"cannot read the journal: {error}", file=sys.stderr)
         return None
     return read(files, str(folder)) if files else None
 
@@ -144,5 +144,5 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S_MAX, CPU_S_MAX))
     question: Question = pickle.load(sys.stdin.buffer)
-    found = starts(question)
-    sys.stdout.buffer.write(pickle.dumps(Answer(found, time.process_time())))
+    estimates = starts(question)
+    sys.stdout.buffer.write(pickle.dumps(Answer(estimates, time.process_time())))

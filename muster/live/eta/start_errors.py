@@ -1,4 +1,4 @@
-"""How far estimates of starts were off, measured when the gangs start."""
+"""The error of start estimates, measured when gangs start."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,7 +12,7 @@ from muster.objects.workload_status import PODS_READY
 
 
 class Band(StrEnum):
-    """Where a start was, compared with the range from p10 to p90."""
+    """The position of a start relative to the range from p10 to p90."""
 
     BEFORE = "before"
     WITHIN = "within"
@@ -21,42 +21,42 @@ class Band(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StartError:
-    """`error_s` is the start minus the median; None: there was no median within the horizon."""
+    """The error of one estimate."""
 
     queue: str
     priority_class: str
     band: Band
-    error_s: float | None
+    error_s: float | None  # start minus median; None if no median was within the horizon
 
 
 class StartErrors:
-    """Keeps the first estimate of each workload: the last one is made just before the start."""
+    """Measures the first estimate of each workload, as the last one is made just before the start."""
 
     def __init__(self) -> None:
         self._first: dict[str, StartRange] = {}  # by UID
 
-    def estimated(self, uid: str, found: StartRange) -> None:
-        self._first.setdefault(uid, found)
+    def estimated(self, uid: str, start: StartRange) -> None:
+        """Records the estimate unless the workload already has one."""
+        self._first.setdefault(uid, start)
 
     def started(self, cluster: ClusterState) -> list[StartError]:
-        """Returns the errors of the gangs that have started since the last call; forgets workloads that are
-        gone."""
-        errors, kept = [], {}
+        """Returns the errors of gangs that started since the last call; forgets deleted workloads."""
+        errors, pending = [], {}
         for workload in cluster.workloads.values() if self._first else ():
             first = self._first.get(workload.metadata.uid)
             if first is None:
                 continue
             at_ms = started_at_ms(workload)
             if at_ms is None:
-                kept[workload.metadata.uid] = first
+                pending[workload.metadata.uid] = first
             else:
                 errors.append(_error(workload, first, at_ms, cluster))
-        self._first = kept
+        self._first = pending
         return errors
 
 
 def started_at_ms(workload: Workload) -> int | None:
-    """Returns since when its pods are ready; None: they are not."""
+    """Returns since when the pods are ready; None if they are not."""
     ready = find_condition(workload.status.conditions, PODS_READY)
     return millis(ready.last_transition_time) if ready is not None and ready.status == "True" else None
 

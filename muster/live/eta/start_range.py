@@ -1,4 +1,4 @@
-"""When a gang starts, as a range, and the annotation of its job that says so."""
+"""The estimated start of a gang as a range, and the annotation of its job."""
 
 import json
 from dataclasses import dataclass
@@ -12,42 +12,43 @@ from muster.objects.meta import millis, rfc3339
 ANNOTATION = "muster.dev/eta"
 
 MOVED_MS_MIN = 60_000
-MOVED_SHARE_MIN = 0.2  # of the time that is left
+MOVED_SHARE_MIN = 0.2  # of the time until the start
 
 
 @dataclass(frozen=True, slots=True)
 class StartRange:
-    """The start that one in ten, half, and nine in ten futures reach; None: not within the horizon.
-    `futures` were simulated at `at_ms`."""
+    """The 10th, 50th and 90th percentile of the start over the simulated futures; None: beyond the
+    horizon."""
 
-    at_ms: int
+    at_ms: int  # when the estimate was made
     p10_ms: int | None
     p50_ms: int | None
     p90_ms: int | None
-    futures: int
+    futures: int  # number of simulated futures
 
     @property
     def annotation(self) -> str:
-        """Returns it as JSON, with the names of `muster eta --json`."""
+        """The range as JSON, with the keys of `muster eta --json`."""
         times = {"p10": self.p10_ms, "p50": self.p50_ms, "p90": self.p90_ms}
-        said = {name: None if at_ms is None else rfc3339(at_ms) for name, at_ms in times.items()}
-        return json.dumps({**said, "futures": self.futures, "at": rfc3339(self.at_ms)})
+        texts = {name: None if at_ms is None else rfc3339(at_ms) for name, at_ms in times.items()}
+        return json.dumps({**texts, "futures": self.futures, "at": rfc3339(self.at_ms)})
 
     def has_moved(self, before: "StartRange") -> bool:
-        """Whether it differs from an earlier one by what a reader would notice."""
+        """Whether the range differs noticeably from an earlier one."""
         pairs = ((self.p10_ms, before.p10_ms), (self.p50_ms, before.p50_ms), (self.p90_ms, before.p90_ms))
         return any(self._differ(now_ms, before_ms) for now_ms, before_ms in pairs)
 
-    def _differ(self, one_ms: int | None, other_ms: int | None) -> bool:
-        if one_ms is None or other_ms is None:
-            return one_ms is not other_ms
-        left_ms = max(one_ms, other_ms) - self.at_ms
-        return abs(one_ms - other_ms) >= max(MOVED_MS_MIN, MOVED_SHARE_MIN * left_ms)
+    def _differ(self, start_ms: int | None, earlier_ms: int | None) -> bool:
+        if start_ms is None or earlier_ms is None:
+            return start_ms is not earlier_ms
+        remaining_ms = max(start_ms, earlier_ms) - self.at_ms
+        return abs(start_ms - earlier_ms) >= max(MOVED_MS_MIN, MOVED_SHARE_MIN * remaining_ms)
 
 
-def start_range(found: StartEstimate) -> StartRange:
-    p10_ms, p50_ms, p90_ms = (found.quantile_ms(quantile) for quantile in QUANTILES.values())
-    return StartRange(found.now_ms, p10_ms, p50_ms, p90_ms, len(found.starts_ms))
+def start_range(estimate: StartEstimate) -> StartRange:
+    """Returns the range of an estimate."""
+    p10_ms, p50_ms, p90_ms = (estimate.quantile_ms(quantile) for quantile in QUANTILES.values())
+    return StartRange(estimate.now_ms, p10_ms, p50_ms, p90_ms, len(estimate.starts_ms))
 
 
 class _Announced(msgspec.Struct):
@@ -61,12 +62,12 @@ class _Announced(msgspec.Struct):
 
 
 def read_annotation(text: str) -> StartRange | None:
-    """Returns the range that an annotation says; None if it says none, as a user may write anything there."""
+    """Parses an annotation; None if it is invalid, as users can edit it."""
     try:
-        found = msgspec.json.decode(text, type=_Announced)
+        parsed = msgspec.json.decode(text, type=_Announced)
         p10_ms, p50_ms, p90_ms = (
-            None if at is None else millis(at) for at in (found.p10, found.p50, found.p90)
+            None if at is None else millis(at) for at in (parsed.p10, parsed.p50, parsed.p90)
         )
-        return StartRange(millis(found.at), p10_ms, p50_ms, p90_ms, found.futures)
+        return StartRange(millis(parsed.at), p10_ms, p50_ms, p90_ms, parsed.futures)
     except ValueError:  # msgspec's and datetime's
         return None

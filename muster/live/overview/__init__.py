@@ -1,2 +1,2 @@
-"""Views of the queues and workloads of a cluster, as values, with every number from the core: for command
-lines and pages."""
+"""Views of a cluster's queues and workloads as values for the command line and the page. Every number comes
+from the core."""

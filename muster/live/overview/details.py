@@ -1,4 +1,4 @@
-"""One queue: its workloads that run, and those that wait, in order."""
+"""One queue with its running and its waiting workloads, in order."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,51 +13,51 @@ from muster.live.overview.tree import QueueNode, WorkloadNumbers, numbers, queue
 
 @dataclass(frozen=True, slots=True)
 class QueueDetails:
-    """A ClusterQueue or a LocalQueue (namespace/name). `quota` is that of the ClusterQueue, None if that
-    does not exist or is not known. Positions count all workloads of the ClusterQueue."""
+    """A ClusterQueue, or a LocalQueue as namespace/name. Positions count all workloads of the
+    ClusterQueue."""
 
     kind: str
     name: str
     cluster_queue: str
     stop_policy: str
     workloads: WorkloadNumbers
-    quota: QueueNode | None
+    quota: QueueNode | None  # of the ClusterQueue; None if it does not exist or could not be read
     running: tuple[WorkloadRow, ...]
     waiting: tuple[WorkloadRow, ...]
     now_ms: int
 
 
-def queue_details(seen: Overview, name: str, namespace: str = "") -> QueueDetails:
-    """Returns the details of a ClusterQueue; else of the LocalQueue of a namespace, which a name of the form
-    namespace/name has itself. Raises: ObservationError if there is none."""
-    if name in seen.usage_of_queues:
-        quota = queue_node(seen, name)
-        rows = _in_order(row(seen, w, name) for w in seen.workloads_by_queue.get(name, ()))
-        return _details(seen, str(CLUSTER_QUEUES), name, name, quota.stop_policy, quota.workloads, rows)
+def queue_details(overview: Overview, name: str, namespace: str = "") -> QueueDetails:
+    """Returns the details of a ClusterQueue with this name, else of a LocalQueue: namespace/name, or a name
+    in `namespace`. Raises: ObservationError if there is none."""
+    if name in overview.usage_of_queues:
+        quota = queue_node(overview, name)
+        rows = _in_order(row(overview, w, name) for w in overview.workloads_by_queue.get(name, ()))
+        return _details(overview, str(CLUSTER_QUEUES), name, name, quota.stop_policy, quota.workloads, rows)
     key = name if "/" in name else f"{namespace}/{name}"
-    local = seen.cluster.local_queues.get(key)
+    local = overview.cluster.local_queues.get(key)
     if local is None:
-        raise ObservationError(_unknown(seen, name, namespace))
+        raise ObservationError(_unknown(overview, name, namespace))
     target = local.spec.cluster_queue
     rows = _in_order(
-        one
-        for one in (row(seen, w, target) for w in seen.workloads_by_queue.get(target, ()))
-        if f"{one.namespace}/{one.local_queue}" == key
+        workload
+        for workload in (row(overview, w, target) for w in overview.workloads_by_queue.get(target, ()))
+        if f"{workload.namespace}/{workload.local_queue}" == key
     )
-    count = numbers(seen.counts.by_local_queue.get(key))
-    return _details(seen, str(LOCAL_QUEUES), key, target, local.spec.stop_policy, count, rows)
+    count = numbers(overview.counts.by_local_queue.get(key))
+    return _details(overview, str(LOCAL_QUEUES), key, target, local.spec.stop_policy, count, rows)
 
 
-def all_rows(seen: Overview) -> list[WorkloadRow]:
-    """Returns all workloads that are not over, by ClusterQueue and in the order of these."""
-    found: list[WorkloadRow] = []
-    for queue, workloads in sorted(seen.workloads_by_queue.items()):
-        found += _in_order(row(seen, workload, queue) for workload in workloads)
-    return found
+def all_rows(overview: Overview) -> list[WorkloadRow]:
+    """Returns all unfinished workloads, ordered by ClusterQueue and then as in the queue."""
+    rows: list[WorkloadRow] = []
+    for queue, workloads in sorted(overview.workloads_by_queue.items()):
+        rows += _in_order(row(overview, workload, queue) for workload in workloads)
+    return rows
 
 
 def _details(
-    seen: Overview,
+    overview: Overview,
     kind: str,
     name: str,
     target: str,
@@ -72,27 +72,29 @@ def _details(
         cluster_queue=target,
         stop_policy=stop_policy,
         workloads=count,
-        quota=queue_node(seen, target) if seen.is_complete and target in seen.usage_of_queues else None,
-        running=tuple(one for one in rows if one.runs),
-        waiting=tuple(one for one in rows if not one.runs),
-        now_ms=seen.now_ms,
+        quota=queue_node(overview, target)
+        if overview.is_complete and target in overview.usage_of_queues
+        else None,
+        running=tuple(r for r in rows if r.runs),
+        waiting=tuple(r for r in rows if not r.runs),
+        now_ms=overview.now_ms,
     )
 
 
 def _in_order(rows: Iterable[WorkloadRow]) -> list[WorkloadRow]:
-    """Those that hold quota come first, the longest first; then those that wait, as they are queued; those
-    that are in no queue come last."""
+    """Sorts workloads that hold quota first, the longest-running first; then queued workloads by position,
+    and last workloads in no queue."""
 
-    def order(one: WorkloadRow) -> tuple[object, ...]:
-        place = inf if one.position is None else one.position
-        return (0, one.since_ms, one.key) if one.runs else (1, place, -one.priority, one.queued_ms, one.key)
+    def order(row: WorkloadRow) -> tuple[object, ...]:
+        place = inf if row.position is None else row.position
+        return (0, row.since_ms, row.key) if row.runs else (1, place, -row.priority, row.queued_ms, row.key)
 
     return sorted(rows, key=order)
 
 
-def _unknown(seen: Overview, name: str, namespace: str) -> str:
-    queues = ", ".join(sorted(seen.usage_of_queues)) or "none"
-    known = (one.metadata for one in seen.cluster.local_queues.values())
-    local = ", ".join(sorted(meta.name for meta in known if meta.namespace == namespace)) or "none"
+def _unknown(overview: Overview, name: str, namespace: str) -> str:
+    queues = ", ".join(sorted(overview.usage_of_queues)) or "none"
+    metadata = (queue.metadata for queue in overview.cluster.local_queues.values())
+    local = ", ".join(sorted(meta.name for meta in metadata if meta.namespace == namespace)) or "none"
     there = f"; LocalQueues of namespace {namespace}: {local}" if namespace else ""
     return f"no ClusterQueue or LocalQueue {name!r}; expected one of: {queues}{there}"

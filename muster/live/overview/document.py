@@ -1,4 +1,4 @@
-"""Values as JSON: camelCase keys, times in RFC 3339, quantities as Kubernetes writes them."""
+"""Converts values to JSON: camelCase keys, times in RFC 3339, quantities in Kubernetes' format."""
 
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -15,12 +15,13 @@ class Amounts(dict[str, int]):
 
     @property
     def texts(self) -> dict[str, str]:
+        """The amounts as Kubernetes quantities, by resource."""
         return {resource: quantities.format(resource, amount) for resource, amount in sorted(self.items())}
 
 
 def document(value: Any) -> Any:
-    """Returns a value for JSON. A field `x_ms` becomes the time `x`. The fields that a dataclass names in
-    QUANTITIES are amounts of its `resource`."""
+    """Returns a value that JSON can encode. A field `x_ms` becomes the time `x`; fields that a dataclass
+    lists in QUANTITIES are amounts of its `resource`."""
     if is_dataclass(value) and not isinstance(value, type):
         return {_name(field.name): _field(value, field.name) for field in fields(value)}
     if isinstance(value, Amounts):
@@ -35,14 +36,14 @@ def document(value: Any) -> Any:
 
 
 def _field(value: Any, name: str) -> Any:
-    found = getattr(value, name)
+    item = getattr(value, name)
     if name.endswith(TIME_SUFFIX):
-        return None if found is None else rfc3339(found)
+        return None if item is None else rfc3339(item)
     if name in getattr(value, "QUANTITIES", ()):
-        return quantities.format(value.resource, found)
-    return document(found)
+        return quantities.format(value.resource, item)
+    return document(item)
 
 
 def _name(name: str) -> str:
-    first, *rest = name.removesuffix(TIME_SUFFIX).split("_")
-    return first + "".join(word.capitalize() for word in rest)
+    first, *words = name.removesuffix(TIME_SUFFIX).split("_")
+    return first + "".join(word.capitalize() for word in words)

@@ -1,4 +1,4 @@
-"""A cluster at one moment, with what its core says of quotas and of the order in its queues."""
+"""A cluster at one moment, with the core's quota usage and queue order."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,12 @@ from muster.objects.kueue import Workload
 
 @dataclass(frozen=True)
 class Overview:
-    """The objects, and their state. All views of one moment share one of these: what they compute is kept.
-    Unless `is_complete`, workloads or queues are missing: there are no positions, and nothing is decided."""
+    """The objects of a cluster and their state. All views of a moment share one instance, which caches what
+    they compute."""
 
     cluster: ClusterState
     state: LiveState
+    # False if workloads or queues are missing: then there are no positions and no decisions.
     is_complete: bool = True
 
     @property
@@ -29,7 +30,8 @@ class Overview:
 
     @cached_property
     def engine(self) -> core.Engine:
-        """The engine in the state of the cluster: questions of what would happen are for its forks."""
+        """The engine in the state of the cluster. Use a fork for what-if questions, which change
+        its state."""
         return core.Engine(self.state.snapshot(), self.state.configuration.rules)
 
     @cached_property
@@ -46,22 +48,22 @@ class Overview:
 
     @cached_property
     def workloads_by_queue(self) -> Mapping[str, Sequence[Workload]]:
-        """Workloads that are not over, by ClusterQueue; "" for those of a LocalQueue that does not exist."""
-        found: dict[str, list[Workload]] = defaultdict(list)
+        """Unfinished workloads, by ClusterQueue; the empty string if their LocalQueue does not exist."""
+        by_queue: dict[str, list[Workload]] = defaultdict(list)
         for workload in self.cluster.workloads.values():
             if phase(workload.status) is not Phase.FINISHED:
-                found[queue_of(workload, self.cluster)].append(workload)
-        return found
+                by_queue[queue_of(workload, self.cluster)].append(workload)
+        return by_queue
 
     def positions(self, queue: str) -> Mapping[str, int]:
-        """Returns the places of queued workloads of a ClusterQueue, from 1 on, by their keys."""
+        """Returns the positions of the queued workloads of a ClusterQueue, starting at 1, by key."""
         if not self.is_complete:
             return {}
-        found = self._positions.get(queue)
-        if found is None:
+        positions = self._positions.get(queue)
+        if positions is None:
             keys = self.engine.queue_order(queue, self.now_ms)
-            found = self._positions[queue] = {key: place for place, key in enumerate(keys, start=1)}
-        return found
+            positions = self._positions[queue] = {key: place for place, key in enumerate(keys, start=1)}
+        return positions
 
     @cached_property
     def _positions(self) -> dict[str, Mapping[str, int]]:
@@ -74,5 +76,5 @@ def overview(
     configuration: Configuration = DEFAULT,
     is_complete: bool = True,
 ) -> Overview:
-    """Returns the overview of a cluster; `configuration` is its controller's."""
+    """Returns the overview of a cluster; `configuration` is the controller's."""
     return Overview(cluster, live_state(cluster, configuration, now_ms), is_complete)

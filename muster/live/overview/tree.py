@@ -1,4 +1,4 @@
-"""Cohorts and ClusterQueues as a tree: quotas, their usage and the demand for them."""
+"""The tree of cohorts and ClusterQueues with quota, usage and demand."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from muster.live.overview.overview import Overview
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Quota of a flavor's resource, in the core's units, as in core.ColumnUsage."""
+    """Quota of a resource in a flavor, in the core's units, as in core.ColumnUsage."""
 
     flavor: str
     resource: str
@@ -31,79 +31,80 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class WorkloadNumbers:
-    """Numbers of workloads; `inadmissible` ones are pending, and would not fit an empty queue either."""
+    """Counts of workloads. `inadmissible` ones are pending and would not even fit an empty queue."""
 
     pending: int = 0
     inadmissible: int = 0
     reserving: int = 0
     admitted: int = 0
 
-    def __add__(self, other: "WorkloadNumbers") -> "WorkloadNumbers":
+    def __add__(self, addend: "WorkloadNumbers") -> "WorkloadNumbers":
         return WorkloadNumbers(
-            self.pending + other.pending,
-            self.inadmissible + other.inadmissible,
-            self.reserving + other.reserving,
-            self.admitted + other.admitted,
+            self.pending + addend.pending,
+            self.inadmissible + addend.inadmissible,
+            self.reserving + addend.reserving,
+            self.admitted + addend.admitted,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class QueueNode:
-    """A Cohort or a ClusterQueue with what is below it. `share` is its dominant resource share in
-    thousandths, None for a borrower of weight 0. `problem` is why a queue admits nothing. `demand` is what
-    pending workloads ask for, by resource: they have no flavor yet."""
+    """A Cohort or ClusterQueue with its subtree."""
 
     kind: str
     name: str
     weight: float
-    share: float | None
+    share: float | None  # dominant resource share in thousandths; None for a borrower of weight 0
     stop_policy: str
-    problem: str
+    problem: str  # why the queue admits nothing
     workloads: WorkloadNumbers
     columns: tuple[Column, ...]
-    demand: Amounts
+    demand: Amounts  # of pending workloads, by resource, as they have no flavor yet
     children: tuple["QueueNode", ...] = field(default=())
 
 
-def queue_tree(seen: Overview) -> tuple[QueueNode, ...]:
-    """Returns the roots: cohorts, then ClusterQueues without one, each by name."""
+def queue_tree(overview: Overview) -> tuple[QueueNode, ...]:
+    """Returns the roots: cohorts, then ClusterQueues without a cohort, both ordered by name."""
     below: dict[str | None, list[core.NodeUsage]] = defaultdict(list)
-    for node in seen.usage:
+    for node in overview.usage:
         below[node.parent].append(node)
 
     def nodes(parent: str | None) -> tuple[QueueNode, ...]:
-        found = sorted(below[parent], key=lambda node: (not node.is_cohort, node.name))
+        members = sorted(below[parent], key=lambda node: (not node.is_cohort, node.name))
         return tuple(
-            _cohort(seen, n, nodes(n.name)) if n.is_cohort else queue_node(seen, n.name) for n in found
+            _cohort(overview, n, nodes(n.name)) if n.is_cohort else queue_node(overview, n.name)
+            for n in members
         )
 
     return nodes(None)
 
 
-def queue_node(seen: Overview, name: str) -> QueueNode:
+def queue_node(overview: Overview, name: str) -> QueueNode:
     """Returns the node of a ClusterQueue."""
-    usage, known = seen.usage_of_queues[name], seen.engine.objects.cluster_queues[name]
-    queue = seen.cluster.cluster_queues.get(name)  # None: deleted, while gangs hold its quota
-    problem = queue_problem(queue, seen.cluster) if queue is not None else None
+    usage, declared = overview.usage_of_queues[name], overview.engine.objects.cluster_queues[name]
+    queue = overview.cluster.cluster_queues.get(name)  # None: deleted while gangs hold its quota
+    problem = queue_problem(queue, overview.cluster) if queue is not None else None
     return QueueNode(
         kind=str(CLUSTER_QUEUES),
         name=name,
-        weight=float(known.weight),
+        weight=float(declared.weight),
         share=_share(usage),
-        stop_policy=known.stop.value,
-        problem=problem.message if problem is not None else known.problem,
-        workloads=numbers(seen.counts.by_cluster_queue.get(name)),
+        stop_policy=declared.stop.value,
+        problem=problem.message if problem is not None else declared.problem,
+        workloads=numbers(overview.counts.by_cluster_queue.get(name)),
         columns=columns(usage),
-        demand=_demand(seen, name),
+        demand=_demand(overview, name),
     )
 
 
-def _cohort(seen: Overview, usage: core.NodeUsage, children: tuple[QueueNode, ...]) -> QueueNode:
-    known = seen.engine.objects.cohorts.get(usage.name)  # None: it is only named
+def _cohort(overview: Overview, usage: core.NodeUsage, children: tuple[QueueNode, ...]) -> QueueNode:
+    declared = overview.engine.objects.cohorts.get(
+        usage.name
+    )  # None: queues name it, but no Cohort object exists
     return QueueNode(
         kind=str(COHORTS),
         name=usage.name,
-        weight=float(known.weight) if known is not None else 1.0,
+        weight=float(declared.weight) if declared is not None else 1.0,
         share=_share(usage),
         stop_policy="",
         problem="",
@@ -115,6 +116,7 @@ def _cohort(seen: Overview, usage: core.NodeUsage, children: tuple[QueueNode, ..
 
 
 def columns(usage: core.NodeUsage) -> tuple[Column, ...]:
+    """Returns the columns of a node."""
     return tuple(
         Column(*fr, of.nominal, of.total, of.used, of.borrowed, of.lent, of.available)
         for fr, of in usage.columns.items()
@@ -122,7 +124,7 @@ def columns(usage: core.NodeUsage) -> tuple[Column, ...]:
 
 
 def numbers(count: QueueCount | None) -> WorkloadNumbers:
-    """Returns the numbers of a queue; None is one without workloads."""
+    """Returns the counts of a queue; zeros if `count` is None, for a queue without workloads."""
     if count is None:
         return WorkloadNumbers()
     pending = count.pending
@@ -130,24 +132,25 @@ def numbers(count: QueueCount | None) -> WorkloadNumbers:
 
 
 def added(amounts: Iterable[Amounts]) -> Amounts:
+    """Returns the sum of amounts, by resource."""
     total = Amounts()
-    for one in amounts:
-        for resource, amount in one.items():
+    for part in amounts:
+        for resource, amount in part.items():
             total[resource] = total.get(resource, 0) + amount
     return total
 
 
 def requested(workload: core.Workload) -> Amounts:
-    """Returns what all its pods ask for that still have to run."""
+    """Returns the requests of all pods of a workload that have yet to finish."""
     return added(
         Amounts({r: n * (pods.count - pods.reclaimable) for r, n in pods.requests.items()})
         for pods in workload.pod_sets
     )
 
 
-def _demand(seen: Overview, queue: str) -> Amounts:
-    known = seen.state.workloads
-    waiting = (known[w.key].workload for w in seen.workloads_by_queue.get(queue, ()) if w.key in known)
+def _demand(overview: Overview, queue: str) -> Amounts:
+    live = overview.state.workloads
+    waiting = (live[w.key].workload for w in overview.workloads_by_queue.get(queue, ()) if w.key in live)
     return added(requested(workload) for workload in waiting if workload.admission is None)
 
 

@@ -1,4 +1,4 @@
-"""Use of flavors, and of teams: the workloads of a namespace."""
+"""Usage by flavor and by team, which is a namespace."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -12,40 +12,38 @@ from muster.live.overview.tree import added, requested
 
 @dataclass(frozen=True, slots=True)
 class FlavorUsage:
-    """A flavor's resource over all ClusterQueues and Cohorts: the quota of all, and what so many workloads
-    hold of it."""
+    """A resource of a flavor, summed over all ClusterQueues and Cohorts."""
 
     flavor: str
     resource: str
     nominal: int
     used: int
-    workloads: int
+    workloads: int  # number of workloads that hold quota of it
 
     QUANTITIES: ClassVar = ("nominal", "used")
 
 
 @dataclass(frozen=True, slots=True)
 class TeamUsage:
-    """The workloads of a namespace that hold quota, with all that they use, and those that wait, with what
-    they ask for and since when the first of them does."""
+    """The workloads of a namespace."""
 
     namespace: str
     running: int
     waiting: int
     used: Amounts
-    demand: Amounts
-    oldest_ms: int | None
+    demand: Amounts  # of the waiting workloads
+    oldest_ms: int | None  # since when the first of them waits
 
 
-def flavor_usage(seen: Overview) -> tuple[FlavorUsage, ...]:
-    """Returns the use of all flavors, by flavor and resource."""
+def flavor_usage(overview: Overview) -> tuple[FlavorUsage, ...]:
+    """Returns the usage of all flavors, ordered by flavor and resource."""
     sums: dict[tuple[str, str], tuple[int, int]] = defaultdict(lambda: (0, 0))
-    for node in seen.usage:
+    for node in overview.usage:
         for fr, of in node.columns.items() if node.parent is None else ():
             nominal, used = sums[fr]
             sums[fr] = nominal + of.total, used + of.used
     users: dict[tuple[str, str], int] = defaultdict(int)
-    for share in seen.counts.shares.values():
+    for share in overview.counts.shares.values():
         for column in {column for column, _ in share.usage}:
             users[column] += 1
     return tuple(
@@ -53,22 +51,22 @@ def flavor_usage(seen: Overview) -> tuple[FlavorUsage, ...]:
     )
 
 
-def team_usage(seen: Overview) -> tuple[TeamUsage, ...]:
-    """Returns the use of all namespaces that have workloads, by name."""
+def team_usage(overview: Overview) -> tuple[TeamUsage, ...]:
+    """Returns the usage of all namespaces with workloads, ordered by name."""
     teams: dict[str, dict[str, Share]] = defaultdict(dict)
-    for key, share in seen.counts.shares.items():
+    for key, share in overview.counts.shares.items():
         teams[key.partition("/")[0]][key] = share
-    return tuple(_team(seen, namespace, shares) for namespace, shares in sorted(teams.items()))
+    return tuple(_team(overview, namespace, shares) for namespace, shares in sorted(teams.items()))
 
 
-def _team(seen: Overview, namespace: str, shares: dict[str, Share]) -> TeamUsage:
+def _team(overview: Overview, namespace: str, shares: dict[str, Share]) -> TeamUsage:
     waiting = {key: share for key, share in shares.items() if share.pending}
-    known = (seen.state.workloads.get(key) for key in waiting)
+    live = (overview.state.workloads.get(key) for key in waiting)
     return TeamUsage(
         namespace=namespace,
         running=len(shares) - len(waiting),
         waiting=len(waiting),
         used=added(Amounts({resource: n}) for share in shares.values() for (_, resource), n in share.usage),
-        demand=added(requested(one.workload) for one in known if one is not None),
+        demand=added(requested(workload.workload) for workload in live if workload is not None),
         oldest_ms=min((share.queued_ms for share in waiting.values()), default=None),
     )

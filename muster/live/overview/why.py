@@ -1,4 +1,5 @@
-"""One workload: what binds it, what would have to change, what is ahead of it, and its history."""
+"""Explains one workload: the quota that it lacks, what would have to change, the workloads ahead, its
+history."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ AHEAD_MAX = 20
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """Quota that the workload lacks of a flavor's resource, as in core.Shortfall."""
+    """Missing quota of a resource in a flavor, as in core.Shortfall."""
 
     flavor: str
     resource: str
@@ -35,7 +36,7 @@ class Lack:
 
 @dataclass(frozen=True, slots=True)
 class Excluded:
-    """A flavor that pods of a set can not use; `message` is the end of a sentence about it."""
+    """A flavor that the pods of a set cannot use; `message` continues a sentence about the flavor."""
 
     flavor: str
     pod_set: str
@@ -53,7 +54,7 @@ class Victim:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A condition since its last change."""
+    """A condition at its last transition."""
 
     at_ms: int
     condition: str
@@ -75,132 +76,145 @@ class CheckRow:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """Why a workload waits, or that it does not. `answer` is None once it holds quota or is over; `sentence`
-    says the answer. `reason` is what binds it in the core's words; `remedies` are what would have to change.
-    `ahead` are the first of the workloads before it in its queue, `preempts` those that it would preempt now.
-    `history` has the oldest change first; `requeues` counts its evictions, and `requeue_ms` is when its
-    back-off ends."""
+    """Why a workload waits, or that it does not wait."""
 
     workload: WorkloadRow
-    answer: Answer | None
-    sentence: str
-    reason: str
-    remedies: tuple[str, ...]
+    answer: Answer | None  # None once it holds quota or has finished
+    sentence: str  # the answer as text
+    reason: str  # the core's WaitReason
+    remedies: tuple[str, ...]  # what would have to change
     lacks: tuple[Lack, ...]
     exclusions: tuple[Excluded, ...]
-    ahead: tuple[WorkloadRow, ...]
-    preempts: tuple[Victim, ...]
+    ahead: tuple[WorkloadRow, ...]  # the first AHEAD_MAX workloads before it in its queue
+    preempts: tuple[Victim, ...]  # the workloads that it would preempt now
     checks: tuple[CheckRow, ...]
-    history: tuple[Event, ...]
-    requeues: int
-    requeue_ms: int | None
+    history: tuple[Event, ...]  # the oldest change first
+    requeues: int  # number of evictions
+    requeue_ms: int | None  # when its requeue backoff ends
     now_ms: int
 
 
-def why(seen: Overview, workload: Workload) -> Why:
-    """Returns it for a Workload of the cluster, as its controller would decide now."""
-    own = _row(seen, workload)
-    waits = own.phase in (Phase.PENDING, Phase.BACK_OFF)
-    found = _verdict(seen, workload) if waits else None
-    waiting = found.waiting if found is not None else None
+def why(overview: Overview, workload: Workload) -> Why:
+    """Explains a Workload of the cluster, as its controller would decide now."""
+    current = _row(overview, workload)
+    waits = current.phase in (Phase.PENDING, Phase.BACK_OFF)
+    decision = _verdict(overview, workload) if waits else None
+    waiting = decision.waiting if decision is not None else None
     return Why(
-        workload=own,
-        answer=found.answer if found is not None else None,
-        sentence=_sentence(seen, workload, own, found),
-        reason=_reason(own, found),
-        remedies=tuple(remedies(found, own.cluster_queue)) if found is not None else (),
+        workload=current,
+        answer=decision.answer if decision is not None else None,
+        sentence=_sentence(overview, workload, current, decision),
+        reason=_reason(current, decision),
+        remedies=tuple(remedies(decision, current.cluster_queue)) if decision is not None else (),
         lacks=tuple(_lacks(waiting)),
         exclusions=tuple(_exclusions(waiting)),
-        ahead=tuple(_ahead(seen, own)),
-        preempts=tuple(_victims(seen, found)),
+        ahead=tuple(_ahead(overview, current)),
+        preempts=tuple(_victims(overview, decision)),
         checks=tuple(_checks(workload)),
         history=tuple(_history(workload)),
         requeues=workload.status.requeue_state.count if workload.status.requeue_state else 0,
         requeue_ms=_requeue_ms(workload) if waits else None,
-        now_ms=seen.now_ms,
+        now_ms=overview.now_ms,
     )
 
 
-def _row(seen: Overview, workload: Workload) -> WorkloadRow:
-    return row(seen, workload, queue_of(workload, seen.cluster))
+def _row(overview: Overview, workload: Workload) -> WorkloadRow:
+    return row(overview, workload, queue_of(workload, overview.cluster))
 
 
-def _verdict(seen: Overview, workload: Workload) -> Verdict:
-    if not seen.is_complete:
+def _verdict(overview: Overview, workload: Workload) -> Verdict:
+    if not overview.is_complete:
         return last_verdict(workload)
-    return verdict_of(seen.state, seen.engine.fork(), workload, seen.cluster.job_of(workload), seen.cluster)
+    return verdict_of(
+        overview.state, overview.engine.fork(), workload, overview.cluster.job_of(workload), overview.cluster
+    )
 
 
-def _reason(own: WorkloadRow, found: Verdict | None) -> str:
-    if found is not None and found.waiting is not None:
-        return found.waiting.reason.name
-    return "" if found is not None and found.admission is not None else own.reason
+def _reason(current: WorkloadRow, decision: Verdict | None) -> str:
+    if decision is not None and decision.waiting is not None:
+        return decision.waiting.reason.name
+    return "" if decision is not None and decision.admission is not None else current.reason
 
 
-def _sentence(seen: Overview, workload: Workload, own: WorkloadRow, found: Verdict | None) -> str:
-    queue = f"ClusterQueue {own.cluster_queue}"
-    if found is None:
-        return _held_or_over(workload, own, queue)
-    match found.answer:
+def _sentence(overview: Overview, workload: Workload, current: WorkloadRow, decision: Verdict | None) -> str:
+    queue = f"ClusterQueue {current.cluster_queue}"
+    if decision is None:
+        return _held_or_finished(workload, current, queue)
+    match decision.answer:
         case Answer.FITS:
-            return f"It fits now in {queue}, and gets its quota with the controller's next decision."
+            return f"It fits in {queue} now and will be admitted in the controller's next pass."
         case Answer.PREEMPTS:
-            count = len(found.preemptions)
+            count = len(decision.preemptions)
             victims = f"{count} workloads" if count > 1 else "one workload"
-            return f"It fits now in {queue}: it preempts {victims}."
+            return f"It fits in {queue} now by preempting {victims}."
         case Answer.WAITS:
-            return f"It waits in {queue}. Reason: {found.message}."
-    return f"It can not be admitted as it is. Reason: {found.message}."
+            return f"It waits in {queue}. Reason: {decision.message}."
+    return f"It cannot be admitted in its current form. Reason: {decision.message}."
 
 
-def _held_or_over(workload: Workload, own: WorkloadRow, queue: str) -> str:
-    since = rfc3339(own.since_ms)
-    match own.phase:
+def _held_or_finished(workload: Workload, current: WorkloadRow, queue: str) -> str:
+    since = rfc3339(current.since_ms)
+    match current.phase:
         case Phase.FINISHED:
-            over = find_condition(workload.status.conditions, FINISHED)
-            return f"It is over since {rfc3339(millis(over.last_transition_time) if over else 0)}."
+            finished = find_condition(workload.status.conditions, FINISHED)
+            return f"Finished at {rfc3339(millis(finished.last_transition_time) if finished else 0)}."
         case Phase.EVICTED:
-            return f"It is leaving {queue} since {since}. Reason: {own.message or own.reason}."
+            return f"Eviction from {queue} started at {since}. Reason: {current.message or current.reason}."
         case Phase.QUOTA_RESERVED:
-            waits = f" It waits for its admission checks: {own.message}." if own.message else ""
-            return f"It holds quota of {queue} since {since}.{waits}"
-    return f"It is admitted in {queue} since {since}."
+            waits = f" It waits for its admission checks: {current.message}." if current.message else ""
+            return f"It has held quota of {queue} since {since}.{waits}"
+    return f"Admitted by {queue} at {since}."
 
 
 def _lacks(waiting: core.Waiting | None) -> Iterator[Lack]:
-    for one in waiting.shortfalls if waiting is not None else ():
-        available = max(0, one.available)
-        yield Lack(one.flavor, one.resource, one.needed, available, one.missing, one.most)
+    for shortfall in waiting.shortfalls if waiting is not None else ():
+        available = max(0, shortfall.available)
+        yield Lack(
+            shortfall.flavor,
+            shortfall.resource,
+            shortfall.needed,
+            available,
+            shortfall.missing,
+            shortfall.most,
+        )
 
 
 def _exclusions(waiting: core.Waiting | None) -> Iterator[Excluded]:
-    for one in waiting.exclusions if waiting is not None else ():
-        yield Excluded(one.flavor, one.pod_set, one.cause.value, one.message)
+    for exclusion in waiting.exclusions if waiting is not None else ():
+        yield Excluded(exclusion.flavor, exclusion.pod_set, exclusion.cause.value, exclusion.message)
 
 
-def _ahead(seen: Overview, own: WorkloadRow) -> Iterator[WorkloadRow]:
-    before = 0 if own.position is None else own.position - 1
-    for key in islice(seen.positions(own.cluster_queue), min(before, AHEAD_MAX)):
-        yield row(seen, seen.cluster.workloads[key], own.cluster_queue)
+def _ahead(overview: Overview, current: WorkloadRow) -> Iterator[WorkloadRow]:
+    before = 0 if current.position is None else current.position - 1
+    for key in islice(overview.positions(current.cluster_queue), min(before, AHEAD_MAX)):
+        yield row(overview, overview.cluster.workloads[key], current.cluster_queue)
 
 
-def _victims(seen: Overview, found: Verdict | None) -> Iterator[Victim]:
-    for preemption in found.preemptions if found is not None else ():
-        yield Victim(preemption.reason.value, _row(seen, seen.cluster.workloads[preemption.workload]))
+def _victims(overview: Overview, decision: Verdict | None) -> Iterator[Victim]:
+    for preemption in decision.preemptions if decision is not None else ():
+        yield Victim(preemption.reason.value, _row(overview, overview.cluster.workloads[preemption.workload]))
 
 
 def _checks(workload: Workload) -> Iterator[CheckRow]:
-    for one in workload.status.admission_checks:
-        yield CheckRow(one.name, one.state, one.message, one.retry_count, millis(one.last_transition_time))
+    for check in workload.status.admission_checks:
+        yield CheckRow(
+            check.name, check.state, check.message, check.retry_count, millis(check.last_transition_time)
+        )
 
 
 def _history(workload: Workload) -> Iterator[Event]:
     created = Event(millis(workload.metadata.creation_timestamp), "Created", "True", "", "")
-    found = [
-        Event(millis(one.last_transition_time), one.type, one.status, one.reason, one.message)
-        for one in workload.status.conditions
+    changes = [
+        Event(
+            millis(condition.last_transition_time),
+            condition.type,
+            condition.status,
+            condition.reason,
+            condition.message,
+        )
+        for condition in workload.status.conditions
     ]
-    yield from sorted([created, *found], key=lambda event: event.at_ms)
+    yield from sorted([created, *changes], key=lambda event: event.at_ms)
 
 
 def _requeue_ms(workload: Workload) -> int | None:

@@ -1,7 +1,7 @@
-"""Attempts of gangs as the timeline draws them: from the reservation of quota to its release.
+"""Attempts of gangs for the timeline: from the reservation of quota to its release.
 
-Conditions tell of the last attempt only, and nothing once a Workload is deleted, so those that were seen are
-kept for a while.
+Conditions describe the last attempt only, and disappear with the Workload, so observed attempts are stored
+for KEPT_MS.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,8 @@ SUCCEEDED = "Succeeded"
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One reservation of quota. `ended_ms` is None while it lasts; `started_ms` until the gang runs."""
+    """A reservation of quota. `started_ms` is None until the gang runs, `ended_ms` until the reservation
+    ends."""
 
     key: str
     name: str
@@ -69,15 +70,15 @@ class Attempt:
 
 @dataclass(slots=True)
 class Attempts:
-    """The attempts of KEPT_MS, `most` at most, by the Workload's UID and the time of the reservation."""
+    """The attempts of the last KEPT_MS, limited to `most`, by Workload UID and time of reservation."""
 
     most: int = ATTEMPTS_MAX
     _known: dict[str, Attempt] = field(default_factory=dict)
-    _lasting: dict[str, str] = field(default_factory=dict)  # ids of those without an end, by UID
+    _lasting: dict[str, str] = field(default_factory=dict)  # ids of attempts that have not ended, by UID
     _seen: dict[str, Workload] = field(default_factory=dict)  # by key, at the last update
 
     def update(self, cluster: ClusterState, now_ms: int) -> Mapping[str, dict[str, object]]:
-        """Returns the rows to draw: of the attempts that last, and the newest of those that ended."""
+        """Returns the rows to draw: attempts that have not ended, and the newest of the ended ones."""
         for key in self._seen.keys() - cluster.workloads.keys():
             self._close(self._seen[key].metadata.uid, now_ms, _end(self._seen[key]))
         for key, workload in cluster.workloads.items():
@@ -107,14 +108,14 @@ class Attempts:
             self._lasting.pop(uid, None)
 
     def _close(self, uid: str, ended_ms: int, end: str) -> None:
-        """Ends the Workload's attempt that still lasts, if there is one."""
+        """Ends the open attempt of the Workload, if there is one."""
         number = self._lasting.pop(uid, None)
         if number is not None and number in self._known:
             self._known[number] = replace(self._known[number], ended_ms=ended_ms, end=end)
 
 
 def _attempt(workload: Workload) -> Attempt | None:
-    """Returns the attempt that the Workload's status tells of."""
+    """Returns the attempt that the Workload's status describes."""
     status, spec = workload.status, workload.spec
     if not holds_quota(status) or status.admission is None:
         return None
@@ -137,7 +138,7 @@ def _attempt(workload: Workload) -> Attempt | None:
 
 
 def _accelerators(workload: Workload) -> int:
-    """Returns the extended resources that it holds, such as nvidia.com/gpu."""
+    """Returns the extended resources, such as nvidia.com/gpu, that the Workload holds."""
     admission = workload.status.admission
     held = admission.pod_set_assignments if admission is not None else ()
     total = 0
@@ -145,7 +146,7 @@ def _accelerators(workload: Workload) -> int:
         try:
             total += quantities.parse(resource, amount) if "/" in resource else 0
         except core.QuantityError:
-            continue  # not by Muster or Kueue
+            continue  # neither Muster nor Kueue wrote this amount
     return total
 
 

@@ -24,14 +24,14 @@ JOBS = ("ray_jobs", "ray_clusters", "ray_services")
 
 @dataclass(frozen=True)
 class Moment:
-    """The state of a cluster, with details that were asked for."""
+    """The state of a cluster, with cached details."""
 
     seen: Overview
     details: dict[str, QueueDetails] = field(default_factory=dict)
 
 
 class Board:
-    """Views of the last state of a cluster. One thread may refresh it while another asks for details."""
+    """Views of the latest state of a cluster. One thread may refresh it while another reads details."""
 
     def __init__(self, configuration: Configuration = DEFAULT) -> None:
         self._configuration = configuration
@@ -40,7 +40,7 @@ class Board:
         self._versions: Counter[str] = Counter()
 
     def refresh(self, cluster: ClusterState, now_ms: int) -> Tables:
-        """Takes a new state; returns its tables."""
+        """Sets a new state; returns its tables."""
         self._versions.update(set(_changed_queues(self._moment.seen.cluster, cluster)))
         seen = overview(cluster, now_ms, self._configuration)
         tables = {
@@ -53,7 +53,7 @@ class Board:
         return tables
 
     def queue(self, name: str, start: int, count: int) -> dict[str, Any] | None:
-        """Returns a ClusterQueue's workloads from a place on; None if there is no such queue."""
+        """Returns the workloads of a ClusterQueue from index `start` on; None if there is no such queue."""
         moment = self._moment
         if name not in moment.seen.usage_of_queues:
             return None
@@ -75,7 +75,7 @@ def workload_row(of: WorkloadRow) -> dict[str, Any]:
 
 
 def _changed_queues(before: ClusterState, after: ClusterState) -> Iterator[str]:
-    """Yields the ClusterQueues whose workloads, or jobs of these, have changed."""
+    """Yields the ClusterQueues with workloads that changed or whose jobs changed."""
     jobs = {uid for kind in JOBS for uid in _changed(getattr(before, kind), getattr(after, kind))}
     for key, workload in before.workloads.items():
         if after.workloads.get(key) is not workload:

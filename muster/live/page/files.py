@@ -1,4 +1,4 @@
-"""The files of the page: a template, one style sheet and one script, put together from this project's own."""
+"""The files of the page: a template, one style sheet and one script, assembled from this project's assets."""
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
@@ -38,7 +38,7 @@ FILES: Mapping[str, tuple[str, Callable[[], str]]]
 
 @cache
 def script() -> str:
-    """Returns the script: one function, so that its names are its own."""
+    """Returns the script, wrapped in one function so that it defines no globals."""
     parts = [*map(forecast_asset, CHART_SCRIPTS), *map(_asset, SCRIPTS)]
     return "\n".join(["(() => {", '"use strict";', *parts, "})();", ""])
 

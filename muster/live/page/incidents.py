@@ -1,4 +1,4 @@
-"""Preemptions that were seen, and ProvisioningRequests that wait for capacity."""
+"""Observed preemptions, and ProvisioningRequests that wait for capacity."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,8 @@ OVER = ("Provisioned", "BookingExpired", "CapacityRevoked", "Failed")
 
 @dataclass(slots=True)
 class Preemptions:
-    """The newest preemptions: a Workload's conditions tell of its last one only, and go with it."""
+    """The newest preemptions. Conditions describe only the last preemption of a Workload, and are deleted
+    with it."""
 
     _known: dict[str, dict[str, object]] = field(default_factory=dict)
     _seen: dict[str, Workload] = field(default_factory=dict)
@@ -32,7 +33,7 @@ class Preemptions:
 
 
 def _preemption(workload: Workload, cluster: ClusterState) -> Iterator[tuple[str, dict[str, object]]]:
-    """Yields the preemption that the Workload's conditions tell of, with its id."""
+    """Yields the preemption in the Workload's conditions, with its id."""
     conditions = workload.status.conditions
     preempted, evicted = find_condition(conditions, PREEMPTED), find_condition(conditions, EVICTED)
     if preempted is None or preempted.status != "True":
@@ -51,7 +52,7 @@ def _preemption(workload: Workload, cluster: ClusterState) -> Iterator[tuple[str
 
 
 def provisioning(cluster: ClusterState) -> Mapping[str, dict[str, object]]:
-    """Returns the requests that are not answered yet, by key."""
+    """Returns the requests without a result, by key."""
     waiting = {key: r for key, r in cluster.provisioning_requests.items() if not _is_over(r)}
     return {key: _request(request, cluster) for key, request in waiting.items()}
 

@@ -13,8 +13,8 @@ QUANTITIES = ("total", "used", "borrowed", "lent")
 
 
 def queue_rows(roots: Iterable[QueueNode], versions: Ids) -> dict[str, dict[str, Any]]:
-    """Returns the rows by id, those above first. `versions` counts the changes of each ClusterQueue's
-    workloads, so that a page that lists them knows when to ask again."""
+    """Returns the rows by id, parents first. `versions` counts changes to the workloads of each ClusterQueue,
+    so that a page which lists them knows when to reload."""
     return dict(_rows(roots, "", versions))
 
 
@@ -46,7 +46,7 @@ def _rows(nodes: Iterable[QueueNode], parent: str, versions: Ids) -> Iterator[tu
 
 
 def _resources(node: QueueNode) -> dict[str, dict[str, float]]:
-    """Returns amounts over all flavors, in the API's units, by resource. The quota is that of the whole
+    """Returns amounts summed over all flavors, in the API's units, by resource. The quota includes the
     subtree."""
     sums: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys((*QUANTITIES, "pending"), 0))
     for column in node.columns:

@@ -1,4 +1,4 @@
-"""The page's tables: rows by id, of which a browser receives all once, and then what changes."""
+"""The page's tables: rows by id. A browser receives all rows once, and then the changes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from typing import Any
 
 Row = Mapping[str, Any]
 Tables = Mapping[str, Mapping[str, Row]]
-"""Rows by table and id. Rows hold what JSON can hold, and never change."""
+"""Rows by table and id. Rows are immutable and can be encoded as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Patch:
 
 
 def difference(before: Tables, after: Tables) -> Patch:
-    """Returns what turns `before` into `after`."""
+    """Returns the patch from `before` to `after`."""
     rows: dict[str, Mapping[str, Row]] = {}
     removed: dict[str, list[str]] = {}
     for name, table in after.items():

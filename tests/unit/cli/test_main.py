@@ -23,11 +23,11 @@ MISTAKES: Mapping[str, tuple[list[str], str]] = {
     "an argument is missing": (["eta"], "muster eta: Missing argument 'KIND/NAME'.\n"),
     "options that exclude each other": (
         ["eta", "rayjob/a", "--queues=x", "--kubeconfig=y"],
-        "muster eta: --queues and --kubeconfig exclude each other; give one of them\n",
+        "muster eta: --queues and --kubeconfig are mutually exclusive; give one of them\n",
     ),
     "three sources": (
         ["forecast", "--stack=prod", "--cluster"],
-        "muster forecast: --stack and --cluster exclude each other; give one of them\n",
+        "muster forecast: --stack and --cluster are mutually exclusive; give one of them\n",
     ),
     "a number that is too small": (["eta", "rayjob/a", "--seeds=0"], "0 is not in the range x>=1"),
     "a pair without a sign": (

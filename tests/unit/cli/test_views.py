@@ -189,12 +189,12 @@ WHY = {
     "it can never be admitted": (
         "rayjob/huge",
         5,
-        "It can not be admitted as it is. Reason: needs 9 ",
+        "It cannot be admitted in its current form. Reason: needs 9 ",
     ),
-    "it preempts": ("rayjob/urgent", 0, "It fits now in ClusterQueue team-a: it preempts 3 workloads."),
-    "it runs": ("rayjob/dev", 0, "It is admitted in ClusterQueue team-a since "),
+    "it preempts": ("rayjob/urgent", 0, "It fits in ClusterQueue team-a now by preempting 3 workloads."),
+    "it runs": ("rayjob/dev", 0, "Admitted by ClusterQueue team-a at "),
     "it waits for checks": ("rayjob/checked", 0, "It waits for its admission checks: nodes: no nodes yet."),
-    "it is over": ("rayjob/over", 0, "It is over since "),
+    "it is over": ("rayjob/over", 0, "Finished at "),
     "there is no such job": ("rayjob/no", 2, ""),
 }
 
@@ -224,7 +224,7 @@ def test_why_tells_what_is_ahead_and_what_it_would_preempt(
     main(["why", "rayjob/huge", "-n", "team-a", there, "-o", "wide"])
     said = capsys.readouterr().out
     assert (
-        "Each of these would have to be so:\n- ClusterQueue team-a gets 5 more nvidia.com/gpu of flavor l4"
+        "It can be admitted once all of these hold:\n- ClusterQueue team-a gets 5 more nvidia.com/gpu of flavor l4"
         in said
     )
     assert "Missing quota" in said
@@ -323,7 +323,7 @@ def test_kinds_that_are_not_needed_may_be_missing(
     assert of_cluster(monkeypatch, "top", RayJob=404, RayService=403, Namespace=403)[0] == 0
     said = capsys.readouterr()
     assert "team-a" in said.out
-    assert said.err == "muster top: assumed that there is no Namespace: you may not list namespaces\n"
+    assert said.err == "muster top: assuming no Namespace: you may not list namespaces\n"
 
 
 NO_QUEUES = "ClusterQueue (kueue.x-k8s.io/v1beta2): you may not list clusterqueues.kueue.x-k8s.io; "
@@ -368,7 +368,7 @@ def test_a_tenant_sees_its_own_workloads(
 ) -> None:
     assert as_tenant(monkeypatch, "queue", "user-queue", "-o", "json") == 0
     said = capsys.readouterr()
-    assert "muster queue: with your rights only namespace team-a is known" in said.err
+    assert "muster queue: you may only read namespace team-a" in said.err
     found = json.loads(said.out)
     assert found["quota"] is None
     assert len(found["running"]) == 2
@@ -384,8 +384,8 @@ def test_a_tenant_sees_its_own_workloads(
     ("job", "code", "sentence"),
     [
         ("rayjob/new", 4, "It waits in ClusterQueue team-a. Reason: as before."),
-        ("rayjob/huge", 5, "It can not be admitted as it is. Reason: as before."),
-        ("rayjob/dev", 0, "It is admitted in ClusterQueue team-a since "),
+        ("rayjob/huge", 5, "It cannot be admitted in its current form. Reason: as before."),
+        ("rayjob/dev", 0, "Admitted by ClusterQueue team-a at "),
     ],
 )
 def test_a_tenant_is_told_the_last_decision(

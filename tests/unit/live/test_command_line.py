@@ -52,18 +52,18 @@ def test_job_that_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     file = job_file(tmp_path, {**RAY_JOB, **ray_job("train")})
     assert main(["try", "-f", file, "--queues", queues(tmp_path)]) == 0
     said = capsys.readouterr().out
-    assert "RayJob team-a/train fits now: it would get quota in ClusterQueue team-a at once." in said
+    assert "RayJob team-a/train fits now: it would get quota in ClusterQueue team-a immediately." in said
     assert "Start: in 30s (30s to 30s), at " in said
     assert "within 30 days in 20 of 20 futures" in said
     assert "cpu 8, memory 16Gi, nvidia.com/gpu 4" in said
-    assert "- nothing else is submitted" in said
+    assert "- no other job is submitted" in said
 
 
 def test_job_that_preempts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = job_file(tmp_path, {**RAY_JOB, **ray_job("train", priority="prod-priority")})
     assert main(["try", "-f", file, "--queues", queues(tmp_path, DEV)]) == 0
     said = capsys.readouterr().out
-    assert "fits now: it would preempt one workload, and get quota in ClusterQueue team-a." in said
+    assert "fits now: it would preempt one workload and get quota in ClusterQueue team-a." in said
     assert DEV["metadata"]["name"] in said
     assert "InClusterQueue" in said
 
@@ -75,14 +75,14 @@ def test_job_that_waits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "would wait in ClusterQueue team-a. Reason: needs 4 nvidia.com/gpu" in said
     assert "Start: in 4m3" in said  # 240 s are left of the run time, and its pods have to leave and start
     assert "Missing quota" in said
-    assert "- other workloads run: 1 as declared" in said
+    assert "- run times of other workloads: 1 declared" in said
 
 
 def test_job_that_never_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = job_file(tmp_path, {**RAY_JOB, **ray_job("train", workers=5)})
     assert main(["try", "-f", file, "--queues", queues(tmp_path)]) == 5
     said = capsys.readouterr().out
-    assert "RayJob team-a/train can not be admitted as it is. Reason: " in said
+    assert "RayJob team-a/train cannot be admitted in its current form. Reason: " in said
     assert "Start:" not in said
 
 
@@ -123,7 +123,7 @@ def test_history_of_a_trace_gives_run_times(tmp_path: Path, capsys: pytest.Captu
     assert main(["try", "-f", file, "--queues", cluster, "--history", str(trace)]) == 4
     said = capsys.readouterr().out
     assert "Start: in 1h00m" in said
-    assert "1 as similar jobs ran (of 6 past jobs the run time is known)" in said
+    assert "1 from similar jobs (6 past jobs with a run time)" in said
 
 
 BAD: dict[str, tuple[list[object], str]] = {
@@ -167,7 +167,7 @@ def test_estimated_start_of_a_job(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert eta(tmp_path, "rayjob/new", DEV, NEW) == 0
     said = capsys.readouterr().out
     assert f"Workload team-a/{NEW['metadata']['name']}. Start: in 4m3" in said
-    assert "- other workloads run: 1 as declared" in said
+    assert "- run times of other workloads: 1 declared" in said
 
 
 def test_estimated_start_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -181,8 +181,8 @@ def test_estimated_start_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[s
 INACTIVE = waiting(ray_job("new"))
 INACTIVE["spec"]["active"] = False
 ETA_CASES: dict[str, tuple[str, tuple[Body, ...], int, str]] = {
-    "it runs": ("rayjob/dev", (DEV,), 0, ": It runs since 2027-01-15T"),
-    "it is over": ("rayjobs/dev", (finished(ray_job("dev")),), 0, ": It is over since 2027-01-15T"),
+    "it runs": ("rayjob/dev", (DEV,), 0, ": Running since 2027-01-15T"),
+    "it is over": ("rayjobs/dev", (finished(ray_job("dev")),), 0, ": Finished at 2027-01-15T"),
     "it is too large": (
         "rayjob/new",
         (waiting(ray_job("new", workers=5)),),
@@ -193,7 +193,7 @@ ETA_CASES: dict[str, tuple[str, tuple[Body, ...], int, str]] = {
         "rayjob/new",
         (waiting(ray_job("new"), "Misconfigured"),),
         5,
-        "can not be admitted as it is. Reason: as before.",
+        "cannot be admitted in its current form. Reason: as before.",
     ),
     "it is deactivated": ("rayjob/new", (INACTIVE,), 5, "Reason: it is deactivated."),
 }

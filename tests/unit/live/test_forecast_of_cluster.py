@@ -92,7 +92,7 @@ def test_kinds_that_the_cluster_does_not_serve_are_told(
     running = Running(local_stack(check=False), ProvisioningRequestConfig=404)
     assert forecast_of(running, monkeypatch, trace) == 0
     assert (
-        "assumed: there is no ProvisioningRequestConfig, as the API server does not serve this kind"
+        "assuming no ProvisioningRequestConfig: the API server does not serve this kind"
         in capsys.readouterr().err
     )
 

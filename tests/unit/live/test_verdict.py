@@ -146,7 +146,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown namespace": (
         {**RAY_JOB, **ray_job("new", namespace="team-x")},
         "namespace team-x has no LocalQueue 'user-queue' (label kueue.x-k8s.io/queue-name); expected one of: "
-        "none there",
+        "none",
     ),
     "an unknown class": (
         {**RAY_JOB, **ray_job("new", priority="urgent")},

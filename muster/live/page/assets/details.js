@@ -56,7 +56,7 @@ class Details {
     const about = byId("details-about");
     byId("workloads").hidden = !row || !this.#queue.startsWith("queue/");
     if (!row) {
-      setText(about, this.#queue ? "It does not exist any more." : "Choose a queue to see its workloads.");
+      setText(about, this.#queue ? "It no longer exists." : "Select a queue to see its workloads.");
       return facts(byId("details-facts"), []);
     }
     setText(byId("details-heading"), row.name);
@@ -111,7 +111,7 @@ class Details {
     const found = await this.#ask("api/workload", {key});
     if (key !== this.#workload) return;
     this.#described = key;
-    if (!found) box.replaceChildren(element("h3", {}, key), element("p", {}, "It does not exist, or not any more."));
+    if (!found) box.replaceChildren(element("h3", {}, key), element("p", {}, "It does not exist."));
     else fillWorkload(box, found, this.open);
   }
 
@@ -154,14 +154,14 @@ function fillWorkload(box, found, open) {
   fact("Size", sizeOf(row));
   fact("Flavors", row.flavors.join(", "));
   fact("Created", momentOf(row.created));
-  if (row.eta) fact("Starts", row.eta.p50 ? `about ${momentOf(row.eta.p50)}` : "not soon");
+  if (row.eta) fact("Starts", row.eta.p50 ? `about ${momentOf(row.eta.p50)}` : "beyond the forecast horizon");
   fact("Evictions", found.requeues ? count(found.requeues) : "");
-  fact("Tried again", found.requeue ? momentOf(found.requeue) : "");
+  fact("Next attempt", found.requeue ? momentOf(found.requeue) : "");
   const link = (other, says) => element("span", {}, workloadLink(`${other.namespace}/${other.name}`, open.workload), ` ${says}`);
   box.replaceChildren(element("h3", {}, row.job), element("p", {className: "why"}, found.sentence), list,
-    ...listed("It starts if", found.remedies),
+    ...listed("It can be admitted once", found.remedies),
     ...listed("It would preempt", found.preempts.map(({workload, reason}) => link(workload, reason))),
-    ...listed("Before it in its queue", found.ahead.map((other) => link(other, sizeOf(other)))),
+    ...listed("Ahead in the queue", found.ahead.map((other) => link(other, sizeOf(other)))),
     ...listed("Admission checks", found.checks.map((check) => sentence([check.name, check.state, check.message]))),
     ...listed("History", found.history.map((event) => sentence([momentOf(event.at), `${event.condition} ${event.status}`, event.reason, event.message]))));
 }

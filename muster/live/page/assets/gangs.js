@@ -1,7 +1,7 @@
 // The timeline's model, in the form that the forecast's charts draw: one row a Workload, with its attempts.
 
 const END = {FINISHED: 0, PREEMPTED: 1, FAILED: 2, NOT_PROVISIONED: 3, RUNNING: 4, STOPPED: 5};
-const END_WORDS = ["finished", "preempted", "failed", "not provisioned", "runs", "stopped"];
+const END_WORDS = ["finished", "preempted", "failed", "not provisioned", "running", "stopped"];
 const TICK_MS = 1000;
 const WINDOW_MS = 6 * 3600000;
 const HOUR_MS = 3600000;
@@ -45,7 +45,7 @@ function liveModel(rows, nowMs) {
     reserved: Int32Array.from(attempts, (row) => ticks(row.reservedMs)),
     started: Int32Array.from(attempts, started),
     ended: Int32Array.from(attempts, (row) => (row.endedMs === null ? end : ticks(row.endedMs))),
-    end: Int32Array.from(attempts, (row) => END_WORDS.indexOf(row.end === "running" ? "runs" : row.end)),
+    end: Int32Array.from(attempts, (row) => END_WORDS.indexOf(row.end)),
     wait: Int32Array.from(gangs, (gang) => ((gang[0].startedMs ?? nowMs) - gang[0].createdMs) / TICK_MS),
     runs: Uint8Array.from(gangs, (gang) => (gang[0].startedMs === null ? 0 : 1)),
   });

@@ -30,7 +30,7 @@ function connectIncidents(tables, open) {
     fillTable("preemptions", ["Time", "Workload", "Queue", "Reason", "Message"],
       found.slice(0, SHOWN_MAX).map((row) => cells([momentOf(row.at), "short"], [workloadLink(row.workload, open)],
         [row.queue], [row.reason], [row.message])),
-      "No workload was preempted since this server began, or is waiting after a preemption.");
+      "No preemptions since this server started, and no workload waits after one.");
   };
   tables.onChange("provisioning", showProvisioning);
   tables.onChange("preemptions", showPreemptions);

@@ -10,8 +10,8 @@ function showConnection({connected, ageS}) {
   const line = byId("connection");
   const silent = connected && ageS > SILENT_S_MAX;
   line.classList.toggle("lost", !connected || silent);
-  if (!connected) setText(line, "Not connected; trying again");
-  else if (silent) setText(line, `The API server has been silent for ${duration(ageS * 1000)}: what is shown may be old`);
+  if (!connected) setText(line, "Disconnected; reconnecting");
+  else if (silent) setText(line, `No event from the API server for ${duration(ageS * 1000)}: the page may be stale`);
   else setText(line, "Live");
   if (connected) showNotice("");
 }

@@ -51,9 +51,9 @@ def test_pods_are_chosen_by_pod_set(pods: dict[str, str], pod_set: str | None, n
 @pytest.mark.parametrize(
     ("pods", "message"),
     [
-        pytest.param({}, "it has no pods", id="no pods"),
+        pytest.param({}, "the job has no pods", id="no pods"),
         pytest.param(
-            FOUND, "it has no pods of pod set tpu; expected one of: gpu, head, submitter, all", id="others"
+            FOUND, "the job has no pods in pod set tpu; expected one of: gpu, head, submitter, all", id="others"
         ),
     ],
 )

@@ -51,7 +51,7 @@ CASES: dict[str, tuple[Body, Progress]] = {
         Progress(Stage.QUEUED, "queued: ExceedsMaxQuota: needs 4 GPUs", refused=True),
     ),
     "an annotation of a user": (told(["soon"]), Progress(Stage.QUEUED, "queued")),
-    "it starts": (ray_job("dev", **RUNS), Progress(Stage.ADMITTED, "admitted, its pods start")),
+    "it starts": (ray_job("dev", **RUNS), Progress(Stage.ADMITTED, "admitted, pods are starting")),
     "it runs": (
         with_status(ray_job("dev", **RUNS), jobDeploymentStatus="Running"),
         Progress(Stage.RUNNING, "running"),
@@ -68,7 +68,7 @@ CASES: dict[str, tuple[Body, Progress]] = {
         with_status({**ray_cluster("dev"), "spec": {**ray_cluster("dev")["spec"], **RUNS}}, state="ready"),
         Progress(Stage.RUNNING, "running"),
     ),
-    "a service that is not ready": (service(False), Progress(Stage.ADMITTED, "admitted, its pods start")),
+    "a service that is not ready": (service(False), Progress(Stage.ADMITTED, "admitted, pods are starting")),
     "a service that is ready": (service(True), Progress(Stage.RUNNING, "running")),
 }
 

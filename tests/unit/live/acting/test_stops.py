@@ -25,7 +25,7 @@ def test_a_job_is_stopped_by_its_annotation() -> None:
         pytest.param(True, "is resumed", annotation(STOP, None), id="stopped"),
         pytest.param(
             False,
-            "is to be retried, which its event Retried will confirm",
+            "will be retried; its event Retried confirms it",
             annotation(RETRY, "17"),
             id="not stopped",
         ),

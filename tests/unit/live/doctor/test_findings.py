@@ -62,8 +62,8 @@ INSTALLATIONS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "no policies": (
         {"policies": (), "bindings": ()},
         [
-            "policies: ValidatingAdmissionPolicy muster-… there is none: jobs may start without quota, and "
-            "pods may claim that of others"
+            "policies: ValidatingAdmissionPolicy muster-… none exist: jobs can start without quota, and "
+            "pods can claim the quota of other jobs"
         ],
     ),
     "policies that the user may not list": (
@@ -76,18 +76,18 @@ INSTALLATIONS: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "a policy without a binding": (
         {"bindings": ()},
-        ["policies: ValidatingAdmissionPolicy muster-pods is bound nowhere, so it refuses nothing"],
+        ["policies: ValidatingAdmissionPolicy muster-pods has no binding, so it is not enforced"],
     ),
     "no lease": (
         {"lease": None},
         [
-            "lease: Lease muster-system/muster-controller is held by no controller, so nothing is decided",
+            "lease: Lease muster-system/muster-controller has no holder, so nothing is admitted",
         ],
     ),
     "a released lease": (
         {"lease": lease(5, "")},
         [
-            "lease: Lease muster-system/muster-controller is held by no controller, so nothing is decided",
+            "lease: Lease muster-system/muster-controller has no holder, so nothing is admitted",
         ],
     ),
     "a lease that is not renewed": (
@@ -139,11 +139,11 @@ CLUSTERS: dict[str, tuple[dict[Any, list[Body]], list[str]]] = {
     "nothing is wrong": ({kinds.WORKLOADS: [workload("QuotaReserved")], kinds.RAY_JOBS: [JOB]}, []),
     "a queue that can admit nothing": (
         {kinds.CLUSTER_QUEUES: [{**QUEUE, **INACTIVE}]},
-        ["queues: ClusterQueue team-a can admit nothing: no l4"],
+        ["queues: ClusterQueue team-a cannot admit workloads: no l4"],
     ),
     "a queue without a condition": (
         {kinds.CLUSTER_QUEUES: [{**QUEUE, "status": {}}]},
-        ["queues: ClusterQueue team-a has no condition Active: no controller has looked at it"],
+        ["queues: ClusterQueue team-a has no condition Active: no controller has reconciled it"],
     ),
     "a stopped queue": (
         {kinds.CLUSTER_QUEUES: [{**QUEUE, "spec": {**QUEUE["spec"], "stopPolicy": "Hold"}}]},
@@ -157,8 +157,8 @@ CLUSTERS: dict[str, tuple[dict[Any, list[Body]], list[str]]] = {
     "a flavor with sizes that are no quantities": (
         {kinds.FLAVORS: [sized('[{"cpu": "many"}]')]},
         [
-            "flavors: ResourceFlavor l4 has an annotation muster.dev/node-sizes that can not be read, so no "
-            "pod is too large: 'many' is no quantity of cpu: expected a number with an optional suffix, such "
+            "flavors: ResourceFlavor l4 has an invalid annotation muster.dev/node-sizes, so pod "
+            "sizes are not checked: 'many' is no quantity of cpu: expected a number with an optional suffix, such "
             "as 500m, 4, 1.5Gi or 2e3"
         ],
     ),
@@ -173,11 +173,11 @@ CLUSTERS: dict[str, tuple[dict[Any, list[Body]], list[str]]] = {
     ),
     "a workload without its job": (
         {kinds.WORKLOADS: [workload("QuotaReserved")]},
-        ["orphans: Workload team-a/rayjob-dev-0b2fb is of a job that is gone"],
+        ["orphans: Workload team-a/rayjob-dev-0b2fb belongs to a deleted job"],
     ),
     "a request without its workload": (
         {kinds.PROVISIONING_REQUESTS: [request(name="r", owner="gone", creationTimestamp=OLD)]},
-        ["orphans: ProvisioningRequest team-a/r is of a Workload that is gone, and may keep nodes"],
+        ["orphans: ProvisioningRequest team-a/r belongs to a deleted Workload, and may hold nodes"],
     ),
     "a new request": (
         {kinds.PROVISIONING_REQUESTS: [request(name="r", owner="gone", creationTimestamp=NEW)]},
@@ -185,7 +185,7 @@ CLUSTERS: dict[str, tuple[dict[Any, list[Body]], list[str]]] = {
     ),
     "a pod without its workload": (
         {kinds.PODS: [pod("gone", creationTimestamp=OLD)]},
-        ["orphans: Pod team-a/pod runs for a Workload that is gone, without quota"],
+        ["orphans: Pod team-a/pod runs for a deleted Workload, without quota"],
     ),
     "a pod that has ended": ({kinds.PODS: [pod("gone", phase="Failed", creationTimestamp=OLD)]}, []),
 }

@@ -156,7 +156,7 @@ def test_round_without_an_answer_is_counted_and_repeated_later(
     fixture.answer, fixture.took_s = CalculationError("no answer within 1800 s"), took_s
     with caplog.at_level(logging.WARNING):
         assert fixture.again() == pytest.approx(next_s)
-    assert caplog.messages == ["starts of pending jobs are not estimated: no answer within 1800 s"]
+    assert caplog.messages == ["cannot estimate starts of pending jobs: no answer within 1800 s"]
     assert fixture.value("muster_eta_failures_total") == 1
 
 
@@ -212,4 +212,4 @@ def test_round_that_raises_does_not_end_the_work(caplog: pytest.LogCaptureFixtur
         return ended, fixture.value("muster_eta_failures_total")
 
     assert asyncio.run(play()) == (False, 1)
-    assert caplog.messages == ["a round of estimates has failed"]
+    assert caplog.messages == ["a round of start estimates failed"]

@@ -95,7 +95,7 @@ def test_journal_without_files_changes_nothing(
 ) -> None:
     of, folder = cluster(NEW, DEV), tmp_path if exists else tmp_path / "missing"
     assert starts(question(of, folder)) == starts(question(of))
-    assert ("can not be read" in capsys.readouterr().err) is not exists
+    assert ("cannot read" in capsys.readouterr().err) is not exists
 
 
 def test_process_of_its_own_gives_the_same_answer() -> None:

@@ -66,9 +66,9 @@ HELD_BACK = waiting(ray_job("one"), "Pending")
 HELD_BACK["status"]["requeueState"] = {"count": 3, "requeueAt": rfc3339(NOW_MS + 60_000)}
 
 CASES = {
-    "it fits": (Case((waiting(ray_job("one")),), Answer.FITS, "It fits now in ClusterQueue team-a")),
+    "it fits": (Case((waiting(ray_job("one")),), Answer.FITS, "It fits in ClusterQueue team-a now")),
     "it preempts": Case(
-        (DEV, URGENT), Answer.PREEMPTS, "It fits now in ClusterQueue team-a: it preempts one workload."
+        (DEV, URGENT), Answer.PREEMPTS, "It fits in ClusterQueue team-a now by preempting one workload."
     ),
     "quota is used": Case(
         (DEV, waiting(ray_job("one"))),
@@ -80,9 +80,9 @@ CASES = {
     "it is too large": Case(
         (waiting(ray_job("one", workers=5)),),
         Answer.NEVER,
-        "It can not be admitted as it is. Reason: needs 5 nvidia.com/gpu",
+        "It cannot be admitted in its current form. Reason: needs 5 nvidia.com/gpu",
         "NEVER_FITS",
-        "ClusterQueue team-a gets 1 more nvidia.com/gpu of flavor l4 (it can have 4 at most)",
+        "ClusterQueue team-a gets 1 more nvidia.com/gpu of flavor l4 (its maximum is 4)",
     ),
     "it is behind the head": Case(
         (DEV, waiting(ray_job("first")), later("one")),
@@ -105,28 +105,28 @@ CASES = {
         Answer.WAITS,
         "end of its backoff",
         "BACKOFF",
-        f"Its back-off ends at {rfc3339(NOW_MS + 60_000)}.",
+        f"Its requeue backoff ends at {rfc3339(NOW_MS + 60_000)}.",
     ),
     "it is deactivated": Case(
         (INACTIVE,),
         Answer.WAITS,
         "It waits in ClusterQueue team-a. Reason: the Workload is deactivated",
         "Deactivated",
-        "The reason is removed: the Workload is deactivated",
+        "The reason no longer applies: the Workload is deactivated",
     ),
     "it was refused": Case(
         (waiting(ray_job("one"), "Misconfigured"),),
         Answer.NEVER,
         "Reason: as before.",
         "Misconfigured",
-        "The reason is removed: as before.",
+        "The reason no longer applies: as before.",
     ),
-    "it runs": Case((running(ray_job("one")),), None, "It is admitted in ClusterQueue team-a since 2027-"),
+    "it runs": Case((running(ray_job("one")),), None, "Admitted by ClusterQueue team-a at 2027-"),
     "it waits for its checks": Case(
         (CHECKED,), None, "It waits for its admission checks: nodes: no nodes yet.", "AdmissionChecks"
     ),
-    "it is leaving": Case((EVICTED,), None, "is leaving ClusterQueue team-a since", "Preempted"),
-    "it is over": Case((finished(ray_job("one")),), None, f"It is over since {rfc3339(NOW_MS - 3_600_000)}."),
+    "it is leaving": Case((EVICTED,), None, "Eviction from ClusterQueue team-a started at", "Preempted"),
+    "it is over": Case((finished(ray_job("one")),), None, f"Finished at {rfc3339(NOW_MS - 3_600_000)}."),
 }
 
 
