@@ -179,7 +179,7 @@ def _inputs(options: SearchOptions, given: ForecastOptions) -> Inputs:
     return Inputs(stack, Request(jobs, scenario.assumptions, wanted), candidates, plan)
 
 
-def _search(wanted: SearchOptions, given: Inputs) -> tuple[search.Found, Evaluator]:
+def _search(wanted: SearchOptions, given: Inputs) -> tuple[search.SearchResult, Evaluator]:
     inputs_digest = digest(given.request)
     file = JOURNALS / f"{inputs_digest[:16]}.jsonl"
     count, jobs = given.plan.budget, len(given.request.jobs)
@@ -198,7 +198,7 @@ def _executor(ray: str | None, request: Request) -> "AbstractContextManager[Exec
 
 
 def _print(
-    asked: SearchOptions, html: Path | None, given: Inputs, found: search.Found, evaluator: Evaluator
+    asked: SearchOptions, html: Path | None, given: Inputs, found: search.SearchResult, evaluator: Evaluator
 ) -> None:
     from muster.cli.screen import show
 

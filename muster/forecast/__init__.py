@@ -1,1 +1,1 @@
-"""Forecasts: replays a trace of jobs through the admission core, under a queue configuration."""
+"""Forecasts: replay a trace of jobs through the admission core under a queue configuration."""

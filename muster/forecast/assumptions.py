@@ -1,4 +1,4 @@
-"""Assumptions about everything that no queue configuration says, each with its source."""
+"""Assumptions about everything that a queue configuration does not define, each with its source."""
 
 from dataclasses import dataclass, field, fields
 from math import inf, isfinite
@@ -11,7 +11,7 @@ def _assumed(default: float, unit: str, meaning: str, source: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """Times in seconds. `reference` describes the fields."""
+    """The assumptions of a simulation; times are in seconds. `reference` describes the fields."""
 
     start_up_s: float = _assumed(
         30,
@@ -22,19 +22,19 @@ class Assumptions:
     termination_s: float = _assumed(
         5,
         "s",
-        "from a preemption until the victim's pods are gone and its quota is free",
+        "from a preemption until the victim's pods have terminated and its quota is released",
         "KubeRay suspends within seconds; a pod may take its grace period of 30 s",
     )
     cleanup_s: float = _assumed(
         2,
         "s",
-        "from the end of a job until its pods are gone",
-        "KubeRay deletes the RayCluster of a finished RayJob at once",
+        "from the end of a job until its pods have terminated",
+        "KubeRay deletes the RayCluster of a finished RayJob immediately",
     )
     checkpoint_interval_s: float = _assumed(
         0,
         "s",
-        "time between checkpoints of a preempted or failed job; 0: it starts over",
+        "time between checkpoints; 0: a preempted or failed job starts over",
         "Young (1974): sqrt(2 * cost of a checkpoint * mean time between failures)",
     )
     restart_s: float = _assumed(
@@ -64,26 +64,26 @@ class Assumptions:
     scale_up_s: float = _assumed(
         120,
         "s",
-        "until the cluster autoscaler's nodes are ready, in pools that are not queued",
-        "a GPU VM's start and its driver's installation: set from your own nodes",
+        "time until nodes that the cluster autoscaler adds to pools without queued provisioning are ready",
+        "start of a GPU VM and installation of its driver: set from your own nodes",
     )
     scale_down_s: float = _assumed(
         600,
         "s",
-        "time until it removes a node that nothing needs",
+        "time until the cluster autoscaler removes an unneeded node",
         "the cluster autoscaler's default, scale-down-unneeded-time",
     )
     admission_s: float = _assumed(
         0,
         "s",
-        "time in which the engine writes an admission or preemption, one after the other",
-        "the inverse of the admissions per second in docs/performance.md; it shows in bursts of short jobs",
+        "time that the engine takes to write one admission or preemption",
+        "inverse of the admissions per second in docs/performance.md; relevant to bursts of short jobs",
     )
     requeue_s: float = _assumed(
         0,
         "s",
-        "from a release of quota until workloads that were tried in vain before are tried again",
-        "Muster: at once; Kueue: 1 s (requeueBatchPeriod), in which one that has just arrived may be first",
+        "from a release of quota until inadmissible workloads are tried again",
+        "Muster: immediately; Kueue: 1 s (requeueBatchPeriod), during which new arrivals may be tried first",
     )
     failures_per_node_hour: float = _assumed(
         0.0,
@@ -103,16 +103,16 @@ def reference() -> list[tuple[str, str, str, str]]:
 
 _BOUNDS = {
     "stock_out_probability": (0.0, 1.0, "from 0 to 1"),
-    # Gangs that preempt each other in turns would do so thousands of times a second.
-    "termination_s": (1.0, inf, "1 or more: no pod is gone sooner"),
+    # Without a delay, gangs that preempt each other in turn would do so thousands of times a second.
+    "termination_s": (1.0, inf, "1 or more, as no pod terminates sooner"),
 }
 _NOT_NEGATIVE = (0.0, inf, "0 or more")
 
 
 def check(assumptions: Assumptions) -> None:
-    """Raises: ValueError for a value out of its bounds that names the field and what is expected."""
-    for one in fields(assumptions):
-        value = getattr(assumptions, one.name)
-        least, most, expected = _BOUNDS.get(one.name, _NOT_NEGATIVE)
+    """Raises: ValueError with the field and the expected range for a value out of range."""
+    for assumption in fields(assumptions):
+        value = getattr(assumptions, assumption.name)
+        least, most, expected = _BOUNDS.get(assumption.name, _NOT_NEGATIVE)
         if not (isfinite(value) and least <= value <= most):
-            raise ValueError(f"{one.name} is {value:g}; expected {expected}")
+            raise ValueError(f"{assumption.name} is {value:g}; expected {expected}")

@@ -1,4 +1,5 @@
-"""A queue configuration: what decides about jobs, as the controller would read it from a cluster."""
+"""A queue configuration: the objects that decide about jobs, as the controller would read them from a
+cluster."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,30 +19,29 @@ T = TypeVar("T", bound=Object)
 
 
 class ConfigurationError(ValueError):
-    """A configuration that no forecast can use: what, where, what is expected."""
+    """A configuration that cannot be simulated. The message says what, where, and what is expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueConfiguration:
-    """`snapshot` has no workloads. `local_queues` maps `namespace/name` to a ClusterQueue, `priorities` a
-    class to its value. `provisioned` are the flavors by ClusterQueue whose nodes an admission check has to
-    provide first; `retry` is its back-off, of at most `retries_max` retries. `autoscaled` are flavors whose
-    nodes the cluster autoscaler makes and removes, with the accelerators that it always keeps."""
+    """The queues and rules that decide about jobs."""
 
     name: str
-    snapshot: core.Snapshot
+    snapshot: core.Snapshot  # without workloads
     rules: core.Rules
-    local_queues: Mapping[str, str]
-    priorities: Mapping[str, int]
-    provisioned: Mapping[str, frozenset[str]]
-    retry: Backoff = Backoff(60, 1800)  # noqa: RUF009 - a frozen value
+    local_queues: Mapping[str, str]  # ClusterQueue by namespace/name
+    priorities: Mapping[str, int]  # by class
+    provisioned: Mapping[str, frozenset[str]]  # by ClusterQueue: flavors with nodes from an admission check
+    retry: Backoff = Backoff(60, 1800)  # noqa: RUF009 - frozen; between ProvisioningRequests
     retries_max: int = 3
+    # Flavors whose nodes the cluster autoscaler adds and removes, with the accelerators of their minimum
+    # size.
     autoscaled: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class QueueObjects:
-    """The objects that a queue configuration is made of."""
+    """The objects that make up a queue configuration."""
 
     cluster_queues: Sequence[kueue_queues.ClusterQueue]
     cohorts: Sequence[kueue_queues.Cohort] = ()
@@ -89,45 +89,47 @@ def from_objects(name: str, objects: QueueObjects, controller: str = "{}") -> Qu
     try:
         rules = parse(controller).rules
     except ValueError as error:
-        raise ConfigurationError(f"{name}: the controller's configuration: {error}") from error
+        raise ConfigurationError(f"{name}: configuration of the controller: {error}") from error
     checks = {check.key: check for check in objects.checks}
-    found = snapshot.snapshot(objects.flavors, objects.cohorts, objects.cluster_queues, (), checks=checks)
-    return with_snapshot(name, _of_quotas_alone(found), objects, rules)
+    declared = snapshot.snapshot(objects.flavors, objects.cohorts, objects.cluster_queues, (), checks=checks)
+    return with_snapshot(name, _without_namespaces_and_nodes(declared), objects, rules)
 
 
 def with_snapshot(
-    name: str, found: core.Snapshot, objects: QueueObjects, rules: core.Rules
+    name: str, core_snapshot: core.Snapshot, objects: QueueObjects, rules: core.Rules
 ) -> QueueConfiguration:
     """Returns the configuration that decides on this snapshot of the objects."""
     configs = objects.provisioning_configs
     retry = configs[0].spec.retry_strategy if configs else kueue_checks.RetryStrategy()
     return QueueConfiguration(
         name=name,
-        snapshot=found,
+        snapshot=core_snapshot,
         rules=rules,
         local_queues={queue.key: queue.spec.cluster_queue for queue in objects.local_queues},
-        priorities={one.metadata.name: one.value for one in objects.priorities},
-        provisioned={queue.name: provisioned_flavors(queue) for queue in found.cluster_queues.values()},
+        priorities={priority.metadata.name: priority.value for priority in objects.priorities},
+        provisioned={
+            queue.name: provisioned_flavors(queue) for queue in core_snapshot.cluster_queues.values()
+        },
         retry=Backoff(retry.backoff_base_seconds, retry.backoff_max_seconds),
         retries_max=retry.backoff_limit_count,
     )
 
 
 def _read(by_kind: Mapping[str, list[Mapping[str, Any]]], kind: str, view: type[T]) -> list[T]:
-    found = []
+    objects = []
     for manifest in by_kind.get(kind, ()):
-        # Pod templates and others are kept as received bytes, which only JSON has.
+        # Some fields, such as pod templates, are raw JSON, which only a JSON decoder can produce.
         try:
-            found.append(msgspec.json.decode(msgspec.json.encode(manifest), type=view))
+            objects.append(msgspec.json.decode(msgspec.json.encode(manifest), type=view))
         except (msgspec.MsgspecError, TypeError) as error:
-            called = (manifest.get("metadata") or {}).get("name", "without a name")
-            raise ConfigurationError(f"{kind} {called}: {error}") from error
-    return found
+            name = (manifest.get("metadata") or {}).get("name", "without a name")
+            raise ConfigurationError(f"{kind} {name}: {error}") from error
+    return objects
 
 
-def _of_quotas_alone(objects: core.Snapshot) -> core.Snapshot:
-    """Ignores namespace selectors and topologies: a trace has no nodes and no namespaces, and a LocalQueue
-    shows that its namespace may use the queue."""
+def _without_namespaces_and_nodes(objects: core.Snapshot) -> core.Snapshot:
+    """Drops namespace selectors and topologies: a trace has neither namespaces nor nodes, and a LocalQueue
+    implies that its namespace may use the queue."""
     queues = {
         name: replace(queue, namespaces=core.LabelSelector())
         for name, queue in objects.cluster_queues.items()
@@ -137,7 +139,7 @@ def _of_quotas_alone(objects: core.Snapshot) -> core.Snapshot:
 
 
 def provisioned_flavors(queue: core.ClusterQueue) -> frozenset[str]:
-    """Returns the flavors whose nodes an admission check of the queue has to provide."""
+    """Returns the flavors whose nodes an admission check of the queue must provide."""
     every = frozenset(quotas.flavor for group in queue.groups for quotas in group.flavors)
     checks = (check for check in queue.checks if check.provisions)
     return frozenset().union(*(check.flavors or every for check in checks))

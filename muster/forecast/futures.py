@@ -1,4 +1,4 @@
-"""Runs the futures of a forecast: one simulation a seed, on several cores."""
+"""Runs the futures of a forecast: one simulation per seed, on several cores."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -13,12 +13,12 @@ from muster.forecast.results.outcome import Attempts, Outcome
 from muster.forecast.simulation.simulator import Simulator, capacities
 
 SEEDS = 20
-"""Bootstrap intervals from 5 and 10 seeds missed the mean of 20 in our measurements."""
+"""In our measurements, bootstrap intervals from 5 and 10 seeds missed the mean of 20."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """The jobs to simulate, placed in a configuration's queues."""
+    """The jobs to simulate, placed in the queues of a configuration."""
 
     configuration: QueueConfiguration
     jobs: Sequence[PlacedJob]
@@ -26,7 +26,7 @@ class Scenario:
 
 
 def is_random(scenario: Scenario) -> bool:
-    """Whether seeds make a difference: a run time is drawn, or nodes may be late, missing or fail."""
+    """Whether the result depends on the seed: a run time is drawn, or nodes may be late, missing or fail."""
     assumed = scenario.assumptions
     provisions = any(scenario.configuration.provisioned.values()) and (
         assumed.provisioning_spread > 0 or assumed.stock_out_probability > 0
@@ -42,14 +42,16 @@ def run(
     progress: Callable[[float], None] | None = None,
     processes: int | None = None,
 ) -> list[Outcome]:
-    """Returns one outcome a seed, in order; a scenario without randomness is simulated once, for the first.
+    """Returns one outcome per seed, in order. A deterministic scenario is simulated once, with the first
+    seed.
 
-    `progress` gets the share that is done. Raises: ValueError for jobs that cannot be simulated."""
+    `progress` is called with the completed share (0 to 1). Raises: ValueError for jobs that cannot be
+    simulated."""
     seeds = seeds if is_random(scenario) else seeds[:1]
     workers = min(processes or len(sched_getaffinity(0)), len(seeds))
     if workers <= 1:
         return [_simulate(scenario, seed, _part(progress, n, len(seeds))) for n, seed in enumerate(seeds)]
-    context = get_context("fork")  # the jobs are inherited instead of sent
+    context = get_context("fork")  # workers inherit the jobs instead of receiving them
     outcomes = []
     with ProcessPoolExecutor(workers, context, initializer=_share, initargs=(scenario,)) as pool:
         for done, (seed, (attempts, end_ms)) in enumerate(

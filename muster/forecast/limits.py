@@ -10,7 +10,7 @@ from muster.forecast.results.waits import Group
 
 @dataclass(frozen=True, slots=True)
 class WaitLimit:
-    """The most that a statistic (mean, p50, p90, p99) of a queue's waits may be; of all its jobs if
+    """An upper limit of a statistic (mean, p50, p90, p99) of a queue's waits; of all its jobs if
     `priority_class` is empty."""
 
     queue: str
@@ -20,16 +20,20 @@ class WaitLimit:
 
 
 def exceeded(comparison: Comparison, limits: Sequence[WaitLimit]) -> Iterator[str]:
-    """Yields a sentence for each limit that the changed side exceeds: by waits, or as jobs never start."""
+    """Yields a sentence for each limit that the changed side exceeds, by its waits or because jobs never
+    start."""
     for limit in limits:
         group = Group(queue=limit.queue, priority_class=limit.priority_class)
         before, after = comparison.never.get(group, (0, 0))
-        of = f"{limit.queue} {limit.priority_class}".strip()
+        subject = f"{limit.queue} {limit.priority_class}".strip()
         if after > before:
-            yield f"{of}: {after:,.0f} jobs never start, were {before:,.0f}; so no wait is within the limit"
-        was_s, is_s = comparison.waits.get((group, f"{limit.statistic}_s"), (0.0, 0.0))
-        if is_s > limit.max_s:
             yield (
-                f"{of}: the {limit.statistic} wait is {duration(is_s)}, was {duration(was_s)}; "
-                f"the limit is {duration(limit.max_s)}"
+                f"{subject}: {after:,.0f} jobs never start (before: {before:,.0f}), so no wait is within "
+                "the limit"
+            )
+        before_s, after_s = comparison.waits.get((group, f"{limit.statistic}_s"), (0.0, 0.0))
+        if after_s > limit.max_s:
+            yield (
+                f"{subject}: the {limit.statistic} wait is {duration(after_s)} (before: "
+                f"{duration(before_s)}); the limit is {duration(limit.max_s)}"
             )

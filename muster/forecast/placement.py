@@ -9,35 +9,34 @@ from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.results.outcome import SimulatedJob
 from muster.forecast.traces.trace import TraceJob
 
-PODS = "workers"  # the one pod set of a trace's job
+PODS = "workers"  # name of the only pod set of a trace's job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedJob(SimulatedJob):
-    """A job with its queue, priority and gang. `run_ms` None: it is drawn from the trace's other jobs."""
+    """A job with its queue, priority and gang."""
 
-    run_ms: int | None
+    run_ms: int | None  # None: drawn from the run times of the trace's other jobs
     priority: int
     pod_sets: tuple[core.PodSet, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """Names of a trace, as the configuration's: `queues` maps a queue, partition or user of the trace to a
-    ClusterQueue or `namespace/LocalQueue`; `queue` is for all jobs that nothing else places; `classes` maps
-    priority classes."""
+    """Maps names of a trace to names of the configuration."""
 
+    # From a queue, partition or user of the trace to a ClusterQueue or namespace/LocalQueue.
     queues: Mapping[str, str] = field(default_factory=dict)
-    queue: str = ""
-    classes: Mapping[str, str] = field(default_factory=dict)
+    queue: str = ""  # of jobs that no other rule places
+    classes: Mapping[str, str] = field(default_factory=dict)  # priority classes
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """`left_out` counts jobs that cannot be simulated, by problem."""
+    """The placed jobs of a trace."""
 
     jobs: Sequence[PlacedJob]
-    left_out: Mapping[str, int]
+    left_out: Mapping[str, int]  # number of jobs that cannot be simulated, by problem
 
 
 def place(
@@ -45,7 +44,8 @@ def place(
     configuration: QueueConfiguration,
     mapped: Mapped = Mapped(),
 ) -> Placement:
-    """Places every job that has a queue, also one that is larger than its queue can ever admit: it waits."""
+    """Places every job that has a queue. A job that is larger than its queue can ever admit is placed, and
+    waits."""
     placing = _Placing(configuration, mapped)
     numbered = enumerate(jobs)
     placed = [job for number, of in numbered if (job := placing.place(number, of)) is not None]
@@ -53,11 +53,15 @@ def place(
 
 
 class _Placing:
+    """Places jobs one by one, with caches by queue and by gang shape."""
+
     def __init__(self, configuration: QueueConfiguration, mapped: Mapped) -> None:
         self._configuration, self._mapped = configuration, mapped
         self._queues: dict[str, str] = {}
         self._pod_sets: dict[tuple[int, int], tuple[core.PodSet, ...]] = {}
-        self._requests: dict[int, Mapping[str, int]] = {}  # keeps what ids name alive
+        self._requests: dict[
+            int, Mapping[str, int]
+        ] = {}  # keeps the mappings alive whose ids are keys of `_pod_sets`
         self.left_out: Counter[str] = Counter()
 
     def place(self, number: int, job: TraceJob) -> PlacedJob | None:
@@ -83,18 +87,18 @@ class _Placing:
         for name in (job.queue, job.user):
             if name in self._queues:
                 return self._queues[name]
-            wanted = self._mapped.queues.get(name, name)
-            found = self._known(wanted) if wanted else None
-            if found is not None:
-                self._queues[name] = found
-                return found
-        if self._mapped.queue and (found := self._known(self._mapped.queue)) is not None:
-            return found
+            target = self._mapped.queues.get(name, name)
+            queue = self._cluster_queue(target) if target else None
+            if queue is not None:
+                self._queues[name] = queue
+                return queue
+        if self._mapped.queue and (queue := self._cluster_queue(self._mapped.queue)) is not None:
+            return queue
         self.left_out[f"queue {job.queue or 'without a name'!r} is not in the configuration"] += 1
         return None
 
-    def _known(self, name: str) -> str | None:
-        """Returns the ClusterQueue by its own name, a LocalQueue's, or that of a namespace with one queue."""
+    def _cluster_queue(self, name: str) -> str | None:
+        """Returns the ClusterQueue with this name, of a LocalQueue, or of a namespace with a single queue."""
         queues, local = self._configuration.snapshot.cluster_queues, self._configuration.local_queues
         if name in queues:
             return name
@@ -105,11 +109,11 @@ class _Placing:
 
     def _gang(self, job: TraceJob) -> tuple[core.PodSet, ...]:
         shape = (job.pods, id(job.requests))
-        found = self._pod_sets.get(shape)
-        if found is None:
+        pod_sets = self._pod_sets.get(shape)
+        if pod_sets is None:
             self._requests[id(job.requests)] = job.requests
-            found = self._pod_sets[shape] = (core.PodSet(PODS, job.pods, job.requests),)
-        return found
+            pod_sets = self._pod_sets[shape] = (core.PodSet(PODS, job.pods, job.requests),)
+        return pod_sets
 
 
 def accelerators(requests: Mapping[str, int]) -> int:

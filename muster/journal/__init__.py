@@ -1,1 +1,1 @@
-"""The journal of workloads that are over: its format, and its files."""
+"""The journal of finished workloads: its format and its files."""

@@ -1,8 +1,8 @@
-"""Files of a journal in one folder: a new one each day and for each megabyte, the oldest deleted.
+"""Files of a journal in a folder, rotated daily and at one megabyte; the oldest are deleted.
 
-Nothing is appended to a file that another process began, as a bucket mounted by Cloud Storage FUSE keeps only
-one writer's version of an object. Each append is on the disk, or uploaded, when it returns; that takes longer
-the larger the file is.
+A process only appends to files that it created, as a bucket mounted with Cloud Storage FUSE keeps a single
+writer's version of an object. An append returns once it is on disk or uploaded, which takes longer for larger
+files.
 """
 
 import os
@@ -19,18 +19,18 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 def newest(folder: Path, bytes_max: int) -> list[Path]:
-    """Returns the newest files, oldest first, of this many bytes in all at most. Raises: OSError."""
-    found: list[Path] = []
+    """Returns the newest files with at most `bytes_max` bytes in total, oldest first. Raises: OSError."""
+    paths: list[Path] = []
     for path in sorted((p for p in folder.iterdir() if _NAME.fullmatch(p.name)), reverse=True):
         bytes_max -= path.stat().st_size
         if bytes_max < 0:
             break
-        found.insert(0, path)
-    return found
+        paths.insert(0, path)
+    return paths
 
 
 class JournalFiles:
-    """`writer` tells apart the files of processes that share the folder."""
+    """Appends to the files of one writer. `writer` distinguishes processes that share the folder."""
 
     def __init__(
         self,
@@ -42,11 +42,11 @@ class JournalFiles:
         self._folder, self._writer = folder, _UNSAFE.sub("_", writer)
         self._file_bytes_max, self._folder_bytes_max = file_bytes_max, folder_bytes_max
         self._day = ""
-        self._path: Path | None = None  # None: the next append begins a file
+        self._path: Path | None = None  # None: the next append creates a file
 
     def append(self, lines: bytes, now_ms: int) -> None:
-        """Appends whole lines. Raises: OSError; a part of them may have been written, and the next append
-        begins a file."""
+        """Appends complete lines. Raises: OSError; part of the lines may have been written, and the next
+        append creates a file."""
         day = datetime.fromtimestamp(now_ms / 1000, UTC).strftime("%Y-%m-%d")
         path, self._path = self._path, None
         if path is None or day != self._day or path.stat().st_size >= self._file_bytes_max:
@@ -58,7 +58,7 @@ class JournalFiles:
         self._day, self._path = day, path
 
     def _begin(self, day: str) -> Path:
-        """Creates a file, and deletes the oldest ones if there are too many."""
+        """Creates a file, and deletes the oldest files if the folder is too large."""
         self._folder.mkdir(parents=True, exist_ok=True)
         self._delete_oldest()
         for number in count(1):

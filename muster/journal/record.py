@@ -1,8 +1,8 @@
-"""The controller's journal of workloads: JSON lines, one record for each workload that is over.
+"""The controller's journal of workloads: JSON lines, with a record for each workload that has ended.
 
-A record is written when its workload finishes, is deleted or is deactivated. The controller may write one
-again after a restart: the last record of a uid counts. A reader ignores fields that it does not know; a
-change that an older reader would misread raises `VERSION`.
+A record is written when a workload finishes, is deleted or is deactivated. After a restart the controller may
+write a record again; the last record of a uid counts. Readers ignore unknown fields; a change that older
+readers would misinterpret increments `VERSION`.
 """
 
 from datetime import datetime
@@ -19,11 +19,11 @@ VERSION = 1
 _ENCODER = msgspec.json.Encoder()
 
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
-"""RFC 3339, with a zone."""
+"""RFC 3339 with a time zone."""
 
 
 class Outcome(Enum):
-    """How a workload was over."""
+    """How a workload ended."""
 
     SUCCEEDED = "Succeeded"
     FAILED = "Failed"
@@ -32,7 +32,7 @@ class Outcome(Enum):
 
 
 class PodSetRecord(View):
-    """Pods that are alike, and what each of them requests, as Kubernetes' quantities."""
+    """Equal pods and the requests of each, as Kubernetes quantities."""
 
     name: str
     count: Annotated[int, msgspec.Meta(ge=1, le=PODS_MAX)]
@@ -40,14 +40,14 @@ class PodSetRecord(View):
 
 
 class Eviction(View):
-    """A loss of quota before the workload was over; `reason` is that of its condition Evicted."""
+    """A loss of quota before the workload ended; `reason` is from its condition Evicted."""
 
     at: Time
     reason: str
 
 
 class JournalRecord(View):
-    """One workload. `admitted_at` and `started_at` are those of its last admission."""
+    """One workload. `admitted_at` and `started_at` are from its last admission."""
 
     version: int
     uid: str
@@ -67,5 +67,5 @@ class JournalRecord(View):
 
 
 def write(record: JournalRecord) -> bytes:
-    """Returns the record as a line."""
+    """Encodes a record as a line."""
     return _ENCODER.encode(record) + b"\n"

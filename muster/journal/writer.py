@@ -1,4 +1,4 @@
-"""Writes a journal in a thread of its own, so that a slow or broken disk delays nothing else."""
+"""Writes a journal in a separate thread, so that a slow or broken disk does not block the controller."""
 
 import logging
 import queue
@@ -9,7 +9,7 @@ from typing import Protocol
 
 log = logging.getLogger(__name__)
 
-LINES_MAX = 10_000  # that wait to be written; later ones are dropped
+LINES_MAX = 10_000  # in the queue; further lines are dropped
 RETRY_S = 30.0
 STOP_S = 5.0
 
@@ -19,8 +19,8 @@ class Files(Protocol):
 
 
 class JournalWriter:
-    """`lost` is called with the number of records that were dropped, `failed` after each failed write; both
-    may be called in the writer's thread."""
+    """Queues lines and writes them in its thread. `lost` is called with the number of dropped records,
+    `failed` after each failed write; both may be called from the writer's thread."""
 
     def __init__(
         self,
@@ -34,21 +34,21 @@ class JournalWriter:
         self._lines: queue.Queue[bytes] = queue.Queue(lines_max)
         self._stopping = threading.Event()
         self._is_broken = False
-        # a daemon, so that a write that hangs does not keep the process alive
+        # A daemon thread: a write that hangs must not keep the process alive.
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     def put(self, line: bytes) -> None:
-        """Queues a line; drops it if too many wait."""
+        """Queues a line; drops it if the queue is full."""
         try:
             self._lines.put_nowait(line)
         except queue.Full:
             self._lost(1)
 
     def stop(self, timeout_s: float = STOP_S) -> None:
-        """Waits for the last lines to be written, but not for long."""
+        """Waits up to `timeout_s` for the last lines to be written."""
         self._stopping.set()
         self._thread.join(timeout_s)
 
@@ -65,16 +65,16 @@ class JournalWriter:
                 return
 
     def _queued(self, lines_max: int, *, wait: bool) -> list[bytes]:
-        """Returns lines that wait, this many at most; waits up to a second for the first."""
-        found: list[bytes] = []
+        """Returns up to `lines_max` queued lines; waits up to a second for the first."""
+        lines: list[bytes] = []
         try:
             if wait:
-                found.append(self._lines.get(timeout=1))
-            while len(found) < lines_max:
-                found.append(self._lines.get_nowait())
+                lines.append(self._lines.get(timeout=1))
+            while len(lines) < lines_max:
+                lines.append(self._lines.get_nowait())
         except queue.Empty:
             pass
-        return found
+        return lines
 
     def _append(self, batch: list[bytes]) -> bool:
         try:
@@ -82,10 +82,10 @@ class JournalWriter:
         except OSError as error:
             self._failed()
             if not self._is_broken:
-                log.error("the journal can not be written, and is tried again: %s", error)
+                log.error("cannot write the journal, will retry: %s", error)
             self._is_broken = True
             return False
         if self._is_broken:
-            log.info("the journal is written again")
+            log.info("the journal can be written again")
         self._is_broken = False
         return True

@@ -9,7 +9,7 @@ from random import Random
 from statistics import NormalDist
 
 from muster.forecast.placement import PlacedJob
-from muster.forecast.simulation.futures import alike
+from muster.forecast.simulation.futures import similarity_groups
 
 SIMILAR_MIN = 5
 """Number of run times that a group of similar jobs needs; with fewer, a larger group is used."""
@@ -39,13 +39,13 @@ class RunTimeHistory:
         for job in jobs:
             if job.run_ms is not None:
                 self.count += 1
-                for group in alike(job):
+                for group in similarity_groups(job):
                     self._run_times_ms[group].append(job.run_ms)
 
     def similar(self, job: PlacedJob, longer_than_ms: int) -> Sequence[int]:
         """Returns the run times above `longer_than_ms` of the most similar jobs; empty if there are none."""
         longer: list[int] = []
-        for group in alike(job):
+        for group in similarity_groups(job):
             longer = [run_ms for run_ms in self._run_times_ms.get(group, ()) if run_ms > longer_than_ms]
             if len(longer) >= SIMILAR_MIN:
                 break

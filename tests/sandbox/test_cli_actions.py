@@ -31,7 +31,7 @@ def test_submit_follows_a_job_to_its_end(cluster: Cluster, tmp_path: Path) -> No
     done = muster(cluster, "submit", written(tmp_path, job), "--wait", "finished", "--timeout", "60")
     assert (done.returncode, done.stderr) == (0, "")
     first, *_, last = done.stdout.splitlines()
-    assert first == f"RayJob {NAMESPACE}/{job['metadata']['name']} is created"
+    assert first == f"RayJob {NAMESPACE}/{job['metadata']['name']} created"
     assert last.startswith("succeeded: ")
 
 

@@ -1,4 +1,4 @@
-"""One HTML file that shows forecasts: usage, waits and every attempt of every job, without a network."""
+"""A self-contained HTML file that shows forecasts: usage, waits and every attempt of every job."""
 
 from muster.forecast.page.page import write_page
 from muster.forecast.page.side import Side

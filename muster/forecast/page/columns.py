@@ -1,8 +1,8 @@
-"""Turns sides into the page's columns: a table of jobs, and each side's queues, attempts and ranges.
+"""Converts sides to the page's columns: a table of jobs, and the queues, attempts and ranges of each side.
 
-Jobs of both sides are one table. A column of the second side is stored as its difference to the first side's,
-and the run time of an attempt as its difference to that of the job's last attempt before: most jobs are alike
-in both sides and run as long as before, and zeros compress to nothing.
+Jobs of both sides share one table. A column of the second side is stored as its difference from the first
+side's, and the run time of an attempt as its difference from the job's previous attempt: most jobs are alike
+in both sides and run equally long, and zeros compress to almost nothing.
 """
 
 from collections import Counter
@@ -21,18 +21,18 @@ TICKS_MIN = 3_600
 
 
 class JobTable:
-    """The drawn jobs of all sides, in order of submission, and the row of each side's jobs.
+    """The drawn jobs of all sides, in order of submission, and the rows of each side's jobs.
 
-    A job is the same in both sides if its number in the trace is."""
+    Jobs with the same number in the trace are the same job in both sides."""
 
     def __init__(self, outcomes: Sequence[Outcome]) -> None:
-        found = {job.number: job for outcome in outcomes for job in outcome.jobs}
-        self.jobs = sorted(found.values(), key=lambda job: (job.submit_ms, job.number))
+        by_number = {job.number: job for outcome in outcomes for job in outcome.jobs}
+        self.jobs = sorted(by_number.values(), key=lambda job: (job.submit_ms, job.number))
         row_of = {job.number: row for row, job in enumerate(self.jobs)}
         self.rows = [[row_of[job.number] for job in outcome.jobs] for outcome in outcomes]
 
     def column(self, side: int, values: Iterable[int]) -> list[int]:
-        """Returns one value for each row: of the side's jobs, given in their order, and 0 for all others."""
+        """Returns one value per row: `values` in the order of the side's jobs, and 0 in all other rows."""
         column = [0] * len(self.jobs)
         for row, value in zip(self.rows[side], values, strict=True):
             column[row] = value
@@ -40,7 +40,7 @@ class JobTable:
 
 
 def page_data(sides: Sequence[Side], table: JobTable) -> str:
-    """Returns the page's data (see packing)."""
+    """Returns the data of the page (see packing.py)."""
     end_ms = max(side.drawn.end_ms for side in sides)
     tick_ms = SECOND_MS if end_ms >= TICKS_MIN * SECOND_MS else 1
     queues = queue_names(sides)
@@ -53,10 +53,10 @@ def page_data(sides: Sequence[Side], table: JobTable) -> str:
     runs: dict[int, int] = {}
     for number, side in enumerate(sides):
         attempts = _Attempts(side.drawn.attempts, table.rows[number], tick_ms)
-        mine = [*_job_columns(side.drawn.jobs, number, table, queues, classes), attempts.counts(table)]
-        for name, before, column in zip(JOB_COLUMNS, previous, mine, strict=True):
+        job_columns = [*_job_columns(side.drawn.jobs, number, table, queues, classes), attempts.counts(table)]
+        for name, before, column in zip(JOB_COLUMNS, previous, job_columns, strict=True):
             columns.add(f"{number}.{name}", map(sub, column, before))
-        previous = mine
+        previous = job_columns
         runs = attempts.add_to(columns, number, table, tick_ms, runs)
         _add_ranges(columns, number, side, queues, end_ms)
     header = {
@@ -88,7 +88,7 @@ def _job_columns(
 
 
 class _Attempts:
-    """Attempts by row of their job, then by time."""
+    """Attempts ordered by the row of their job, then by time."""
 
     def __init__(self, attempts: Attempts, rows: Sequence[int], tick_ms: int) -> None:
         self.source = attempts
@@ -103,7 +103,7 @@ class _Attempts:
     def add_to(
         self, columns: Columns, side: int, table: JobTable, tick_ms: int, runs_before: dict[int, int]
     ) -> dict[int, int]:
-        """Adds the side's attempts; returns the run time of each row's last one, in ticks."""
+        """Adds the attempts of a side; returns the run time of each row's last attempt, in ticks."""
         waited, starting, ran = [], [], []
         last_runs: dict[int, int] = {}
         at_row = ended = -1

@@ -1,4 +1,4 @@
-"""HTML elements whose texts and attributes are escaped."""
+"""HTML elements with escaped text and attributes."""
 
 import html
 from collections.abc import Iterable
@@ -11,9 +11,9 @@ class Markup(str):
 
 
 def element(tag: str, *children: str, **attributes: str | None) -> Markup:
-    """Returns an element. Children are escaped unless they are Markup; attributes that are None are left out.
+    """Returns an element. Children are escaped unless they are Markup; attributes that are None are omitted.
 
-    An attribute's name is written with `_` for `-`, and with one at its end where it is a keyword of Python.
+    In attribute names, `_` stands for `-`; a trailing `_` avoids Python's keywords.
     """
     written = "".join(
         f' {name.rstrip("_").replace("_", "-")}="{html.escape(value)}"'
@@ -24,7 +24,7 @@ def element(tag: str, *children: str, **attributes: str | None) -> Markup:
 
 
 def joined(children: Iterable[str]) -> Markup:
-    """Returns the children one after the other, escaped unless they are Markup."""
+    """Returns the concatenated children, escaped unless they are Markup."""
     return Markup("".join(c if isinstance(c, Markup) else html.escape(c) for c in children))
 
 
@@ -36,4 +36,4 @@ ARROW = element(
     role="img",
     aria_label="to",
 )
-"""An arrow to the right, which not every font has."""
+"""An arrow to the right, which some fonts lack."""

@@ -1,4 +1,5 @@
-"""The jobs that suffer most: whose wait grows most between two sides, or that wait longest in one."""
+"""The most delayed jobs: with the largest growth of their wait between two sides, or the longest
+wait in one."""
 
 import heapq
 from collections.abc import Sequence
@@ -11,15 +12,16 @@ from muster.forecast.results.waits import waits_ms
 
 @dataclass(frozen=True, slots=True)
 class Delayed:
-    """A job and its wait in each side in seconds; not `started`: it waits at least so long."""
+    """A job and its wait in each side, in seconds."""
 
     job: SimulatedJob
     waits_s: tuple[float, ...]
-    started: bool = True
+    started: bool = True  # False: the last wait is a lower bound
 
 
 def longest_waits(outcome: Outcome) -> list[Delayed]:
-    """Returns the jobs that wait longest, those that never start until the end; ties by submission."""
+    """Returns the jobs with the longest waits, up to the end for jobs that never start; ties by
+    submission."""
     waits = [
         (outcome.end_ms - job.submit_ms if wait is None else wait, wait is not None)
         for job, wait in zip(outcome.jobs, waits_ms(outcome), strict=True)
@@ -33,9 +35,9 @@ def longest_waits(outcome: Outcome) -> list[Delayed]:
 
 
 def most_delayed(sufferers: Sequence[Sufferer], base: Outcome, changed: Outcome) -> list[Delayed]:
-    """Returns the jobs whose wait grows most, as the comparison found them."""
+    """Returns the jobs whose wait grows most, from the comparison."""
     jobs = {job.number: job for job in base.jobs}
-    return [_delayed(jobs[one.number], one, changed.end_ms) for one in sufferers]
+    return [_delayed(jobs[sufferer.number], sufferer, changed.end_ms) for sufferer in sufferers]
 
 
 def _delayed(job: SimulatedJob, sufferer: Sufferer, end_ms: int) -> Delayed:

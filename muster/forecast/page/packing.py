@@ -1,10 +1,10 @@
-"""The page's data: columns of integers and a header, compressed and written as base64.
+"""Packs the page's data: columns of integers and a header, compressed and encoded as base64.
 
-All of it is base64, so no job name can end the script element that contains it.
+Everything is base64, so no job name can end the script element that contains it.
 
-Layout before compression: the header's length (4 bytes, little endian), the header (JSON, UTF-8), then each
-column in the header's order: its values as zigzag numbers of `width` bytes, all lowest bytes first, then all
-second bytes, and so on. Neighbouring values are alike in their high bytes, so these planes compress to almost
+Layout before compression: the length of the header (4 bytes, little endian), the header (JSON, UTF-8), then
+each column in the header's order: its values as zigzag numbers of `width` bytes, all lowest bytes first, then
+all second bytes, and so on. Neighboring values have similar high bytes, so these planes compress to almost
 nothing. assets/decode.js reads it.
 """
 
@@ -20,14 +20,14 @@ _TYPES = {1: "B", 2: "H", 4: "I"}
 
 
 class Columns:
-    """Columns by name, in the order in which they were added."""
+    """Columns by name, in insertion order."""
 
     def __init__(self) -> None:
         self.described: list[dict[str, object]] = []
         self.planes: list[bytes] = []
 
     def add(self, name: str, values: Iterable[int]) -> None:
-        """Adds a column of integers of at most 31 bits and a sign. Raises OverflowError for larger ones."""
+        """Adds a column of integers of at most 31 bits and a sign. Raises: OverflowError for larger ones."""
         numbers = array("I", (value << 1 if value >= 0 else ~(value << 1) for value in values))
         width = next(width for width in WIDTHS if max(numbers, default=0) < 1 << 8 * width)
         self.described.append({"name": name, "length": len(numbers), "width": width})
@@ -44,7 +44,7 @@ def packed(header: Mapping[str, object], columns: Columns) -> str:
 
 
 def deltas(values: Iterable[int]) -> Iterable[int]:
-    """Yields the first value, then each one's difference to its predecessor."""
+    """Yields the first value, and then the difference of each value from its predecessor."""
     previous = 0
     for value in values:
         yield value - previous

@@ -1,4 +1,4 @@
-"""Writes the page: the template with its styles, scripts, tables and data in one file."""
+"""Writes the page: a template with styles, scripts, tables and data in one file."""
 
 import html
 import re
@@ -45,7 +45,7 @@ SCRIPTS = (
 
 
 def write_page(sides: Sequence[Side], out: Path) -> None:
-    """Writes one self-contained HTML file: one side for a forecast; two, the base first, for a comparison."""
+    """Writes a self-contained HTML file for one side (a forecast) or two, the base first (a comparison)."""
     if len(sides) not in (1, 2) or not all(side.outcomes for side in sides):
         raise ValueError(f"{len(sides)} sides: expected one or two, each with at least one outcome")
     write_text(out, page_text(sides))
@@ -106,17 +106,18 @@ def _facts(sides: Sequence[Side], table: JobTable) -> Markup:
 
 def _delayed_about(names: Sequence[str]) -> Markup:
     if len(names) == 1:
-        return joined(("The longest waits. Choose a job to find it in the timeline.",))
+        return joined(("The longest waits. Select a job to show it in the timeline.",))
     about = (
-        f"Jobs whose wait grows most from {names[0]} to {names[1]}. Choose one to find it in the timeline."
+        f"Jobs whose wait grows most from {names[0]} to {names[1]}. Select one to show it in the timeline."
     )
     return joined((about,))
 
 
 def asset(name: str) -> str:
+    """Returns the text of an asset."""
     return (ASSETS / name).read_text(encoding="utf-8")
 
 
 def _filled(template: str, parts: Mapping[str, str]) -> str:
-    """Fills in all parts at once: a part's own text is never searched for further names in braces."""
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found.group(1)], template)
+    """Fills in all parts in one pass, so that placeholders in a part's own text are not replaced."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match.group(1)], template)

@@ -1,4 +1,4 @@
-"""A configuration's forecast as the page shows it."""
+"""The forecast of a configuration, as the page shows it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ class Side:
     """One configuration and its simulated futures, at least one.
 
     The page draws the first future; the others give the ranges in its tables and around its usage. With two
-    sides, futures at the same position have the same seed, so differences between them are paired."""
+    sides, futures at the same position have the same seed, so their differences are paired."""
 
     name: str
     outcomes: Sequence[Outcome]

@@ -11,7 +11,7 @@ LOW, HIGH = 0.1, 0.9
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A figure's mean over the futures, and its 10th and 90th percentile."""
+    """The mean of a figure over the futures, and its 10th and 90th percentile."""
 
     mean: float
     low: float
@@ -19,14 +19,14 @@ class Spread:
 
     @classmethod
     def over(cls, figures: Sequence[float]) -> "Spread":
-        """Returns the spread of one figure a future."""
+        """Returns the spread of a figure, given its value in each future."""
         ordered = sorted(figures)
         return cls(fmean(ordered), quantile(ordered, LOW), quantile(ordered, HIGH))
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A figure's mean change between two sides, and how many of the futures agree on its direction."""
+    """The mean change of a figure between two sides, and how many futures agree on its direction."""
 
     mean: float
     agree: int

@@ -13,12 +13,11 @@ from muster.forecast.results.waits import Group, Waits, statistics
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure of the header. Its unit is "s", "share" (of 1) or "count"; `less_is_better` is None where
-    neither more nor less is."""
+    """A figure of the header."""
 
     name: str
-    unit: str
-    less_is_better: bool | None
+    unit: str  # "s", "share" (of 1) or "count"
+    less_is_better: bool | None  # None: neither direction is better
     sides: tuple[Spread, ...]
     change: Change | None
 
@@ -35,8 +34,8 @@ NO_JOBS = statistics([])
 
 
 def summary(sides: Sequence[Side], waits: Sequence[FutureWaits]) -> list[Figure]:
-    """Returns the header's figures."""
-    found = [
+    """Returns the figures of the header."""
+    by_side = [
         [
             _figures(outcome, groups.get(Group(), NO_JOBS))
             for outcome, groups in zip(side.outcomes, futures, strict=True)
@@ -45,7 +44,7 @@ def summary(sides: Sequence[Side], waits: Sequence[FutureWaits]) -> list[Figure]
     ]
     figures = []
     for at, (name, unit, less_is_better) in enumerate(_FIGURES):
-        values = [[future[at] for future in side] for side in found]
+        values = [[future[at] for future in side] for side in by_side]
         change = Change.between(*values) if len(values) == 2 else None
         figures.append(Figure(name, unit, less_is_better, tuple(map(Spread.over, values)), change))
     return figures

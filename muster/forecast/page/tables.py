@@ -14,22 +14,22 @@ NONE = "\N{EN DASH}"
 
 
 def summary_tiles(figures: Sequence[Figure]) -> Markup:
-    """Returns a description list: one tile a figure."""
-    return element("dl", *(_tile(one) for one in figures), class_="tiles")
+    """Returns a description list with one tile per figure."""
+    return element("dl", *(_tile(item) for item in figures), class_="tiles")
 
 
-def _tile(one: Figure) -> Markup:
-    base, last = one.sides[0], one.sides[-1]
-    shown = element("dd", figure(last.mean, one.unit), class_="figure")
-    parts = [element("dt", one.name), shown, element("dd", _range(last, one.unit), class_="of-futures")]
-    if one.change is not None:
-        before = element("span", f"base {figure(base.mean, one.unit)}", class_="muted")
-        parts.append(element("dd", before, " ", _change(one.change, one.unit, one.less_is_better)))
+def _tile(item: Figure) -> Markup:
+    base, last = item.sides[0], item.sides[-1]
+    shown = element("dd", figure(last.mean, item.unit), class_="figure")
+    parts = [element("dt", item.name), shown, element("dd", _range(last, item.unit), class_="of-futures")]
+    if item.change is not None:
+        before = element("span", f"base {figure(base.mean, item.unit)}", class_="muted")
+        parts.append(element("dd", before, " ", _change(item.change, item.unit, item.less_is_better)))
     return element("div", *parts, class_="tile")
 
 
 def waits_table(rows: Sequence[WaitRow], names: Sequence[str]) -> Markup:
-    """Returns the waits by ClusterQueue and priority class, with their changes if there are two sides."""
+    """Returns the waits by ClusterQueue and priority class, with the changes between two sides."""
     spreads = [spread for row in rows for side in row.sides if side for spread in side.statistics or ()]
     scale = WaitScale.up_to(max((spread.high for spread in spreads), default=0.0))
     return element(
@@ -78,17 +78,17 @@ def _wait_row(row: WaitRow, scale: WaitScale, two: bool) -> Markup:
     for at in range(len(STATISTICS)):
         cells += [_wait_cell(side, at, with_range=not two) for side in row.sides]
         if two:
-            known = _change(row.changes[at], "s") if row.changes else NONE
-            cells.append(element("td", known, class_="number"))
+            change = _change(row.changes[at], "s") if row.changes else NONE
+            cells.append(element("td", change, class_="number"))
     statistics = [side.statistics if side else None for side in row.sides]
     cells.append(element("td", wait_marks(statistics, scale), class_="marks"))
     return element("tr", *cells, class_=kind)
 
 
 def _counts(counts: Sequence[int | None]) -> Markup:
-    """Returns a cell with one number, or both sides' if they differ."""
-    first, *others = dict.fromkeys(NONE if count is None else f"{count:,}" for count in counts)
-    return element("td", first, *(part for other in others for part in (ARROW, other)), class_="number")
+    """Returns a cell with one number, or with both sides' numbers if they differ."""
+    first, *different = dict.fromkeys(NONE if count is None else f"{count:,}" for count in counts)
+    return element("td", first, *(part for text in different for part in (ARROW, text)), class_="number")
 
 
 def _wait_cell(side: SideWaits | None, at: int, with_range: bool) -> Markup:
@@ -100,10 +100,10 @@ def _wait_cell(side: SideWaits | None, at: int, with_range: bool) -> Markup:
     )
 
 
-def most_delayed_table(found: Sequence[Delayed], names: Sequence[str]) -> Markup:
-    """Returns the most delayed jobs; each one's button shows it in the timeline."""
+def most_delayed_table(jobs: Sequence[Delayed], names: Sequence[str]) -> Markup:
+    """Returns the most delayed jobs; the button of a job shows it in the timeline."""
     two = len(names) == 2
-    if not found:
+    if not jobs:
         return element("p", "No job waits longer." if two else "No job waits.", class_="empty")
     columns = ["Job", "ClusterQueue", "Priority class"]
     numbers = ["Pods", "Accelerators", *(["Wait, base", "Wait, changed", "Change"] if two else ["Wait"])]
@@ -113,15 +113,15 @@ def most_delayed_table(found: Sequence[Delayed], names: Sequence[str]) -> Markup
         "table",
         element("caption", "Most delayed jobs", class_="hidden"),
         element("thead", element("tr", *head)),
-        element("tbody", *(_delayed_row(one, two) for one in found)),
+        element("tbody", *(_delayed_row(delayed, two) for delayed in jobs)),
         class_="delayed",
     )
 
 
-def _delayed_row(one: Delayed, two: bool) -> Markup:
-    job = one.job
+def _delayed_row(delayed: Delayed, two: bool) -> Markup:
+    job = delayed.job
     button = element("button", job.name, type="button", class_="job", data_number=str(job.number))
-    waits = [f"{'' if one.started else '≥ '}{duration(wait)}" for wait in one.waits_s]
+    waits = [f"{'' if delayed.started else '≥ '}{duration(wait)}" for wait in delayed.waits_s]
     cells = [
         element("th", button, scope="row", class_="name"),
         element("td", job.queue),
@@ -131,7 +131,7 @@ def _delayed_row(one: Delayed, two: bool) -> Markup:
         *(element("td", wait, class_="number") for wait in waits),
     ]
     if two:
-        longer = change_of(one.waits_s[1] - one.waits_s[0], "s")
+        longer = change_of(delayed.waits_s[1] - delayed.waits_s[0], "s")
         cells.append(element("td", element("span", longer, class_="grows worse"), class_="number"))
     return element("tr", *cells)
 
@@ -143,15 +143,15 @@ def _range(spread: Spread, unit: str) -> Markup:
     return element("small", f"{low} \N{EN DASH} {high}", class_="range")
 
 
-def _change(found: Change, unit: str, less_is_better: bool | None = True) -> Markup:
-    """Returns a change, its direction as sign, triangle and color, and how many futures agree on it."""
-    text = change_of(found.mean, unit)
+def _change(change: Change, unit: str, less_is_better: bool | None = True) -> Markup:
+    """Returns a change with its direction as sign, triangle and color, and how many futures agree on it."""
+    text = change_of(change.mean, unit)
     if text == "±0":
         return element("span", text, class_="same")
-    grows = found.mean > 0
+    grows = change.mean > 0
     direction = "grows" if grows else "falls"
     verdict = "same" if less_is_better is None else "worse" if grows == less_is_better else "better"
     shown = element("span", text, class_=f"{direction} {verdict}")
-    if found.futures < 2:
+    if change.futures < 2:
         return shown
-    return joined((shown, element("small", f"{found.agree} of {found.futures} agree", class_="range")))
+    return joined((shown, element("small", f"{change.agree} of {change.futures} agree", class_="range")))

@@ -1,4 +1,4 @@
-"""The range of each queue's usage over several futures, in equal parts of the simulated time."""
+"""The range of each queue's usage over several futures, for equal parts of the simulated time."""
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
@@ -9,13 +9,13 @@ from muster.forecast.results.waits import quantile
 
 PARTS = 300
 USAGE_SCALE = 10
-"""Usage is stored in tenths of an accelerator: it is a mean over time."""
+"""Usage is a mean over time, stored in tenths of an accelerator."""
 
 
 def usage_range(
     outcomes: Sequence[Outcome], queues: Sequence[str], end_ms: int
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Yields the 10th and the 90th percentile of accelerators in use: PARTS values each, by queue."""
+    """Yields the 10th and 90th percentile of accelerators in use for each queue: PARTS values each."""
     futures = [_mean_usage(outcome, queues, end_ms) for outcome in outcomes]
     for index in range(len(queues)):
         low, high = [], []
@@ -27,9 +27,9 @@ def usage_range(
 
 
 def _mean_usage(outcome: Outcome, queues: Sequence[str], end_ms: int) -> list[list[float]]:
-    """Returns accelerators in use by queue and part: means over the part's time."""
+    """Returns the mean number of accelerators in use, by queue and part."""
     step = -(-end_ms // PARTS) or 1
-    # Each change of usage counts partly in the part that it falls into, and fully in all later ones.
+    # A change of usage counts for a share of the part in which it happens, and for all of the later parts.
     partly = [[0] * (PARTS + 1) for _ in queues]
     fully = [[0] * (PARTS + 2) for _ in queues]
     index_of = {name: index for index, name in enumerate(queues)}

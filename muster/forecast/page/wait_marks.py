@@ -1,5 +1,5 @@
-"""Small drawings of waits beside the table's figures: a line from the median to the 99th percentile, with a
-dot for the median and a stroke for the 90th, on one logarithmic scale."""
+"""Small charts of waits next to the table's figures: a line from the median to the 99th percentile, with a
+dot at the median and a tick at the 90th, on a shared logarithmic scale."""
 
 import math
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ STEPS = (("1 s", 1), ("1 min", 60), ("1 h", 3_600), ("1 d", 86_400))
 
 @dataclass(frozen=True, slots=True)
 class WaitScale:
-    """Seconds to pixels. Waits below a second are drawn at its left end."""
+    """Converts seconds to pixels. Waits below a second are drawn at the left end."""
 
     last_s: float
 
     @classmethod
     def up_to(cls, longest_s: float) -> "WaitScale":
-        """Returns a scale up to the longest wait, of at least two minutes."""
+        """Returns a scale up to the longest wait, at least two minutes."""
         return cls(max(120.0, longest_s))
 
     def x(self, seconds: float) -> str:
@@ -29,7 +29,7 @@ class WaitScale:
 
 
 def wait_marks(sides: Sequence[tuple[Spread, ...] | None], scale: WaitScale) -> Markup:
-    """Returns one line a side; the base of two is dashed, as in the charts."""
+    """Returns one line per side; the base of two is dashed, as in the charts."""
     lines: list[Markup] = []
     for number, side in enumerate(sides):
         if side is not None:
@@ -39,7 +39,7 @@ def wait_marks(sides: Sequence[tuple[Spread, ...] | None], scale: WaitScale) -> 
 
 
 def scale_marks(scale: WaitScale) -> Markup:
-    """Returns the scale's labels, for the column's head: those with room for themselves."""
+    """Returns the labels of the scale for the head of the column, as many as fit."""
     labels: list[Markup] = []
     last = WIDTH + LABEL_WIDTH / 2
     for label, seconds in reversed(STEPS):

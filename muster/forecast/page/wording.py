@@ -1,4 +1,4 @@
-"""Durations, counts and shares as the page's tables write them."""
+"""Durations, counts and shares as text of the page's tables."""
 
 from itertools import pairwise
 
@@ -15,10 +15,10 @@ def duration(seconds: float) -> str:
     for (unit, size), (smaller, part) in pairwise(UNITS_S):
         if (parts := round(seconds / part)) < size // part:
             continue
-        whole, rest = divmod(parts, size // part)
+        whole, remainder = divmod(parts, size // part)
         if whole >= 10:
             return f"{round(seconds / size)} {unit}"
-        return f"{whole} {unit} {rest} {smaller}" if rest else f"{whole} {unit}"
+        return f"{whole} {unit} {remainder} {smaller}" if remainder else f"{whole} {unit}"
     return f"{round(seconds)} s"
 
 

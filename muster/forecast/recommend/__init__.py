@@ -1,1 +1,1 @@
-"""Recommendations: searches quotas, limits, weights and pool sizes that meet goals at least cost."""
+"""Recommendations: search for quotas, limits, weights and pool sizes that meet goals at the lowest cost."""

@@ -1,4 +1,4 @@
-"""Candidates: combinations of values that are valid settings, with what they offer and cost."""
+"""Candidates: combinations of values that are valid settings, with their capacity and cost."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -13,26 +13,27 @@ from muster.forecast.recommend.variables import Kind, Point, Value, Variable, va
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """Valid settings as forecasts need them. `digest` is of everything that a simulation depends on."""
+    """Valid settings in the form that forecasts need."""
 
     configuration: QueueConfiguration
     pools: Sequence[PoolSize]
-    digest: str
+    digest: str  # hash of everything that a simulation depends on
 
 
 Build = Callable[[Mapping[str, Any]], Built]
-"""Makes settings of a stack file's configuration. Raises InvalidCandidate with the reason."""
+"""Parses the configuration of a stack file. Raises InvalidCandidate with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Prices of an accelerator-hour by flavor, and the hours that capacity is paid for. Without prices, the
-    cost is the number of accelerators."""
+    """Prices of an accelerator-hour by flavor, and the hours to pay for. Without prices, the cost is the
+    number of accelerators."""
 
     by_flavor: Mapping[str, float]
     hours: float
 
     def cost(self, offered: Mapping[str, int]) -> float:
+        """Returns the cost of accelerators by flavor."""
         if not self.by_flavor:
             return float(sum(offered.values()))
         return self.hours * sum(self.by_flavor.get(flavor, 0.0) * n for flavor, n in offered.items())
@@ -40,17 +41,17 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """`values` are empty for the present settings."""
+    """Valid settings with their capacity and cost."""
 
-    values: Mapping[Variable, Value]
+    values: Mapping[Variable, Value]  # empty for the present settings
     config: Mapping[str, Any]
     built: Built
-    offered: Mapping[str, int]
+    offered: Mapping[str, int]  # accelerators by flavor
     cost: float
 
     @property
     def changes(self) -> str:
-        """Returns its values in one line, such as `a.h100 8, a.weight 2`."""
+        """The values in one line, such as `a.h100 8, a.weight 2`."""
         texts = (
             f"{variable.target.removeprefix('queues.')} {value_text(value)}"
             for variable, value in self.values.items()
@@ -59,7 +60,7 @@ class Candidate:
 
 
 class Candidates:
-    """Makes candidates of points, and counts those that are invalid by reason."""
+    """Builds candidates from points, and counts invalid ones by reason."""
 
     def __init__(
         self,
@@ -71,22 +72,22 @@ class Candidates:
         self._config, self._build, self._prices = config, build, prices
         self.variables = variables
         self.invalid: Counter[str] = Counter()
-        self._known: dict[Point, Candidate | None] = {}
+        self._by_point: dict[Point, Candidate | None] = {}
         self.present = self._candidate({}, config, build(config))
         self._check_prices()
 
     def at(self, point: Point) -> Candidate | None:
-        """Returns the candidate, None if it is invalid; the present settings if it is no change."""
-        if point not in self._known:
+        """Returns the candidate; None if it is invalid; the present settings if it changes nothing."""
+        if point not in self._by_point:
             try:
-                self._known[point] = self._made(point)
+                self._by_point[point] = self._build_at(point)
             except InvalidCandidate as reason:
                 self.invalid[str(reason)] += 1
-                self._known[point] = None
-        return self._known[point]
+                self._by_point[point] = None
+        return self._by_point[point]
 
-    def _made(self, point: Point) -> Candidate:
-        values = {one: one.values[at] for one, at in zip(self.variables, point, strict=True)}
+    def _build_at(self, point: Point) -> Candidate:
+        values = {variable: variable.values[at] for variable, at in zip(self.variables, point, strict=True)}
         pools = self.present.built.pools
         config = changed(self._config, pools, values)
         if config == self._config:
@@ -102,10 +103,10 @@ class Candidates:
         return Candidate(values, config, built, capacity, self._prices.cost(capacity))
 
     def _check_prices(self) -> None:
-        """Refuses flavors that would be free only because they have no price."""
+        """Rejects flavors that would cost nothing only because they have no price."""
         pools = {pool.name: pool.flavor for pool in self.present.built.pools}
-        resized = {one.flavor for one in self.variables if one.kind is Kind.NOMINAL}
-        resized |= {pools[one.name] for one in self.variables if one.kind is Kind.UNITS}
+        resized = {v.flavor for v in self.variables if v.kind is Kind.NOMINAL}
+        resized |= {pools[v.name] for v in self.variables if v.kind is Kind.UNITS}
         missing = sorted(resized - set(self._prices.by_flavor))
         if self._prices.by_flavor and missing:
             raise RecommendError(

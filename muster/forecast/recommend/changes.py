@@ -1,4 +1,4 @@
-"""Candidates as settings: the stack file's configuration with the values of variables put in."""
+"""Converts candidates to settings: the stack file's configuration with the values of the variables."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,14 +15,13 @@ QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]*)")
 
 @dataclass(frozen=True, slots=True)
 class PoolSize:
-    """A node pool's largest size: `units` are nodes or slices, by the stack file's key `unit`, each of them
-    with this many `accelerators`."""
+    """The maximum size of a node pool."""
 
     name: str
     flavor: str
-    unit: str
-    units: int
-    accelerators: int
+    unit: str  # key in the stack file: "nodes" or "slices"
+    units: int  # number of nodes or slices
+    accelerators: int  # of one unit
 
     @property
     def capacity(self) -> int:
@@ -34,18 +33,18 @@ def changed(
 ) -> dict[str, Any]:
     """Returns the configuration with these values.
 
-    With a nominal quota, the flavor's quotas of CPU and memory change in proportion: gangs could not use
-    more accelerators without them. With a pool, the nominal quotas of its flavor do, unless one of them has
-    a variable of its own."""
+    If a nominal quota changes, the flavor's CPU and memory quotas change in proportion, as gangs could not
+    use more accelerators without them. If a pool changes, so do the nominal quotas of its flavor, unless one
+    of them is a variable."""
     result: dict[str, Any] = _copied(config)
-    own = {variable.flavor for variable in values if variable.kind is Kind.NOMINAL}
+    varied = {variable.flavor for variable in values if variable.kind is Kind.NOMINAL}
     # Pools first: they only change quotas that no variable sets.
     for variable, value in values.items():
         if variable.kind is Kind.UNITS and isinstance(value, int):
             pool = next(pool for pool in pools if pool.name == variable.name)
             entries(result, "pools")[variable.index][pool.unit]["max"] = value
-            if pool.flavor not in own and pool.units:
-                _share_out(result, pool.flavor, Fraction(value, pool.units))
+            if pool.flavor not in varied and pool.units:
+                _scale_quotas(result, pool.flavor, Fraction(value, pool.units))
     for variable, value in values.items():
         if variable.kind is not Kind.UNITS:
             _set(entries(result, variable.section)[variable.index], variable, value)
@@ -53,7 +52,7 @@ def changed(
 
 
 def _copied(value: Any) -> Any:
-    """Copies mappings and lists. Unlike deepcopy, it parts what YAML's aliases share."""
+    """Copies mappings and lists. Unlike deepcopy, it separates values that YAML aliases share."""
     if isinstance(value, Mapping):
         return {key: _copied(inner) for key, inner in value.items()}
     return [_copied(inner) for inner in value] if isinstance(value, list) else value
@@ -102,20 +101,20 @@ def nominal(quota: Mapping[str, Any] | int | str) -> int:
     return int(quota["nominal"] if isinstance(quota, Mapping) else quota)
 
 
-def _share_out(config: dict[str, Any], flavor: str, factor: Fraction) -> None:
-    """Multiplies the nominal quotas of a flavor; what rounding down leaves goes to the largest fractions."""
-    found = list(_quotas(config, flavor))
-    exact = [held * factor for _, held in found]
-    shares = [int(one) for one in exact]
-    order = sorted(range(len(found)), key=lambda i: (shares[i] - exact[i], i))
+def _scale_quotas(config: dict[str, Any], flavor: str, factor: Fraction) -> None:
+    """Multiplies the nominal quotas of a flavor; units lost by rounding down go to the largest fractions."""
+    quotas_of_flavor = list(_quotas(config, flavor))
+    exact = [held * factor for _, held in quotas_of_flavor]
+    shares = [int(amount) for amount in exact]
+    order = sorted(range(len(quotas_of_flavor)), key=lambda i: (shares[i] - exact[i], i))
     for i in order[: int(sum(exact)) - sum(shares)]:
         shares[i] += 1
-    for (quotas, _), share in zip(found, shares, strict=True):
+    for (quotas, _), share in zip(quotas_of_flavor, shares, strict=True):
         _set_nominal(quotas, share)
 
 
 def _quotas(config: Mapping[str, Any], flavor: str) -> Iterator[tuple[dict[str, Any], int]]:
-    """Yields each queue's and cohort's quotas of a flavor with accelerators, and how many."""
+    """Yields the quotas of a flavor in each queue and cohort, with their number of accelerators."""
     for section in ("queues", "cohorts"):
         for entry in entries(config, section):
             quotas: dict[str, Any] = (entry.get("quotas") or {}).get(flavor, {})
@@ -125,12 +124,12 @@ def _quotas(config: Mapping[str, Any], flavor: str) -> Iterator[tuple[dict[str, 
 
 
 def granted(config: Mapping[str, Any], flavor: str) -> int:
-    """Returns the accelerators that the nominal quotas of a flavor grant in total."""
+    """Returns the total of the nominal quotas of a flavor, in accelerators."""
     return sum(held for _, held in _quotas(config, flavor))
 
 
 def offered(config: Mapping[str, Any], pools: Sequence[PoolSize]) -> dict[str, int]:
-    """Returns the accelerators that a configuration offers by flavor: its quotas, or the pool if smaller."""
+    """Returns the accelerators on offer by flavor: the quotas, limited by the pool."""
     return {
         pool.flavor: min(granted(config, pool.flavor), pool.capacity) for pool in pools if pool.accelerators
     }
@@ -142,12 +141,12 @@ def check_capacity(
     present: Mapping[str, Any],
     present_pools: Sequence[PoolSize],
 ) -> None:
-    """Checks that quotas fit in their pools, or are at most as much too large as those of the present file.
+    """Checks that quotas fit in their pools, or exceed them by no larger ratio than in the present file.
 
     Raises: InvalidCandidate."""
-    for pool, was in zip(pools, present_pools, strict=True):
+    for pool, pool_before in zip(pools, present_pools, strict=True):
         total, before = granted(config, pool.flavor), granted(present, pool.flavor)
-        if total > pool.capacity and total * was.capacity > before * pool.capacity:
+        if total > pool.capacity and total * pool_before.capacity > before * pool.capacity:
             raise InvalidCandidate(
                 f"the quotas of {pool.flavor} exceed its pool; --vary pools.{pool.name} can change that"
             )

@@ -1,4 +1,4 @@
-"""The Pareto front as a page without other files: an SVG of cost against the worst goal."""
+"""The Pareto front as a self-contained page: an SVG of cost against the worst goal."""
 
 from collections.abc import Sequence
 from html import escape
@@ -7,11 +7,11 @@ from math import ceil, floor, inf, log10
 from muster.forecast.limits import WaitLimit
 from muster.forecast.recommend.report import mark, wait_text
 from muster.forecast.recommend.scores import Score, front
-from muster.forecast.recommend.search import Found
+from muster.forecast.recommend.search import SearchResult
 from muster.forecast.report.tables import Table
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 420, 70, 30, 30, 60
-LEAST = 0.01  # of a goal's limit; less is drawn there, as the axis is logarithmic
+LEAST = 0.01  # share of a goal's limit at which smaller values are drawn, as the axis is logarithmic
 STYLE = """\
 body{font:14px system-ui,sans-serif;margin:2em;color:#222;background:#fff}
 table{border-collapse:collapse;margin-top:1em}
@@ -22,12 +22,14 @@ text{font:12px system-ui,sans-serif;fill:#444}
 .chosen{stroke:#111;stroke-width:3}.now{stroke:#0550ae;stroke-width:3}"""
 
 
-def page(name: str, found: Found, goals: Sequence[WaitLimit], tables: Sequence[Table], answer: str) -> str:
+def page(
+    name: str, result: SearchResult, goals: Sequence[WaitLimit], tables: Sequence[Table], answer: str
+) -> str:
     """Returns an HTML page with the chart and the tables of the front."""
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(name)}</title>'
         f"<style>{STYLE}</style><h1>{escape(name)}</h1><p>{escape(answer)}</p>"
-        f"{svg(found, goals, tables[0].columns[2].capitalize())}"
+        f"{svg(result, goals, tables[0].columns[2].capitalize())}"
         f"{''.join(map(_table, tables))}</html>\n"
     )
 
@@ -38,13 +40,13 @@ def _table(table: Table) -> str:
     return f"<h2>{escape(table.title)}</h2><table><tr>{heads}</tr>{''.join(rows)}</table>"
 
 
-def svg(found: Found, goals: Sequence[WaitLimit], cost: str) -> str:
-    """Returns the chart: a point a candidate; below the dashed line it meets all goals."""
-    ratios = [worst(one, goals) for one in found.scores]
+def svg(result: SearchResult, goals: Sequence[WaitLimit], cost: str) -> str:
+    """Returns the chart: score point per candidate; points below the dashed line meet all goals."""
+    ratios = [worst(score, goals) for score in result.scores]
     finite = [ratio for ratio in ratios if ratio < inf]
     low = floor(log10(min([1.0, *finite])))
     high = ceil(log10(max([1.0, *finite]) * 1.5))
-    costs = [one.candidate.cost for one in found.scores]
+    costs = [score.candidate.cost for score in result.scores]
     most = max(costs) * 1.05 or 1.0
 
     def x(value: float) -> float:
@@ -71,20 +73,24 @@ def svg(found: Found, goals: Sequence[WaitLimit], cost: str) -> str:
         f'<text x="{(LEFT + right) / 2}" y="{HEIGHT - 15}" text-anchor="middle">{escape(cost)}</text>',
         f'<text x="{LEFT}" y="{TOP - 12}">wait of the worst goal, as a multiple of its limit</text>',
     ]
-    rows = {id(one) for one in front(found.scores)}
-    # Those that matter are drawn last, above the others.
-    for one in sorted(found.scores, key=lambda one: (bool(mark(one, found)), id(one) in rows)):
-        parts.append(_point(one, found, goals, x(one.candidate.cost), y(worst(one, goals)), id(one) in rows))
+    rows = {id(score) for score in front(result.scores)}
+    # Draw the front and marked points last, on top of the others.
+    for score in sorted(result.scores, key=lambda score: (bool(mark(score, result)), id(score) in rows)):
+        parts.append(
+            _point(score, result, goals, x(score.candidate.cost), y(worst(score, goals)), id(score) in rows)
+        )
     return "".join([*parts, "</svg>"])
 
 
-def _point(one: Score, found: Found, goals: Sequence[WaitLimit], x: float, y: float, on_front: bool) -> str:
-    word = mark(one, found)
-    classes = ["met" if one.meets else "missed"]
+def _point(
+    score: Score, result: SearchResult, goals: Sequence[WaitLimit], x: float, y: float, on_front: bool
+) -> str:
+    word = mark(score, result)
+    classes = ["met" if score.meets else "missed"]
     classes += [] if on_front or word else ["other"]
-    classes += ["chosen"] if one is found.best else ["now"] if word else []
-    waits = ", ".join(wait_text(value) for value in one.values)
-    title = escape(f"{one.candidate.changes}: cost {one.candidate.cost:,.0f}, {waits}")
+    classes += ["chosen"] if score is result.best else ["now"] if word else []
+    waits = ", ".join(wait_text(value) for value in score.values)
+    title = escape(f"{score.candidate.changes}: cost {score.candidate.cost:,.0f}, {waits}")
     label = f'<text x="{x + 10:.1f}" y="{y - 8:.1f}">{escape(word)}</text>' if word else ""
     return (
         f'<circle class="{" ".join(classes)}" cx="{x:.1f}" cy="{y:.1f}" r="{6 if on_front else 4}">'
@@ -92,9 +98,9 @@ def _point(one: Score, found: Found, goals: Sequence[WaitLimit], x: float, y: fl
     )
 
 
-def worst(one: Score, goals: Sequence[WaitLimit]) -> float:
-    """Returns the largest value of a goal as a multiple of its limit."""
-    if one.starved:
+def worst(score: Score, goals: Sequence[WaitLimit]) -> float:
+    """Returns the largest goal value as a multiple of its limit."""
+    if score.starved:
         return inf
-    ratios = (value / max(goal.max_s, 1.0) for value, goal in zip(one.values, goals, strict=True))
+    ratios = (value / max(goal.max_s, 1.0) for value, goal in zip(score.values, goals, strict=True))
     return max(LEAST, *ratios)

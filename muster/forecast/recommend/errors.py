@@ -2,8 +2,8 @@
 
 
 class RecommendError(ValueError):
-    """A request that no search can carry out: what, where, what is expected."""
+    """A request that cannot be searched. The message says what, where, and what is expected."""
 
 
 class InvalidCandidate(ValueError):
-    """Settings that the stack file may not have; the message is a reason that candidates are counted by."""
+    """Settings that are invalid in a stack file; candidates are counted by this message."""

@@ -1,4 +1,4 @@
-"""Evaluates candidates: takes results from the journal, has the others simulated, and reports progress."""
+"""Evaluates candidates: reads results from the journal, simulates the missing ones, and reports progress."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -13,23 +13,23 @@ from muster.forecast.recommend.search import Stage
 from muster.forecast.recommend.tasks import Executor, Request, Task
 
 CODE = ("admission", "configuration", "forecast", "objects", "translation")
-"""Packages that decide what a simulation gives."""
+"""Packages whose code determines the result of a simulation."""
 
 
 def digest(request: Request) -> str:
-    """Returns a hash of what all candidates share: jobs, assumptions, goals, and this code."""
+    """Returns a hash of the inputs that all candidates share: jobs, assumptions, goals, and this code."""
     parts: Iterable[object] = (request.assumptions, *request.goals, *request.jobs)
-    found = sha256()
+    hashed = sha256()
     for part in parts:
-        found.update(repr(part).encode())
+        hashed.update(repr(part).encode())
     root = Path(muster.__file__).parent
     for file in sorted(file for package in CODE for file in (root / package).rglob("*.py")):
-        found.update(file.read_bytes())
-    return found.hexdigest()
+        hashed.update(file.read_bytes())
+    return hashed.hexdigest()
 
 
 class Evaluator:
-    """Evaluates candidates in stages. `progress` gets the share of `effort` (in jobs) that is done."""
+    """Evaluates candidates in stages. `progress` is called with the completed share of `effort` (in jobs)."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Evaluator:
 
     @property
     def resumed(self) -> int:
-        """The number of results that are an earlier run's."""
+        """The number of results from an earlier run."""
         return len(self._used & self._earlier)
 
     def __call__(self, candidates: Sequence[Candidate], stage: Stage) -> Sequence[Sequence[Measured]]:
@@ -60,10 +60,11 @@ class Evaluator:
             else:
                 missing.setdefault(key, candidate)
         self._simulate(missing, stage)
-        return [found for key in keys if (found := self._journal.get(key)) is not None]
+        return [futures for key in keys if (futures := self._journal.get(key)) is not None]
 
     def _simulate(self, missing: dict[str, Candidate], stage: Stage) -> None:
-        """Simulates candidates one after the other, seed by seed, so that few are under way at a time."""
+        """Simulates candidates one after the other, seed by seed, so that an interruption loses few
+        results."""
         owners = list(missing)
         count = len(stage.seeds)
         tasks = [

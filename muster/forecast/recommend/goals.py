@@ -1,4 +1,4 @@
-"""Goals: limits of waiting times as text, and what one future says about them."""
+"""Goals: limits of waiting times as text, and the measured values of one future."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ SYNTAX = '"[QUEUE [CLASS]] mean|p50|p90|p99 <= TIME", such as "inference p90 <= 
 
 
 def parse_goal(text: str) -> WaitLimit:
-    """Reads a goal such as `inference p90 <= 10m`; without a queue, it is about all jobs.
+    """Parses a goal such as `inference p90 <= 10m`; without a queue, it applies to all jobs.
 
     Raises: RecommendError."""
     match = GOAL.fullmatch(text.strip())
@@ -39,7 +39,9 @@ def parse_goal(text: str) -> WaitLimit:
 def _seconds(limit: str, goal: str) -> float:
     parts = DURATION.findall(limit)
     if not parts or "".join(number + unit for number, unit in parts) != limit:
-        raise RecommendError(f"goal {goal!r}: {limit!r} is no time; expected such as 90s, 10m, 1h30m or 2d")
+        raise RecommendError(
+            f"goal {goal!r}: {limit!r} is not a duration; expected one such as 90s, 10m, 1h30m or 2d"
+        )
     return sum(float(number) * SECONDS[unit] for number, unit in parts)
 
 
@@ -49,11 +51,12 @@ def named(goal: WaitLimit) -> str:
 
 
 def written(goal: WaitLimit) -> str:
+    """Returns the goal as text, such as `inference p90 <= 10m`."""
     return f"{named(goal)} <= {duration(goal.max_s)}"
 
 
 def check_goals(goals: Sequence[WaitLimit], jobs: Sequence[PlacedJob], queues: Sequence[str]) -> None:
-    """Raises: RecommendError for a goal about a queue that is not known, or about no job of the trace."""
+    """Raises: RecommendError for a goal with an unknown queue, or one that applies to no job of the trace."""
     for goal in goals:
         if goal.queue and goal.queue not in queues:
             raise RecommendError(
@@ -70,16 +73,16 @@ def check_goals(goals: Sequence[WaitLimit], jobs: Sequence[PlacedJob], queues: S
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One future: the value of each goal's statistic in seconds (`inf` if it falls on jobs that never start),
-    the mean wait of all jobs that start, and the number of those that never do."""
+    """The result of one future."""
 
+    # Value of each goal's statistic in seconds; inf if it is the wait of a job that never starts.
     values: tuple[float, ...]
-    wait_s: float
-    never: int
+    wait_s: float  # mean of all jobs that start
+    never: int  # number of jobs that never start
 
 
 def measured(outcome: Outcome, goals: Sequence[WaitLimit]) -> Measured:
-    """Returns what a future says about the goals. A job that never starts waits without end."""
+    """Returns the values of the goals in a future. A job that never starts has an infinite wait."""
     waits = [inf if ms is None else ms / 1000 for ms in waits_ms(outcome)]
     columns: list[list[float]] = [[] for _ in goals]
     for job, wait in zip(outcome.jobs, waits, strict=True):
@@ -99,5 +102,5 @@ def _is_about(goal: WaitLimit, queue: str, priority_class: str) -> bool:
 
 
 def excess(value_s: float, goal: WaitLimit) -> float:
-    """Returns by how much a value exceeds a goal, as a share of its limit; 0 if the goal is met."""
+    """Returns the excess of a value over the goal, as a share of its limit; 0 if the goal is met."""
     return max(0.0, value_s - goal.max_s) / max(goal.max_s, 1.0)

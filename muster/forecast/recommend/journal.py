@@ -1,4 +1,4 @@
-"""A journal of finished simulations, so that a search that was killed goes on where it was."""
+"""A journal of finished simulations, from which an interrupted search resumes."""
 
 import fcntl
 import json
@@ -14,10 +14,10 @@ from muster.forecast.recommend.goals import Measured
 
 
 class Journal:
-    """One line of JSON for each finished candidate, by a key that covers all that its result depends on.
+    """Stores one line of JSON per finished candidate, by a key that covers everything its result depends on.
 
-    Each line is on disk before `add` returns. Lines that are not whole are ignored, and a last one without
-    its end is cut off. Raises: RecommendError if another process has the journal open."""
+    Each line is on disk before `add` returns. Incomplete lines are ignored, and an unterminated last line is
+    truncated. Raises: RecommendError if another process has the journal open."""
 
     def __init__(self, path: Path, fresh: bool = False) -> None:
         is_new = not path.exists()
@@ -33,7 +33,7 @@ class Journal:
             self._file.truncate(0)
         if is_new:
             _sync_folder(path.parent)
-        self._found = self._read()
+        self._results = self._read()
 
     def __enter__(self) -> Self:
         return self
@@ -45,39 +45,39 @@ class Journal:
 
     @property
     def keys(self) -> frozenset[str]:
-        return frozenset(self._found)
+        return frozenset(self._results)
 
     def get(self, key: str) -> Sequence[Measured] | None:
-        return self._found.get(key)
+        return self._results.get(key)
 
-    def add(self, key: str, what: str, results: Sequence[Measured]) -> None:
-        """Appends a result; `what` tells readers which candidate it is."""
-        row = {"key": key, "candidate": what, "futures": [_encoded(one) for one in results]}
+    def add(self, key: str, candidate: str, results: Sequence[Measured]) -> None:
+        """Appends a result; `candidate` describes the candidate for readers of the file."""
+        row = {"key": key, "candidate": candidate, "futures": [_encoded(result) for result in results]}
         self._file.write(json.dumps(row).encode() + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
-        self._found[key] = results
+        self._results[key] = results
 
     def _read(self) -> dict[str, Sequence[Measured]]:
         self._file.seek(0)
         text = self._file.read()
-        whole = text.rfind(b"\n") + 1
-        if whole < len(text):
-            self._file.truncate(whole)
-        found: dict[str, Sequence[Measured]] = {}
-        for line in text[:whole].splitlines():
+        complete = text.rfind(b"\n") + 1
+        if complete < len(text):
+            self._file.truncate(complete)
+        results: dict[str, Sequence[Measured]] = {}
+        for line in text[:complete].splitlines():
             try:
                 row = json.loads(line)
-                found[row["key"]] = [_decoded(one) for one in row["futures"]]
+                results[row["key"]] = [_decoded(future) for future in row["futures"]]
             except (ValueError, KeyError, TypeError, RecursionError):
                 continue
-        return found
+        return results
 
 
-def _encoded(one: Measured) -> dict[str, Any]:
-    """JSON has no infinity: null is the wait of a job that never starts."""
-    values = [None if value == inf else value for value in one.values]
-    return {"values": values, "wait_s": one.wait_s, "never": one.never}
+def _encoded(result: Measured) -> dict[str, Any]:
+    """Returns a result for JSON, which has no infinity: null is the wait of a job that never starts."""
+    values = [None if value == inf else value for value in result.values]
+    return {"values": values, "wait_s": result.wait_s, "never": result.never}
 
 
 def _decoded(row: dict[str, Any]) -> Measured:

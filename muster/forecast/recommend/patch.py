@@ -1,4 +1,4 @@
-"""A change of a file as a patch that `git apply` accepts."""
+"""Formats a change of a file as a patch that `git apply` accepts."""
 
 import subprocess
 from difflib import unified_diff
@@ -8,9 +8,9 @@ WITHOUT_LINE_END = "\\ No newline at end of file\n"
 
 
 def patch(path: str, before: str, after: str) -> str:
-    """Returns the unified diff of a file; empty without a change. `path` is relative to the top folder of its
-    repository."""
-    # Not splitlines: git knows no line ends but "\n".
+    """Returns the unified diff of a file; empty if nothing changes. `path` is relative to the top folder of
+    the repository."""
+    # Not splitlines: the only line end for git is "\n".
     old, new = (text.split("\n") for text in (before, after))
     lines = unified_diff(_lines(old), _lines(new), f"a/{path}", f"b/{path}")
     text = "".join(line if line.endswith("\n") else f"{line}\n{WITHOUT_LINE_END}" for line in lines)
@@ -23,11 +23,11 @@ def _lines(parts: list[str]) -> list[str]:
 
 
 def path_in_repository(file: Path) -> str:
-    """Returns the path relative to the top of its git repository; outside of any, the file's name."""
-    found = subprocess.run(
+    """Returns the path relative to the top of its git repository; the file's name if there is none."""
+    completed = subprocess.run(
         ["git", "-C", str(file.resolve().parent), "rev-parse", "--show-prefix"],
         capture_output=True,
         text=True,
         check=False,
     )
-    return (found.stdout.strip() if found.returncode == 0 else "") + file.name
+    return (completed.stdout.strip() if completed.returncode == 0 else "") + file.name

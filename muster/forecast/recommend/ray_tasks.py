@@ -1,4 +1,4 @@
-"""Simulations of candidates as Ray tasks: on a cluster that Ray starts on this machine, or on one's own."""
+"""Simulates candidates as Ray tasks, on this machine or on an existing cluster."""
 
 from collections.abc import Iterator, Sequence
 from importlib import import_module
@@ -16,10 +16,10 @@ INSTALL = 'pip install ".[ray]" in a checkout'
 
 
 class RayTasks:
-    """Runs tasks on Ray. Nodes of a cluster at an `address` get this package's code from here; their image
-    has to have its dependencies.
+    """Runs tasks on Ray. Nodes of a cluster at an `address` receive this package's code; their image must
+    have its dependencies.
 
-    Raises: RecommendError without Ray, or without a cluster at the address."""
+    Raises: RecommendError if Ray is not installed or there is no cluster at the address."""
 
     def __init__(self, request: Request, address: str = LOCAL) -> None:
         try:
@@ -45,9 +45,9 @@ class RayTasks:
         self._ray.shutdown()
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Measured]]:
-        left = {self._measure.remote(self._request, task): number for number, task in enumerate(tasks)}
-        while left:
-            done, _ = self._ray.wait(list(left), num_returns=1)
+        pending = {self._measure.remote(self._request, task): number for number, task in enumerate(tasks)}
+        while pending:
+            done, _ = self._ray.wait(list(pending), num_returns=1)
             for reference in done:
-                found: Measured = self._ray.get(reference)
-                yield left.pop(reference), found
+                result: Measured = self._ray.get(reference)
+                yield pending.pop(reference), result

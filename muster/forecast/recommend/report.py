@@ -1,4 +1,4 @@
-"""Answers as text: a table of the Pareto front, and JSON."""
+"""Reports recommendations: a table of the Pareto front, and JSON."""
 
 from collections.abc import Mapping, Sequence
 from math import inf
@@ -7,28 +7,28 @@ from typing import Any
 from muster.forecast.limits import WaitLimit
 from muster.forecast.recommend.goals import named
 from muster.forecast.recommend.scores import Score, front
-from muster.forecast.recommend.search import Found
+from muster.forecast.recommend.search import SearchResult
 from muster.forecast.recommend.variables import value_text
 from muster.forecast.report.tables import Table
 from muster.forecast.report.text import duration, hours
 
 REASONS = 5
-"""Reasons of invalid candidates that are shown."""
+"""Number of reasons for invalid candidates to list."""
 
 
-def shown(found: Found) -> list[Score]:
-    """Returns the rows that a user chooses from: the Pareto front and the present settings, by cost."""
-    rows = front(found.scores)
-    if all(one is not found.present for one in rows):
-        rows.append(found.present)
-    return sorted(rows, key=lambda one: one.objectives)
+def shown(result: SearchResult) -> list[Score]:
+    """Returns the rows to choose from: the Pareto front and the present settings, by cost."""
+    rows = front(result.scores)
+    if all(score is not result.present for score in rows):
+        rows.append(result.present)
+    return sorted(rows, key=lambda score: score.objectives)
 
 
-def mark(one: Score, found: Found) -> str:
-    best = one is found.best
-    is_present = one is found.present
+def mark(score: Score, result: SearchResult) -> str:
+    best = score is result.best
+    is_present = score is result.present
     if best:
-        word = "recommended" if one.meets else "closest"
+        word = "recommended" if score.meets else "closest"
         return f"{word}, present" if is_present else word
     return "present" if is_present else ""
 
@@ -41,21 +41,21 @@ def cost_text(cost: float, has_prices: bool) -> str:
     return hours(cost) if has_prices else f"{cost:,.0f}"
 
 
-def front_tables(found: Found, goals: Sequence[WaitLimit], has_prices: bool) -> list[Table]:
-    """Returns the Pareto front, in which cheaper rows miss goals by more or make jobs wait longer, and the
-    settings of its rows."""
+def front_tables(result: SearchResult, goals: Sequence[WaitLimit], has_prices: bool) -> list[Table]:
+    """Returns the Pareto front, whose cheaper rows miss goals by more or have longer waits, and the settings
+    of its rows."""
     rows = [
         (
             f"{number}",
-            mark(one, found),
-            cost_text(one.candidate.cost, has_prices),
-            *(wait_text(value) for value in one.values),
-            "yes" if one.meets else "no",
-            f"{one.futures_met}/{one.futures}",
-            duration(one.wait_s),
-            f"{one.never:,.0f}" if one.never else "-",
+            mark(score, result),
+            cost_text(score.candidate.cost, has_prices),
+            *(wait_text(value) for value in score.values),
+            "yes" if score.meets else "no",
+            f"{score.futures_met}/{score.futures}",
+            duration(score.wait_s),
+            f"{score.never:,.0f}" if score.never else "-",
         )
-        for number, one in enumerate(shown(found), 1)
+        for number, score in enumerate(shown(result), 1)
     ]
     limits = (f"<= {duration(goal.max_s)}" for goal in goals)
     columns = (
@@ -71,62 +71,62 @@ def front_tables(found: Found, goals: Sequence[WaitLimit], has_prices: bool) -> 
     goal_row = ("", "goal", "", *limits, "", "", "", "")
     return [
         Table("Cost and waits (Pareto front)", columns, [goal_row, *rows], numbers=2),
-        _settings_table(shown(found)),
+        _settings_table(shown(result)),
     ]
 
 
 def _settings_table(scores: Sequence[Score]) -> Table:
-    targets = [variable.target for one in scores for variable in one.candidate.values]
+    targets = [variable.target for score in scores for variable in score.candidate.values]
     columns = tuple(dict.fromkeys(targets)) or ("",)
     rows = [
-        (f"{number}", *(map(value_text, one.candidate.values.values())))
-        if one.candidate.values
+        (f"{number}", *(map(value_text, score.candidate.values.values())))
+        if score.candidate.values
         else (f"{number}", *["present"] * len(columns))
-        for number, one in enumerate(scores, 1)
+        for number, score in enumerate(scores, 1)
     ]
     return Table("Settings", ("NO", *columns), rows, numbers=1)
 
 
 def invalid_table(invalid: Mapping[str, int]) -> list[Table]:
-    """Returns a table of candidates that are no valid settings, unless there are none."""
+    """Returns a table of the candidates that are invalid settings; no table if there are none."""
     if not invalid:
         return []
-    ordered = sorted(invalid.items(), key=lambda one: (-one[1], one[0]))
+    ordered = sorted(invalid.items(), key=lambda item: (-item[1], item[0]))
     rows = [(f"{n:,}", reason) for reason, n in ordered[:REASONS]]
-    if left := sum(n for _, n in ordered[REASONS:]):
-        rows.append((f"{left:,}", "other reasons; --json has all"))
-    return [Table("Left out: invalid settings", ("CANDIDATES", "WHY"), rows, numbers=9)]
+    if remaining := sum(n for _, n in ordered[REASONS:]):
+        rows.append((f"{remaining:,}", "other reasons; --json has all"))
+    return [Table("Rejected: invalid settings", ("CANDIDATES", "WHY"), rows, numbers=9)]
 
 
-def summary(found: Found, goals: Sequence[WaitLimit]) -> str:
-    """Returns the answer in one sentence."""
-    best = found.best
+def summary(result: SearchResult, goals: Sequence[WaitLimit]) -> str:
+    """Returns the answer as a sentence."""
+    best = result.best
     if not best.meets:
         missed = ", ".join(
             f"{named(goal)} is {wait_text(value)} instead of {duration(goal.max_s)}"
             for goal, value in zip(goals, best.values, strict=True)
             if value > goal.max_s
         )
-        starved = f"{best.starved:,.0f} jobs never start that do at present" if best.starved else ""
-        what = "; ".join(part for part in (missed, starved) if part)
-        return f"no candidate meets the goals; the closest is {best.candidate.changes}: {what}"
-    if best is found.present:
+        starved = f"{best.starved:,.0f} jobs never start that start at present" if best.starved else ""
+        reasons = "; ".join(part for part in (missed, starved) if part)
+        return f"no candidate meets the goals; the closest is {best.candidate.changes}: {reasons}"
+    if best is result.present:
         return "the present settings are recommended: no candidate that meets the goals costs less"
     return f"recommended: {best.candidate.changes}"
 
 
 def document(
     name: str,
-    found: Found,
+    result: SearchResult,
     goals: Sequence[WaitLimit],
     invalid: Mapping[str, int],
     has_prices: bool,
 ) -> dict[str, Any]:
-    """Returns the answer for programs; waits in seconds, null if they are without end."""
-    on_front = {id(one) for one in front(found.scores)}
+    """Returns the answer for programs; waits in seconds, null for jobs that never start."""
+    on_front = {id(score) for score in front(result.scores)}
     return {
         "configuration": name,
-        "goals_met": found.best.meets,
+        "goals_met": result.best.meets,
         "goals": [
             {"queue": g.queue, "priority_class": g.priority_class, "statistic": g.statistic, "max_s": g.max_s}
             for g in goals
@@ -134,22 +134,22 @@ def document(
         "cost_unit": "price" if has_prices else "accelerators",
         "candidates": [
             {
-                "settings": {variable.target: value for variable, value in one.candidate.values.items()},
-                "cost": one.candidate.cost,
-                "accelerators": dict(one.candidate.offered),
-                "waits_s": [None if value == inf else value for value in one.values],
-                "violation": None if one.violation == inf else one.violation,
-                "meets": one.meets,
-                "futures": one.futures,
-                "futures_met": one.futures_met,
-                "mean_wait_s": one.wait_s,
-                "never_started": one.never,
-                "present": one is found.present,
-                "recommended": one is found.best and one.meets,
-                "pareto": id(one) in on_front,
+                "settings": {variable.target: value for variable, value in score.candidate.values.items()},
+                "cost": score.candidate.cost,
+                "accelerators": dict(score.candidate.offered),
+                "waits_s": [None if value == inf else value for value in score.values],
+                "violation": None if score.violation == inf else score.violation,
+                "meets": score.meets,
+                "futures": score.futures,
+                "futures_met": score.futures_met,
+                "mean_wait_s": score.wait_s,
+                "never_started": score.never,
+                "present": score is result.present,
+                "recommended": score is result.best and score.meets,
+                "pareto": id(score) in on_front,
             }
-            for one in sorted(found.scores, key=lambda one: one.objectives)
+            for score in sorted(result.scores, key=lambda score: score.objectives)
         ],
-        "screened": found.screened,
+        "screened": result.screened,
         "invalid": dict(sorted(invalid.items())),
     }

@@ -1,4 +1,4 @@
-"""Scores of candidates: cost, goals and waits; which is better, and the Pareto front."""
+"""Scores of candidates by cost, goals and waits; their order, and the Pareto front."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,15 +11,14 @@ from muster.forecast.recommend.goals import Measured, excess
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Means over a candidate's futures. `violation` is the sum of what goals are exceeded by, as shares of
-    their limits; `starved` are jobs that never start and do under the present settings."""
+    """Means over the futures of a candidate."""
 
     candidate: Candidate
-    values: tuple[float, ...]
-    violation: float
+    values: tuple[float, ...]  # of the goals' statistics, in seconds
+    violation: float  # sum of the excesses over all goals, as shares of their limits
     wait_s: float
-    never: float
-    starved: float
+    never: float  # number of jobs that never start
+    starved: float  # of these, jobs that start under the present settings
     futures: int
     futures_met: int
 
@@ -29,12 +28,13 @@ class Score:
 
     @property
     def objectives(self) -> tuple[float, ...]:
-        """Returns the quantities that a better candidate has less of."""
+        """The quantities to minimize."""
         return self.candidate.cost, self.violation, self.starved, self.wait_s
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """Sorts candidates: those that meet all goals, by cost, and then others by how much they miss."""
+        """A sort key: candidates that meet all goals come first, by cost; then the others by how much they
+        miss."""
         if self.meets:
             return 0, self.candidate.cost, self.wait_s
         return 1, self.violation, self.starved, self.candidate.cost, self.wait_s
@@ -43,17 +43,19 @@ class Score:
 def score(
     candidate: Candidate, futures: Sequence[Measured], goals: Sequence[WaitLimit], never_now: float
 ) -> Score:
-    """Scores one candidate; `never_now` is the mean number of jobs that never start at present."""
-    values = tuple(fmean(one.values[i] for one in futures) for i in range(len(goals)))
-    never = fmean(one.never for one in futures)
+    """Scores a candidate; `never_now` is the mean number of jobs that never start under the present
+    settings."""
+    values = tuple(fmean(future.values[i] for future in futures) for i in range(len(goals)))
+    never = fmean(future.never for future in futures)
     met = sum(
-        all(value <= goal.max_s for value, goal in zip(one.values, goals, strict=True)) for one in futures
+        all(value <= goal.max_s for value, goal in zip(future.values, goals, strict=True))
+        for future in futures
     )
     return Score(
         candidate=candidate,
         values=values,
         violation=sum(excess(value, goal) for value, goal in zip(values, goals, strict=True)),
-        wait_s=fmean(one.wait_s for one in futures),
+        wait_s=fmean(future.wait_s for future in futures),
         never=never,
         starved=max(0.0, never - never_now),
         futures=len(futures),
@@ -62,16 +64,16 @@ def score(
 
 
 def front(scores: Iterable[Score]) -> list[Score]:
-    """Returns the Pareto front, by cost: those that no other is at least as good as, and better in one. Of
-    equally good ones it has the first."""
+    """Returns the Pareto front by cost: candidates that no other candidate dominates. Of equal candidates,
+    the first is kept."""
     first: dict[tuple[float, ...], Score] = {}
-    for one in scores:
-        first.setdefault(one.objectives, one)
-    every = sorted(first.values(), key=lambda one: one.objectives)
-    return [one for one in every if not any(_dominates(other, one) for other in every)]
+    for candidate in scores:
+        first.setdefault(candidate.objectives, candidate)
+    every = sorted(first.values(), key=lambda candidate: candidate.objectives)
+    return [a for a in every if not any(_dominates(b, a) for b in every)]
 
 
-def _dominates(one: Score, other: Score) -> bool:
-    return one.objectives != other.objectives and all(
-        a <= b for a, b in zip(one.objectives, other.objectives, strict=True)
+def _dominates(better: Score, worse: Score) -> bool:
+    return better.objectives != worse.objectives and all(
+        a <= b for a, b in zip(better.objectives, worse.objectives, strict=True)
     )

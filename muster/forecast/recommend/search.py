@@ -1,6 +1,7 @@
-"""The search: all candidates if they are few, else a spread of them, their neighbours, and the best in full.
+"""The search: all candidates if there are few, else a sample, its neighbors, and the best in full.
 
-Nothing here assumes that more quota shortens every wait: with gangs and preemption it may not (Graham, 1969).
+It does not assume that more quota shortens every wait: with gangs and preemption it may not
+(Graham, 1969).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,17 +19,17 @@ from muster.forecast.recommend.variables import Point, Variable, size
 CANDIDATES = 64
 SCREEN_SEEDS = 3
 SCREEN_SHARE = 0.25
-"""The share of the trace, from its beginning, on which candidates are tried first."""
+"""The share of the trace, from its beginning, that candidates are screened on."""
 BATCH = 8
-"""Neighbours that are tried at once. It does not depend on the machine, as the result must not."""
+"""Number of neighbors per batch. Independent of the machine, as the result must be."""
 LEADERS = 4
 TRIES = 20
-"""Points that are drawn for one that is valid and not known."""
+"""Maximum number of draws per point that is valid and new."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The seeds that a candidate is simulated with, on the first `jobs` jobs of the trace."""
+    """The seeds to simulate a candidate with, on the first `jobs` jobs of the trace."""
 
     seeds: Sequence[int]
     jobs: int
@@ -40,21 +41,21 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """At most `budget` candidates; `screen` is None if all of them are simulated in full."""
+    """The extent of a search."""
 
     full: Stage
-    screen: Stage | None
-    budget: int
+    screen: Stage | None  # None: all candidates are simulated in full
+    budget: int  # maximum number of candidates
     seed: int = 0
 
     @property
     def finalists(self) -> int:
-        """Candidates of the first round in full; the neighbours of the best are as many again at most."""
+        """The number of candidates in the first full round; at most as many neighbors of the best follow."""
         return max(LEADERS, self.budget // 4)
 
     @property
     def effort(self) -> int:
-        """Returns an upper bound of the jobs to simulate, for the progress bar."""
+        """An upper bound of the number of jobs to simulate, for the progress bar."""
         if self.screen is None:
             return (self.budget + 1) * self.full.effort
         return (self.budget + 1) * self.screen.effort + (2 * self.finalists + 1) * self.full.effort
@@ -73,16 +74,17 @@ Evaluate = Callable[[Sequence[Candidate], Stage], Sequence[Sequence[Measured]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """`scores` are those of all candidates that were simulated in full, the present settings among them."""
+class SearchResult:
+    """The result of a search."""
 
     present: Score
-    scores: Sequence[Score]
-    screened: int
+    scores: Sequence[Score]  # of all candidates simulated in full, including the present settings
+    screened: int  # number of candidates that were screened
 
     @property
     def best(self) -> Score:
-        return min(self.scores, key=lambda one: one.rank)
+        """The best score by rank."""
+        return min(self.scores, key=lambda score: score.rank)
 
 
 class Search:
@@ -93,70 +95,74 @@ class Search:
     ) -> None:
         self._candidates, self._goals, self._plan, self._evaluate = candidates, goals, plan, evaluate
 
-    def run(self) -> Found:
+    def run(self) -> SearchResult:
+        """Runs the search."""
         if self._plan.screen is None:
-            points = product(*(range(len(one.values)) for one in self._candidates.variables))
+            points = product(*(range(len(variable.values)) for variable in self._candidates.variables))
             full = self._round(self._plan.full, points)
-            return Found(full.present, full.scores, 0)
+            return SearchResult(full.present, full.scores, 0)
         screened = self._screened(self._plan.screen)
         full = self._round(self._plan.full, _finalists(screened.by_point, self._plan.finalists))
         self._refine(full, 2 * self._plan.finalists)
-        return Found(full.present, full.scores, len(screened.by_point))
+        return SearchResult(full.present, full.scores, len(screened.by_point))
 
     def _round(self, stage: Stage, points: Iterable[Point]) -> "_Round":
         return _Round(self._candidates, self._goals, stage, self._evaluate, points)
 
     def _screened(self, stage: Stage) -> "_Round":
-        """Tries a spread of points, and neighbours of the best, again and again."""
+        """Screens a sample of points, and then repeatedly the neighbors of the best."""
         budget = self._plan.budget
         done = self._round(stage, self._spread(max(1, budget // 2)))
-        while left := budget - len(done.by_point):
+        while remaining := budget - len(done.by_point):
             ranked = sorted(done.by_point, key=lambda point: (done.by_point[point].rank, point))
-            near = (point for leader in ranked[:LEADERS] for point in self._neighbours(leader))
-            if not done.add(self._new(near, done, min(BATCH, left))):
+            near = (point for leader in ranked[:LEADERS] for point in self._neighbors(leader))
+            if not done.add(self._new(near, done, min(BATCH, remaining))):
                 break
         return done
 
     def _refine(self, done: "_Round", budget: int) -> None:
-        """Tries the neighbours of the best in full, until none of them is better."""
-        while done.by_point and (left := budget - len(done.by_point)) > 0:
+        """Simulates the neighbors of the best in full until none of them is better."""
+        while done.by_point and (remaining := budget - len(done.by_point)) > 0:
             best = min(done.by_point, key=lambda point: (done.by_point[point].rank, point))
-            if not done.add(self._new(self._neighbours(best), done, left)):
+            if not done.add(self._new(self._neighbors(best), done, remaining)):
                 return
 
     def _spread(self, count: int) -> list[Point]:
         """Returns valid points: the lowest, middle and highest values, and then a Latin hypercube."""
-        points = _points([len(one.values) for one in self._candidates.variables], Random(self._plan.seed))
-        found: dict[Point, None] = {}
+        points = _points(
+            [len(variable.values) for variable in self._candidates.variables], Random(self._plan.seed)
+        )
+        chosen: dict[Point, None] = {}
         for _, point in zip(range(TRIES * count), points, strict=False):
-            if point not in found and self._candidates.at(point) is not None:
-                found[point] = None
-            if len(found) == count:
+            if point not in chosen and self._candidates.at(point) is not None:
+                chosen[point] = None
+            if len(chosen) == count:
                 break
-        return list(found)
+        return list(chosen)
 
-    def _neighbours(self, point: Point) -> Iterator[Point]:
+    def _neighbors(self, point: Point) -> Iterator[Point]:
         """Yields the points that differ by one step in one variable, or in two in the same direction, as a
-        quota and its pool have to."""
+        quota and its pool must."""
         places = range(len(point))
+        sizes = [len(variable.values) for variable in self._candidates.variables]
         moves = [*((at,) for at in places), *combinations(places, 2)]
         for move, step in product(moves, (-1, 1)):
             near = tuple(n + step if at in move else n for at, n in enumerate(point))
-            if all(0 <= n < len(one.values) for n, one in zip(near, self._candidates.variables, strict=True)):
+            if all(0 <= n < count for n, count in zip(near, sizes, strict=True)):
                 yield near
 
     def _new(self, points: Iterable[Point], done: "_Round", count: int) -> list[Point]:
-        found: dict[Point, None] = {}
+        chosen: dict[Point, None] = {}
         for point in points:
             if point not in done.by_point and self._candidates.at(point) is not None:
-                found[point] = None
-            if len(found) == count:
+                chosen[point] = None
+            if len(chosen) == count:
                 break
-        return list(found)
+        return list(chosen)
 
 
 class _Round:
-    """Candidates that were simulated in one stage, the present settings with the first of them."""
+    """Candidates that were simulated in one stage; the present settings are part of the first batch."""
 
     def __init__(
         self,
@@ -167,29 +173,30 @@ class _Round:
         points: Iterable[Point],
     ) -> None:
         self._candidates, self._goals, self._stage, self._evaluate = candidates, goals, stage, evaluate
-        made = self._made(points)
-        now, *results = evaluate([candidates.present, *(candidate for _, candidate in made)], stage)
-        self._never_now = fmean(one.never for one in now)
+        valid = self._valid(points)
+        now, *results = evaluate([candidates.present, *(candidate for _, candidate in valid)], stage)
+        self._never_now = fmean(future.never for future in now)
         self.present = score(candidates.present, now, goals, self._never_now)
         self.by_point: dict[Point, Score] = {}
-        self._keep(made, results)
+        self._store(valid, results)
 
     @property
     def scores(self) -> list[Score]:
         now = self.present.candidate
-        return [self.present, *(one for one in self.by_point.values() if one.candidate is not now)]
+        return [self.present, *(score for score in self.by_point.values() if score.candidate is not now)]
 
     def add(self, points: Iterable[Point]) -> bool:
-        """Simulates the valid ones of the points; returns whether there is any."""
-        made = self._made(points)
-        self._keep(made, self._evaluate([candidate for _, candidate in made], self._stage))
-        return bool(made)
+        """Simulates the valid points; returns whether there were any."""
+        valid = self._valid(points)
+        self._store(valid, self._evaluate([candidate for _, candidate in valid], self._stage))
+        return bool(valid)
 
-    def _made(self, points: Iterable[Point]) -> list[tuple[Point, Candidate]]:
-        return [(point, one) for point in points if (one := self._candidates.at(point)) is not None]
+    def _valid(self, points: Iterable[Point]) -> list[tuple[Point, Candidate]]:
+        pairs = ((point, self._candidates.at(point)) for point in points)
+        return [(point, candidate) for point, candidate in pairs if candidate is not None]
 
-    def _keep(self, made: Sequence[tuple[Point, Candidate]], results: Sequence[Sequence[Measured]]) -> None:
-        for (point, candidate), futures in zip(made, results, strict=True):
+    def _store(self, valid: Sequence[tuple[Point, Candidate]], results: Sequence[Sequence[Measured]]) -> None:
+        for (point, candidate), futures in zip(valid, results, strict=True):
             self.by_point[point] = score(candidate, futures, self._goals, self._never_now)
 
 
@@ -199,7 +206,7 @@ def _points(sizes: Sequence[int], random: Random) -> Iterator[Point]:
     yield tuple(n - 1 for n in sizes)
     rows = max(sizes)
     while True:
-        # In each column, every value comes up about equally often.
+        # In each column, every value occurs about equally often.
         columns = [[row * n // rows for row in range(rows)] for n in sizes]
         for column in columns:
             random.shuffle(column)
@@ -207,13 +214,13 @@ def _points(sizes: Sequence[int], random: Random) -> Iterator[Point]:
 
 
 def _finalists(scores: dict[Point, Score], count: int) -> list[Point]:
-    """Returns the best half by rank, and others from the whole Pareto front: a part of the trace may show
-    waits that are too short, and then the answer is a more expensive one."""
+    """Returns the best half by rank, and others from all of the Pareto front: a part of the trace may
+    underestimate waits, and then the answer is a more expensive candidate."""
     ranked = sorted(scores, key=lambda point: (scores[point].rank, point))
     chosen = dict.fromkeys(ranked[: count // 2])
-    on_front = {id(one) for one in front(scores.values())}
-    others = [point for point in scores if id(scores[point]) in on_front and point not in chosen]
-    others.sort(key=lambda point: (scores[point].candidate.cost, point))
-    left = count - len(chosen)
-    chosen |= dict.fromkeys(others[n * len(others) // left] for n in range(left) if others)
+    on_front = {id(score) for score in front(scores.values())}
+    expensive = [point for point in scores if id(scores[point]) in on_front and point not in chosen]
+    expensive.sort(key=lambda point: (scores[point].candidate.cost, point))
+    remaining = count - len(chosen)
+    chosen |= dict.fromkeys(expensive[n * len(expensive) // remaining] for n in range(remaining) if expensive)
     return list(dict.fromkeys([*chosen, *ranked]))[:count]

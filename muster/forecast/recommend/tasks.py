@@ -1,4 +1,4 @@
-"""Simulations of candidates: one task a candidate and seed, on several cores."""
+"""Simulations of candidates: one task per candidate and seed, on several cores."""
 
 import os
 import threading
@@ -46,13 +46,13 @@ def measure(request: Request, task: Task) -> Measured:
 
 
 class Executor(Protocol):
-    """Runs tasks, and yields their positions and results in the order in which they end."""
+    """Runs tasks, and yields their positions and results in order of completion."""
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Measured]]: ...
 
 
 class Processes:
-    """Runs tasks on the cores of this machine, which are there once for all calls of `run`."""
+    """Runs tasks on the cores of this machine. The worker processes are shared by all calls of `run`."""
 
     def __init__(self, request: Request, processes: int | None = None) -> None:
         self._request = request
@@ -95,7 +95,8 @@ def _begin(request: Request, parent: int) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """Ends this worker after its parent: a killed parent closes no pipe that its workers hold as well."""
+    """Ends this worker when its parent has ended: a killed parent does not close pipes that its workers also
+    hold."""
     while os.getppid() == parent:
         sleep(PARENT_CHECK_S)
     os._exit(1)

@@ -1,4 +1,4 @@
-"""Settings that may change in a stack file: `--vary TARGET=VALUES`."""
+"""Settings of a stack file that may vary: `--vary TARGET=VALUES`."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from muster.forecast.recommend.errors import RecommendError
 
 Value = int | float | None
 Point = tuple[int, ...]
-"""A candidate, by the position of its value in each variable."""
+"""A candidate as the position of its value in each variable."""
 
 NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 RANGE = re.compile(rf"({NUMBER})\.\.({NUMBER})(?::({NUMBER}))?")
@@ -23,8 +23,8 @@ queues.QUEUE.FLAVOR                 nominal quota, in accelerators
 queues.QUEUE.FLAVOR.borrowingLimit  in accelerators, or none
 queues.QUEUE.FLAVOR.lendingLimit    in accelerators, or none
 queues.QUEUE.weight                 weight of fair sharing
-cohorts.COHORT...                   the same of a cohort
-pools.POOL                          largest number of nodes (or TPU slices)"""
+cohorts.COHORT...                   the same for a cohort
+pools.POOL                          maximum number of nodes (or TPU slices)"""
 
 
 class Kind(StrEnum):
@@ -46,13 +46,12 @@ SECTIONS: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """One setting and the values that it may have. `index` is the position of its queue, cohort or pool in
-    the stack file's list; `flavor` is empty for weights and pools."""
+    """A setting and the values to try."""
 
     section: str
     name: str
-    index: int
-    flavor: str
+    index: int  # of its queue, cohort or pool in the stack file's list
+    flavor: str  # empty for weights and pools
     kind: Kind
     values: tuple[Value, ...]
 
@@ -65,59 +64,59 @@ class Variable:
 def entries(config: Mapping[str, Any], section: str) -> list[dict[str, Any]]:
     """Returns the queues, cohorts or pools of a stack file."""
     key, inner = SECTIONS[section]
-    found: Any = config.get(key) or {}
-    listed: list[dict[str, Any]] = found.get(inner, []) if inner else list(found)
+    settings: Any = config.get(key) or {}
+    listed: list[dict[str, Any]] = settings.get(inner, []) if inner else list(settings)
     return listed
 
 
 def parse_variables(texts: Iterable[str], config: Mapping[str, Any]) -> list[Variable]:
-    """Reads all variables. Raises: RecommendError."""
-    found: dict[str, Variable] = {}
+    """Parses all variables. Raises: RecommendError."""
+    by_target: dict[str, Variable] = {}
     for text in texts:
         variable = parse_variable(text, config)
-        if variable.target in found:
+        if variable.target in by_target:
             raise RecommendError(f"--vary {text}: {variable.target} is given twice; expected once")
-        found[variable.target] = variable
-    if not found:
-        raise RecommendError("nothing may change; give --vary TARGET=VALUES, as --help shows")
-    return list(found.values())
+        by_target[variable.target] = variable
+    if not by_target:
+        raise RecommendError("nothing to vary; give --vary TARGET=VALUES, as --help shows")
+    return list(by_target.values())
 
 
 def parse_variable(text: str, config: Mapping[str, Any]) -> Variable:
-    """Reads `queues.a.h100=8..48:8`. Names may have dots, so they are looked up in the stack file.
+    """Parses `queues.a.h100=8..48:8`. Names may contain dots, so they are looked up in the stack file.
 
     Raises: RecommendError."""
     target, sign, values = text.partition("=")
-    section, _, rest = target.partition(".")
-    if not (sign and rest and section in SECTIONS):
+    section, _, path = target.partition(".")
+    if not (sign and path and section in SECTIONS):
         raise RecommendError(f"--vary {text}: expected TARGET={VALUES}, with a TARGET such as\n{TARGETS}")
     listed = entries(config, section)
-    owner = _longest(rest, [str(entry.get("name")) for entry in listed])
+    owner = _longest(path, [str(entry.get("name")) for entry in listed])
     if owner is None:
         names = ", ".join(str(entry.get("name")) for entry in listed) or "none is declared"
         raise RecommendError(f"--vary {text}: no such entry in {section}; expected one of: {names}")
     index = next(i for i, entry in enumerate(listed) if entry.get("name") == owner)
-    flavor, kind = _setting(text, section, rest[len(owner) + 1 :], listed[index])
+    flavor, kind = _setting(text, section, path[len(owner) + 1 :], listed[index])
     return Variable(section, owner, index, flavor, kind, _values(text, values, kind))
 
 
-def _setting(text: str, section: str, rest: str, entry: Mapping[str, Any]) -> tuple[str, Kind]:
-    """Returns flavor and kind of what follows the name."""
+def _setting(text: str, section: str, path: str, entry: Mapping[str, Any]) -> tuple[str, Kind]:
+    """Returns the flavor and kind in the part of the target after the name."""
     if section == "pools":
-        if rest:
-            raise RecommendError(f"--vary {text}: expected pools.POOL and no more")
+        if path:
+            raise RecommendError(f"--vary {text}: expected pools.POOL without a suffix")
         return "", Kind.UNITS
-    if rest == Kind.WEIGHT:
+    if path == Kind.WEIGHT:
         return "", Kind.WEIGHT
     quotas = entry.get("quotas") or {}
-    flavor = _longest(rest, quotas)
+    flavor = _longest(path, quotas)
     if flavor is None:
         raise RecommendError(
             f"--vary {text}: {entry['name']} has no quota of that flavor; expected weight, or one of its "
             f"flavors: {', '.join(quotas) or 'none'}"
         )
     accelerator_of(quotas[flavor], f"--vary {text}: {flavor}")
-    limit = rest[len(flavor) + 1 :]
+    limit = path[len(flavor) + 1 :]
     if limit not in ("", Kind.BORROWING, Kind.LENDING):
         raise RecommendError(
             f"--vary {text}: {limit!r} is unknown; expected {Kind.BORROWING} or {Kind.LENDING}"
@@ -127,35 +126,37 @@ def _setting(text: str, section: str, rest: str, entry: Mapping[str, Any]) -> tu
 
 def accelerator_of(quotas: Mapping[str, Any], where: str) -> str:
     """Returns the accelerator of a flavor's quotas, such as nvidia.com/gpu. Raises: RecommendError."""
-    found = [resource for resource in quotas if "/" in resource]
-    if len(found) != 1:
+    accelerators = [resource for resource in quotas if "/" in resource]
+    if len(accelerators) != 1:
         raise RecommendError(
             f"{where}: expected a quota of one accelerator, such as nvidia.com/gpu; it has "
             f"{', '.join(quotas) or 'none'}"
         )
-    return found[0]
+    return accelerators[0]
 
 
 def _longest(text: str, names: Iterable[str]) -> str | None:
     """Returns the longest of the names that `text` begins with, followed by a dot or its end."""
-    found = [name for name in names if text == name or text.startswith(f"{name}.")]
-    return max(found, key=len, default=None)
+    matches = [name for name in names if text == name or text.startswith(f"{name}.")]
+    return max(matches, key=len, default=None)
 
 
 def _values(text: str, values: str, kind: Kind) -> tuple[Value, ...]:
     ranged = RANGE.fullmatch(values)
     if ranged:
-        found: list[Value] = list(_range(text, *ranged.groups()))
+        parsed: list[Value] = list(_range(text, *ranged.groups()))
     else:
-        found = [_value(text, one.strip()) for one in values.split(",")]
-    for value in found:
+        parsed = [_value(text, item.strip()) for item in values.split(",")]
+    for value in parsed:
         if value is None and kind not in (Kind.BORROWING, Kind.LENDING):
             raise RecommendError(f"--vary {text}: only limits can be {NONE}; expected numbers")
         if isinstance(value, float) and kind is not Kind.WEIGHT:
-            raise RecommendError(f"--vary {text}: {value:g} is not whole; only weights may have a fraction")
+            raise RecommendError(
+                f"--vary {text}: {value:g} is not a whole number; only weights may have a fraction"
+            )
         if value == 0 and kind is Kind.UNITS:
-            raise RecommendError(f"--vary {text}: a pool's largest size is at least 1")
-    return tuple(dict.fromkeys(found))
+            raise RecommendError(f"--vary {text}: the maximum size of a pool is at least 1")
+    return tuple(dict.fromkeys(parsed))
 
 
 def _range(text: str, first: str, last: str, step: str | None) -> Iterator[Value]:
@@ -171,7 +172,7 @@ def _value(text: str, value: str) -> Value:
     if value == NONE:
         return None
     if not re.fullmatch(NUMBER, value):
-        raise RecommendError(f"--vary {text}: {value!r} is no value; expected {VALUES}")
+        raise RecommendError(f"--vary {text}: {value!r} is not a value; expected {VALUES}")
     return _number(Decimal(value))
 
 
@@ -184,5 +185,5 @@ def value_text(value: Value) -> str:
 
 
 def size(variables: Sequence[Variable]) -> int:
-    """Returns the number of candidates of the whole grid."""
+    """Returns the number of candidates in the full grid."""
     return prod(len(variable.values) for variable in variables)

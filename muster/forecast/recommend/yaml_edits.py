@@ -1,4 +1,4 @@
-"""Edits of YAML that leave all other text as it is: comments, blank lines, quotes, line ends."""
+"""Edits YAML and preserves all other text: comments, blank lines, quotes, line ends."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,16 +18,16 @@ class Edit:
     text: str
 
 
-def edited(text: str, wanted: Mapping[str, Any]) -> str:
-    """Returns the YAML of `text` with the `config` that is wanted, changed in as few places as possible.
+def edited(text: str, config: Mapping[str, Any]) -> str:
+    """Returns the YAML of `text` with this `config`, changed in as few places as possible.
 
-    Values may differ, mappings may have new keys, and a value may become a mapping.
-    Raises: RecommendError if the result would not be what is wanted, as with YAML's aliases."""
+    Values may differ, mappings may have new keys, and a value may become a mapping. Raises: RecommendError if
+    the edits would not produce `config`, as with YAML aliases."""
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     node = _child(root, "config") if isinstance(root, yaml.MappingNode) else None
     if node is None:
         raise RecommendError("the stack file has no key `config`")
-    edits = sorted(_edits(text, node, yaml.safe_load(text)["config"], wanted), key=lambda one: one.start)
+    edits = sorted(_edits(text, node, yaml.safe_load(text)["config"], config), key=lambda edit: edit.start)
     result, at = "", 0
     for edit in edits:
         result += text[at : edit.start] + edit.text
@@ -37,7 +37,7 @@ def edited(text: str, wanted: Mapping[str, Any]) -> str:
         read = yaml.safe_load(result)["config"]
     except yaml.YAMLError:
         read = None
-    if read != wanted:
+    if read != config:
         raise RecommendError(
             "the stack file cannot be changed in place, as its values share text (YAML's & and *); "
             "expected each changed value written out"
@@ -67,7 +67,7 @@ def _child(node: yaml.MappingNode, key: str) -> yaml.Node | None:
 
 
 def _added(text: str, node: yaml.MappingNode, key: str, value: Any) -> Edit:
-    """Adds a key: at the end of a mapping in braces, or on a line of its own after one that is whole."""
+    """Adds a key: at the end of a mapping in braces, or on its own line after a one-line entry."""
     entry = f"{key}: {_flow(value)}"
     if node.flow_style:
         at = node.value[-1][1].end_mark.index if node.value else node.start_mark.index + 1

@@ -1,4 +1,4 @@
-"""A forecast as data for programs: what `--json` prints. Times in seconds, amounts in accelerator-hours."""
+"""A forecast as data for programs, which `--json` prints. Times in seconds, amounts in accelerator-hours."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -14,13 +14,14 @@ from muster.forecast.results.waits import Group, Waits, waits_by_group
 def forecast_document(
     name: str, outcomes: Sequence[Outcome], prices: Mapping[str, float], waited_ms: Mapping[int, int]
 ) -> dict[str, Any]:
-    """Returns every future's waits and usage, and the waits that the trace recorded, by a job's number."""
+    """Returns the waits and usage of every future, and the waits recorded in the trace. `waited_ms` is by job
+    number."""
     return {
         "configuration": name,
         "futures": [_future(outcome, prices) for outcome in outcomes],
         "recorded": [
-            {**_group(one.group), **{k: v for k, v in asdict(one).items() if k != "group"}}
-            for one in recorded_waits(outcomes, waited_ms)
+            {**_group(waits.group), **{k: v for k, v in asdict(waits).items() if k != "group"}}
+            for waits in recorded_waits(outcomes, waited_ms)
         ],
     }
 
@@ -28,6 +29,7 @@ def forecast_document(
 def plan_document(
     base: str, changed: str, comparison: Comparison, violations: Sequence[str]
 ) -> dict[str, Any]:
+    """Returns the comparison of two configurations."""
     return {
         "base": base,
         "changed": changed,
@@ -39,7 +41,7 @@ def plan_document(
             }
             for d in comparison.differences
         ],
-        "suffering_most": [asdict(one) for one in comparison.sufferers],
+        "suffering_most": [asdict(sufferer) for sufferer in comparison.sufferers],
         "violations": list(violations),
     }
 

@@ -1,4 +1,4 @@
-"""Tables in Markdown, for comments on pull requests."""
+"""Tables as Markdown for comments on pull requests."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from muster.forecast.report.tables import Table
 
 
 def markdown(title: str, summary: Sequence[str], tables: Sequence[Table], rows_max: int = 40) -> str:
-    """Returns a comment: the summary's lines, and the tables, the later ones folded."""
+    """Returns a comment: the lines of the summary, and the tables, of which only the first is unfolded."""
     parts = [f"### {title}", "", *summary, ""]
     for number, table in enumerate(tables):
         text = _table(table, rows_max)
@@ -21,8 +21,8 @@ def _table(table: Table, rows_max: int) -> list[str]:
         return [f"{table.title}: none."]
     rule = ["---" if n < table.numbers else "---:" for n in range(len(table.columns))]
     lines = [_line(table.columns), _line(rule), *(_line(row) for row in table.rows[:rows_max])]
-    left = len(table.rows) - rows_max
-    return lines + ([f"\n… and {left} more rows"] if left > 0 else [])
+    remaining = len(table.rows) - rows_max
+    return lines + ([f"\n… and {remaining} more rows"] if remaining > 0 else [])
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -30,7 +30,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escapes what a job's name could use to leave its cell, or to mention a user."""
+    """Escapes characters in job names that could end their cell or mention a user."""
     for char in "\\`|[]*_":
         text = text.replace(char, f"\\{char}")
     text = text.replace("<", "&lt;").replace(">", "&gt;").replace("@", "@\u200b")

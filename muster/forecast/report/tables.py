@@ -1,4 +1,4 @@
-"""Forecasts and plans as tables: headings and rows, for terminals and Markdown."""
+"""Forecasts and plans as tables with headings and rows, for terminals and Markdown."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from muster.forecast.results.waits import Group, Waits, in_order, mean_of, waits
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Columns from `numbers` on are aligned right. `wraps`: all but the first may have several lines."""
+    """A table of text."""
 
     title: str
     columns: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
-    numbers: int = 3
-    wraps: bool = False
+    numbers: int = 3  # columns from this index on are right-aligned
+    wraps: bool = False  # cells of all columns but the first may wrap
 
 
 AFTER = ("AFTER", "CHANGE")
@@ -28,46 +28,49 @@ SHOWN = ("mean_s", "p50_s", "p90_s", "p99_s", "max_s")
 
 
 def forecast_tables(outcomes: Sequence[Outcome], prices: Mapping[str, float]) -> list[Table]:
-    """Returns waits, flavors and teams; values are means over the futures."""
-    waits, used = [waits_by_group(one) for one in outcomes], [usage(one) for one in outcomes]
+    """Returns waits, flavors and teams. Values are means over the futures."""
+    waits, used = [waits_by_group(o) for o in outcomes], [usage(o) for o in outcomes]
     return [_waits(waits), _flavors(used), _teams(used, prices)]
 
 
-def recorded_tables(found: Sequence[RecordedWaits]) -> list[Table]:
-    """Returns the waits that the trace recorded beside the forecast's, unless it has none."""
+def recorded_tables(recorded: Sequence[RecordedWaits]) -> list[Table]:
+    """Returns the waits recorded in the trace next to the forecast; no table if there are none."""
     rows = [
         (
-            *named(one.group),
-            f"{one.jobs:,}",
-            duration(one.recorded_mean_s),
-            duration(one.forecast_mean_s),
-            change(one.forecast_mean_s - one.recorded_mean_s),
-            duration(one.recorded_p90_s),
-            duration(one.forecast_p90_s),
-            change(one.forecast_p90_s - one.recorded_p90_s),
+            *named(waits.group),
+            f"{waits.jobs:,}",
+            duration(waits.recorded_mean_s),
+            duration(waits.forecast_mean_s),
+            change(waits.forecast_mean_s - waits.recorded_mean_s),
+            duration(waits.recorded_p90_s),
+            duration(waits.forecast_p90_s),
+            change(waits.forecast_p90_s - waits.recorded_p90_s),
         )
-        for one in found
+        for waits in recorded
     ]
     heads = ("MEAN", "FORECAST", "OFF BY", "P90", "FORECAST", "OFF BY")
-    title = "Waits that the trace recorded, and their forecast"
+    title = "Recorded waits and their forecast"
     return [Table(title, ("QUEUE", "CLASS", "SIZE", "JOBS", *heads), rows)] if rows else []
 
 
 def totals(outcomes: Sequence[Outcome]) -> str:
-    """Returns one sentence about the whole."""
+    """Returns a one-sentence summary."""
     used = [usage(outcome) for outcome in outcomes]
-    makespan_s = fmean(one.makespan_ms for one in used) / 1000
-    preemptions, lost = fmean(one.preemptions for one in used), fmean(one.lost_hours for one in used)
-    stopped = fmean(one.failures + one.stock_outs for one in used)
+    makespan_s = fmean(future.makespan_ms for future in used) / 1000
+    preemptions, lost = (
+        fmean(future.preemptions for future in used),
+        fmean(future.lost_hours for future in used),
+    )
+    stopped = fmean(future.failures + future.stock_outs for future in used)
     text = f"{len(outcomes[0].jobs):,} jobs in {duration(makespan_s)}; {preemptions:,.0f} preemptions"
     if lost:
-        text += f", which lost {hours(lost)} accelerator-hours"
+        text += f"; {hours(lost)} accelerator-hours lost"
     if stopped:
         text += f"; {stopped:,.0f} failures and stock-outs"
-    deactivated = fmean(one.deactivated for one in used)
+    deactivated = fmean(future.deactivated for future in used)
     if deactivated:
         text += f"; {deactivated:,.1f} jobs deactivated after their last retry"
-    never = fmean(waits_ms(one).count(None) for one in outcomes)
+    never = fmean(waits_ms(outcome).count(None) for outcome in outcomes)
     return f"{text}; {never:,.0f} never start" if never else text
 
 
@@ -92,21 +95,21 @@ def _waits(futures: Sequence[Mapping[Group, Waits]]) -> Table:
 def _flavors(futures: Sequence[Usage]) -> Table:
     rows = []
     for name in futures[0].flavors:
-        uses = [one.flavors[name] for one in futures if name in one.flavors]
+        uses = [future.flavors[name] for future in futures if name in future.flavors]
         offered, held = fmean(u.offered for u in uses), fmean(u.held for u in uses)
         ran = fmean(u.ran for u in uses)
         used = share(held / offered) if offered else "-"
-        admitted = fmean(one.attempts.get(name, 0) for one in futures)
+        admitted = fmean(future.attempts.get(name, 0) for future in futures)
         rows.append((name, hours(offered), hours(held), used, hours(held - ran), f"{admitted:,.0f}"))
-    columns = ("FLAVOR", "QUOTA", "RESERVED", "UTILISATION", "OF THAT IDLE", "ADMISSIONS")
+    columns = ("FLAVOR", "QUOTA", "RESERVED", "UTILISATION", "IDLE", "ADMISSIONS")
     return Table("Flavors, in accelerator-hours", columns, rows, numbers=1)
 
 
 def _teams(futures: Sequence[Usage], prices: Mapping[str, float]) -> Table:
-    keys = sorted({key for one in futures for key in one.hours_by_team})
+    keys = sorted({key for future in futures for key in future.hours_by_team})
     rows = []
     for queue, flavor in keys:
-        amount = fmean(one.hours_by_team.get((queue, flavor), 0.0) for one in futures)
+        amount = fmean(future.hours_by_team.get((queue, flavor), 0.0) for future in futures)
         cost = (f"{amount * prices[flavor]:,.0f}" if flavor in prices else "-",) if prices else ()
         rows.append((queue, flavor, hours(amount), *cost))
     columns = ("QUEUE", "FLAVOR", "ACCELERATOR-HOURS", *(("COST",) if prices else ()))
@@ -114,10 +117,10 @@ def _teams(futures: Sequence[Usage], prices: Mapping[str, float]) -> Table:
 
 
 def plan_tables(comparison: Comparison) -> list[Table]:
-    """Returns the differences of mean and p90 of each group, and the jobs that wait longer."""
+    """Returns the differences in mean and p90 of each group, and the jobs whose wait grows."""
     by_group: dict[Group, dict[str, Difference]] = {group: {} for group in comparison.never}
-    for found in comparison.differences:
-        by_group.setdefault(found.group, {})[found.statistic] = found
+    for difference in comparison.differences:
+        by_group.setdefault(difference.group, {})[difference.statistic] = difference
     never = comparison.never
     rows = [(*_difference(group, by_group[group]), _never(never.get(group))) for group in in_order(by_group)]
     columns = (
@@ -136,25 +139,25 @@ def plan_tables(comparison: Comparison) -> list[Table]:
     )
     worst = [
         (
-            one.name,
-            one.queue,
-            one.priority_class,
-            f"{one.accelerators}",
-            duration(one.base_s),
-            "never" if one.changed_s is None else duration(one.changed_s),
-            "" if one.changed_s is None else change(one.changed_s - one.base_s),
+            sufferer.name,
+            sufferer.queue,
+            sufferer.priority_class,
+            f"{sufferer.accelerators}",
+            duration(sufferer.base_s),
+            "never" if sufferer.changed_s is None else duration(sufferer.changed_s),
+            "" if sufferer.changed_s is None else change(sufferer.changed_s - sufferer.base_s),
         )
-        for one in comparison.sufferers
+        for sufferer in comparison.sufferers
     ]
     heading = ("JOB", "QUEUE", "CLASS", "ACCELERATORS", "WAIT", "AFTER", "CHANGE")
-    return [Table("Waits before and after", columns, rows), Table("Jobs that wait longer", heading, worst)]
+    return [Table("Waits before and after", columns, rows), Table("Jobs with longer waits", heading, worst)]
 
 
-def _difference(group: Group, found: Mapping[str, Difference]) -> tuple[str, ...]:
-    if not found:  # no job of it starts in both
+def _difference(group: Group, differences: Mapping[str, Difference]) -> tuple[str, ...]:
+    if not differences:  # none of its jobs starts in both configurations
         return (*named(group), *"--------")
-    mean, p90 = found["mean_s"], found["p90_s"]
-    cells = [cell for one in (mean, p90) for cell in _cells(one)]
+    mean, p90 = differences["mean_s"], differences["p90_s"]
+    cells = [cell for difference in (mean, p90) for cell in _cells(difference)]
     return (
         *named(group),
         *cells,
@@ -167,6 +170,6 @@ def _never(counts: tuple[float, float] | None) -> str:
     return "-" if counts is None else f"{counts[0]:,.0f} to {counts[1]:,.0f}"
 
 
-def _cells(found: Difference) -> tuple[str, str, str]:
-    arrow = "" if not round(found.change_s) else " ▲" if found.change_s > 0 else " ▼"
-    return duration(found.base_s), duration(found.changed_s), change(found.change_s) + arrow
+def _cells(difference: Difference) -> tuple[str, str, str]:
+    arrow = "" if not round(difference.change_s) else " ▲" if difference.change_s > 0 else " ▼"
+    return duration(difference.base_s), duration(difference.changed_s), change(difference.change_s) + arrow

@@ -1,36 +1,38 @@
-"""Numbers as text, the same in tables and Markdown."""
+"""Formats numbers for tables and Markdown."""
 
 from muster.forecast.results.waits import Group
 
 
 def duration(seconds: float) -> str:
-    """A time span with two units at most: 45s, 12m30s, 3h05m, 5d04h."""
-    whole = round(seconds)
-    if whole < 0:
+    """Returns a time span with at most two units: 45s, 12m30s, 3h05m, 5d04h."""
+    total_s = round(seconds)
+    if total_s < 0:
         return f"-{duration(-seconds)}"
-    days, hours, minutes, rest = whole // 86400, whole // 3600 % 24, whole // 60 % 60, whole % 60
+    days, hours, minutes, remainder = total_s // 86400, total_s // 3600 % 24, total_s // 60 % 60, total_s % 60
     if days:
         return f"{days}d{hours:02}h"
     if hours:
         return f"{hours}h{minutes:02}m"
-    return f"{minutes}m{rest:02}s" if minutes else f"{rest}s"
+    return f"{minutes}m{remainder:02}s" if minutes else f"{remainder}s"
 
 
 def change(seconds: float) -> str:
-    """A difference with its sign."""
+    """Returns a difference with its sign."""
     return "0s" if not round(seconds) else f"{'+' if seconds > 0 else '-'}{duration(abs(seconds))}"
 
 
 def hours(value: float) -> str:
+    """Returns accelerator-hours, with a decimal place below 100."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}"
 
 
 def share(value: float) -> str:
+    """Returns a share in percent."""
     return f"{100 * value:.1f}%"
 
 
 def named(group: Group) -> tuple[str, str, str]:
-    """Queue, class and size, with words for all values of a field."""
+    """Returns queue, class and size; a text for the group of all queues."""
     if group == Group():
         return "all queues", "", ""
     return group.queue, group.priority_class, group.size

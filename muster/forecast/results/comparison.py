@@ -1,4 +1,5 @@
-"""Two configurations under the same futures: differences, their direction, and what suffers most."""
+"""Compares two configurations over the same futures: differences, their direction, and the most
+delayed jobs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,16 +14,15 @@ SUFFERERS = 20
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One statistic of one group: its mean over the futures in both configurations, the band of the paired
-    differences (10th to 90th percentile), and how many of the futures agree with the mean's direction."""
+    """The difference of one statistic of one group."""
 
     group: Group
     statistic: str
-    base_s: float
+    base_s: float  # mean over the futures
     changed_s: float
-    low_s: float
-    high_s: float
-    agree: int
+    low_s: float  # 10th percentile of the paired differences
+    high_s: float  # 90th percentile
+    agree: int  # number of futures that agree on the direction of the mean
     futures: int
 
     @property
@@ -32,8 +32,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Sufferer:
-    """A job and its mean wait in both configurations, over the futures in which it started in both.
-    `changed_s` is None for a job that starts in the base and never after the change, in any future."""
+    """A job and its mean wait in both configurations, over the futures in which it starts in both."""
 
     number: int
     name: str
@@ -41,19 +40,21 @@ class Sufferer:
     priority_class: str
     accelerators: int
     base_s: float
-    changed_s: float | None
+    changed_s: float | None  # None: it starts in the base, and in no future after the change
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`differences` are over jobs that start in both configurations: where long waits turn into none, because
-    a gang never starts any more, the mean would fall. `never` has the mean number of jobs that do not start,
-    and `waits` each statistic over all that do, in the base and after the change; a group that has none, or a
-    configuration without it, is left out."""
+    """The comparison of two configurations."""
 
+    # Over jobs that start in both configurations. Otherwise the mean would fall if a change keeps a gang
+    # with a
+    # long wait from starting at all.
     differences: Sequence[Difference]
     sufferers: Sequence[Sufferer]
+    # Mean number of jobs that do not start, in the base and after the change; groups without any are omitted.
     never: Mapping[Group, tuple[float, float]] = field(default_factory=dict)
+    # Statistics over all jobs that start, in the base and after the change.
     waits: Mapping[tuple[Group, str], tuple[float, float]] = field(default_factory=dict)
 
 
@@ -61,14 +62,14 @@ STATISTICS = ("mean_s", "p50_s", "p90_s", "p99_s")
 
 
 def compare(base: Sequence[Outcome], changed: Sequence[Outcome]) -> Comparison:
-    """Compares futures pairwise: the same seeds in the same order, over the same trace."""
+    """Compares futures in pairs with the same seed, over the same trace."""
     before, after = ([waits_by_group(outcome) for outcome in side] for side in (base, changed))
     groups = sorted(set(before[0]) | set(after[0]))
     pairs = [_in_both(b, a) for b, a in zip(base, changed, strict=True)]
-    found = (_difference(group, statistic, pairs) for group in groups for statistic in STATISTICS)
+    compared = (_difference(group, statistic, pairs) for group in groups for statistic in STATISTICS)
     counts = {group: (_never(group, before), _never(group, after)) for group in groups}
     return Comparison(
-        differences=[difference for difference in found if difference is not None],
+        differences=[difference for difference in compared if difference is not None],
         sufferers=_sufferers(base, changed),
         never={group: pair for group, pair in counts.items() if any(pair)},
         waits={
@@ -85,14 +86,14 @@ def _never(group: Group, futures: Sequence[Mapping[Group, Waits]]) -> float:
 
 def _in_both(base: Outcome, changed: Outcome) -> tuple[dict[Group, Waits], dict[Group, Waits]]:
     """Returns the waits of the jobs that start in both, by group."""
-    both = _waits_by_number(base).keys() & _waits_by_number(changed).keys()
-    return waits_by_group(base, both), waits_by_group(changed, both)
+    started = _waits_by_number(base).keys() & _waits_by_number(changed).keys()
+    return waits_by_group(base, started), waits_by_group(changed, started)
 
 
 def _difference(
     group: Group, statistic: str, futures: Sequence[tuple[dict[Group, Waits], dict[Group, Waits]]]
 ) -> Difference | None:
-    """Returns None for a group of which no job starts in both, in any future."""
+    """Returns the difference; None if no job of the group starts in both, in any future."""
     pairs = [
         (getattr(b[group], statistic), getattr(a[group], statistic))
         for b, a in futures
@@ -109,22 +110,23 @@ def _difference(
 
 
 def _sufferers(base: Sequence[Outcome], changed: Sequence[Outcome]) -> list[Sufferer]:
-    """Returns jobs of both sides that never start any more, and those whose mean wait grows, worst first."""
+    """Returns jobs of both sides that no longer start in any future, and jobs whose mean wait grows, worst
+    first."""
     jobs = {job.number: job for job in base[0].jobs}
-    both = jobs.keys() & {job.number for job in changed[0].jobs}
+    shared = jobs.keys() & {job.number for job in changed[0].jobs}
     before, after, futures = (dict.fromkeys(jobs, 0) for _ in range(3))
     started: set[int] = set()  # in some future of the base, and of the change
     starts: set[int] = set()
     for b, a in zip(base, changed, strict=True):
-        was, now = _waits_by_number(b), _waits_by_number(a)
-        started |= was.keys()
-        starts |= now.keys()
-        for number in was.keys() & now.keys():
-            before[number] += was[number]
-            after[number] += now[number]
+        waits_before, waits_after = _waits_by_number(b), _waits_by_number(a)
+        started |= waits_before.keys()
+        starts |= waits_after.keys()
+        for number in waits_before.keys() & waits_after.keys():
+            before[number] += waits_before[number]
+            after[number] += waits_after[number]
             futures[number] += 1
     growth = {n: (after[n] - before[n]) / count for n, count in futures.items() if count}
-    growth |= dict.fromkeys((started - starts) & both, inf)
+    growth |= dict.fromkeys((started - starts) & shared, inf)
     worst = sorted((n for n in growth if growth[n] > 0), key=lambda n: (-growth[n], n))[:SUFFERERS]
     return [_sufferer(jobs[n], before[n], after[n], futures[n]) for n in worst]
 

@@ -1,4 +1,4 @@
-"""The outcome of one simulated future, in columns: a million jobs fit into memory."""
+"""The outcome of one simulated future. Columns hold the attempts, so that a million jobs fit in memory."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ class End(IntEnum):
     FINISHED = 0
     PREEMPTED = 1
     FAILED = 2  # a pod or node failed, and the job is retried
-    NOT_PROVISIONED = 3  # it held quota, and the cloud had no capacity
-    HORIZON = 4  # it still holds quota at the end of the forecast
+    NOT_PROVISIONED = 3  # it held quota, but the cloud had no capacity
+    HORIZON = 4  # it holds quota at the end of the forecast
     DEACTIVATED = 5  # as NOT_PROVISIONED, and its retries are exhausted
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedJob:
-    """A job as it was simulated. `accelerators` is its gang's total (0 for CPU jobs), `pods` its size."""
+    """A simulated job."""
 
     name: str
     submit_ms: int
@@ -29,30 +29,32 @@ class SimulatedJob:
     priority_class: str
     user: str
     pods: int
-    accelerators: int
+    accelerators: int  # of the whole gang; 0 for CPU jobs
     number: int = 0  # its position in the trace
 
 
 @dataclass(slots=True)
 class Attempts:
-    """One row for each time that a job held quota, by time.
+    """Times during which a job held quota: one row per attempt, in order of time."""
 
-    `job` is an index of the outcome's jobs, `flavor` one of its flavors: of the job's accelerators, or of
-    its first resource. The job got quota at `reserved_ms`, its gang ran from `started_ms` (-1: never), and it
-    gave the quota back at `ended_ms`. `lost_ms` is work that it has to repeat."""
-
+    # Index of the outcome's jobs.
     job: array[int] = field(default_factory=lambda: array("l"))
+    # When the job got quota.
     reserved_ms: array[int] = field(default_factory=lambda: array("q"))
+    # When the gang started; -1: never.
     started_ms: array[int] = field(default_factory=lambda: array("q"))
+    # When the quota was released.
     ended_ms: array[int] = field(default_factory=lambda: array("q"))
     end: array[int] = field(default_factory=lambda: array("b"))
+    # Index of the outcome's flavors: of the job's accelerators, else of its first resource.
     flavor: array[int] = field(default_factory=lambda: array("h"))
+    # Work that the job must repeat.
     lost_ms: array[int] = field(default_factory=lambda: array("q"))
 
 
 @dataclass(frozen=True, slots=True)
 class QueueCapacity:
-    """A ClusterQueue of the configuration with its accelerators: own, by flavor."""
+    """A ClusterQueue of the configuration with its nominal quota of accelerators, by flavor."""
 
     name: str
     cohort: str
@@ -61,7 +63,7 @@ class QueueCapacity:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One future. `jobs` are in order of submission; the simulated time goes from 0 to `end_ms`."""
+    """One future. `jobs` are in order of submission; the simulated time runs from 0 to `end_ms`."""
 
     jobs: Sequence[SimulatedJob]
     attempts: Attempts

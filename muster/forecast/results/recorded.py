@@ -1,4 +1,4 @@
-"""Waits that a trace recorded, beside those of its forecast."""
+"""Waits recorded in a trace, compared with the forecast."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from muster.forecast.results.waits import Group, grouped, in_order, waits_by_gro
 
 @dataclass(frozen=True, slots=True)
 class RecordedWaits:
-    """Jobs of one group whose wait the trace tells; the forecast's are means over its futures."""
+    """Jobs of one group with a recorded wait. Forecast values are means over the futures."""
 
     group: Group
     jobs: int
@@ -21,7 +21,8 @@ class RecordedWaits:
 
 
 def recorded_waits(outcomes: Sequence[Outcome], waited_ms: Mapping[int, int]) -> list[RecordedWaits]:
-    """Returns the groups in order; `waited_ms` has waits by the number of a job. Empty without any."""
+    """Returns the groups in order; `waited_ms` holds recorded waits by job number. Empty without recorded
+    waits."""
     jobs = [job for job in outcomes[0].jobs if job.number in waited_ms]
     recorded = grouped(jobs, [waited_ms[job.number] for job in jobs])
     forecasts = [waits_by_group(outcome, waited_ms) for outcome in outcomes]
@@ -30,9 +31,9 @@ def recorded_waits(outcomes: Sequence[Outcome], waited_ms: Mapping[int, int]) ->
             group,
             recorded[group].count,
             recorded[group].mean_s,
-            fmean(one[group].mean_s for one in forecasts),
+            fmean(forecast[group].mean_s for forecast in forecasts),
             recorded[group].p90_s,
-            fmean(one[group].p90_s for one in forecasts),
+            fmean(forecast[group].p90_s for forecast in forecasts),
         )
         for group in in_order(recorded)
     ]

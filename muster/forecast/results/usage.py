@@ -1,4 +1,4 @@
-"""Use of quota: utilisation by flavor, accelerator-hours by team, lost work, preemptions."""
+"""Usage of quota: utilization by flavor, accelerator-hours by team, lost work, preemptions."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -11,37 +11,35 @@ HOUR_MS = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class FlavorUse:
-    """Accelerator-hours of one flavor: those that its quota offers, those that gangs held, and those in which
-    they ran."""
+    """Accelerator-hours of one flavor."""
 
-    offered: float
-    held: float
-    ran: float
+    offered: float  # of the nominal quota
+    held: float  # with reserved quota
+    ran: float  # with a running gang
 
     @property
     def utilisation(self) -> float:
-        """The share of its quota that was held; 0 without any."""
+        """The share of the quota that was held; 0 if there is no quota."""
         return self.held / self.offered if self.offered else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """`hours_by_team` are accelerator-hours by queue and flavor. `lost_hours` are accelerator-hours of work
-    that preempted and failed jobs had to repeat. `provisioned` counts attempts by flavor that got nodes."""
+    """Totals of one future."""
 
     makespan_ms: int
     preemptions: int
     failures: int
     stock_outs: int
     deactivated: int
-    lost_hours: float
+    lost_hours: float  # accelerator-hours of work that preempted and failed jobs had to repeat
     flavors: Mapping[str, FlavorUse]
-    hours_by_team: Mapping[tuple[str, str], float]
-    attempts: Mapping[str, int]
+    hours_by_team: Mapping[tuple[str, str], float]  # accelerator-hours by queue and flavor
+    attempts: Mapping[str, int]  # by flavor
 
 
 def usage(outcome: Outcome) -> Usage:
-    """Returns the use over the whole simulated time."""
+    """Returns the usage over all of the simulated time."""
     held: dict[str, float] = defaultdict(float)
     ran: dict[str, float] = defaultdict(float)
     by_team: dict[tuple[str, str], float] = defaultdict(float)
@@ -58,14 +56,14 @@ def usage(outcome: Outcome) -> Usage:
         columns.lost_ms,
         strict=True,
     ):
-        of, name = outcome.jobs[job], outcome.flavors[flavor]
-        hours = of.accelerators * (ended - reserved) / HOUR_MS
+        simulated_job, name = outcome.jobs[job], outcome.flavors[flavor]
+        hours = simulated_job.accelerators * (ended - reserved) / HOUR_MS
         held[name] += hours
-        by_team[of.queue, name] += hours
+        by_team[simulated_job.queue, name] += hours
         count[name] += 1
-        lost += of.accelerators * lost_ms / HOUR_MS
+        lost += simulated_job.accelerators * lost_ms / HOUR_MS
         if started >= 0:
-            ran[name] += of.accelerators * max(0, ended - started) / HOUR_MS
+            ran[name] += simulated_job.accelerators * max(0, ended - started) / HOUR_MS
     nominal: Counter[str] = Counter()
     for queue in outcome.queues:
         nominal.update(queue.nominal)

@@ -1,4 +1,4 @@
-"""Waiting times, by queue, priority class and gang size."""
+"""Waiting times by queue, priority class and gang size."""
 
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -8,11 +8,11 @@ from typing import NamedTuple
 from muster.forecast.results.outcome import Outcome, SimulatedJob
 
 SIZES = (0, 1, 8, 16, 32, 64, 128, 256)
-"""Upper bounds of the groups of gang sizes, in accelerators."""
+"""Upper bounds of the gang size groups, in accelerators."""
 
 
 class Group(NamedTuple):
-    """Jobs that are compared with each other. An empty field means all of its values."""
+    """Jobs that are compared with each other. An empty field matches all values."""
 
     queue: str = ""
     priority_class: str = ""
@@ -21,7 +21,7 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """Statistics in seconds over the jobs that started; `never` counts those that did not."""
+    """Statistics in seconds over jobs that started; `never` counts jobs that did not."""
 
     count: int
     never: int
@@ -33,7 +33,8 @@ class Waits:
 
 
 def waits_ms(outcome: Outcome) -> list[int | None]:
-    """Returns the wait of each job: from its submission until its gang first starts. None: it never does."""
+    """Returns the wait of each job from its submission until its gang first starts; None if it
+    never starts."""
     waits: list[int | None] = [None] * len(outcome.jobs)
     attempts = outcome.attempts
     for job, started_ms in zip(attempts.job, attempts.started_ms, strict=True):
@@ -43,7 +44,7 @@ def waits_ms(outcome: Outcome) -> list[int | None]:
 
 
 def size_of(job: SimulatedJob) -> str:
-    """Returns the group of its gang size."""
+    """Returns the size group of a job."""
     index = bisect_left(SIZES, job.accelerators)
     if index == 0:
         return "CPU"
@@ -54,7 +55,7 @@ def size_of(job: SimulatedJob) -> str:
 
 
 def groups_of(job: SimulatedJob) -> Iterator[Group]:
-    """Yields the groups that a job counts in: all, its queue, its queue's class, and its queue's size."""
+    """Yields the groups of a job: all, its queue, its class in the queue, and its size in the queue."""
     yield Group()
     yield Group(queue=job.queue)
     if job.priority_class:
@@ -63,7 +64,7 @@ def groups_of(job: SimulatedJob) -> Iterator[Group]:
 
 
 def in_order(groups: Iterable[Group]) -> list[Group]:
-    """Sorts groups by queue: all of it first, then its classes, then its sizes from small to large."""
+    """Sorts groups by queue: first the queue itself, then its classes, then its sizes in ascending order."""
 
     def first_size(group: Group) -> int:
         text = group.size.lstrip(">").partition("-")[0]
@@ -73,30 +74,32 @@ def in_order(groups: Iterable[Group]) -> list[Group]:
 
 
 def waits_by_group(outcome: Outcome, among: Container[int] | None = None) -> dict[Group, Waits]:
-    """Returns the waits of each group, sorted by group; `among`: only of jobs with these numbers."""
+    """Returns the waits of each group, sorted by group. `among` restricts them to jobs with these numbers."""
     return grouped(outcome.jobs, waits_ms(outcome), among)
 
 
 def grouped(
     jobs: Iterable[SimulatedJob], waits: Iterable[int | None], among: Container[int] | None = None
 ) -> dict[Group, Waits]:
-    """Returns the statistics of waits, one a job, by group."""
-    found: dict[Group, list[int | None]] = {}
-    known: dict[tuple[str, str, int], list[list[int | None]]] = {}  # groups of jobs that look alike
+    """Returns the statistics of waits by group; `waits` has one value per job."""
+    by_group: dict[Group, list[int | None]] = {}
+    columns_of: dict[
+        tuple[str, str, int], list[list[int | None]]
+    ] = {}  # by the fields that determine the groups
     for job, wait_ms in zip(jobs, waits, strict=True):
         if among is not None and job.number not in among:
             continue
         alike = (job.queue, job.priority_class, job.accelerators)
-        columns = known.get(alike)
+        columns = columns_of.get(alike)
         if columns is None:
-            columns = known[alike] = [found.setdefault(group, []) for group in groups_of(job)]
+            columns = columns_of[alike] = [by_group.setdefault(group, []) for group in groups_of(job)]
         for column in columns:
             column.append(wait_ms)
-    return {group: statistics(found[group]) for group in sorted(found)}
+    return {group: statistics(by_group[group]) for group in sorted(by_group)}
 
 
 def statistics(waits: Sequence[int | None]) -> Waits:
-    """Returns statistics of waits in milliseconds; zeros if no job started."""
+    """Returns statistics of waits given in milliseconds; zeros if no job started."""
     started = sorted(wait / 1000 for wait in waits if wait is not None)
     never = len(waits) - len(started)
     if not started:
@@ -112,6 +115,6 @@ def quantile(ordered: Sequence[float], share: float) -> float:
 
 
 def mean_of(groups: Sequence[Mapping[Group, Waits]], group: Group, statistic: str) -> float:
-    """Returns the mean over futures of one statistic."""
+    """Returns the mean of one statistic over the futures."""
     values = [getattr(waits[group], statistic) for waits in groups if group in waits]
     return sum(values) / len(values) if values else 0.0

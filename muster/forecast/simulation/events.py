@@ -5,28 +5,30 @@ from heapq import heappop, heappush
 
 
 class Event(IntEnum):
-    """Kinds of events; at one moment they happen in this order."""
+    """Kinds of events, in the order in which simultaneous ones are handled."""
 
-    ENDED = 0  # the attempt's pods are gone
-    PREEMPTED_GONE = 1
+    ENDED = 0  # the pods of the attempt have terminated
+    PREEMPTED = 1
     STOCKED_OUT = 2
     FAILED = 3
-    WAKE = 4  # time alone may change a decision
+    WAKE = 4  # a decision may change with time alone
 
 
 class Events:
-    """Events to come. `job` and `row` (of the outcome's attempts) are -1 for a moment to decide at."""
+    """The queue of future events. `job` and `row` (of the outcome's attempts) are -1 for WAKE."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, int, int]] = []
 
     def add(self, at_ms: int, kind: Event, job: int = -1, row: int = -1) -> None:
+        """Adds an event."""
         heappush(self._heap, (at_ms, kind, job, row))
 
     @property
     def next_ms(self) -> int | None:
+        """The time of the next event; None if there is none."""
         return self._heap[0][0] if self._heap else None
 
     def pop(self) -> tuple[int, int, int, int]:
-        """Returns time, kind, job and row of the next event."""
+        """Removes the next event; returns its time, kind, job and row."""
         return heappop(self._heap)

@@ -1,7 +1,8 @@
-"""Random draws of one future, each by seed, job and purpose, so that futures of two configurations pair up.
+"""Random draws of one future, keyed by seed, job and purpose, so that futures of two configurations are
+paired.
 
-A draw does not depend on the order of events: the same job gets the same run time, provisioning delay and
-failures in both configurations.
+A draw does not depend on the order of events: a job gets the same run time, provisioning delay and failures
+in both configurations.
 """
 
 from collections import defaultdict
@@ -25,13 +26,13 @@ class Purpose(IntEnum):
 
 
 class Future:
-    """Draws for one seed. All times are in milliseconds."""
+    """The random draws of one seed. All times are in milliseconds."""
 
     def __init__(self, seed: int, assumptions: Assumptions) -> None:
         self._seed, self._assumptions = seed, assumptions
 
     def provisioning_ms(self, job: int, attempt: int) -> int:
-        """Returns the delay until a request is provisioned."""
+        """Returns the delay until a ProvisioningRequest is provisioned."""
         assumed = self._assumptions
         if not assumed.provisioning_spread or not assumed.provisioning_median_s:
             return round(1000 * assumed.provisioning_median_s)
@@ -39,17 +40,19 @@ class Future:
         return round(1000 * exp(log(assumed.provisioning_median_s) + drawn))
 
     def is_stocked_out(self, job: int, attempt: int) -> bool:
+        """Whether the ProvisioningRequest of an attempt fails."""
         probability = self._assumptions.stock_out_probability
         return probability > 0 and self._random(Purpose.STOCK_OUT, job, attempt).random() < probability
 
     def failure_ms(self, job: int, attempt: int, pods: int) -> int | None:
-        """Returns how long its gang runs until one of its pods fails; None: it never does."""
+        """Returns the run time until one of the gang's pods fails; None if none fails."""
         rate = self._assumptions.failures_per_node_hour * pods
         if rate <= 0:
             return None
         return round(3_600_000 * self._random(Purpose.FAILURE, job, attempt).expovariate(rate))
 
     def run_ms(self, job: int, history: Sequence[int]) -> int:
+        """Draws a run time from similar jobs."""
         return self._random(Purpose.RUN_TIME, job, 0).choice(history)
 
     def _random(self, purpose: Purpose, job: int, attempt: int) -> Random:
@@ -57,31 +60,31 @@ class Future:
 
 
 class RunTimes:
-    """Run times for jobs without one, drawn from the most similar jobs: of the same user and size,
-    of the user, of the class, of the queue, of all.
+    """Run times for jobs without one, drawn from the most similar jobs: of the same user and size, of the
+    user, of the class, of the queue, or all.
 
     Raises: ValueError if no job has a run time."""
 
     def __init__(self, jobs: Sequence[PlacedJob]) -> None:
-        known: dict[tuple[object, ...], list[int]] = defaultdict(list)
-        self._known: Mapping[tuple[object, ...], list[int]] = known
+        by_group: dict[tuple[object, ...], list[int]] = defaultdict(list)
+        self._by_group: Mapping[tuple[object, ...], list[int]] = by_group
         if all(job.run_ms is not None for job in jobs):
             return
         for job in jobs:
             if job.run_ms is not None:
-                for group in alike(job):
-                    known[group].append(job.run_ms)
-        if not known:
+                for group in similarity_groups(job):
+                    by_group[group].append(job.run_ms)
+        if not by_group:
             raise ValueError(
                 "no job of the trace has a run time; expected at least one to draw the others from"
             )
 
     def history(self, job: PlacedJob) -> Sequence[int]:
         """Returns the run times to draw from, at least one."""
-        return next(found for group in alike(job) if (found := self._known.get(group)))
+        return next(times for group in similarity_groups(job) if (times := self._by_group.get(group)))
 
 
-def alike(job: PlacedJob) -> tuple[tuple[object, ...], ...]:
-    """Returns the groups of similar jobs that it belongs to, the most similar first."""
+def similarity_groups(job: PlacedJob) -> tuple[tuple[object, ...], ...]:
+    """Returns the groups of similar jobs that a job belongs to, the most similar first."""
     by_user = ((job.user, job.accelerators), (job.user,)) if job.user else ()
     return (*by_user, ("class", job.queue, job.priority_class), ("queue", job.queue), ())

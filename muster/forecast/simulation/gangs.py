@@ -1,6 +1,6 @@
-"""Gangs that hold quota in a simulation: they wait for nodes, start, run, and leave.
+"""Gangs that hold quota in a simulation: they wait for nodes, start, run, and terminate.
 
-The core decides about quota; this file says what the cloud, KubeRay and Ray then do, under the assumptions.
+The core decides about quota; this module simulates the cloud, KubeRay and Ray under the assumptions.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,8 +17,8 @@ from muster.forecast.simulation.nodes import AutoscaledNodes
 
 
 class Gangs:
-    """Gangs with quota, by job, in one future. Their attempts become rows of `attempts`, and what happens to
-    them next is added to `events`."""
+    """Gangs with quota, by job, in one future. Adds a row to `attempts` for each attempt, and its next event
+    to `events`."""
 
     def __init__(
         self,
@@ -33,10 +33,12 @@ class Gangs:
         self._start_up_ms = round(1000 * assumptions.start_up_s)
         self._cleanup_ms = round(1000 * assumptions.cleanup_s)
         self.attempts = Attempts()
-        self.on_start: Callable[[int, int, int], None] | None = None  # with the time, the job and its row
+        self.on_start: Callable[[int, int, int], None] | None = (
+            None  # called with the time, the job and its row
+        )
         self.running: dict[int, Running] = {}
-        self._left_ms: dict[int, int] = {}  # work that preempted and failed jobs have left
-        self._tries: dict[int, int] = {}  # attempts so far
+        self._remaining_ms: dict[int, int] = {}  # remaining work of preempted and failed jobs
+        self._tries: dict[int, int] = {}  # number of attempts
         self.flavors = {name: index for index, name in enumerate(sorted(configuration.snapshot.flavors))}
         idle_ms = round(1000 * assumptions.scale_down_s)
         self._autoscaled = {
@@ -46,7 +48,7 @@ class Gangs:
         }
 
     def admit(self, job: int, admission: core.Admission, reserved_ms: int) -> Running:
-        """Begins an attempt: the gang has quota from now on, and nothing else yet."""
+        """Begins an attempt: the gang holds quota from `reserved_ms` on; `provide` continues it."""
         attempts = self.attempts
         self._tries[job] = self._tries.get(job, 0) + 1
         row = len(attempts.job)
@@ -65,7 +67,7 @@ class Gangs:
         return running
 
     def provide(self, job: int, admission: core.Admission, reserved_ms: int, now_ms: int) -> None:
-        """Waits for the gang's nodes, if they have to be provided, and for its start."""
+        """Schedules the start of the gang, after its nodes are provided if necessary."""
         placed, provided_ms, tries = self._jobs[job], now_ms, self._tries[job] - 1
         if self._needs_request(placed.queue, admission):
             if self._future.is_stocked_out(placed.number, tries):
@@ -78,7 +80,7 @@ class Gangs:
         self.start(job, provided_ms + self._start_up_ms, now_ms)
 
     def start(self, job: int, started_ms: int, now_ms: int) -> None:
-        """Runs the gang from `started_ms`, which may be past, until it ends or fails."""
+        """Runs the gang from `started_ms`, which may be in the past, until it ends or fails."""
         running, placed = self.running[job], self._jobs[job]
         running.started_ms = self.attempts.started_ms[running.row] = started_ms
         if self.on_start is not None:
@@ -91,90 +93,93 @@ class Gangs:
             self.finish(job, max(ends_ms, now_ms))
 
     def finish(self, job: int, ends_ms: int) -> None:
-        """Ends the gang's work then; its pods are gone a little later."""
-        gone_ms = ends_ms + self._cleanup_ms
-        self._events.add(gone_ms, Event.ENDED, job, self.running[job].row)
+        """Ends the work of the gang at `ends_ms`; its pods terminate shortly after."""
+        terminated_ms = ends_ms + self._cleanup_ms
+        self._events.add(terminated_ms, Event.ENDED, job, self.running[job].row)
 
     def preempt(self, job: int, now_ms: int) -> None:
-        """Deletes the gang's pods then, which may be later; it keeps its quota until they are gone."""
+        """Deletes the pods of the gang at `now_ms`, which may be in the future; the gang holds quota until
+        they have terminated."""
         running = self.running[job]
-        if running.is_leaving:
+        if running.is_terminating:
             return
         if 0 <= running.started_ms <= now_ms and running.started_ms + running.work_ms <= now_ms:
-            return  # its work is done by then, or it has failed: it leaves by itself
-        running.is_leaving = True
+            return  # its work ends before, or it has failed: it terminates without the preemption
+        running.is_terminating = True
         if 0 <= running.started_ms <= now_ms:
-            self._keep_checkpoint(job, now_ms)
+            self._save_checkpoint(job, now_ms)
         else:
             self.attempts.started_ms[running.row] = -1
         self.attempts.end[running.row] = End.PREEMPTED
-        # Also if it has not started, its pods have to be deleted; a gang that left at once could be admitted
-        # and preempted again at the same moment, without end.
-        gone_ms = now_ms + round(1000 * self._assumptions.termination_s)
-        self._events.add(gone_ms, Event.PREEMPTED_GONE, job, running.row)
+        # Pods must be deleted even if the gang has not started. If it released its quota immediately, it
+        # could be
+        # admitted and preempted again at the same moment, in an endless loop.
+        terminated_ms = now_ms + round(1000 * self._assumptions.termination_s)
+        self._events.add(terminated_ms, Event.PREEMPTED, job, running.row)
 
-    def happen(self, kind: int, job: int, row: int, now_ms: int) -> End | None:
-        """Returns how the gang gives back its quota now. None: it keeps it, or has none, as the event was of
-        an attempt that ended otherwise."""
+    def handle(self, kind: int, job: int, row: int, now_ms: int) -> End | None:
+        """Handles an event of an attempt. Returns how the gang releases its quota; None if it keeps it, or if
+        the attempt has already ended otherwise."""
         running = self.running.get(job)
         if running is None or running.row != row:
             return None
-        if kind == Event.PREEMPTED_GONE:
-            return self._give_back(job, now_ms, End.PREEMPTED)
+        if kind == Event.PREEMPTED:
+            return self._release_quota(job, now_ms, End.PREEMPTED)
         if kind == Event.ENDED and self.attempts.end[row] != End.PREEMPTED:
-            self._left_ms.pop(job, None)
+            self._remaining_ms.pop(job, None)
             self._tries.pop(job, None)
-            return self._give_back(job, now_ms, End.FINISHED)
-        if kind == Event.FAILED and not running.is_leaving:
-            self._keep_checkpoint(job, now_ms)
-            return self._give_back(job, now_ms, End.FAILED)
-        if kind == Event.STOCKED_OUT and not running.is_leaving:
-            return self._give_back(job, now_ms, End.NOT_PROVISIONED)
+            return self._release_quota(job, now_ms, End.FINISHED)
+        if kind == Event.FAILED and not running.is_terminating:
+            self._save_checkpoint(job, now_ms)
+            return self._release_quota(job, now_ms, End.FAILED)
+        if kind == Event.STOCKED_OUT and not running.is_terminating:
+            return self._release_quota(job, now_ms, End.NOT_PROVISIONED)
         return None
 
-    def cut_off(self, now_ms: int) -> None:
+    def close_attempts(self, now_ms: int) -> None:
         """Ends the rows of gangs that still hold quota."""
         for running in self.running.values():
             self.attempts.ended_ms[running.row] = now_ms
 
-    def _give_back(self, job: int, now_ms: int, end: End) -> End:
+    def _release_quota(self, job: int, now_ms: int, end: End) -> End:
+        """Removes the gang and releases its quota and nodes."""
         row = self.running.pop(job).row
         self.attempts.ended_ms[row] = now_ms
         self.attempts.end[row] = end
         nodes = self._autoscaled.get(self.attempts.flavor[row])
         if nodes is not None:
-            nodes.give_back(self._jobs[job].accelerators, now_ms)
+            nodes.release(self._jobs[job].accelerators, now_ms)
         return end
 
     def _work_ms(self, job: int) -> int:
-        left = self._left_ms.get(job)
-        if left is not None:
-            return left
+        remaining_ms = self._remaining_ms.get(job)
+        if remaining_ms is not None:
+            return remaining_ms
         placed = self._jobs[job]
         if placed.run_ms is not None:
             return placed.run_ms
         return self._future.run_ms(placed.number, self._run_times.history(placed))
 
     def _needs_request(self, queue: str, admission: core.Admission) -> bool:
-        """Whether an admission check has to provide its nodes."""
+        """Whether an admission check must provide the nodes."""
         provisioned = self._configuration.provisioned.get(queue, frozenset())  # a deleted queue has none
         return bool(provisioned) and any(
             flavor in provisioned for assigned in admission.pod_sets for flavor in assigned.flavors.values()
         )
 
-    def _keep_checkpoint(self, job: int, now_ms: int) -> None:
-        """Remembers the work that is left: all of it, or what came after the last checkpoint."""
+    def _save_checkpoint(self, job: int, now_ms: int) -> None:
+        """Stores the remaining work: all of it, or the work after the last checkpoint."""
         running, interval_ms = self.running[job], round(1000 * self._assumptions.checkpoint_interval_s)
         done_ms = min(now_ms - running.started_ms, running.work_ms)
         saved_ms = done_ms - done_ms % interval_ms if interval_ms else 0
-        self._left_ms[job] = running.work_ms - saved_ms
+        self._remaining_ms[job] = running.work_ms - saved_ms
         self.attempts.lost_ms[running.row] = done_ms - saved_ms
         if saved_ms:
-            self._left_ms[job] += round(1000 * self._assumptions.restart_s)
+            self._remaining_ms[job] += round(1000 * self._assumptions.restart_s)
 
 
 def _main_flavor(admission: core.Admission) -> str:
-    """Returns the flavor of its accelerators, or of its first resource without any."""
+    """Returns the flavor of the accelerators, else of the first resource."""
     first = ""
     for assigned in admission.pod_sets:
         for resource, flavor in assigned.flavors.items():

@@ -1,28 +1,31 @@
-"""Nodes of pools that the cluster autoscaler makes and removes, counted in accelerators."""
+"""Nodes of pools that the cluster autoscaler resizes, counted in accelerators."""
 
 from collections import deque
 
 
 class AutoscaledNodes:
-    """Nodes of one flavor: at least `least` accelerators exist, and those in use within the last `idle_ms`.
+    """Nodes of one flavor: at least `least` accelerators exist, and as many as were in use within the last
+    `idle_ms`.
 
-    The cluster autoscaler removes a node that nothing has needed for that long. It removes whole nodes; here
-    accelerators are counted, so part of a node can be gone.
+    The cluster autoscaler removes a node that was unneeded for that time. It removes whole nodes; this
+    simulation counts accelerators, so part of a node can disappear.
     """
 
     def __init__(self, least: int, idle_ms: int) -> None:
         self._least, self._idle_ms = least, idle_ms
         self._used = 0
-        # Amounts in use, falling, with the time until which each was reached; all later ones are lower.
+        # A monotonic queue of (amount in use, last time it was in use); each amount is higher than all
+        # later ones.
         self._reached: deque[tuple[int, int]] = deque()
 
     def take(self, amount: int, now_ms: int) -> bool:
-        """Returns whether nodes for it exist; if not, they are made."""
+        """Takes accelerators into use; returns whether their nodes exist. If not, nodes are added."""
         exist = self._exist(now_ms)
         self._used += amount
         return self._used <= exist
 
-    def give_back(self, amount: int, now_ms: int) -> None:
+    def release(self, amount: int, now_ms: int) -> None:
+        """Releases accelerators."""
         reached = self._reached
         while reached and reached[-1][0] <= self._used:
             reached.pop()

@@ -1,8 +1,8 @@
 """Replays jobs through the admission core, event by event.
 
-The core decides; this file only moves time, and does to the core's workloads what the controller would do:
-a preempted gang keeps its quota until its pods are gone, a job that a stock-out stopped goes back to its
-queue after its back-off.
+The core decides. This module advances time and updates the core's workloads as the controller would: a
+preempted gang holds its quota until its pods have terminated, and a job whose nodes were not provisioned is
+requeued after its backoff.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,11 +16,11 @@ from muster.forecast.simulation.events import Event, Events
 from muster.forecast.simulation.gangs import Gangs
 
 NAMESPACE = "forecast"
-DECISIONS_MAX = 100  # at one moment; a configuration in which gangs preempt each other in turns needs a bound
+DECISIONS_MAX = 100  # per moment: bounds configurations in which gangs preempt each other in turn
 
 
 class Simulator:
-    """One future of one configuration. `progress` is called with the share of jobs that have arrived."""
+    """Simulates one future of one configuration."""
 
     def __init__(
         self,
@@ -35,22 +35,24 @@ class Simulator:
         self._gangs = Gangs(configuration, jobs, assumptions, seed, self._events)
         self._stock_outs: dict[int, int] = {}
         self._pending = 0  # workloads in the core without quota
-        self._wakes_ms = -1  # when to decide next without any other event; that moment is among the events
+        self._wakes_ms = -1  # next decision without another event; an event WAKE exists for it
         self._write_ms = 1000 * assumptions.admission_s
-        self._written_ms = 0.0  # when all decisions so far will be written
+        self._written_ms = 0.0  # when all decisions made so far are written
         self._requeue_ms = round(1000 * assumptions.requeue_s)
-        self._unpark_ms: int | None = None  # when what was tried in vain is tried again
+        self._unpark_ms: int | None = None  # when inadmissible workloads are retried
 
     def run(self, progress: Callable[[float], None] | None = None) -> Outcome:
+        """Simulates until nothing is left to happen. `progress` is called with the share of jobs that have
+        arrived."""
         now_ms = 0
         for now_ms in self._moments(progress):  # noqa: B007 - the last one counts
             pass
         gangs, queues = self._gangs, capacities(self._configuration)
-        gangs.cut_off(now_ms)
+        gangs.close_attempts(now_ms)
         return Outcome(self._jobs, gangs.attempts, queues, now_ms, self._seed, tuple(gangs.flavors))
 
     def _moments(self, progress: Callable[[float], None] | None = None) -> Iterator[int]:
-        """Yields each moment, before what happens then."""
+        """Yields each moment before its events are handled."""
         jobs, events, count, arrived = self._jobs, self._events, len(self._jobs), self._begin()
         while True:
             now_ms = events.next_ms
@@ -61,7 +63,7 @@ class Simulator:
             yield now_ms
             while events.next_ms == now_ms:
                 _, kind, job, row = events.pop()
-                self._happen(kind, job, row, now_ms)
+                self._handle(kind, job, row, now_ms)
             while arrived < count and jobs[arrived].submit_ms == now_ms:
                 self._queue(arrived, now_ms)
                 arrived += 1
@@ -71,11 +73,11 @@ class Simulator:
                 self._decide(now_ms)
 
     def _begin(self) -> int:
-        """Returns the number of jobs that are there already."""
+        """Prepares the initial state; returns the number of jobs in it."""
         return 0
 
     def waiting(self, now_ms: int) -> list[core.Waiting]:
-        """Returns why jobs wait that never got quota."""
+        """Returns why jobs that never got quota wait."""
         return list(self._engine.waiting(now_ms))
 
     def _queue(self, job: int, queued_ms: int, requeue_ms: int | None = None) -> None:
@@ -83,11 +85,11 @@ class Simulator:
         self._pending += 1
 
     def _key(self, job: int) -> str:
-        """Returns the key of its workload, whose name is the job's number."""
+        """Returns the key of the job's workload, named after the job's number."""
         return f"{NAMESPACE}/{job}"
 
     def _queued(self, job: int, queued_ms: int, requeue_ms: int | None) -> core.Workload:
-        """Returns a job's workload without quota."""
+        """Returns the workload of a job, without quota."""
         placed = self._jobs[job]
         return core.Workload(
             key=self._key(job),
@@ -100,8 +102,8 @@ class Simulator:
         )
 
     def _decide(self, now_ms: int) -> None:
-        """Takes decisions until one changes nothing, as the controller does: each of its passes follows a
-        change that it sees."""
+        """Decides until nothing changes, as the controller does: each of its passes follows a change that it
+        observes."""
         unpark = self._unparks(now_ms)
         for _ in range(DECISIONS_MAX):
             plan = self._engine.decide(now_ms, explain=False, unpark=unpark)
@@ -115,17 +117,17 @@ class Simulator:
             self._wake(next_ms)
 
     def _unparks(self, now_ms: int) -> bool:
-        """Returns whether this decision tries all, or only what was not tried in vain before."""
+        """Returns whether this decision also retries inadmissible workloads."""
         if not self._requeue_ms:
             return True
-        due = self._unpark_ms is not None and self._unpark_ms <= now_ms
-        if due:
+        unparks = self._unpark_ms is not None and self._unpark_ms <= now_ms
+        if unparks:
             self._unpark_ms = None
-        return due
+        return unparks
 
     def _carry_out(self, plan: core.Plan, now_ms: int) -> None:
-        """Writes the plan's decisions, one after the other. A gang holds its quota while its admission waits
-        for its turn."""
+        """Writes the decisions of a plan one after the other. A gang holds quota from the decision on, before
+        its admission is written."""
         for preemption in plan.preemptions:
             self._gangs.preempt(_index(preemption.workload), self._write(now_ms))
         for key in (*plan.drained, *plan.displaced):
@@ -137,18 +139,19 @@ class Simulator:
             self._gangs.provide(job, decision.admission, now_ms, self._write(now_ms))
 
     def _write(self, now_ms: int) -> int:
-        """Returns when a decision of this moment will be written."""
+        """Returns when a decision of this moment is written."""
         self._written_ms = max(self._written_ms, now_ms) + self._write_ms
         return round(self._written_ms)
 
     def _wake(self, at_ms: int) -> None:
-        """Decides then, if nothing happens before."""
+        """Schedules a decision at `at_ms`, unless an event triggers one before."""
         if at_ms != self._wakes_ms:
             self._wakes_ms = at_ms
             self._events.add(at_ms, Event.WAKE)
 
-    def _happen(self, kind: int, job: int, row: int, now_ms: int) -> None:
-        end = self._gangs.happen(kind, job, row, now_ms)
+    def _handle(self, kind: int, job: int, row: int, now_ms: int) -> None:
+        """Handles an event."""
+        end = self._gangs.handle(kind, job, row, now_ms)
         if end is None:
             return
         self._engine.remove(self._key(job))
@@ -163,7 +166,7 @@ class Simulator:
             self._queue(job, self._jobs[job].submit_ms)
 
     def _retry_later(self, job: int, row: int, now_ms: int) -> None:
-        """Requeues a job that got no nodes: at the back of its queue, after its back-off."""
+        """Requeues a job that got no nodes at the back of its queue, after its backoff."""
         failed = self._stock_outs[job] = self._stock_outs.get(job, 0) + 1
         if failed > self._configuration.retries_max:
             self._gangs.attempts.end[row] = End.DEACTIVATED
@@ -176,7 +179,7 @@ def _index(key: str) -> int:
 
 
 def capacities(configuration: QueueConfiguration) -> list[QueueCapacity]:
-    """Returns the queues with their own accelerators by flavor."""
+    """Returns the queues with their nominal quota of accelerators, by flavor."""
     return [
         QueueCapacity(
             queue.name,

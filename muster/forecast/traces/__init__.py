@@ -1,1 +1,1 @@
-"""Traces: jobs with their arrival and run time, read from files or drawn from distributions."""
+"""Traces: jobs with arrival and run times, read from files or drawn from distributions."""

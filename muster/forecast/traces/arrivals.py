@@ -1,4 +1,4 @@
-"""Submissions of synthetic jobs: independent intervals on a clock that runs faster in busy hours."""
+"""Submissions of synthetic jobs: independent intervals on a clock that runs faster during busy hours."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -10,21 +10,22 @@ WEEK_MS = HOURS_A_WEEK * HOUR_MS
 
 
 def week_of(hours: Sequence[float], weekend: float) -> tuple[float, ...]:
-    """Returns the rate of each hour of a week, 1 on average, from that of each hour of a day and the factor
-    of days 6 and 7."""
+    """Returns the rate of each hour of a week, 1 on average, from the rates of a day's hours and a factor for
+    days 6 and 7."""
     rates = [rate * (weekend if day >= 5 else 1.0) for day in range(7) for rate in hours]
     mean = sum(rates) / len(rates)
     return tuple(rate / mean for rate in rates)
 
 
 def times(random: Random, mean_ms: float, shape: float, week: Sequence[float]) -> Iterator[float]:
-    """Yields times from 0 on, without end. Intervals are Weibull (a shape of 1: a Poisson process; below 1:
-    bursts), `mean_ms` on average; the week's rates then stretch and compress them, hour by hour."""
+    """Yields an infinite series of times, starting at 0. Intervals are Weibull distributed (shape 1: a
+    Poisson process; below 1: bursts) with mean `mean_ms`; the rates of the week then stretch and compress
+    them, hour by hour."""
     scale = mean_ms / math.gamma(1 + 1 / shape)
-    hour, left_ms = 0, float(HOUR_MS)  # of this hour
+    hour, left_ms = 0, float(HOUR_MS)  # in this hour
     while True:
         weeks, interval_ms = divmod(random.weibullvariate(scale, shape), WEEK_MS)
-        hour += int(weeks) * HOURS_A_WEEK  # the rates of a whole week are 1 on average
+        hour += int(weeks) * HOURS_A_WEEK  # the average rate of a full week is 1
         while (passed_ms := interval_ms / _rate(week, hour)) > left_ms:
             interval_ms -= left_ms * _rate(week, hour)
             hour, left_ms = hour + 1, float(HOUR_MS)

@@ -1,4 +1,4 @@
-"""Mappings of CSV columns to a job's submission, run time, pods and requests; presets for public traces."""
+"""Maps CSV columns to a job's submission, run time, pods and requests; has presets for public traces."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -11,10 +11,10 @@ from muster.forecast.traces.trace import TraceError
 
 GPU = "nvidia.com/gpu"
 NAMES = {"gpus": GPU, "gpu": GPU, "cpus": "cpu", "cores": "cpu", "mem": "memory"}
-"""Short names of resources in a mapping; `cpu`, `memory` and names with a slash are resources, too."""
+"""Short names of resources in a mapping; `cpu`, `memory` and names with a slash are also resources."""
 
 FIELDS = (
-    "name",  # several columns with slashes between them: job_name/task_name
+    "name",  # one or more columns, separated by slashes: job_name/task_name
     "submit",
     "start",
     "end",
@@ -26,7 +26,7 @@ FIELDS = (
     "class",
     "user",
     "state",
-    "gpuShare",  # the part of a GPU that each of `gpus` is
+    "gpuShare",  # the fraction of a GPU that each of `gpus` stands for
 )
 TIMES = ("submit", "start", "end")
 DURATIONS = ("run", "wait", "limit")
@@ -35,7 +35,8 @@ AMOUNT_UNITS = ("m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti", "%")
 
 
 class Column(NamedTuple):
-    """A column by its name in the header, and the unit of its values; empty: decided value by value."""
+    """A column by its name in the header, and the unit of its values; an empty unit is detected for each
+    value."""
 
     name: str
     unit: str = ""
@@ -44,17 +45,16 @@ class Column(NamedTuple):
 class CsvMapping(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
     """Columns by field or resource, as `column` or `column:unit`.
 
-    Units of times are s, ms and iso (default: s for numbers, else ISO 8601), those of amounts are suffixes of
-    Kubernetes' quantities, and %. With `totals`, requests are those of all pods together. `header` names the
-    columns of a file without a header line. Rows with a state of `skip_states` are no jobs."""
+    Units of times are s, ms and iso (default: s for numbers, else ISO 8601); units of amounts are the
+    suffixes of Kubernetes quantities, and %."""
 
     columns: Mapping[str, str]
-    header: tuple[str, ...] = ()
-    skip_states: tuple[str, ...] = ()
-    totals: bool = False
+    header: tuple[str, ...] = ()  # column names of a file without a header line
+    skip_states: tuple[str, ...] = ()  # rows with these states are skipped
+    totals: bool = False  # requests are of all pods together
 
     def fields(self) -> dict[str, Column]:
-        """Returns the columns of fields other than requests."""
+        """Returns the columns of all fields except requests."""
         return {name: _column(name, text) for name, text in self.columns.items() if name in FIELDS}
 
     def resources(self) -> dict[str, Column]:
@@ -67,7 +67,7 @@ class CsvMapping(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 PRESETS: Mapping[str, CsvMapping] = {
-    # What `csv_rows.write` writes.
+    # The format of `csv_rows.write`.
     "muster": CsvMapping(
         columns={
             "name": "name",
@@ -97,7 +97,7 @@ PRESETS: Mapping[str, CsvMapping] = {
             "class": "qos",
         }
     ),
-    # SenseTime's Helios: cluster_log.csv of each cluster. GPUs and CPUs are those of all nodes.
+    # SenseTime's Helios: cluster_log.csv of each cluster. GPUs and CPUs are totals over all nodes.
     "helios": CsvMapping(
         columns={
             "name": "job_id",
@@ -112,8 +112,9 @@ PRESETS: Mapping[str, CsvMapping] = {
         },
         totals=True,
     ),
-    # Alibaba's cluster-trace-gpu-v2020 (PAI): pai_task_table.csv, which has no header line. A task is taken
-    # as a job: its instances are alike, those of a job's several tasks are not. Its launch is its submission.
+    # Alibaba's cluster-trace-gpu-v2020 (PAI): pai_task_table.csv, which has no header line. Each task
+    # becomes a
+    # job, as instances are alike within a task but not within a job. The launch time is used as submission.
     "pai": CsvMapping(
         columns={
             "name": "job_name/task_name",
@@ -145,7 +146,7 @@ PRESETS: Mapping[str, CsvMapping] = {
 
 
 def from_text(text: str) -> CsvMapping:
-    """Returns the mapping that a command line gives: `submit=creation_time:s,gpus=num_gpu,totals=true`."""
+    """Parses the mapping of a command line: `submit=creation_time:s,gpus=num_gpu,totals=true`."""
     columns: dict[str, str] = {}
     totals = False
     for item in filter(None, (item.strip() for item in text.split(","))):
@@ -162,13 +163,13 @@ def from_text(text: str) -> CsvMapping:
 
 
 def from_yaml(text: str, source: str) -> CsvMapping:
-    """Returns the mapping that a YAML file gives: `columns`, `header`, `skipStates`, `totals`."""
+    """Parses the mapping of a YAML file: `columns`, `header`, `skipStates`, `totals`."""
     expected = "expected columns, and perhaps header, skipStates and totals"
     return checked(yaml_text.decode(text, CsvMapping, source, expected))
 
 
 def checked(mapping: CsvMapping) -> CsvMapping:
-    """Returns the mapping if it tells at least when a job is submitted and what it requests."""
+    """Returns the mapping. Raises: TraceError unless it defines at least the submission time and requests."""
     fields, resources = mapping.fields(), mapping.resources()
     if "submit" not in fields:
         raise TraceError(
@@ -188,14 +189,14 @@ def checked(mapping: CsvMapping) -> CsvMapping:
 
 
 def preset_of(header: Sequence[str]) -> CsvMapping | None:
-    """Returns the preset whose columns a header has, if there is one; of our own format, any may be missing
-    but those that `checked` requires."""
+    """Returns the preset whose columns are all in the header, if any. For Muster's own format, only the
+    columns that `checked` requires are mandatory."""
     for mapping in PRESETS.values():
         columns = {column.name for column in (*mapping.fields().values(), *mapping.resources().values())}
         if not mapping.header and columns <= set(header):
             return mapping
-    own = PRESETS["muster"].columns
-    present = {field: column for field, column in own.items() if column.partition(":")[0] in header}
+    native = PRESETS["muster"].columns
+    present = {field: column for field, column in native.items() if column.partition(":")[0] in header}
     if len(present) < len(header):
         return None
     with suppress(TraceError):
@@ -204,7 +205,7 @@ def preset_of(header: Sequence[str]) -> CsvMapping | None:
 
 
 def _column(field: str, text: str) -> Column:
-    """Splits `column:unit`. A column's own name may have a colon, too, if no unit follows it."""
+    """Splits `column:unit`. A column name may contain a colon if no unit follows it."""
     name, colon, unit = text.rpartition(":")
     allowed = TIME_UNITS if field in TIMES else ("s", "ms") if field in DURATIONS else AMOUNT_UNITS
     return Column(name, unit) if colon and unit in allowed else Column(text)

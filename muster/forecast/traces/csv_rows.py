@@ -1,4 +1,4 @@
-"""Reads and writes traces as CSV, one job a row, under a mapping of columns."""
+"""Reads and writes traces as CSV with one job per row, using a mapping of columns."""
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,14 +25,14 @@ from muster.forecast.traces.values import (
     unix_ms,
 )
 
-_NO_COLUMN = -1  # index of the empty field that is added to every row
+_NO_COLUMN = -1  # index of the empty field that is appended to every row
 
 Requests = tuple[int, Mapping[str, int], bool]
-"""Pods, what each of them requests, and whether that is rounded up."""
+"""Number of pods, the requests of each, and whether they were rounded up."""
 
 
 def read(lines: Iterable[str], source: str, mapping: CsvMapping | None = None) -> Trace:
-    """Returns the jobs of a CSV file. Without a mapping, the header must be that of a preset."""
+    """Returns the jobs of a CSV file. Without a mapping, the header must match a preset."""
     rows = Rows(source)
     reader: _Reader | None = None
     for number, line in enumerate(lines, 1):
@@ -52,7 +52,7 @@ def read(lines: Iterable[str], source: str, mapping: CsvMapping | None = None) -
 
 
 def write(jobs: Iterable[TraceJob]) -> Iterator[str]:
-    """Yields the lines of a CSV file that `read` reads back: the columns of the preset `muster`."""
+    """Yields the lines of a CSV file in the format of the preset `muster`."""
     preset = PRESETS["muster"]
     fields, resources = preset.fields(), preset.resources()
     line = StringIO()
@@ -84,7 +84,7 @@ def _texts(jobs: Iterable[TraceJob]) -> Iterator[list[str]]:
 
 
 class _Reader:
-    """Reads rows of one file, whose columns are found in its header."""
+    """Reads the rows of one file, whose header determines the columns."""
 
     def __init__(self, mapping: CsvMapping, header: Sequence[str], rows: Rows) -> None:
         fields = mapping.fields()
@@ -99,10 +99,10 @@ class _Reader:
         self._amounts = [_index(header, column.name, rows.source) for column in resources.values()]
         self._requests_of = _requests_of(resources, mapping.totals, self._units.get("gpuShare", ""))
         self._submit, self._start, self._end = (self._at.get(name, _NO_COLUMN) for name in TIMES)
-        self.is_unix = self._units["submit"] == "iso"  # decided by the values if the mapping does not tell
+        self.is_unix = self._units["submit"] == "iso"  # without a unit in the mapping, the values decide
 
     def read(self, fields: list[str], number: int) -> None:
-        """Adds the row's job, or counts it as skipped; raises RowError for a bad one."""
+        """Adds the job of the row, or counts the row as skipped. Raises: RowError for a bad row."""
         if len(fields) != self._width:
             raise RowError(f"{len(fields)} columns: expected {self._width}, as in the header")
         fields.append("")
@@ -132,8 +132,8 @@ class _Reader:
             self._rows.adjusted[ROUNDED] += 1
 
     def _times(self, submit_ms: int, fields: list[str]) -> tuple[int | None, int | None]:
-        """Returns how long the job ran and waited: as told, else from start and end. A job without a start
-        did not run: from its submission to its end it waited."""
+        """Returns run time and wait: from their columns, else from start and end. A job without a start did
+        not run."""
         run_ms, waited_ms = self._duration("run", fields), self._duration("wait", fields)
         started, ended = fields[self._start], fields[self._end]
         if started in ABSENT:
@@ -167,8 +167,8 @@ class _Reader:
 
 
 def _requests_of(resources: Mapping[str, Column], totals: bool, share_unit: str) -> Callable[..., Requests]:
-    """Returns a function from a row's texts (pods, GPU share, an amount for each resource) to its pods and
-    requests. Traces repeat few of them: jobs with the same texts share the same requests."""
+    """Returns a function from a row's texts (pods, GPU share, an amount per resource) to pods and requests.
+    It is cached, so that jobs with the same texts share their requests: traces have few distinct ones."""
 
     @lru_cache(maxsize=50_000)
     def requests_of(pods_text: str, share: str, *amounts: str) -> Requests:
@@ -191,7 +191,8 @@ def _requests_of(resources: Mapping[str, Column], totals: bool, share_unit: str)
 
 
 def _split(line: str) -> list[str]:
-    """Returns a line's fields. Each line is a row: an open quote ends with it, not with the file."""
+    """Returns the fields of a line. Each line is a row: an open quote ends with its line, not with
+    the file."""
     line = line.rstrip("\r\n")
     if not line.strip():
         return []
@@ -207,8 +208,8 @@ def _preset(header: Sequence[str], source: str) -> CsvMapping:
     if mapping := preset_of(header):
         return mapping
     raise TraceError(
-        f"{source}: its columns are of no known trace ({', '.join(PRESETS)}): {_listed(header)}. "
-        "Say which is which: --columns submit=COLUMN,start=COLUMN,end=COLUMN,gpus=COLUMN"
+        f"{source}: its columns match no known trace ({', '.join(PRESETS)}): {_listed(header)}. Map the "
+        "columns: --columns submit=COLUMN,start=COLUMN,end=COLUMN,gpus=COLUMN"
     )
 
 

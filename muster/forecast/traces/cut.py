@@ -13,8 +13,9 @@ AFTER = "submitted after the window"
 
 
 def cut(trace: Trace, since_ms: int = 0, until_ms: int | None = None) -> Trace:
-    """Returns the jobs submitted from `since_ms` until before `until_ms`, counted from the trace's beginning,
-    as a trace that begins with the first of them. The others are counted as skipped."""
+    """Returns the jobs submitted from `since_ms` (inclusive) until `until_ms` (exclusive), relative to the
+    start of the trace, as a trace that starts with the first of them. The other jobs are counted as
+    skipped."""
     jobs = trace.jobs
     first = bisect_left(jobs, since_ms, key=attrgetter("submit_ms"))
     end = (

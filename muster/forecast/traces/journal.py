@@ -1,4 +1,4 @@
-"""The controller's journal of workloads, as a trace."""
+"""Reads the controller's journal of workloads as a trace."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -14,11 +14,11 @@ from muster.forecast.traces.trace import Trace, TraceJob
 from muster.forecast.traces.values import SECOND, duration, shown
 from muster.journal.record import VERSION, JournalRecord
 
-MERGED = "pods of several sets are taken as alike: those with the most accelerators hold the others' requests"
+MERGED = "pod sets are merged: the requests of all pods are spread over the pods with the most accelerators"
 
 
 class _Versioned(msgspec.Struct):
-    """The one field that every version of a record has."""
+    """The field that all versions of a record have."""
 
     version: int
 
@@ -27,8 +27,8 @@ _DECODER = msgspec.json.Decoder(JournalRecord)
 
 
 def read(files: Iterable[tuple[str, Iterable[str]]], source: str) -> Trace:
-    """Returns the workloads of one or more files (each a name and its lines), in the order that the
-    controller wrote them."""
+    """Returns the workloads of one or more files (name and lines), in the order in which the controller wrote
+    them."""
     rows = Rows(source)
     jobs: dict[str, TraceJob] = {}
     merged: set[str] = set()
@@ -56,7 +56,7 @@ def read(files: Iterable[tuple[str, Iterable[str]]], source: str) -> Trace:
 
 
 def _decoded(line: str) -> JournalRecord:
-    """Returns the record; one of another version is refused for that, even if its fields differ, too."""
+    """Returns the record. Raises: RowError; a wrong version is reported before other problems."""
     try:
         record = _DECODER.decode(line)
         version = record.version
@@ -107,8 +107,8 @@ def _pod_sets_key(record: JournalRecord) -> PodSetsKey:
 
 
 def _requests_of(pod_sets: PodSetsKey) -> tuple[int, Mapping[str, int]]:
-    """Returns pods that are all alike, and what each requests: the pods with the most accelerators, with
-    the requests of all others (such as those of a Ray head) spread over them."""
+    """Returns a number of equal pods and the requests of each: the pods with the most accelerators, with the
+    requests of all other pods (such as the Ray head) spread over them."""
     totals: Counter[str] = Counter()
     accelerators = []
     for pods, requests in pod_sets:

@@ -1,7 +1,7 @@
-"""Reads the YAML of Kueue's performance tests: the same file gives the jobs and the queues.
+"""Reads the YAML of Kueue's performance tests, which defines both jobs and queues.
 
-Each set of workloads is created one by one, with a pause before each, and all sets at the same time. A job's
-queue has the name of its namespace and of its ClusterQueue.
+The workloads of a set are created one by one, with a pause before each; all sets start at the same time. A
+job's queue is named after its namespace and its ClusterQueue.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from muster.forecast.traces.kueue_generator_schema import (
 from muster.forecast.traces.rows import Rows
 from muster.forecast.traces.trace import Trace, TraceError, TraceJob
 
-NO_TOPOLOGY = "topology requests are left out"
+NO_TOPOLOGY = "topology requests are ignored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Generated:
 
 
 def read(text: str, source: str) -> Generated:
-    """Returns the jobs and queues of a file; raises TraceError if anything in it is not as expected."""
+    """Returns the jobs and queues of a file. Raises: TraceError."""
     generator = decoded(text, source)
     queues = list(queues_of(generator))
     rows = Rows(source)

@@ -1,4 +1,4 @@
-"""The queues of Kueue's performance tests as manifests of its API."""
+"""Converts the queues of Kueue's performance tests to manifests of its API."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -23,12 +23,12 @@ from muster.objects.kueue_queues import (
 from muster.objects.meta import Object, ObjectMeta, builtins
 
 API_VERSION = f"{GROUP}/v1beta2"
-DEVICES = "perf.example.com/gpu"  # the resource that the tests' DeviceClass is counted as
+DEVICES = "perf.example.com/gpu"  # the resource that stands for the tests' DeviceClass
 NODE_LABEL_VALUE = "tas"
 
 
 def manifests_of(generator: Generator, queues: Sequence[Queue]) -> Iterator[dict[str, Any]]:
-    """Yields the flavor, cohorts, priority classes and queues. Quotas are checked; raises QuantityError."""
+    """Yields the flavor, cohorts, priority classes and queues. Raises: QuantityError for invalid quotas."""
     flavor = generator.resource_flavor
     labels = {flavor.node_label: NODE_LABEL_VALUE} if flavor.node_label else {}
     yield _manifest(
@@ -45,7 +45,7 @@ def manifests_of(generator: Generator, queues: Sequence[Queue]) -> Iterator[dict
 
 
 def priority_class(value: int) -> str:
-    """Returns the name of the class that gives a priority."""
+    """Returns the name of the class with this priority."""
     return f"priority-{value}"
 
 

@@ -1,7 +1,7 @@
-"""The YAML of Kueue's performance tests: cohorts, queues and the workloads that are created in them.
+"""The schema of Kueue's performance tests: cohorts, queues and the workloads to create in them.
 
-Source: Kueue test/performance/scheduler, configs/*/generator.yaml and runner/generator. Older files are a
-list of the cohorts alone.
+Source: Kueue test/performance/scheduler, configs/*/generator.yaml and runner/generator. Older files only
+contain the list of cohorts.
 """
 
 from collections.abc import Iterator
@@ -78,15 +78,15 @@ class Queue:
 
 
 def decoded(text: str, source: str) -> Generator:
-    """Returns what a file holds; raises TraceError if it is not as expected."""
-    found = yaml_text.decode(
+    """Parses a file. Raises: TraceError."""
+    content = yaml_text.decode(
         text,
         cast("type[Generator | tuple[CohortSet, ...]]", Generator | tuple[CohortSet, ...]),
         source,
         "expected cohorts → queuesSets → workloadsSets → workloads, as in Kueue's "
         "test/performance/scheduler/configs/baseline/generator.yaml",
     )
-    generator = found if isinstance(found, Generator) else Generator(cohorts=found)
+    generator = content if isinstance(content, Generator) else Generator(cohorts=content)
     _check_size(generator, source)
     return generator
 
@@ -107,7 +107,7 @@ def _check_size(generator: Generator, source: str) -> None:
 
 
 def queues_of(generator: Generator) -> Iterator[Queue]:
-    """Yields the file's queues, under the names that the tests give them."""
+    """Yields the queues of the file, with the names that the tests give them."""
     for cohorts in generator.cohorts:
         for cohort_index in range(cohorts.count):
             cohort = f"{cohorts.class_name}-{cohort_index}"

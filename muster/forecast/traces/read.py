@@ -26,12 +26,12 @@ BY_SUFFIX: Mapping[str, str] = {
 FORMATS = ("swf", "csv", "sacct", "kueue", "journal")
 JOURNALS = ("*.jsonl", "*.jsonl.gz")
 _EXPECTED = "a trace, or a folder of journals"
-_FIRST_LINES = 50  # that are looked at to find a format; headers of SWF are long
+_FIRST_LINES = 50  # read to detect the format; SWF headers are long
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """Options of the formats; each reader takes its own."""
+    """Options of the formats."""
 
     swf: SwfOptions | None = None
     sacct: SacctOptions | None = None
@@ -40,16 +40,16 @@ class ReadOptions:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A trace, and the manifests of the queues that its file defines, if any."""
+    """A trace, and manifests of the queues that its file defines, if any."""
 
     trace: Trace
     manifests: tuple[dict[str, Any], ...] = ()
 
 
 def read(path: Path, format: str = "", options: ReadOptions | None = None) -> Loaded:
-    """Returns the trace at `path`. Without a format, it is found from the file's name and first lines.
+    """Returns the trace at `path`. Without a format, it is detected from the file's name and first lines.
 
-    Raises TraceError if there is no such file, its format is not known, or no row of it is a job."""
+    Raises: TraceError if there is no such file, its format is unknown, or no row is a job."""
     options = options or ReadOptions()
     if format and format not in FORMATS:
         raise TraceError(f"format {format!r}: expected one of {', '.join(FORMATS)}")
@@ -84,7 +84,7 @@ def _read(lines: Iterable[str], path: Path, format: str, options: ReadOptions) -
 
 
 def _journals(folder: Path, format: str) -> Trace:
-    """Returns the workloads of all journals in a folder, by the names of the files."""
+    """Returns the workloads of all journals in a folder, in order of file names."""
     if format not in ("", "journal"):
         raise TraceError(
             f"{folder}: a folder is read as journals; give the path of a file to read it as {format}"
@@ -114,7 +114,7 @@ def _text(lines: Iterable[str], source: str) -> str:
 
 
 def _found(path: Path, lines: Sequence[str]) -> str:
-    """Returns the file's format. A header of sacct counts more than the name: its output has any name."""
+    """Detects the format of a file. A header of sacct takes precedence over the file name."""
     first = [stripped for line in lines if (stripped := line.strip())]
     if not first:
         raise TraceError(f"{path}: the file is empty; expected a trace ({', '.join(FORMATS)})")
@@ -148,7 +148,7 @@ def _is_sacct(line: str) -> bool:
 
 
 def _check(trace: Trace, format: str) -> None:
-    """Raises TraceError for a trace without a job: there is nothing to forecast."""
+    """Raises: TraceError for a trace without jobs."""
     if trace.jobs:
         return
     if trace.bad:

@@ -1,4 +1,4 @@
-"""Rows of a file while it is read: jobs, rows that are skipped, and rows that are bad."""
+"""Collects the rows of a file: jobs, skipped rows, and bad rows."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -8,15 +8,15 @@ from muster.forecast.traces.trace import BadRow, Trace, TraceJob
 
 BAD_KEPT_MAX = 1_000  # a file of the wrong format has as many bad rows as lines
 
-ROUNDED = "requests are rounded up to whole units for each pod"
+ROUNDED = "requests are rounded up to whole units per pod"
 
 
 class RowError(ValueError):
-    """A row that should be a job and is not: what is wrong, and what is expected."""
+    """A row that is not a valid job. The message says what is wrong and what is expected."""
 
 
 class Rows:
-    """Collects a file's rows. Until `trace` is called, the jobs' times count from any origin."""
+    """Collects the rows of a file. Until `trace` is called, job times are relative to an arbitrary origin."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -27,14 +27,14 @@ class Rows:
         self._bad_count = 0
 
     def reject(self, line: int, problem: object, source: str = "") -> None:
-        """Counts a bad row, and keeps its place and problem if there are not too many."""
+        """Counts a bad row, and stores its place and problem for the first BAD_KEPT_MAX rows."""
         self._bad_count += 1
         if len(self._bad) < BAD_KEPT_MAX:
             self._bad.append(BadRow(f"{source or self.source}:{line}", str(problem)))
 
     def trace(self, epoch_ms: int | None = None, header: Mapping[str, str] | None = None) -> Trace:
-        """Returns the trace, which begins with the first submission; `epoch_ms` is the Unix time of the
-        jobs' origin."""
+        """Returns the trace, which starts with the first submission; `epoch_ms` is the Unix time of the
+        origin of the jobs' times."""
         jobs = self.jobs
         submit = attrgetter("submit_ms")
         jobs.sort(key=submit)
@@ -55,7 +55,7 @@ class Rows:
 
 
 def moved(job: TraceJob, by_ms: int) -> TraceJob:
-    """Returns the job, submitted so much later. dataclasses.replace takes four times as long."""
+    """Returns the job, submitted `by_ms` later. dataclasses.replace takes four times as long."""
     return TraceJob(
         job.name,
         job.submit_ms + by_ms,

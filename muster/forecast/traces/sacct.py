@@ -1,8 +1,9 @@
-"""Slurm's accounting: the output of `sacct --parsable2 --allusers --duplicates --format=…`, with its header.
+"""Reads Slurm's accounting: output of `sacct --parsable2 --allusers --duplicates --format=…`, with its
+header.
 
-Needed columns: JobID, Submit, Start, End and ReqTRES (or AllocTRES). Used if present: Eligible, State,
-Timelimit, NNodes, Partition, QOS, User, Account. `--duplicates` shows each attempt of a requeued job; without
-it, only the last is shown, and so the last submission. Source: sacct(1) of Slurm 23.11.
+Required columns: JobID, Submit, Start, End and ReqTRES (or AllocTRES). Optional: Eligible, State, Timelimit,
+NNodes, Partition, QOS, User, Account. `--duplicates` lists every attempt of a requeued job; without it, only
+the last attempt and its submission are listed. Source: sacct(1) of Slurm 23.11.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -16,11 +17,11 @@ from muster.forecast.traces.trace import Trace, TraceError, TraceJob
 from muster.forecast.traces.tres import parse_tres, tasks, time_limit_ms
 from muster.forecast.traces.values import ABSENT, count, duration, millis, of_each_pod, shown, unix_ms
 
-_NO_COLUMN = -1  # index of the empty field that is added to every line
+_NO_COLUMN = -1  # index of the empty field that is appended to every line
 NEEDED = ("JobID", "Submit", "Start", "End")
 REQUESTS = ("ReqTRES", "AllocTRES")
 INTERRUPTED = frozenset(("REQUEUED", "PREEMPTED", "NODE_FAIL"))
-"""States of an attempt that another attempt of the same job may follow."""
+"""States of an attempt that may be followed by another attempt of the same job."""
 COLUMNS = (
     *NEEDED,
     *REQUESTS,
@@ -34,20 +35,20 @@ COLUMNS = (
     "Account",
 )
 FORMAT = "JobID,Submit,Eligible,Start,End,State,Timelimit,ReqTRES,NNodes,Partition,QOS,User,Account"
-CANCELLED = "CANCELLED"  # then, if it never ran, older versions show its end as its start
+CANCELLED = "CANCELLED"  # if such a job never ran, older versions report its end as its start
 
 QueueColumn = Literal["Partition", "Account", "QOS"]
 
 
 @dataclass(frozen=True, slots=True)
 class SacctOptions:
-    """Which column names a job's queue."""
+    """The column that names the queue of a job."""
 
     queue: QueueColumn = "Partition"
 
 
 def read(lines: Iterable[str], source: str, options: SacctOptions | None = None) -> Trace:
-    """Returns the jobs of an accounting log. A node's part of a job is a pod. Steps are skipped."""
+    """Returns the jobs of an accounting log. A job's share of a node becomes a pod. Steps are skipped."""
     rows = Rows(source)
     reader: _Reader | None = None
     for number, line in enumerate(lines, 1):
@@ -67,13 +68,13 @@ def read(lines: Iterable[str], source: str, options: SacctOptions | None = None)
 
 
 class _Reader:
-    """Reads lines of one file, whose columns are found in its header."""
+    """Reads the lines of one file, whose header determines the columns."""
 
     def __init__(self, header: list[str], rows: Rows, options: SacctOptions) -> None:
         self._rows = rows
         self._width = len(header)
-        found = {name.strip().lower(): index for index, name in enumerate(header)}
-        self._at = {column: found.get(column.lower(), _NO_COLUMN) for column in COLUMNS}
+        index_of = {name.strip().lower(): index for index, name in enumerate(header)}
+        self._at = {column: index_of.get(column.lower(), _NO_COLUMN) for column in COLUMNS}
         missing = [name for name in NEEDED if self._at[name] == _NO_COLUMN]
         if missing or all(self._at[name] == _NO_COLUMN for name in REQUESTS):
             raise TraceError(
@@ -85,7 +86,7 @@ class _Reader:
         self._interrupted: dict[str, TraceJob] = {}
 
     def read(self, fields: list[str]) -> None:
-        """Adds the line's jobs; raises RowError for a bad line."""
+        """Adds the jobs of the line. Raises: RowError for a bad line."""
         if len(fields) != self._width:
             raise RowError(f"{len(fields)} columns: expected {self._width}, as in the header")
         fields.append("")
@@ -104,7 +105,7 @@ class _Reader:
                 self._rows.jobs.append(self._after_interruptions(job))
 
     def finish(self) -> None:
-        """Adds the jobs whose last attempt was interrupted."""
+        """Adds jobs whose last attempt was interrupted."""
         self._rows.jobs.extend(self._interrupted.values())
         self._interrupted.clear()
 
@@ -112,7 +113,7 @@ class _Reader:
         self._interrupted[job.name] = self._after_interruptions(job)
 
     def _after_interruptions(self, job: TraceJob) -> TraceJob:
-        """Returns the job with the submission and wait of its first attempt, and the run time of this one."""
+        """Returns the job with the submission and wait of its first attempt and the run time of this one."""
         first = self._interrupted.pop(job.name, None)
         if first is None:
             return job
@@ -120,8 +121,8 @@ class _Reader:
         return replace(job, submit_ms=min(first.submit_ms, job.submit_ms), waited_ms=first.waited_ms)
 
     def _job(self, name: str, fields: list[str]) -> TraceJob | None:
-        """Returns the job, submitted when it became eligible: before, Slurm held it back for a dependency or
-        a time to begin. None for one that never became eligible."""
+        """Returns the job, submitted when it became eligible, as Slurm holds it back for dependencies and
+        begin times before. None if it never became eligible."""
         submit = self._text("Submit", fields)
         submit_ms = _time_ms("Submit", submit)
         start, end = self._text("Start", fields), self._text("End", fields)
@@ -160,8 +161,8 @@ class _Reader:
 
 
 def _requests_of() -> Callable[[str, str], tuple[int, Mapping[str, int], bool]]:
-    """Returns a function from a job's TRES and nodes to its pods, what each requests, and whether that is
-    rounded up. Jobs with the same texts share the same requests."""
+    """Returns a function from a job's TRES and nodes to its pods, the requests of each, and whether they were
+    rounded up. It is cached, so that jobs with the same texts share their requests."""
 
     @lru_cache(maxsize=50_000)
     def requests_of(tres: str, node_count: str) -> tuple[int, Mapping[str, int], bool]:
@@ -175,6 +176,6 @@ def _requests_of() -> Callable[[str, str], tuple[int, Mapping[str, int], bool]]:
     return requests_of
 
 
-def _time_ms(what: str, text: str) -> int:
-    """Returns a time in milliseconds since 1970; with SLURM_TIME_FORMAT=%s it is a number of seconds."""
-    return millis(what, text) if text.isdecimal() else unix_ms(what, text)
+def _time_ms(name: str, text: str) -> int:
+    """Returns milliseconds since 1970 of a time, which is in seconds with SLURM_TIME_FORMAT=%s."""
+    return millis(name, text) if text.isdecimal() else unix_ms(name, text)

@@ -1,7 +1,8 @@
-"""The Standard Workload Format of the Parallel Workloads Archive: 18 fields a line, header comments with `;`.
+"""Reads the Standard Workload Format of the Parallel Workloads Archive: 18 fields per line, comments with
+`;`.
 
-Source of the fields: Feitelson, "The Standard Workload Format", version 2.2. Times are in seconds; -1 is an
-unknown value.
+Source of the fields: Feitelson, "The Standard Workload Format", version 2.2. Times are in seconds; -1 stands
+for an unknown value.
 """
 
 import math
@@ -19,16 +20,16 @@ from muster.forecast.traces.values import SECOND, count, millis, not_negative, o
 FIELDS = 18
 UNKNOWN = "-1"
 BRIEF_MS = SECOND // 2  # a run time of 0 means less than half a second
-HEADER_MAX = 1_000  # comments that are kept
+HEADER_MAX = 1_000  # number of header comments to store
 
-# Fields, from 0. (The format's documents count from 1.)
+# Indices of fields from 0; the specification counts from 1.
 JOB, SUBMIT, WAIT, RUN, ALLOCATED = range(5)
 REQUESTED, LIMIT = 7, 8
 STATUS, USER, GROUP = 10, 11, 12
 QUEUE, PARTITION = 14, 15
 
 PARTIAL = frozenset(("2", "3", "4"))
-"""Status of one part of a job that was swapped out; another line sums up the whole job."""
+"""Status of a line for one part of a job that was swapped out; another line summarizes the job."""
 CANCELLED = "5"
 
 QueueField = Literal["queue", "partition", "group"]
@@ -37,11 +38,10 @@ _QUEUE_FIELDS: dict[QueueField, int] = {"queue": QUEUE, "partition": PARTITION, 
 
 @dataclass(frozen=True, slots=True)
 class SwfOptions:
-    """How processors become pods: the resource that one is, and how many a pod has at most; the field that
-    names a job's queue."""
+    """How processors are converted to pods, and which field names the queue."""
 
-    resource: str = "nvidia.com/gpu"
-    processors_per_pod: int = 8
+    resource: str = "nvidia.com/gpu"  # that one processor becomes
+    processors_per_pod: int = 8  # maximum
     queue: QueueField = "queue"
 
     def __post_init__(self) -> None:
@@ -50,7 +50,7 @@ class SwfOptions:
 
 
 def read(lines: Iterable[str], source: str, options: SwfOptions | None = None) -> Trace:
-    """Returns the jobs of a log. Parts of jobs are skipped."""
+    """Returns the jobs of a log. Lines for parts of jobs are skipped."""
     options = options or SwfOptions()
     rows = Rows(source)
     header: dict[str, str] = {}
@@ -64,7 +64,7 @@ def read(lines: Iterable[str], source: str, options: SwfOptions | None = None) -
             _comment(line, header)
             continue
         if len(fields) == FIELDS and fields[STATUS] in PARTIAL:
-            rows.skipped["part of a job that another line sums up"] += 1
+            rows.skipped["part of a job, summarized by another line"] += 1
             continue
         try:
             pods, requests, rounded = pods_of(*_processors(fields))
@@ -85,8 +85,8 @@ def _job(fields: list[str], queue_field: int, pods: int, requests: Mapping[str, 
         _run_ms(fields),
         pods,
         requests,
-        queue=_known(fields[queue_field]),
-        user=_known(fields[USER]),
+        queue=_text(fields[queue_field]),
+        user=_text(fields[USER]),
         waited_ms=None if wait == UNKNOWN else _duration("wait time (field 3)", wait),
         limit_ms=None if limit == UNKNOWN else _duration("requested time (field 9)", limit),
     )
@@ -103,21 +103,21 @@ def _run_ms(fields: list[str]) -> int | None:
     return run_ms
 
 
-def _duration(what: str, text: str) -> int:
-    return not_negative(what, millis(what, text))
+def _duration(name: str, text: str) -> int:
+    return not_negative(name, millis(name, text))
 
 
 def _processors(fields: list[str]) -> tuple[str, str]:
-    """Returns how many processors were requested, and how many allocated."""
+    """Returns the requested and the allocated number of processors."""
     if len(fields) != FIELDS:
         raise RowError(f"{len(fields)} fields: expected the {FIELDS} of the Standard Workload Format")
     return fields[REQUESTED], fields[ALLOCATED]
 
 
 def _pods_of(options: SwfOptions) -> Callable[[str, str], tuple[int, Mapping[str, int], bool]]:
-    """Returns a function from a job's processors (requested, allocated) to its pods, what each requests, and
-    whether that is rounded up. Few numbers of processors repeat in all jobs: these share
-    their requests."""
+    """Returns a function from a job's processors (requested, allocated) to its pods, the requests of each,
+    and whether they were rounded up. It is cached, so that jobs share their requests: few numbers of
+    processors occur."""
 
     @lru_cache(maxsize=10_000)
     def pods_of(requested: str, allocated: str) -> tuple[int, Mapping[str, int], bool]:
@@ -134,19 +134,20 @@ def _pods_of(options: SwfOptions) -> Callable[[str, str], tuple[int, Mapping[str
     return pods_of
 
 
-def _known(text: str) -> str:
+def _text(text: str) -> str:
+    """Returns the text of a field; empty if it is unknown."""
     return "" if text == UNKNOWN else intern(text)
 
 
 def _comment(line: str, header: dict[str, str]) -> None:
-    """Keeps a header comment such as `; MaxProcs: 128`."""
+    """Stores a header comment such as `; MaxProcs: 128`."""
     name, colon, value = line.strip().lstrip(";").partition(":")
     if colon and value.strip() and len(header) < HEADER_MAX:
         header.setdefault(name.strip(), value.strip())
 
 
 def _epoch_ms(header: Mapping[str, str]) -> int | None:
-    """Returns the Unix time at which the log's times begin."""
+    """Returns the Unix time of the log's origin; None if the header does not define it."""
     text = header.get("UnixStartTime", "")
     try:
         return millis("UnixStartTime", text) or None

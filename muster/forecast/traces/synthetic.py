@@ -1,7 +1,7 @@
-"""Draws a trace from distributions: the same specification and seed give the same jobs.
+"""Draws a trace from distributions. The same specification and seed give the same jobs.
 
-Arrivals, kinds of jobs and run times have a random stream each: a change to one leaves the others as they
-are.
+Arrivals, kinds of jobs and run times have separate random streams: a change to one does not affect the
+others.
 """
 
 import math
@@ -32,17 +32,17 @@ Gang = Annotated[int, msgspec.Meta(ge=1, le=PODS_MAX)]
 
 
 class Profile(View, forbid_unknown_fields=True):
-    """Jobs that are alike: where they are submitted, how often (`weight`, against the other profiles), how
-    many pods they have (weights by number), what each pod requests, and how long they run: lognormal, with a
-    median and the standard deviation of the logarithm, cut off at `run_max`."""
+    """A kind of job."""
 
     queue: str
-    requests: Annotated[dict[str, str | int | float], msgspec.Meta(min_length=1)]
+    requests: Annotated[dict[str, str | int | float], msgspec.Meta(min_length=1)]  # of one pod
+    # Run times are lognormal, truncated at the maximum; sigma is the standard deviation of the logarithm.
     run_median_seconds: Positive
     run_sigma: Annotated[float, msgspec.Meta(ge=0, le=10)] = 1.0
     run_max_seconds: Positive = RUN_DAYS_MAX * 86_400.0
     priority_class: str = ""
-    weight: Positive = 1.0
+    weight: Positive = 1.0  # frequency, relative to the other profiles
+    # Weight by number of pods.
     gangs: Annotated[dict[Gang, Positive], msgspec.Meta(min_length=1)] = msgspec.field(
         default_factory=lambda: {1: 1.0}
     )
@@ -50,7 +50,7 @@ class Profile(View, forbid_unknown_fields=True):
 
 
 class Load(View, forbid_unknown_fields=True):
-    """How much of so many pieces of a resource the jobs keep busy on average: 0.8 of 64 GPUs."""
+    """The average share of a capacity that the jobs use, such as 0.8 of 64 GPUs."""
 
     share: Positive
     capacity: Positive
@@ -58,27 +58,26 @@ class Load(View, forbid_unknown_fields=True):
 
 
 class Specification(View, forbid_unknown_fields=True):
-    """A trace to draw. Two of `jobs`, `days` and `load` give the rate of arrivals and the length.
-
-    `shape` is that of the Weibull intervals: 1 is a Poisson process, 0.7 has the bursts of GPU clusters.
-    `hours` are weights of the 24 hours of a day; `weekend` is the factor of the days 6 and 7."""
+    """A trace to draw. Two of `jobs`, `days` and `load` determine the arrival rate and the length."""
 
     profiles: Annotated[tuple[Profile, ...], msgspec.Meta(min_length=1)]
     jobs: Annotated[int, msgspec.Meta(ge=1, le=JOBS_MAX)] | None = None
     days: Annotated[float, msgspec.Meta(gt=0, le=DAYS_MAX)] | None = None
     load: Load | None = None
+    # Of the Weibull intervals: 1 is a Poisson process, 0.7 has the bursts of GPU clusters.
     shape: Annotated[float, msgspec.Meta(ge=0.3, le=10)] = 1.0
+    # Weights of the 24 hours of a day.
     hours: Annotated[tuple[Positive, ...], msgspec.Meta(min_length=24, max_length=24)] = (1.0,) * 24
-    weekend: Positive = 1.0
+    weekend: Positive = 1.0  # factor for days 6 and 7
 
 
 def from_yaml(text: str, source: str) -> Specification:
-    """Returns the specification that a YAML file holds."""
+    """Parses a specification in YAML."""
     return yaml_text.decode(text, Specification, source, "see examples/traces/three-teams.yaml")
 
 
 def generate(specification: Specification, seed: int) -> Trace:
-    """Returns the trace that the specification and the seed give."""
+    """Draws the trace of a specification and seed."""
     kinds = [_Kind(profile) for profile in specification.profiles]
     cumulative = list(accumulate(kind.profile.weight for kind in kinds))
     choices, runs = Random(f"{seed}/kinds"), Random(f"{seed}/runs")
@@ -90,7 +89,7 @@ def generate(specification: Specification, seed: int) -> Trace:
 
 
 class _Kind:
-    """A profile, made ready to draw jobs from."""
+    """A profile, prepared for drawing jobs."""
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
@@ -102,6 +101,7 @@ class _Kind:
         self._mu = math.log(profile.run_median_seconds)
 
     def job(self, index: int, submit_ms: int, choices: Random, runs: Random) -> TraceJob:
+        """Draws a job."""
         profile = self.profile
         run_seconds = min(runs.lognormvariate(self._mu, profile.run_sigma), profile.run_max_seconds)
         return TraceJob(
@@ -122,7 +122,7 @@ class _Kind:
         return pods * units * self._mean_run_seconds()
 
     def _mean_run_seconds(self) -> float:
-        """Returns the mean of the lognormal distribution that is cut off at the longest run time."""
+        """Returns the mean of the lognormal distribution truncated at the maximum run time."""
         longest, sigma = self.profile.run_max_seconds, self.profile.run_sigma
         if sigma == 0:
             return min(self.profile.run_median_seconds, longest)
@@ -141,12 +141,10 @@ def _arrivals(specification: Specification, kinds: Sequence[_Kind], random: Rand
 
 
 def _interval_ms(specification: Specification, kinds: Sequence[_Kind]) -> float:
-    """Returns the mean time between two submissions, from two of the jobs, the days and the load."""
+    """Returns the mean time between submissions, from two of jobs, days and load."""
     jobs, days, load = specification.jobs, specification.days, specification.load
-    if sum(given is not None for given in (jobs, days, load)) != 2:
-        raise TraceError(
-            "a synthetic trace: expected two of jobs, days and load: the third follows from them"
-        )
+    if sum(value is not None for value in (jobs, days, load)) != 2:
+        raise TraceError("a synthetic trace: expected exactly two of jobs, days and load")
     if load is None:
         return (days or 0) * DAY_MS / (jobs or 1)
     weights = [kind.profile.weight for kind in kinds]

@@ -6,52 +6,46 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class TraceJob:
-    """One job as its trace tells it.
-
-    `submit_ms` counts from the trace's beginning. `run_ms` is None where the trace does not tell how long the
-    job ran. `queue` and `priority_class` are the trace's own words, empty without one; `placement` maps them
-    to the configuration's. All `pods` are alike: `requests` is what one of them requests, by resource, in the
-    core's units (milli-CPUs, bytes, pieces). `waited_ms` is the wait that the trace recorded, and `limit_ms`
-    the run time that the user asked for, if any."""
+    """A job of a trace. All its pods are alike."""
 
     name: str
-    submit_ms: int
-    run_ms: int | None
+    submit_ms: int  # since the start of the trace
+    run_ms: int | None  # None: not recorded
     pods: int
-    requests: Mapping[str, int]
+    requests: Mapping[str, int]  # of one pod, by resource, in the core's units (milli-CPUs, bytes, pieces)
+    # Names as in the trace, empty if it has none; `placement` maps them to the configuration.
     queue: str = ""
     priority_class: str = ""
     user: str = ""
-    waited_ms: int | None = None
-    limit_ms: int | None = None
+    waited_ms: int | None = None  # recorded wait
+    limit_ms: int | None = None  # run time limit that the user requested
 
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that is left out. `where` is `file:line`; `problem` says what is wrong and what is expected."""
+    """A row that is ignored."""
 
-    where: str
-    problem: str
+    where: str  # file:line
+    problem: str  # what is wrong and what is expected
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """`jobs` are sorted by `submit_ms`, and the first is submitted at 0.
-
-    `skipped` counts rows that are no jobs by the format's rules (such as steps of a job), by reason. Of the
-    `bad_count` rows that should be jobs and are not, `bad` holds the first. `adjusted` counts jobs that are
-    not quite as in the file, by change. `begins_ms` is the Unix time of the beginning, None if not known.
-    `header` is what the file says about itself, such as the size of its cluster."""
+    """The jobs of a file."""
 
     source: str
-    jobs: Sequence[TraceJob]
-    bad: tuple[BadRow, ...] = ()
+    jobs: Sequence[TraceJob]  # sorted by `submit_ms`; the first is submitted at 0
+    bad: tuple[BadRow, ...] = ()  # the first of `bad_count` rows that should be jobs but are invalid
     bad_count: int = 0
+    # Number of rows that are not jobs in this format, such as steps of a job, by reason.
     skipped: Mapping[str, int] = field(default_factory=dict)
+    # Number of jobs that differ from the file, by change.
     adjusted: Mapping[str, int] = field(default_factory=dict)
-    begins_ms: int | None = None
-    header: Mapping[str, str] = field(default_factory=dict)
+    begins_ms: int | None = None  # Unix time of the start; None: unknown
+    header: Mapping[str, str] = field(
+        default_factory=dict
+    )  # metadata of the file, such as the cluster's size
 
 
 class TraceError(ValueError):
-    """A trace that cannot be read at all: what, where, what is expected."""
+    """A trace that cannot be read. The message says what, where, and what is expected."""

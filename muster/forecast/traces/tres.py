@@ -1,4 +1,4 @@
-"""Slurm's forms of values: trackable resources (TRES), durations, array jobs."""
+"""Parses Slurm's values: trackable resources (TRES), durations, array jobs."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from muster.forecast.traces.values import SECOND, TIME_MAX_MS, amount, count, sh
 
 GPU_TRES = "gres/gpu"
 GPU = "nvidia.com/gpu"
-ARRAY_TASKS_MAX = 100_000  # of one line; Slurm's default MaxArraySize is 1,001
+ARRAY_TASKS_MAX = 100_000  # per line; Slurm's default MaxArraySize is 1,001
 
 _DURATION = re.compile(
     r"(?:(?P<days>\d{1,6})-)?(?:(?P<hours>\d{1,6}):)?(?P<minutes>\d{1,6}):(?P<seconds>\d{1,2})"
@@ -21,8 +21,8 @@ _MEMORY = re.compile(r"([0-9.]+)([KMGTP]?)[nc]?", re.IGNORECASE)
 
 
 def parse_tres(text: str) -> tuple[dict[str, Fraction], int]:
-    """Returns what all nodes of a job hold together, by Kubernetes' names of the resources, and the number of
-    its nodes, 0 if not told. `cpu=8,mem=64G,node=2,gres/gpu=16` and GPUs by model, which add up."""
+    """Returns the total resources of a job by Kubernetes' names, and its number of nodes (0 if unknown), from
+    a text such as `cpu=8,mem=64G,node=2,gres/gpu=16`. GPUs by model are summed."""
     totals: dict[str, Fraction] = {}
     models = Fraction(0)
     nodes = 0
@@ -46,7 +46,7 @@ def parse_tres(text: str) -> tuple[dict[str, Fraction], int]:
 
 
 def memory(text: str) -> Fraction:
-    """Returns bytes: Slurm's K, M, G are powers of 1,024, and a number alone is in MiB."""
+    """Returns bytes. Slurm's K, M, G are powers of 1,024; a number without a suffix is in MiB."""
     match = _MEMORY.fullmatch(text)
     if match is None:
         raise RowError(f"mem is {shown(text)}: expected an amount such as 64G")
@@ -55,7 +55,7 @@ def memory(text: str) -> Fraction:
 
 @lru_cache(maxsize=10_000)
 def time_limit_ms(text: str) -> int | None:
-    """Returns `[days-][hours:]minutes:seconds` in milliseconds; None without a limit of the job's own."""
+    """Returns `[days-][hours:]minutes:seconds` in milliseconds; None if the job has no limit of its own."""
     if text in ("", "UNLIMITED", "Partition_Limit", "INVALID", "None", "Unknown"):
         return None
     match = _DURATION.fullmatch(text)
@@ -66,11 +66,12 @@ def time_limit_ms(text: str) -> int | None:
 
 
 def tasks(job_id: str) -> list[str]:
-    """Returns the jobs of one line: itself, or each pending task of an array, `123_[1-3,7%2]`."""
-    array, bracket, rest = job_id.partition("_[")
+    """Returns the jobs of one line: the job itself, or each pending task of an array, such as
+    `123_[1-3,7%2]`."""
+    array, bracket, listing = job_id.partition("_[")
     if not bracket:
         return [job_id]
-    listed, closed, _ = rest.partition("]")
+    listed, closed, _ = listing.partition("]")
     if not closed or "..." in listed:
         raise RowError(f"JobID {shown(job_id)}: the list of tasks is cut off; run sacct with --array")
     return [f"{array}_{task}" for task in _task_numbers(job_id, listed.partition("%")[0])]

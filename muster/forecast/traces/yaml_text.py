@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def decode(text: str, type: type[T], source: str, expected: str) -> T:
-    """Returns the value in `text`; raises TraceError, which ends with what is expected, if it is no such."""
+    """Returns the decoded value. Raises: TraceError, whose message ends with `expected`."""
     try:
         return msgspec.convert(document(text, source), type=type)
     except FileError as problem:

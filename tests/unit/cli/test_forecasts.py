@@ -119,7 +119,7 @@ WRONG: Mapping[str, tuple[list[str], str]] = {
     ),
     "pods that are gone at once": (
         ["--queues={}/few.yaml", "--trace={}/trace.csv", "--assume=termination_s=0"],
-        "termination_s is 0; expected 1 or more: no pod is gone sooner",
+        "termination_s is 0; expected 1 or more, as no pod terminates sooner",
     ),
     "an infinite assumption": (
         ["--queues={}/few.yaml", "--trace={}/trace.csv", "--assume=start_up_s=inf"],

@@ -224,8 +224,8 @@ def test_why_tells_what_is_ahead_and_what_it_would_preempt(
     main(["why", "rayjob/huge", "-n", "team-a", there, "-o", "wide"])
     said = capsys.readouterr().out
     assert (
-        "It can be admitted once all of these hold:\n- ClusterQueue team-a gets 5 more nvidia.com/gpu of flavor l4"
-        in said
+        "It can be admitted once all of these hold:\n- ClusterQueue team-a gets 5 more nvidia.com/gpu of "
+        "flavor l4" in said
     )
     assert "Missing quota" in said
     assert "as before" in said

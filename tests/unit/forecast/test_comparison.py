@@ -32,7 +32,9 @@ def test_a_job_that_never_starts_any_more_suffers_most() -> None:
     assert [(one.name, one.changed_s) for one in found.sufferers] == [("one", None), ("three", 10)]
     assert found.never[Group("a")] == (0, 1)
     limit = WaitLimit("a", "", "p90", 1000)
-    assert list(exceeded(found, [limit])) == ["a: 1 jobs never start, were 0; so no wait is within the limit"]
+    assert list(exceeded(found, [limit])) == [
+        "a: 1 jobs never start (before: 0), so no wait is within the limit"
+    ]
 
 
 def test_waits_do_not_fall_because_a_gang_never_starts_any_more() -> None:
@@ -58,7 +60,7 @@ LIMITS = {
     "below": (WaitLimit("a", "", "p90", 10), []),
     "above": (
         WaitLimit("a", "", "p90", 9),
-        ["a: the p90 wait is 10s, was 0s; the limit is 9s"],
+        ["a: the p90 wait is 10s (before: 0s); the limit is 9s"],
     ),
     "of a class that no job has": (WaitLimit("a", "high", "p90", 0), []),
 }

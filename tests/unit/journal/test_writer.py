@@ -73,8 +73,8 @@ def test_failed_write_is_retried_and_logged_once(caplog: pytest.LogCaptureFixtur
     assert disk.written == b"a\n"
     assert (counts.lost, counts.failures) == (0, 3)
     assert [record.message for record in caplog.records] == [
-        "the journal can not be written, and is tried again: disk full",
-        "the journal is written again",
+        "cannot write the journal, will retry: disk full",
+        "the journal can be written again",
     ]
 
 

@@ -34,7 +34,7 @@ function makeLegends(model) {
   ]);
   fillLegend("timeline-legend", [
     ["block provisioning", "Starting"],
-    ...END_COLORS.map((color, end) => [`block ${color}`, end === END.HORIZON ? "Runs at the end" : capital(END_WORDS[end])]),
+    ...END_COLORS.map((color, end) => [`block ${color}`, end === END.HORIZON ? "Running at the end" : capital(END_WORDS[end])]),
   ]);
 }
 

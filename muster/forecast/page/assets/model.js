@@ -1,8 +1,8 @@
-// The data as the charts use it: jobs by row, and for each side its attempts by row, then by time. All times are ticks.
+// The data as the charts use it: jobs by row, and the attempts of each side by row, then by time. All times are ticks.
 
 const END = {FINISHED: 0, PREEMPTED: 1, FAILED: 2, NOT_PROVISIONED: 3, HORIZON: 4, DEACTIVATED: 5};
 const END_WORDS = ["finished", "preempted", "failed", "not provisioned", "still holds quota at the end",
-  "not provisioned, and deactivated"];
+  "not provisioned, deactivated"];
 
 function modelOf(data) {
   const submit = summed(data.columns.get("submit"));

@@ -209,7 +209,7 @@ class Timeline {
     return group.top + this.laneOf[attempt] * this.rowHeight;
   }
 
-  // The attempt at a place of the window, or -1; bars narrower than a few pixels are met beside, too.
+  // The attempt at a place of the window, or -1; bars narrower than a few pixels are found with some tolerance.
   attemptAt(x, y) {
     if (x < GUTTER || y < AXIS_HEIGHT) return -1;
     const at = y + this.window.scrollTop;

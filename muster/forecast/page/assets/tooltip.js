@@ -1,4 +1,4 @@
-// What a job is and how it fared, as rows of label and text.
+// Describes a job and its attempts as rows of label and text.
 
 function jobRows(side, row) {
   const {model} = side;

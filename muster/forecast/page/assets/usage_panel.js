@@ -1,5 +1,5 @@
-// One queue's accelerators over time: those in use against nominal quota, and below them those that pending jobs
-// ask for, which are often many times as many; the base of two sides is dashed.
+// One queue's accelerators over time: in use against nominal quota, and below, on their own scale because there are
+// often many times as many, requested by pending jobs. The base of two sides is dashed.
 
 const DASH = [5, 4];
 

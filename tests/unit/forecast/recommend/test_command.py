@@ -91,7 +91,7 @@ def test_a_second_run_takes_its_results_from_the_first(capsys: pytest.CaptureFix
     first = printed(capsys)
     assert first == printed(capsys, "--fresh") == printed(capsys)
     recommend()
-    assert "15 results of an earlier run" in capsys.readouterr().out
+    assert "15 results from earlier runs" in capsys.readouterr().out
     recommend("--fresh")
     assert "earlier run" not in capsys.readouterr().out
 

@@ -20,8 +20,8 @@ BAD_GOALS = {
     "another comparison": ("a p90 < 10m", "expected"),
     "an unknown statistic": ("a p95 <= 10m", "mean|p50|p90|p99"),
     "three names": ("a b c p90 <= 10m", "expected"),
-    "no unit": ("a p90 <= 10", "'10' is no time; expected such as 90s"),
-    "text after the time": ("a p90 <= 10mm", "is no time"),
+    "no unit": ("a p90 <= 10", "'10' is not a duration; expected one such as 90s"),
+    "text after the time": ("a p90 <= 10mm", "is not a duration"),
     "nothing": ("", "expected"),
 }
 

@@ -8,7 +8,7 @@ import pytest
 from muster.forecast.recommend.candidates import Built, Candidate, Candidates, Prices
 from muster.forecast.recommend.errors import InvalidCandidate
 from muster.forecast.recommend.goals import Measured
-from muster.forecast.recommend.search import Found, Search, Stage, plan
+from muster.forecast.recommend.search import Search, SearchResult, Stage, plan
 from muster.forecast.recommend.variables import parse_variables
 from tests.unit.forecast.recommend.builders import CONFIG, built, candidates, goals, waits
 
@@ -39,7 +39,7 @@ def searched(
     budget: int = 64,
     seed: int = 0,
     valid: Callable[..., bool] | None = None,
-) -> Found:
+) -> SearchResult:
     def build(config: Mapping[str, Any]) -> Built:
         quotas = [
             queue["quotas"]["l4"]["nvidia.com/gpu"] for queue in config["muster:queues"]["clusterQueues"]
@@ -53,7 +53,7 @@ def searched(
     return Search(given, GOALS, planned, simulated).run()
 
 
-def values(found: Found) -> tuple[Any, ...]:
+def values(found: SearchResult) -> tuple[Any, ...]:
     return tuple(found.best.candidate.values.values())
 
 
@@ -94,7 +94,7 @@ SLOPES: dict[str, Callable[..., float]] = {
 }
 
 
-def _wide(simulated: Simulated, seed: int = 0) -> Found:
+def _wide(simulated: Simulated, seed: int = 0) -> SearchResult:
     return searched(simulated, *WIDE, budget=32, seed=seed)
 
 

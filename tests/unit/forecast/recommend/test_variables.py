@@ -25,11 +25,11 @@ BAD_VARIABLES = {
     "a flavor that the queue has no quota of": ("queues.a.h100=1", "its flavors: cpu, l4"),
     "a flavor without accelerators": ("queues.a.cpu=1", "expected a quota of one accelerator"),
     "an unknown limit": ("queues.a.l4.limit=1", "expected borrowingLimit or lendingLimit"),
-    "more than a pool": ("pools.l4.max=1", "expected pools.POOL and no more"),
-    "text as a value": ("queues.a.l4=many", "'many' is no value"),
+    "more than a pool": ("pools.l4.max=1", "expected pools.POOL without a suffix"),
+    "text as a value": ("queues.a.l4=many", "'many' is not a value"),
     "a range that goes down": ("queues.a.l4=8..4", "FROM <= TO"),
     "a step of nothing": ("queues.a.l4=4..8:0", "a STEP above 0"),
-    "half of a GPU": ("queues.a.l4=0.5", "0.5 is not whole"),
+    "half of a GPU": ("queues.a.l4=0.5", "0.5 is not a whole number"),
     "no nominal quota": ("queues.a.l4=none", "only limits can be none"),
     "an empty pool": ("pools.l4=0..4", "at least 1"),
 }
@@ -61,7 +61,7 @@ def test_names_may_have_dots() -> None:
 def test_a_target_is_given_once() -> None:
     with pytest.raises(RecommendError, match=r"queues\.a\.l4 is given twice"):
         parse_variables(["queues.a.l4=1", "queues.a.l4=2"], CONFIG)
-    with pytest.raises(RecommendError, match="nothing may change"):
+    with pytest.raises(RecommendError, match="nothing to vary"):
         parse_variables([], CONFIG)
 
 

@@ -237,9 +237,7 @@ def test_missing_column_is_named_with_those_that_exist() -> None:
 
 
 def test_columns_of_no_known_trace_need_a_mapping() -> None:
-    with pytest.raises(
-        TraceError, match=r"its columns are of no known trace .*: 'a', 'b'\. Say which is which"
-    ):
+    with pytest.raises(TraceError, match=r"its columns match no known trace .*: 'a', 'b'\. Map the columns"):
         csv_rows.read(["a,b"], "jobs.csv")
 
 

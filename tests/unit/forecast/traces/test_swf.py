@@ -101,7 +101,7 @@ def test_parts_of_a_swapped_job_are_skipped() -> None:
     lines = [line(status=1), line(status=2, submit=-1), line(status=3, submit=-1), line(status=4, submit=-1)]
     trace = swf.read(lines, "log")
     assert len(trace.jobs) == 1
-    assert trace.skipped == {"part of a job that another line sums up": 3}
+    assert trace.skipped == {"part of a job, summarized by another line": 3}
 
 
 def test_header_comments_tell_the_machine_and_when_the_log_begins() -> None:

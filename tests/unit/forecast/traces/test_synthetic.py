@@ -136,8 +136,8 @@ def test_load_of_cpus_is_in_cores() -> None:
 
 
 BAD_SPECIFICATIONS: dict[str, tuple[dict[str, Any], str]] = {
-    "only jobs": ({"days": None}, "expected two of jobs, days and load"),
-    "all three": ({"load": Load(share=1, capacity=8)}, "expected two of jobs, days and load"),
+    "only jobs": ({"days": None}, "expected exactly two of jobs, days and load"),
+    "all three": ({"load": Load(share=1, capacity=8)}, "expected exactly two of jobs, days and load"),
     "a load of what no profile requests": (
         {"days": None, "load": Load(share=1, capacity=8, resource="google.com/tpu")},
         "load of google.com/tpu, which no profile requests",

@@ -53,7 +53,9 @@ def test_pods_are_chosen_by_pod_set(pods: dict[str, str], pod_set: str | None, n
     [
         pytest.param({}, "the job has no pods", id="no pods"),
         pytest.param(
-            FOUND, "the job has no pods in pod set tpu; expected one of: gpu, head, submitter, all", id="others"
+            FOUND,
+            "the job has no pods in pod set tpu; expected one of: gpu, head, submitter, all",
+            id="others",
         ),
     ],
 )
