@@ -10,17 +10,17 @@ from muster.cli.main import muster
 
 HEAD = """# Command line
 
-Written by `make docs` from the commands. `pip install .[forecast]` installs `muster`; kubectl runs it as
-`kubectl muster`, too, once it is on the PATH. `muster VERB --help` prints what this page says of a verb,
-`muster --version` the version.
+Written by `make docs` from the commands. `pip install .[forecast]` installs `muster`; kubectl also runs it as
+`kubectl muster` if it is on the PATH. `muster VERB --help` prints the section of a verb, `muster --version` the
+version.
 
 | exit code | meaning |
 |---|---|
-| 0 | done |
-| 2 | the input is wrong, or the cluster can not be asked: one line on standard error says why |
+| 0 | success |
+| 2 | invalid input, or the cluster cannot be queried: one line on standard error has the reason |
 | 130 | interrupted |
 
-Other codes are a verb's own.
+Other codes are specific to a verb.
 
 ## Completion
 
@@ -30,7 +30,7 @@ Other codes are a verb's own.
 | zsh (`~/.zshrc`) | `eval "$(_MUSTER_COMPLETE=zsh_source muster)"` |
 | fish (`~/.config/fish/completions/muster.fish`) | `_MUSTER_COMPLETE=fish_source muster \\| source` |
 
-kubectl's own completion covers `kubectl muster`: it runs `kubectl_complete-muster`, which is installed, too.
+kubectl's own completion covers `kubectl muster`: it runs `kubectl_complete-muster`, which is also installed.
 """
 KEPT_LINES = "\b"
 

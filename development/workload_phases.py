@@ -32,13 +32,13 @@ def _diagram() -> Iterable[str]:
 
 
 def _phases() -> Iterable[str]:
-    yield "| phase | a Workload in it |"
+    yield "| phase | meaning |"
     yield "|---|---|"
     yield from (f"| {phase} | {DESCRIPTIONS[phase]} |" for phase in Phase)
 
 
 def _transitions() -> Iterable[str]:
-    yield "| transition | from | to | when in a pass | what it does |"
+    yield "| transition | from | to | stage of the pass | effect |"
     yield "|---|---|---|---|---|"
     yield from (_row(one) for one in TRANSITIONS)
 
