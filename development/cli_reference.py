@@ -11,8 +11,8 @@ from muster.cli.main import muster
 HEAD = """# Command line
 
 Written by `make docs` from the commands. `pip install .[forecast]` installs `muster`; kubectl also runs it as
-`kubectl muster` if it is on the PATH. `muster VERB --help` prints the section of a verb, `muster --version` the
-version.
+`kubectl muster` if it is on the PATH. `muster VERB --help` prints the section of a verb,
+`muster --version` the version.
 
 | exit code | meaning |
 |---|---|

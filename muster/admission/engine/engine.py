@@ -84,7 +84,7 @@ class Engine:
         )
 
     def put(self, workload: Workload) -> None:
-        """A new workload, or one that has changed in whatever way."""
+        """Adds or updates a workload."""
         known = self._live.workloads.get(workload.key)
         if (known is workload or known == workload) and self._live.is_parked_as(workload):
             return

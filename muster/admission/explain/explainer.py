@@ -128,7 +128,7 @@ class Explainer:
         )
 
     def _refused(self, workload: Workload, queue: ClusterQueue) -> Waiting | None:
-        """Why it is not so much as looked at (cycle/nominate.py)."""
+        """Returns why the workload is not nominated (cycle/nominate.py)."""
         match refusal(workload, queue, self._state.snapshot.namespaces):
             case Outcome.CHECK_FAILED:
                 failed = ", ".join(sorted(failed_checks(workload)))
