@@ -25,6 +25,7 @@ from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, LabelSelectorRequiremen
 
 from components.admission.dry_runs import DRY_RUNS_ONLY
 from components.admission.gangs import queued_gangs
+from components.admission.gangs.redis_cleanup import REDIS_CLEANUP_HAS_QUOTA
 from components.admission.kueue_objects.policies import kueue_objects
 from components.admission.priorities import PriorityNames, allowed_priorities
 from components.admission.queues import SUSPENDING_MUTATIONS, created_suspended, queue_required, suspendable
@@ -75,7 +76,7 @@ class AdmissionPolicies(Component):
             else:
                 policies += created_suspended(args.engine)
         if args.engine == "muster":
-            policies += [*kueue_objects(), DRY_RUNS_ONLY]
+            policies += [*kueue_objects(), DRY_RUNS_ONLY, REDIS_CLEANUP_HAS_QUOTA]
         for policy in policies:
             self._validate(policy)
         self.register_outputs({})

@@ -14,6 +14,8 @@ from muster.objects.sharing import share_maps, share_strings, share_struct
 CLUSTER_LABEL = "ray.io/cluster"
 GROUP_LABEL = "ray.io/group"  # of a pod; all heads have the same one
 NODE_TYPE_LABEL, HEAD_TYPE = "ray.io/node-type", "head"
+REDIS_CLEANUP_TYPE = "redis-cleanup"  # of the pod of KubeRay's Redis clean-up Job
+REDIS_CLEANUP_FINALIZER = "ray.io/gcs-ft-redis-cleanup-finalizer"
 ORIGIN_LABEL = "ray.io/originated-from-crd"  # of a RayCluster: the kind of its creator
 KUBERAY_OPERATOR = "ray.io/kuberay-operator"
 NO_TEMPLATE = Template(b"{}")

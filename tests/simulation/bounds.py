@@ -19,11 +19,10 @@ from tests.simulation.invariants import (
     holds_quota,
     is_without_job,
     owner_uid,
-    quantity,
     usage_of,
 )
 from tests.simulation.kuberay import is_others
-from tests.simulation.manifests import GPU
+from tests.simulation.manifests import GPU, quantity
 
 TEMPLATES_MS = 30_000
 POD_GRACE_MS = 30_000  # of a force-deleted pod

@@ -8,7 +8,7 @@ from typing import Any
 from muster.kube import kinds
 from muster.objects.meta import millis, rfc3339
 from tests.simulation.api import FOREGROUND, Api, Body, Refused, key_of
-from tests.simulation.kuberay import GROUP_LABEL
+from tests.simulation.kuberay_pods import GROUP_LABEL
 from tests.simulation.manifests import REQUEST_LABEL
 from tests.simulation.operators import owned, pods_owned_by
 from tests.simulation.sweeps import Sweeps
@@ -70,7 +70,7 @@ class JobController:
         self._serial += 1
         meta = owned(kinds.BATCH_JOBS, job, f"{key_of(job)}-0-submitter-{self._serial}")
         template = job["spec"]["template"]
-        meta["labels"] = {**template.get("metadata", {}).get("labels", {}), GROUP_LABEL: "submitter"}
+        meta["labels"] = {GROUP_LABEL: "submitter", **template.get("metadata", {}).get("labels", {})}
         body = {"metadata": meta, "spec": template["spec"], "status": {"phase": "Pending"}}
         self._api.create(kinds.PODS, body, "job controller")
 

@@ -3,11 +3,10 @@
 import re
 import traceback
 from collections import defaultdict
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from math import inf
 from typing import Any
 
@@ -22,11 +21,12 @@ from muster.kube.kinds import Kind
 from muster.objects.kueue import JOB_UID_LABEL, QUEUE_LABEL, WorkloadStatus
 from muster.objects.ray import KUBERAY_OPERATOR
 from tests.simulation.api import Api, Body, Change, key_of
-from tests.simulation.kuberay import GROUP_LABEL
+from tests.simulation.kuberay_pods import GROUP_LABEL, requests_of
+from tests.simulation.manifests import quantity
 
+Asked = dict[str, dict[str, Fraction]]  # by group and resource
 Column = tuple[str, str]  # (flavor, resource)
 SETTLED_MS = 5000  # decisions made before a change of the queues was received have been written
-SUFFIXES = {"m": Fraction(1, 1000), "Ki": Fraction(2**10), "Mi": Fraction(2**20), "Gi": Fraction(2**30)}
 
 
 class Broken(AssertionError):
@@ -238,6 +238,7 @@ class Invariants:
     def _pods_have_quota(self) -> None:
         """Pods of a gang exist only while its Workload holds quota for them, evicted or not."""
         workloads = {w["metadata"]["uid"]: w for w in self._api.all(kinds.WORKLOADS)}
+        asked = self._asked_by_live_groups()
         for uid, groups in self._live_groups().items():
             workload = workloads.get(uid)
             if self._distrusted and self._is_distrusted(uid):
@@ -250,6 +251,7 @@ class Invariants:
             given = {a["name"]: a["count"] for a in workload["status"]["admission"]["podSetAssignments"]}
             too_many = {g: n for g, n in groups.items() if n > given.get(g, 0)}
             expect(not too_many, f"{name} has quota for {given}, but {too_many} live")
+            expect_counted(workload, asked[uid])
 
     def _is_distrusted(self, workload_uid: str) -> bool:
         """Whether its job is distrusted, even if the Workload is gone."""
@@ -259,12 +261,25 @@ class Invariants:
     def _live_groups(self) -> Mapping[str, Mapping[str, int]]:
         """Returns the number of KubeRay's live pods by the Workload's UID and group."""
         live: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        for uid, group, _ in self._live_pods():
+            live[uid][group] += 1
+        return live
+
+    def _asked_by_live_groups(self) -> Mapping[str, Asked]:
+        """Returns what these pods request together, by the Workload's UID."""
+        asked: dict[str, Asked] = defaultdict(lambda: defaultdict(lambda: defaultdict(Fraction)))
+        for uid, group, pod in self._live_pods():
+            for resource, amount in requests_of(pod["spec"]).items():
+                asked[uid][group][resource] += amount
+        return asked
+
+    def _live_pods(self) -> Iterator[tuple[str, str, Body]]:
+        """Yields KubeRay's live pods, each with its Workload's UID and its group."""
         for pod in self._api.all(kinds.PODS):
             labels = pod["metadata"]["labels"]
             uid, group = labels.get(WORKLOAD_UID_LABEL), labels.get(GROUP_LABEL)
             if None not in (uid, group) and pod["status"]["phase"] not in ("Succeeded", "Failed"):
-                live[uid][group] += 1
-        return live
+                yield uid, group, pod
 
     def _workload_of(self, job_uid: str) -> Body | None:
         owned = (w for w in self._api.all(kinds.WORKLOADS) if owner_uid(w) == job_uid)
@@ -326,6 +341,15 @@ def _over(
             and all(n in done for n, other in cohorts.items() if other["spec"].get("parentName") == name)
         ]
     return ""
+
+
+def expect_counted(workload: Body, asked: Asked) -> None:
+    """Pods of a pod set together request no more than its admission counts of the queue's resources."""
+    for assigned in workload["status"]["admission"]["podSetAssignments"]:
+        for resource, counted in assigned["resourceUsage"].items():
+            runs = asked[assigned["name"]][resource]
+            where = f"pods of {assigned['name']} of {key_of(workload)}"
+            expect(runs <= quantity(counted), f"{where} request {runs} {resource}, {counted} is counted")
 
 
 def change_of_spec(change: Change) -> bool:
@@ -402,9 +426,3 @@ def readable(text: str) -> Fraction:
     with suppress(ValueError):
         return max(Fraction(0), quantity(text))
     return Fraction(0)
-
-
-@lru_cache
-def quantity(text: str) -> Fraction:
-    suffix = next((s for s in SUFFIXES if text.endswith(s)), "")
-    return Fraction(text.removesuffix(suffix)) * SUFFIXES.get(suffix, Fraction(1))

@@ -2,7 +2,7 @@
 (RayServices: ray_services.py).
 
 It reads, waits a moment and writes, so that others may write in between; a status written on a stale
-version is refused and retried. Left out: services, retries, deadlines, autoscaling.
+version is refused and retried. Left out: services, retries, deadlines, what the autoscaler does.
 Source: ray-operator/controllers/ray/{rayjob,raycluster}_controller.go.
 """
 
@@ -16,19 +16,28 @@ import yaml
 from muster.controller.jobs.raycluster import RayClusterGang
 from muster.controller.jobs.rayjob import RayJobGang
 from muster.kube import kinds
-from muster.objects.meta import rfc3339
+from muster.objects.meta import millis, rfc3339
 from muster.objects.ray import CLUSTER_LABEL, KUBERAY_OPERATOR, ORIGIN_LABEL
 from tests.simulation.api import Api, Body, Refused, key_of
+from tests.simulation.kuberay_pods import (
+    GROUP_LABEL,
+    REDIS_FINALIZER,
+    as_created,
+    is_fault_tolerant,
+    redis_cleanup_job,
+    with_submitter,
+)
 from tests.simulation.manifests import OUTCOME, RUN_SECONDS
 from tests.simulation.operators import BY, Operator, owned, pods_owned_by
 
 FINALIZER = "ray.io/rayjob-finalizer"
-GROUP_LABEL = "ray.io/group"
+CLEANUP_SECONDS_MAX = 300  # after which KubeRay gives up
 
 
 class KubeRay(Operator):
     def __init__(self, api: Api, random: Random) -> None:
         super().__init__(api, random)
+        self.cleanup_seconds = 10.0  # from a RayCluster's deletion to the end of its Redis clean-up
         self._jobs = {
             "": self._new,
             "Initializing": self._initializing,
@@ -83,6 +92,8 @@ class KubeRay(Operator):
             labels = {**job["metadata"]["labels"], ORIGIN_LABEL: kinds.RAY_JOBS.name}
             meta = {**owned(kinds.RAY_JOBS, job, key), "labels": labels}
             spec = {**job["spec"]["rayClusterSpec"], "suspend": False}
+            if job["spec"]["submissionMode"] == "SidecarMode":
+                spec = with_submitter(spec)
             self._api.create(kinds.RAY_CLUSTERS, {"metadata": meta, "spec": spec}, BY)
         elif cluster.get("status", {}).get("state") == "ready":
             await self._submit(job)
@@ -132,7 +143,12 @@ class KubeRay(Operator):
             self._delete(kinds.RAY_CLUSTERS, _child_key(job))
 
     async def _reconcile_cluster(self, cluster: Body) -> None:
-        if is_others(cluster) or groups_fault(cluster["spec"]) or "deletionTimestamp" in cluster["metadata"]:
+        if is_others(cluster) or groups_fault(cluster["spec"]):
+            return
+        if is_fault_tolerant(cluster) and "deletionTimestamp" not in cluster["metadata"]:
+            cluster = self._keep(kinds.RAY_CLUSTERS, cluster, REDIS_FINALIZER)
+        if "deletionTimestamp" in cluster["metadata"]:
+            await self._clean_redis_up(cluster)
             return
         suspend = bool(cluster["spec"].get("suspend"))
         stage = _suspend_stage(cluster)
@@ -145,6 +161,25 @@ class KubeRay(Operator):
         elif stage != "Suspended" and not suspend:
             await self._make_pods(cluster)
         self._tell_cluster(cluster, suspend, stage)
+
+    async def _clean_redis_up(self, cluster: Body) -> None:
+        """Runs the clean-up's Job after the head is gone, whether the cluster ever ran or not."""
+        if REDIS_FINALIZER not in cluster["metadata"].get("finalizers", ()):
+            return
+        await self._think()
+        pods = self._pods_of(cluster)
+        for pod in pods:
+            self._delete(kinds.PODS, key_of(pod))
+        if any(pod["metadata"]["labels"][GROUP_LABEL] == "head" for pod in pods):
+            return
+        job = self._api.find(kinds.BATCH_JOBS, f"{key_of(cluster)}-redis-cleanup")
+        age_s = (self._api.now_ms() - millis(cluster["metadata"]["deletionTimestamp"])) / 1000
+        if age_s < CLEANUP_SECONDS_MAX and job is None:
+            self._api.create(kinds.BATCH_JOBS, redis_cleanup_job(cluster), BY)
+        elif age_s >= min(self.cleanup_seconds, CLEANUP_SECONDS_MAX):
+            for pod in pods_owned_by(self._api, job):
+                self._patch(kinds.PODS, pod, {"status": {"phase": "Succeeded"}}, status=True)
+            self._let_go(kinds.RAY_CLUSTERS, cluster, REDIS_FINALIZER)
 
     def _is_steady(self, cluster: Body, suspend: bool, stage: str) -> bool:
         pods, state = self._pods_of(cluster), cluster.get("status", {}).get("state")
@@ -162,7 +197,8 @@ class KubeRay(Operator):
                 if self._api.find(kinds.PODS, key) is None:
                     meta = owned(kinds.RAY_CLUSTERS, cluster, key)
                     meta["labels"] = {CLUSTER_LABEL: cluster["metadata"]["name"]}
-                    self._create_pod(meta, template, place.pod_set)
+                    created = as_created(cluster["spec"], place.pod_set, template)
+                    self._create_pod(meta, created, place.pod_set)
                     await self._think()
 
     def make_pods_twice(self, cluster: Body) -> None:

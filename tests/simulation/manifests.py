@@ -1,6 +1,8 @@
 """Manifests of Ray jobs, Ray clusters, queues and flavors, as plain dicts."""
 
 from collections.abc import Mapping
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from muster.kube import kinds
@@ -9,6 +11,7 @@ from muster.objects import kueue
 
 Body = dict[str, Any]
 GPU = "nvidia.com/gpu"
+SUFFIXES = {"m": Fraction(1, 1000), "Ki": Fraction(2**10), "Mi": Fraction(2**20), "Gi": Fraction(2**30)}
 CHECK = "queued-provisioning"
 REQUEST_LABEL = "autoscaling.gke.io/provisioning-request"
 TAINTS = (
@@ -188,3 +191,9 @@ def local_stack(*, check: bool = True, retry: Mapping[str, int] | None = None) -
         cluster_queue("team-b", cpu, team_b, check=check),
         retry=retry,
     )
+
+
+@lru_cache
+def quantity(text: str) -> Fraction:
+    suffix = next((s for s in SUFFIXES if text.endswith(s)), "")
+    return Fraction(text.removesuffix(suffix)) * SUFFIXES.get(suffix, Fraction(1))

@@ -11,7 +11,8 @@ from muster.kube import kinds
 from muster.objects.meta import rfc3339
 from muster.objects.ray import CLUSTER_LABEL, ORIGIN_LABEL
 from tests.simulation.api import Body, Refused, key_of
-from tests.simulation.kuberay import GROUP_LABEL, groups_fault, is_others
+from tests.simulation.kuberay import groups_fault, is_others
+from tests.simulation.kuberay_pods import GROUP_LABEL
 from tests.simulation.operators import BY, Operator, owned
 
 FINALIZER = "ray.io/rayservice-finalizer"

@@ -48,7 +48,8 @@ IMPOSSIBLE: dict[str, tuple[Body, str]] = {
     ),
     "a container with the name of KubeRay's own": (
         workers(initContainers=[{**CONTAINER, "name": "wait-gcs-ready"}]),
-        f"{OF_WORKERS}spec.containers.name: Duplicate value: 'wait-gcs-ready'",
+        "pod set 'gpu' has a container named 'wait-gcs-ready', and KubeRay adds one of this name: give yours "
+        "another name",
     ),
     "a priority as a number": (
         workers(priority=5),

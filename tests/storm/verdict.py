@@ -10,7 +10,7 @@ from muster.objects.meta import millis
 from sandbox.cluster.kinds import Object
 from tests.simulation.api import Api, Change, key_of
 from tests.simulation.invariants import Broken, Invariants
-from tests.simulation.kuberay import GROUP_LABEL
+from tests.simulation.kuberay_pods import GROUP_LABEL
 from tests.storm.recorder import Event
 
 ENDED = ("Complete", "Failed")

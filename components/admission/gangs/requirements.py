@@ -5,6 +5,7 @@ pkg/controller/jobs/raycluster/raycluster_webhook.go and the schema of Workload.
 """
 
 from components.admission.gangs.immutable_fields import CONSUME, MAX_EXEC_TIME_LABEL, PROVISIONING_CLASS
+from components.admission.gangs.redis_cleanup import heads_without_devices
 from components.admission.gangs.topology import topology_annotations
 from components.admission.ray import RAY_JOB, RayKind, value_at
 from components.admission.templates import WRITTEN_OUT, annotations, head, template_variables
@@ -30,7 +31,8 @@ def _old_annotations() -> str:
 
 def requirements(kind: RayKind) -> dict[str, str]:
     """Returns the rules for creations, and for updates of the fields that they read."""
-    return _groups(kind) | _pods(kind) | topology_annotations() | (_job() if kind is RAY_JOB else {})
+    of_pods = _pods(kind) | topology_annotations() | heads_without_devices(kind)
+    return _groups(kind) | of_pods | (_job() if kind is RAY_JOB else {})
 
 
 def _groups(kind: RayKind) -> dict[str, str]:

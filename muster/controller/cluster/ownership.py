@@ -10,7 +10,7 @@ from muster.kube.kinds import BATCH_JOBS, RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, 
 from muster.objects.core import Pod
 from muster.objects.kueue import JOB_UID_LABEL, Workload
 from muster.objects.meta import Object, ObjectMeta, OwnerReference
-from muster.objects.ray import ORIGIN_LABEL, RayCluster
+from muster.objects.ray import NODE_TYPE_LABEL, ORIGIN_LABEL, REDIS_CLEANUP_TYPE, RayCluster
 
 JOB_KINDS = (RAY_JOBS, RAY_CLUSTERS, RAY_SERVICES)
 
@@ -65,7 +65,7 @@ def creator_of(cluster: RayCluster) -> Owner | None:
 
 def is_pod_of(pod: Pod, workload: Workload) -> bool:
     """Whether KubeRay created the pod for the Workload: it carries the Workload's UID in the same namespace,
-    and a RayCluster or the RayJob's submitter controls it.
+    and a RayCluster, the RayJob's submitter or a Redis clean-up Job controls it.
 
     Any RayCluster counts: users may edit the owner references of a RayCluster, and pods that no longer
     counted would run on quota that is reserved for others. Likewise any submitter of a Workload that has lost
@@ -78,7 +78,7 @@ def is_pod_of(pod: Pod, workload: Workload) -> bool:
         return False
     if _is_a(creator, BATCH_JOBS):  # KubeRay names it after its RayJob (createNewK8sJob)
         controller = workload.metadata.controller
-        if job is None or controller is None:
+        if job is None or controller is None or meta.labels.get(NODE_TYPE_LABEL) == REDIS_CLEANUP_TYPE:
             return True
         return job.kind == RAY_JOBS.name and creator.name == controller.name
     return _is_a(creator, RAY_CLUSTERS)

@@ -12,7 +12,7 @@ from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.contended_quota import ContendedQuota, contended, contended_quota, root_of
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import stop_dependents
-from muster.controller.gangs.suspension import SUSPENSION_MS_MAX, is_being_deleted
+from muster.controller.gangs.suspension import SUSPENSION_MS_MAX, is_being_deleted, is_cleaning_up
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import MergePatch
 from muster.objects import workload_status
@@ -41,11 +41,11 @@ def quota_release(workload: Workload, cluster: ClusterState, now_ms: int) -> Pla
 
 def _quota_may_be_released(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
     """Whether it has no pods, and no RayCluster that may still create some: each is stopped, being deleted,
-    or suspended for longer than KubeRay needs to act."""
+    or suspended for longer than KubeRay needs to act; and for none Redis is cleaned up."""
     clusters = cluster.ray_clusters_of(workload)
     overdue = _is_overdue(workload, cluster, now_ms)
     idle = (c.suspended_and_stopped or is_being_deleted(c) or (overdue and c.suspended) for c in clusters)
-    return not cluster.live_pods_of(workload) and all(idle)
+    return not (cluster.live_pods_of(workload) or any(map(is_cleaning_up, clusters))) and all(idle)
 
 
 def _is_overdue(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:

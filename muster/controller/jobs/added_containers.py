@@ -52,7 +52,7 @@ def wait_for_head(worker: Template) -> Body:
 
 
 def redis_cleanup(head: Template) -> Body:
-    """Returns an init container that stands for the pod of KubeRay's Redis clean-up Job.
+    """Returns an init container with the requests of the pod of KubeRay's Redis clean-up Job.
 
     That pod follows the head's: it has the head's init containers, but only this container beside their
     sidecars. So the head counts as the larger of both pods, as with a last init container."""
@@ -63,28 +63,24 @@ def redis_cleanup(head: Template) -> Body:
 def with_containers(
     template: Template, containers: Iterable[Body], init_containers: Iterable[Body]
 ) -> Template:
-    """Returns the template with these containers after its own. Leaves out those whose name it has, as
-    Kubernetes accepts no two containers of one name (`taken_names`)."""
-    added, added_init = list(containers), list(init_containers)
-    if not (added or added_init):
+    """Returns the template with these containers after its own."""
+    added = {"containers": list(containers), "initContainers": list(init_containers)}
+    if not any(added.values()):
         return template
     whole: Body = msgspec.json.decode(template)
     spec: Body = {**(whole.get("spec") or {})}
-    taken = _names(spec)
-    for field, new in (("containers", added), ("initContainers", added_init)):
-        spec[field] = [*(spec.get(field) or ()), *(c for c in new if c["name"] not in taken)]
+    for field, new in added.items():
+        if new:
+            spec[field] = [*(spec.get(field) or ()), *new]
     return encode_template({**whole, "spec": spec})
 
 
 def taken_names(template: Template, added: Iterable[Body]) -> list[str]:
     """Returns the names of these containers that the template's own have too."""
-    names = _names(msgspec.json.decode(template).get("spec") or {})
-    return [container["name"] for container in added if container["name"] in names]
-
-
-def _names(spec: Mapping[str, Any]) -> set[str]:
+    spec = msgspec.json.decode(template).get("spec") or {}
     of_user = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
-    return {container.get("name", "") for container in of_user}
+    names = {container.get("name", "") for container in of_user}
+    return [container["name"] for container in added if container["name"] in names]
 
 
 def _ray_container(template: Template) -> Mapping[str, Any]:

@@ -44,13 +44,16 @@ class PodSetTemplate:
 
     @property
     def counted(self) -> Template:
-        """The template by which quota is reserved."""
+        """The template by which quota is reserved: that of its user, if KubeRay can't add to it, as a
+        Workload can't have two containers of one name."""
+        if self.taken_names:
+            return self.template
         return with_containers(self.template, self.containers, (*self.init_containers, *self.successors))
 
     @property
     def taken_names(self) -> list[str]:
         """The names of added containers that its user has given to others."""
-        added = (*self.containers, *self.init_containers)
+        added = (*self.containers, *self.init_containers, *self.successors)
         return added_containers.taken_names(self.template, added) if added else []
 
 

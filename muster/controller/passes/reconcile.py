@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable, Iterator
 
 from muster.configuration.configuration import DEFAULT, Configuration
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.gangs import duplicate_pods
+from muster.controller.gangs import duplicate_pods, redis_cleanup
 from muster.controller.gangs.finished_gangs import stops_for_waiting, wanted_by
 from muster.controller.gangs.job_writes import job_writes
 from muster.controller.gangs.planned_write import PlannedWrite
@@ -122,7 +122,11 @@ def _add_job_writes(
 ) -> bool:
     """Adds the writes that sync the job. Returns whether there is any, also one that backs off."""
     # A gang that must stop is stopped even if other writes of its Workload fail.
-    halts = [*stops(workload, cluster, now_ms), *duplicate_pods.deletions(workload, cluster)]
+    halts = [
+        *stops(workload, cluster, now_ms),
+        *duplicate_pods.deletions(workload, cluster),
+        *redis_cleanup.finalizer_removals(workload, cluster, now_ms),
+    ]
     resets = list(template_resets(workload, cluster))
     syncs = [] if workload.key in backing_off else list(job_writes(workload, cluster, now_ms, configuration))
     plan.stops += _without(backing_off, halts)

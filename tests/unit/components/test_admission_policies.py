@@ -31,7 +31,8 @@ KUEUE = {
     f"muster-{kind}-are-valid"
     for kind in ("clusterqueues", "cohorts", "localqueues", "resourceflavors", "workloads")
 }
-OWN = {"muster-controller-makes-only-dry-runs"}
+CLEANUP = "muster-redis-cleanup-has-quota"  # it applies to KubeRay too
+OWN = {"muster-controller-makes-only-dry-runs", CLEANUP}
 SUSPEND = {"muster-suspend-queued-ray", "muster-suspend-queued-rayservices"}
 ASK = {f"muster-queued-{kind}-are-suspended" for kind in ("rayjobs", "rayclusters", "rayservices")}
 
@@ -122,6 +123,13 @@ SCOPES: dict[str, tuple[list[str], dict[str, Any]]] = {
         {"objectSelector": {"matchExpressions": [{"key": "muster.dev/workload-uid", "operator": "Exists"}]}},
     ),
     "muster-workloads-are-valid": (["CREATE", "UPDATE"], {}),
+    CLEANUP: (
+        ["CREATE"],
+        {
+            "namespaceSelector": {"matchLabels": {"muster.dev/queue-required": "true"}},
+            "objectSelector": {"matchExpressions": [{"key": "ray.io/node-type", "operator": "Exists"}]},
+        },
+    ),
     "muster-ray-needs-a-queue": (
         ["CREATE"],
         {"namespaceSelector": {"matchLabels": {"muster.dev/queue-required": "true"}}},
@@ -139,7 +147,7 @@ def test_policies_match_the_operations_and_namespaces_of_their_scope(name: str) 
 
 def conditions(found: Declarations) -> Iterator[str]:
     for name in found.kinds("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"):
-        if "vpa" not in name and "are-valid" not in name:
+        if "vpa" not in name and "are-valid" not in name and CLEANUP not in name:
             (condition,) = found.spec(name)["matchConditions"]
             yield condition["expression"]
 

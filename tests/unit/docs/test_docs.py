@@ -10,6 +10,7 @@ import yaml
 
 from components.admission.dry_runs import DRY_RUNS_ONLY
 from components.admission.gangs import queued_gangs
+from components.admission.gangs.redis_cleanup import REDIS_CLEANUP_HAS_QUOTA
 from components.admission.queues import SUSPENDING_MUTATIONS, queue_required, suspendable
 from components.admission.tenants import VPA_MODE_OFF, cluster_internal_services, token_required
 from policies.catalogue import RULES
@@ -145,7 +146,7 @@ def test_every_named_policy_exists(page: Path) -> None:
     gangs = [suspendable("muster"), *queued_gangs("muster"), queue_required("muster")]
     tenants = [*cluster_internal_services("muster"), *token_required("muster"), VPA_MODE_OFF]
     known = {rule.id for rule in RULES} | {p.name for p in (*gangs, *tenants)} | set(SUSPENDING_MUTATIONS)
-    known.add(DRY_RUNS_ONLY.name)
+    known |= {DRY_RUNS_ONLY.name, REDIS_CLEANUP_HAS_QUOTA.name}
     named = {text for text in CODE.findall(prose(page)) if POLICY.fullmatch(text)}
     assert named <= known
 

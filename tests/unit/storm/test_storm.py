@@ -11,7 +11,7 @@ from muster.kube import kinds
 from muster.objects.kueue import QUEUE_LABEL
 from muster.objects.meta import rfc3339
 from tests.simulation.api import Body
-from tests.simulation.kuberay import GROUP_LABEL
+from tests.simulation.kuberay_pods import GROUP_LABEL
 from tests.simulation.manifests import GPU, local_stack
 from tests.storm.proxy import Proxy
 from tests.storm.recorder import Event

@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 
 from muster.controller.cluster import ownership
+from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.objects import kueue
 from muster.objects.meta import Object
-from muster.objects.ray import ORIGIN_LABEL
+from muster.objects.ray import NODE_TYPE_LABEL, ORIGIN_LABEL, REDIS_CLEANUP_TYPE
 from tests.simulation.manifests import ray_cluster, ray_job
 from tests.unit.controller.builders import (
     Body,
@@ -58,6 +59,15 @@ PODS: dict[str, tuple[Body, list[Body], bool]] = {
         True,
     ),
     "of its submitter": (made_by(kinds.BATCH_JOBS, "dev"), [OWN], True),
+    "of a Redis clean-up": (
+        made_by(
+            kinds.BATCH_JOBS,
+            "dev-abcde-redis-cleanup",
+            labels={WORKLOAD_UID_LABEL: UID, NODE_TYPE_LABEL: REDIS_CLEANUP_TYPE},
+        ),
+        [OWN],
+        True,
+    ),
     "in another namespace": (
         made_by(kinds.RAY_CLUSTERS, "dev-raycluster", **ELSEWHERE),
         [OWN],

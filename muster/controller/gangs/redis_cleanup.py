@@ -1,0 +1,57 @@
+"""KubeRay's Redis clean-up of RayClusters with GCS fault tolerance that are being deleted.
+
+KubeRay v1.6.2 keeps such a RayCluster by a finalizer until a Job has run, for up to 300 s, whose pod is the
+head's with another Ray container, and with the init containers of its user
+(raycluster_controller.go: rayClusterReconcile, buildRedisCleanupJob). It does so for clusters that were never
+admitted too. So the pod runs on quota of the gang or not at all:
+
+- A gang keeps its quota until the clean-up has ended; its head counts as at least the pod of the clean-up.
+- Without quota, or when the clean-up exceeds SUSPENSION_MS_MAX, the finalizer is removed. The garbage
+  collector deletes the Job then.
+- An admission policy refuses the Job of a RayCluster that does not carry its admission
+  (components/admission/gangs/redis_cleanup.py).
+"""
+
+from collections.abc import Iterator
+
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.gangs.suspension import SUSPENSION_MS_MAX, is_cleaning_up
+from muster.controller.jobs.job import Job
+from muster.controller.workload.events import on_job
+from muster.kube.writes import MergePatch
+from muster.objects import workload_status
+from muster.objects.kueue import Workload
+from muster.objects.meta import millis
+from muster.objects.ray import REDIS_CLEANUP_FINALIZER
+
+
+def finalizer_removals(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]:
+    """Yields writes that end the clean-up of the gang's RayClusters, without quota or after its time."""
+    job = cluster.job_of(workload)
+    holds_quota = workload_status.holds_quota(workload.status)
+    for ray_cluster in (*([job] if job is not None else ()), *cluster.ray_clusters_of(workload)):
+        if not is_cleaning_up(ray_cluster):
+            continue
+        if not holds_quota:
+            yield _removal(ray_cluster, "the gang holds no quota for it")
+        elif _elapsed_ms(ray_cluster, cluster, now_ms) >= SUSPENSION_MS_MAX:
+            yield _removal(ray_cluster, f"it has not ended within {SUSPENSION_MS_MAX // 1000} s")
+
+
+def _elapsed_ms(ray_cluster: Job, cluster: ClusterState, now_ms: int) -> int:
+    meta = ray_cluster.metadata
+    by_objects_ms = now_ms - millis(meta.deletion_timestamp)
+    return cluster.timers.elapsed_ms("cleans Redis up", meta.uid, by_objects_ms)
+
+
+def _removal(ray_cluster: Job, why: str) -> PlannedWrite:
+    meta = ray_cluster.metadata
+    rest = [name for name in meta.finalizers if name != REDIS_CLEANUP_FINALIZER]
+    patch = MergePatch(ray_cluster.kind, meta.key, {"metadata": {"finalizers": rest}}, meta.resource_version)
+    message = (
+        f"Ended KubeRay's clean-up of Redis, as {why}: if the cluster has run, delete its storage namespace "
+        "from Redis by hand"
+    )
+    event = on_job(ray_cluster, "RedisNotCleanedUp", message, warning=True)
+    return PlannedWrite(f"{meta.uid}/finalizers", patch, (event,))

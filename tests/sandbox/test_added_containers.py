@@ -1,0 +1,75 @@
+"""What the real KubeRay adds to a tenant's pods, next to what was counted for them."""
+
+import json
+from typing import Any
+
+from muster.objects.pods import encode_template, pod_requests
+from sandbox.cluster import kinds
+from tests.sandbox.conftest import NAMESPACE, Cluster, rayjob
+from tests.stacks.ray_requests import ALICE, raycluster
+
+TINY = {"requests": {"cpu": "1m", "memory": "1Mi"}, "limits": {"cpu": "1", "memory": "1Gi"}}
+REDIS = {"redisAddress": "redis:6379"}
+
+
+def create(cluster: Cluster, manifest: dict[str, Any]) -> str:
+    """Creates it as a member of the team; returns its name."""
+    cluster.kubectl.run("create", "-f", "-", *ALICE, given=json.dumps(manifest))
+    return str(manifest["metadata"]["name"])
+
+
+def counted(cluster: Cluster, job: str) -> dict[str, Any]:
+    """Returns the requests of one pod of each pod set of the job's Workload."""
+    pod_sets = cluster.workload(job)["spec"]["podSets"]
+    return {pod_set["name"]: pod_requests(encode_template(pod_set["template"])) for pod_set in pod_sets}
+
+
+def requested(cluster: Cluster, job: str) -> dict[str, Any]:
+    """Returns the requests of the job's pods by their group."""
+    return {
+        pod["metadata"]["labels"].get("ray.io/group", "").replace("headgroup", "head"): pod_requests(
+            encode_template({"spec": pod["spec"]})
+        )
+        for pod in cluster.pods(job)
+    }
+
+
+def test_pods_of_kuberay_request_what_is_counted(cluster: Cluster) -> None:
+    """The submitter runs in the head, and the worker, which asks for little itself, waits for the head."""
+    manifest = rayjob("sidecar", gpus=1)
+    spec = manifest["spec"]
+    spec["submissionMode"] = "SidecarMode"
+    spec.pop("submitterPodTemplate", None)
+    groups = [spec["rayClusterSpec"]["headGroupSpec"], *spec["rayClusterSpec"]["workerGroupSpecs"]]
+    for group in groups:
+        pod = group["template"]["spec"]
+        pod["restartPolicy"] = "Never"
+        pod["containers"][0]["resources"] = TINY
+    job = create(cluster, manifest)
+    cluster.until("both pods", lambda: len(cluster.pods(job)) == 2)
+    pods = requested(cluster, job)
+    assert pods == counted(cluster, job)
+    worker = spec["rayClusterSpec"]["workerGroupSpecs"][0]["groupName"]
+    assert (pods["head"]["cpu"], pods[worker]["cpu"]) == (501, 200)
+
+
+def test_a_cluster_that_was_never_admitted_leaves_no_redis_clean_up(cluster: Cluster) -> None:
+    manifest = raycluster("never-admitted")
+    spec = manifest["spec"]
+    spec["gcsFaultToleranceOptions"] = REDIS
+    spec["headGroupSpec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1000"}}
+    name = create(cluster, manifest)
+
+    def finalizers() -> list[str]:
+        found = cluster.client.get(kinds.RayCluster, name, namespace=NAMESPACE)
+        return list(found["metadata"].get("finalizers", []))
+
+    def exists() -> bool:
+        found = cluster.client.list(kinds.RayCluster, namespace=NAMESPACE)
+        return any(each["metadata"]["name"] == name for each in found)
+
+    cluster.until("KubeRay's finalizer", lambda: bool(finalizers()))
+    cluster.until("its Workload", lambda: bool(cluster.workload(name)))
+    cluster.kubectl.run("delete", f"raycluster/{name}", f"--namespace={NAMESPACE}", "--wait=false", *ALICE)
+    cluster.until("its deletion", lambda: not exists(), 20.0)
+    cluster.until("no pods of it", lambda: not cluster.pods(name), 20.0)
