@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from muster.controller.gangs.suspension import SUSPENSION_MS_MAX
+from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
 from muster.objects.kueue import QUEUE_LABEL, RESOURCE_IN_USE
 from tests.simulation.api import Api, Body, Change, key_of
@@ -106,14 +107,20 @@ class Bounds:
                 yield ("evicted_stop", key_of(workload)), f"was evicted ({reason}) and holds quota"
 
     def _uncovered_pods(self) -> Iterator[tuple[Subject, str]]:
-        """Yields jobs whose pods, whatever their labels, have more GPUs than their Workloads hold. Jobs in no
-        queue may hold any."""
+        """Yields jobs whose pods, by their owners or by their label, have more GPUs than their Workloads
+        hold. Jobs in no queue may hold any."""
         used: dict[str, Fraction] = defaultdict(Fraction)
+        jobs = {
+            (w["metadata"]["namespace"], w["metadata"]["uid"]): owner_uid(w)
+            for w in self._api.all(kinds.WORKLOADS)
+        }
         for pod in self._api.all(kinds.PODS):
-            owners = pod["metadata"].get("ownerReferences")
-            if owners and pod["status"]["phase"] not in ("Succeeded", "Failed"):
-                uid = str(owners[0]["uid"])
-                used[self._owners.get(uid, uid)] += gpus_of(pod)
+            meta = pod["metadata"]
+            owners = [str(owner["uid"]) for owner in meta.get("ownerReferences", ())]
+            of = [self._owners.get(uid, uid) for uid in owners[:1]]
+            of += [jobs.get((meta["namespace"], meta.get("labels", {}).get(WORKLOAD_UID_LABEL, "")), "")]
+            if any(of) and pod["status"]["phase"] not in ("Succeeded", "Failed"):
+                used[next(uid for uid in of if uid)] += gpus_of(pod)
         held: dict[str, Fraction] = defaultdict(Fraction)
         for workload in self._api.all(kinds.WORKLOADS):
             if holds_quota(workload) or RESOURCE_IN_USE in workload["metadata"].get("finalizers", ()):

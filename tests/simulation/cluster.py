@@ -36,9 +36,16 @@ class Kubelets:
                     if self._clings(pod):
                         continue
                     if self._random.random() < 2 * SWEEP_S_MAX / LEAVES_S_MAX:
-                        self._api.remove(kinds.PODS, key, "kubelet")
+                        self._end(pod, key)
                 elif pod["status"]["phase"] == "Pending" and self._cloud.has_node_for(pod):
                     self._api.merge_patch(kinds.PODS, key, {"status": {"phase": "Running"}}, "kubelet", True)
+
+    def _end(self, pod: Body, key: str) -> None:
+        """A pod whose finalizers keep it has ended even so (Kubernetes 1.27, "Pod lifecycle")."""
+        if not pod["metadata"].get("finalizers"):
+            self._api.remove(kinds.PODS, key, "kubelet")
+        elif pod["status"]["phase"] != "Failed":
+            self._api.merge_patch(kinds.PODS, key, {"status": {"phase": "Failed"}}, "kubelet", True)
 
     def _clings(self, pod: Body) -> bool:
         """A pod that asks for a grace period of its own uses all of it."""

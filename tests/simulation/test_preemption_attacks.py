@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.objects import kueue
 from muster.objects.core import Namespace
+from muster.objects.ray import CLUSTER_LABEL, GROUP_LABEL
 from muster.objects.topology_request import UNCONSTRAINED
 from tests.simulation.api import Body, Refused, key_of
 from tests.simulation.invariants import condition
@@ -130,6 +132,23 @@ def pretended(sim: Simulation, kind: Kind[Any], key: str) -> None:
     sim.patch(CLUSTER, name, {"spec": {"suspend": False}})
 
 
+def of_its_pods(patch: Body) -> Edit:
+    """Makes an edit of the gang's pods, as a container may with the Role of KubeRay's autoscaler."""
+
+    def edit(sim: Simulation, kind: Kind[Any], key: str) -> None:
+        workload = sim.workload(key, kind)
+        assert workload is not None
+        for pod in sim.api.all(kinds.PODS):
+            if pod["metadata"].get("labels", {}).get(WORKLOAD_UID_LABEL) == workload["metadata"]["uid"]:
+                sim.patch(kinds.PODS, key_of(pod), patch)
+
+    return edit
+
+
+def deleted(sim: Simulation, kind: Kind[Any], key: str) -> None:
+    sim.api.delete(kind, key, "user")
+
+
 def twice(workers: list[Body]) -> list[Body]:
     return [*workers, *workers]
 
@@ -143,6 +162,9 @@ NEGATIVE_BACKOFF = patching({"spec": {"backoffLimit": -1}})
 OTHERS = patching(MULTIKUEUE)
 ORPHANED_BELOW = below(patching({"metadata": {"ownerReferences": None}}))
 KEPT_BELOW = below(patching({"metadata": {"finalizers": [FINALIZER]}}))
+UNOWNED = of_its_pods({"metadata": {"ownerReferences": None}})
+UNLABELLED = of_its_pods({"metadata": {"labels": {CLUSTER_LABEL: None, GROUP_LABEL: None}}})
+KEPT_PODS = of_its_pods({"metadata": {"finalizers": [FINALIZER]}})
 A_YEAR = {**WORKER, "spec": {**WORKER["spec"], "terminationGracePeriodSeconds": 31_536_000}}
 
 ATTACKS = {
@@ -191,6 +213,16 @@ ATTACKS = {
     "deleted without its RayCluster": Attack(JOB, orphaned, BY_FORCE_MINUTES),
     "a RayCluster that pretends to be its own, RayJob": Attack(JOB, pretended, loop=True),
     "a RayCluster that pretends to be its own, RayService": Attack(SERVICE, pretended, loop=True),
+    "its pods lose their owners": Attack(JOB, UNOWNED, BY_FORCE_MINUTES),
+    "its pods lose their owners, and it is deleted": Attack(JOB, both(UNOWNED, deleted), BY_FORCE_MINUTES),
+    "pods of a RayCluster lose their owners": Attack(CLUSTER, UNOWNED, BY_FORCE_MINUTES),
+    "pods of a RayService lose their owners": Attack(SERVICE, UNOWNED, BY_FORCE_MINUTES),
+    "its pods lose KubeRay's labels": Attack(JOB, UNLABELLED, BY_FORCE_MINUTES),
+    "its pods lose their owners and KubeRay's labels, and it is deleted": Attack(
+        JOB, both(UNOWNED, UNLABELLED, deleted), BY_FORCE_MINUTES
+    ),
+    "its pods have finalizers": Attack(JOB, KEPT_PODS, BY_FORCE_MINUTES),
+    "pods of a RayCluster have finalizers": Attack(CLUSTER, KEPT_PODS, BY_FORCE_MINUTES),
     "pods that take a year to end": Attack(JOB, lambda *_: None, BY_FORCE_MINUTES, worker=A_YEAR),
     "refused, with pods that take a year to end": Attack(
         JOB, NEGATIVE_BACKOFF, BY_FORCE_MINUTES, worker=A_YEAR

@@ -8,6 +8,7 @@ import pytest
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
 from muster.kube.kinds import Kind
+from muster.objects.ray import CLUSTER_LABEL, GROUP_LABEL
 from tests.simulation.api import Body, Change, Refused, key_of
 from tests.simulation.invariants import Broken, condition
 from tests.simulation.kube import Faults
@@ -38,6 +39,36 @@ def test_a_pod_of_another_team_does_not_keep_a_victims_quota_held(seed: int) -> 
         sim.api.create(kinds.PODS, {**pod, "spec": {}, "status": {"phase": "Running"}}, "team-b")
         prod = sim.submit(ray_job("prod", priority="prod-priority"))
         await sim.until(lambda: sim.state(prod) == "Running", "prod has dev's quota", 2)
+
+    Simulation(seed, local_stack(check=False)).run(story)
+
+
+@pytest.mark.parametrize(
+    "labels", [{}, {CLUSTER_LABEL: None, GROUP_LABEL: None}], ids=["labelled", "unlabelled"]
+)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pods_that_lost_their_owners_count_until_they_are_deleted(seed: int, labels: dict[str, None]) -> None:
+    """KubeRay creates each again; after the job's deletion no garbage collector deletes the old ones."""
+
+    def uids(sim: Simulation) -> set[str]:
+        return {pod["metadata"]["uid"] for pod in sim.api.all(kinds.PODS)}
+
+    def lose(sim: Simulation) -> set[str]:
+        for pod in sim.api.all(kinds.PODS):
+            sim.patch(kinds.PODS, key_of(pod), {"metadata": {"ownerReferences": None, "labels": labels}})
+        return uids(sim)
+
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(ray_job("dev", seconds=10_000))
+        await sim.until(lambda: sim.has(dev, "PodsReady"), "dev runs")
+        sim.invariants.distrust(sim.api.get(kinds.RAY_JOBS, dev))  # both run until the old ones have ended
+        lost = lose(sim)
+        await sim.until(lambda: not lost & uids(sim), "the old ones are deleted", 1)
+        await sim.until(lambda: live_gpus(sim) == 4, "others run in their place")
+        lose(sim)
+        sim.api.delete(kinds.RAY_JOBS, dev, "user")
+        await sim.until(lambda: used_gpus(sim) == "0", "its quota is released", 3)
+        assert live_gpus(sim) == 0, "no earlier than its pods are gone"
 
     Simulation(seed, local_stack(check=False)).run(story)
 
@@ -407,7 +438,7 @@ def test_a_deleted_or_changed_local_queue_moves_no_running_gang() -> None:
     Simulation(1, shared()).run(story)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_pods_that_kuberay_created_twice_are_deleted(seed: int) -> None:
     """The first set goes on, and the job ends normally."""
 

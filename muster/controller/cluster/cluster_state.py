@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from muster.controller.cluster import ownership
-from muster.controller.cluster.ownership import Owner, identity, is_pod_of, owner_of
+from muster.controller.cluster.ownership import Owner, identity, owner_of
 from muster.controller.cluster.pass_cache import PassCache
 from muster.controller.cluster.relations import Marks, Relations
 from muster.controller.cluster.timers import MonotonicTimers
@@ -117,9 +117,8 @@ class ClusterState:
         return self._limit_ranges_by_namespace.get(workload.metadata.namespace, ())
 
     def live_pods_of(self, workload: kueue.Workload) -> Sequence[Pod]:
-        """Returns the pods of the gang that hold resources."""
-        labelled = self._related.live_pods.having((workload.metadata.namespace, workload.metadata.uid))
-        return [pod for pod in labelled if is_pod_of(pod, workload)]
+        """Returns the pods of the gang that hold resources, by their label alone (ownership.py)."""
+        return self._related.live_pods.having((workload.metadata.namespace, workload.metadata.uid))
 
     def pod_refusal(self, workload: kueue.Workload, job: Job) -> str | None:
         """Returns why the API server refuses the gang's pods; empty: it does not. None: not known yet, and

@@ -1,16 +1,17 @@
 """Which objects belong to which job: by controller reference, kind and namespace, and by KubeRay's label.
 
 Neither a label nor a UID alone proves it, as users can write both. An owner is in its dependents' namespace.
+Pods are the exception: those in a Workload's namespace that carry its UID as a label count, however they are
+owned. Admission policies keep users from writing this label, so such a pod was created for the gang; one that
+has lost its owner or its other labels still runs on the gang's nodes.
 """
 
 from typing import Any, NamedTuple
 
-from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
-from muster.kube.kinds import BATCH_JOBS, RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, Kind
-from muster.objects.core import Pod
+from muster.kube.kinds import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, Kind
 from muster.objects.kueue import JOB_UID_LABEL, Workload
 from muster.objects.meta import Object, ObjectMeta, OwnerReference
-from muster.objects.ray import NODE_TYPE_LABEL, ORIGIN_LABEL, REDIS_CLEANUP_TYPE, RayCluster
+from muster.objects.ray import ORIGIN_LABEL, RayCluster
 
 JOB_KINDS = (RAY_JOBS, RAY_CLUSTERS, RAY_SERVICES)
 
@@ -61,27 +62,6 @@ def creator_of(cluster: RayCluster) -> Owner | None:
     if owner is None or cluster.metadata.labels.get(ORIGIN_LABEL) != owner.kind:
         return None
     return owner
-
-
-def is_pod_of(pod: Pod, workload: Workload) -> bool:
-    """Whether KubeRay created the pod for the Workload: it carries the Workload's UID in the same namespace,
-    and a RayCluster, the RayJob's submitter or a Redis clean-up Job controls it.
-
-    Any RayCluster counts: users may edit the owner references of a RayCluster, and pods that no longer
-    counted would run on quota that is reserved for others. Likewise any submitter of a Workload that has lost
-    the reference to its RayJob."""
-    meta, job, creator = pod.metadata, job_of(workload), pod.metadata.controller
-    label = meta.labels.get(WORKLOAD_UID_LABEL)
-    if (meta.namespace, label) != (workload.metadata.namespace, workload.metadata.uid):
-        return False
-    if creator is None:
-        return False
-    if _is_a(creator, BATCH_JOBS):  # KubeRay names it after its RayJob (createNewK8sJob)
-        controller = workload.metadata.controller
-        if job is None or controller is None or meta.labels.get(NODE_TYPE_LABEL) == REDIS_CLEANUP_TYPE:
-            return True
-        return job.kind == RAY_JOBS.name and creator.name == controller.name
-    return _is_a(creator, RAY_CLUSTERS)
 
 
 def _is_a(reference: OwnerReference, kind: Kind[Any]) -> bool:

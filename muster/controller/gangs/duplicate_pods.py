@@ -1,14 +1,17 @@
-"""Pods that KubeRay created twice: more of a RayCluster than the gang has quota for.
+"""Pods beyond those admitted: KubeRay created them twice, or lost sight of the first ones.
 
 KubeRay v1.6.2 waits 30 s for a pod that it created to appear in its cache, and then assumes that it is gone
 (controllers/ray/expectations/scale_expectations.go: ExpectationsTimeout). If its watch of pods is down for
 longer, as after an outage of the API server (client-go's reflectors back off for up to a minute), it creates
 all of them again. Once it sees two heads, it stops reconciling the RayCluster and asks for the extra ones to
 be deleted (raycluster_controller.go: reconcilePods): the job never starts, on twice its quota.
+
+KubeRay finds the pods of a RayCluster by the labels of their cluster and group (association.go), the garbage
+collector by their owner. A pod without these runs beside the one that KubeRay creates in its place.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.planned_write import PlannedWrite
@@ -16,16 +19,17 @@ from muster.controller.gangs.stops import POD_GRACE_S
 from muster.controller.gangs.suspension import must_stop
 from muster.controller.jobs.gang import HEAD
 from muster.controller.workload.events import on_workload
-from muster.kube.kinds import PODS, RAY_CLUSTERS
+from muster.kube.kinds import BATCH_JOBS, PODS, RAY_CLUSTERS
 from muster.kube.writes import Delete
 from muster.objects import workload_status
 from muster.objects.core import Pod
 from muster.objects.kueue import Workload
-from muster.objects.ray import GROUP_LABEL, HEAD_TYPE, NODE_TYPE_LABEL
+from muster.objects.ray import CLUSTER_LABEL, GROUP_LABEL, HEAD_TYPE, NODE_TYPE_LABEL
 
 
 def deletions(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:
-    """Deletes the newest pods of each group beyond those admitted: KubeRay continues with the first set.
+    """Deletes pods that KubeRay does not find, and the newest of each group beyond those admitted: KubeRay
+    continues with the first set.
 
     Skips a gang that must stop: all of its pods are deleted anyway."""
     job = cluster.job_of(workload)
@@ -33,27 +37,44 @@ def deletions(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrit
         return
     if must_stop(workload, job):
         return
-    surplus = [pod for pods in _by_group(workload, cluster).values() for pod in pods]
-    for pod in surplus:
-        message = f"Deleting {len(surplus)} pods beyond those admitted: KubeRay created them twice"
-        events = (on_workload(workload, "DeletedPods", message, warning=True),) if pod is surplus[0] else ()
+    admitted = workload.status.admission.pod_set_assignments if workload.status.admission else ()
+    counts = {assigned.name: assigned.count for assigned in admitted}
+    running = [pod for pod in cluster.live_pods_of(workload) if not pod.metadata.deletion_timestamp]
+    lost = [pod for pod in running if _is_lost(pod, counts)]
+    yield from _deletions(workload, lost, "KubeRay does not find them")
+    yield from _deletions(workload, _twice(running, lost, counts), "KubeRay created them twice")
+
+
+def _deletions(workload: Workload, pods: list[Pod], why: str) -> Iterator[PlannedWrite]:
+    for pod in pods:
+        message = f"Deleting {len(pods)} pods beyond those admitted: {why}"
+        events = (on_workload(workload, "DeletedPods", message, warning=True),) if pod is pods[0] else ()
         yield PlannedWrite(pod.metadata.uid, Delete(PODS, pod.key, POD_GRACE_S), events)
 
 
-def _by_group(workload: Workload, cluster: ClusterState) -> dict[tuple[str, str], list[Pod]]:
-    """Returns the surplus by RayCluster and pod set, without pods that are ending or have no pod set."""
+def _is_lost(pod: Pod, pod_sets: Container[str]) -> bool:
+    """Whether neither KubeRay nor the Job controller finds it by its owner and its labels."""
+    creator = pod.metadata.controller
+    if creator is None or creator.kind not in (RAY_CLUSTERS.name, BATCH_JOBS.name):
+        return True
+    if creator.kind == BATCH_JOBS.name:
+        return False
+    return pod.metadata.labels.get(CLUSTER_LABEL) != creator.name or _pod_set(pod) not in pod_sets
+
+
+def _twice(running: list[Pod], lost: list[Pod], counts: Mapping[str, int | None]) -> list[Pod]:
+    """Returns the newest pods of each RayCluster and pod set beyond the admitted number, if that is known."""
     groups: dict[tuple[str, str], list[Pod]] = defaultdict(list)
-    for pod in cluster.live_pods_of(workload):
+    for pod in running:
         creator = pod.metadata.controller
-        if creator is not None and creator.kind == RAY_CLUSTERS.name and not pod.metadata.deletion_timestamp:
+        if creator is not None and creator.kind == RAY_CLUSTERS.name and pod not in lost:
             groups[creator.uid, _pod_set(pod)].append(pod)
-    admitted = workload.status.admission.pod_set_assignments if workload.status.admission else ()
-    counts = {assigned.name: assigned.count for assigned in admitted}
-    return {
-        (ray_cluster, name): sorted(pods, key=_age)[count:]
-        for (ray_cluster, name), pods in groups.items()
-        if (count := counts.get(name)) is not None
-    }
+    return [
+        pod
+        for (_, name), pods in groups.items()
+        if (count := counts[name]) is not None
+        for pod in sorted(pods, key=_age)[count:]
+    ]
 
 
 def _pod_set(pod: Pod) -> str:

@@ -167,6 +167,9 @@ def _obstacles(workload: Workload, job: Job | None, cluster: ClusterState) -> It
     running = [p for p in pods if not p.metadata.deletion_timestamp]
     if terminating:
         message = f"pods that are terminating are still there: {_names(terminating)}"
+        kept = sorted({finalizer for pod in terminating for finalizer in pod.metadata.finalizers})
+        if kept:
+            message += f", some of them with finalizers that have to be removed: {', '.join(kept)}"
         yield Problem("PodsTerminating", message)
     if running:
         yield Problem("PodsRunning", f"pods run: {_names(running)}")

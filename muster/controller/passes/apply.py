@@ -6,7 +6,6 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from muster.controller.cluster.ownership import is_pod_of
 from muster.controller.gangs.planned_write import DEFERRABLE_WRITES_MAX, PlannedWrite
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.passes.pass_plan import PassPlan
@@ -170,7 +169,7 @@ class Applier:
         except RequestError as error:
             log.warning("listing pods: %s %s", type(error).__name__, error)
             return True
-        return any(pod.holds_resources and is_pod_of(pod, workload) for pod in pods)
+        return any(pod.holds_resources for pod in pods)
 
 
 def _comes_first(planned: PlannedWrite, reserved: Container[str]) -> bool:

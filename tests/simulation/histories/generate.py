@@ -20,6 +20,7 @@ LENGTHS = ((6, (2, 6)), (3, (7, 14)), (1, (15, 40)))  # weight, number of action
 FAMILIES: Mapping[str, tuple[float, Mapping[str, Act]]] = {
     "tenants": (1.0, tenants.ACTIONS),
     "hostile": (0.4, hostile.HOSTILE),
+    "pods": (0.15, hostile.PODS),
     "strangers": (0.15, hostile.STRANGERS),
     "lingering": (0.15, hostile.LINGERING),
     "quotas": (0.25, administrators.QUOTAS),

@@ -9,12 +9,13 @@ from typing import Any
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
 from muster.objects import kueue
+from muster.objects.ray import CLUSTER_LABEL, GROUP_LABEL
 from tests.simulation.api import Body, key_of
 from tests.simulation.histories.actions import JOB_KINDS, KINDS, Act, Draw, find, owned_by, workload_of
 from tests.simulation.manifests import template
 from tests.simulation.simulation import Simulation
 
-BY = "tenant"
+BY, FINALIZER = "tenant", "tenant.example/mine"
 TOUCHES_MS = 1000  # and on from the end of the history until the next gang has its quota
 CLUSTER_FIELD = {kinds.RAY_JOBS.name: "rayClusterSpec", kinds.RAY_SERVICES.name: "rayClusterConfig"}
 
@@ -96,7 +97,7 @@ def own(sim: Simulation, kind: str, key: str) -> None:
 
 def delete_with_finalizer(sim: Simulation, kind: str, key: str) -> None:
     finalizers = find(sim, kind, key)["metadata"].get("finalizers", [])
-    edit(sim, kind, key, {"metadata": {"finalizers": [*finalizers, "tenant.example/mine"]}})
+    edit(sim, kind, key, {"metadata": {"finalizers": [*finalizers, FINALIZER]}})
     sim.api.delete(KINDS[kind], key, BY)
 
 
@@ -154,6 +155,30 @@ def below(act: Callable[[Simulation, str, str], None]) -> Callable[[Simulation, 
     return do
 
 
+def edit_pods(sim: Simulation, kind: str, key: str, patch: Body) -> None:
+    """Edits the gang's pods, as a container may with the Role of KubeRay's autoscaler."""
+    workload = workload_of(sim, kind, key)["metadata"]
+    for pod in sim.api.all(kinds.PODS):
+        meta = pod["metadata"]
+        if (meta["namespace"], meta.get("labels", {}).get(WORKLOAD_UID_LABEL)) == (
+            workload["namespace"],
+            workload["uid"],
+        ):
+            sim.api.merge_patch(kinds.PODS, key_of(pod), patch, BY, False)
+
+
+def disown_pods(sim: Simulation, kind: str, key: str) -> None:
+    edit_pods(sim, kind, key, {"metadata": {"ownerReferences": None}})
+
+
+def unlabel_pods(sim: Simulation, kind: str, key: str) -> None:
+    edit_pods(sim, kind, key, {"metadata": {"labels": {CLUSTER_LABEL: None, GROUP_LABEL: None}}})
+
+
+def finalize_pods(sim: Simulation, kind: str, key: str) -> None:
+    edit_pods(sim, kind, key, {"metadata": {"finalizers": [FINALIZER]}})
+
+
 def resume(sim: Simulation, kind: str, key: str) -> None:
     edit(sim, kind, key, {"spec": {"suspend": False}})
 
@@ -171,6 +196,11 @@ HOSTILE = {
     "touch": Act(1, a_job, touch, hostile=True),
     "new-upgrade-strategy": Act(1, a_ray_service, new_upgrade_strategy, hostile=True),
     "resume-cluster": Act(1, a_job, below(resume), hostile=True),
+}
+PODS = {
+    "disown-pods": Act(2, a_job, disown_pods, hostile=True),
+    "unlabel-pods": Act(1, a_job, unlabel_pods, hostile=True),
+    "finalize-pods": Act(1, a_job, finalize_pods, hostile=True),
 }
 STRANGERS = {
     "labelled-pod": Act(1, draw_labelled_pod, labelled_pod),

@@ -125,6 +125,10 @@ async def _take_all_away(sim: Simulation) -> None:
     for workload in sim.api.all(kinds.WORKLOADS):
         if is_without_job(workload):
             sim.api.delete(kinds.WORKLOADS, key_of(workload), "administrator")
+    for pod in sim.api.all(kinds.PODS):
+        ended = pod["status"]["phase"] in ("Succeeded", "Failed")
+        if ended and not pod["metadata"].get("ownerReferences"):  # holds no resources, and stays
+            sim.api.delete(kinds.PODS, key_of(pod), "administrator")
     await _until(sim, "gone", lambda: rest.left(sim), GONE_MINUTES)
 
 
@@ -184,6 +188,10 @@ def _stop_users(sim: Simulation) -> None:
             if endless or not sim.invariants.trusts(job):
                 take_away(sim, kind, job)
     for pod in sim.api.all(kinds.PODS):
+        if pod["metadata"].get("finalizers"):
+            sim.api.merge_patch(
+                kinds.PODS, key_of(pod), {"metadata": {"finalizers": None}}, "administrator", False
+            )
         if pod["metadata"]["namespace"] == "stranger":
             sim.api.delete(kinds.PODS, key_of(pod), "administrator")
 

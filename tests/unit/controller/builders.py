@@ -21,6 +21,7 @@ from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.objects import kueue
 from muster.objects.meta import rfc3339
+from muster.objects.ray import CLUSTER_LABEL, GROUP_LABEL
 from tests.simulation.manifests import CHECK, GPU, local_stack
 from tests.simulation.manifests import workload as manifest_of_workload
 
@@ -126,7 +127,8 @@ def admission(body: Mapping[str, Any]) -> Body:
 def pod(of: str, name: str = "pod", phase: str = "Running", **over: Any) -> Body:
     """A pod of the Workload with the UID `of`, made for a RayCluster that is gone already; `over` goes over
     its metadata."""
-    meta: Body = {"name": name, "namespace": "team-a", "labels": {WORKLOAD_UID_LABEL: of}}
+    labels = {WORKLOAD_UID_LABEL: of, CLUSTER_LABEL: "dev-raycluster", GROUP_LABEL: "gpu"}
+    meta: Body = {"name": name, "namespace": "team-a", "labels": labels}
     meta["ownerReferences"] = [controlled_by(kinds.RAY_CLUSTERS, "dev-raycluster")]
     return stored({"metadata": meta, "status": {"phase": phase}}, **over)
 

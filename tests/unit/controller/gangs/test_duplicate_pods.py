@@ -1,4 +1,4 @@
-"""Pods that KubeRay created twice are deleted, down to the admitted number."""
+"""Pods that KubeRay created twice or does not find are deleted, down to the admitted number."""
 
 from typing import Any
 
@@ -9,14 +9,16 @@ from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.kube.writes import Delete
 from muster.objects.meta import rfc3339
-from muster.objects.ray import GROUP_LABEL, HEAD_TYPE, NODE_TYPE_LABEL
+from muster.objects.ray import CLUSTER_LABEL, GROUP_LABEL, HEAD_TYPE, NODE_TYPE_LABEL
 from tests.simulation.manifests import ray_job
 from tests.unit.controller.builders import NOW_MS, Body, controlled_by, make_cluster, pod, read, workload_body
 from tests.unit.controller.passes.test_reconcile import DEV, dev
 
-HEAD = {GROUP_LABEL: "headgroup", NODE_TYPE_LABEL: HEAD_TYPE}
-WORKER = {GROUP_LABEL: "gpu", NODE_TYPE_LABEL: "worker"}
+OF_CLUSTER = {CLUSTER_LABEL: "dev-raycluster"}
+HEAD = {**OF_CLUSTER, GROUP_LABEL: "headgroup", NODE_TYPE_LABEL: HEAD_TYPE}
+WORKER = {**OF_CLUSTER, GROUP_LABEL: "gpu", NODE_TYPE_LABEL: "worker"}
 OTHER, SUBMITTER = controlled_by(kinds.RAY_CLUSTERS, "other"), controlled_by(kinds.BATCH_JOBS, "dev")
+FOREIGN = {**OTHER, "apiVersion": "v1", "kind": "ConfigMap"}
 ADMITTED = ("QuotaReserved", "Admitted")
 
 
@@ -39,9 +41,21 @@ CASES: dict[str, tuple[list[Body], list[str]]] = {
     "one worker more": ([made("a-gpu", WORKER, 20)], ["a-gpu"]),
     "one that is ending": ([made("a-gpu", WORKER, 20, **LEAVING)], []),
     "one that has ended": ([made("a-gpu", WORKER, 20, "Failed")], []),
-    "one of another RayCluster": ([made("a-gpu", WORKER, 20, ownerReferences=[OTHER])], []),
+    "one of another RayCluster": (
+        [made("a-gpu", {**WORKER, CLUSTER_LABEL: "other"}, 20, ownerReferences=[OTHER])],
+        [],
+    ),
     "a submitter": ([made("dev", WORKER, 20, ownerReferences=[SUBMITTER])], []),
-    "a group that was not admitted": ([made("x", {GROUP_LABEL: "x"}, 20)], []),
+    "a group that was not admitted": ([made("x", {**WORKER, GROUP_LABEL: "x"}, 20)], ["x"]),
+    "an older one without an owner": ([made("lost", WORKER, 90, ownerReferences=[])], ["lost"]),
+    "an older one of a ConfigMap": ([made("lost", WORKER, 90, ownerReferences=[FOREIGN])], ["lost"]),
+    "an older one without the label of its cluster": (
+        [made("lost", {**WORKER, CLUSTER_LABEL: ""}, 90)],
+        ["lost"],
+    ),
+    "an older one of another cluster's label": ([made("lost", {**WORKER, CLUSTER_LABEL: "x"}, 90)], ["lost"]),
+    "an older one without its group": ([made("lost", {**OF_CLUSTER, GROUP_LABEL: ""}, 90)], ["lost"]),
+    "one without an owner that is ending": ([made("lost", WORKER, 90, ownerReferences=[], **LEAVING)], []),
 }
 
 

@@ -184,15 +184,15 @@ CASES = {
         ],
         ["delete team-a/a within 30 s"],
     ),
-    "pods without an owner in the gang are not deleted": Case(
+    "pods of the gang are deleted whatever owns them, those of other namespaces are not": Case(
         evicted(62),
         [
             dev("Running"),
             child(suspend=True),
             gang_pod("loose", ownerReferences=[]),
-            gang_pod("other", "other", kinds.BATCH_JOBS),
             elsewhere(gang_pod("far")),
         ],
+        ["delete team-a/loose within 30 s"],
     ),
     "the submitter of a job that KubeRay ignores": Case(
         evicted(),
@@ -340,6 +340,19 @@ REASONS: dict[str, tuple[Case, str, str]] = {
         ),
         "PodsTerminating",
         "pods that are terminating are still there: p0, p1, p2, p3, p4 and 2 more",
+    ),
+    "finalizers keep pods": (
+        Case(
+            evicted(122),
+            [
+                dev("Suspended"),
+                gang_pod("a", deletionTimestamp=rfc3339(NOW_MS), finalizers=["tenant.example/mine"]),
+                gang_pod("b", deletionTimestamp=rfc3339(NOW_MS)),
+            ],
+        ),
+        "PodsTerminating",
+        "pods that are terminating are still there: a, b, some of them with finalizers that have to be "
+        "removed: tenant.example/mine",
     ),
 }
 

@@ -257,7 +257,7 @@ OCCUPANTS: dict[str, tuple[Recorder, list[str]]] = {
     "no pods": (Recorder(), ["a", "b"]),
     "a running pod": (Recorder(pods=[pod("uid-w")]), ["b"]),
     "an ended pod": (Recorder(pods=[pod("uid-w", phase="Failed")]), ["a", "b"]),
-    "a pod with the label alone": (Recorder(pods=[pod("uid-w", ownerReferences=[])]), ["a", "b"]),
+    "a pod with the label alone": (Recorder(pods=[pod("uid-w", ownerReferences=[])]), ["b"]),
     "the API server is unreachable": (Recorder(reachable=False), ["b"]),
 }
 

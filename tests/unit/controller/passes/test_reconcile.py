@@ -317,8 +317,9 @@ CASES: dict[str, Case] = {
     "a gang admitted again is started": Case(cluster(dev(), readmitted()), ["start dev"]),
     "it is not started before its operator has stopped it": Case(cluster(dev("Suspending"), of_dev(*RUNS))),
     "it is not started while old pods exist": Case(cluster(dev(), of_dev(*RUNS), pod(f"uid-{DEV}"))),
-    "pods with the label alone do not count": Case(
-        cluster(dev(), of_dev(*RUNS), pod(f"uid-{DEV}", ownerReferences=[]), child("another")), ["start dev"]
+    "pods with the label alone count, and are deleted": Case(
+        cluster(dev(), of_dev(*RUNS), pod(f"uid-{DEV}", ownerReferences=[]), child("another")),
+        stops=["delete Pod pod"],
     ),
     "it is not started while its old RayCluster exists": Case(cluster(dev(), of_dev(*RUNS), child())),
     "a running job has ready pods": Case(
