@@ -218,8 +218,14 @@ def _policies(settings: Settings) -> AdmissionPoliciesArgs:
         tenant.namespace: priorities if tenant.priorities is None else tenant.priorities
         for tenant in settings.tenants
     }
+    accounts = tuple(tenant.identity.service_account for tenant in settings.tenants if tenant.identity)
     return AdmissionPoliciesArgs(
-        engine, settings.cluster.serves_mutating_policies, kai, PriorityNames(priorities, tenants)
+        engine,
+        settings.cluster.serves_mutating_policies,
+        settings.admission.max_pods,
+        accounts,
+        kai,
+        PriorityNames(priorities, tenants),
     )
 
 

@@ -23,15 +23,19 @@ from pulumi_kubernetes.admissionregistration.v1 import (
 )
 from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, LabelSelectorRequirementArgs, ObjectMetaArgs
 
+from components.admission.autoscaling import changes_of_workloads, own_accounts
 from components.admission.dry_runs import DRY_RUNS_ONLY
 from components.admission.gangs import queued_gangs
 from components.admission.gangs.redis_cleanup import REDIS_CLEANUP_HAS_QUOTA
 from components.admission.kueue_objects.policies import kueue_objects
+from components.admission.pods import pods_of_gangs
 from components.admission.priorities import PriorityNames, allowed_priorities
 from components.admission.queues import SUSPENDING_MUTATIONS, created_suspended, queue_required, suspendable
 from components.admission.ray import QUEUE_LABEL, Engine, Policy, asked_by_users
 from components.admission.reserved_labels import reserved_labels
-from components.admission.tenants import VPA_MODE_OFF, cluster_internal_services, token_required
+from components.admission.services import cluster_internal_services
+from components.admission.sizes import bounded_sizes
+from components.admission.tenants import VPA_MODE_OFF, token_required
 from components.base import Component
 from components.queues.kai_policies import KaiNames, kai_mutations, kai_validations
 
@@ -44,11 +48,14 @@ class AdmissionPoliciesArgs:
     """Settings of the policies.
 
     `serves_mutating`: whether the cluster serves MutatingAdmissionPolicy in v1. `kai`: KAI's queues and
-    priorities if it is the engine. `priorities`: those of the stack and its tenants.
+    priorities if it is the engine. `priorities`: those of the stack and its tenants. `max_pods`: of a Ray
+    object. `shared_accounts`: service accounts that the stack declares for tenants' pods.
     """
 
     engine: Engine
     serves_mutating: bool
+    max_pods: int
+    shared_accounts: tuple[str, ...] = ()
     kai: KaiNames | None = None
     priorities: PriorityNames = field(default_factory=PriorityNames)
 
@@ -63,21 +70,11 @@ class AdmissionPolicies(Component):
         self, name: str, args: AdmissionPoliciesArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("AdmissionPolicies", name, opts)
-        policies = [VPA_MODE_OFF, *cluster_internal_services(args.engine), *token_required(args.engine)]
-        policies += [queue_required(args.engine), *reserved_labels(args.engine)]
-        policies += allowed_priorities(args.priorities, args.engine)
         if args.kai is not None:
-            policies += kai_validations(args.kai)
             self._mutate(kai_mutations(args.kai), ["CREATE", "UPDATE"], args.engine)
-        else:
-            policies += [suspendable(args.engine), *queued_gangs(args.engine)]
-            if args.serves_mutating:
-                self._mutate(SUSPENDING_MUTATIONS, ["CREATE"], args.engine)
-            else:
-                policies += created_suspended(args.engine)
-        if args.engine == "muster":
-            policies += [*kueue_objects(), DRY_RUNS_ONLY, REDIS_CLEANUP_HAS_QUOTA]
-        for policy in policies:
+        elif args.serves_mutating:
+            self._mutate(SUSPENDING_MUTATIONS, ["CREATE"], args.engine)
+        for policy in validating_policies(args):
             self._validate(policy)
         self.register_outputs({})
 
@@ -114,6 +111,24 @@ class AdmissionPolicies(Component):
         )
 
 
+def validating_policies(args: AdmissionPoliciesArgs) -> list[Policy]:
+    engine = args.engine
+    policies = [VPA_MODE_OFF, *cluster_internal_services(engine), *token_required(engine)]
+    policies += [queue_required(engine), *reserved_labels(engine), *pods_of_gangs(engine)]
+    policies += [*own_accounts(engine, args.shared_accounts), *changes_of_workloads()]
+    policies += [*bounded_sizes(engine, args.max_pods), *allowed_priorities(args.priorities, engine)]
+    if args.kai is not None:
+        policies += kai_validations(args.kai)
+    else:
+        policies += [suspendable(engine), *queued_gangs(engine)]
+        policies += [] if args.serves_mutating else created_suspended(engine)
+    return (
+        [*policies, *kueue_objects(), DRY_RUNS_ONLY, REDIS_CLEANUP_HAS_QUOTA]
+        if engine == "muster"
+        else policies
+    )
+
+
 def _mutate(
     rule: NamedRuleWithOperationsArgs, applied: str, condition: str
 ) -> MutatingAdmissionPolicySpecArgs:
@@ -140,7 +155,11 @@ def _validate(policy: Policy) -> ValidatingAdmissionPolicySpecArgs:
             object_selector=_labelled(policy.label) if policy.label else None,
             resource_rules=[_requests(policy.group, policy.resources, policy.operations, policy.version)],
         ),
-        match_conditions=[_condition(policy.condition)] if policy.condition else None,
+        match_conditions=[
+            *([_condition(policy.condition)] if policy.condition else []),
+            *([_condition(f"!({policy.exempt})", "not-by-a-controller")] if policy.exempt else []),
+        ]
+        or None,
         variables=[VariableArgs(name=key, expression=value) for key, value in policy.variables.items()]
         or None,
         validations=[
@@ -151,8 +170,8 @@ def _validate(policy: Policy) -> ValidatingAdmissionPolicySpecArgs:
     )
 
 
-def _condition(expression: str) -> MatchConditionArgs:
-    return MatchConditionArgs(name="asked-by-users", expression=expression)
+def _condition(expression: str, name: str = "asked-by-users") -> MatchConditionArgs:
+    return MatchConditionArgs(name=name, expression=expression)
 
 
 def _labelled(key: str) -> LabelSelectorArgs:

@@ -35,7 +35,9 @@ class Policy:
     """A ValidatingAdmissionPolicy: `rules` maps each CEL expression that must be true to its message.
 
     It applies to objects with the label `label` (on an update, before or after it), in namespaces with the
-    labels `namespaces`, if `condition` is true.
+    labels `namespaces`, if `condition` is true and the request is not by an identity for which `exempt` is.
+    The two are separate expressions because of the API server's cost limit, which allows two checks of
+    permissions in each.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Policy:
     label: str = ""
     namespaces: Mapping[str, str] = field(default_factory=dict)
     condition: str = ""
+    exempt: str = ""
     reason: Literal["Forbidden", "Invalid"] = "Forbidden"
     variables: Mapping[str, str] = field(default_factory=dict)
 
@@ -77,6 +80,12 @@ def asked_by_users(engine: Engine) -> str:
     trusted = is_trusted(engine)
     owned = "object.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false))"
     return f'!({trusted}) || (request.operation == "CREATE" && !{owned})'
+
+
+def spec_is_written() -> str:
+    """CEL for a request that writes the spec. Updates of metadata alone, such as the removal of a finalizer,
+    must pass even if the spec is invalid."""
+    return 'request.operation == "CREATE" || object.spec != oldObject.spec'
 
 
 def optional(root: str, path: str) -> str:

@@ -77,12 +77,13 @@ def _labels(kind: RayKind, root: str, groups: str) -> str:
 
 
 def _pods(engine: Engine) -> Policy:
-    """Returns the policy for pods: KubeRay creates them, and the Job controller those of submitters."""
+    """Returns the policy for pods: KubeRay creates them, and the Job controller those of submitters. A pod
+    also takes the labels of its Binding."""
     creators = f"{is_trusted(engine)} || {may_write_status('batch', 'jobs')}"
     return Policy(
         name="muster-pods-claim-no-quota",
         group="",
-        resources=("pods", "pods/status"),
+        resources=("pods", "pods/status", "pods/binding", "bindings"),
         operations=("CREATE", "UPDATE"),
         rules={f'request.operation == "UPDATE" && object.{UID_LABEL} == oldObject.{UID_LABEL}': MESSAGE},
         label=WORKLOAD_UID,

@@ -1,6 +1,6 @@
-"""Policies for tenants' namespaces: resizing of their pods, and access to Ray."""
+"""Policies for tenants' namespaces: resizing of their pods, and Ray's tokens."""
 
-from components.admission.ray import RAY_KINDS, RAY_SERVICE, Engine, Policy, RayKind, asked_by_users, value_at
+from components.admission.ray import RAY_KINDS, Engine, Policy, asked_by_users, value_at
 from settings.model.tenants.tenant import TENANT, TOKEN_REQUIRED
 
 EMPTY = '""'
@@ -44,39 +44,3 @@ def token_required(engine: Engine) -> list[Policy]:
         )
         for kind in RAY_KINDS
     ]
-
-
-def cluster_internal_services(engine: Engine) -> list[Policy]:
-    """Returns policies against load balancers and ingresses, which would expose Ray's unauthenticated ports.
-
-    Users reach the dashboard and the job port with `kubectl port-forward`, which the API server
-    authenticates, and Ray Serve through the tenant's Gateway.
-    """
-    return [
-        Policy(
-            name=f"muster-{kind.resource}-stay-inside",
-            resources=(kind.resource,),
-            operations=("CREATE", "UPDATE"),
-            rules=_internal_rules(kind),
-            namespaces=TENANT,
-            condition=asked_by_users(engine),
-        )
-        for kind in RAY_KINDS
-    ]
-
-
-def _internal_rules(kind: RayKind) -> dict[str, str]:
-    head = f"{kind.cluster}.headGroupSpec"
-    services = [f"{head}.serviceType", f"{head}.headService.spec.type"]
-    if kind is RAY_SERVICE:
-        services.append("spec.serveService.spec.type")
-    required = {f'{value_at("object", service, EMPTY)} in ["", "ClusterIP"]': service for service in services}
-    ingress = f"{head}.enableIngress"
-    required[f"!{value_at('object', ingress, 'false')}"] = ingress
-    return {
-        rule: (
-            f"Ray's ports have no authentication, so they stay inside the cluster: remove {path}, and reach "
-            "the dashboard with kubectl port-forward"
-        )
-        for rule, path in required.items()
-    }

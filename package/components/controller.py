@@ -85,6 +85,7 @@ class Controller(Exposed):
         policies = AdmissionPoliciesArgs(
             "muster",
             settings.cluster.serves_mutating_policies,
+            settings.admission.max_pods,
             priorities=PriorityNames(tuple(settings.admission.priorities), {}),
         )
         AdmissionPolicies("admission-policies", policies, self.child(depends_on=[kuberay]))

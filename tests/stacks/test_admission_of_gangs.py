@@ -90,10 +90,12 @@ OWNED = "only KubeRay makes a queued RayCluster part of another object"
 FINALIZED = "has no finalizers but KubeRay's"
 MANAGED = "is run by KubeRay, or its queue could not stop it"
 SIZED = "needs 0 <= minReplicas <= maxReplicas"
+NEGATIVE = "minReplicas"  # two policies refuse it
 NAMED = "must consist of at most 63 letters, digits and hyphens, and not be one of head, submitter"
 TWICE = "can't have the same groupName"
 BACKOFF = "needs backoffLimit >= 0"
 TTL = "set ttlSecondsAfterFinished to at most 3600"
+WAITS = "remove schedulerName and schedulingGates"
 OURS = "are set by its admission: remove them"
 LABEL = f"the label {UID} is set by admission only"
 TOPOLOGY = "must be a node label that is a level of a Topology"
@@ -151,8 +153,8 @@ CREATIONS = [
         "has at most 16 worker groups",
     ),
     Creation("a maximum below the minimum", raycluster, f"{FIRST_GROUP}/maxReplicas", 1, SIZED),
-    Creation("a negative minimum", raycluster, f"{FIRST_GROUP}/minReplicas", -1, SIZED),
-    Creation("negative replicas", raycluster, f"{FIRST_GROUP}/replicas", -1, SIZED),
+    Creation("a negative minimum", raycluster, f"{FIRST_GROUP}/minReplicas", -1, NEGATIVE),
+    Creation("negative replicas", raycluster, f"{FIRST_GROUP}/replicas", -1, NEGATIVE),
     Creation("no hosts", raycluster, f"{FIRST_GROUP}/numOfHosts", 0, SIZED),
     Creation(
         "fewer replicas than the minimum, which KubeRay raises", raycluster, f"{FIRST_GROUP}/replicas", 1
@@ -174,6 +176,24 @@ CREATIONS = [
     ),
     Creation("the longest grace period", raycluster, f"{POD}/spec/terminationGracePeriodSeconds", 300),
     Creation("a nodeName", rayjob, f"{IN_JOB}/spec/nodeName", "node-1", "remove nodeName"),
+    Creation("a foreign scheduler", raycluster, f"{POD}/spec/schedulerName", "mine", WAITS),
+    Creation("the default scheduler", raycluster, f"{POD}/spec/schedulerName", "default-scheduler"),
+    Creation(
+        "a foreign scheduler of workers",
+        rayjob,
+        "spec/rayClusterSpec/workerGroupSpecs/0/template/spec/schedulerName",
+        "mine",
+        WAITS,
+    ),
+    Creation(
+        "a foreign scheduler of the submitter",
+        rayjob,
+        "spec/submitterPodTemplate",
+        {"spec": {**WORKER["spec"], "schedulerName": "mine"}},
+        WAITS,
+    ),
+    Creation("a scheduling gate", raycluster, f"{POD}/spec/schedulingGates", [{"name": "a.b/c"}], WAITS),
+    Creation("a foreign scheduler, unqueued", unqueued, f"{POD}/spec/schedulerName", "mine"),
     Creation("no containers", raycluster, f"{POD}/spec/containers", [], "needs a container"),
     Creation(
         "capacity of another gang's request",
@@ -435,6 +455,22 @@ def test_the_largest_gang_can_shrink(server: Kubectl) -> None:
     server.run("create", "-f", "-", *ALICE, given=json.dumps(largest))
     fewer = put("/spec/workerGroupSpecs/16/replicas", 1)
     assert change(server, Case("", ALICE, "raycluster/largest", fewer), [fewer]) == ""
+
+
+def test_a_gang_of_large_templates_is_within_the_cost_limit(server: Kubectl) -> None:
+    """With many worker groups and much text, in a RayJob, whose policies cost most."""
+    many = {f"team.example.com/key-{i}": "x" * 40 for i in range(30)}
+    environment = [{"name": f"VARIABLE_{i}", "value": "x" * 40} for i in range(60)]
+    template = {
+        "metadata": {"labels": many, "annotations": many},
+        "spec": {"containers": [{**WORKER["spec"]["containers"][0], "env": environment} for _ in range(1)]},
+    }
+    large = rayjob("large")
+    groups = [{**group(f"g{i}", replicas=2, maxReplicas=2), "template": template} for i in range(16)]
+    large["spec"]["rayClusterSpec"]["workerGroupSpecs"] = groups
+    server.run("create", "-f", "-", *ALICE, given=json.dumps(large))
+    fewer = put("/spec/rayClusterSpec/workerGroupSpecs/15/replicas", 1)
+    assert change(server, Case("", ALICE, "rayjob/large", fewer), [fewer]) == ""
 
 
 def test_a_service_is_never_upgraded_with_a_second_cluster(server: Kubectl) -> None:

@@ -3,6 +3,7 @@
 One policy for creations and one for updates of each Ray kind.
 """
 
+from components.admission.autoscaling import fixed_size
 from components.admission.gangs.immutable_fields import immutable_fields
 from components.admission.gangs.ownership import cascading_deletion, ownership_rules, ownership_variables
 from components.admission.gangs.queue_managed_fields import queue_managed_fields
@@ -19,7 +20,8 @@ def queued_gangs(engine: Engine) -> list[Policy]:
 
 
 def _policies(kind: RayKind, engine: Engine) -> list[Policy]:
-    owned, required = ownership_rules(kind, engine), requirements(kind)
+    owned = ownership_rules(kind, engine) | fixed_size(kind)
+    required = requirements(kind)
     if_changed = {f"!variables.changed || ({rule})": message for rule, message in required.items()}
     variables = ownership_variables() | requirement_variables(kind)
     return [

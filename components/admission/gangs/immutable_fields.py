@@ -8,6 +8,7 @@ are immutable.
 
 from components.admission.gangs.queue_managed_fields import RECREATE
 from components.admission.gangs.topology import ANNOTATIONS
+from components.admission.metadata import same_of_prefixes
 from components.admission.ray import RAY_JOB, RAY_SERVICE, RayKind, optional, value_at
 from components.admission.templates import (
     WORKLOAD_UID,
@@ -131,23 +132,14 @@ def _same_metadata(kind: RayKind) -> dict[str, str]:
         f'object.metadata.?labels[?"{key}"] == oldObject.metadata.?labels[?"{key}"]'
         for key in (PRIORITY_LABEL, MAX_EXEC_TIME_LABEL)
     ]
-    provisioning = _same_of_prefix("annotations", PROVREQ)
+    provisioning = same_of_prefixes("annotations", [PROVREQ])
     return {
         f"{waits} || ({' && '.join([*labels, provisioning])})": (
             f"a running {kind.name} keeps the labels {PRIORITY_LABEL} and {MAX_EXEC_TIME_LABEL} and the "
             f"annotations {PROVREQ}… of its admission: change them while it waits, or {RECREATE}"
         ),
-        f"{_same_of_prefix('annotations', KUBERAY)} && {_same_of_prefix('labels', KUBERAY)}": (
+        f"{same_of_prefixes('annotations', [KUBERAY])} && {same_of_prefixes('labels', [KUBERAY])}": (
             f"a queued {kind.name} keeps its labels and annotations {KUBERAY}…, which KubeRay acts on: to "
             f"change them, {RECREATE}"
         ),
     }
-
-
-def _same_of_prefix(what: str, prefix: str) -> str:
-    """CEL that compares the entries with this prefix, in both directions."""
-    new, old = (f"{root}.metadata.?{what}.orValue({{}})" for root in ("object", "oldObject"))
-    return " && ".join(
-        f'{one}.all(k, !k.startsWith("{prefix}") || (k in {other} && {one}[k] == {other}[k]))'
-        for one, other in ((new, old), (old, new))
-    )

@@ -31,7 +31,6 @@ RESOURCES = (
 
 def queue_managed_fields(kind: RayKind) -> dict[str, str]:
     suspend, old_suspend = (value_at(root, kind.suspend, "false") for root in ("object", "oldObject"))
-    autoscaling = f"{kind.cluster}.enableInTreeAutoscaling"
     grown = " && ".join(f"{_size('n', key)} <= {_size('o', key)}" for key in SIZES)
     rules = {
         f"{suspend} || !{old_suspend}": (
@@ -46,10 +45,6 @@ def queue_managed_fields(kind: RayKind) -> dict[str, str]:
         "(n.?suspend.orValue(false) || !o.?suspend.orValue(false))))": (
             f"a queued {kind.name} can't grow, because quota is reserved for the gang as it was created: "
             f"you may lower {', '.join(SIZES)} or remove worker groups; for a larger gang, {RECREATE}"
-        ),
-        f"!{value_at('object', autoscaling, 'false')} || {value_at('oldObject', autoscaling, 'false')}": (
-            f"a queued {kind.name} can't grow, so it can't be autoscaled: leave "
-            f"{autoscaling} off, or run it outside all queues"
         ),
     }
     for rule in same_in_all(kind, RESOURCES):

@@ -14,6 +14,7 @@ POD_SETS_MAX = 18  # in a Workload: the head, the submitter and worker groups
 # How long a gang may keep its nodes after its preemption, and after its end.
 GRACE_SECONDS_MAX = 300
 TTL_SECONDS_MAX = 3600
+SCHEDULER = "default-scheduler"  # Kubernetes' own
 POD_SET_NAME = "^[A-Za-z0-9]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$"
 RESERVED_POD_SETS = ("head", "submitter")
 
@@ -90,6 +91,11 @@ def _pods(kind: RayKind) -> dict[str, str]:
         ),
         'variables.templates.all(t, t.?spec.?nodeName.orValue("") == "")': (
             f"a queued {kind.name} runs where its queue has quota: remove nodeName from the pod templates"
+        ),
+        f'variables.templates.all(t, t.?spec.?schedulerName.orValue("") in ["", "{SCHEDULER}"] && '
+        "t.?spec.?schedulingGates.orValue([]).size() == 0)": (
+            f"the pods of a queued {kind.name} are scheduled as soon as it is admitted, or they would hold "
+            "quota without running: remove schedulerName and schedulingGates from the pod templates"
         ),
         f"variables.annotations.all(a, [{set_by_admission}].all(k, !(k in a) || "
         "variables.oldAnnotations.exists(o, k in o && o[k] == a[k])))": (

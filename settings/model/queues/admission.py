@@ -6,6 +6,8 @@ from pydantic import Field, model_validator
 
 from settings.model.base import DnsSubdomain, Model, refuse_bound_below_base
 
+# KubeRay 1.6.2 takes 31 bytes of memory for each; its chart limits it to 1 GiB.
+MAX_PODS = 1_000_000
 WEEK_SECONDS = 7 * 24 * 3600
 
 Priority = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
@@ -44,5 +46,9 @@ class Admission(Model):
     priorities: dict[DnsSubdomain, Priority] = Field(default_factory=dict)
     """WorkloadPriorityClasses: the name that jobs are labeled with, and its value. Higher values are admitted
     first and may preempt lower ones."""
+    max_pods: Annotated[int, Field(ge=1, le=MAX_PODS)] = 5000
+    """Most workers of a RayJob, RayCluster or RayService, queued or not: the sum over its worker groups of
+    `replicas` times `numOfHosts`, and likewise of `minReplicas` and of each `maxReplicas` that it sets.
+    KubeRay, which all teams share, needs memory for each, even of a suspended cluster."""
     queued_provisioning: QueuedProvisioning = QueuedProvisioning()
     """How nodes of queued pools are requested."""

@@ -18,6 +18,12 @@ ALWAYS = {
     "muster-ray-needs-a-queue",
     *(f"muster-{kind}-stay-inside" for kind in ("rayjobs", "rayclusters", "rayservices")),
     *(f"muster-{kind}-need-a-token" for kind in ("rayjobs", "rayclusters", "rayservices")),
+    *(f"muster-{kind}-are-bounded" for kind in ("rayjobs", "rayclusters", "rayservices")),
+    *(f"muster-{kind}-scale-themselves" for kind in ("rayjobs", "rayclusters", "rayservices")),
+    "muster-workloads-scale-their-raycluster",
+    "muster-workloads-change-their-pods",
+    "muster-pods-of-gangs-are-kept",
+    "muster-pods-of-gangs-do-not-grow",
     *(f"muster-{kind}-claim-no-quota" for kind in ("rayjobs", "rayclusters", "rayservices", "pods", "jobs")),
     *(f"muster-{kind}-have-allowed-priorities" for kind in ("rayjobs", "rayclusters", "rayservices")),
 }
@@ -39,7 +45,7 @@ ASK = {f"muster-queued-{kind}-are-suspended" for kind in ("rayjobs", "raycluster
 
 @cache
 def declared(engine: Engine = "muster", serves_mutating: bool = True) -> Declarations:
-    args = AdmissionPoliciesArgs(engine, serves_mutating)
+    args = AdmissionPoliciesArgs(engine, serves_mutating, 5000)
     return declare(lambda: AdmissionPolicies("muster", args))
 
 
@@ -147,8 +153,8 @@ def test_policies_match_the_operations_and_namespaces_of_their_scope(name: str) 
 
 def conditions(found: Declarations) -> Iterator[str]:
     for name in found.kinds("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"):
-        if "vpa" not in name and "are-valid" not in name and CLEANUP not in name:
-            (condition,) = found.spec(name)["matchConditions"]
+        if not any(part in name for part in ("vpa", "are-valid", "muster-workloads-", CLEANUP)):
+            condition, *_ = found.spec(name)["matchConditions"]
             yield condition["expression"]
 
 
@@ -176,7 +182,7 @@ NAMES = ("default", "prod", "dev")
 
 
 def priority_rules(tenants: dict[str, tuple[str, ...]], engine: Engine = "muster") -> list[str]:
-    args = AdmissionPoliciesArgs(engine, True, priorities=PriorityNames(NAMES, tenants))
+    args = AdmissionPoliciesArgs(engine, True, 5000, priorities=PriorityNames(NAMES, tenants))
     found = declare(lambda: AdmissionPolicies("muster", args))
     spec = found.spec("ValidatingAdmissionPolicy/muster-rayjobs-have-allowed-priorities")
     return [validation["expression"] for validation in spec["validations"]]

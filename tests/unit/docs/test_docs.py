@@ -8,11 +8,8 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from components.admission.dry_runs import DRY_RUNS_ONLY
-from components.admission.gangs import queued_gangs
-from components.admission.gangs.redis_cleanup import REDIS_CLEANUP_HAS_QUOTA
-from components.admission.queues import SUSPENDING_MUTATIONS, queue_required, suspendable
-from components.admission.tenants import VPA_MODE_OFF, cluster_internal_services, token_required
+from components.admission.policies import AdmissionPoliciesArgs, validating_policies
+from components.admission.queues import SUSPENDING_MUTATIONS
 from policies.catalogue import RULES
 from settings.load import parse
 from settings.model.stack import Settings
@@ -143,10 +140,8 @@ def test_every_named_setting_exists(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_named_policy_exists(page: Path) -> None:
-    gangs = [suspendable("muster"), *queued_gangs("muster"), queue_required("muster")]
-    tenants = [*cluster_internal_services("muster"), *token_required("muster"), VPA_MODE_OFF]
-    known = {rule.id for rule in RULES} | {p.name for p in (*gangs, *tenants)} | set(SUSPENDING_MUTATIONS)
-    known |= {DRY_RUNS_ONLY.name, REDIS_CLEANUP_HAS_QUOTA.name}
+    policies = validating_policies(AdmissionPoliciesArgs("muster", False, max_pods=1))
+    known = {rule.id for rule in RULES} | {policy.name for policy in policies} | set(SUSPENDING_MUTATIONS)
     named = {text for text in CODE.findall(prose(page)) if POLICY.fullmatch(text)}
     assert named <= known
 

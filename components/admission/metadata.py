@@ -1,0 +1,20 @@
+"""CEL that compares the metadata of an object before and after an update."""
+
+from collections.abc import Iterable
+
+
+def same_of_prefixes(what: str, prefixes: Iterable[str]) -> str:
+    """CEL for: no label or annotation (`what`: labels, annotations) with one of these prefixes changes."""
+    new, old = (f"{root}.metadata.?{what}.orValue({{}})" for root in ("object", "oldObject"))
+    listed = ", ".join(f'"{prefix}"' for prefix in prefixes)
+    return " && ".join(
+        f"{one}.all(k, ![{listed}].exists(p, k.startsWith(p)) || (k in {other} && {one}[k] == {other}[k]))"
+        for one, other in ((new, old), (old, new))
+    )
+
+
+def same_owners_and_finalizers() -> str:
+    return " && ".join(
+        f"object.metadata.?{key}.orValue([]) == oldObject.metadata.?{key}.orValue([])"
+        for key in ("ownerReferences", "finalizers")
+    )

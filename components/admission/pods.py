@@ -1,0 +1,91 @@
+"""Pods that hold a Workload's quota keep what the engine, KubeRay and the garbage collector find them by.
+
+Such a pod carries the UID of its Workload as a label, which users cannot write (reserved_labels.py). Without
+its owner nothing would delete it, with a finalizer it would outlast its deletion, and larger than admitted it
+would use quota of others. No team may write pods, but Roles that KubeRay or an administrator creates may
+allow it.
+"""
+
+from components.admission.metadata import same_of_prefixes, same_owners_and_finalizers
+from components.admission.ray import Engine, Policy, is_trusted, may_write_status
+from components.admission.templates import WORKLOAD_UID
+
+# Read by KubeRay, the Job controller and the engine. The UID itself: reserved_labels.py.
+LABELS = ("ray.io/", "kueue.x-k8s.io/", "batch.kubernetes.io/", "job-name", "controller-uid")
+ANNOTATIONS = ("ray.io/", "kueue.x-k8s.io/", "muster.dev/", "autoscaling.x-k8s.io/")
+
+
+def pods_of_gangs(engine: Engine) -> list[Policy]:
+    return [_kept(engine), _resized(engine)]
+
+
+def _kept(engine: Engine) -> Policy:
+    """Returns the policy for updates of a pod. Kubelets, the scheduler, the garbage collector and Kubernetes'
+    other controllers of pods may write the status of all pods; the Job controller has a finalizer on its."""
+    metadata = (
+        same_owners_and_finalizers(),
+        same_of_prefixes("labels", LABELS),
+        same_of_prefixes("annotations", ANNOTATIONS),
+    )
+    return Policy(
+        name="muster-pods-of-gangs-are-kept",
+        group="",
+        resources=("pods", "pods/status"),
+        operations=("UPDATE",),
+        rules={
+            " && ".join(metadata): (
+                f"a pod with the label {WORKLOAD_UID} holds quota until it is gone: only KubeRay and "
+                "Kubernetes itself change its owner references, its finalizers, and its labels and "
+                "annotations of ray.io, kueue.x-k8s.io and muster.dev"
+            ),
+            'request.?subResource.orValue("") == "status" || object.spec == oldObject.spec': (
+                f"a pod with the label {WORKLOAD_UID} runs as it was admitted: change its RayJob, RayCluster "
+                "or RayService"
+            ),
+            'request.?subResource.orValue("") != "status" || object.?status == oldObject.?status': (
+                f"the status of a pod with the label {WORKLOAD_UID} says whether it holds quota: only "
+                "Kubernetes itself writes it"
+            ),
+        },
+        label=WORKLOAD_UID,
+        condition=f"!({is_trusted(engine)})",
+        exempt=f"{may_write_status('', 'pods')} || {may_write_status('batch', 'jobs')}",
+    )
+
+
+def _resized(engine: Engine) -> Policy:
+    """Returns the policy for in-place resizes. The bound is what the pod has now, not what it had at its
+    creation: the API server sees these two versions only, and a resize that was refused leaves no trace."""
+    containers = " && ".join(
+        f"object.spec.?{key}.orValue([]).all(n, oldObject.spec.?{key}.orValue([]).exists(o, o.name == n.name "
+        f"&& {_within('n.?resources', 'o.?resources')}))"
+        for key in ("containers", "initContainers")
+    )
+    of_pod = _within("object.spec.?resources", "oldObject.spec.?resources")
+    return Policy(
+        name="muster-pods-of-gangs-do-not-grow",
+        group="",
+        resources=("pods/resize",),
+        operations=("UPDATE",),
+        rules={
+            f"{containers} && {of_pod}": (
+                f"quota is reserved for a pod with the label {WORKLOAD_UID} as it is: resize it to lower "
+                "requests and limits, or replace its RayJob, RayCluster or RayService by a larger one"
+            )
+        },
+        label=WORKLOAD_UID,
+        condition=f"!({is_trusted(engine)})",
+    )
+
+
+def _within(new: str, old: str) -> str:
+    """CEL for: no request and no limit is new or larger, and no limit is removed."""
+    requests, limits = ((f"{new}.?{key}.orValue({{}})", f"{old}.?{key}.orValue({{}})") for key in _AMOUNTS)
+    not_larger = "quantity(string({0}[k])).compareTo(quantity(string({1}[k]))) <= 0"
+    return (
+        f"{requests[0]}.all(k, k in {requests[1]} && {not_larger.format(*requests)}) && "
+        f"{limits[1]}.all(k, k in {limits[0]} && {not_larger.format(*limits)})"
+    )
+
+
+_AMOUNTS = ("requests", "limits")

@@ -1,0 +1,107 @@
+"""Services that KubeRay creates for a tenant stay inside the cluster and front the tenant's own pods.
+
+KubeRay copies headService and serveService as they are, but for name, namespace, selector and some labels
+(ray-operator/controllers/ray/common/service.go at v1.6.2). As externalIPs of a Service intercept traffic of
+all namespaces (CVE-2020-8554), and other controllers act on annotations, the fields that pass are listed, not
+those that do not. A RayCluster's own annotations reach an Ingress or Route only, which enableIngress creates.
+"""
+
+import json
+from collections.abc import Sequence
+
+from components.admission.ray import (
+    RAY_KINDS,
+    RAY_SERVICE,
+    Engine,
+    Policy,
+    RayKind,
+    asked_by_users,
+    optional,
+    spec_is_written,
+    value_at,
+)
+from components.admission.templates import head
+from settings.model.tenants.tenant import TENANT
+
+EMPTY = '""'
+# KubeRay sets the selector, and the API server drops the status, whatever they contain.
+SERVICE_FIELDS = {
+    "": ("apiVersion", "kind", "metadata", "spec", "status"),
+    "metadata": ("name", "namespace", "labels", "annotations"),
+    "spec": ("type", "ports", "selector", "clusterIP", "publishNotReadyAddresses"),
+}
+PORT_FIELDS = ("name", "port", "targetPort", "protocol", "appProtocol")
+PLAIN_PREFIX = "app.kubernetes.io/"
+
+
+def services(kind: RayKind) -> list[str]:
+    """Paths of the Services that a user writes."""
+    return [f"{head(kind)}.headService", *(["spec.serveService"] if kind is RAY_SERVICE else [])]
+
+
+def cluster_internal_services(engine: Engine) -> list[Policy]:
+    """Returns policies against load balancers and ingresses, which would expose Ray's unauthenticated ports.
+
+    Users reach the dashboard and the job port with `kubectl port-forward`, which the API server
+    authenticates, and Ray Serve through the tenant's Gateway.
+    """
+    return [
+        Policy(
+            name=f"muster-{kind.resource}-stay-inside",
+            resources=(kind.resource,),
+            operations=("CREATE", "UPDATE"),
+            rules=_internal_rules(kind) | _plain_rules(kind),
+            namespaces=TENANT,
+            condition=f"({asked_by_users(engine)}) && ({spec_is_written()})",
+        )
+        for kind in RAY_KINDS
+    ]
+
+
+def _internal_rules(kind: RayKind) -> dict[str, str]:
+    types = [f"{head(kind)}.serviceType", *(f"{service}.spec.type" for service in services(kind))]
+    required = {f'{value_at("object", path, EMPTY)} in ["", "ClusterIP"]': path for path in types}
+    ingress = f"{head(kind)}.enableIngress"
+    required[f"!{value_at('object', ingress, 'false')}"] = ingress
+    if kind is RAY_SERVICE:
+        gateway = "spec.upgradeStrategy.clusterUpgradeOptions"  # names the class of a Gateway to create
+        required[f"!{optional('object', gateway)}.hasValue()"] = gateway
+    return {
+        rule: (
+            f"Ray's ports have no authentication, so they stay inside the cluster: remove {path}, and reach "
+            "the dashboard with kubectl port-forward"
+        )
+        for rule, path in required.items()
+    }
+
+
+def _plain_rules(kind: RayKind) -> dict[str, str]:
+    rules: dict[str, str] = {}
+    keyed = [f"{kind.cluster}.headServiceAnnotations"]
+    for service in services(kind):
+        for part, fields in SERVICE_FIELDS.items():
+            path = f"{service}.{part}".rstrip(".")
+            rules[f"[?{optional('object', path)}].all(o, {_only('o', fields)})"] = (
+                f"{path} may have only {', '.join(fields)}: remove its other fields"
+            )
+        ports = f"{service}.spec.ports"
+        rules[f"[?{optional('object', ports)}].all(ps, ps.all(p, {_only('p', PORT_FIELDS)}))"] = (
+            f"{ports} may have only {', '.join(PORT_FIELDS)}: remove their other fields"
+        )
+        address = f"{service}.spec.clusterIP"
+        rules[f'{value_at("object", address, EMPTY)} in ["", "None"]'] = (
+            f"the API server chooses the address of a Service: remove {address}, or set it to None"
+        )
+        keyed += [f"{service}.metadata.{what}" for what in ("labels", "annotations")]
+    for path in keyed:
+        plain = f'!k.contains("/") || k.startsWith("{PLAIN_PREFIX}")'
+        rules[f"[?{optional('object', path)}].all(m, m.all(k, {plain}))"] = (
+            f"{path} may have only keys without a prefix, and {PLAIN_PREFIX}…, as other controllers act on "
+            "those with one: remove these"
+        )
+    return rules
+
+
+def _only(value: str, fields: Sequence[str]) -> str:
+    """CEL for: the object has no other fields. It is dynamic, as CEL does not iterate over typed objects."""
+    return f"dyn({value}).all(k, k in {json.dumps(list(fields))})"

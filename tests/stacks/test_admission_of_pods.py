@@ -1,0 +1,246 @@
+"""Pods that hold a Workload's quota: what may be changed about them, and by which identities."""
+
+from typing import Any, NamedTuple
+
+import pytest
+
+from sandbox.cluster.kubectl import Kubectl
+from tests.stacks.autoscaler_rights import account, by_kuberay, granted
+from tests.stacks.dry_runs import Manifest, Patch, Target, User
+from tests.stacks.ray_requests import ADMIN, CONTROLLER, refusal, refused_patch
+
+UID = "muster.dev/workload-uid"
+NODE, CLUSTER = "of-kubelet", "scaled"
+# A tenant's container, by the Role that KubeRay creates for an autoscaled RayCluster of that name.
+WORKLOAD = account(CLUSTER)
+# Has rights on the pods of one namespace, by an administrator's Role.
+DAVE: User = ("--as=dave@example.com", "--as-group=system:authenticated")
+KUBELET: User = (f"--as=system:node:{NODE}", "--as-group=system:nodes", "--as-group=system:authenticated")
+
+
+def system(name: str) -> User:
+    return account(name, "kube-system")
+
+
+COLLECTOR, JOBS = system("generic-garbage-collector"), system("job-controller")
+NODES, SCHEDULER = (
+    system("node-controller"),
+    ("--as=system:kube-scheduler", "--as-group=system:authenticated"),
+)
+
+LABELS = {UID: "theirs", "ray.io/cluster": CLUSTER, "ray.io/group": "gpu", "team": "a"}
+OWNER = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "name": CLUSTER, "uid": "1", "controller": True}
+
+
+def gang_pod(name: str, **spec: Any) -> Manifest:
+    container = {"name": "ray", "image": "ray", "resources": sized("1", "1Gi")}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": "team-a",
+            "labels": dict(LABELS),
+            "annotations": {"kueue.x-k8s.io/workload": "w"},
+            "finalizers": ["example.com/theirs"],
+        },
+        "spec": {"restartPolicy": "Never", "containers": [container], **spec},
+    }
+
+
+def sized(cpu: str, memory: str, **more: str) -> dict[str, dict[str, str]]:
+    return {"requests": {"cpu": cpu, "memory": memory, **more}, "limits": {"cpu": "2", "memory": "2Gi"}}
+
+
+@pytest.fixture(scope="module")
+def pods(server: Kubectl) -> Kubectl:
+    """Adds pods of a gang, one of them on a node, and identities with rights on pods."""
+    dave = [{"apiGroups": [""], "resources": ["pods", "pods/status", "pods/resize"], "verbs": ["*"]}]
+    subject = {"kind": "User", "name": "dave@example.com", "apiGroup": "rbac.authorization.k8s.io"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}, "spec": {"unschedulable": True}}
+    bound = gang_pod("bound", nodeName=NODE)
+    plain = gang_pod("plain-pod")
+    del plain["metadata"]["labels"][UID]
+    others = gang_pod("of-another-cluster")
+    others["metadata"]["labels"] = {"ray.io/cluster": "other"}
+    server.create(
+        [
+            *by_kuberay(CLUSTER, CLUSTER),
+            *granted("dave", dave, subject),
+            node,
+            gang_pod("mine"),
+            bound,
+            plain,
+            others,
+        ]
+    )
+    return server
+
+
+class Change(NamedTuple):
+    """A patch of a pod, and a part of the message that refuses it to users."""
+
+    patch: Patch
+    message: str
+    subresource: str = ""
+
+
+def meta(**fields: Any) -> Patch:
+    return {"metadata": fields}
+
+
+def resized(resources: dict[str, dict[str, str]]) -> Patch:
+    return {"spec": {"containers": [{"name": "ray", "image": "ray", "resources": resources}]}}
+
+
+KEPT = "only KubeRay and Kubernetes itself change its owner references"
+OWN_ONLY = "changes pods of its own RayCluster,"
+RUNS, STATUS, GROWS = "runs as it was admitted", "says whether it holds quota", "resize it to lower requests"
+CHANGES = {
+    "an owner": Change(meta(ownerReferences=[OWNER]), KEPT),
+    "a finalizer": Change(meta(finalizers=["example.com/theirs", "tenant.example/mine"]), KEPT),
+    "a finalizer instead of another": Change(meta(finalizers=["tenant.example/mine"]), KEPT),
+    "no finalizer": Change(meta(finalizers=None), KEPT),
+    "no label of its cluster": Change(meta(labels={"ray.io/cluster": None}), KEPT),
+    "another label of KubeRay": Change(meta(labels={"ray.io/serve": "true"}), KEPT),
+    "another group": Change(meta(labels={"ray.io/group": "other"}), KEPT),
+    "a label of Kueue": Change(meta(labels={"kueue.x-k8s.io/podset": "head"}), KEPT),
+    "an annotation of Kueue": Change(meta(annotations={"kueue.x-k8s.io/workload": "other"}), KEPT),
+    "an annotation of admission": Change(meta(annotations={"muster.dev/written-out": "true"}), KEPT),
+    "no UID": Change(meta(labels={UID: None}), UID),
+    "another UID": Change(meta(labels={UID: "other"}), UID),
+    "tolerations": Change(
+        [{"op": "add", "path": "/spec/tolerations/-", "value": {"operator": "Exists"}}], RUNS
+    ),
+    "another image": Change([{"op": "replace", "path": "/spec/containers/0/image", "value": "mine"}], RUNS),
+    "a deadline": Change({"spec": {"activeDeadlineSeconds": 1}}, RUNS),
+    "an ended phase": Change({"status": {"phase": "Succeeded"}}, STATUS, "status"),
+    "a finalizer by its status": Change(meta(finalizers=["tenant.example/mine"]), KEPT, "status"),
+    "a label by its status": Change(meta(labels={"ray.io/cluster": "x"}), KEPT, "status"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_users_leave_pods_of_gangs_as_they_are(pods: Kubectl, name: str) -> None:
+    change = CHANGES[name]
+    target = Target("v1", "Pod", "mine", "team-a", change.subresource)
+    assert change.message in refused_patch(pods, DAVE, target, change.patch)
+
+
+@pytest.mark.parametrize("name", [name for name, change in CHANGES.items() if not change.subresource])
+def test_containers_leave_pods_of_gangs_as_they_are(pods: Kubectl, name: str) -> None:
+    """With the Role of an autoscaled cluster, which may patch all pods of the namespace."""
+    change = CHANGES[name]
+    found = refused_patch(pods, WORKLOAD, Target("v1", "Pod", "mine", "team-a"), change.patch)
+    assert any(
+        message in found for message in (change.message, OWN_ONLY, "only KubeRay changes owner references")
+    )
+
+
+NOTES = meta(labels={"team": "b"}, annotations={"note": "ours"})
+
+
+@pytest.mark.parametrize(
+    ("user", "pod", "message"),
+    [
+        pytest.param(DAVE, "mine", "", id="a user"),
+        pytest.param(WORKLOAD, "mine", "", id="a container of its cluster"),
+        pytest.param(WORKLOAD, "plain-pod", "", id="a container of its cluster, outside all queues"),
+        pytest.param(WORKLOAD, "of-another-cluster", OWN_ONLY, id="a container of another cluster"),
+        pytest.param(account("stranger"), "mine", "forbidden", id="an account without rights"),
+    ],
+)
+def test_other_labels_and_annotations_may_change(pods: Kubectl, user: User, pod: str, message: str) -> None:
+    found = refused_patch(pods, user, Target("v1", "Pod", pod, "team-a"), NOTES)
+    assert message in found
+    assert bool(found) is bool(message)
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [meta(ownerReferences=[OWNER]), meta(finalizers=["a.b/c"]), meta(labels={"ray.io/cluster": "other"})],
+)
+def test_containers_do_not_move_pods_outside_all_queues(pods: Kubectl, patch: Patch) -> None:
+    assert refused_patch(pods, WORKLOAD, Target("v1", "Pod", "plain-pod", "team-a"), patch)
+
+
+class Sizes(NamedTuple):
+    """Resources that the container is resized to from 1 CPU and 1Gi, and whether that is refused."""
+
+    resources: dict[str, dict[str, str]]
+    refused: bool
+
+
+SIZES = {
+    "more CPU": Sizes(sized("1500m", "1Gi"), True),
+    "a little more CPU": Sizes(sized("1001m", "1Gi"), True),
+    "more memory": Sizes(sized("1", "1025Mi"), True),
+    "less CPU, more memory": Sizes(sized("500m", "2Gi"), True),
+    "a higher limit": Sizes({"limits": {"cpu": "3"}}, True),
+    "less": Sizes(sized("500m", "512Mi"), False),
+    "the same in other words": Sizes(sized("1000m", "1024Mi"), False),
+}
+
+
+@pytest.mark.parametrize("user", [DAVE, WORKLOAD], ids=["a user", "a container"])
+@pytest.mark.parametrize("name", SIZES)
+def test_pods_of_gangs_are_only_resized_to_less(pods: Kubectl, user: User, name: str) -> None:
+    resources, refused = SIZES[name]
+    operations = [
+        {"op": "replace", "path": f"/spec/containers/0/resources/{kind}/{key}", "value": amount}
+        for kind, amounts in resources.items()
+        for key, amount in amounts.items()
+    ]
+    found = refused_patch(pods, user, Target("v1", "Pod", "mine", "team-a", "resize"), operations)
+    assert (GROWS in found) is refused, found
+    assert bool(found) is refused
+
+
+def test_ephemeral_containers_have_no_resources(pods: Kubectl) -> None:
+    """So they need no quota. Kubernetes itself refuses these."""
+    debug = {"name": "debug", "image": "busybox", "resources": {"requests": {"cpu": "8"}}}
+    patch = [{"op": "add", "path": "/spec/ephemeralContainers", "value": [debug]}]
+    target = Target("v1", "Pod", "mine", "team-a", "ephemeralcontainers")
+    assert "cannot be set for an Ephemeral Container" in refused_patch(pods, ADMIN, target, patch)
+
+
+def test_a_binding_claims_no_quota(pods: Kubectl) -> None:
+    """A pod takes the labels of its Binding, which only the scheduler and administrators' programs create."""
+    rules = [{"apiGroups": [""], "resources": ["bindings"], "verbs": ["create"]}]
+    subject = {"kind": "User", "name": "binder@example.com", "apiGroup": "rbac.authorization.k8s.io"}
+    pods.create(granted("binder", rules, subject))
+    binder: User = ("--as=binder@example.com", "--as-group=system:authenticated")
+    assert UID in refusal(pods, binder, binding({UID: "theirs"}))
+    assert UID not in refusal(pods, binder, binding({"team": "a"}))
+
+
+def binding(labels: dict[str, str]) -> Manifest:
+    metadata = {"name": "plain-pod", "namespace": "team-a", "labels": labels}
+    target = {"apiVersion": "v1", "kind": "Node", "name": NODE}
+    return {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
+
+
+ENDED = {"status": {"phase": "Succeeded"}}
+SYSTEM = {
+    "the garbage collector removes owners": (COLLECTOR, "mine", meta(ownerReferences=None), ""),
+    "the garbage collector removes finalizers": (COLLECTOR, "mine", meta(finalizers=None), ""),
+    "the Job controller removes its finalizer": (JOBS, "mine", meta(finalizers=None), ""),
+    "KubeRay labels": (ADMIN, "mine", meta(labels={"ray.io/serve": "true"}), ""),
+    "a kubelet writes the status": (KUBELET, "bound", ENDED, "status"),
+    "the node controller writes the status": (NODES, "mine", ENDED, "status"),
+    "the scheduler writes the status": (SCHEDULER, "mine", {"status": {"nominatedNodeName": "n"}}, "status"),
+}
+
+
+@pytest.mark.parametrize("name", SYSTEM)
+def test_kubernetes_and_kuberay_do_their_work(pods: Kubectl, name: str) -> None:
+    user, pod, patch, subresource = SYSTEM[name]
+    assert refused_patch(pods, user, Target("v1", "Pod", pod, "team-a", subresource), patch) == ""
+
+
+def test_the_controller_has_no_right_to_change_pods(pods: Kubectl) -> None:
+    assert "forbidden" in refused_patch(pods, CONTROLLER, Target("v1", "Pod", "mine", "team-a"), NOTES)
+
+
+def test_pods_are_still_created_by_kuberay_only(pods: Kubectl) -> None:
+    assert UID in refusal(pods, DAVE, gang_pod("new"))
