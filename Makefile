@@ -5,7 +5,7 @@ NAME ?= $(or $(MUSTER_NAME),local)
 run = $(PYTHON) sandbox/bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up apply down status env logs scenario drift tools check test flakes coverage mutants conformance fidelity bench bench-kueue fuzz storm preview adopt forecast plan golden docs fields pictures screenshot lint format lock
+.PHONY: help up apply down status env logs scenario drift tools check test flakes coverage mutants conformance fidelity bench bench-kueue fuzz fuzz-fields storm preview adopt forecast plan golden docs fields pictures screenshot lint format lock
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -62,6 +62,10 @@ conformance: ## the core against Kueue: its own cases (CASES=DIR), or random his
 fuzz: ## random histories in the simulation (HISTORIES=2000 SEED=0 FAILURES=1); REPLAY=file repeats one
 	@$(run) tests.simulation.histories $(if $(HISTORIES),--histories $(HISTORIES)) $(if $(SEED),--seed $(SEED)) \
 		$(if $(FAILURES),--failures $(FAILURES)) $(if $(REPLAY),--replay $(REPLAY))
+
+fuzz-fields: ## random Ray objects of a tenant in a sandbox, every field of their schema (SEED=0 OBJECTS=60|MINUTES=5 REPLAY=file)
+	@$(run) tests.field_fuzzing $(if $(OBJECTS),--objects $(OBJECTS)) $(if $(MINUTES),--minutes $(MINUTES)) \
+		$(if $(SEED),--seed $(SEED)) $(if $(REPLAY),--replay $(REPLAY))
 
 storm: ## kills, pauses, black holes, restarts and deletions on a real API server (MINUTES=5 SEED=0)
 	@$(run) tests.storm $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED))

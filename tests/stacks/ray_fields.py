@@ -45,17 +45,18 @@ def changes(addresses: Iterable[Address], table: tuple[Row, ...], effect: str) -
             yield from (Change(row, kind, place, value) for value in row.values)
 
 
-def changed(manifest: Manifest, schema: Schema, change: Change) -> Manifest:
-    """Returns the object with the change; what the schema requires around it is added."""
+def changed(manifest: Manifest, schema: Schema, path: str, value: Any = None) -> Manifest:
+    """Returns the object with this value of a field, or another one of its type; what the schema requires
+    around it is added."""
     manifest = copy.deepcopy(manifest)
-    *path, last = re.findall(r"\[\]|\{\}|[^.\[\]{}]+", change.path)
+    *outer, last = re.findall(r"\[\]|\{\}|[^.\[\]{}]+", path)
     here: Any = manifest
-    for name in path:
+    for name in outer:
         here, schema = _child(here, schema, name)
-    if last == "metadata" and not path:
-        _merge(manifest["metadata"], change.value)
+    if last == "metadata" and not outer:
+        _merge(manifest["metadata"], value)
     else:
-        _set(here, schema, last, change.value)
+        _set(here, schema, last, value)
     return manifest
 
 

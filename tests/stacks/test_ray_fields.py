@@ -116,7 +116,7 @@ def wrong(
         # The rules for harmless fields do not depend on whether it runs.
         for name in (WAITING, RUNNING) if effect != "harmless" else [(WAITING, RUNNING)[index % 2]]:
             manifest = objects[change.kind, name]
-            new = changed(manifest, schemas()[change.kind], change)
+            new = changed(manifest, schemas()[change.kind], change.path, change.value)
             if new == manifest:
                 continue
             answer = update(server, manifest, new)
@@ -139,7 +139,7 @@ def test_refused_fields_cannot_be_set(server: Kubectl) -> None:
     failures = []
     for change in every("refused"):
         base = queued(change.kind, "fields-new")
-        answer = creation(server, changed(base, schemas()[change.kind], change))
+        answer = creation(server, changed(base, schemas()[change.kind], change.path, change.value))
         if answer != "refused":
             failures.append(f"{change}: {answer}")
     assert not failures, "\n".join(failures)
@@ -153,7 +153,7 @@ def test_other_fields_can_be_set(server: Kubectl, effect: Effect) -> None:
         if change.path == "metadata":
             continue
         base = queued(change.kind, "fields-new")
-        answer = creation(server, changed(base, schemas()[change.kind], change))
+        answer = creation(server, changed(base, schemas()[change.kind], change.path, change.value))
         if answer != "accepted":
             failures.append(f"{change}: {answer}")
     assert not failures, "\n".join(failures)
@@ -166,7 +166,7 @@ def test_bounds_hold(server: Kubectl) -> None:
         expected += [(value, "refused") for value in change.row.beyond]
         for value, wanted in expected:
             base = queued(change.kind, "fields-new")
-            new = changed(base, schemas()[change.kind], change._replace(value=value))
+            new = changed(base, schemas()[change.kind], change.path, value)
             if (answer := creation(server, new)) != wanted:
                 failures.append(f"{change} = {value}: {answer}")
     assert not failures, "\n".join(failures)
