@@ -25,7 +25,7 @@ _KEYS = {"values", "within", "beyond", "test"}
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """What happens to the fields at and below `path` of `owner`, a kind or a definition of the schema.
+    """The effect on the fields at and below `path` of `owner`, a kind or a definition of the schema.
 
     `values`: of the field at `path`, for tests; empty if any value of its type has this effect. `within` and
     `beyond`: values inside and outside the bounds. `tests`: as `path::test`.

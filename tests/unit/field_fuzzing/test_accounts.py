@@ -1,4 +1,4 @@
-"""What the comparison of the field fuzzer reports."""
+"""Faults that the comparison of the field fuzzer reports."""
 
 from typing import Any
 
