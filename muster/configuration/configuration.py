@@ -9,7 +9,7 @@ import msgspec
 
 from muster.admission import Aging, FairSharing, FairStrategy, Rules
 from muster.admission.lifecycle import Backoff, WaitForPodsReady
-from muster.configuration.feature_gates import gated
+from muster.configuration.feature_gates import CLEANUP, gated
 from muster.objects.meta import View
 
 _PART = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>h|ms|m|s)")
@@ -32,6 +32,7 @@ class Configuration:
     rules: Rules = field(default_factory=Rules)
     wait_for_pods_ready: WaitForPodsReady | None = None
     retention: Retention = Retention()
+    cleans_up_requests: bool = True  # ProvisioningRequests, on eviction
 
     @property
     def backoff(self) -> Backoff:
@@ -103,8 +104,9 @@ def parse(text: str) -> Configuration:
     )
     rules = gated(rules, read.feature_gates)
     retention = _retention(read.object_retention_policies.workloads)
+    cleans_up = read.feature_gates.get(CLEANUP, True)
     if wait is None:
-        return Configuration(rules, retention=retention)
+        return Configuration(rules, retention=retention, cleans_up_requests=cleans_up)
     requeuing = wait.requeuing_strategy
     if requeuing.timestamp not in ("Eviction", "Creation"):
         raise ValueError(
@@ -125,6 +127,7 @@ def parse(text: str) -> Configuration:
             retries_max=requeuing.backoff_limit_count,
         ),
         retention=retention,
+        cleans_up_requests=cleans_up,
     )
 
 

@@ -47,6 +47,7 @@ class Build(Model):
 
 # The feature gates of Kueue that Muster implements (muster/configuration/feature_gates.py).
 Gate = Literal[
+    "CleanupProvisioningRequestsOnEviction",
     "FairSharingPreemptWithinNominal",
     "FairSharingPrioritizeNonBorrowing",
     "FlavorFungibilityPreserveScanProgress",

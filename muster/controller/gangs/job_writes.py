@@ -42,7 +42,11 @@ def job_writes(
             workload.key, MergePatch(WORKLOADS, workload.key, inactive, workload.metadata.resource_version)
         )
     elif not workload_status.holds_quota(status) or workload_status.is_evicted(status):
-        if cluster.requests_of(workload) and quota_may_be_released(workload, job, cluster, now_ms):
+        if (
+            configuration.cleans_up_requests
+            and cluster.requests_of(workload)
+            and quota_may_be_released(workload, job, cluster, now_ms)
+        ):
             yield from _delete_requests(workload, cluster)
         yield from _retry(workload, job, configuration, now_ms)
         yield from retention.deletions(workload, cluster, kept, now_ms)

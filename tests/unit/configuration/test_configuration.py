@@ -9,7 +9,8 @@ import pytest
 from muster.admission import Aging, FairSharing, FairStrategy, Rules
 from muster.admission.lifecycle import Backoff, WaitForPodsReady
 from muster.configuration.configuration import Configuration, Retention, parse
-from muster.configuration.feature_gates import SUPPORTED
+from muster.configuration.feature_gates import CLEANUP, REFUSED, SUPPORTED
+from settings.model.operators.kueue_gates import KUEUE_GATES
 
 
 def waiting(**fields: Any) -> Configuration:
@@ -147,8 +148,8 @@ WRONG = {
         "requeuingStrategy.timestamp: 'Now' is neither Eviction nor Creation",
     ),
     "unknown gate": (
-        '{"featureGates": {"ConcurrentAdmission": true}}',
-        "featureGates: ConcurrentAdmission can not be set; expected one of: FairSharingPreempt",
+        '{"featureGates": {"ConcurrentAdmissions": true}}',
+        "featureGates: ConcurrentAdmissions can not be set; expected one of: CleanupProvisioning",
     ),
     "a gate of fair sharing without fair sharing": (
         '{"featureGates": {"FairSharingPreemptWithinNominal": false}}',
@@ -195,14 +196,25 @@ def test_a_gate_switches_the_rule_of_its_name(gate: str, on: bool) -> None:
 
 
 def test_all_gates_that_can_be_set() -> None:
-    assert set(SUPPORTED) == {*GATES, "SchedulerTimestampPreemptionBuffer"}
+    assert set(SUPPORTED) == {*GATES, "SchedulerTimestampPreemptionBuffer", CLEANUP}
+
+
+def test_every_gate_of_kueue_can_be_set_or_is_refused_with_a_reason() -> None:
+    assert {*SUPPORTED} | {*REFUSED} == KUEUE_GATES
+    assert not {*SUPPORTED} & {*REFUSED}
+
+
+@pytest.mark.parametrize("gate", REFUSED)
+def test_other_gates_of_kueue_are_refused_with_the_reason(gate: str) -> None:
+    with pytest.raises(ValueError, match=f"featureGates: {gate} can not be set: {REFUSED[gate]}"):
+        parse(json.dumps({"featureGates": {gate: False}}))
 
 
 @pytest.mark.parametrize("gate", SUPPORTED)
 def test_every_gate_switches_a_rule(gate: str) -> None:
     """A gate that is left out has Kueue's default, and one of its two values differs from it."""
     on, off, unsaid = (
-        parse(json.dumps({"fairSharing": {}, "featureGates": gates})).rules
+        parse(json.dumps({"fairSharing": {}, "featureGates": gates}))
         for gates in ({gate: True}, {gate: False}, {})
     )
     assert on != off

@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from muster.configuration.configuration import DEFAULT, Configuration
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.gangs.job_writes import sync_provisioning_requests
+from muster.controller.gangs.job_writes import job_writes, sync_provisioning_requests
 from muster.controller.provisioning import provisioning_checks, provisioning_requests
 from muster.controller.provisioning.pod_set_groups import grouped
 from muster.kube import kinds
@@ -322,3 +323,29 @@ def test_all_merged_pod_sets_get_the_updates() -> None:
     cluster.provisioning_configs = {CHECK: msgspec.structs.replace(config, spec=merging)}
     (check,) = provisioning_checks.sync_checks(gang, gang.status, cluster, NOW_MS).admission_checks
     assert [u.name for u in check.pod_set_updates] == ["gpu", "more"]
+
+
+KEPT = Configuration(cleans_up_requests=False)  # CleanupProvisioningRequestsOnEviction=false
+CLEANUPS: dict[str, tuple[Configuration, tuple[str, ...], list[str]]] = {
+    "an evicted gang": (DEFAULT, ("Evicted",), deleted()),
+    "an evicted gang, without the gate": (KEPT, ("Evicted",), []),
+    "a finished gang": (DEFAULT, ("Finished",), deleted()),
+    "a finished gang, without the gate": (KEPT, ("Finished",), deleted()),
+}
+
+
+@pytest.mark.parametrize("name", CLEANUPS)
+def test_requests_of_a_gang_without_quota(name: str) -> None:
+    """Source: Kueue provisioning/controller_test.go ("request preserved … when cleanup is disabled")."""
+    configuration, conditions, writes = CLEANUPS[name]
+    body = ray_job("dev")
+    gang = workload(body, *conditions, check="Pending")
+    cluster = make_cluster(
+        {
+            kinds.RAY_JOBS: [body],
+            kinds.PROVISIONING_REQUESTS: [request()],
+            kinds.POD_TEMPLATES: [request_template(f"uid-{REQUEST}")],
+        }
+    )
+    planned = (str(s.write).replace("team-a/", "") for s in job_writes(gang, cluster, NOW_MS, configuration))
+    assert [write for write in planned if REQUEST in write] == writes
