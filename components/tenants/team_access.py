@@ -36,6 +36,7 @@ TEAM_RULES = [
     _rule("kueue.x-k8s.io", ["localqueues", "workloads"], READ),
     _rule("", ["pods", "pods/log", "services", "events", "persistentvolumeclaims", "resourcequotas"], READ),
     _rule("batch", ["jobs"], READ),
+    _rule("resource.k8s.io", ["resourceclaimtemplates"], READ),
     _rule("", ["configmaps"], WRITE),
     # Access to Ray's dashboard and job port, authenticated by the API server.
     _rule("", ["pods/portforward"], ("get", "create")),

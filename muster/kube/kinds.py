@@ -108,6 +108,9 @@ BATCH_JOBS = Kind("batch", "v1", "Job", "jobs", Object, namespaced=True)
 RUNTIME_CLASSES = Kind(
     "node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", core.RuntimeClass, namespaced=False
 )
+RESOURCE_CLAIM_TEMPLATES = Kind(
+    "resource.k8s.io", "v1", "ResourceClaimTemplate", "resourceclaimtemplates", Object, namespaced=True
+)
 EVENTS = Kind("", "v1", "Event", "events", Object, namespaced=True)
 POD_PRIORITIES = Kind(
     "scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", core.PriorityClass, namespaced=False

@@ -35,6 +35,14 @@ class Container(View):
     restart_policy: str = ""
 
 
+class ResourceClaimRef(View):
+    """A claim of a pod (PodResourceClaim): an existing ResourceClaim, or one by a ResourceClaimTemplate."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
 class PodSpec(View):
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
@@ -47,6 +55,7 @@ class PodSpec(View):
     scheduling_gates: tuple[dict[str, Any], ...] = ()
     priority_class_name: str = ""
     runtime_class_name: str = ""
+    resource_claims: tuple[ResourceClaimRef, ...] = ()
     node_name: str = ""
 
 

@@ -70,6 +70,16 @@ def queue_of(**spec: Any) -> Edit:
 CPU_ALONE = [group(quotas("cpu", cpu=8, memory="32Gi", gpu=0))]
 NEGATIVE = [group(quotas("l4", cpu=-1, memory=-1, gpu=-1))]
 IN_KATA = {"spec": {**WORKER["spec"], "runtimeClassName": "kata"}}
+CLAIM_TEMPLATE = {
+    "metadata": {"name": "one-gpu", "namespace": "team-a"},
+    "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]}}},
+}
+WITH_CLAIM = {
+    "spec": {
+        **WORKER["spec"],
+        "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}],
+    }
+}
 MISTAKES: dict[str, Mistake] = {
     "a LimitRange with a maximum that can't be counted": Mistake(
         limit_range(max={"cpu": TOO_MUCH}), "Misconfigured: LimitRange team-a/all can't be counted with"
@@ -107,6 +117,16 @@ MISTAKES: dict[str, Mistake] = {
         "Misconfigured: WorkloadPriorityClass 'dev-priority' does not exist",
     ),
     "the local queue leads elsewhere": Mistake(recreate_local_queue),
+    "a ResourceClaimTemplate is deleted": Mistake(
+        deleting(kinds.RESOURCE_CLAIM_TEMPLATES, "team-a/one-gpu"),
+        "Misconfigured: pod set 'gpu': namespace team-a has no ResourceClaimTemplate 'one-gpu'",
+        WITH_CLAIM,
+    ),
+    "no ResourceClaimTemplate is served any more": Mistake(
+        lambda sim: sim.api.stop_serving(kinds.RESOURCE_CLAIM_TEMPLATES),
+        "Misconfigured: pod set 'gpu': namespace team-a has no ResourceClaimTemplate 'one-gpu'",
+        WITH_CLAIM,
+    ),
     "no Topology is served any more": Mistake(lambda sim: sim.api.stop_serving(kinds.TOPOLOGIES)),
     "no ProvisioningRequest is served any more": Mistake(
         lambda sim: sim.api.stop_serving(kinds.PROVISIONING_REQUESTS)
@@ -122,6 +142,7 @@ def test_the_gang_ends_and_another_team_goes_on(name: str) -> None:
 
     async def story(sim: Simulation) -> None:
         sim.api.create(kinds.RUNTIME_CLASSES, KATA, BY)
+        sim.api.create(kinds.RESOURCE_CLAIM_TEMPLATES, CLAIM_TEMPLATE, BY)
         dev = sim.submit(ray_job("dev", seconds=60, **given))
         await sim.until(lambda: sim.has(dev, "PodsReady"), "dev runs")
         mistake.edit(sim)
@@ -186,5 +207,28 @@ def test_a_deleted_namespace_releases_its_quota(state: str) -> None:
         await sim.until(lambda: sim.state(b) == "Complete", "team-b has the GPUs")
         left = [key for objects in sim.api.objects.values() for key in objects if key.startswith("team-a/")]
         assert left == []
+
+    Simulation(1, local_stack()).run(story)
+
+
+def test_a_gang_whose_claim_has_no_template_waits_until_it_has_one() -> None:
+    """It holds no quota meanwhile, and what is not counted is said once it does."""
+
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(ray_job("dev", seconds=5, worker=WITH_CLAIM))
+        missing = "Misconfigured: pod set 'gpu': namespace team-a has no ResourceClaimTemplate 'one-gpu'"
+        await sim.until(lambda: sim.waits(dev).startswith(missing), "the message")
+        await sim.stays(lambda: not sim.has(dev, "QuotaReserved"), "dev holds no quota", 60)
+        sim.api.create(kinds.RESOURCE_CLAIM_TEMPLATES, CLAIM_TEMPLATE, BY)
+        await sim.until(lambda: sim.has(dev, "QuotaReserved"), "dev has quota", 2)
+        (reserved,) = [
+            found
+            for found in (sim.workload(dev) or {})["status"]["conditions"]
+            if found["type"] == "QuotaReserved"
+        ]
+        assert reserved["message"].endswith(
+            ". Devices claimed by ResourceClaimTemplate one-gpu are not counted in quota"
+        )
+        await sim.until(lambda: sim.state(dev) == "Complete", "dev completes")
 
     Simulation(1, local_stack()).run(story)

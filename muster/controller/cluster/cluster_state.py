@@ -50,6 +50,7 @@ class ClusterState:
     limit_ranges: Mapping[str, LimitRange] = field(default_factory=dict)
     runtime_classes: Mapping[str, RuntimeClass] = field(default_factory=dict)
     pod_priorities: Mapping[str, PriorityClass] = field(default_factory=dict)
+    claim_templates: Mapping[str, Object] = field(default_factory=dict)
     cache: PassCache = field(default_factory=PassCache)  # kept from pass to pass, as are the next two
     timers: MonotonicTimers = field(default_factory=MonotonicTimers)
     pod_checks: PodChecks | None = None  # None: pods are not checked

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from muster import admission as core
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.jobs.job import Problem
+from muster.controller.passes.claims import uncounted
 from muster.controller.passes.decider import Decision
 from muster.controller.workload import job_workload, transitions
 from muster.objects import kueue_queues, workload_status
@@ -46,7 +47,11 @@ def decided_statuses(
         queue = cluster.cluster_queues[admitted.admission.cluster_queue]
         checks = required_checks(queue, admitted.admission)
         decided[admitted.workload] = transitions.reserve(
-            statuses[admitted.workload], admitted.admission, checks, now_ms
+            statuses[admitted.workload],
+            admitted.admission,
+            checks,
+            now_ms,
+            uncounted(cluster.workloads[admitted.workload]),
         )
     for preemption in plan.preemptions:
         by = cluster.workloads[preemption.preemptor]

@@ -10,6 +10,7 @@ from muster.admission.lifecycle import DEACTIVATED
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.jobs.annotations import RETRY, STOP
 from muster.controller.jobs.job import Job, Problem, priority_class
+from muster.controller.passes.claims import claims_problem
 from muster.controller.passes.queue_status import STOPPED, queue_problem
 from muster.controller.workload import retries
 from muster.controller.workload.events import ObjectEvent, on_job
@@ -39,6 +40,7 @@ def ineligibility(workload: kueue.Workload, job: Job | None, cluster: ClusterSta
         return Problem(SUSPENDED, why)
     message = (
         _own_problem(workload, job, cluster)
+        or claims_problem(workload, cluster)
         or _pods_problem(workload, cluster)
         or (_refusal(workload, job, cluster) if job is not None else None)
         or _queue_problem(workload, cluster)

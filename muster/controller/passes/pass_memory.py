@@ -34,6 +34,7 @@ PLATFORM = (
     "limit_ranges",
     "runtime_classes",
     "pod_priorities",
+    "claim_templates",
 )
 """Fields of ClusterState with objects that concern many Workloads."""
 

@@ -26,14 +26,15 @@ WATCHED: dict[str, kinds.Kind[Any]] = {
     "limit_ranges": kinds.LIMIT_RANGES,
     "runtime_classes": kinds.RUNTIME_CLASSES,
     "pod_priorities": kinds.POD_PRIORITIES,
+    "claim_templates": kinds.RESOURCE_CLAIM_TEMPLATES,
 }
 WATCHED_WITH_TOPOLOGIES: dict[str, kinds.Kind[Any]] = {  # only once a Topology exists: there are many
     "nodes": kinds.NODES,
     "bound_pods": kinds.BOUND_PODS,
 }
-# Kinds whose CRDs may be missing: the autoscaler installs its own. Any other missing kind stops all
-# decisions.
-OPTIONAL = (kinds.PROVISIONING_REQUESTS, kinds.TOPOLOGIES)
+# Kinds that may be missing: the autoscaler installs a CRD of its own, and claims need Kubernetes 1.34. Any
+# other missing kind stops all decisions.
+OPTIONAL = (kinds.PROVISIONING_REQUESTS, kinds.TOPOLOGIES, kinds.RESOURCE_CLAIM_TEMPLATES)
 ONLY_LABELLED: dict[str, dict[str, str | None]] = {
     "pods": {WORKLOAD_UID_LABEL: None},  # of gangs; None: any value of the label
     "pod_templates": {MANAGED_LABEL: "true"},

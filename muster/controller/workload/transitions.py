@@ -41,10 +41,14 @@ from muster.translation import assignments
 
 @transition({Phase.PENDING, Phase.QUOTA_RESERVED}, {Phase.QUOTA_RESERVED, Phase.ADMITTED}, Stage.DECIDE)
 def reserve(
-    status: WorkloadStatus, admission: CoreAdmission, check_names: Iterable[str], now_ms: int
+    status: WorkloadStatus,
+    admission: CoreAdmission,
+    check_names: Iterable[str],
+    now_ms: int,
+    note: str = "",
 ) -> WorkloadStatus:
-    """Reserves quota for the whole gang; admits at once without checks."""
-    message = f"Quota reserved in ClusterQueue {admission.cluster_queue}"
+    """Reserves quota for the whole gang; admits at once without checks. `note` is appended to the message."""
+    message = f"Quota reserved in ClusterQueue {admission.cluster_queue}{note}"
     conditions = _set(status, QUOTA_RESERVED, True, QUOTA_RESERVED, message, now_ms)
     for kind in (EVICTED, PREEMPTED):
         before = find_condition(conditions, kind)

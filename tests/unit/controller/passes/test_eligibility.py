@@ -268,6 +268,44 @@ WITHOUT_JOB: dict[str, tuple[Body, str]] = {
 }
 
 
+def claiming(**claim: str) -> Body:
+    worker = template("worker", cpu=1)
+    worker["spec"]["resourceClaims"] = [{"name": "gpu", **claim}]
+    return worker
+
+
+ONE_GPU = claiming(resourceClaimTemplateName="one-gpu")
+CLAIMS: dict[str, tuple[Body, tuple[str, ...], str]] = {
+    "a template that does not exist": (
+        ONE_GPU,
+        ("team-b/one-gpu", "team-a/two"),
+        "pod set 'gpu': namespace team-a has no ResourceClaimTemplate 'one-gpu', so no pod can run: choose "
+        "one of two, or ask an administrator to declare it (muster:tenants[].deviceClaims)",
+    ),
+    "a template that exists": (ONE_GPU, ("team-a/one-gpu",), ""),
+    "a ResourceClaim": (
+        claiming(resourceClaimName="shared"),
+        ("team-a/shared",),
+        "pod set 'gpu': claim 'gpu' names ResourceClaim 'shared', whose devices no quota counts",
+    ),
+    "a claim that names nothing, which dry runs refuse": (claiming(), (), ""),
+}
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_claims_need_a_template_of_the_administrator(name: str) -> None:
+    worker, templates, why = CLAIMS[name]
+    body = ray_job("dev", worker=worker)
+    bodies = [
+        {"metadata": {"name": key.partition("/")[2], "namespace": key.partition("/")[0], "uid": key}}
+        for key in templates
+    ]
+    cluster = make_cluster({kinds.RESOURCE_CLAIM_TEMPLATES: bodies})
+    found = eligibility.ineligibility(workload(body), job(body), cluster)
+    assert (found.message if found else "").startswith(why)
+    assert (found is None) is (not why)
+
+
 @pytest.mark.parametrize("name", WITHOUT_JOB)
 def test_workloads_without_a_job_are_checked(name: str) -> None:
     meta, why = WITHOUT_JOB[name]
