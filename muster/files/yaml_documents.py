@@ -1,7 +1,7 @@
 """Reads YAML of unknown origin: bounded in depth, in nodes, and in what aliases expand to.
 
 PyYAML recurses for each level, resolves `1:1:1:…` as a number base 60 in quadratic time, and lets a few
-hundred bytes of aliases stand for billions of nodes. The check reads events, which needs no recursion.
+hundred bytes of aliases expand to billions of nodes. The check reads events, which needs no recursion.
 """
 
 import re
@@ -58,7 +58,7 @@ def check(text: str, where: str) -> None:
 
 
 class _Sizes:
-    """Counts nodes, with those that aliases stand for."""
+    """Counts nodes, including what aliases expand to."""
 
     def __init__(self, where: str) -> None:
         self._where = where
@@ -90,11 +90,11 @@ class _Sizes:
     def _alias(self, event: yaml.AliasEvent) -> None:
         size = self._anchors.get(event.anchor or "")
         if size is None:
-            raise self._error(event, f"alias *{event.anchor} stands for nothing, or contains itself")
+            raise self._error(event, f"alias *{event.anchor} is not defined, or contains itself")
         self._nodes += size
         self._aliased += size
         if self._aliased > ALIASED_NODES_MAX:
-            raise self._error(event, f"aliases that stand for more than {ALIASED_NODES_MAX:,} values")
+            raise self._error(event, f"aliases that expand to more than {ALIASED_NODES_MAX:,} values")
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
         self._nodes += 1

@@ -1,7 +1,7 @@
 """Limits of the page's connections: how many, how long, and one request each.
 
 aiohttp has no deadline for a request's head and no limit of connections. Closing each connection after one
-answer leaves no idle keep-alive and nothing to pipeline; browsers open a new one without being asked.
+answer leaves no idle keep-alive and nothing to pipeline; browsers open a new one without a prompt.
 """
 
 import asyncio

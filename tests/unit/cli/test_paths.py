@@ -102,7 +102,7 @@ BESIDE: Mapping[str, list[str]] = {
     "try --filename": [],
     "why": ["rayjob/a"],
 }
-"""What a verb needs beside the parameter, else beside any of its parameters."""
+"""Further arguments that a verb needs: for one parameter, else for any of them."""
 HISTORY = ["--queues={folder}/queues.yaml"]
 STACK_OPTIONS = ("--stack", "--base")
 QUEUES = """\

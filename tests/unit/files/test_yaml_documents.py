@@ -44,5 +44,5 @@ def test_levels_up_to_the_bound_are_read() -> None:
 def test_aliases_up_to_the_bound_are_read() -> None:
     half = f"a: &a [{'x, ' * (ALIASED_NODES_MAX // 2)}]\nb: *a\n"
     assert document(half, "a.yaml")
-    with pytest.raises(FileError, match="aliases that stand for more than"):
+    with pytest.raises(FileError, match="aliases that expand to more than"):
         document(f"{half}c: *a\n", "a.yaml")
