@@ -22,7 +22,7 @@ from muster.live.page.watching import Watching
 
 @verb(
     "Serves a live page of a cluster's queues, workloads, provisioning requests and preemptions. It only "
-    "reads, with the permissions of the kubeconfig, and shows the objects to everyone who can reach its "
+    "reads, with the permissions of the kubeconfig, and shows the objects to every client that reaches its "
     "address: by default all users of this machine. Works with the engines muster and kueue."
 )
 @kubeconfig_option

@@ -1,4 +1,4 @@
-"""What the real KubeRay adds to a tenant's pods, next to what was counted for them."""
+"""Containers that the real KubeRay adds to a tenant's pods, next to what was counted for them."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What KubeRay adds to a gang runs on the gang's quota: containers, and the pod of its Redis clean-up."""
+"""Containers and pods that KubeRay adds to a gang run on its quota, the Redis clean-up among them."""
 
 from typing import Any
 

@@ -13,7 +13,7 @@ class Markup(str):
 def element(tag: str, *children: str, **attributes: str | None) -> Markup:
     """Returns an element. Children are escaped unless they are Markup; attributes that are None are omitted.
 
-    In attribute names, `_` stands for `-`; a trailing `_` avoids Python's keywords.
+    In attribute names, `_` becomes `-`; a trailing `_` avoids Python's keywords.
     """
     written = "".join(
         f' {name.rstrip("_").replace("_", "-")}="{html.escape(value)}"'

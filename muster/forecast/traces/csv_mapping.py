@@ -26,7 +26,7 @@ FIELDS = (
     "class",
     "user",
     "state",
-    "gpuShare",  # the fraction of a GPU that each of `gpus` stands for
+    "gpuShare",  # the fraction of a GPU that each of `gpus` represents
 )
 TIMES = ("submit", "start", "end")
 DURATIONS = ("run", "wait", "limit")

@@ -23,7 +23,7 @@ from muster.objects.kueue_queues import (
 from muster.objects.meta import Object, ObjectMeta, builtins
 
 API_VERSION = f"{GROUP}/v1beta2"
-DEVICES = "perf.example.com/gpu"  # the resource that stands for the tests' DeviceClass
+DEVICES = "perf.example.com/gpu"  # the resource of the tests' DeviceClass
 NODE_LABEL_VALUE = "tas"
 
 

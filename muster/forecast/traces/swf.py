@@ -1,7 +1,7 @@
 """Reads the Standard Workload Format of the Parallel Workloads Archive: 18 fields per line, comments with
 `;`.
 
-Source of the fields: Feitelson, "The Standard Workload Format", version 2.2. Times are in seconds; -1 stands
+Source of the fields: Feitelson, "The Standard Workload Format", version 2.2. Times are in seconds; -1 is used
 for an unknown value.
 """
 

@@ -13,7 +13,7 @@ TIME_MAX_MS = 10**15  # 30,000 years: sums of such times fit into 64 bits
 ABSENT = frozenset(
     ("", "-", "None", "none", "NULL", "Null", "null", "NaN", "nan", "NaT", "N/A", "Unknown", "unknown")
 )
-"""Texts that stand for a missing value."""
+"""Texts that mean a missing value."""
 
 _SHOWN_MAX = 40
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
