@@ -48,7 +48,7 @@ class KubeRay(Component):
 
     def _definitions(self, settings: KubeRaySettings) -> ConfigGroup:
         plurals = [*PLURALS, *(["raycronjobs"] if settings.feature_gates.get("RayCronJob") else [])]
-        folder = f"{SOURCE}/v{settings.chart_version}/helm-chart/kuberay-operator/crds"
+        folder = f"{SOURCE}/{settings.revision}/helm-chart/kuberay-operator/crds"
         return ConfigGroup(
             self.named("kuberay-definitions"),
             files=[f"{folder}/ray.io_{plural}.yaml" for plural in plurals],

@@ -60,7 +60,7 @@ class Kueue(Component):
         if args.kueue.install == "upstream" and args.engine == "kueue":
             self._release(args)
         elif args.kueue.install == "upstream" and args.engine == "muster":
-            self._definitions(args.kueue.version)
+            self._definitions(args.kueue.revision)
         self.register_outputs({"install": args.kueue.install})
 
     def _release(self, args: KueueArgs) -> None:
@@ -71,11 +71,11 @@ class Kueue(Component):
         options = self.child(protect=args.protect, depends_on=home.ready)
         release(chart, values(args.kueue, args.node_selector), options)
 
-    def _definitions(self, version: str) -> None:
+    def _definitions(self, revision: str) -> None:
         ConfigGroup(
             self.named("kueue-definitions"),
             files=[
-                f"{SOURCE}/v{version}/config/components/crd/bases/{GROUP}_{plural}.yaml" for plural in PLURALS
+                f"{SOURCE}/{revision}/config/components/crd/bases/{GROUP}_{plural}.yaml" for plural in PLURALS
             ],
             opts=self.child(retain_on_delete=True, transforms=transforms(with_one_version)),
         )

@@ -16,6 +16,7 @@ KUBERAY = "kuberay-operator"
 EXACT = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?")
 # Keys whose value "latest" means an image; other settings of a chart may have that value.
 NAMES_VERSION = ("tag", "version")
+DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")
 # Charts in this checkout are under version control.
 LOCAL = ("./", "../", "/")
 
@@ -35,6 +36,19 @@ def charts_are_pinned(release: Resource) -> Iterator[str]:
     for path, value in _texts(release.props.get("values"), "values"):
         if value.endswith(":latest") or (value == "latest" and path.lower().endswith(NAMES_VERSION)):
             yield f'pin {path}: it is "{value}"'
+
+
+@resource_rule(
+    "muster-charts-name-digests",
+    RELEASE,
+    source="Kubernetes, container images: a tag can be moved to other code",
+    severity="medium",
+)
+def charts_name_digests(release: Resource) -> Iterator[str]:
+    """A chart's values name its image by digest: the chart's own are by tag, which anyone that may push to
+    their registry can move."""
+    if not any(DIGEST.search(value) for _, value in _texts(release.props.get("values"), "values")):
+        yield "write a digest into the operator's `image` (repository:tag@sha256:…): the chart's is by tag"
 
 
 def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:

@@ -11,6 +11,7 @@ from policies.rule import Resource, resource_rule
 
 # The last part of an image's name: a registry's port is before the last slash.
 PINNED = re.compile(r"[^/]*(:(?!latest$)[^:@/]+|@sha256:[0-9a-f]{64})")
+DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")
 SECCOMP_PROFILES = ("RuntimeDefault", "Localhost")
 
 
@@ -30,6 +31,24 @@ def seccomp(resource: Resource) -> Iterator[str]:
         ]
         if not all(profile in SECCOMP_PROFILES for profile in profiles):
             yield f'set {pod.path}.securityContext.seccompProfile.type to "RuntimeDefault"'
+
+
+@resource_rule(
+    "muster-images-have-a-digest",
+    *POD_SPECS,
+    source="Kubernetes, container images: a tag can be moved to other code",
+    severity="medium",
+)
+def images_have_a_digest(resource: Resource) -> Iterator[str]:
+    """Images have a digest: a tag can be moved by anyone that may push to the registry."""
+    for pod in pods(resource):
+        for path, container in containers(pod):
+            try:
+                image = container.get("image") or ""
+            except UnknownValueError:  # built by the same stack, with a digest
+                continue
+            if not DIGEST.search(image):
+                yield f'write {path}.image as repository@sha256:…: it is "{image}"'
 
 
 @resource_rule(

@@ -15,6 +15,7 @@ from preview.pulumi_cli import Outcome, PulumiCli, PulumiError
 from sandbox.toolchain.paths import CHECKOUT
 from tests.stacks.conftest import STAND_INS
 from tests.unit.policies.builders import (
+    DIGEST,
     check,
     cluster,
     deployment,
@@ -88,7 +89,8 @@ def test_prod_without_deletion_protection_fails(cli: PulumiCli, tmp_path: Path) 
 
 
 def test_a_compliant_stack_passes_as_prod(preview: Preview) -> None:
-    good = (cluster(), pool(), l4_pool(), flavor(), check(), queue(checks=CHECKED), deployment(), release())
+    pinned = release(values={"image": {"tag": f"v1.6.2{DIGEST}"}})
+    good = (cluster(), pool(), l4_pool(), flavor(), check(), queue(checks=CHECKED), deployment(), pinned)
     outcome = preview("prod", *good)
     assert outcome.counts == {"create": 9}
     assert "✅ muster@v" in outcome.text

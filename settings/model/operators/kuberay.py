@@ -8,6 +8,7 @@ from settings.model.base import DnsLabel, Model
 from settings.model.operators.shared import ApiClient, ChartImage, Release, Replicas, Resources
 
 KUBERAY_VERSION = "1.6.2"
+KUBERAY_COMMIT = "598eb66aa077c55ae04fa87b192238a3ec184e88"  # of this version's tag
 
 # Feature gates of KUBERAY_VERSION (ray-operator/pkg/features); the operator exits on an unknown one.
 Gate = Literal[
@@ -57,3 +58,8 @@ class KubeRay(Model):
     @property
     def chart_version(self) -> str:
         return self.version or KUBERAY_VERSION
+
+    @property
+    def revision(self) -> str:
+        """The version's commit, if this checkout knows it, else its tag, which can be moved."""
+        return KUBERAY_COMMIT if self.chart_version == KUBERAY_VERSION else f"v{self.chart_version}"

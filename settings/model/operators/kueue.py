@@ -9,6 +9,7 @@ from settings.model.operators.shared import ApiClient, ChartImage, FeatureGate, 
 from settings.model.pools.values import LabelKey, LabelValue
 
 KUEUE_VERSION = "0.19.2"  # with its feature gates in `kueue_gates.py`
+KUEUE_COMMIT = "8eab68778fc1b52affe165fdf5af29d1e9b4f3cb"  # of this version's tag
 
 # The integrations of KUEUE_VERSION (apis/config/v1beta2, Integrations).
 Framework = Literal[
@@ -156,3 +157,8 @@ class Kueue(Model):
     namespaces. Jobs with a queue's label are managed everywhere."""
     feature_gates: dict[FeatureGate, bool] = Field(default_factory=dict)
     """Kueue's feature gates by name; those of the default version are known."""
+
+    @property
+    def revision(self) -> str:
+        """The version's commit, if this checkout knows it, else its tag, which can be moved."""
+        return KUEUE_COMMIT if self.version == KUEUE_VERSION else f"v{self.version}"

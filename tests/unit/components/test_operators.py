@@ -4,12 +4,14 @@ from typing import Any
 
 import pytest
 
+from settings.model.operators.kuberay import KUBERAY_COMMIT
+from settings.model.operators.kueue import KUEUE_COMMIT
 from tests.unit.components.harness import declare_platform
 from tests.unit.settings.builders import EXISTING, GOOD, L4, put, with_engine, with_pool
 from tests.unit.settings.pool_builders import GB200, GPUDIRECT_H100, GPUDIRECT_MEGA, H100, H200
 
 SOURCE = "https://raw.githubusercontent.com"
-KUEUE_CRDS = f"{SOURCE}/kubernetes-sigs/kueue/v0.19.2/config/components/crd/bases"
+KUEUE_CRDS = f"{SOURCE}/kubernetes-sigs/kueue/{KUEUE_COMMIT}/config/components/crd/bases"
 # Arguments that all charts share: atomic, and with time for the system pool's first node.
 RELEASE = {
     "atomic": True,
@@ -141,13 +143,22 @@ def test_kuberays_crds_come_before_the_operator_and_are_retained() -> None:
     declared = declare_platform(put("muster:kuberay", {"version": "1.6.2"}))
     definitions, release = declared["ConfigGroup/kuberay-definitions"], declared["Release/kuberay-operator"]
 
-    folder = f"{SOURCE}/ray-project/kuberay/v1.6.2/helm-chart/kuberay-operator/crds"
+    folder = f"{SOURCE}/ray-project/kuberay/{KUBERAY_COMMIT}/helm-chart/kuberay-operator/crds"
     assert definitions.inputs["files"] == [
         f"{folder}/ray.io_{plural}.yaml" for plural in ("rayclusters", "rayjobs", "rayservices")
     ]
     assert definitions.retain_on_delete
     assert "ConfigGroup/kuberay-definitions" in release.depends_on
     assert (release.retain_on_delete, release.protect) == (False, False)
+
+
+def test_crds_of_another_version_are_those_of_its_tag() -> None:
+    config = put("muster:kuberay", {"version": "1.5.1"})
+    config["muster:kueue"] = {"version": "0.18.0"}
+    declared = declare_platform(config)
+
+    for name, tag in (("kuberay-definitions", "kuberay/v1.5.1/"), ("kueue-definitions", "kueue/v0.18.0/")):
+        assert all(tag in file for file in declared.inputs(f"ConfigGroup/{name}")["files"])
 
 
 def test_a_feature_gates_crd_is_installed_with_it() -> None:

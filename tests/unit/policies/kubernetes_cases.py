@@ -5,6 +5,7 @@ from typing import Any
 from policies.rule import Resource
 from policies.rules import charts, namespaces, rbac, workloads
 from tests.unit.policies.builders import (
+    DIGEST,
     Case,
     cluster,
     deployment,
@@ -18,7 +19,6 @@ from tests.unit.policies.builders import (
 )
 
 RBAC = "rbac.authorization.k8s.io/v1"
-DIGEST = "@sha256:" + "0" * 64
 READ_PODS = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
 ENFORCE = "pod-security.kubernetes.io/enforce"
 PIN = "such as repository@sha256:… or repository:1.2.3"
@@ -136,6 +136,35 @@ CASES: tuple[Case, ...] = (
         f'app: pin spec.template.spec.containers[1].image, {PIN}: it is "app"',
         f'app: pin spec.template.spec.containers[2].image, {PIN}: it is "registry.example:5000/app"',
         f'ray: pin spec.workerGroupSpecs[0].template.spec.containers[0].image, {PIN}: it is "ray:latest"',
+    ),
+    passes(
+        workloads.images_have_a_digest,
+        "digests, with a tag or without",
+        deployment(f"app{DIGEST}", f"registry.example:5000/team/app:v1{DIGEST}"),
+    ),
+    fails(
+        workloads.images_have_a_digest,
+        "a release by its tag, a digest that is cut",
+        [deployment("app:1.2.3", "app@sha256:0123"), ray_cluster(pod(f"ray{DIGEST}"), pod("ray:2.1"))],
+        'app: write spec.template.spec.containers[0].image as repository@sha256:…: it is "app:1.2.3"',
+        'app: write spec.template.spec.containers[1].image as repository@sha256:…: it is "app@sha256:0123"',
+        "ray: write spec.workerGroupSpecs[0].template.spec.containers[0].image as repository@sha256:…: "
+        'it is "ray:2.1"',
+    ),
+    passes(
+        charts.charts_name_digests,
+        "a tag with a digest in the values",
+        release(values={"image": {"repository": "quay.io/kuberay/operator", "tag": f"v1.6.2{DIGEST}"}}),
+    ),
+    fails(
+        charts.charts_name_digests,
+        "no image, an image by tag",
+        [release(values={}), release(values={"image": {"tag": "v1.6.2"}})],
+        *2
+        * (
+            "kuberay-operator: write a digest into the operator's `image` (repository:tag@sha256:…): the "
+            "chart's is by tag",
+        ),
     ),
     passes(
         charts.charts_are_pinned,
