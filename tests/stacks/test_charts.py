@@ -22,7 +22,8 @@ from sandbox.toolchain.golang import find_go, module_directory
 from sandbox.toolchain.steps import Screen
 from sandbox.toolchain.tools import KAI_MODULE
 from settings.model.operators.kai import Kai
-from settings.model.operators.kueue import Kueue
+from settings.model.operators.kuberay import KUBERAY_COMMIT, KUBERAY_VERSION
+from settings.model.operators.kueue import KUEUE_COMMIT, KUEUE_VERSION, Kueue
 from settings.model.operators.kueue_gates import KUEUE_GATES
 from tests.stacks.charts import ChartFolder, Object, the
 
@@ -117,6 +118,23 @@ def test_feature_gates_are_those_of_the_pinned_kueue() -> None:
     declared = re.findall(r"(?m)^\s+([A-Z]\w+) featuregate\.Feature = ", source.read_text())
 
     assert set(declared) == KUEUE_GATES
+
+
+@pytest.mark.parametrize(
+    ("tool", "module", "version", "commit"),
+    [
+        ("kuberay", "github.com/ray-project/kuberay/ray-operator", KUBERAY_VERSION, KUBERAY_COMMIT),
+        ("kueue", "sigs.k8s.io/kueue", KUEUE_VERSION, KUEUE_COMMIT),
+    ],
+    ids=["KubeRay", "Kueue"],
+)
+def test_the_commit_of_crds_is_that_of_the_version(tool: str, module: str, version: str, commit: str) -> None:
+    """Go's module cache has the commit of each version's tag."""
+    folder = module_directory(find_go(), tool, module)
+    cache = Path(str(folder).removesuffix(f"{module}@v{version}")) / "cache" / "download"
+    origin = json.loads((cache / module / "@v" / f"v{version}.info").read_text())["Origin"]
+
+    assert origin["Hash"] == commit
 
 
 @pytest.mark.parametrize("settings", [Kueue(), EVERY_KUEUE_SETTING], ids=["as it comes", "every setting"])
