@@ -146,6 +146,8 @@ def _opened(
     try:
         _check(os.stat(path), where, expected, bytes_max, pipes)
         number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    except FileError:
+        raise
     except FileNotFoundError:
         raise FileError(f"{where}: No such file or directory; expected {expected}") from None
     except (OSError, ValueError) as error:  # ValueError: NUL in the path
@@ -175,8 +177,8 @@ _KINDS = {
 def _check(found: os.stat_result, where: str, expected: str, bytes_max: int, pipes: bool) -> None:
     kind = stat.S_IFMT(found.st_mode)
     if kind != stat.S_IFREG and not (pipes and kind == stat.S_IFIFO):
-        allowed = "a file or a pipe" if pipes else "a regular file"
-        raise FileError(f"{where} is {_KINDS.get(kind, 'no file')}; expected {expected}, in {allowed}")
+        allowed = "a regular file or a pipe" if pipes else "a regular file"
+        raise FileError(f"{where}: it is {_KINDS.get(kind, 'no file')}; expected {expected}: give {allowed}")
     if found.st_size > bytes_max:
         raise _too_large(where, bytes_max)
 

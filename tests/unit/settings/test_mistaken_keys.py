@@ -46,7 +46,8 @@ CASES = [
         put("muster:controller", "featureGates", {"PartialAdmision": True}),
         "muster:controller.featureGates.PartialAdmision",
         '"PartialAdmision"',
-        "one of FairSharingPreemptWithinNominal, FairSharingPrioritizeNonBorrowing, "
+        "one of CleanupProvisioningRequestsOnEviction, "
+        "FairSharingPreemptWithinNominal, FairSharingPrioritizeNonBorrowing, "
         "FlavorFungibilityPreserveScanProgress, PartialAdmission, PrioritizePreemptorWorkloads, "
         "PriorityBoost, PrioritySortingWithinCohort, ReclaimablePods, "
         "RecomputeAssignmentUponPreemptionTargetsOverlap, SchedulerTimestampPreemptionBuffer, "
