@@ -3,8 +3,8 @@
 from playwright.sync_api import Browser, expect
 
 from muster.kube import kinds
+from tests.browser.hostile_texts import HOSTILE
 from tests.browser.live import opened_live, served_cluster
-from tests.browser.test_safety import HOSTILE
 from tests.simulation.manifests import cluster_queue, local_stack, quotas, ray_job
 from tests.unit.controller.builders import CREATED, Body, condition, request, workload_body
 

@@ -5,15 +5,9 @@ from pathlib import Path
 from playwright.sync_api import Browser
 
 from muster.forecast.page import Side, write_page
+from tests.browser.hostile_texts import HOSTILE
 from tests.browser.opened import Opened, opened
 from tests.unit.forecast.page.outcomes import HOUR_MS, Job, Try, outcome
-
-HOSTILE = (
-    "</script><script>alert(1)</script>",
-    '"><img src=x onerror=alert(2)>',
-    "<img src=http://127.0.0.1:9/pixel>",
-    "javascript:alert(3)",
-)
 
 
 def test_page_requests_nothing_but_itself(shown: Opened, written: Path) -> None:

@@ -12,7 +12,7 @@ from tests.simulation.api import Body
 from tests.simulation.invariants import condition
 from tests.simulation.manifests import annotated, local_stack, ray_job
 from tests.simulation.simulation import Simulation
-from tests.simulation.test_timers import nodes_that_never_join, turned, waiting
+from tests.simulation.waiting_clusters import nodes_that_never_join, turned, waiting
 
 SEEDS = (1, 2, 3)
 

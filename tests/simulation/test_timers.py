@@ -1,11 +1,7 @@
 """Timers: pods that are not ready, gangs that run too long, admissions one by one."""
 
-import asyncio
-import contextlib
 from collections.abc import Iterator
 
-from muster.admission.lifecycle import Backoff, WaitForPodsReady
-from muster.configuration.configuration import Configuration
 from muster.kube import kinds
 from muster.objects import kueue
 from muster.objects.meta import millis
@@ -13,13 +9,9 @@ from tests.simulation.api import Body
 from tests.simulation.invariants import condition, holds_quota
 from tests.simulation.manifests import local_stack, ray_job
 from tests.simulation.simulation import Simulation
+from tests.simulation.waiting_clusters import nodes_that_never_join, turned, waiting
 
 LATE_MS_MAX = 3000  # passes, writes and whole seconds; periodic polling would be far later
-
-
-def waiting(**rules: object) -> Configuration:
-    wait = WaitForPodsReady(timeout_s=300, backoff=Backoff(60, 600), **rules)  # type: ignore[arg-type]
-    return Configuration(wait_for_pods_ready=wait)
 
 
 def lasting(seconds: int, name: str = "dev", **fields: object) -> Body:
@@ -27,32 +19,6 @@ def lasting(seconds: int, name: str = "dev", **fields: object) -> Body:
     body = ray_job(name, **{"seconds": 3600, **fields})  # type: ignore[arg-type]
     body["metadata"]["labels"][kueue.MAX_EXEC_TIME_LABEL] = str(seconds)
     return body
-
-
-@contextlib.asynccontextmanager
-async def nodes_that_never_join(sim: Simulation):  # type: ignore[no-untyped-def]
-    async def take_away() -> None:
-        while True:
-            sim.cloud.nodes.clear()
-            await asyncio.sleep(0.05)
-
-    taking = asyncio.create_task(take_away())
-    yield
-    taking.cancel()
-
-
-def turned(sim: Simulation, kind: str, reason: str) -> list[int]:
-    """Returns when the condition became True for this reason, in any Workload."""
-    times = sim.history(
-        kinds.WORKLOADS,
-        lambda w: millis(condition(w, kind)["lastTransitionTime"]) if _is(w, kind, reason) else None,
-    )
-    return [t for t in times if t is not None]
-
-
-def _is(workload: Body, kind: str, reason: str) -> bool:
-    told = condition(workload, kind)
-    return told.get("status") == "True" and told["reason"] == reason
 
 
 def test_gangs_whose_pods_are_late_release_their_quota_and_back_off() -> None:

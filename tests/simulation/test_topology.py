@@ -11,13 +11,9 @@ from sandbox.cluster.nodes import static_nodes
 from settings.load import parse
 from tests.simulation.api import Body
 from tests.simulation.manifests import GPU, REQUEST_LABEL, flavor, local_stack, ray_job
+from tests.simulation.racks import RACKS
 from tests.simulation.simulation import Simulation
 from tests.unit.settings.builders import EXISTING, FILE, L4, put
-
-RACKS: Body = {
-    "metadata": {"name": "racks"},
-    "spec": {"levels": [{"nodeLabel": "rack"}, {"nodeLabel": HOSTNAME}]},
-}
 
 
 def stack(*, check: bool) -> dict[Kind[Any], list[Body]]:

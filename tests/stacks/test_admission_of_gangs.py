@@ -22,7 +22,7 @@ from tests.stacks.ray_requests import (
     refusal,
     unqueued,
 )
-from tests.stacks.test_admission_on_update import (
+from tests.stacks.updates import (
     CHILD,
     CLUSTER,
     FREE,
@@ -35,6 +35,7 @@ from tests.stacks.test_admission_on_update import (
     put,
     remove,
 )
+from tests.stacks.worker_groups import WORKER, group
 
 COLLECTOR: User = (
     "--as=system:serviceaccount:kube-system:generic-garbage-collector",
@@ -44,7 +45,6 @@ COLLECTOR: User = (
 MINE = {"apiVersion": "v1", "kind": "ConfigMap", "name": "mine", "uid": "1", "controller": True}
 ANNOTATION = "kueue.x-k8s.io/podset-"
 UID = "muster.dev/workload-uid"
-WORKER = {"spec": {"containers": [{"name": "worker", "image": "ray", "resources": {"requests": {"cpu": 1}}}]}}
 
 
 class Creation(NamedTuple):
@@ -72,11 +72,6 @@ class Creation(NamedTuple):
         else:
             here[last] = self.value
         return manifest
-
-
-def group(name: str, **sizes: int) -> dict[str, Any]:
-    given = {"replicas": 1, "minReplicas": 1, "maxReplicas": 1, **sizes}
-    return {"groupName": name, "rayStartParams": {}, "template": WORKER, **given}
 
 
 def annotated(key: str, value: str) -> tuple[str, dict[str, str]]:

@@ -9,21 +9,11 @@ import pytest
 
 from sandbox.cluster.kubectl import Kubectl
 from tests.stacks.dry_runs import Manifest, Target, User
+from tests.stacks.kueue_objects import kueue, pod_set, workload
 from tests.stacks.ray_requests import ADMIN, refusal, refused_patch
 
 ELASTIC = {"kueue.x-k8s.io/elastic-job": "true"}
 GATES = "kueue.x-k8s.io/admission-gated-by"
-
-
-def kueue(kind: str, spec: dict[str, Any], name: str = "new", **metadata: Any) -> Manifest:
-    if kind in ("LocalQueue", "Workload"):
-        metadata["namespace"] = "team-a"
-    return {
-        "apiVersion": "kueue.x-k8s.io/v1beta2",
-        "kind": kind,
-        "metadata": {"name": name, **metadata},
-        "spec": spec,
-    }
 
 
 def quota(resource: str, nominal: Any = 4, **limits: Any) -> dict[str, Any]:
@@ -66,17 +56,6 @@ def selecting(**selector: Any) -> Manifest:
 
 def flavor(**spec: Any) -> Manifest:
     return kueue("ResourceFlavor", spec)
-
-
-def pod_set(name: str = "main", count: int = 2, **rest: Any) -> dict[str, Any]:
-    container = {"name": "c", "image": "i", "resources": {"requests": rest.pop("requests", {"cpu": "1"})}}
-    template = {"metadata": rest.pop("metadata", {}), "spec": {"containers": [container]}}
-    return {"name": name, "count": count, "template": template, **rest}
-
-
-def workload(*pod_sets: dict[str, Any], name: str = "new", **metadata: Any) -> Manifest:
-    spec = {"queueName": "user-queue", "podSets": list(pod_sets) or [pod_set()]}
-    return kueue("Workload", spec, name, **metadata)
 
 
 def topology(**request: Any) -> Manifest:

@@ -18,7 +18,7 @@ from tests.stacks.ray_requests import (
     refused_patch,
     unqueued,
 )
-from tests.stacks.test_admission_of_gangs import group
+from tests.stacks.worker_groups import group
 
 Groups = list[dict[str, Any]]
 MAX = 5000  # the default of muster:admission.maxPods

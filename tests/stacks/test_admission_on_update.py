@@ -1,55 +1,29 @@
 """Which changes of queued Ray objects users and the engine may make, by stack local's policies."""
 
-from typing import Any, NamedTuple
-
 import pytest
 
 from sandbox.cluster.kubectl import Kubectl
-from tests.stacks.dry_runs import Target, User
-from tests.stacks.ray_requests import ADMIN, ALICE, CONTROLLER, QUEUE, refused_patch
-
-Operation = dict[str, Any]
+from tests.stacks.ray_requests import ADMIN, ALICE, CONTROLLER, QUEUE
+from tests.stacks.updates import (
+    CHILD,
+    CLUSTER,
+    FREE,
+    GROUPS,
+    JOB,
+    SERVICE,
+    Case,
+    Operation,
+    change,
+    put,
+    remove,
+)
 
 LABEL = "/metadata/labels/kueue.x-k8s.io~1queue-name"
-JOB, CLUSTER, SERVICE, CHILD, FREE = (
-    "rayjob/job",
-    "raycluster/notebook",
-    "rayservice/service",
-    "raycluster/child",
-    "raycluster/free",
-)
-GROUPS = {
-    JOB: "/spec/rayClusterSpec/workerGroupSpecs",
-    CLUSTER: "/spec/workerGroupSpecs",
-    CHILD: "/spec/workerGroupSpecs",
-    SERVICE: "/spec/rayClusterConfig/workerGroupSpecs",
-}
 HEAD = "/spec/rayClusterSpec/headGroupSpec/template/spec"
-
-
-def put(path: str, value: object) -> Operation:
-    return {"op": "add", "path": path, "value": value}
-
-
-def remove(path: str) -> Operation:
-    return {"op": "remove", "path": path}
 
 
 def sized(target: str, key: str, value: object) -> Operation:
     return put(f"{GROUPS[target]}/0/{key}", value)
-
-
-class Case(NamedTuple):
-    """A patch of an object, and the whole message that refuses it; empty if it is accepted."""
-
-    name: str
-    user: User
-    target: str
-    patch: Operation
-    message: str = ""
-
-    def __str__(self) -> str:
-        return self.name
 
 
 def resumed_by_its_queue(kind: str, path: str = "spec.suspend") -> str:
@@ -215,9 +189,3 @@ def test_a_service_without_upgrades_may_change(server: Kubectl) -> None:
     case = Case("", ALICE, SERVICE, NEW_IMAGE)
     in_place = put("/spec/upgradeStrategy", {"type": "None"})
     assert change(server, case, [in_place, NEW_IMAGE]) == ""
-
-
-def change(server: Kubectl, case: Case, patch: list[Operation]) -> str:
-    """Patches as a dry run; returns the message of the refusal, or an empty string."""
-    kind, _, name = case.target.partition("/")
-    return refused_patch(server, case.user, Target("ray.io/v1", kind, name, "team-a"), patch)

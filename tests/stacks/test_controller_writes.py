@@ -17,8 +17,8 @@ from sandbox.cluster.controller_process import write_token_kubeconfig
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
 from tests.stacks.dry_runs import Manifest
+from tests.stacks.kueue_objects import workload
 from tests.stacks.ray_requests import ADMIN, child, refusal
-from tests.stacks.test_admission_of_kueue_objects import workload
 
 POLICY_SECONDS_MAX = 15.0
 NAME = "for-the-controller"

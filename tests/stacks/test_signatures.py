@@ -10,7 +10,7 @@ from preview.plugins.choice import choose_offline
 from preview.pulumi_cli import SAVED_ONCE, PulumiCli, PulumiError, Stack
 from sandbox.toolchain.paths import CHECKOUT
 from tests.stacks.conftest import STAND_INS
-from tests.unit.components.test_signature import KEY, PEM
+from tests.unit.components.signing_keys import KEY, PEM
 
 PROGRAM = """
 import os

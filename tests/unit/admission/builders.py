@@ -184,3 +184,10 @@ def reasons(plan: Plan) -> dict[str, WaitReason]:
 
 def messages(plan: Plan) -> dict[str, str]:
     return {waiting.workload.removeprefix("ns/"): waiting.message for waiting in plan.waiting}
+
+
+def admitted_usage(workload: Workload) -> dict[FlavorResource, int]:
+    """Returns what an admitted workload's first pod set uses of its GPU flavor."""
+    assert workload.admission is not None
+    assigned = workload.admission.pod_sets[0]
+    return {fr(assigned.flavors[GPU]): assigned.usage[GPU]}

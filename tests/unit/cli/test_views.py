@@ -22,8 +22,8 @@ from muster.objects.meta import Object
 from tests.simulation.manifests import GPU, local_stack, ray_job
 from tests.unit.controller.builders import NOW_MS, Body, stored
 from tests.unit.live.builders import running, since, waiting
-from tests.unit.live.test_command_line import as_json, manifest
-from tests.unit.live.test_forecast_of_cluster import Running
+from tests.unit.live.manifests import as_json, manifest
+from tests.unit.live.running_cluster import Running
 
 T = TypeVar("T", bound=Object)
 STARTS = StartRange(NOW_MS, NOW_MS + 60_000, NOW_MS + 120_000, None, 20)

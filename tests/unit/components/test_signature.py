@@ -12,16 +12,9 @@ from components.controller.signature import sign, signing_command
 from components.foundation.image_policy import operator_patterns
 from settings.load import parse
 from tests.unit.components.harness import Declarations, declare_platform
+from tests.unit.components.signing_keys import KEY, PEM
 from tests.unit.settings.builders import FILE, put
 
-KEY = "projects/acme-keys/locations/us-west1/keyRings/images/cryptoKeys/muster/cryptoKeyVersions/1"
-# The base point of P-256 (SEC 2, 2.4.2) as a SubjectPublicKeyInfo: a valid public key.
-PEM = """\
------BEGIN PUBLIC KEY-----
-MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEaxfR8uEsQkf4vOblY6RA8ncDfYEt
-6zOg9KE5RdiYwpZP40Li/hp/m47n60p8D54WK84zV2sxXs7LtkBoN79R9Q==
------END PUBLIC KEY-----
-"""
 DIGEST = f"sha256:{'0' * 64}"
 ATTESTED = {
     "image": f"us-west1-docker.pkg.dev/acme-ml/ray-muster/controller:0123abcd@{DIGEST}",

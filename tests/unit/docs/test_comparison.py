@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.unit.docs.test_docs import CODE, LINK, ROOT
+from tests.unit.docs.markdown import CODE, LINK, ROOT
 
 PAGES = ("comparison.md", "comparison-of-commands.md")
 FEATURE, OWN = "feature", "Muster"

@@ -14,13 +14,10 @@ from policies.catalogue import RULES
 from settings.load import parse
 from settings.model.stack import Settings
 from settings.reference import anchor, models_inside
+from tests.unit.docs.markdown import BLOCK, CODE, LINK, ROOT
 from tests.unit.settings.builders import GOOD
 
-ROOT = Path(__file__).parents[3]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md"))]
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-CODE = re.compile(r"`([^`\n]+)`")
-LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 TARGET = re.compile(r"\bmake ([a-z]+)")
 SETTING = re.compile(r"muster:[\w.\[\]<>]+")
 TEST = re.compile(r"`(tests/[\w./-]+\.py)::(\w+)`")

@@ -9,7 +9,7 @@ from settings.model.operators.gpu_operator import GPU_OPERATOR_VERSION
 from settings.model.operators.kai import KAI_VERSION
 from settings.model.operators.kuberay import KUBERAY_VERSION
 from settings.model.operators.kueue import KUEUE_VERSION
-from tests.unit.docs.test_docs import BLOCK, ROOT
+from tests.unit.docs.markdown import BLOCK, ROOT
 
 PAGE = (ROOT / "docs" / "upgrading.md").read_text()
 ROW = re.compile(r"^\| ([\w ]+) \| ([\d.]+) \| .+ \|$", re.MULTILINE)

@@ -109,7 +109,7 @@ def test_a_byte_now_and_then_does_not_prolong_the_time(tmp_path: Path) -> None:
 def test_a_pipe_is_refused_where_a_file_is_read_twice(tmp_path: Path) -> None:
     with pytest.raises(
         FileError,
-        match="it is a pipe, which can be read only once; expected a stack file: give a regular file$",
+        match=r"it is a pipe, which can be read only once; expected a stack file: give a regular file$",
     ):
         read_text(bad_input("a pipe without a writer", tmp_path), "a stack file", pipes=False)
 

@@ -24,7 +24,7 @@ from tests.unit.forecast.builders import (
     queue,
     simulated,
 )
-from tests.unit.forecast.test_properties import JOBS, Drawn, jobs_of, two_queues
+from tests.unit.forecast.drawn_forecasts import JOBS, Drawn, jobs_of, two_queues
 
 NOW_S = 1_000
 HORIZON_S = 100_000

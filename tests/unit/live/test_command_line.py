@@ -2,20 +2,17 @@
 
 import io
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import pytest
 import yaml
 
 from muster.cli import main
 from muster.kube import kinds
-from muster.kube.kinds import Kind
 from tests.simulation.manifests import local_stack, ray_job
 from tests.unit.controller.builders import NOW_MS, Body, workload_body
 from tests.unit.live.builders import RAY_JOB, finished, running, waiting
+from tests.unit.live.manifests import as_json, manifest
 
 DEV, NEW = running(ray_job("dev"), maximumExecutionTimeSeconds=300), waiting(ray_job("new"))
 
@@ -25,10 +22,6 @@ def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.time_ns", lambda: NOW_MS * 1_000_000)
 
 
-def manifest(kind: Kind[Any], body: Mapping[str, Any]) -> Body:
-    return {"apiVersion": kind.api_version, "kind": kind.name, **body}
-
-
 def queues(folder: Path, *workloads: Body) -> str:
     """Writes the cluster of stack `local` with these Workloads."""
     stack = {**local_stack(check=False), kinds.WORKLOADS: workloads}
@@ -36,10 +29,6 @@ def queues(folder: Path, *workloads: Body) -> str:
     items = [manifest(kind, body) for kind, bodies in stack.items() for body in bodies]
     path.write_text(json.dumps(as_json({"items": items})))
     return str(path)
-
-
-def as_json(value: Any) -> Any:
-    return json.loads(msgspec.json.encode(value))
 
 
 def job_file(folder: Path, *documents: object) -> str:

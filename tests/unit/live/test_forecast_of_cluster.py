@@ -1,42 +1,22 @@
 """`muster forecast --cluster`: a trace under the queues of a running cluster."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from muster.cli import main
 from muster.kube import kinds
 from muster.kube.errors import ConfigError
-from muster.kube.kinds import Kind
 from muster.live.observed import QUEUE_KINDS, READ
 from tests.simulation.manifests import local_stack
-from tests.unit.live.test_command_line import as_json, manifest
-from tests.unit.live.test_observed import Listing
+from tests.unit.live.manifests import as_json, manifest
+from tests.unit.live.running_cluster import Running
 
 TRACE = """name,submit_seconds,run_seconds,pods,queue,priority_class,nvidia.com/gpu
 one,0,1000,4,team-a/user-queue,dev-priority,1
 two,1,1000,4,team-a,prod-priority,1
 """
-
-
-class Running(Listing):
-    """A cluster that a command asks, and the kubeconfig that it is asked through."""
-
-    def __init__(self, objects: Mapping[Kind[Any], list[dict[str, Any]]], **codes: int) -> None:
-        super().__init__(objects, **codes)
-        self.kubeconfig: str | None = ""
-        self.context: str | None = ""
-        self.closed = False
-
-    def __call__(self, kubeconfig: str | None, *, context: str | None) -> "Running":
-        self.kubeconfig, self.context = kubeconfig, context
-        return self
-
-    async def close(self) -> None:
-        self.closed = True
 
 
 @pytest.fixture

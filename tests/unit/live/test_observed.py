@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -17,29 +17,11 @@ from muster.live.observed import (
     from_manifests,
     observed,
 )
-from muster.objects.meta import Object
 from tests.simulation.manifests import local_stack, ray_job
-from tests.unit.controller.builders import read, stored, workload_body
+from tests.unit.controller.builders import stored, workload_body
+from tests.unit.live.listing import Listing, T
 
-T = TypeVar("T", bound=Object)
 TOPOLOGY = {"metadata": {"name": "racks"}, "spec": {"levels": [{"nodeLabel": "rack"}]}}
-
-
-class Listing:
-    """Answers lists with objects, or with the status of an error."""
-
-    def __init__(self, objects: Mapping[Kind[Any], list[dict[str, Any]]], **codes: int) -> None:
-        self._objects, self._codes = objects, codes
-        self.listed: list[str] = []
-
-    async def list(
-        self, kind: Kind[T], labels: Mapping[str, str | None] | None = None, namespace: str = ""
-    ) -> tuple[str, list[T]]:
-        self.listed.append(str(kind))
-        code = self._codes.get(kind.name, 0)
-        if code:
-            raise StatusError(Status(code=code, message="no"))
-        return "7", [read(kind, stored(body)) for body in self._objects.get(kind, ())]
 
 
 def observe(kube: Listing) -> Observed:

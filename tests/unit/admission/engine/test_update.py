@@ -36,7 +36,7 @@ from tests.unit.admission.builders import (
     snapshot,
     workload,
 )
-from tests.unit.admission.engine.test_incremental import CLUSTERS, OPTIONAL_RULES, RULES
+from tests.unit.admission.engine.lives import CLUSTERS, OPTIONAL_RULES, RULES
 from tests.unit.admission.strategies import PROPERTY
 
 Owner = TypeVar("Owner", ClusterQueue, Cohort)

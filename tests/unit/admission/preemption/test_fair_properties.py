@@ -27,7 +27,17 @@ from muster.admission.preemption.preemptor import Preemptor
 from muster.admission.preemption.search import Target
 from muster.admission.quota.share import Share, dominant_share
 from muster.admission.state.state import WorkingState
-from tests.unit.admission.builders import GPU, NOW_MS, applied, cohort, fr, queue, running, snapshot
+from tests.unit.admission.builders import (
+    GPU,
+    NOW_MS,
+    admitted_usage,
+    applied,
+    cohort,
+    fr,
+    queue,
+    running,
+    snapshot,
+)
 from tests.unit.admission.ledger import Ledger
 from tests.unit.admission.strategies import PROPERTY
 
@@ -62,17 +72,11 @@ class Crowd:
         preemptor = Preemptor(
             state, incoming, state.queue(name), state.tree.queues[name], Rules(fair_sharing=self.sharing)
         )
-        needs = wants(incoming)
+        needs = admitted_usage(incoming)
         return preemptor.targets(needs, set(needs))
 
     def waiting(self) -> list[Workload]:
         return [one for one in self.of.workloads if one.key not in self.held]
-
-
-def wants(one: Workload) -> dict[Any, int]:
-    assert one.admission is not None
-    assigned = one.admission.pod_sets[0]
-    return {fr(assigned.flavors[GPU]): assigned.usage[GPU]}
 
 
 @st.composite
@@ -108,8 +112,8 @@ def crowds(draw: st.DrawFn, flavors: tuple[str, ...] = ("l4",), cohorts_max: int
     nodes = WorkingState(replace(of, workloads=())).tree.queues
     held = set()
     for one in workloads:
-        if nodes[one.cluster_queue].fits(wants(one)):
-            nodes[one.cluster_queue].add(wants(one))
+        if nodes[one.cluster_queue].fits(admitted_usage(one)):
+            nodes[one.cluster_queue].add(admitted_usage(one))
             held.add(one.key)
     return Crowd(of, frozenset(held), draw(SHARINGS))
 
@@ -150,7 +154,7 @@ def test_victims_make_room_and_each_is_needed(crowd: Crowd) -> None:
     for incoming in crowd.waiting():
         targets = crowd.search(state, incoming)
         assert usages(state) == before
-        node, needs = state.tree.queues[incoming.cluster_queue], wants(incoming)
+        node, needs = state.tree.queues[incoming.cluster_queue], admitted_usage(incoming)
         with state.without(target.holding for target in targets):
             assert node.fits(needs) == bool(targets)
             for target in targets:
@@ -174,13 +178,13 @@ def test_victims_of_fair_sharing_had_the_larger_share(crowd: Crowd) -> None:
         fair = [t.holding for t in targets if t.reason is PreemptionReason.IN_COHORT_FAIR_SHARING]
         last = {victim.node: victim for victim in fair}
         with state.without(target.holding for target in targets):
-            node.add(wants(incoming))
+            node.add(admitted_usage(incoming))
             for theirs, victim in last.items():
                 ours, final = dominant_share(node).share, dominant_share(theirs).share
                 state.restore(victim)
                 assert ours <= final or ours < dominant_share(theirs).share
                 state.release(victim)
-            node.remove(wants(incoming))
+            node.remove(admitted_usage(incoming))
 
 
 @PROPERTY

@@ -13,8 +13,7 @@ from muster.admission.preemption.preemptor import Preemptor
 from muster.admission.preemption.search import Target, VictimSearch
 from muster.admission.preemption.shared_targets import SharedTargets
 from muster.admission.state.state import WorkingState
-from tests.unit.admission.builders import cohort, queue, running, snapshot
-from tests.unit.admission.preemption.test_fair_properties import wants
+from tests.unit.admission.builders import admitted_usage, cohort, queue, running, snapshot
 from tests.unit.admission.strategies import PROPERTY, examples
 
 ANY, NEVER = PreemptionPolicy.ANY, PreemptionPolicy.NEVER
@@ -22,7 +21,7 @@ Change = Callable[[ClusterQueue], ClusterQueue]
 
 
 def targets(state: WorkingState, incoming: Workload, shared: SharedTargets | None) -> list[Target]:
-    name, needs = incoming.cluster_queue, wants(incoming)
+    name, needs = incoming.cluster_queue, admitted_usage(incoming)
     found = Preemptor(state, incoming, state.queue(name), state.tree.queues[name], shared=shared)
     return found.targets(needs, set(needs))
 
@@ -60,7 +59,7 @@ def full_states(draw: st.DrawFn) -> WorkingState:
     ):
         made = running(f"w{number}", f"q{of}", gpus, priority=priority, reserved_at_ms=at_ms)
         assert made.admission is not None
-        if state.tree.queues[f"q{of}"].fits(wants(made)):
+        if state.tree.queues[f"q{of}"].fits(admitted_usage(made)):
             state.hold_reserved(made, made.admission)
             if leaves:
                 state.holdings[f"q{of}"].evict(state.holdings[f"q{of}"][made.key])

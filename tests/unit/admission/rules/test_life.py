@@ -9,7 +9,7 @@ from hypothesis.stateful import initialize, precondition, rule
 from muster.admission import Aging, Budget, Engine, FairSharing, Plan, Rules, Snapshot, Spent, decide
 from muster.admission.pruning.try_everything import TryEverything
 from tests.unit.admission.builders import GPU, NOW_MS
-from tests.unit.admission.engine.test_incremental import Life
+from tests.unit.admission.engine.lives import Life
 from tests.unit.admission.strategies import examples, snapshots
 
 RULES = (

@@ -12,7 +12,7 @@ from muster.objects.meta import rfc3339
 from muster.objects.ray import CLUSTER_LABEL, GROUP_LABEL, HEAD_TYPE, NODE_TYPE_LABEL
 from tests.simulation.manifests import ray_job
 from tests.unit.controller.builders import NOW_MS, Body, controlled_by, make_cluster, pod, read, workload_body
-from tests.unit.controller.passes.test_reconcile import DEV, dev
+from tests.unit.controller.passes.pass_cases import DEV, dev
 
 OF_CLUSTER = {CLUSTER_LABEL: "dev-raycluster"}
 HEAD = {**OF_CLUSTER, GROUP_LABEL: "headgroup", NODE_TYPE_LABEL: HEAD_TYPE}

@@ -20,7 +20,7 @@ from muster.kube.writes import Delete, MergePatch
 from muster.objects.meta import rfc3339
 from tests.simulation.manifests import GPU, cluster_queue, flavor, local_queue, quotas, ray_job
 from tests.unit.controller.builders import NOW_MS, Body, make_cluster, pod, workload_body
-from tests.unit.controller.passes.test_reconcile import DEV, child, dev
+from tests.unit.controller.passes.pass_cases import DEV, child, dev
 
 KEY, UID = f"team-a/{DEV}", f"uid-{DEV}"
 LATE_S = SUSPENSION_MS_MAX // 1000

@@ -25,7 +25,7 @@ from tests.unit.controller.builders import (
     workload_body,
     workload_without_job,
 )
-from tests.unit.controller.passes.test_reconcile import DEV, LEAVING, child, dev, kind_of
+from tests.unit.controller.passes.pass_cases import DEV, LEAVING, child, dev, kind_of
 
 RUNS = ("QuotaReserved", "Admitted")
 DAY = Retention(after_finished_s=86_400, after_deactivated_s=3_600)

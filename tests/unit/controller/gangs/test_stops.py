@@ -19,30 +19,19 @@ from tests.unit.controller.builders import (
     NOW_MS,
     Body,
     condition,
-    controlled_by,
     make_cluster,
-    pod,
     read,
     stored,
     workload_body,
     workload_without_job,
 )
-from tests.unit.controller.passes.test_reconcile import DEV, child, dev, kind_of, service
+from tests.unit.controller.gangs.evicted_gangs import RUNS, UID, evicted, gang_pod
+from tests.unit.controller.passes.pass_cases import child, dev, kind_of, service
 
 Objects = dict[Kind[Any], list[Body]]
-RUNS = ("QuotaReserved", "Admitted")
-UID = f"uid-{DEV}"
 A_YEAR_S = 31_536_000
 KEPT: dict[str, Any] = {"deletionTimestamp": rfc3339(NOW_MS), "finalizers": ["tenant.example/mine"]}
 OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "mine", "uid": "uid-mine", "controller": True}
-
-
-def evicted(seconds_ago: int = 1, of: Body | None = None, *more: str) -> Body:
-    body = workload_body(of or ray_job("dev"), *RUNS, "Evicted", *more)
-    for told_before in body["status"]["conditions"]:
-        if told_before["type"] == "Evicted":
-            told_before["lastTransitionTime"] = rfc3339(NOW_MS - seconds_ago * 1000)
-    return body
 
 
 def without_owner(body: Body, **meta: Any) -> Body:
@@ -65,12 +54,6 @@ def notebook(**group: Any) -> Body:
     body = ray_cluster("notebook")
     body["spec"]["suspend"] = False
     body["spec"]["workerGroupSpecs"][0] |= group
-    return body
-
-
-def gang_pod(name: str, owner: str = "dev-1", kind: Kind[Any] = kinds.RAY_CLUSTERS, **meta: Any) -> Body:
-    body = pod(UID, name)
-    body["metadata"] |= {"ownerReferences": [controlled_by(kind, owner)], **meta}
     return body
 
 

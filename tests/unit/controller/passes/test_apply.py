@@ -1,7 +1,6 @@
 """Applying a pass: order, refusals, and writes with an unknown outcome."""
 
 import asyncio
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -16,53 +15,15 @@ from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.write_backoff import BACKOFF_MS_MAX, WriteBackoff
 from muster.controller.workload.events import ObjectEvent
 from muster.kube import kinds
-from muster.kube.client import Kube, WriteError
-from muster.kube.errors import NoAnswer
-from muster.kube.kinds import Kind
+from muster.kube.client import Kube
 from muster.kube.store import Stores
 from muster.kube.writes import Create, Delete, MergePatch, Write
 from muster.objects.meta import Object, ObjectMeta
 from tests.simulation.manifests import ray_job
-from tests.unit.controller.builders import Body, pod, read, stored, workload_body
+from tests.unit.controller.builders import pod, read, stored, workload_body
+from tests.unit.controller.passes.recorder import Recorder
 
 SUBJECT = "team-a/rayjob-dev"
-
-
-class Recorder(Kube):
-    """Refuses the writes of these keys with an HTTP status, and answers reads with one Namespace or
-    with these pods."""
-
-    def __init__(
-        self, refused: dict[str, int] | None = None, *, reachable: bool = True, pods: list[Body] | None = None
-    ) -> None:
-        self.refused, self.reachable, self.pods = refused or {}, reachable, pods or []
-        self.sent: list[str] = []
-
-    async def list(
-        self,
-        kind: Kind[Any],
-        labels: Mapping[str, str | None] | None = None,
-        namespace: str = "",
-        kept: Any = None,
-    ) -> Any:
-        if not self.reachable:
-            raise NoAnswer("connection refused")
-        assert (labels, namespace) == ({"muster.dev/workload-uid": "uid-w"}, "team-a")
-        return "9", [read(kind, body) for body in self.pods]
-
-    async def perform(self, write: Write) -> Object | None:
-        self.sent.append(write.key)
-        if write.key in self.refused:
-            raise WriteError(write, self.refused[write.key], "refused")
-        if isinstance(write, MergePatch):
-            found: Object = read(write.kind, stored({"metadata": {"name": write.key}}))
-            return found
-        return None
-
-    async def read(self, kind: Kind[Any], key: str) -> Any:
-        if not self.reachable:
-            raise NoAnswer("connection refused")
-        return read(kind, stored({"metadata": {"name": key}}))
 
 
 def planned(key: str, subject: str = "", **fields: Any) -> PlannedWrite:

@@ -20,7 +20,7 @@ from muster.objects.meta import rfc3339
 from muster.translation import core_workload
 from tests.simulation import manifests
 from tests.simulation.manifests import PREEMPTION, cluster_queue, quotas, ray_job
-from tests.simulation.test_topology import RACKS
+from tests.simulation.racks import RACKS
 from tests.unit.controller.builders import NOW_MS, Body, make_cluster, read, stored, workload
 
 QUEUES = ("team-a", "team-b")

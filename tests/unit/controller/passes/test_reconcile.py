@@ -1,31 +1,20 @@
 """One pass on worlds made by hand: from objects to writes."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from muster.admission.lifecycle import WaitForPodsReady
 from muster.configuration.configuration import Configuration
-from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.jobs.pod_checks import Answer, PodChecks, key_of
-from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
-from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.reconcile import reconcile
-from muster.controller.workload.job_workload import workload_name
 from muster.kube import kinds
-from muster.kube.kinds import Kind
-from muster.kube.writes import JsonPatch, MergePatch, Overwrite
-from muster.objects.meta import rfc3339
-from muster.objects.ray import ORIGIN_LABEL
+from muster.kube.writes import MergePatch
 from tests.simulation.manifests import (
     CHECK,
-    PREEMPTION,
     WORKER,
     cluster_queue,
     quotas,
-    ray_cluster,
     ray_cluster_spec,
     ray_job,
     ray_service,
@@ -36,7 +25,6 @@ from tests.unit.controller.builders import (
     REQUEST,
     Body,
     condition,
-    controlled_by,
     limit_range,
     make_cluster,
     pod,
@@ -46,26 +34,31 @@ from tests.unit.controller.builders import (
     stored,
     workload_body,
 )
+from tests.unit.controller.passes.pass_cases import (
+    DEV,
+    EVICTED,
+    FINALIZER,
+    HOLDS,
+    LEAVING,
+    LLM,
+    NO_REQUESTS,
+    PROD,
+    RUNS,
+    Case,
+    backing_off,
+    check_writes,
+    child,
+    cluster,
+    described,
+    dev,
+    of_dev,
+    of_prod,
+    prod,
+    service,
+)
 
-DEV, PROD = "rayjob-dev-0b2fb", "rayjob-prod-7b627"
-LLM = workload_name("RayService", "ray.io/v1", "llm", "uid-llm")
-JOB_KIND_OF = {"llm": kinds.RAY_SERVICES}
-Objects = dict[Kind[Any], list[Body]]
 GVISOR = ray_cluster_spec(4, worker=WORKER | {"spec": {**WORKER["spec"], "runtimeClassName": "gvisor"}})
 NO_CLIENT: Any = None
-LEAVING: dict[str, Any] = {"deletionTimestamp": "2027-01-15T08:00:00Z"}
-
-
-def dev(
-    state: str = "Suspended",
-    *,
-    suspend: bool = True,
-    status: Body | None = None,
-    spec: Body | None = None,
-    **meta: Any,
-) -> Body:
-    body = ray_job("dev", suspend=suspend, **(spec or {}))
-    return stored({**body, "status": {"jobDeploymentStatus": state, **(status or {})}}, **meta)
 
 
 def ended(name: str) -> Body:
@@ -73,122 +66,15 @@ def ended(name: str) -> Body:
     return stored({**body, "status": {"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED"}})
 
 
-def prod() -> Body:
-    body = ray_job("prod", priority="prod-priority")
-    return stored({**body, "status": {"jobDeploymentStatus": "Suspended"}})
-
-
-def of_dev(*true: str, **fields: Any) -> Body:
-    return workload_body(ray_job("dev"), *true, **fields)
-
-
 def of_dev_in_gvisor() -> Body:
     return workload_body(ray_job("dev", rayClusterSpec=GVISOR))
-
-
-def of_prod() -> Body:
-    return workload_body(ray_job("prod", priority="prod-priority"))
-
-
-def child(of: str = "dev", *, suspend: bool = False, rests: bool = False) -> Body:
-    """Returns the RayCluster that KubeRay created for a job."""
-    body = ray_cluster(f"{of}-1")
-    body["spec"]["suspend"] = suspend
-    body["status"] = {"conditions": [{"type": "RayClusterSuspended", "status": str(rests)}]}
-    kind = JOB_KIND_OF.get(of, kinds.RAY_JOBS)
-    return stored(body, ownerReferences=[controlled_by(kind, of)], labels={ORIGIN_LABEL: kind.name})
-
-
-def service(*, suspend: bool = True, placed: bool = False) -> Body:
-    """`placed`: as after a start on flavors without node labels."""
-    body = ray_service("llm", workers=4)
-    body["spec"]["rayClusterConfig"]["suspend"] = suspend
-    if placed:
-        head = body["spec"]["rayClusterConfig"]["headGroupSpec"]
-        head["template"] = {**head["template"], "metadata": {"labels": {WORKLOAD_UID_LABEL: f"uid-{LLM}"}}}
-    return stored(body)
 
 
 def of_service(*true: str, **fields: Any) -> Body:
     return workload_body(ray_service("llm", workers=4), *true, **fields)
 
 
-def queues(check: bool = False, **spec: Any) -> Objects:
-    """Returns a ClusterQueue with quota for one gang of four."""
-    flavors = quotas("cpu", cpu=8, memory="64Gi", gpu=0), quotas("l4", cpu=16, memory="64Gi", gpu=4)
-    spec = {"preemption": PREEMPTION, **spec}
-    return {kinds.CLUSTER_QUEUES: [cluster_queue("team-a", *flavors, check=check, **spec)]}
-
-
-def cluster(*objects: Body, **kwargs: Any) -> Objects:
-    """Returns the objects by kind, which their fields tell."""
-    sorted_out: Objects = {}
-    for body in objects:
-        sorted_out.setdefault(kind_of(body), []).append(body)
-    return {**queues(**kwargs), **sorted_out}
-
-
-def kind_of(body: Body) -> Kind[Any]:
-    name, spec = body["metadata"]["name"], body.get("spec", {})
-    if "podSets" in spec:
-        return kinds.PROVISIONING_REQUESTS if CHECK in name else kinds.WORKLOADS
-    if "headGroupSpec" in spec:
-        return kinds.RAY_CLUSTERS
-    if "template" in body:
-        return kinds.POD_TEMPLATES
-    if "rayClusterConfig" in spec:
-        return kinds.RAY_SERVICES
-    return kinds.RAY_JOBS if "rayClusterSpec" in spec else kinds.PODS
-
-
-def described(planned: PlannedWrite) -> str:
-    """Summarizes a write: for a status its true conditions, states of checks, and the reason to wait."""
-    write = planned.write
-    if isinstance(write, JsonPatch):
-        (suspend,) = [op for op in write.operations if op["path"].endswith("/suspend")]
-        assert suspend["value"] is False
-        return f"start {write.key.rpartition('/')[2]}"
-    if isinstance(write, Overwrite):
-        return f"stop {write.key.rpartition('/')[2]}"
-    if not isinstance(write, MergePatch):
-        return str(write).replace("team-a/", "")
-    name = write.key.rpartition("/")[2]
-    if not write.status:
-        return f"patch {name} {write.body.get('spec') or write.body['metadata']}"
-    status: Mapping[str, Any] = write.body["status"]
-    true = [c["type"] for c in status["conditions"] if c["status"] == "True"]
-    reasons = [
-        c["reason"] for c in status["conditions"] if c["type"] == "QuotaReserved" and c["status"] == "False"
-    ]
-    checks = [c["state"] for c in status.get("admissionChecks", ())]
-    return " ".join([f"{name}:", *true, *(f"check={c}" for c in checks), *(f"waits={r}" for r in reasons)])
-
-
-@dataclass
-class Case:
-    objects: Objects
-    first: list[str] = field(default_factory=list)
-    then: list[str] = field(default_factory=list)
-    waits: list[str] = field(default_factory=list)
-    backing_off: set[str] = field(default_factory=set)
-    stops: list[str] = field(default_factory=list)
-
-    def run(self) -> PassPlan:
-        return reconcile(make_cluster(self.objects), NOW_MS, self.backing_off)
-
-
-HOLDS, RUNS = ("QuotaReserved",), ("QuotaReserved", "Admitted")
-EVICTED = (*RUNS, "Evicted")
 GONE_FOR_GOOD = f"patch {DEV} {{'finalizers': []}}"
-FINALIZER = {"finalizers": ["kueue.x-k8s.io/resource-in-use"]}
-NO_REQUESTS = [f"delete PodTemplate ppt-{REQUEST}-gpu", f"delete ProvisioningRequest {REQUEST}"]
-FAR = rfc3339(NOW_MS + 60_000)
-
-
-def backing_off() -> Body:
-    body = of_dev("Evicted", "Requeued")
-    body["status"]["requeueState"] = {"count": 1, "requeueAt": FAR}
-    return body
 
 
 def readmitted() -> Body:
@@ -462,14 +348,6 @@ CASES: dict[str, Case] = {
 @pytest.mark.parametrize("name", CASES)
 def test_writes_of_a_pass(name: str) -> None:
     check_writes(CASES[name])
-
-
-def check_writes(case: Case) -> None:
-    result = case.run()
-    assert [described(s) for s in result.stops] == case.stops
-    assert [described(s) for s in result.before_reservations] == case.first
-    assert [described(s) for s in result.reservations] == case.then
-    assert [described(s) for s in result.wait_reasons] == case.waits
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -17,7 +17,7 @@ from tests.unit.controller.builders import (
     workload_body,
     workload_without_job,
 )
-from tests.unit.controller.passes.test_reconcile import (
+from tests.unit.controller.passes.pass_cases import (
     DEV,
     EVICTED,
     FINALIZER,

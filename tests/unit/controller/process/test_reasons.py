@@ -26,9 +26,9 @@ from tests.unit.controller.builders import (
     workload,
     workload_body,
 )
-from tests.unit.controller.gangs.test_stops import evicted, gang_pod
-from tests.unit.controller.passes.test_apply import Recorder
-from tests.unit.controller.passes.test_reconcile import dev
+from tests.unit.controller.gangs.evicted_gangs import evicted, gang_pod
+from tests.unit.controller.passes.pass_cases import dev
+from tests.unit.controller.passes.recorder import Recorder
 
 UNREADABLE = quotas("l4", cpu=16, gpu=4)
 UNREADABLE["resources"][0]["nominalQuota"] = "many"

@@ -1,0 +1,43 @@
+"""Clusters of the simulation in which workloads wait."""
+
+import asyncio
+import contextlib
+
+from muster.admission.lifecycle import Backoff, WaitForPodsReady
+from muster.configuration.configuration import Configuration
+from muster.kube import kinds
+from muster.objects.meta import millis
+from tests.simulation.api import Body
+from tests.simulation.invariants import condition
+from tests.simulation.simulation import Simulation
+
+
+def waiting(**rules: object) -> Configuration:
+    wait = WaitForPodsReady(timeout_s=300, backoff=Backoff(60, 600), **rules)  # type: ignore[arg-type]
+    return Configuration(wait_for_pods_ready=wait)
+
+
+@contextlib.asynccontextmanager
+async def nodes_that_never_join(sim: Simulation):  # type: ignore[no-untyped-def]
+    async def take_away() -> None:
+        while True:
+            sim.cloud.nodes.clear()
+            await asyncio.sleep(0.05)
+
+    taking = asyncio.create_task(take_away())
+    yield
+    taking.cancel()
+
+
+def turned(sim: Simulation, kind: str, reason: str) -> list[int]:
+    """Returns when the condition became True for this reason, in any Workload."""
+    times = sim.history(
+        kinds.WORKLOADS,
+        lambda w: millis(condition(w, kind)["lastTransitionTime"]) if _is(w, kind, reason) else None,
+    )
+    return [t for t in times if t is not None]
+
+
+def _is(workload: Body, kind: str, reason: str) -> bool:
+    told = condition(workload, kind)
+    return told.get("status") == "True" and told["reason"] == reason
