@@ -8,7 +8,7 @@ from components.foundation.compute_classes import compute_class
 from settings.load import parse
 from tests.unit.components.harness import Declarations, declare_platform
 from tests.unit.settings.builders import FILE, GOOD, with_pool
-from tests.unit.settings.pool_builders import CPU, GPU, V6E
+from tests.unit.settings.pools.builders import CPU, GPU, V6E
 
 L4 = {"type": "nvidia-l4", "count": 1, "driverVersion": "latest"}
 L4_NODE = {"machineType": "g2-standard-4", "gpu": L4}

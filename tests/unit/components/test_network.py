@@ -6,8 +6,8 @@ import pytest
 
 from tests.unit.components.harness import Declarations, declare_platform
 from tests.unit.settings.builders import GOOD
-from tests.unit.settings.pool_builders import GPUDIRECT_H100 as H100
-from tests.unit.settings.pool_builders import GPUDIRECT_MEGA as MEGA
+from tests.unit.settings.pools.builders import GPUDIRECT_H100 as H100
+from tests.unit.settings.pools.builders import GPUDIRECT_MEGA as MEGA
 
 PROJECT = {"project": "acme-ml"}
 PLACE = {**PROJECT, "region": "us-west1"}

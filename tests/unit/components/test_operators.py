@@ -8,7 +8,7 @@ from settings.model.operators.kuberay import KUBERAY_COMMIT
 from settings.model.operators.kueue import KUEUE_COMMIT
 from tests.unit.components.harness import declare_platform
 from tests.unit.settings.builders import EXISTING, GOOD, L4, put, with_engine, with_pool
-from tests.unit.settings.pool_builders import GB200, GPUDIRECT_H100, GPUDIRECT_MEGA, H100, H200
+from tests.unit.settings.pools.builders import GB200, GPUDIRECT_H100, GPUDIRECT_MEGA, H100, H200
 
 SOURCE = "https://raw.githubusercontent.com"
 KUEUE_CRDS = f"{SOURCE}/kubernetes-sigs/kueue/{KUEUE_COMMIT}/config/components/crd/bases"

@@ -13,7 +13,7 @@ from components.platform import Platform, PlatformArgs
 from settings.load import load
 from tests.unit.components.harness import Declarations, declare, declare_platform
 from tests.unit.settings.builders import put, with_engine, with_pool
-from tests.unit.settings.pool_builders import GPUDIRECT_H100
+from tests.unit.settings.pools.builders import GPUDIRECT_H100
 
 CHECKOUT = Path(__file__).parents[3]
 STACKS = sorted((CHECKOUT / "stacks").glob("Pulumi.*.yaml"))

@@ -8,7 +8,7 @@ from settings.load import parse
 from settings.model.foundation.cluster import Gke
 from settings.model.foundation.existing import Existing
 from tests.unit.settings.builders import EXISTING, FILE, GOOD, L4, Case, put, refusal
-from tests.unit.settings.pool_builders import GPUDIRECT_H100
+from tests.unit.settings.pools.builders import GPUDIRECT_H100
 
 KEY = "projects/acme-ml/locations/{}/keyRings/ray/cryptoKeys/etcd"
 OFFICE = {"office": "203.0.113.0/24"}

@@ -6,7 +6,7 @@ import pytest
 
 from settings.load import parse
 from tests.unit.settings.builders import FILE, Case, refusal, with_pool
-from tests.unit.settings.pool_builders import CPU, GPU, H100, MORE, UP_TO_4, V6E, Rule, rule
+from tests.unit.settings.pools.builders import CPU, GPU, H100, MORE, UP_TO_4, V6E, Rule, rule
 
 A100: dict[str, Any] = {
     "machineType": "a2-highgpu-1g",

@@ -18,7 +18,7 @@ from settings.model.foundation.existing import Existing
 from settings.model.pools.pool import Taint
 from tests.unit.settings.builders import FILE, GOOD, L4, TEAM_A, put
 
-STACKS = Path(__file__).parents[3] / "stacks"
+STACKS = Path(__file__).parents[4] / "stacks"
 
 
 @pytest.mark.parametrize("file", sorted(STACKS.glob("Pulumi.*.yaml")), ids=lambda file: file.name)

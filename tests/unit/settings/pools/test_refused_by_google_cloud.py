@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.unit.settings.builders import GOOD, L4, SYSTEM, Case, put, refusal, with_pool
-from tests.unit.settings.pool_builders import H100, SLICES, SPOT, UP_TO_4
+from tests.unit.settings.pools.builders import H100, SLICES, SPOT, UP_TO_4
 
 
 def with_ranges(**subnet: str) -> dict[str, Any]:

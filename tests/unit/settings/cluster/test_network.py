@@ -8,8 +8,8 @@ from settings.load import parse, warnings
 from settings.model.foundation.cluster import Gke
 from settings.model.foundation.network import gpu_networks
 from tests.unit.settings.builders import EXISTING, FILE, GOOD, Case, refusal
-from tests.unit.settings.pool_builders import GPUDIRECT_H100 as H100
-from tests.unit.settings.pool_builders import GPUDIRECT_MEGA as MEGA
+from tests.unit.settings.pools.builders import GPUDIRECT_H100 as H100
+from tests.unit.settings.pools.builders import GPUDIRECT_MEGA as MEGA
 
 SYSTEM, L4 = GOOD["muster:pools"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from settings.load import parse, warnings
 from tests.unit.settings.builders import FILE, L4, ONLY_L4, put, refusal, with_pool
-from tests.unit.settings.pool_builders import (
+from tests.unit.settings.pools.builders import (
     CPU,
     FLEX,
     GPU,

@@ -4,7 +4,7 @@ import pytest
 
 from settings.load import parse
 from tests.unit.settings.builders import FILE, refusal, with_pool
-from tests.unit.settings.pool_builders import (
+from tests.unit.settings.pools.builders import (
     COMPACT,
     CPU,
     FLEX,

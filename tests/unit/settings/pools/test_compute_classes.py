@@ -6,7 +6,7 @@ import pytest
 
 from settings.load import parse
 from tests.unit.settings.builders import EXISTING, FILE, Case, refusal, with_pool
-from tests.unit.settings.pool_builders import CPU, GPU, H100_ALONE, MORE, SLICES, V6E
+from tests.unit.settings.pools.builders import CPU, GPU, H100_ALONE, MORE, SLICES, V6E
 
 SPOT, FLEX = {"provisioning": "spot"}, {"provisioning": "flex-start"}
 ON_DEMAND: dict[str, Any] = {}

@@ -12,7 +12,7 @@ from settings import rules
 from settings.rules import DOUBTS, RULES
 from settings.rules_reference import requirement, rules_reference
 
-PAGE = Path(__file__).parents[3] / "docs" / "settings-rules.md"
+PAGE = Path(__file__).parents[4] / "docs" / "settings-rules.md"
 # Rules of this stack's own parts, which no other source prescribes.
 OWN = {
     "configured_keys_are_used",

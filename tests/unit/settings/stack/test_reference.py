@@ -14,7 +14,7 @@ from settings.model.stack import Settings
 from settings.reference import anchor, described, models_inside, reference
 from settings.reference_example import EXAMPLE
 
-PAGE = Path(__file__).parents[3] / "docs" / "settings.md"
+PAGE = Path(__file__).parents[4] / "docs" / "settings.md"
 
 Short = Annotated[str, Doc("short text")]
 

@@ -11,9 +11,9 @@ from settings.load import parse
 from settings.model.base import amount
 from settings.rules.heads import HEAD
 from tests.unit.settings.builders import EXISTING, FILE, GOOD, TEAM_A, put, refusal, with_pool
-from tests.unit.settings.pool_builders import Rule, rule
+from tests.unit.settings.pools.builders import Rule, rule
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
+EXAMPLES = Path(__file__).parents[4] / "examples"
 ONLY_QUEUED = {"l4": {"cpu": 16, "memory": "64Gi", "nvidia.com/gpu": 4}}
 SMALL = {"machineType": "e2-standard-4", "nodes": {"max": 4}}
 SYSTEM = ("muster:pools", 0)

@@ -14,9 +14,9 @@ from settings.model.pools.pool import Pool
 from settings.rules.capacity import for_queues
 from settings.rules.quotas import holders
 from tests.unit.settings.builders import EXISTING, FILE, GOOD, L4, TEAM_A, Case, put, refusal
-from tests.unit.settings.pool_builders import H100, SLICES, UP_TO_4
+from tests.unit.settings.pools.builders import H100, SLICES, UP_TO_4
 
-STACKS = sorted((Path(__file__).parents[3] / "stacks").glob("Pulumi.*.yaml"))
+STACKS = sorted((Path(__file__).parents[4] / "stacks").glob("Pulumi.*.yaml"))
 MIB = Fraction(1, 1024)
 FILE_SYSTEM = 98831908 / 1024**2 / 100  # of the same example
 N1 = {"machineType": "n1-standard-4", **UP_TO_4}

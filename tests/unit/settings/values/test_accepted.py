@@ -6,7 +6,7 @@ import pytest
 
 from settings.load import parse
 from tests.unit.settings.builders import FILE, GOOD, L4, SYSTEM, TEAM_A, put, with_pool
-from tests.unit.settings.pool_builders import COMPACT, CPU, H100, SPOT
+from tests.unit.settings.pools.builders import COMPACT, CPU, H100, SPOT
 
 
 def with_cluster(**keys: Any) -> dict[str, Any]:

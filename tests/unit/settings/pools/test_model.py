@@ -13,7 +13,7 @@ from settings.model.pools.machines import MACHINES
 from settings.model.pools.pool import Nodes, Pool, Taint
 from settings.model.pools.tpus import Tpu, is_topology_of, smallest_topology
 from tests.unit.settings.builders import FILE, with_pool
-from tests.unit.settings.pool_builders import (
+from tests.unit.settings.pools.builders import (
     CPU,
     FLEX,
     GB200,

@@ -7,7 +7,7 @@ import pytest
 
 from settings.load import parse
 from tests.unit.settings.builders import EXISTING, FILE, GOOD, L4, TEAM_A, Case, put, refusal, with_engine
-from tests.unit.settings.pool_builders import GB200, H200
+from tests.unit.settings.pools.builders import GB200, H200
 
 DISABLED = {"type": "nvidia-l4", "count": 1, "driver": "disabled"}
 SMALL = {"cpu": "100m", "memory": "128Mi"}
