@@ -5,10 +5,10 @@ ARG PYTHON=docker.io/library/python:3.13.15-slim-trixie@sha256:7c61056e61ac89e85
 ARG CORE=compiled
 
 FROM ${PYTHON} AS libraries
-COPY requirements-controller.lock /
+COPY requirements/controller.lock /
 RUN python -m venv /opt/muster \
  && /opt/muster/bin/pip install --no-cache-dir --no-deps --only-binary=:all: --require-hashes \
-    --requirement /requirements-controller.lock \
+    --requirement /controller.lock \
  && /opt/muster/bin/pip uninstall --yes pip
 
 FROM ${PYTHON} AS interpreted
@@ -17,10 +17,10 @@ COPY muster /app/muster
 # Takes three minutes. The sources stay beside what is compiled; the C compiler stays in this stage.
 FROM ${PYTHON} AS compiled
 RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev
-COPY requirements-core.lock /
+COPY requirements/core.lock /
 RUN python -m venv /opt/compiler \
  && /opt/compiler/bin/pip install --no-cache-dir --no-deps --only-binary=:all: --require-hashes \
-    --requirement /requirements-core.lock
+    --requirement /core.lock
 COPY muster /app/muster
 WORKDIR /app
 RUN find muster/admission -name '*.py' ! -name __init__.py | sort \

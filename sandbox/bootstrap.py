@@ -2,7 +2,7 @@
 
 Every make target starts here, so this file uses the standard library only and parses on old Pythons, whose
 users the version check below must reach. The environment is in the cache, outside the checkout, under a key
-made from requirements.lock and the Python version.
+made from requirements/all.lock and the Python version.
 """
 
 import sys
@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-LOCK = CHECKOUT / "requirements.lock"
+LOCK = CHECKOUT / "requirements" / "all.lock"
 SECONDS_VARIABLE = "MUSTER_ENVIRONMENT_SECONDS"
 """Set for the sandbox: the seconds that this took, which it shows as its first step."""
 

@@ -84,7 +84,7 @@ class Environment:
         steps += [Step(f"scenario: {s.name}", s.summary, partial(self.play, s)) for s in scenarios]
         if self.real_ray:
             steps.insert(
-                2, Step("Ray", "of requirements-ray.lock, in an environment of its own", self.install_ray)
+                2, Step("Ray", "of requirements/ray.lock, in an environment of its own", self.install_ray)
             )
         return steps
 

@@ -16,8 +16,8 @@ CHECKOUT = Path(__file__).parents[2]
 SOURCES = (
     "Dockerfile",
     ".dockerignore",
-    "requirements-controller.lock",
-    "requirements-core.lock",
+    "requirements/controller.lock",
+    "requirements/core.lock",
     "muster",
 )
 OLD = "2592000s"  # 30 days

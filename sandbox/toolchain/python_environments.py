@@ -14,11 +14,11 @@ ERROR_LINES = 10
 
 
 def python_with(name: str) -> Path:
-    """Returns a Python with the packages of `requirements-<name>.lock`, installed once per lock and Python.
+    """Returns a Python with the packages of `requirements/<name>.lock`, installed once per lock and Python.
 
     Raises StepError with the end of the output if they cannot be installed.
     """
-    lock = CHECKOUT / f"requirements-{name}.lock"
+    lock = CHECKOUT / "requirements" / f"{name}.lock"
     key = hashlib.sha256(sys.version.encode() + lock.read_bytes()).hexdigest()[:16]
     environment = cache_directory() / "environments" / f"{name}-{key}"
     python, done = environment / "bin" / "python", environment / "muster-complete"

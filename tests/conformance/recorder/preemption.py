@@ -6,7 +6,8 @@ from tests.conformance.recorder.place import Parts, Place
 FOLDER = "pkg/scheduler/preemption"
 TARGETS = (
     "func() []any { keys := []any{}; for _, target := range targets { keys = append(keys, "
-    'map[string]any{"workload": workload.Key(target.WorkloadInfo.Obj), "reason": target.Reason}) }; return keys }()'
+    'map[string]any{"workload": workload.Key(target.WorkloadInfo.Obj), "reason": target.Reason}) }; '
+    "return keys }()"
 )
 """Go's expression of the chosen victims, without the snapshot that they point to."""
 INPUT = {

@@ -185,7 +185,8 @@ PLACES = (
             "nodes": "nodes",
         },
         expect={
-            "assignedFlavor": 'map[string]any{"default/blocker": "tas-flavor-1", "default/pending": tc.wantPendingFlavor}'
+            "assignedFlavor": 'map[string]any{"default/blocker": "tas-flavor-1", '
+            '"default/pending": tc.wantPendingFlavor}'
         },
     ),
     Place(

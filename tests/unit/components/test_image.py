@@ -15,7 +15,8 @@ from tests.unit.components.harness import Declarations, declare_platform
 from tests.unit.settings.builders import put
 
 CHECKOUT = Path(__file__).parents[3]
-LOCK = CHECKOUT / "requirements-controller.lock"
+REQUIREMENTS = CHECKOUT / "requirements"
+LOCK = REQUIREMENTS / "controller.lock"
 DOCKERFILE = (CHECKOUT / "Dockerfile").read_text()
 
 
@@ -128,6 +129,7 @@ def test_every_stage_has_one_pinned_base_and_runs_as_nonroot() -> None:
 
 
 def test_the_tag_changes_with_the_content(tmp_path: Path) -> None:
+    (tmp_path / "requirements").mkdir()
     for source in SOURCES[:-1]:
         (tmp_path / source).write_text(source)
     (tmp_path / "muster").mkdir()
@@ -144,10 +146,10 @@ def test_the_tag_changes_with_the_content(tmp_path: Path) -> None:
     assert content_tag(tmp_path, "compiled") != first
 
 
-@pytest.mark.parametrize("name", ["requirements-controller.lock", "requirements-core.lock"])
+@pytest.mark.parametrize("name", ["controller", "core"])
 def test_a_lock_has_the_versions_that_tests_use(name: str) -> None:
     pin = re.compile(r"(?m)^[a-z0-9-]+==\S+")
-    everywhere, locked = (CHECKOUT / "requirements.lock").read_text(), (CHECKOUT / name).read_text()
+    everywhere, locked = (REQUIREMENTS / "all.lock").read_text(), (REQUIREMENTS / f"{name}.lock").read_text()
 
     assert set(pin.findall(locked)) <= set(pin.findall(everywhere))
     assert all("--hash=sha256:" in part for part in pin.split(locked)[1:])

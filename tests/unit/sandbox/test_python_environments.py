@@ -15,7 +15,8 @@ def test_an_environment_that_cannot_be_installed_is_reported(
 ) -> None:
     monkeypatch.setenv("MUSTER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(python_environments, "CHECKOUT", tmp_path)
-    (tmp_path / "requirements-bad.lock").write_text("./absent.whl --hash=sha256:00\n")
+    (tmp_path / "requirements").mkdir()
+    (tmp_path / "requirements" / "bad.lock").write_text("./absent.whl --hash=sha256:00\n")
     for _ in range(2):
         with pytest.raises(StepError, match="environment bad cannot be installed") as reported:
             python_with("bad")
