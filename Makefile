@@ -5,7 +5,7 @@ NAME ?= $(or $(MUSTER_NAME),local)
 run = $(PYTHON) sandbox/bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up apply down status env logs scenario drift tools check test flakes coverage mutants conformance fidelity bench bench-kueue fuzz fuzz-fields storm preview adopt forecast plan golden docs fields pictures screenshot lint format lock
+.PHONY: help up apply down status env logs scenario drift tools check test flakes coverage mutants conformance fidelity bench bench-kueue fuzz fuzz-fields storm preview adopt forecast plan golden docs fields pictures screenshot lint format lock release
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -123,3 +123,6 @@ format: ## ruff format and fixes
 
 lock: ## resolve the dependencies of pyproject.toml into the lock files, with hashes
 	@$(run) development lock
+
+release: ## build wheel, Pulumi package, image recipe, SBOM and checksums of HEAD into dist/ (RELEASE.md)
+	@$(run) development release

@@ -8,6 +8,7 @@ from pathlib import Path
 from development import chores, layers, ray_fields
 from development.flakes import USUAL, flakes
 from development.pictures.draw import pictures
+from development.release import release
 from development.runner import run_layers
 from development.types import types
 from development.words import words
@@ -51,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
         ("types", types, "mypy, with a cache that outlives the checkout"),
         ("golden", golden, "accept the current plans of all stacks"),
         ("lock", chores.lock, "resolve the Python dependencies into the lock files"),
+        ("release", release, "build wheel, archives, SBOM and checksums of HEAD into dist/"),
         ("format", chores.format_code, "format the code"),
     ):
         verbs.add_parser(name, help=says).set_defaults(run=lambda _options, chore=chore: chore())

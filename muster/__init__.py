@@ -1,3 +1,3 @@
 """Muster: gang and priority admission for Ray on Kubernetes."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
