@@ -76,7 +76,11 @@ LAYERS: tuple[Layer, ...] = (
     _pytest("unit", f"unit and property tests ({EXAMPLES_PERCENT} % of the examples)"),
     _pytest("mistakes", f"{MUTANTS} mutants of the shipped stack files (MUTANTS_SEED={MUTANTS_SEED})"),
     _pytest("stacks", "previews, policies, charts, the API server's answers"),
-    _pytest("conformance", "conformance with Kueue's own cases"),
+    Layer(
+        "conformance",
+        "conformance with Kueue's own cases",
+        (_module("tests.conformance", "--record"), *pytest_commands("conformance", LOGS)),
+    ),
     _pytest("compiled", "the admission core as the controller's image compiles it"),
     _pytest("simulation", f"simulation with faults ({HISTORIES} random histories, seeds from 0)"),
     _pytest("sandbox", "end to end", waits=True),

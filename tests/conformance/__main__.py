@@ -1,7 +1,8 @@
 """`make conformance`: compares the core's decisions with Kueue's.
 
-Without SEEDS it replays a folder of cases of Kueue's own tests and prints by suite which passed, failed or do
-not apply; exit code 1 if a case fails that docs/conformance.md does not list, or if a listed case passes.
+Without SEEDS it replays the cases of Kueue's own tests and prints by suite which passed, failed or do not
+apply; exit code 1 if a case fails that docs/conformance.md does not list, if a listed case passes, or if there
+are no cases. They are recorded first, once for each version of Kueue; CASES is a folder of other ones.
 With SEEDS it runs that many random clusters and histories through the real Kueue and the core, on one API
 server, and prints where they differ.
 """
@@ -10,8 +11,11 @@ import argparse
 import sys
 from pathlib import Path
 
+from development.effort import THOROUGH
+from sandbox.toolchain.steps import StepError
 from tests.conformance.case import load
-from tests.conformance.replay import LISTED, SHARED, listed, replay, replays, show, unexpected
+from tests.conformance.recorder.record import recorded_cases
+from tests.conformance.replay import LISTED, listed, replay, replays, show, unexpected
 
 
 def main(arguments: list[str]) -> int:
@@ -20,11 +24,18 @@ def main(arguments: list[str]) -> int:
         from tests.conformance.differential import run  # imports the tools of a cluster
 
         return run.main(range(chosen.seed_base, chosen.seed_base + chosen.seeds))
-    if not chosen.cases.is_dir():
-        print(f"skipped: no cases at {chosen.cases}; name a folder of them with CASES=DIR")
+    try:
+        folder = chosen.cases or recorded_cases()
+    except StepError as error:
+        print(f"conformance: there are no cases of Kueue to replay\n{error.explain()}")
+        return 1 if THOROUGH or not chosen.record else 0
+    if chosen.record:
         return 0
+    if not folder.is_dir():
+        print(f"no cases at {folder}; expected a folder with a folder for each suite")
+        return 1
     by_suite = replays()
-    cases = (c for c in load(chosen.cases) if chosen.suite in c.suite and chosen.case in c.name)
+    cases = (c for c in load(folder) if chosen.suite in c.suite and chosen.case in c.name)
     results = [replay(case, by_suite) for case in cases]
     show(results, chosen.verbose)
     wrong = unexpected(results, listed(LISTED))
@@ -34,7 +45,10 @@ def main(arguments: list[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="make conformance", description=__doc__)
-    parser.add_argument("--cases", type=Path, default=SHARED, help="folder of cases, one folder a suite")
+    parser.add_argument("--cases", type=Path, help="folder of other cases, one folder a suite")
+    parser.add_argument(
+        "--record", action="store_true", help="only record the cases; outside CI, no error if that fails"
+    )
     parser.add_argument("--suite", default="", help="only suites whose name contains this")
     parser.add_argument("--case", default="", help="only cases whose name contains this")
     parser.add_argument("--seeds", type=int, default=0, metavar="N", help="run N random histories instead")

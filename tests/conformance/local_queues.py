@@ -14,7 +14,7 @@ class LocalQueues:
 
     def __init__(self, case: Case) -> None:
         sharing = case.config["admissionFairSharing"]
-        resources = sharing["resourceWeights"] or {}
+        resources = sharing.get("resourceWeights") or {}
         self._resource_weights = {r: quantities.exact(r, str(w)) for r, w in resources.items()}
         self._samples_per_half_life = _seconds(sharing["usageHalfLifeTime"]) / _seconds(
             sharing["usageSamplingInterval"]

@@ -15,7 +15,6 @@ from tests.conformance.webhooks import refused
 
 CHECKOUT = Path(__file__).parents[2]
 LISTED = CHECKOUT / "docs" / "conformance.md"
-SHARED = CHECKOUT.parent / "shared" / "conformance"
 PASSED, FAILED, NOT_APPLICABLE = "passed", "failed", "not applicable"
 
 

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 
-from tests.conformance.replay import SHARED
+from tests.conformance.recorder.record import cached_cases
 from tests.mutation.equivalents import listed, outdated, without
 from tests.mutation.mutants import CHECKOUT, PACKAGES, Mutant, mutants, source_files
 from tests.mutation.recording import recording
@@ -32,8 +32,8 @@ def main(arguments: Sequence[str]) -> int:
     if wrong := outdated(equivalents):
         print("\n".join(wrong), file=sys.stderr)
         return 2
-    if not SHARED.is_dir():
-        print(f"without Kueue's own cases: there are none at {SHARED}")
+    if cached_cases() is None:
+        print("without Kueue's own cases, which make conformance records")
     tried = without(sample(mutants(paths), chosen.sample, chosen.seed), equivalents)
     began = time.monotonic()
     results: list[Result] = []

@@ -124,11 +124,15 @@ class Deterministic:
 
 
 def _kept() -> Path:
-    from tests.conformance.replay import SHARED  # only after coverage sees the import of muster
+    from tests.conformance.recorder.record import (
+        cached_cases,
+    )  # only after coverage sees the import of muster
 
     digest = hashlib.sha256(sys.version.encode())
     folders = [CHECKOUT / name for name in ("muster", "tests/conformance", *TESTS)]
-    files = (path for folder in (*folders, SHARED) for kind in KINDS for path in folder.rglob(kind))
+    if (cases := cached_cases()) is not None:
+        folders.append(cases)
+    files = (path for folder in folders for kind in KINDS for path in folder.rglob(kind))
     for path in sorted(files):
         digest.update(os.path.relpath(path, CHECKOUT).encode() + path.read_bytes())
     return CHECKOUT / ".muster" / "mutants" / f"{digest.hexdigest()[:16]}.json"

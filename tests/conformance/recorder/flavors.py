@@ -7,6 +7,8 @@ from tests.conformance.recorder.place import Parts, Place
 
 FOLDER = "pkg/scheduler/flavorassigner"
 FILE = f"{FOLDER}/flavorassigner_test.go"
+PREEMPTION_MODES = ("NoFit", "NoPreemptionCandidates", "Preempt", "Reclaim", "Fit")
+"""Kueue's preemptionMode by its number (flavorassigner.go)."""
 
 
 def _assigned(parts: Parts) -> Parts:
@@ -76,7 +78,8 @@ def _without_empty(**fields: Any) -> Parts:
 def _grades(parts: Parts) -> Parts:
     for side in "ab":
         grade = parts["input"][side]
-        parts["input"][side] = {"mode": grade["preemptionMode"], "borrowingLevel": grade["borrowingLevel"]}
+        mode = PREEMPTION_MODES[grade["preemptionMode"]]
+        parts["input"][side] = {"mode": mode, "borrowingLevel": grade["borrowingLevel"]}
     return parts
 
 

@@ -41,23 +41,38 @@ OBSERVABILITY = "UnadmittedWorkloadsObservability"
 Progress = Callable[[str], None]
 
 
+def cached_cases() -> Path | None:
+    """Returns the folder of the recorded cases, one folder a suite, or None if the cache has none."""
+    folder = _folder()
+    return folder if folder.is_dir() else None
+
+
 def recorded_cases(progress: Progress = print) -> Path:
-    """Returns the folder of the recorded cases, one folder a suite; records them if the cache has none.
+    """Returns the folder of the recorded cases; records them if the cache has none.
 
     Raises: StepError if Go or Kueue's module is missing, if a test of Kueue fails, or if Kueue's source is
     not as the recorder expects it.
     """
-    folder = cache_directory() / "conformance" / f"{KUEUE}-{_key()}"
+    folder = _folder()
     with exclusive(folder.parent / "lock", "Kueue's cases"):
-        if not folder.exists():
+        if not folder.is_dir():
             go = find_go()
             module = module_directory(go, "kueue", "sigs.k8s.io/kueue")
-            progress(f"conformance: records the cases of Kueue {KUEUE}'s tests; minutes, once ...")
+            progress(f"conformance: recording the cases of Kueue {KUEUE}'s tests, minutes ...")
             began = time.monotonic()
             _record(go, module, folder)
             count = len(list(folder.glob("*/*.json")))
-            progress(f"conformance: {count} cases in {time.monotonic() - began:.0f} s ({folder})")
+            progress(f"conformance: recorded {count} cases in {time.monotonic() - began:.0f} s ({folder})")
     return folder
+
+
+def all_suites() -> set[str]:
+    """Returns the test functions of Kueue whose cases are recorded."""
+    return {suite for place in PLACES for suite in place.all_suites}
+
+
+def _folder() -> Path:
+    return cache_directory() / "conformance" / f"{KUEUE}-{_key()}"
 
 
 def _key() -> str:
@@ -83,7 +98,7 @@ def _record(go: Go, module: Path, folder: Path) -> None:
                 try_this="adapt the place of this test to Kueue's version",
             ) from error
         _run(go, copy, recording, log=folder.with_name(f"{folder.name}.log"))
-        for suite in sorted({suite for place in PLACES for suite in place.all_suites}):
+        for suite in sorted(all_suites()):
             _write(suite, recording / f"{suite}.jsonl", unfinished)
     unfinished.rename(folder)
 
@@ -115,7 +130,7 @@ def add_recorder(copy: Path, places: Iterable[Place]) -> None:
 
 def _run(go: Go, copy: Path, recording: Path, log: Path) -> None:
     """Runs the tests with the calls, one package after the other to spare memory."""
-    names = "|".join(sorted({suite for place in PLACES for suite in place.all_suites}))
+    names = "|".join(sorted(all_suites()))
     packages = sorted({place.package for place in PLACES})
     argv = [
         str(go.executable),

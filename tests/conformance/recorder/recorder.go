@@ -97,6 +97,9 @@ func differing() map[string]bool {
 // encode converts a value to JSON's types. API objects are marshaled as Kubernetes does; other structs
 // become maps of all their fields, with names in lower camel case.
 func encode(v reflect.Value) any {
+	if v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
 	if !v.IsValid() {
 		return nil
 	}
@@ -121,7 +124,7 @@ func encode(v reflect.Value) any {
 		return values
 	}
 	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
+	case reflect.Pointer:
 		if v.IsNil() {
 			return nil
 		}

@@ -45,7 +45,6 @@ def _two_cycles(parts: Parts) -> Parts:
 
 def _fair_admission(parts: Parts) -> Parts:
     parts["input"]["localQueueConsumedResources"] = parts["input"]["localQueueConsumedResources"] or {}
-    parts["config"]["admissionFairSharing"].setdefault("resourceWeights", None)
     parts["expect"]["summary"] = neutral.summary(parts["input"]["workloads"], parts["expect"]["workloads"])
     return parts
 

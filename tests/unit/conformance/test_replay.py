@@ -107,10 +107,12 @@ def test_cases_with_refused_objects_are_listed_apart(capsys: pytest.CaptureFixtu
     ]
 
 
-def test_a_missing_folder_of_cases_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_folder_of_cases_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "none"
-    assert main(["--cases", str(folder)]) == 0
-    assert capsys.readouterr().out == f"skipped: no cases at {folder}; name a folder of them with CASES=DIR\n"
+    assert main(["--cases", str(folder)]) == 1
+    assert (
+        capsys.readouterr().out == f"no cases at {folder}; expected a folder with a folder for each suite\n"
+    )
 
 
 def write(folder: Path, data: Mapping[str, Any]) -> Path:
