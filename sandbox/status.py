@@ -28,6 +28,7 @@ from sandbox.toolchain.steps import Screen, StepError
 
 API_SERVER = "kube-apiserver"
 WORKLOADS = ("namespace", "job", "workload", "queue", "priority", "age", "state", "reason", "why")
+PROCESSES = ("name", "pid", "state", "since", "memory", "restarts", "why")
 POD_GROUPS = ("namespace", "job", "pod group", "queue", "priority", "age", "pods on nodes", "reason", "why")
 
 
@@ -91,8 +92,8 @@ def _kai(kubectl: Kubectl, screen: Console) -> None:
 
 
 def _processes(state: RunState, screen: Console) -> None:
-    rows = [process_row(row) for row in Processes(state).table().values()]
-    _table(screen, "Processes", ("name", "pid", "up", "memory"), rows)
+    rows = [process_row(row, time.time()) for row in Processes(state).table().values()]
+    _table(screen, "Processes", PROCESSES, rows)
     screen.print(f"logs: {state.logs}", highlight=False, soft_wrap=True)
 
 
@@ -103,6 +104,7 @@ COLORS = {
     "Pending": "yellow",
     "QuotaReserved": "cyan",
     "ended": "red",
+    "back-off": "red",
     "False": "red",
     "Unknown": "red",
 }

@@ -1,10 +1,12 @@
-"""Rows of `status`: one object or process each, as text. Pure except for processes."""
+"""Rows of `status`: one object or process each, as text. Pure except for processes and their logs."""
 
-import time
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
-from sandbox.cluster.processes import Supervised
+from sandbox.cluster.processes import exit_text
+from sandbox.cluster.records import Exit, ProcessRecord
+from sandbox.cluster.supervisor import last_line
 from sandbox.scenarios.observations import seconds
 from sandbox.toolchain.console import duration
 
@@ -112,10 +114,23 @@ def node_row(node: Object, now: float) -> tuple[str, ...]:
     return node["metadata"]["name"], pool, age(node, now), ready, ", ".join(wanted)
 
 
-def process_row(supervised: Supervised) -> tuple[str, ...]:
-    """Returns name, pid, time since the start or `ended`, and resident memory."""
-    process = supervised.process()
-    if process is None:
-        return supervised.name, str(supervised.pid), "ended", "-"
-    up, memory = time.time() - supervised.created, process.memory_info().rss
-    return supervised.name, str(supervised.pid), duration(up), f"{memory / 1e6:.0f} MB"
+def process_row(record: ProcessRecord, now: float) -> tuple[str, ...]:
+    """Returns name, pid, state, time in this state, resident memory, restarts, and why it ended last."""
+    process, supervised = record.process(), record.supervisor is not None and record.supervisor.process()
+    last = record.last_exit
+    why = _why(last, now) if last else ""
+    if process is not None:
+        memory = f"{process.memory_info().rss / 1e6:.0f} MB"
+        state, since = "running", duration(now - record.created)
+    else:
+        state, since, memory = "ended", duration(now - last.at) if last else "-", "-"
+        if supervised and record.next_start is not None:
+            state, why = "back-off", f"starts again in {duration(record.next_start - now)}; {why}"
+        why = why or last_line(Path(record.log))
+    restarts = str(record.restarts) if record.supervisor else "-"
+    return record.name, str(record.pid), state, since, memory, restarts, why
+
+
+def _why(last: Exit, now: float) -> str:
+    said = f": {last.why}" if last.why else ""
+    return f"{exit_text(last.code)} {duration(now - last.at)} ago{said}"

@@ -34,9 +34,9 @@ def start_controller(state: RunState, kubectl: Kubectl) -> None:
     write_token_kubeconfig(kubectl, kubeconfig)
     # overrides the Deployment's port, which may be in use on this machine
     argv.append(f"{HTTP_ADDRESS}127.0.0.1:{free_port()}")
-    processes.start(NAME, argv, {**environment, "KUBECONFIG": str(kubeconfig)})
+    processes.start(NAME, argv, {**environment, "KUBECONFIG": str(kubeconfig)}, restarted=True)
     time.sleep(SETTLE_SECONDS)  # wrong flags or permissions fail at once
-    processes.check(NAME)
+    processes.check_start(NAME)
 
 
 def update_controller(state: RunState, kubectl: Kubectl) -> bool:

@@ -25,11 +25,11 @@ def start(processes: Processes, tools: Mapping[str, Path], kubeconfig: Path) -> 
     metrics = {name: f"127.0.0.1:{free_port()}" for name in SERVICES}
     for name, address in metrics.items():
         argv = [str(tools[name]), *flags(name, address)]
-        processes.start(name, argv, env={"KUBECONFIG": str(kubeconfig)})
+        processes.start(name, argv, env={"KUBECONFIG": str(kubeconfig)}, restarted=True)
     for name, address in metrics.items():
         # Not the health endpoints: the scheduler has none, and the binder's has no checks.
         up = partial(answers, f"http://{address}/metrics")
-        wait_until(f"{name} answering", up, READY_SECONDS_MAX, partial(processes.check, name))
+        wait_until(f"{name} answering", up, READY_SECONDS_MAX, partial(processes.check_start, name))
 
 
 def flags(name: str, metrics: str) -> list[str]:

@@ -68,9 +68,10 @@ def _start(
         # The visibility server would need a fixed port and certificates of its own.
         [str(executable), "--config", str(file), "--feature-gates=VisibilityOnDemand=false"],
         env={"KUBECONFIG": str(kubeconfig), "POD_NAMESPACE": NAMESPACE},
+        restarted=True,
     )
     ready = f"http://127.0.0.1:{health_port}/readyz"
-    alive = partial(processes.check, NAME)
+    alive = partial(processes.check_start, NAME)
     wait_until(
         "Kueue filling its Secret", lambda: mount_secret(client, certificates), READY_SECONDS_MAX, alive
     )

@@ -17,8 +17,8 @@ def start_dashboard(processes: Processes, ray: Path | None) -> int:
     argv = [sys.executable, "-m", "sandbox.stand_ins.ray_dashboard"]
     argv += ["--kubeconfig", str(processes.state.kubeconfig), "--port", str(port)]
     argv += ["--ray", str(ray), "--logs", str(processes.state.logs)] if ray else []
-    processes.start("ray-dashboard", argv)
-    alive = partial(processes.check, "ray-dashboard")
+    processes.start("ray-dashboard", argv, restarted=True)
+    alive = partial(processes.check_start, "ray-dashboard")
     wait_until("Ray's dashboard listening", lambda: listens(port), READY_SECONDS_MAX, alive)
     return port
 
@@ -27,7 +27,7 @@ def start_provisioner(processes: Processes, stack_file: Path) -> None:
     """Starts the stand-in for GKE's queued provisioning, with the queued pools of this stack."""
     argv = [sys.executable, "-m", "sandbox.stand_ins.provisioner"]
     argv += ["--kubeconfig", str(processes.state.kubeconfig), "--stack-file", str(stack_file)]
-    processes.start(PROVISIONER, argv)
+    processes.start(PROVISIONER, argv, restarted=True)
 
 
 def update_provisioner(processes: Processes, stack_file: Path) -> bool:
@@ -65,12 +65,12 @@ def start_ray_operator(
         "HTTP_PROXY": f"http://127.0.0.1:{dashboard_port}",
         "ENABLE_WEBHOOKS": "false",
     }
-    processes.start("ray-operator", argv, environment)
+    processes.start("ray-operator", argv, environment, restarted=True)
     wait_until(
         "the KubeRay operator becoming ready",
         lambda: answers(f"http://127.0.0.1:{health_port}/readyz"),
         READY_SECONDS_MAX,
-        partial(processes.check, "ray-operator"),
+        partial(processes.check_start, "ray-operator"),
     )
 
 
@@ -84,4 +84,4 @@ def start_operators(
     processes = Processes(state)
     start_provisioner(processes, stack_file)
     start_ray_operator(processes, ray_operator, start_dashboard(processes, ray), batch_scheduler)
-    processes.check(PROVISIONER)
+    processes.check_start(PROVISIONER)

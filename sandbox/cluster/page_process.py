@@ -16,13 +16,13 @@ def start_page(state: RunState) -> str:
     processes = Processes(state)
     own = f"127.0.0.1:{free_port()}"
     command = [sys.executable, "-m", "muster", "serve", f"--kubeconfig={state.kubeconfig}", ADDRESS + own]
-    processes.start(NAME, command)
+    processes.start(NAME, command, restarted=True)
     address = f"http://{own}/"  # not page_address: a process shows its command only after its fork
     wait_until(
         f"an answer of {address}",
         lambda: answers(f"{address}healthz"),
         READY_SECONDS_MAX,
-        lambda: processes.check(NAME),
+        lambda: processes.check_start(NAME),
     )
     return address
 

@@ -1,57 +1,27 @@
-"""Background processes of one sandbox, identified by pid and start time, so that no other is ever signaled.
+"""Background processes of one sandbox, identified by pid and start time: no other is ever signaled."""
 
-The kernel reuses pids; together with the creation time of the process a pid is unique.
-"""
-
-import json
 import os
 import random
+import signal
 import socket
 import subprocess
 import time
 import urllib.request
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
 
-from sandbox.toolchain.paths import CHECKOUT, MARK, RunState
+from sandbox.cluster import supervisor
+from sandbox.cluster.marks import marked
+from sandbox.cluster.records import ProcessRecord, id_of, read_records, write_record
+from sandbox.toolchain.paths import CHECKOUT, MARK, PROCESS_MARK, RunState
 from sandbox.toolchain.steps import StepError, tail
 
-NEW_SECONDS = 5.0  # a process may still be in its exec
-EXEC_SECONDS_MAX = 1.0
-KERNEL_THREADS = 2  # the process above them; they have no environment
+START_SECONDS_MAX = 60.0  # of a supervisor on a busy machine
+KILLS_MAX = 5
 LOWEST_PORT = 10_000  # of those that we choose; services have lower ones
 EPHEMERAL_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
-
-
-@dataclass(frozen=True)
-class Supervised:
-    """The record of one process in the run state.
-
-    One that is not `graceful` is killed when the sandbox stops: the control plane's data is deleted anyway,
-    and an API server takes ten seconds to shut down.
-    """
-
-    name: str
-    pid: int
-    created: float
-    log: str
-    graceful: bool = True
-
-    def process(self) -> psutil.Process | None:
-        """Returns the live process, or None if it ended, is a zombie, or the pid was reused."""
-        return _live(self.pid, self.created)
-
-
-def _live(pid: int, created: float) -> psutil.Process | None:
-    try:
-        process = psutil.Process(pid)
-        same = abs(process.create_time() - created) < 0.05
-        return process if same and process.status() != psutil.STATUS_ZOMBIE else None
-    except psutil.NoSuchProcess:
-        return None
 
 
 class Processes:
@@ -78,21 +48,26 @@ class Processes:
         env: Mapping[str, str] | None = None,
         log: Path | None = None,
         cwd: Path | None = None,
-    ) -> Supervised:
-        """Starts a process in its own session, with its output appended to the log.
+        *,
+        restarted: bool = False,
+    ) -> ProcessRecord:
+        """Starts a process in its own session, with its output appended to the log; if `restarted`, under a
+        supervisor, which restarts it when it ends.
 
         Raises StepError if one of that name already runs or the executable cannot be started.
         """
         self.state.make()
-        if (old := self.table().get(name)) is not None and old.process() is not None:
+        if (old := self.table().get(name)) is not None and (old.process() or _supervisor(old)):
             raise StepError(f"{name} already runs as process {old.pid}", try_this=self.state.command("down"))
         log = log or self.state.log(name)
+        if restarted:
+            argv = supervisor.command(name, self.state.processes, log, argv)
         with log.open("a") as output:
             try:
                 child = subprocess.Popen(
                     list(argv),
                     cwd=cwd or CHECKOUT,
-                    env=self.environment(env),
+                    env={**self.environment(env), PROCESS_MARK: name},
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
@@ -101,88 +76,107 @@ class Processes:
             except OSError as error:
                 raise StepError(f"{name} cannot be started: {error}", log=log) from error
         child.returncode = 0  # it outlives this object; from now on psutil watches it by pid and start time
+        if restarted:
+            return self._recorded_by(child.pid, name, log)
         return self.adopt(name, child.pid, log)
 
-    def adopt(self, name: str, pid: int, log: Path, graceful: bool = True) -> Supervised:
+    def _recorded_by(self, pid: int, name: str, log: Path) -> ProcessRecord:
+        """Returns the record of the process that this supervisor starts."""
+
+        def recorded() -> bool:
+            record = self.table().get(name)
+            return record is not None and record.supervisor is not None and record.supervisor.pid == pid
+
+        def supervised() -> None:
+            if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+                raise StepError(f"{name} cannot be started:\n{tail(log)}", log=log)
+
+        wait_until(f"the start of {name}", recorded, START_SECONDS_MAX, supervised, pause_seconds=0.02)
+        return self.table()[name]
+
+    def adopt(self, name: str, pid: int, log: Path, graceful: bool = True) -> ProcessRecord:
         """Records a process that kwokctl or `start` started for this sandbox."""
         try:
-            created = psutil.Process(pid).create_time()
+            record = ProcessRecord(name, id_of(pid), str(log), graceful)
         except psutil.NoSuchProcess as error:
             raise StepError(f"{name} ended at once:\n{tail(log)}", log=log) from error
-        supervised = Supervised(name, pid, created, str(log), graceful)
         self.state.make()
-        path = self.state.processes / f"{name}.json"
-        unfinished = path.with_suffix(".unfinished")
-        unfinished.write_text(json.dumps(asdict(supervised)) + "\n")
-        unfinished.replace(path)
-        return supervised
+        write_record(self.state.processes, record)
+        return record
 
-    def table(self) -> dict[str, Supervised]:
+    def table(self) -> dict[str, ProcessRecord]:
         """Returns every recorded process by name, whether it still runs or not."""
-        files = sorted(self.state.processes.glob("*.json")) if self.state.processes.is_dir() else []
-        rows = (Supervised(**json.loads(path.read_text())) for path in files)
-        return {row.name: row for row in rows}
+        return read_records(self.state.processes)
 
     def check(self, name: str) -> None:
         """Raises StepError with the end of its log if the process does not run."""
-        supervised = self.table().get(name)
-        if supervised is None:
+        record = self.table().get(name)
+        if record is None:
             raise StepError(f"{name} was never started", try_this=self.state.command("status"))
-        if supervised.process() is None:
-            log = Path(supervised.log)
-            raise StepError(f"{name} has ended:\n{tail(log)}", log=log)
+        if record.process() is None:
+            raise _ended(record)
+
+    def check_start(self, name: str) -> None:
+        """Raises StepError with the end of its log if the process has ended since it was started, even if it
+        was restarted."""
+        self.check(name)
+        if (record := self.table()[name]).restarts:
+            raise _ended(record)
 
     def stop(self, name: str, grace_seconds: float = 10.0) -> None:
         """Stops one process and its children: SIGTERM, then SIGKILL. A process that ended is not an error."""
-        if (supervised := self.table().get(name)) is not None:
-            if (process := supervised.process()) is not None:
-                stop_all([process, *_session(process)], grace_seconds)
+        if (record := self.table().get(name)) is not None:
+            stop_supervisors([record])
+            process = self.table()[name].process()  # the last one that the supervisor recorded
+            stop_all([*([process] if process else []), *self.marked(name)], grace_seconds)
             (self.state.processes / f"{name}.json").unlink(missing_ok=True)
 
     def kill(self, name: str) -> None:
-        """Kills one process at once, as the fault tests do, and removes its record."""
+        """Kills one process at once, as the fault tests do, and removes its record: it is not restarted."""
         self.stop(name, grace_seconds=0.0)
 
     def stop_everything(self, grace_seconds: float = 5.0) -> list[str]:
         """Stops all processes of this sandbox; returns those that could not be stopped (normally none)."""
+        stop_supervisors(self.table().values())
         polite = [row.process() for row in self.table().values() if row.graceful]
         stop_all([process for process in polite if process is not None], grace_seconds)
-        stop_all(self.marked(), grace_seconds=0)
+        for _ in range(KILLS_MAX):  # a supervisor without a record may have started a process meanwhile
+            if not (running := self.marked()):
+                break
+            stop_all(running, grace_seconds=0)
         for path in self.state.processes.glob("*.json"):
             path.unlink()
         return [f"{process.pid} {process.name()}" for process in self.marked()]
 
-    def marked(self) -> list[psutil.Process]:
-        """Returns processes with this sandbox's mark, including those that a killed run did not record."""
-        found = []
-        for process in psutil.process_iter():
-            try:
-                marked = _environment(process).get(MARK) == str(self.state.root)
-                if marked and process.status() != psutil.STATUS_ZOMBIE and process.pid != os.getpid():
-                    found.append(process)
-            except (psutil.NoSuchProcess, psutil.AccessDenied):
-                continue
-        return found
+    def marked(self, name: str | None = None) -> list[psutil.Process]:
+        """Returns processes with this sandbox's mark, including those that a killed run did not record; with
+        a name, those that were started as that process, and by it."""
+        return marked({MARK: str(self.state.root)} | ({PROCESS_MARK: name} if name else {}))
 
 
-def _environment(process: psutil.Process) -> Mapping[str, str]:
-    """Returns its environment, which is empty for a moment after it was started: exec lets the parent go on
-    before it has copied the environment."""
-    until = time.monotonic() + EXEC_SECONDS_MAX
-    while not (found := process.environ()):
-        young = time.time() - process.create_time() < NEW_SECONDS
-        if not young or process.ppid() == KERNEL_THREADS or time.monotonic() > until:
-            break
-        time.sleep(0.005)
-    return found
+def _supervisor(record: ProcessRecord) -> psutil.Process | None:
+    return record.supervisor.process() if record.supervisor else None
 
 
-def _session(leader: psutil.Process) -> list[psutil.Process]:
-    """Returns the current descendants of a process."""
+def stop_supervisors(records: Iterable[ProcessRecord]) -> None:
+    """Kills the supervisors of these processes, so that they are not restarted."""
+    stop_all([process for record in records if (process := _supervisor(record))], grace_seconds=0)
+
+
+def _ended(record: ProcessRecord) -> StepError:
+    how = f" ({exit_text(record.last_exit.code)})" if record.last_exit else ""
+    log = Path(record.log)
+    return StepError(f"{record.name} has ended{how}:\n{tail(log)}", log=log)
+
+
+def exit_text(code: int) -> str:
+    """Returns `exit 1`, or the signal's name for a negative code."""
+    if code >= 0:
+        return f"exit {code}"
     try:
-        return leader.children(recursive=True)
-    except psutil.NoSuchProcess:
-        return []
+        return signal.Signals(-code).name
+    except ValueError:  # a real-time signal
+        return f"signal {-code}"
 
 
 def stop_all(processes: Iterable[psutil.Process], grace_seconds: float) -> None:

@@ -6,13 +6,16 @@ from pathlib import Path
 
 from sandbox.bootstrap import CHECKOUT, cache_directory
 
-__all__ = ["CHECKOUT", "MARK", "RunState", "cache_directory"]
+__all__ = ["CHECKOUT", "MARK", "PROCESS_MARK", "RunState", "cache_directory"]
 
 NAME_VARIABLE = "MUSTER_NAME"
 """Environment variable with the name of the sandbox that commands mean where they are given none."""
 
 MARK = "MUSTER_SANDBOX"
 """Environment variable of every process of a sandbox: the path of its run state."""
+
+PROCESS_MARK = "MUSTER_PROCESS"
+"""Environment variable of a process of a sandbox, and of those that it starts: its name in `status`."""
 
 
 DEFAULTS = {"NAME": "local", "ENGINE": "muster"}

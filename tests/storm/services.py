@@ -34,6 +34,7 @@ class Services:
         for name, command in self._commands.items():
             row = table.get(name)
             if row is None or row.process() is None:
+                self._processes.stop(name)  # its supervisor, if it waits for a back-off to end
                 self._processes.start(name, command.argv, command.environment, cwd=command.folder)
 
 

@@ -1,9 +1,10 @@
 """Supervision of real, short-lived processes: only those of this sandbox are changed."""
 
-import json
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -17,6 +18,7 @@ from sandbox.cluster.processes import (
     listens,
     wait_until,
 )
+from sandbox.cluster.records import ProcessRecord, id_of, write_record
 from sandbox.toolchain.paths import RunState
 from sandbox.toolchain.steps import StepError
 
@@ -69,13 +71,16 @@ def test_a_process_that_ignores_sigterm_is_killed(processes: Processes) -> None:
 
 
 def test_a_reused_pid_does_not_count_as_the_process(processes: Processes) -> None:
-    started = processes.start("a", SLEEP)
-    record = processes.state.processes / "a.json"
-    record.write_text(json.dumps({**json.loads(record.read_text()), "created": started.created - 60}))
-    with pytest.raises(StepError, match="has ended"):
-        processes.check("a")
-    processes.stop("a")
-    assert started.process() is not None  # the process with this pid but another start time still runs
+    with subprocess.Popen(SLEEP) as other:
+        same_pid = id_of(other.pid)
+        processes.state.make()
+        earlier = replace(same_pid, created=same_pid.created - 60)
+        write_record(processes.state.processes, ProcessRecord("a", earlier, str(processes.state.log("a"))))
+        with pytest.raises(StepError, match="has ended"):
+            processes.check("a")
+        processes.stop("a")
+        assert other.poll() is None  # the process with this pid but another start time still runs
+        other.kill()
 
 
 def test_stop_everything_finds_unrecorded_processes(processes: Processes) -> None:
