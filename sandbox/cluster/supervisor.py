@@ -8,6 +8,7 @@ and KEP-4603, read 2026-11-25). As with a container, the processes that it start
 Not included: probes. A process that hangs is not restarted.
 """
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -72,14 +73,19 @@ class Supervisor:
             record = ProcessRecord(
                 self.name, child.id, str(self.log), True, self.id, restarts, last_exit, None
             )
-            write_record(self.folder, record)
+            self._write(record)
             code = child.wait()
             ended = self.clock()
             last_exit = Exit(ended, code, last_line(self.log, log_bytes))
             delay_s = self.back_off.delay_s(ended - started)
-            write_record(self.folder, replace(record, last_exit=last_exit, next_start=ended + delay_s))
+            self._write(replace(record, last_exit=last_exit, next_start=ended + delay_s))
             self.sleep(delay_s)
             restarts += 1
+
+    def _write(self, record: ProcessRecord) -> None:
+        """Writes the record, if it can: a full disk must not end supervision."""
+        with contextlib.suppress(OSError):
+            write_record(self.folder, record)
 
 
 class ChildProcess:

@@ -1,5 +1,7 @@
 """Restarts of a sandbox's processes: their delays, what is recorded of them, and real ones to their end."""
 
+import errno
+import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -17,6 +19,8 @@ from sandbox.toolchain.paths import MARK, RunState
 from sandbox.toolchain.steps import StepError
 
 MINUTE = 60.0
+NOBODY = ProcessId(2**22 + 1, 0.0)
+OURSELVES = ProcessId(psutil.Process().pid, psutil.Process().create_time())
 
 
 @pytest.mark.parametrize(
@@ -90,6 +94,21 @@ def test_the_record_has_restarts_and_the_last_exit_while_it_runs_and_while_it_wa
     ]
 
 
+def test_a_record_that_cannot_be_written_does_not_end_supervision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_record(tmp_path, ProcessRecord("a", NOBODY, "x"))
+    monkeypatch.setattr("sandbox.cluster.supervisor.write_record", full_disk)
+    machine = Machine(tmp_path / "a.log", iter([(1.0, "", 1)] * 2))
+    supervisor = Supervisor("a", tmp_path, machine.log, NOBODY, machine.start, lambda: 0.0, machine.sleep)
+    with pytest.raises(Stopped):
+        supervisor.run()
+
+
+def full_disk(folder: Path, record: ProcessRecord) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
 @pytest.mark.parametrize(
     ("text", "from_byte", "line"),
     [
@@ -109,8 +128,6 @@ def test_without_a_log_there_is_no_reason(tmp_path: Path) -> None:
     assert last_line(tmp_path / "none") == ""
 
 
-NOBODY = ProcessId(2**22 + 1, 0.0)
-OURSELVES = ProcessId(psutil.Process().pid, psutil.Process().create_time())
 LOST = Exit(880.0, 1, "has lost Lease x")
 
 
