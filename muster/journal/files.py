@@ -5,6 +5,7 @@ writer's version of an object. An append returns once it is on disk or uploaded,
 files.
 """
 
+import contextlib
 import os
 import re
 from datetime import UTC, datetime
@@ -51,10 +52,14 @@ class JournalFiles:
         path, self._path = self._path, None
         if path is None or day != self._day or path.stat().st_size >= self._file_bytes_max:
             path = self._begin(day)
-        with path.open("ab") as file:
-            file.write(lines)
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with path.open("ab") as file:
+                file.write(lines)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:
+            _delete_if_empty(path)  # on a full disk, each retry would create one
+            raise
         self._day, self._path = day, path
 
     def _begin(self, day: str) -> Path:
@@ -79,3 +84,9 @@ class JournalFiles:
                 return
             path.unlink(missing_ok=True)
             total -= size
+
+
+def _delete_if_empty(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        if path.stat().st_size == 0:
+            path.unlink()

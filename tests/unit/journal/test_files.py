@@ -1,6 +1,9 @@
 """Files of the journal: one a day and a megabyte, bounded, each with its writer's name."""
 
+import errno
+import os
 from pathlib import Path
+from typing import Any, Self
 
 import pytest
 
@@ -72,6 +75,52 @@ def test_append_after_a_failed_one_begins_a_file(tmp_path: Path, monkeypatch: py
     files.append(b"b\n", NOON_MS)
     assert names(tmp_path) == ["2024-10-04.one.0001.jsonl", "2024-10-04.one.0002.jsonl"]
     assert (tmp_path / "2024-10-04.one.0002.jsonl").read_bytes() == b"b\n"
+
+
+class FullDisk:
+    """Opens files as usual; appends to them find room for this many bytes in all."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, bytes_left: int) -> None:
+        self.bytes_left = bytes_left
+        self._open = Path.open
+        monkeypatch.setattr(Path, "open", lambda path, mode: self.open(path, mode))
+
+    def open(self, path: Path, mode: str) -> Any:
+        opened = self._open(path, mode, buffering=0)
+        return _OnFullDisk(self, opened) if mode == "ab" else opened
+
+
+class _OnFullDisk:
+    def __init__(self, disk: FullDisk, file: Any) -> None:
+        self._disk, self._file = disk, file
+        self.flush, self.fileno = file.flush, file.fileno
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def write(self, content: bytes) -> None:
+        fits = content[: self._disk.bytes_left]
+        self._disk.bytes_left -= len(fits)
+        self._file.write(fits)
+        if len(fits) < len(content):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_tries_on_a_full_disk_leave_no_empty_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are repeated twice a minute, for days: each file would take an inode."""
+    files = JournalFiles(tmp_path, "one")
+    files.append(b"first\n", NOON_MS)
+    with monkeypatch.context() as broken:
+        FullDisk(broken, bytes_left=len(b"second\nth"))
+        for _ in range(5):
+            with pytest.raises(OSError, match="No space left"):
+                files.append(b"second\nthird\n", NOON_MS)
+    files.append(b"second\nthird\n", NOON_MS)
+    contents = [path.read_bytes() for path in sorted(tmp_path.iterdir())]
+    assert contents == [b"first\nsecond\nth", b"second\nthird\n"]
 
 
 def test_append_reaches_the_disk_before_it_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
