@@ -21,11 +21,12 @@ HASH_LENGTH = 5
 
 
 def _limited(name: str) -> str:
-    """Cuts a name that is too long, and appends five characters of its hash to keep it unique."""
+    """Cuts a name that is too long, not behind a dot, and appends five characters of its hash to keep it
+    unique."""
     if len(name) <= NAME_PREFIX_LENGTH_MAX:
         return name
     digest = hashlib.sha1(name.encode(), usedforsecurity=False).hexdigest()
-    return f"{name[:NAME_PREFIX_LENGTH_MAX]}-{digest[:HASH_LENGTH]}"
+    return f"{name[:NAME_PREFIX_LENGTH_MAX].rstrip('.')}-{digest[:HASH_LENGTH]}"
 
 
 def request_name(workload: str, check: str, attempt: int) -> str:

@@ -14,6 +14,7 @@ from muster.objects.workload_status import SUSPENSION_BLOCKED
 
 COMPONENT = "muster"
 MESSAGE_LENGTH_MAX = 1024
+NAME_PREFIX_LENGTH_MAX = 200
 EVENT_REASONS = {
     "QuotaReserved": "QuotaReserved",
     "Admitted": "Admitted",
@@ -109,8 +110,9 @@ def wait_event(workload: Workload, new: WorkloadStatus) -> ObjectEvent | None:
 
 def create_event(event: ObjectEvent, now_ms: int) -> Create:
     namespace = event.regarding.namespace or "default"
+    prefix = event.regarding.name[:NAME_PREFIX_LENGTH_MAX].rstrip(".-")  # before a dot: a letter or digit
     body = {
-        "metadata": {"generateName": f"{event.regarding.name[:200]}.", "namespace": namespace},
+        "metadata": {"generateName": f"{prefix}.", "namespace": namespace},
         "involvedObject": {
             "apiVersion": event.kind.api_version,
             "kind": event.kind.name,

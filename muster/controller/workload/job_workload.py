@@ -20,11 +20,12 @@ HASH_LENGTH = 5
 def workload_name(kind: str, api_version: str, name: str, uid: str) -> str:
     """Returns `rayjob-<name>-<5 hex>`; the hash tells apart successive jobs of one name.
 
-    Source: pkg/controller/jobframework/workload_names.go.
+    Source: pkg/controller/jobframework/workload_names.go, which may cut a name behind a dot: the API server
+    refuses such a name, as each part between dots ends with a letter or digit (RFC 1123).
     """
     group = api_version.rpartition("/")[0]
     digest = hashlib.sha1("\n".join((kind, group, name, uid)).encode(), usedforsecurity=False).hexdigest()
-    prefix = f"{kind.lower()}-{name}"[: NAME_LENGTH_MAX - 1 - HASH_LENGTH]
+    prefix = f"{kind.lower()}-{name}"[: NAME_LENGTH_MAX - 1 - HASH_LENGTH].rstrip(".")
     return f"{prefix}-{digest[:HASH_LENGTH]}"
 
 

@@ -37,6 +37,7 @@ NAMES = {
         check_requests.request_name("w" * 240, CHECK, 1),
         f"{'w' * 240}-queued-cd187",
     ),
+    "not cut behind a dot": (check_requests.request_name(f"{'w' * 246}.w", "c", 1), f"{'w' * 246}-9aef6"),
     "template": (check_requests.template_name(REQUEST, "gpu"), f"ppt-{REQUEST}-gpu"),
     "cut template": (check_requests.template_name("w" * 243, "head"), f"ppt-{'w' * 243}-113dc"),
 }

@@ -174,6 +174,14 @@ def test_names_and_messages_are_cut_to_the_api_servers_limits() -> None:
     assert told_of["message"] == "m" * 1024
 
 
+@pytest.mark.parametrize("ends", [".", "-", "-."])
+def test_a_name_is_not_cut_where_no_name_may_end(ends: str) -> None:
+    """Each part between dots begins and ends with a letter or digit (RFC 1123)."""
+    name = f"{'n' * (200 - len(ends))}{ends}n"
+    event = on_workload(replace(PENDING, metadata=replace(PENDING.metadata, name=name)), "R", "m")
+    assert body(event)["metadata"]["generateName"] == f"{'n' * (200 - len(ends))}."
+
+
 def test_events_of_cluster_scoped_objects_are_in_default() -> None:
     told_of = body(on_workload(replace(PENDING, metadata=replace(PENDING.metadata, namespace="")), "R", "m"))
     assert told_of["metadata"]["namespace"] == "default"

@@ -29,6 +29,12 @@ NAMES = {
         "raycluster-notebook-db82d",
     ),
     "a long name stays whole": ("RayCluster", "n" * 53, "uid-long", f"raycluster-{'n' * 53}-e6391"),
+    "not cut behind a dot": (
+        "RayCluster",
+        f"{'n' * 235}.n{'n' * 9}",
+        "uid-long",
+        f"raycluster-{'n' * 235}-815b6",
+    ),
     "cut to 253 characters": ("RayCluster", "n" * 250, "uid-long", f"raycluster-{'n' * 236}-a1756"),
 }
 
