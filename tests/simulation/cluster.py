@@ -23,6 +23,8 @@ class Kubelets:
     def __init__(self, api: Api, random: Random, cloud: "Cloud") -> None:
         self._api, self._random, self._cloud = api, random, cloud
         self.halted = False
+        self.lost: set[str] = set()  # pods whose kubelet does not respond, by UID
+        self.lost_hosts: set[str] = set()  # a pod with one of these in its node affinity finds no room
 
     async def run(self) -> None:
         sweeps, leaving = Sweeps(self._api, self._random, SWEEP_S_MAX), False
@@ -33,11 +35,11 @@ class Kubelets:
                 key = key_of(pod)
                 if "deletionTimestamp" in pod["metadata"]:
                     leaving = True
-                    if self._clings(pod):
+                    if self._clings(pod) or pod["metadata"]["uid"] in self.lost:
                         continue
                     if self._random.random() < 2 * SWEEP_S_MAX / LEAVES_S_MAX:
                         self._end(pod, key)
-                elif pod["status"]["phase"] == "Pending" and self._cloud.has_node_for(pod):
+                elif pod["status"]["phase"] == "Pending" and self._has_node_for(pod):
                     self._api.merge_patch(kinds.PODS, key, {"status": {"phase": "Running"}}, "kubelet", True)
 
     def _end(self, pod: Body, key: str) -> None:
@@ -47,10 +49,20 @@ class Kubelets:
         elif pod["status"]["phase"] != "Failed":
             self._api.merge_patch(kinds.PODS, key, {"status": {"phase": "Failed"}}, "kubelet", True)
 
+    def _has_node_for(self, pod: Body) -> bool:
+        return self._cloud.has_node_for(pod) and self.lost_hosts.isdisjoint(hosts_of(pod))
+
     def _clings(self, pod: Body) -> bool:
         """A pod that asks for a grace period of its own uses all of it."""
         own = "terminationGracePeriodSeconds" in pod["spec"]
         return own and millis(pod["metadata"]["deletionTimestamp"]) > self._api.now_ms()
+
+
+def hosts_of(pod: Body) -> list[str]:
+    """Returns the hosts of its node affinity."""
+    affinity = pod["spec"].get("affinity", {}).get("nodeAffinity", {})
+    terms = affinity.get("requiredDuringSchedulingIgnoredDuringExecution", {}).get("nodeSelectorTerms", [])
+    return [value for term in terms for e in term["matchExpressions"] for value in e["values"]]
 
 
 class JobController:

@@ -62,9 +62,9 @@ def status(sim: Simulation, key: str) -> Body:
     return found
 
 
-def near(name: str) -> Body:
-    """Submits a gang whose workers need one rack."""
-    body = ray_job(name)
+def near(name: str, *, seconds: float = 20) -> Body:
+    """Returns a gang whose workers need one rack."""
+    body = ray_job(name, seconds=seconds)
     (workers,) = body["spec"]["rayClusterSpec"]["workerGroupSpecs"]
     metadata = {**workers["template"].get("metadata", {}), "annotations": {topology_request.REQUIRED: "rack"}}
     workers["template"] = {**workers["template"], "metadata": metadata}

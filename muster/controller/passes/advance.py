@@ -10,7 +10,7 @@ from muster.controller.gangs.suspension import quota_may_be_released, with_suspe
 from muster.controller.provisioning import provisioning_checks
 from muster.controller.workload import retries, transitions
 from muster.controller.workload.clock_skew import without_future_times
-from muster.controller.workload.lifecycle import advance, requeue_if_due, sync_pods_ready
+from muster.controller.workload.lifecycle import advance, pods_run, requeue_if_due, sync_pods_ready
 from muster.controller.workload.timed_status import TimedStatus
 from muster.objects import workload_status
 from muster.objects.kueue import Workload
@@ -59,7 +59,10 @@ def _advanced(
         return TimedStatus(transitions.evict(status, job.kuberay_rejection.reason, why, now_ms))
     status = provisioning_checks.sync_checks(workload, status, cluster, now_ms)
     if workload_status.is_admitted(status) and not without_job:  # its creator reports its pods
-        status = sync_pods_ready(status, job is not None and job.running, now_ms)
+        ready = job is not None and job.running
+        if configuration.wait_for_pods_ready is not None:
+            ready = ready and pods_run(workload, cluster)
+        status = sync_pods_ready(status, ready, now_ms)
     advanced = advance(workload, status, cluster, configuration.wait_for_pods_ready, now_ms)
     due = (advanced.until_ms, provisioning_checks.timeout_ms(workload, advanced.status, cluster))
     return replace(advanced, until_ms=min((at_ms for at_ms in due if at_ms is not None), default=None))

@@ -53,6 +53,14 @@ def advance(
     return TimedStatus(status, action.until_ms)
 
 
+def pods_run(workload: Workload, cluster: ClusterState) -> bool:
+    """Whether all pods of a gang run. Its job does not tell: KubeRay reports a RayCluster that was ready as
+    ready, and its RayJob as Running, after a pod was lost and while its replacement finds no node (v1.6.2,
+    raycluster_controller.go: calculateStatus)."""
+    pods = cluster.live_pods_of(workload)
+    return all(pod.status.phase == "Running" and not pod.metadata.deletion_timestamp for pod in pods)
+
+
 def sync_pods_ready(status: WorkloadStatus, ready: bool, now_ms: int) -> WorkloadStatus:
     """Sets PodsReady of an admitted Workload; it gets the condition when its pods are first ready."""
     pods = _pods(status)
