@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from muster.admission import QuantityError, quantities
+from muster.admission.lifecycle import Readiness
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.metrics.observer import CompletedPass, Observer
 from muster.journal.record import VERSION, Eviction, JournalRecord, Outcome, PodSetRecord, write
@@ -119,7 +120,7 @@ class Journal(Observer):
         if not pod_sets:
             return
         owner, reference = workload.metadata.controller, workload.spec.priority_class_ref
-        admitted_ms, ready_ms = (_since_ms(status, kind) for kind in (ADMITTED, PODS_READY))
+        admitted_ms, ready_ms = _since_ms(status, ADMITTED), _first_ready_ms(status)
         record = JournalRecord(
             version=VERSION,
             uid=workload.metadata.uid,
@@ -158,6 +159,13 @@ def _pod_sets(workload: Workload) -> Iterator[PodSetRecord]:
             continue  # such a workload is never admitted
         texts = {resource: quantities.format(resource, units) for resource, units in requests.items()}
         yield PodSetRecord(name=pod_set.name, count=pod_set.count, requests=texts)
+
+
+def _first_ready_ms(status: WorkloadStatus) -> int | None:
+    """Returns since when its pods run; None also if one was lost since then, and replaced."""
+    ready = find_condition(status.conditions, PODS_READY)
+    recovered = ready is not None and ready.reason == Readiness.RECOVERED
+    return None if recovered else _since_ms(status, PODS_READY)
 
 
 def _since_ms(status: WorkloadStatus, kind: str) -> int | None:

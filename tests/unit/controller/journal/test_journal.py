@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from muster.admission.lifecycle import Readiness
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.jobs.job import Outcome as JobOutcome
 from muster.controller.journal.journal import Journal
@@ -96,6 +97,15 @@ def test_finished_workload_is_recorded_with_its_gang_and_times() -> None:
     assert record.created_at.timestamp() * 1000 == millis(CREATED)
     assert record.finished_at is not None
     assert record.finished_at.timestamp() * 1000 == NOW_MS
+
+
+def test_time_when_a_gang_recovered_is_not_its_start() -> None:
+    recorded, body = Recorded(), running()
+    recovered = transitions.pods_ready(view(body).status, Readiness.RECOVERED, NOW_MS)
+    later = with_status(body, recovered)
+    recorded.observe(later, done=[finished(later, now_ms=NOW_MS + MINUTE_MS)])
+    (record,) = recorded.records
+    assert (record.admitted_at, record.started_at) == (record.created_at, None)
 
 
 def test_failed_job_is_recorded_as_such() -> None:

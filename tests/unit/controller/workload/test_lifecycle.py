@@ -22,7 +22,7 @@ from tests.simulation.manifests import (
     quotas,
     ray_job,
 )
-from tests.unit.controller.builders import NOW_MS, Body, make_cluster, stored, workload
+from tests.unit.controller.builders import NOW_MS, Body, make_cluster, pod, stored, workload
 
 WAIT = WaitForPodsReady(timeout_s=60, recovery_timeout_s=30, backoff=Backoff(60, 600), retries_max=1)
 RUNS = ("QuotaReserved", "Admitted")  # for 60 s
@@ -183,6 +183,23 @@ def test_pods_ready_follows_the_pods(name: str) -> None:
     assert (found.reason if found else None) == reason
     if found is not None:
         assert found.message == transitions.POD_SENTENCES[Readiness(found.reason)]
+
+
+TERMINATING = {"deletionTimestamp": rfc3339(NOW_MS)}
+OF_A_GANG: dict[str, tuple[Body, bool]] = {
+    "runs": (pod(gang().metadata.uid), True),
+    "has ended, as a submitter": (pod(gang().metadata.uid, phase="Succeeded"), True),
+    "finds no node": (pod(gang().metadata.uid, phase="Pending"), False),
+    "its node does not respond": (pod(gang().metadata.uid, phase="Unknown"), False),
+    "is deleted with its node": (pod(gang().metadata.uid, **TERMINATING), False),
+    "of another gang": (pod("uid-other", phase="Pending"), True),
+}
+
+
+@pytest.mark.parametrize("name", OF_A_GANG)
+def test_pods_of_a_gang_all_run(name: str) -> None:
+    body, run = OF_A_GANG[name]
+    assert lifecycle.pods_run(gang(), make_cluster({kinds.PODS: [body]})) is run
 
 
 def away(reason: str, requeue_s: int | None = None, **fields: Any) -> Workload:
