@@ -93,6 +93,15 @@ class ClusterState:
         return local.spec.cluster_queue if local is not None else None
 
     @cached_property
+    def local_queue_names(self) -> Mapping[str, Sequence[str]]:
+        """The sorted names of LocalQueues by namespace."""
+        names = defaultdict[str, list[str]](list)
+        for key in sorted(self.local_queues):
+            namespace, _, name = key.partition("/")
+            names[namespace].append(name)
+        return names
+
+    @cached_property
     def namespace_labels(self) -> Mapping[str, Mapping[str, str]]:
         """Labels by namespace, with the name label that every namespace has, even before it is observed."""
         observed = {

@@ -26,6 +26,7 @@ from muster.translation import core_pod_set
 # Kueue's reasons for QuotaReserved=False (apis/kueue/v1beta2/workload_types.go)
 MISCONFIGURED = "Misconfigured"
 SUSPENDED = "Suspended"
+QUEUES_NAMED_MAX = 20
 PARAMETERS_MAX, PARAMETER_LENGTH_MAX = 50, 255  # a ProvisioningRequest takes 100, with its config's
 
 
@@ -222,5 +223,7 @@ def _queue_problem(workload: kueue.Workload, cluster: ClusterState) -> str | Non
 
 
 def _queues_in(namespace: str, cluster: ClusterState) -> str:
-    known = (q.metadata.name for q in cluster.local_queues.values() if q.metadata.namespace == namespace)
-    return ", ".join(sorted(known)) or "none"
+    """Returns the first of its queues by name: a namespace may have thousands, and many jobs name none."""
+    names = cluster.local_queue_names.get(namespace, ())
+    more = len(names) - QUEUES_NAMED_MAX
+    return (", ".join(names[:QUEUES_NAMED_MAX]) or "none") + (f" and {more} more" if more > 0 else "")

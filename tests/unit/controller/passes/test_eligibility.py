@@ -78,12 +78,25 @@ def annotated(annotations: Body) -> Body:
     return {**body, "metadata": {**body["metadata"], "annotations": annotations}}
 
 
+def local_queues(namespace: str, count: int) -> list[Body]:
+    meta = {"namespace": namespace}
+    spec = {"clusterQueue": "team-a"}
+    return [{"metadata": {**meta, "name": f"queue-{number:04}"}, "spec": spec} for number in range(count)]
+
+
 REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
     "unknown queue": (
         ray_job("dev", queue="nowhere"),
         {},
         {},
         "Misconfigured: namespace team-a has no LocalQueue 'nowhere': choose one of user-queue",
+    ),
+    "unknown queue, in a namespace with thousands": (
+        ray_job("dev", queue="nowhere"),
+        {},
+        {kinds.LOCAL_QUEUES: local_queues("team-b", 10) + local_queues("team-a", 5000)},
+        "Misconfigured: namespace team-a has no LocalQueue 'nowhere': choose one of "
+        f"{', '.join(f'queue-{number:04}' for number in range(20))} and 4980 more",
     ),
     "no queue in the namespace": (
         ray_job("dev"),
