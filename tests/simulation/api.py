@@ -59,6 +59,8 @@ class Api:
         self.watchers: list[Callable[[Change], None]] = []
         self.unserved: set[Kind[Any]] = set()  # CustomResourceDefinition deleted
         self.outside: set[str] = set()  # UIDs of owners of kinds that are not emulated
+        self.restores = 0  # of etcd from an older copy
+        self.on_restore: list[Callable[[], None]] = []
         self._uids: dict[str, tuple[Kind[Any], str]] = {}
         self._serial = 0
         self._waiting: list[asyncio.Future[None]] = []
@@ -184,6 +186,27 @@ class Api:
             self.remove(kind, key, "API server")
         self.unserved.add(kind)
 
+    def go_back(self, revision: int) -> None:
+        """Restores the objects as of an older revision, as from a copy of etcd. The next write gets the
+        revision after that; the UIDs of what is forgotten are not used again."""
+        changes = (change for journal in self.journal.values() for change in journal)
+        lost = sorted((c for c in changes if c.revision > revision), key=lambda c: c.revision)
+        for change in reversed(lost):
+            key, uid = key_of(change.body), change.body["metadata"]["uid"]
+            self._views.pop(uid, None)
+            if change.before is None:
+                del self.objects[change.kind][key]
+                del self._uids[uid]
+            else:
+                self.objects[change.kind][key] = change.before
+                self._uids[uid] = change.kind, key
+        for kind, journal in self.journal.items():
+            self.journal[kind] = [change for change in journal if change.revision <= revision]
+        self.revision, self.restores = revision, self.restores + 1
+        for call in self.on_restore:
+            call()
+        self._wake_waiting()
+
     def remove(self, kind: Kind[Any], key: str, by: str) -> None:
         old = self.get(kind, key)
         self._commit(kind, "DELETED", {**old, "metadata": {**old["metadata"]}}, old, by)
@@ -249,10 +272,13 @@ class Api:
         self.journal[kind].append(event)
         for watcher in self.watchers:
             watcher(event)
+        self._wake_waiting()
+        return body
+
+    def _wake_waiting(self) -> None:
         waiting, self._waiting = self._waiting, []
         for waiter in waiting:
             _wake(waiter)
-        return body
 
 
 def key_of(body: Mapping[str, Any]) -> str:

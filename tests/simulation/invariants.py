@@ -72,12 +72,17 @@ class Invariants:
         self._api, self._heard, self._retention, self._always = api, heard, retention, always
         self._started_by_hand: set[str] = set()  # UIDs
         self._distrusted: set[str] = set()  # UIDs of jobs
-        self._over: set[str] = set()  # UIDs of jobs whose finished Workload was deleted
+        self._over: dict[str, int] = {}  # UIDs of jobs whose finished Workload was deleted -> revision
         self._queues = [self._queues_now(0)]  # the newest last
         self.checked = 0
 
     def distrust(self, job: Body) -> None:
         self._distrusted.add(job["metadata"]["uid"])
+
+    def go_back(self, revision: int) -> None:
+        """Forgets what the API server forgets: changes after the revision."""
+        self._queues = [q for q in self._queues if q.revision <= revision]
+        self._over = {uid: at for uid, at in self._over.items() if at <= revision}
 
     def trusts(self, job: Body) -> bool:
         return job["metadata"]["uid"] not in self._distrusted
@@ -120,7 +125,7 @@ class Invariants:
         if change.type != "DELETED" or condition(before, "Finished").get("status") != "True":
             return
         if not is_without_job(change.body):
-            self._over.add(owner_uid(change.body))
+            self._over[owner_uid(change.body)] = change.revision
         if change.by == "controller" and "deletionTimestamp" not in meta:
             name, live = key_of(change.body), self._live_groups().get(meta["uid"])
             expect(not live, f"{name} was deleted, but its pods {live} live")

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextvars import Context
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any, TypeVar
 
@@ -19,7 +20,7 @@ from muster.kube.watching import WATCH_S, Event
 from muster.kube.writes import Create, Delete, MergePatch, Overwrite, Write
 from muster.objects.meta import Object
 from tests.simulation import dry_runs
-from tests.simulation.api import Api, Body, Refused, view
+from tests.simulation.api import Api, Body, Change, Refused, view
 from tests.simulation.network import AFTER_COMMIT, Network
 
 T = TypeVar("T", bound=Object)
@@ -64,6 +65,7 @@ class EmulatedKube(Kube):
         self._news: dict[Kind[Any], asyncio.Event] = defaultdict(asyncio.Event)
         self._heard: dict[Kind[Any], list[tuple[int, int]]] = defaultdict(list)  # (time_ms, revision)
         api.watchers.append(lambda change: self._news[change.kind].set())
+        api.on_restore.append(self._notice_restore)
 
     async def list(
         self,
@@ -73,12 +75,14 @@ class EmulatedKube(Kube):
         kept: Callable[[T], T] = as_it_is,
     ) -> tuple[str, list[T]]:
         self.lists += 1
+        restores = self._api.restores
         await self._read_way()
         self._check_served(kind)
         version = str(self._api.revision)
         inside = (b for b in self._api.all(kind) if namespace in ("", b["metadata"].get("namespace")))
         found = [view(kind, b) for b in inside if _selected(b, labels)]
         await self._way()
+        self._check_connected(restores)
         await self._hear(kind, version)
         return version, list(map(kept, found))  # type: ignore[arg-type]  # of the kind's view
 
@@ -98,31 +102,36 @@ class EmulatedKube(Kube):
         self, kind: Kind[T], resource_version: str, labels: Mapping[str, str | None] | None = None
     ) -> AsyncGenerator[Sequence[Event[T]], None]:
         await self._way()
-        opened_ms = self._api.now_ms()
+        opened_ms, restores, opened_at = self._api.now_ms(), self._api.restores, int(resource_version)
         silenced, ends_s = self._silenced, asyncio.get_running_loop().time() + WATCH_S
         if self._random.random() < self.faults.silent_watch:
             silenced = asyncio.Event()
             silenced.set()
         self._check_served(kind)
         journal = self._api.journal[kind]
-        at = bisect_right(journal, int(resource_version), key=lambda c: c.revision)
+        at = bisect_right(journal, opened_at, key=lambda c: c.revision)
         version = resource_version
         await self._hear(kind, version)
         yield [Event("BOOKMARK", version)]
         while True:
-            told = await self._more_than(at, kind, ends_s - BOOKMARK_S)
+            told = await self._more_than(at, journal, kind, ends_s - BOOKMARK_S)
+            self._check_connected(restores)
             if silenced.is_set() or self._network.is_silent(kind, opened_ms):
                 await asyncio.Event().wait()
             if kind in self._api.unserved:
+                return
+            if not told and self._api.revision < opened_at:  # a version of the future: silence
+                await asyncio.sleep(max(0.0, ends_s - asyncio.get_running_loop().time()))
                 return
             if not told:
                 version = version if at == 0 else str(journal[at - 1].revision)
                 await self._hear(kind, version)
                 yield [Event("BOOKMARK", version)]
                 await asyncio.sleep(max(0.0, ends_s - asyncio.get_running_loop().time()))
+                self._check_connected(restores)
                 return
             change, at = journal[at], at + 1
-            if not _selected(change.body, labels):
+            if change.revision <= opened_at or not _selected(change.body, labels):
                 continue
             if self._random.random() < self.faults.broken_watch:
                 raise _error(410, "too old resource version")
@@ -130,15 +139,26 @@ class EmulatedKube(Kube):
             await self._hear(kind, version)
             yield [Event(change.type, version, change.view)]  # type: ignore[arg-type]  # of the kind's view
 
+    def _notice_restore(self) -> None:
+        """Wakes the watches: the API server has been restarted."""
+        for news in self._news.values():
+            news.set()
+
+    def _check_connected(self, restores: int) -> None:
+        """Checks that the API server was not restarted with an older copy of etcd since the request."""
+        if self._api.restores != restores:
+            raise NoAnswer("connection reset by peer")
+
     async def _hear(self, kind: Kind[Any], version: str) -> None:
         """Records that the process has received this kind up to `version`."""
         self._heard[kind].append((self._api.now_ms(), int(version)))
 
-    async def _more_than(self, count: int, kind: Kind[Any], until_s: float) -> bool:
-        """Waits for more changes of the kind; returns whether there are any by then."""
+    async def _more_than(self, count: int, journal: Sequence[Change], kind: Kind[Any], until_s: float) -> bool:
+        """Waits for more changes of the kind, or the end of its journal; returns whether there are any by
+        then."""
         try:
             async with asyncio.timeout_at(until_s):
-                while len(self._api.journal[kind]) == count:
+                while len(journal) == count and journal is self._api.journal[kind]:
                     self._news[kind].clear()
                     await self._news[kind].wait()
                     await asyncio.sleep(self._random.uniform(0, self._network.lag(self.faults.watch_lag_s)))
@@ -148,8 +168,9 @@ class EmulatedKube(Kube):
 
     async def read(self, kind: Kind[T], key: str) -> T | None:
         await self._read_way()
-        body = self._api.find(kind, key)
+        restores, body = self._api.restores, self._api.find(kind, key)
         await self._way()
+        self._check_connected(restores)
         return None if body is None else view(kind, body)  # type: ignore[return-value]  # of the kind's view
 
     async def refusal(self, create: Create) -> str | None:
@@ -169,7 +190,8 @@ class EmulatedKube(Kube):
         answer: asyncio.Future[Body | None] = asyncio.get_running_loop().create_future()
         on_its_way_s = self._random.uniform(0, WAY_S_MAX)
         # requests in flight arrive, even if the process ends
-        asyncio.get_running_loop().call_later(on_its_way_s, self._arrive, write, answer, context=Context())
+        arrive = partial(self._arrive, write, answer, self._api.restores)
+        asyncio.get_running_loop().call_later(on_its_way_s, arrive, context=Context())
         try:
             body = await answer
         except Refused as refused:
@@ -183,17 +205,18 @@ class EmulatedKube(Kube):
         await self._way()
         return None if body is None else view(write.kind, body)
 
-    def _arrive(self, write: Write, answer: asyncio.Future[Body | None]) -> None:
+    def _arrive(self, write: Write, answer: asyncio.Future[Body | None], restores: int) -> None:
         try:
+            self._check_connected(restores)
             refusal = self._network.refusal(self._random, write)
             if refusal is not None and refusal.code != AFTER_COMMIT:
                 raise refusal
             body = self.write(write)
             if refusal is not None:
                 raise refusal
-        except Refused as refused:
+        except (Refused, NoAnswer) as error:
             if not answer.cancelled():
-                answer.set_exception(refused)
+                answer.set_exception(error)
         else:
             if not answer.cancelled():
                 answer.set_result(body)

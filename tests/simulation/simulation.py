@@ -37,6 +37,7 @@ from tests.simulation.ray_services import RayServices
 RESTARTS_S_MIN, RESTARTS_S_MAX = 0.1, 5.0  # longer than a request, so that none outlives its process
 LOOKS_S, LOOKS_S_MAX = 0.05, 5.0
 TRACE_LENGTH = 40
+OTHERS_WRITES = 1000
 
 Scenario = Callable[["Simulation"], Awaitable[None]]
 
@@ -78,6 +79,7 @@ class Simulation:
         self.kube: EmulatedKube | None = None
         self.controller: Controller | None = None
         self.kill_after: int | None = None  # a process after this many writes
+        self._copied: tuple[int, dict[str, int]] | None = None  # the revision, and the cloud's nodes
         self._broken: Broken | None = None
         for kind, bodies in stack.items():
             for body in bodies:
@@ -173,6 +175,22 @@ class Simulation:
     def later(self, seconds: float, call: Callable[[], None]) -> None:
         """Runs it outside all processes."""
         self._loop.call_later(seconds, call, context=Context())
+
+    def copy_etcd(self) -> None:
+        """Copies the objects for `restore_etcd`. Many more writes follow than those that are emulated:
+        renewals of Leases, heartbeats of nodes."""
+        self._copied = self.api.revision, dict(self.cloud.nodes)
+        self.api.revision += OTHERS_WRITES
+
+    def restore_etcd(self) -> None:
+        """Restores the last copy, if there is one, and restarts the API server: all connections break. Nodes
+        that were there when it was copied have not been scaled down yet."""
+        if self._copied is not None:
+            revision, nodes = self._copied
+            self._copied = None
+            self.api.go_back(revision)
+            self.invariants.go_back(revision)
+            self.cloud.nodes |= nodes
 
     def kill(self) -> None:
         assert self.kube is not None
