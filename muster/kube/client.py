@@ -4,14 +4,14 @@ import asyncio
 import logging
 from asyncio import sleep
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from muster.kube.access import access
 from muster.kube.connection import REQUEST_TIMEOUT_S, Connection, Request
 from muster.kube.errors import NoAnswer, StatusError
-from muster.kube.kinds import PODS, Kind
+from muster.kube.kinds import PODS, Kind, ObjectList
 from muster.kube.requests import request_of
 from muster.kube.watching import Event, lines, watch
 from muster.kube.writes import Create, Delete, JsonPatch, Overwrite, Write
@@ -93,6 +93,11 @@ class Kube:
             if not chunk.metadata.continue_:
                 return chunk.metadata.resource_version, objects
             parameters["continue"] = chunk.metadata.continue_
+
+    async def version(self, kind: Kind[Any]) -> str:
+        """Returns the resource version of a list of the kind, of which it reads one object."""
+        answer = await self._answer(Request("GET", kind.path(), {"limit": "1"}))
+        return _decoded(_LIST_DECODER, answer).metadata.resource_version
 
     async def _page(self, request: Request) -> bytes:
         """Asks for another page again after the time that the API server names, as client-go does
@@ -201,6 +206,7 @@ def _short(text: str) -> str:
 
 
 D = TypeVar("D")
+_LIST_DECODER = msgspec.json.Decoder(ObjectList[msgspec.Raw])  # type: ignore[type-var]  # items stay encoded
 
 
 def _decoded(decoder: msgspec.json.Decoder[D], answer: bytes) -> D:

@@ -21,6 +21,7 @@ from typing import Any
 
 from muster.kube.client import Kube, NotLeading, WriteError
 from muster.kube.errors import RequestError
+from muster.kube.history import History
 from muster.kube.kinds import LEASES
 from muster.kube.writes import Create, MergePatch
 from muster.objects.coordination import Lease, LeaseSpec
@@ -51,10 +52,13 @@ class Election:
         clock_s: Callable[[], float],
         now_ms: Callable[[], int],
         random: Random,
+        history: History | None = None,
     ) -> None:
         self._kube, self._key, self.identity = kube, key, identity
         self._clock_s, self._now_ms, self._random = clock_s, now_ms, random
-        self._observed, self._observed_s = LeaseSpec(), 0.0
+        self._history = history or History()
+        self._observed = LeaseSpec()
+        self._others_until_s = 0.0  # when the term of another holder ends, as last observed
         self._renewed_s: float | None = None  # when the last renewal was sent; None if not leading
         self._renewed: Lease | None = None  # as the last renewal left it; None if it has to be read
         self._creations = set[str | None]()  # acquireTimes of the Leases that it tried to create
@@ -96,7 +100,7 @@ class Election:
         released = {"holderIdentity": None, "leaseDurationSeconds": RELEASED_S, **self._time("renewTime")}
         try:
             async with asyncio.timeout(TRY_S_MAX):
-                lease = await self._kube.read(LEASES, self._key)
+                lease = await self._read()
                 if lease is not None and lease.spec.holder_identity == self.identity:
                     await self._write(lease, released)
             log.info("%s has released Lease %s", self.identity, self._key)
@@ -126,13 +130,13 @@ class Election:
             except WriteError as error:
                 if not error.stale:
                     raise
-        lease = await self._kube.read(LEASES, self._key)
+        lease = await self._read()
         sees_first = self._observed == LeaseSpec()
         if lease is not None and lease.spec != self._observed:
-            self._observed, self._observed_s = lease.spec, self._clock_s()
-        is_holder = self._observed.holder_identity == self.identity
-        if not is_holder and self._expires_in_s() > 0:  # also if it was deleted: its holder still leads
+            self._observe(lease.spec)
+        if self._expires_in_s() > 0:
             return False
+        is_holder = self._observed.holder_identity == self.identity
         if lease is None:
             await self._create()
             self.is_first = sees_first
@@ -146,6 +150,18 @@ class Election:
             taken = {**self._held(), **self._time("acquireTime"), "leaseTransitions": transitions}
             await self._write(lease, taken)
         return True
+
+    async def _read(self) -> Lease | None:
+        lease = await self._kube.read(LEASES, self._key)
+        if lease is not None:
+            self._compare(lease)
+        elif self._history.highest(LEASES):
+            self._history.doubt()  # deleted, or not in the copy that etcd was restored from
+        return lease
+
+    def _compare(self, lease: Lease) -> None:
+        """Compares its version with the last one: the election makes one request at a time."""
+        self._history.compare(LEASES, lease.metadata.resource_version, self._history.highest(LEASES))
 
     async def _create(self) -> None:
         namespace, _, name = self._key.rpartition("/")
@@ -161,6 +177,8 @@ class Election:
         self._sent_s = self._clock_s()
         written = await self._kube.perform(MergePatch(LEASES, self._key, {"spec": spec}, version))
         self._renewed = written if isinstance(written, Lease) else None
+        if self._renewed is not None:
+            self._compare(self._renewed)
 
     def _held(self) -> dict[str, Any]:
         term = {"holderIdentity": self.identity, "leaseDurationSeconds": LEASE_S}
@@ -169,12 +187,19 @@ class Election:
     def _time(self, field: str) -> dict[str, str]:
         return {field: rfc3339_micro(self._now_ms())}
 
+    def _observe(self, spec: LeaseSpec) -> None:
+        """Notes a changed Lease. Only a release ends the term of another holder. If the Lease is deleted,
+        edited by hand or restored from an older copy, its holder leads until its next renewal."""
+        self._observed = spec
+        duration_s, holder = spec.lease_duration_seconds or LEASE_S, spec.holder_identity
+        if holder and holder != self.identity:
+            self._others_until_s = self._clock_s() + max(duration_s, LEASE_S)
+        elif not holder and duration_s == RELEASED_S:
+            self._others_until_s = 0.0
+
     def _expires_in_s(self) -> float:
-        """Returns the time until the Lease, as last seen, expires."""
-        if not self._observed.holder_identity:
-            return 0.0
-        duration_s = self._observed.lease_duration_seconds or LEASE_S
-        return max(0.0, self._observed_s + duration_s - self._clock_s())
+        """Returns the time until another holder's term ends."""
+        return max(0.0, self._others_until_s - self._clock_s())
 
     def _pause_s(self) -> float:
         """Returns the pause before the next try, with jitter; never longer than RETRY_S."""

@@ -11,7 +11,8 @@ from typing import Generic, TypeVar
 import msgspec
 
 from muster.kube.client import Kube
-from muster.kube.errors import RequestError, StatusError
+from muster.kube.errors import NoAnswer, RequestError, StatusError
+from muster.kube.history import History
 from muster.kube.kinds import Kind
 from muster.kube.store import Store
 from muster.kube.watching import WATCH_S, Event
@@ -26,7 +27,9 @@ RETRY_S_MIN = 0.2
 RETRY_S_MAX = 15.0
 RETRY_AFTER_S_MAX = 60.0
 WATCHES_REFUSED_MAX = 3  # by a failing server, before listing again: it may have lost the version
+EARLY_S = 1.0  # before WATCH_S, the API server ends a watch if it is restarted, or reads it too slowly
 NOT_FOUND, TOO_MANY_REQUESTS, SERVER_ERROR = 404, 429, 500
+TIMEOUT = 504  # also of a version that is too large, for the watch cache or for etcd
 
 
 class Reflector(Generic[T]):
@@ -44,15 +47,17 @@ class Reflector(Generic[T]):
         clock_s: Callable[[], float] = time.monotonic,
         random: Random | None = None,
         optional: bool = False,
+        history: History | None = None,
     ) -> None:
         self._kube, self._kind, self._store, self._changed = kube, kind, store, changed
         self._labels, self._clock_s, self._random = labels, clock_s, random or Random()
-        self._optional = optional
+        self._optional, self._history = optional, history or History()
         self._version = ""  # of the store; empty if it must be listed
         self._watched_from = ""  # the version from which the last watch began
         self._failures = 0  # in a row
         self._watch_began_s: float | None = None  # when the watch began
         self._last_event_s: float | None = None
+        self._has_events = False  # whether the watch has brought any, or a bookmark
         self.synced = asyncio.Event()
 
     def age_s(self) -> float | None:
@@ -62,7 +67,7 @@ class Reflector(Generic[T]):
     async def run(self) -> None:
         self._version, self._failures, self._last_event_s = "", 0, self._clock_s()
         while True:
-            self._watch_began_s = None
+            self._watch_began_s, self._has_events = None, False
             error: Exception | None = None
             try:
                 if not self._version:
@@ -76,7 +81,9 @@ class Reflector(Generic[T]):
             await self._pause(error)
 
     async def _list(self) -> None:
+        before = self._history.highest(self._kind)
         version, objects = await self._kube.list(self._kind, self._labels, kept=self._store.known)
+        self._history.compare(self._kind, version, before)
         self._store.replace(objects, version)
         self._version, self._last_event_s = version, self._clock_s()
         self.synced.set()
@@ -101,6 +108,7 @@ class Reflector(Generic[T]):
 
     def _take(self, events: Iterable[Event[T]]) -> None:
         self._last_event_s = self._clock_s()
+        self._has_events = self._watch_began_s is not None
         if self._watch_began_s is None:
             self._watch_began_s = self._last_event_s
         changed = False
@@ -111,6 +119,7 @@ class Reflector(Generic[T]):
             elif event.obj is not None:
                 changed = self._store.put(event.obj) or changed
             self._version = event.version or self._version
+        self._history.note(self._kind, self._version)
         if changed:
             self._changed()
 
@@ -123,6 +132,8 @@ class Reflector(Generic[T]):
             self._failures = 0
         else:
             self._failures += 1
+        if self._is_suspicious(error):
+            self._history.doubt()
         if error is not None and not self._can_resume(error):
             self._version = ""
         wait_s = self._wait_s(error)
@@ -130,6 +141,15 @@ class Reflector(Generic[T]):
             what = "watching" if self._version else "listing"
             log.warning("%s: %s; %s again in %.1f s", self._kind, _describe(error), what, wait_s)
         await asyncio.sleep(wait_s)
+
+    def _is_suspicious(self, error: Exception | None) -> bool:
+        """Returns whether the watch ended as if the API server had been restarted, or was silent as one from
+        a version that it does not have."""
+        if error is not None:
+            return isinstance(error, (NoAnswer, TimeoutError)) or _code(error) == TIMEOUT
+        began_s = self._watch_began_s
+        ended_early = began_s is None or self._clock_s() - began_s < WATCH_S - EARLY_S
+        return ended_early or not self._has_events
 
     def _can_resume(self, error: Exception) -> bool:
         """Returns whether the next watch can resume where this one failed, without a list."""

@@ -86,6 +86,15 @@ class EmulatedKube(Kube):
         await self._hear(kind, version)
         return version, list(map(kept, found))  # type: ignore[arg-type]  # of the kind's view
 
+    async def version(self, kind: Kind[Any]) -> str:
+        restores = self._api.restores
+        await self._read_way()
+        self._check_served(kind)
+        version = str(self._api.revision)
+        await self._way()
+        self._check_connected(restores)
+        return version
+
     def heard(self, kind: Kind[Any], until_ms: int) -> int:
         """Returns the last revision of this kind that the process had received by then, or that of its first
         list if it came later: the process decides nothing before."""
@@ -153,7 +162,9 @@ class EmulatedKube(Kube):
         """Records that the process has received this kind up to `version`."""
         self._heard[kind].append((self._api.now_ms(), int(version)))
 
-    async def _more_than(self, count: int, journal: Sequence[Change], kind: Kind[Any], until_s: float) -> bool:
+    async def _more_than(
+        self, count: int, journal: Sequence[Change], kind: Kind[Any], until_s: float
+    ) -> bool:
         """Waits for more changes of the kind, or the end of its journal; returns whether there are any by
         then."""
         try:

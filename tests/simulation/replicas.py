@@ -12,10 +12,12 @@ from itertools import pairwise
 from random import Random
 from typing import Any, TypeVarTuple
 
+from muster.controller.process.controllers import Controllers
 from muster.controller.process.loop import Controller
 from muster.kube.client import NotLeading
 from muster.kube.connection import REQUEST_TIMEOUT_S
 from muster.kube.errors import NoAnswer
+from muster.kube.history import History
 from muster.kube.kinds import LEASES, Kind
 from muster.kube.lease import LEASE_S, Election
 from muster.kube.writes import Write
@@ -198,7 +200,7 @@ class Replicas(Simulation):
         connect = partial(
             Connection, self.api, self.random_of(process.name), self.faults, process, self._break
         )
-        own = connect(self.network)
+        own, history = connect(self.network), History()
         election = Election(
             own,
             LEASE,
@@ -206,10 +208,12 @@ class Replicas(Simulation):
             clock_s=self._loop.time,
             now_ms=self.wall_clock_ms,
             random=self.random,
+            history=history,
         )
         kube = connect(self.network)
         kube.write_seconds = election.write_seconds
-        controller = self.controllers[process.name] = Controller(
+        create = partial(
+            Controller,
             kube,
             self.wall_clock_ms,
             election,
@@ -217,10 +221,12 @@ class Replicas(Simulation):
             configuration=self._configuration,
             clock_s=self._loop.time,
             random=self.random_of(f"retries of {process.name}"),
+            history=history,
         )
-        process.stop = controller.stop
+        controllers = self.controllers[process.name] = Controllers(create, history)
+        process.stop = controllers.stop
         try:
-            await controller.run()
+            await controllers.run()
         except* NotLeading:
             pass
 

@@ -8,13 +8,16 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import Context
+from functools import partial
 from random import Random
 from typing import Any
 
 from muster.configuration.configuration import DEFAULT, Configuration
 from muster.controller.metrics.observer import Observer
+from muster.controller.process.controllers import Controllers
 from muster.controller.process.loop import Controller
 from muster.kube import kinds
+from muster.kube.history import History
 from muster.kube.kinds import Kind
 from tests.simulation.api import Api, Body, Change, key_of
 from tests.simulation.bounds import Bounds
@@ -70,14 +73,13 @@ class Simulation:
             tuple[Kind[Any], str], float
         ] = {}  # objects that a tenant updates in a loop -> until when
         self.observer = Observer()
-        self.controllers: dict[str, Controller] = {}  # running ones, by name of their process
+        self.controllers: dict[str, Controllers] = {}  # running ones, by name of their process
         self.cloud = Cloud(self.api, self.random_of("cloud"), nodes)
         self.kuberay = KubeRay(self.api, self.random_of("kuberay"))
         self.services = RayServices(self.api, self.random_of("services"))
         self.kubelets = Kubelets(self.api, self.random_of("kubelets"), self.cloud)
         self.creators = Creators(self.api, self.random_of("creators"))
         self.kube: EmulatedKube | None = None
-        self.controller: Controller | None = None
         self.kill_after: int | None = None  # a process after this many writes
         self._copied: tuple[int, dict[str, int]] | None = None  # the revision, and the cloud's nodes
         self._broken: Broken | None = None
@@ -131,15 +133,21 @@ class Simulation:
         while True:
             random = self.random_of("controller")
             self.kube = EmulatedKube(self.api, random, self.faults, self.kill_after, self.network)
-            controller = self.controller = self.controllers["one"] = Controller(
-                self.kube,
-                self.wall_clock_ms,
-                observer=self.observer,
-                configuration=self._configuration,
-                clock_s=self._loop.time,
-                random=self.random_of("retries"),
+            history = History()
+            controllers = self.controllers["one"] = Controllers(
+                partial(
+                    Controller,
+                    self.kube,
+                    self.wall_clock_ms,
+                    observer=self.observer,
+                    configuration=self._configuration,
+                    clock_s=self._loop.time,
+                    random=self.random_of("retries"),
+                    history=history,
+                ),
+                history,
             )
-            alive = asyncio.ensure_future(controller.run())
+            alive = asyncio.ensure_future(controllers.run())
             killed = asyncio.ensure_future(self.kube.killed.wait())
             try:
                 await asyncio.wait((alive, killed), return_when=asyncio.FIRST_COMPLETED)

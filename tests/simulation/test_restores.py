@@ -1,4 +1,4 @@
-"""etcd is restored from an older copy while the controller runs: its stores hold objects that do not exist."""
+"""etcd is restored from an older copy while the controller runs, whose stores hold objects that are lost."""
 
 import asyncio
 
@@ -29,7 +29,7 @@ async def restored(sim: Simulation) -> str:
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("cluster", (Simulation, Replicas), ids=("one replica", "two replicas"))
+@pytest.mark.parametrize("cluster", [Simulation, Replicas], ids=("one replica", "two replicas"))
 def test_gangs_that_vanish_neither_hold_quota_nor_end_others(cluster: type[Simulation], seed: int) -> None:
     async def story(sim: Simulation) -> None:
         dev = await restored(sim)

@@ -15,6 +15,7 @@ from muster.controller.passes.write_backoff import PERSISTS_MS, WriteBackoff
 from muster.controller.workload.events import ObjectEvent
 from muster.kube.client import Kube, WriteError
 from muster.kube.errors import RequestError
+from muster.kube.history import History
 from muster.kube.kinds import PODS, WORKLOADS, Kind
 from muster.kube.store import Stores
 from muster.kube.writes import Create, Write
@@ -36,9 +37,11 @@ class Applier:
         backoff: WriteBackoff,
         record_event: Callable[[ObjectEvent], None] = lambda event: None,
         observe_write: Callable[[Write, WriteError | None], None] = lambda write, error: None,
+        history: History | None = None,
     ) -> None:
         self._kube, self._stores, self._backoff = kube, stores, backoff
         self._record_event, self._observe_write = record_event, observe_write
+        self._history = history or History()
         self._slots = asyncio.Semaphore(CONCURRENT_WRITES_MAX)
         self._repeated_events = RepeatedEvents()
         self.postponed = False  # whether the last pass left deferrable writes for the next one
@@ -106,6 +109,8 @@ class Applier:
         done: list[PlannedWrite] = []
         for planned in writes:
             async with self._slots:
+                if not await self._history.is_intact():  # planned for objects that may not exist
+                    return done
                 if planned.requires_no_pods_of and await self._may_have_pods(planned):
                     self._backoff.record_refusal(planned.subject, now_ms)
                     return done

@@ -32,6 +32,7 @@ from muster.controller.process.watched_kinds import ONLY_LABELLED, OPTIONAL, WAT
 from muster.controller.workload.events import merged
 from muster.kube import kinds
 from muster.kube.client import Kube
+from muster.kube.history import History
 from muster.kube.lease import Election
 from muster.kube.reflector import Reflector
 from muster.kube.store import Stores
@@ -53,7 +54,8 @@ class Controller:
     """Keeps no state outside the API server: a new Controller continues where a killed one stopped.
 
     With an `election` it watches everything but decides nothing until it leads. `now_ms` is the clock for
-    times in objects; all other timing uses `clock_s`, which is monotonic."""
+    times in objects; all other timing uses `clock_s`, which is monotonic. It ends when the `history` goes
+    back: everything that it remembers is of a history that the API server has lost."""
 
     def __init__(
         self,
@@ -65,7 +67,9 @@ class Controller:
         *,
         clock_s: Callable[[], float] = time.monotonic,
         random: Random | None = None,
+        history: History | None = None,
     ) -> None:
+        self._history = history or History()
         self._kube, self._now_ms, self._clock_s = kube, now_ms, clock_s
         self._random = random or Random()
         self._configuration = configuration
@@ -74,7 +78,9 @@ class Controller:
         self._memory = PassMemory(configuration.rules)
         self._backoff = WriteBackoff()
         self._events = EventRecorder(kube, now_ms, self._clock_ms, self._observer)
-        self._applier = Applier(kube, self._stores, self._backoff, self._events.record, self._observer.wrote)
+        self._applier = Applier(
+            kube, self._stores, self._backoff, self._events.record, self._observer.wrote, self._history
+        )
         self._changed = asyncio.Event()
         self._pod_checks = PodChecks(kube, self._changed.set, clock_s)
         self._clusters = ClusterStates(self._stores, self._pod_checks, self._nodes_synced)
@@ -108,6 +114,7 @@ class Controller:
             clock_s=self._clock_s,
             random=self._random,
             optional=kind in OPTIONAL,
+            history=self._history,
         )
 
     def _clock_ms(self) -> int:
@@ -137,28 +144,46 @@ class Controller:
         self._changed.set()
 
     async def run(self) -> None:
-        """Runs until `stop`. Errors come in an ExceptionGroup: NotLeading, or a bug."""
+        """Runs until `stop`, or until the history has gone back: the Lease is not released then. Errors come
+        in an ExceptionGroup: NotLeading, or a bug."""
         async with asyncio.TaskGroup() as tasks:
+            following = tasks.create_task(self._stop_with_history())
             watching = {name: tasks.create_task(r.run()) for name, r in self._reflectors.items()}
+            renewing: list[asyncio.Task[None]] = []
+            if self._election is not None and self._election.is_leader:  # since the last history
+                renewing.append(tasks.create_task(self._election.renew()))
             leading = tasks.create_task(self._until_leading())
             stopping = tasks.create_task(self._stopping.wait())
             await asyncio.wait((leading, stopping), return_when=asyncio.FIRST_COMPLETED)
-            background = [leading, stopping, tasks.create_task(self._watch_nodes())]
+            writing = tasks.create_task(self._events.run())
+            background = [
+                following,
+                leading,
+                stopping,
+                writing,
+                *renewing,
+                tasks.create_task(self._watch_nodes()),
+            ]
             if leading.done():
-                writing = tasks.create_task(self._events.run())
                 background.append(tasks.create_task(self._pod_checks.run()))
                 if self._election is not None:
-                    background.append(tasks.create_task(self._election.renew()))
+                    if not renewing:
+                        background.append(tasks.create_task(self._election.renew()))
                     if not self._election.is_first:  # there was a former leader
                         watching["workloads"].cancel()
                         watching["workloads"] = await self._relist_workloads(tasks)
                 await self._run_passes()
-                await self._events.stop()
-                await writing
+                if not self._history.went_back:
+                    await self._events.stop()
+                    await writing
             for task in (*watching.values(), *background):
                 task.cancel()
-        if self._election is not None:
+        if self._election is not None and not self._history.went_back:
             await self._election.release()
+
+    async def _stop_with_history(self) -> None:
+        await self._history.follow(self._kube)
+        self.stop()
 
     async def _watch_nodes(self) -> None:
         await self._topologies_exist.wait()
@@ -168,7 +193,7 @@ class Controller:
         """Returns once the stores are synced and this replica leads."""
         await asyncio.gather(*(r.synced.wait() for r in self._reflectors.values()))
         log.info("synced with the API server: %s", self._object_counts())
-        if self._election is not None:
+        if self._election is not None and not self._election.is_leader:
             await self._election.acquire()
         self._passed_ms = self._clock_ms()
 
@@ -189,6 +214,8 @@ class Controller:
     async def _pass(self) -> int | None:
         """Runs one pass. Returns the time of the next one by `_clock_ms`, if nothing changes before."""
         self._changed.clear()
+        if not await self._history.is_intact():
+            return None
         self._pace.begin_pass()
         now_ms, at_ms = self._now_ms(), self._clock_ms()
         if not await self._applier.read_unanswered():

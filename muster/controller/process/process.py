@@ -18,6 +18,7 @@ from muster.controller.journal.journal import Journal
 from muster.controller.metrics.gauges import WatchAges
 from muster.controller.metrics.metrics import Metrics
 from muster.controller.metrics.observer import Background, Observers
+from muster.controller.process.controllers import Controllers
 from muster.controller.process.health import Address, Health, served
 from muster.controller.process.loop import PASS_INTERVAL_S_MAX, Controller, wall_clock_ms
 from muster.journal.files import JournalFiles
@@ -25,6 +26,7 @@ from muster.journal.writer import JournalWriter
 from muster.kube.access import access
 from muster.kube.client import Kube, NotLeading
 from muster.kube.election_thread import ElectionThread
+from muster.kube.history import History
 from muster.kube.reflector import SILENT_S_MAX
 from muster.kube.stream_thread import StreamThread
 
@@ -58,6 +60,7 @@ class Options:
 async def run(options: Options) -> int:
     """Runs until SIGTERM or SIGINT (returns 0), or until leadership is lost (1): a restart begins afresh."""
     gc.set_threshold(OBJECTS_A_COLLECTION)
+    history = History()
     own = Kube(options.kubeconfig)  # so that renewals never wait for the writes of a pass
     election = ElectionThread(
         own,
@@ -66,6 +69,7 @@ async def run(options: Options) -> int:
         clock_s=time.monotonic,
         now_ms=wall_clock_ms,
         random=Random(),
+        history=history,
     )
     streams = StreamThread(access(options.kubeconfig))
     kube = Kube(options.kubeconfig, election.write_seconds, streams=streams)
@@ -76,16 +80,22 @@ async def run(options: Options) -> int:
     background = options.background(metrics) if options.background else Background()
     kept = [Journal(journal.put, metrics.journal_failed)] if journal else []
     observers = Observers(metrics, background, *kept)
-    controller = Controller(kube, wall_clock_ms, election, observers, options.configuration)
+    controllers = Controllers(
+        lambda: Controller(kube, wall_clock_ms, election, observers, options.configuration, history=history),
+        history,
+    )
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, controller.stop)
-    metrics.registry.register(WatchAges(controller.watch_ages_s))
-    probes = {"/healthz": lambda: alive(controller), "/readyz": lambda: ready(controller)}
+        asyncio.get_running_loop().add_signal_handler(number, controllers.stop)
+    metrics.registry.register(WatchAges(lambda: controllers.current.watch_ages_s()))
+    probes = {
+        "/healthz": lambda: alive(controllers.current),
+        "/readyz": lambda: ready(controllers.current),
+    }
     code = 0
     with served(options.address, probes, metrics.registry):
         try:
             async with election.begun(), streams.begun(), beside(background.run(kube)):
-                await controller.run()
+                await controllers.run()
         except* NotLeading as lost:
             log.error("%s", lost.exceptions[0])
             code = 1

@@ -95,6 +95,6 @@ def check_at_rest(sim: Simulation, passes: int, writes: int, gone: Collection[st
         raise Broken(f"{passes} passes in {REST_S:.0f} s of rest")
     if writes:
         raise Broken(f"{writes} writes in {REST_S:.0f} s of rest")
-    for controller in sim.controllers.values():
-        for where in remembered(controller, gone):
+    for controllers in sim.controllers.values():
+        for where in remembered(controllers.current, gone):
             raise Broken(f"the controller still remembers deleted objects: {where}")

@@ -11,6 +11,7 @@ import pytest
 
 from muster.kube.client import Kube, NotLeading, WriteError
 from muster.kube.errors import NoAnswer
+from muster.kube.history import History
 from muster.kube.kinds import LEASES
 from muster.kube.lease import LEASE_S, RENEW_DEADLINE_S, RETRY_S, Election
 from muster.kube.writes import Create, Delete, MergePatch, Write
@@ -63,7 +64,7 @@ class Clock:
         self.now_s = 100.0
 
 
-def held_by(holder: str | None, seconds: int = 15, transitions: int = 3, renewed: str = "") -> LeaseSpec:
+def held_by(holder: str | None, seconds: int = LEASE_S, transitions: int = 3, renewed: str = "") -> LeaseSpec:
     return LeaseSpec(
         holder_identity=holder,
         lease_duration_seconds=seconds,
@@ -72,8 +73,16 @@ def held_by(holder: str | None, seconds: int = 15, transitions: int = 3, renewed
     )
 
 
-def election(api: Api, clock: Clock) -> Election:
-    return Election(api, KEY, ME, clock_s=lambda: clock.now_s, now_ms=lambda: NOW_MS, random=Random(1))
+def election(api: Api, clock: Clock, history: History | None = None) -> Election:
+    return Election(
+        api,
+        KEY,
+        ME,
+        clock_s=lambda: clock.now_s,
+        now_ms=lambda: NOW_MS,
+        random=Random(1),
+        history=history,
+    )
 
 
 async def tries(candidate: Election) -> bool:
@@ -129,14 +138,19 @@ class Later(NamedTuple):
     wins: bool
 
 
+ALMOST_S = LEASE_S - 0.1
 LATER = {
-    "not renewed, but not expired": Later(14.9, held_by(OTHER), False),
-    "expired": Later(15.0, held_by(OTHER), True),
-    "renewed": Later(15.0, held_by(OTHER, renewed="later"), False),
+    "not renewed, but not expired": Later(ALMOST_S, held_by(OTHER), False),
+    "expired": Later(LEASE_S, held_by(OTHER), True),
+    "renewed": Later(LEASE_S, held_by(OTHER, renewed="later"), False),
     "released": Later(1.0, held_by(None, 1), True),
-    "held by a third candidate": Later(15.0, held_by("pod-c"), False),
-    "deleted, but not expired": Later(14.9, None, False),
-    "deleted and expired": Later(15.0, None, True),
+    "held by a third candidate": Later(LEASE_S, held_by("pod-c"), False),
+    "deleted, but not expired": Later(ALMOST_S, None, False),
+    "deleted and expired": Later(LEASE_S, None, True),
+    "its holder removed by hand, but not expired": Later(ALMOST_S, held_by(None), False),
+    "its holder removed by hand, and expired": Later(LEASE_S, held_by(None), True),
+    "restored with this candidate's name, but not expired": Later(ALMOST_S, held_by(ME), False),
+    "restored with this candidate's name, and expired": Later(LEASE_S, held_by(ME), True),
 }
 
 
@@ -155,6 +169,58 @@ def test_a_later_try_takes_an_expired_lease(name: str) -> None:
 
     assert asyncio.run(story()) is later.wins
     assert not candidate.is_first
+
+
+def test_a_term_shortened_by_hand_does_not_end_sooner() -> None:
+    api, clock = Api(held_by(OTHER)), Clock()
+    candidate = election(api, clock)
+
+    async def story() -> list[bool]:
+        wins = [await tries(candidate)]
+        api.lease = held_by(OTHER, 1)
+        for _ in range(2):
+            wins.append(await tries(candidate))
+            clock.now_s += LEASE_S - 0.1
+        return wins
+
+    assert asyncio.run(story()) == [False] * 3
+
+
+class Seen(NamedTuple):
+    """Versions of the Lease by reads; None: it does not exist. Whether the history went back or is
+    doubtful then."""
+
+    versions: tuple[int | None, ...]
+    went_back: bool = False
+    doubtful: bool = False
+
+
+SEEN = {
+    "once": Seen((7,)),
+    "not renewed": Seen((7, 7)),
+    "renewed": Seen((7, 9)),
+    "never": Seen((None, None)),
+    "created": Seen((None, 7)),
+    "deleted": Seen((7, None), doubtful=True),
+    "deleted and created": Seen((7, None, 9), doubtful=True),
+    "of an older copy": Seen((7, 6), went_back=True),
+    "of an older copy, after it was deleted": Seen((7, None, 6), went_back=True, doubtful=True),
+}
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_a_lease_of_an_older_version_shows_that_the_history_went_back(name: str) -> None:
+    seen, api, history = SEEN[name], Api(), History()
+    candidate = election(api, Clock(), history)
+
+    async def story() -> None:
+        for version in seen.versions:
+            api.lease = None if version is None else held_by(OTHER)
+            api.version, api.refuses = version or 0, 409
+            await tries(candidate)
+
+    asyncio.run(story())
+    assert (history.went_back, history.is_doubtful) == (seen.went_back, seen.doubtful)
 
 
 ACQUIRED = {

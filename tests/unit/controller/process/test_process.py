@@ -31,6 +31,7 @@ from muster.controller.process.loop import Controller
 from muster.controller.process.process import Options, alive, journal_writer, ready
 from muster.kube import kinds
 from muster.kube.client import NotLeading, WriteError
+from muster.kube.history import History
 from muster.kube.writes import Delete, Write
 
 
@@ -196,7 +197,8 @@ class Process:
         self.connections.append(Connection())
         return self.connections[-1]
 
-    def _election(self, own: Connection, lease: str, identity: str, **_: object) -> Any:
+    def _election(self, own: Connection, lease: str, identity: str, *, history: History, **_: object) -> Any:
+        self.history = history
         assert (own, lease, identity) == (self.connections[0], "muster-system/muster", "pod-1")
         return SimpleNamespace(is_leader=True, write_seconds=lambda: 10.0, begun=lambda: self._begun(own))
 
@@ -207,7 +209,8 @@ class Process:
         finally:
             await own.close()
 
-    def _controller(self, kube: Connection, *_: object) -> Any:
+    def _controller(self, kube: Connection, *_: object, history: History) -> Any:
+        assert history is self.history, "the election's"
         assert kube is self.connections[1], "renewals have a connection of their own"
         return SimpleNamespace(
             run=self._run,
