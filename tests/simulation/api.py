@@ -60,6 +60,7 @@ class Api:
         self.unserved: set[Kind[Any]] = set()  # CustomResourceDefinition deleted
         self.outside: set[str] = set()  # UIDs of owners of kinds that are not emulated
         self.restores = 0  # of etcd from an older copy
+        self.restored_ms: int | None = None  # when that was last
         self.on_restore: list[Callable[[], None]] = []
         self._uids: dict[str, tuple[Kind[Any], str]] = {}
         self._serial = 0
@@ -202,7 +203,8 @@ class Api:
                 self._uids[uid] = change.kind, key
         for kind, journal in self.journal.items():
             self.journal[kind] = [change for change in journal if change.revision <= revision]
-        self.revision, self.restores = revision, self.restores + 1
+        self.revision = revision
+        self.restores, self.restored_ms = self.restores + 1, self.now_ms()
         for call in self.on_restore:
             call()
         self._wake_waiting()

@@ -19,7 +19,7 @@ from muster.kube.connection import REQUEST_TIMEOUT_S
 from muster.kube.errors import NoAnswer
 from muster.kube.history import History
 from muster.kube.kinds import LEASES, Kind
-from muster.kube.lease import LEASE_S, Election
+from muster.kube.lease import LEASE_S, RENEW_DEADLINE_S, Election
 from muster.kube.writes import Write
 from muster.objects.meta import Object
 from tests.simulation.api import Api, Body
@@ -45,6 +45,8 @@ class Process:
         )
         self.killed = asyncio.Event()
         self.stop: Callable[[], None] = lambda: None
+        self.leads: Callable[[], bool] = lambda: False
+        self.another_leads: Callable[[], bool] = lambda: False
         self.connections: list[Connection] = []
         self.parked: list[tuple[asyncio.Handle, Context, Callable[[], object]]] = []
 
@@ -134,10 +136,19 @@ class Connection(EmulatedKube):
         raise NoAnswer("cut off")
 
     def write(self, write: Write) -> Body | None:
-        holder = holder_of(self._api)
-        if write.kind is not LEASES and holder != self._process.name:
-            self._is_broken(Broken(f"{self._process.name} writes, but {holder} leads: {write}"))
+        if write.kind is not LEASES and not self._may_write():
+            self._is_broken(Broken(f"{self._process.name} writes, but {holder_of(self._api)} leads: {write}"))
         return super().write(write)
+
+
+    def _may_write(self) -> bool:
+        """Whether it holds the Lease, or held it when etcd was restored and has not noticed yet: then no
+        other may take it."""
+        if holder_of(self._api) == self._process.name:
+            return True
+        restored_ms = self._api.restored_ms
+        is_recent = restored_ms is not None and self._api.now_ms() < restored_ms + RENEW_DEADLINE_S * 1000
+        return is_recent and not self._process.another_leads()
 
 
 class Replicas(Simulation):
@@ -224,7 +235,8 @@ class Replicas(Simulation):
             history=history,
         )
         controllers = self.controllers[process.name] = Controllers(create, history)
-        process.stop = controllers.stop
+        process.stop, process.leads = controllers.stop, lambda: election.is_leader
+        process.another_leads = lambda: any(p.leads() for p in self.processes.values() if p is not process)
         try:
             await controllers.run()
         except* NotLeading:

@@ -135,6 +135,16 @@ def delete_dependents(sim: Simulation, kind: str, key: str, what: str, foregroun
         sim.api.delete(KINDS[what], dependent_key, "administrator", foreground=foreground)
 
 
+def copy_etcd(sim: Simulation) -> None:
+    sim.copy_etcd()
+
+
+def restore_etcd(sim: Simulation) -> None:
+    """Restores etcd from the last copy, and restarts the API server."""
+    sim.restore_etcd()
+    sim.trouble(SILENT_S_MAX + 2 * LEASE_S)
+
+
 NETWORK = {
     "fail-requests": Act(3, draw_outage, fail_requests),
     "delay-watches": Act(2, draw_lag, delay_watches),
@@ -143,3 +153,7 @@ NETWORK = {
 CLOCKS = {"jump-clock": Act(1, draw_jump, jump)}
 PROCESSES = {"kill": Act(2, draw_replica, kill), "pause-leader": Act(2, draw_pause, pause_leader)}
 DELETIONS = {"delete-dependents": Act(1, draw_dependent, delete_dependents)}
+ETCD = {
+    "copy-etcd": Act(1, lambda draw: {}, copy_etcd),
+    "restore-etcd": Act(1, lambda draw: {}, restore_etcd),
+}

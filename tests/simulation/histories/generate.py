@@ -35,6 +35,7 @@ FAMILIES: Mapping[str, tuple[float, Mapping[str, Act]]] = {
     "deletions": (0.3, faults.DELETIONS),
     "without jobs": (0.4, without_jobs.WITHOUT_JOBS),
     "orphaned": (0.15, without_jobs.ORPHANED),
+    "etcd": (0.15, faults.ETCD),
 }
 ACTIONS: Mapping[str, Act] = {name: act for _, acts in FAMILIES.values() for name, act in acts.items()}
 
