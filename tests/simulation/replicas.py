@@ -140,7 +140,6 @@ class Connection(EmulatedKube):
             self._is_broken(Broken(f"{self._process.name} writes, but {holder_of(self._api)} leads: {write}"))
         return super().write(write)
 
-
     def _may_write(self) -> bool:
         """Whether it holds the Lease, or held it when etcd was restored and has not noticed yet: then no
         other may take it."""

@@ -7,6 +7,7 @@ from typing import Any
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.kube.client import Kube
+from muster.kube.history import History
 from muster.kube.kinds import Kind
 from muster.kube.reflector import Reflector
 from muster.kube.store import Stores
@@ -23,16 +24,33 @@ class Watching:
 
     def __init__(self, kube: Kube, changed: Callable[[], None], others_s_max: float = OTHERS_S_MAX) -> None:
         self._kube, self._changed, self._others_s_max = kube, changed, others_s_max
+        self._history = History()
+        self._before: ClusterState | None = None  # the history went back
+        self._begin()
+
+    def _begin(self) -> None:
         self.stores = Stores()
         self._reflectors = {name: self._reflector(kind) for name, kind in SHOWN.items()}
         self._nodes = {name: self._reflector(kind) for name, kind in WATCHED_WITH_TOPOLOGIES.items()}
         self._topologies_exist = asyncio.Event()
 
     def _reflector(self, kind: Kind[Any]) -> Reflector[Any]:
-        return Reflector(self._kube, kind, self.stores.of(kind), self._changed, optional=True)
+        return Reflector(
+            self._kube, kind, self.stores.of(kind), self._changed, optional=True, history=self._history
+        )
 
     async def run(self) -> None:
-        """Watches until it is cancelled."""
+        """Watches until it is cancelled. Lists everything again when the API server's history goes back."""
+        while True:
+            async with asyncio.TaskGroup() as tasks:
+                watching = tasks.create_task(self._watch())
+                await self._history.follow(self._kube)
+                watching.cancel()
+            self._before = self.cluster()
+            self._history.restart()
+            self._begin()
+
+    async def _watch(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             for reflector in self._reflectors.values():
                 tasks.create_task(reflector.run())
@@ -54,7 +72,10 @@ class Watching:
 
     def cluster(self) -> ClusterState:
         """Returns the objects as they are now, in mappings that do not change any more; without Topologies
-        until the nodes are known."""
+        until the nodes are known. While everything is listed again, it returns the objects before that."""
+        if self._before is not None and not all(self._reflectors[name].synced.is_set() for name in NEEDED):
+            return self._before
+        self._before = None
         found: dict[str, Any] = {name: dict(self.stores.of(kind).items) for name, kind in SHOWN.items()}
         if found["topologies"]:
             self._topologies_exist.set()

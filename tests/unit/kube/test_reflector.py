@@ -12,6 +12,7 @@ import pytest
 from muster.kube import kinds
 from muster.kube.client import Kube, as_it_is
 from muster.kube.errors import NoAnswer, Status, StatusError, status_error
+from muster.kube.history import History
 from muster.kube.reflector import RETRY_S_MAX, RETRY_S_MIN, SILENT_S_MAX, STEADY_S, Reflector
 from muster.kube.store import Store
 from muster.kube.watching import WATCH_S, Event
@@ -40,6 +41,7 @@ class Scripted(Kube):
     ) -> None:
         self._answers, self._lasts_s = list(answers), lasts_s
         self.refused_lists, self._served_s, self._listed = refused_lists, served_s, listed
+        self.versions = ["100"]  # of lists; the last one for ever
         self.calls: list[tuple[float, str]] = []  # time, and "list" or the version of a watch
 
     async def list(
@@ -56,7 +58,8 @@ class Scripted(Kube):
         if self.refused_lists:
             self.refused_lists -= 1
             raise refusal(429)
-        return "100", [kept(msgspec.structs.replace(item)) for item in self._listed]
+        version = self.versions.pop(0) if len(self.versions) > 1 else self.versions[0]
+        return version, [kept(msgspec.structs.replace(item)) for item in self._listed]
 
     async def watch(
         self, kind: Any, resource_version: str, labels: Mapping[str, str | None] | None = None
@@ -73,13 +76,21 @@ class Scripted(Kube):
         await asyncio.sleep(self._lasts_s)
 
 
-def follow(kube: Scripted, seconds: float) -> list[str]:
+def follow(kube: Scripted, seconds: float, history: History | None = None) -> list[str]:
     """Returns its requests within that time."""
     loop = VirtualLoop()
 
     async def story() -> None:
         store: Store[Any] = Store()
-        follower = Reflector(kube, kinds.NAMESPACES, store, lambda: None, clock_s=loop.time, random=Random(1))
+        follower = Reflector(
+            kube,
+            kinds.NAMESPACES,
+            store,
+            lambda: None,
+            clock_s=loop.time,
+            random=Random(1),
+            history=history,
+        )
         task = loop.create_task(follower.run())
         await asyncio.sleep(seconds)
         assert not task.done(), task.exception()
@@ -119,6 +130,46 @@ def test_the_next_watch_resumes_or_lists_again(name: str) -> None:
     answer, wanted = CONTINUED[name]
     asked = follow(Scripted(answer, None), SILENT_S_MAX + 5)
     assert asked[: len(wanted)] == wanted
+
+
+BOOKMARKS: list[Event[Any]] = [Event("BOOKMARK", "100")]
+DOUBTFUL: dict[str, tuple[Answer, float, bool]] = {
+    "it ended in time, after a bookmark": (BOOKMARKS, WATCH_S, False),
+    "it ended in time, without one": ([], WATCH_S, True),
+    "it ended early": (BOOKMARKS, STEADY_S, True),
+    "too old": (refusal(410), 0.0, False),
+    "too many requests": (refusal(429), 0.0, False),
+    "a version that is too large": (refusal(504), 0.0, True),
+    "the connection breaks": (NoAnswer("reset"), 0.0, True),
+    "it falls silent": (None, 0.0, True),
+}
+
+
+@pytest.mark.parametrize("name", DOUBTFUL)
+def test_a_watch_that_may_have_lost_its_server_casts_doubt(name: str) -> None:
+    answer, lasts_s, is_doubtful = DOUBTFUL[name]
+    history = History()
+    follow(Scripted(answer, lasts_s=lasts_s), SILENT_S_MAX + 5, history)
+    assert history.is_doubtful is is_doubtful
+
+
+VERSIONS: dict[str, tuple[str, bool]] = {
+    "as before": ("100", False),
+    "later": ("200", False),
+    "earlier than the list": ("99", True),
+    "earlier than the watch": ("120", True),
+}
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+def test_a_list_of_an_earlier_version_shows_that_the_history_went_back(name: str) -> None:
+    version, went_back = VERSIONS[name]
+    history, kube = History(), Scripted(error_event(410), None)
+    if name == "earlier than the watch":
+        kube = Scripted([BOOKMARK], error_event(410), None)
+    kube.versions = ["100", version]
+    follow(kube, 10, history)
+    assert history.went_back is went_back
 
 
 def test_a_server_that_keeps_failing_is_listed_again() -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any
 
 from muster.kube.client import Kube, as_it_is
-from muster.kube.errors import Status, StatusError
+from muster.kube.errors import NoAnswer, Status, StatusError
 from muster.kube.kinds import Kind
 from muster.kube.watching import WATCH_S, Event
 from muster.objects.meta import Object
@@ -39,9 +39,23 @@ class MemoryKube(Kube):
     def delete(self, kind: Kind[Any], key: str) -> None:
         self._deliver(kind, Event("DELETED", str(next(self._versions)), self._objects[kind].pop(key)))
 
+    def objects(self, kind: Kind[Any]) -> Sequence[Object]:
+        return list(self._objects[kind].values())
+
     def _deliver(self, kind: Kind[Any], event: Event[Any]) -> None:
         for queue in self._watches[kind]:
             queue.put_nowait(event)
+
+    async def version(self, kind: Kind[Any]) -> str:
+        return str(next(self._versions))
+
+    def go_back(self) -> None:
+        """Restores a copy from before the first object."""
+        self._objects.clear()
+        self._versions = itertools.count(1)
+        for queues in self._watches.values():
+            for queue in queues:
+                queue.put_nowait(Event("RESET", ""))
 
     async def list(
         self,
@@ -62,8 +76,9 @@ class MemoryKube(Kube):
         try:
             yield [Event("BOOKMARK", resource_version)]
             async with asyncio.timeout(WATCH_S):
-                while True:
-                    yield [await queue.get()]
+                while (event := await queue.get()).type != "RESET":
+                    yield [event]
+                raise NoAnswer("connection reset by peer")
         except TimeoutError:
             return
         finally:
