@@ -209,6 +209,10 @@ class Api:
             call()
         self._wake_waiting()
 
+    def serve_again(self, kind: Kind[Any]) -> None:
+        """Serves the kind as if its CustomResourceDefinition were created again."""
+        self.unserved.discard(kind)
+
     def remove(self, kind: Kind[Any], key: str, by: str) -> None:
         old = self.get(kind, key)
         self._commit(kind, "DELETED", {**old, "metadata": {**old["metadata"]}}, old, by)

@@ -5,6 +5,7 @@ A write that arrives from a replica without the Lease breaks the simulation.
 
 import asyncio
 import contextlib
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from contextvars import Context, ContextVar, copy_context
 from functools import partial
@@ -25,7 +26,7 @@ from muster.objects.meta import Object
 from tests.simulation.api import Api, Body
 from tests.simulation.clock import VirtualLoop
 from tests.simulation.invariants import Broken
-from tests.simulation.kube import EmulatedKube, Faults
+from tests.simulation.kube import BY, EmulatedKube, Faults
 from tests.simulation.network import Network
 from tests.simulation.simulation import RESTARTS_S_MAX, RESTARTS_S_MIN, Simulation
 
@@ -141,12 +142,13 @@ class Connection(EmulatedKube):
         return super().write(write)
 
     def _may_write(self) -> bool:
-        """Whether it holds the Lease, or held it when etcd was restored and has not noticed yet: then no
-        other may take it."""
+        """Whether it holds the Lease. Of one that others than the replicas changed, its holder may not know
+        yet, and no other may take it."""
         if holder_of(self._api) == self._process.name:
             return True
-        restored_ms = self._api.restored_ms
-        is_recent = restored_ms is not None and self._api.now_ms() < restored_ms + RENEW_DEADLINE_S * 1000
+        renewals = self._api.journal[LEASES]
+        changed_ms = renewals[-1].time_ms if renewals and renewals[-1].by != BY else self._api.restored_ms
+        is_recent = changed_ms is not None and self._api.now_ms() < changed_ms + RENEW_DEADLINE_S * 1000
         return is_recent and not self._process.another_leads()
 
 
@@ -159,6 +161,7 @@ class Replicas(Simulation):
         super().__init__(*args, **kwargs)
         self.processes: dict[str, Process] = {}
         self.restarts = True
+        self.clock_errors_ms: dict[str, int] = defaultdict(int)  # of the wall clocks, by process
 
     def play(self, story: Callable[["Replicas"], Awaitable[None]]) -> None:
         self.run(lambda _: story(self))
@@ -211,12 +214,13 @@ class Replicas(Simulation):
             Connection, self.api, self.random_of(process.name), self.faults, process, self._break
         )
         own, history = connect(self.network), History()
+        now_ms = lambda: self.wall_clock_ms() + self.clock_errors_ms[process.name]  # noqa: E731
         election = Election(
             own,
             LEASE,
             process.name,
             clock_s=self._loop.time,
-            now_ms=self.wall_clock_ms,
+            now_ms=now_ms,
             random=self.random,
             history=history,
         )
@@ -225,7 +229,7 @@ class Replicas(Simulation):
         create = partial(
             Controller,
             kube,
-            self.wall_clock_ms,
+            now_ms,
             election,
             self.observer,
             configuration=self._configuration,
