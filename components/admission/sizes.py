@@ -4,7 +4,8 @@ All teams share one operator, which reconciles one object of a kind at a time. F
 as long as `replicas`, even of a suspended cluster (CalculateDesiredResources and CalculateMinResources in
 ray-operator/controllers/ray/utils/util.go at v1.6.2); it lists pods for each worker group, sends a deletion
 for each of `workersToDelete` in each reconciliation, and copies ports to Services, of which kube-proxy makes
-rules on all nodes. `maxReplicas` costs nothing; it is bounded as an autoscaler may reach it.
+rules on all nodes. `maxReplicas` costs nothing; it is bounded as an autoscaler may reach it. Queued objects
+have no `workersToDelete` at all (components/admission/gangs/requirements.py).
 """
 
 from components.admission.ray import (

@@ -82,14 +82,6 @@ GROUPS: dict[str, tuple[Groups, str]] = {
         ],
         NEGATIVE,
     ),
-    "workersToDelete": (
-        [{**group("a"), "scaleStrategy": {"workersToDelete": [f"w{i}" for i in range(1001)]}}],
-        "workersToDelete of a Ray",
-    ),
-    "as many workersToDelete as allowed": (
-        [{**group("a"), "scaleStrategy": {"workersToDelete": [f"w{i}" for i in range(1000)]}}],
-        "",
-    ),
 }
 
 
@@ -100,6 +92,26 @@ def test_sizes_are_bounded_at_creation(server: Kubectl, kind: str, name: str) ->
     found = refusal(server, ALICE, with_groups(kind, groups))
     assert message in found
     assert bool(found) is bool(message)
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        pytest.param(1001, "workersToDelete of a Ray", id="too many"),
+        pytest.param(1000, "", id="as many as allowed"),
+    ],
+)
+def test_workers_to_delete_are_bounded_outside_of_queues(
+    server: Kubectl, kind: str, names: int, message: str
+) -> None:
+    """A queued object has none (tests/stacks/test_ray_fields.py: refused)."""
+    strategy = {"workersToDelete": [f"w{i}" for i in range(names)]}
+    manifest = with_groups(kind, [{**group("a"), "scaleStrategy": strategy}])
+    manifest["metadata"].pop("labels", None)
+    answer = refusal(server, ALICE, manifest)
+    assert message in answer
+    assert bool(answer) is bool(message)
 
 
 def test_administrators_are_bounded_at_creation_too(server: Kubectl) -> None:
