@@ -66,7 +66,7 @@ def hosts_of(pod: Body) -> list[str]:
 
 
 class JobController:
-    """The Job controller: one pod at a time, recreated after deletion, none if suspended."""
+    """The Job controller: one pod at a time, recreated after deletion, none if suspended or complete."""
 
     def __init__(self, api: Api, random: Random) -> None:
         self._api, self._random = api, random
@@ -77,6 +77,8 @@ class JobController:
         while True:
             await sweeps.next()
             for job in self._api.all(kinds.BATCH_JOBS):
+                if job.get("status", {}).get("conditions"):
+                    continue
                 pods = pods_owned_by(self._api, job)
                 active = [p for p in pods if "deletionTimestamp" not in p["metadata"]]
                 if job["spec"].get("suspend"):

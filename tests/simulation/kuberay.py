@@ -117,13 +117,21 @@ class KubeRay(Operator):
             return
         annotations = job["metadata"]["annotations"]
         if self._api.now_ms() >= job["status"]["started"] + float(annotations[RUN_SECONDS]) * 1000:
+            self._complete(key_of(job))
             outcome = annotations[OUTCOME]
             state = "Complete" if outcome == "SUCCEEDED" else "Failed"
             end = {"ended": self._api.now_ms(), "endTime": rfc3339(self._api.now_ms())}
             self._tell_job(job, state, jobStatus=outcome, message="Job finished", **end)
-            submitter = self._api.find(kinds.BATCH_JOBS, key_of(job))
-            for pod in pods_owned_by(self._api, submitter):
-                self._patch(kinds.PODS, pod, {"status": {"phase": "Succeeded"}}, status=True)
+
+    def _complete(self, key: str) -> None:
+        """Ends the pods of a Job, as their containers do, and the Job, as the Job controller does: KubeRay
+        waits for both (checkSubmitterAndUpdateStatusIfNeeded; rayClusterReconcile for the clean-up)."""
+        job = self._api.find(kinds.BATCH_JOBS, key)
+        for pod in pods_owned_by(self._api, job):
+            self._patch(kinds.PODS, pod, {"status": {"phase": "Succeeded"}}, status=True)
+        if job is not None:
+            complete = {"type": "Complete", "status": "True"}
+            self._patch(kinds.BATCH_JOBS, job, {"status": {"conditions": [complete]}}, status=True)
 
     async def _suspending(self, job: Body) -> None:
         """Reports Suspended as soon as the RayCluster is deleted; its pods exist a while longer."""
@@ -172,13 +180,12 @@ class KubeRay(Operator):
             self._delete(kinds.PODS, key_of(pod))
         if any(pod["metadata"]["labels"][GROUP_LABEL] == "head" for pod in pods):
             return
-        job = self._api.find(kinds.BATCH_JOBS, f"{key_of(cluster)}-redis-cleanup")
+        job = f"{key_of(cluster)}-redis-cleanup"
         age_s = (self._api.now_ms() - millis(cluster["metadata"]["deletionTimestamp"])) / 1000
-        if age_s < CLEANUP_SECONDS_MAX and job is None:
+        if age_s < CLEANUP_SECONDS_MAX and self._api.find(kinds.BATCH_JOBS, job) is None:
             self._api.create(kinds.BATCH_JOBS, redis_cleanup_job(cluster), BY)
         elif age_s >= min(self.cleanup_seconds, CLEANUP_SECONDS_MAX):
-            for pod in pods_owned_by(self._api, job):
-                self._patch(kinds.PODS, pod, {"status": {"phase": "Succeeded"}}, status=True)
+            self._complete(job)
             self._let_go(kinds.RAY_CLUSTERS, cluster, REDIS_FINALIZER)
 
     def _is_steady(self, cluster: Body, suspend: bool, stage: str) -> bool:
