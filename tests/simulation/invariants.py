@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -26,6 +26,7 @@ from tests.simulation.manifests import quantity
 
 Asked = dict[str, dict[str, Fraction]]  # by group and resource
 Column = tuple[str, str]  # (flavor, resource)
+S = TypeVar("S", "Queues", "Classes")
 SETTLED_MS = 5000  # decisions made before a change of the queues was received have been written
 
 
@@ -44,6 +45,14 @@ class Queues:
     cohorts: list[Body]
 
 
+@dataclass(frozen=True)
+class Classes:
+    """The values of WorkloadPriorityClasses since a revision."""
+
+    revision: int
+    values: Mapping[str, int]
+
+
 def at_once(kind: Kind[Any], until_ms: int) -> float:
     """The revision heard without delay: every change is known at once."""
     return inf
@@ -57,8 +66,9 @@ class Invariants:
 
     Quota is checked at writes that take quota (`always`: at every write of a Workload), by the queues that
     the controller may have known when it decided: the current ones, or those before changes that it received
-    within the last SETTLED_MS or not at all. `heard(kind, until_ms)` is the last revision that it had
-    received by then; the network decides how late that may be.
+    within the last SETTLED_MS or not at all; and so are priorities at preemptions, by the values of their
+    classes. `heard(kind, until_ms)` is the last revision that it had received by then; the network decides
+    how late that may be.
     """
 
     def __init__(
@@ -73,7 +83,8 @@ class Invariants:
         self._started_by_hand: set[str] = set()  # UIDs
         self._distrusted: set[str] = set()  # UIDs of jobs
         self._over: dict[str, int] = {}  # UIDs of jobs whose finished Workload was deleted -> revision
-        self._queues = [self._queues_now(0)]  # the newest last
+        self._queues = [self._queues_now(0)]  # the newest last, as are the classes
+        self._classes = [self._classes_now(0)]
         self.checked = 0
 
     def distrust(self, job: Body) -> None:
@@ -99,6 +110,8 @@ class Invariants:
     def _check(self, change: Change) -> None:
         if change.kind in (kinds.CLUSTER_QUEUES, kinds.COHORTS) and change_of_spec(change):
             self._queues.append(self._queues_now(change.revision))
+        if change.kind is kinds.PRIORITIES:
+            self._classes.append(self._classes_now(change.revision))
         if change.kind is kinds.WORKLOADS:
             if self._always or takes_quota(change):
                 self._quota_is_kept(change)
@@ -185,10 +198,17 @@ class Invariants:
 
     def _queues_known(self, now_ms: int) -> list[Queues]:
         """Returns all queues that the controller may have used for its decision; the newest is the last."""
-        kinds_of_queues = (kinds.CLUSTER_QUEUES, kinds.COHORTS)
-        heard = min(self._heard(kind, now_ms - SETTLED_MS) for kind in kinds_of_queues)
-        known = [q for q in self._queues if q.revision <= heard]
-        return self._queues[max(0, len(known) - 1) :]
+        return self._since_heard(self._queues, now_ms, kinds.CLUSTER_QUEUES, kinds.COHORTS)
+
+    def _since_heard(self, states: list[S], now_ms: int, *of: Kind[Any]) -> list[S]:
+        """Returns the states that the controller may have known when it decided."""
+        heard = min(self._heard(kind, now_ms - SETTLED_MS) for kind in of)
+        known = [state for state in states if state.revision <= heard]
+        return states[max(0, len(known) - 1) :]
+
+    def _classes_now(self, revision: int) -> Classes:
+        values = {key_of(known): int(known["value"]) for known in self._api.all(kinds.PRIORITIES)}
+        return Classes(revision, values)
 
     def _priority_is_kept(self, change: Change) -> None:
         before, now = condition(change.before, "Preempted"), condition(change.body, "Preempted")
@@ -200,15 +220,10 @@ class Invariants:
         for preemptor in preemptors:
             field = "withinClusterQueue" if now["reason"] == "InClusterQueue" else "reclaimWithinCohort"
             policy = self._preemption_of(preemptor).get(field)
-            ahead = self._priority_of(preemptor) - self._priority_of(change.body)
-            allowed = policy == "Any" or ahead >= (policy == "LowerPriority")
-            expect(allowed, f"{key_of(preemptor)} preempted {key_of(change.body)}, ahead by {ahead}")
-
-    def _priority_of(self, workload: Body) -> int:
-        """Returns the current value of its class: the Workload is updated later."""
-        name = (workload["spec"].get("priorityClassRef") or {}).get("name", "")
-        known = self._api.find(kinds.PRIORITIES, name) if name else None
-        return int(known["value"] if known is not None else workload["spec"]["priority"])
+            classes = self._since_heard(self._classes, change.time_ms, kinds.PRIORITIES)
+            ahead = [priority_of(preemptor, c) - priority_of(change.body, c) for c in classes]
+            allowed = policy == "Any" or max(ahead) >= (policy == "LowerPriority")
+            expect(allowed, f"{key_of(preemptor)} preempted {key_of(change.body)}, ahead by {ahead[-1]}")
 
     def _preemption_of(self, workload: Body) -> Body:
         local = f"{workload['metadata']['namespace']}/{workload['spec']['queueName']}"
@@ -403,6 +418,12 @@ def owner_uid(body: Body) -> str:
 def is_without_job(workload: Body) -> bool:
     """Whether a user or another controller created the Workload, and not the controller for a job."""
     return not owner_uid(workload)
+
+
+def priority_of(workload: Body, classes: Classes) -> int:
+    """Returns the value of its class: the Workload is updated later."""
+    name = (workload["spec"].get("priorityClassRef") or {}).get("name", "")
+    return classes.values.get(name, int(workload["spec"]["priority"]))
 
 
 def usage_of(workload: Body) -> dict[Column, Fraction]:

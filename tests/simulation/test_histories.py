@@ -13,7 +13,7 @@ import pytest
 
 from development.effort import HISTORIES
 from muster.kube import kinds
-from tests.simulation.api import Api, key_of
+from tests.simulation.api import Api, Body, key_of
 from tests.simulation.histories import history as histories
 from tests.simulation.histories.generate import ACTIONS, FAMILIES, generate
 from tests.simulation.histories.history import Action, History
@@ -95,7 +95,7 @@ def test_exceeded_quota_is_found(always: bool) -> None:
     assert broken.value.rule == "quota_is_kept"
 
 
-@pytest.mark.parametrize(
+HEARD_AFTER_MS = pytest.mark.parametrize(
     ("heard_after_ms", "wrong"),
     [
         pytest.param(0, True, id="heard of it"),
@@ -103,6 +103,9 @@ def test_exceeded_quota_is_found(always: bool) -> None:
         pytest.param(60_000, False, id="not heard of it yet"),
     ],
 )
+
+
+@HEARD_AFTER_MS
 def test_quota_is_checked_by_the_queues_that_the_controller_knew(heard_after_ms: int, wrong: bool) -> None:
     """An administrator lowers a quota a few seconds before the controller assigns it."""
     now_ms = 0
@@ -122,6 +125,43 @@ def test_quota_is_checked_by_the_queues_that_the_controller_knew(heard_after_ms:
         reserve(api, "first", gpus=3)
     with pytest.raises(Broken, match="uses"):
         reserve(api, "second", gpus=2)
+
+
+@HEARD_AFTER_MS
+def test_preemptions_are_checked_by_the_classes_that_the_controller_knew(
+    heard_after_ms: int, wrong: bool
+) -> None:
+    """An administrator lowers the value of the preemptor's class a few seconds before the preemption."""
+    now_ms = 0
+    api = Api(lambda: now_ms)
+    for kind, bodies in local_stack().items():
+        for body in bodies:
+            api.create(kind, body, "platform")
+    before = api.revision
+    invariants = Invariants(api, lambda kind, until_ms: math.inf if until_ms >= heard_after_ms else before)
+    api.watchers.append(invariants.check)
+    api.merge_patch(kinds.PRIORITIES, "prod-priority", {"value": 0}, "administrator", False)
+    now_ms = SETTLED_MS + 3_000
+    preemptor = of_class(api, "preemptor", "prod-priority")
+    with pytest.raises(Broken, match="ahead by -100") if wrong else nullcontext():
+        preempt(api, of_class(api, "victim", "dev-priority"), preemptor)
+    with pytest.raises(Broken, match="ahead by 0"):
+        preempt(api, of_class(api, "equal", "prod-priority"), preemptor)
+
+
+def of_class(api: Api, name: str, priority_class: str) -> Body:
+    meta = {"namespace": "team-a", "name": name, "ownerReferences": [{"uid": f"job-{name}"}]}
+    spec = {"queueName": "user-queue", "priority": 0, "priorityClassRef": {"name": priority_class}}
+    return api.create(kinds.WORKLOADS, {"metadata": meta, "spec": spec}, "controller")
+
+
+def preempt(api: Api, victim: Body, preemptor: Body) -> None:
+    """Writes the preemption as the controller does, but without comparing priorities."""
+    message = f"Preempted (UID: {preemptor['metadata']['uid']})"
+    preempted = {"type": "Preempted", "status": "True", "reason": "InClusterQueue", "message": message}
+    api.merge_patch(
+        kinds.WORKLOADS, key_of(victim), {"status": {"conditions": [preempted]}}, "controller", True
+    )
 
 
 def reserve(api: Api, name: str, gpus: int) -> None:
