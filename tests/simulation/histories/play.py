@@ -25,6 +25,7 @@ from tests.simulation.histories.stacks import CONFIGURATIONS, FAULTS, NODES, PRO
 from tests.simulation.histories.tenants import TOO_MANY
 from tests.simulation.invariants import Broken, condition, holds_quota, is_without_job
 from tests.simulation.kuberay import FINALIZER, state_of
+from tests.simulation.kuberay_pods import REDIS_FINALIZER
 from tests.simulation.manifests import ray_job
 from tests.simulation.ray_services import FINALIZER as SERVICE_FINALIZER
 from tests.simulation.replicas import Replicas, check_terms
@@ -34,6 +35,7 @@ TOUCH_S, NO_TOUCH_S = 0.01, 0.2  # between writes of a loop; between looks for n
 RESTORE_S = 2.0
 COMPARED_EVERY = 4  # in every fourth history each pass is compared with a full one, which costs as much again
 PROBE_MINUTES, ENDS_MINUTES, GONE_MINUTES = 5.0, 40.0, 10.0
+KUBERAY_FINALIZERS = (FINALIZER, SERVICE_FINALIZER, REDIS_FINALIZER)
 HOPELESS = {"Misconfigured", "ExceedsMaxQuota", "NoMatchingFlavor"}
 HIGHEST = {"metadata": {"name": "highest"}, "value": 1_000_000}
 
@@ -202,7 +204,7 @@ def take_away(sim: Simulation, kind: kinds.Kind[Any], job: Body) -> None:
     if found is None:
         return
     meta = found["metadata"]
-    kept = [f for f in meta.get("finalizers", ()) if f in (FINALIZER, SERVICE_FINALIZER)]
+    kept = [f for f in meta.get("finalizers", ()) if f in KUBERAY_FINALIZERS]
     patch: Body = {"metadata": {"finalizers": kept}, "spec": {"managedBy": None}}
     with contextlib.suppress(Refused):
         if "deletionTimestamp" not in meta:

@@ -1,10 +1,15 @@
-"""Actions of honest tenants: submit, change, delete, and submit invalid jobs."""
+"""Actions of honest tenants: submit, change, delete, and submit invalid jobs.
 
+Their jobs have features by which KubeRay adds containers and pods, or Kubernetes counts others.
+"""
+
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from muster.controller.jobs.annotations import RETRY, STOP
 from muster.kube import kinds
 from muster.objects import kueue
+from tests.simulation.api import Body
 from tests.simulation.histories.actions import (
     JOB_KINDS,
     KINDS,
@@ -25,12 +30,40 @@ UNREASONABLE: tuple[dict[str, Any], ...] = (
     {"workers": TOO_MANY},
     {"priority": "urgent"},
     {"shutdownAfterJobFinishes": False},
+    {"features": ["autoscaler"]},
 )
+POD_LEVEL = {"requests": {"cpu": "3", "memory": "5Gi"}}  # more than the worker's containers
+
+
+def with_redis(cluster_spec: Body) -> None:
+    cluster_spec["gcsFaultToleranceOptions"] = {"redisAddress": "redis:6379"}
+
+
+def with_pod_level_requests(cluster_spec: Body) -> None:
+    (group,) = cluster_spec["workerGroupSpecs"]
+    template = group["template"]
+    group["template"] = {**template, "spec": {**template["spec"], "resources": POD_LEVEL}}
+
+
+def with_autoscaler(cluster_spec: Body) -> None:
+    cluster_spec["enableInTreeAutoscaling"] = True
+
+
+FEATURES: dict[str, Callable[[Body], None]] = {
+    "redis": with_redis,
+    "pod-level": with_pod_level_requests,
+    "autoscaler": with_autoscaler,
+}
+ADMISSIBLE = ("redis", "pod-level")
 MAKERS = {
     kinds.RAY_JOBS.name: ray_job,
     kinds.RAY_CLUSTERS.name: ray_cluster,
     kinds.RAY_SERVICES.name: ray_service,
 }
+
+
+def draw_features(draw: Draw) -> list[str]:
+    return [name for name in ADMISSIBLE if draw.random.random() < 0.25]
 
 
 def draw_job(draw: Draw) -> dict[str, Any]:
@@ -39,8 +72,9 @@ def draw_job(draw: Draw) -> dict[str, Any]:
         "workers": pick((1, 2, 4, 4)),
         "priority": pick(("dev-priority", "dev-priority", "prod-priority", "")),
         "outcome": pick(("SUCCEEDED", "SUCCEEDED", "FAILED")),
-        "submissionMode": pick(("K8sJobMode", "HTTPMode")),
+        "submissionMode": pick(("K8sJobMode", "HTTPMode", "SidecarMode")),
         "seconds": pick((2, 20, 90)),
+        "features": draw_features(draw),
     }
     return {"kind": kinds.RAY_JOBS.name, "key": draw.new_key(kinds.RAY_JOBS), **fields}
 
@@ -51,20 +85,35 @@ def draw_unreasonable(draw: Draw) -> dict[str, Any]:
 
 def draw_cluster(draw: Draw) -> dict[str, Any]:
     key = draw.new_key(kinds.RAY_CLUSTERS)
-    return {"kind": kinds.RAY_CLUSTERS.name, "key": key, "workers": draw.random.choice((0, 1, 3))}
+    fields = {"workers": draw.random.choice((0, 1, 3)), "features": draw_features(draw)}
+    return {"kind": kinds.RAY_CLUSTERS.name, "key": key, **fields}
 
 
 def draw_service(draw: Draw) -> dict[str, Any]:
     fields = {
         "workers": draw.random.choice((0, 1, 3)),
         "priority": draw.random.choice(("dev-priority", "prod-priority")),
+        "features": draw_features(draw),
     }
     return {"kind": kinds.RAY_SERVICES.name, "key": draw.new_key(kinds.RAY_SERVICES), **fields}
 
 
-def submit(sim: Simulation, kind: str, key: str, **fields: Any) -> None:
+def submit(sim: Simulation, kind: str, key: str, features: Sequence[str] = (), **fields: Any) -> None:
     namespace, _, name = key.partition("/")
-    sim.submit(MAKERS[kind](name, namespace=namespace, **fields))
+    body = MAKERS[kind](name, namespace=namespace, **fields)
+    spec = body["spec"]
+    for feature in features:
+        FEATURES[feature](spec.get("rayClusterSpec") or spec.get("rayClusterConfig") or spec)
+    sim.submit(body)
+
+
+def draw_clean_up(draw: Draw) -> dict[str, Any]:
+    return {"seconds": draw.random.choice((1, 10, 45, 300))}
+
+
+def clean_redis_up_for(sim: Simulation, seconds: float) -> None:
+    """From now on KubeRay's Redis clean-ups take this long."""
+    sim.kuberay.cleanup_seconds = seconds
 
 
 def draw_delete(draw: Draw) -> dict[str, Any]:
@@ -161,4 +210,5 @@ ACTIONS = {
     "annotate-workload": Act(2, draw_workload, annotate_workload),
     "out-of-stock": Act(2, draw_stock, run_out_of_stock),
     "revoke-capacity": Act(1, draw_revocation, revoke),
+    "clean-up-redis-for": Act(1, draw_clean_up, clean_redis_up_for),
 }
