@@ -158,6 +158,12 @@ class ClusterState:
             found.pop(job.uid, None)
         return [c for c in found.values() if c.metadata.namespace == workload.metadata.namespace]
 
+    def clean_ups_without_workload(self) -> list[RayClusterGang]:
+        """Returns RayClusters in queues that KubeRay cleans Redis up for, and whose gang has no Workload."""
+        found = ((c, ownership.creator_of(c.obj)) for c in self._related.queued_clean_ups.having(True))
+        jobs = ((c, creator or identity(c.kind, c.metadata)) for c, creator in found)
+        return [c for c, job in jobs if self._related.workloads_by_job.first(job) is None]
+
     def counts_against_quota(self, workload: kueue.Workload) -> bool:
         """Whether its pods count, by what is persisted: those of a finished one until they are gone and its
         finalizer is removed."""

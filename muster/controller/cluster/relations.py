@@ -75,6 +75,9 @@ class Relations:
         )
         self.clusters: Index[str, RayClusterGang] = Index(lambda cluster: (cluster.metadata.uid,))
         self.clusters_by_creator: Index[Owner, RayClusterGang] = Index(lambda c: _some(creator_of(c.obj)))
+        self.queued_clean_ups: Index[bool, RayClusterGang] = Index(
+            lambda c: (True,) if c.cleans_redis_up and c.metadata.labels.get(kueue.QUEUE_LABEL) else ()
+        )
         self.live_pods: Index[tuple[str, str], Pod] = Index(_workload_of_live_pod)
         self.live_pods_by_cluster: Index[str, Pod] = Index(_controller_of_live_pod)
         self.requests: Index[Owner, ProvisioningRequest] = Index(lambda r: _some(owner_of(r, WORKLOADS)))
@@ -126,6 +129,7 @@ class Relations:
     def _put_cluster(self, key: str, cluster: RayClusterGang | None, marks: Marks) -> set[str]:
         """Returns the keys of the RayServices that it was created for: their views contain it."""
         self._put_job(RAY_CLUSTERS, key, cluster, marks)
+        self.queued_clean_ups.put(key, cluster)
         creators = self.clusters_by_creator.put(key, cluster)
         marks.jobs.update(creators)
         for uid in self.clusters.put(key, cluster):

@@ -12,7 +12,7 @@ from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.contended_quota import ContendedQuota, contended, contended_quota, root_of
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import stop_dependents
-from muster.controller.gangs.suspension import SUSPENSION_MS_MAX, is_being_deleted, is_cleaning_up
+from muster.controller.gangs.suspension import SUSPENSION_MS_MAX, is_being_deleted
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import MergePatch
 from muster.objects import workload_status
@@ -21,6 +21,12 @@ from muster.objects.meta import find_condition, millis
 from muster.objects.workload_status import FINISHED
 
 REASON = "Its job is finished, and others wait for the quota of its pods"
+
+
+def has_released_quota(workload: Workload) -> bool:
+    """Whether it is finished and its quota is released for good."""
+    finished = workload_status.is_finished(workload.status)
+    return finished and RESOURCE_IN_USE not in workload.metadata.finalizers
 
 
 def is_finished_with_quota(workload: Workload, cluster: ClusterState) -> bool:
@@ -45,7 +51,8 @@ def _quota_may_be_released(workload: Workload, cluster: ClusterState, now_ms: in
     clusters = cluster.ray_clusters_of(workload)
     overdue = _is_overdue(workload, cluster, now_ms)
     idle = (c.suspended_and_stopped or is_being_deleted(c) or (overdue and c.suspended) for c in clusters)
-    return not (cluster.live_pods_of(workload) or any(map(is_cleaning_up, clusters))) and all(idle)
+    cleans_up = any(c.cleans_redis_up for c in clusters)
+    return not (cluster.live_pods_of(workload) or cleans_up) and all(idle)
 
 
 def _is_overdue(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
@@ -75,8 +82,7 @@ def stops_for_waiting(
     for workload in finished:
         held = contended_quota(_admission(workload), cluster)
         of_nodes = wanted.nodes and any(not contended.tree for contended in held)
-        released = RESOURCE_IN_USE not in workload.metadata.finalizers
-        if released or workload.key in wanted.keys or held & wanted.quota or of_nodes:
+        if has_released_quota(workload) or workload.key in wanted.keys or held & wanted.quota or of_nodes:
             overdue = _is_overdue(workload, cluster, now_ms)
             writes = stop_dependents(workload, cluster, REASON, overdue=overdue)
             yield from (s for s in writes if s.subject not in backing_off)

@@ -7,36 +7,64 @@ admitted too. So the pod runs on quota of the gang or not at all:
 
 - A gang keeps its quota until the clean-up has ended; its head counts as at least the pod of the clean-up.
 - Without quota, or when the clean-up exceeds SUSPENSION_MS_MAX, the finalizer is removed. The garbage
-  collector deletes the Job then.
+  collector deletes the Job then. A gang without quota may have lost its Workload before KubeRay deletes its
+  RayCluster, as a RayService that is deleted while it waits.
 - An admission policy refuses the Job of a RayCluster that does not carry its admission
-  (components/admission/gangs/redis_cleanup.py).
+  (components/admission/gangs/redis_cleanup.py). So an evicted RayService's RayCluster, which KubeRay keeps
+  as it was admitted, loses the label of that admission.
 """
 
 from collections.abc import Iterator
 
 from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.gangs.finished_gangs import has_released_quota
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.gangs.suspension import SUSPENSION_MS_MAX, is_cleaning_up
+from muster.controller.gangs.suspension import SUSPENSION_MS_MAX
 from muster.controller.jobs.job import Job
+from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.workload.events import on_job
-from muster.kube.writes import MergePatch
+from muster.kube.writes import JsonPatch, MergePatch
 from muster.objects import workload_status
 from muster.objects.kueue import Workload
 from muster.objects.meta import millis
+from muster.objects.pods import read_template
 from muster.objects.ray import REDIS_CLEANUP_FINALIZER
+
+WITHOUT_QUOTA = "the gang holds no quota for it"
+HEAD_LABELS = "/spec/headGroupSpec/template/metadata/labels"  # of a RayCluster
 
 
 def finalizer_removals(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]:
     """Yields writes that end the clean-up of the gang's RayClusters, without quota or after its time."""
     job = cluster.job_of(workload)
-    holds_quota = workload_status.holds_quota(workload.status)
+    holds_quota = workload_status.holds_quota(workload.status) and not has_released_quota(workload)
     for ray_cluster in (*([job] if job is not None else ()), *cluster.ray_clusters_of(workload)):
-        if not is_cleaning_up(ray_cluster):
+        if not ray_cluster.cleans_redis_up:
             continue
         if not holds_quota:
-            yield _removal(ray_cluster, "the gang holds no quota for it")
+            yield _removal(ray_cluster, WITHOUT_QUOTA)
         elif _elapsed_ms(ray_cluster, cluster, now_ms) >= SUSPENSION_MS_MAX:
             yield _removal(ray_cluster, f"it has not ended within {SUSPENSION_MS_MAX // 1000} s")
+
+
+def finalizer_removals_without_workload(cluster: ClusterState) -> Iterator[PlannedWrite]:
+    """Yields writes that end the clean-up of RayClusters in queues whose gang has no Workload any more."""
+    for ray_cluster in cluster.clean_ups_without_workload():
+        yield _removal(ray_cluster, WITHOUT_QUOTA)
+
+
+def label_removals(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:
+    """Yields writes that remove the label of its last admission from the heads of a waiting gang's RayClusters:
+    a clean-up would have it too. KubeRay writes the whole spec when it resumes them."""
+    if workload_status.holds_quota(workload.status):
+        return
+    for ray_cluster in cluster.ray_clusters_of(workload):
+        head = read_template(ray_cluster.cluster_spec.head_group_spec.template)
+        if ray_cluster.has_redis_cleanup and WORKLOAD_UID_LABEL in head.metadata.labels:
+            meta = ray_cluster.metadata
+            removal = ({"op": "remove", "path": f"{HEAD_LABELS}/{WORKLOAD_UID_LABEL.replace('/', '~1')}"},)
+            patch = JsonPatch(ray_cluster.kind, meta.key, removal, meta.resource_version)
+            yield PlannedWrite(f"{meta.uid}/templates", patch)
 
 
 def _elapsed_ms(ray_cluster: Job, cluster: ClusterState, now_ms: int) -> int:

@@ -15,7 +15,6 @@ from muster.objects import workload_status
 from muster.objects.core import Pod
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import find_condition, is_true, millis
-from muster.objects.ray import REDIS_CLEANUP_FINALIZER
 
 # How long KubeRay has to carry out a suspension. It acts within seconds, so this also outlasts any
 # reconciliation that began before the suspension and still creates pods.
@@ -27,11 +26,6 @@ PODS_NAMED_MAX = 5
 def is_being_deleted(job: Job) -> bool:
     """Whether it is being deleted: its operator ignores it then, and does not even suspend it."""
     return bool(job.metadata.deletion_timestamp)
-
-
-def is_cleaning_up(job: Job) -> bool:
-    """Whether it is being deleted, and KubeRay keeps it until Redis is cleaned up (redis_cleanup.py)."""
-    return is_being_deleted(job) and REDIS_CLEANUP_FINALIZER in job.metadata.finalizers
 
 
 def has_left_queue(workload: Workload, job: Job | None) -> bool:
@@ -69,7 +63,7 @@ def is_stopped(workload: Workload, job: Job | None, cluster: ClusterState) -> bo
 def _is_reported_stopped(workload: Workload, job: Job | None, cluster: ClusterState) -> bool:
     """Whether KubeRay reports every object as stopped, and cleans up after none."""
     clusters = cluster.ray_clusters_of(workload)
-    if (job is not None and is_cleaning_up(job)) or any(map(is_cleaning_up, clusters)):
+    if (job is not None and job.cleans_redis_up) or any(c.cleans_redis_up for c in clusters):
         return False
     ended = job is None or is_being_deleted(job) or job.outcome is not None
     by_operator = ended or (job is not None and job.suspended and job.reported_stopped)

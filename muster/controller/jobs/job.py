@@ -15,7 +15,7 @@ from muster.objects.derived import Derived
 from muster.objects.kueue import PRIORITY_LABEL, QUEUE_LABEL, PodSet
 from muster.objects.meta import Object, ObjectMeta
 from muster.objects.pods import read_template
-from muster.objects.ray import KUBERAY_OPERATOR, RayClusterSpec
+from muster.objects.ray import KUBERAY_OPERATOR, REDIS_CLEANUP_FINALIZER, RayClusterSpec
 
 T = TypeVar("T", bound=Object)
 S = TypeVar("S")
@@ -124,6 +124,12 @@ class JobView(ABC, Generic[T]):
     def has_redis_cleanup(self) -> bool:
         """Whether KubeRay runs a Job that cleans Redis up when the cluster is deleted."""
         return is_fault_tolerant(self.cluster_spec, self.metadata.annotations)
+
+    @property
+    def cleans_redis_up(self) -> bool:
+        """Whether it is being deleted, and KubeRay keeps it until that Job has ended."""
+        meta = self.metadata
+        return bool(meta.deletion_timestamp) and REDIS_CLEANUP_FINALIZER in meta.finalizers
 
     @property
     def serve_service(self) -> Mapping[str, Any] | None:

@@ -91,6 +91,7 @@ def reconcile(
     # A refused write, also of a job's sync, makes the Workload back off: it is found in another state then.
     unsettled |= cluster.workloads.keys() & {planned.subject for planned in plan.before_reservations}
     plan.before_reservations += _stops_for_waiting(cluster, decision, memory, backing_off, now_ms)
+    plan.stops += _without(backing_off, redis_cleanup.finalizer_removals_without_workload(cluster))
     plan.repeated_events += eligibility.empty_queue_labels(cluster)
     plan.preemptors = {p.workload: p.preemptor for p in decision.plan.preemptions}
     due = (decision.until_ms, memory.until_ms)
@@ -127,7 +128,7 @@ def _add_job_writes(
         *duplicate_pods.deletions(workload, cluster),
         *redis_cleanup.finalizer_removals(workload, cluster, now_ms),
     ]
-    resets = list(template_resets(workload, cluster))
+    resets = [*template_resets(workload, cluster), *redis_cleanup.label_removals(workload, cluster)]
     syncs = [] if workload.key in backing_off else list(job_writes(workload, cluster, now_ms, configuration))
     plan.stops += _without(backing_off, halts)
     plan.template_resets += _without(backing_off, resets)

@@ -4,14 +4,21 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from muster.controller.gangs.redis_cleanup import finalizer_removals
+from muster.controller.gangs.redis_cleanup import (
+    finalizer_removals,
+    finalizer_removals_without_workload,
+    label_removals,
+)
 from muster.controller.gangs.suspension import is_stopped, quota_may_be_released
+from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
+from muster.controller.passes.reconcile import reconcile
 from muster.kube import kinds
 from muster.kube.kinds import Kind
-from muster.kube.writes import MergePatch
+from muster.kube.writes import JsonPatch, MergePatch
+from muster.objects.kueue import QUEUE_LABEL, RESOURCE_IN_USE
 from muster.objects.meta import rfc3339
 from muster.objects.ray import ORIGIN_LABEL, REDIS_CLEANUP_FINALIZER
-from tests.simulation.manifests import ray_cluster, ray_job
+from tests.simulation.manifests import ray_cluster, ray_job, ray_service
 from tests.unit.controller.builders import (
     NOW_MS,
     Body,
@@ -20,6 +27,7 @@ from tests.unit.controller.builders import (
     stored,
     workload_body,
 )
+from tests.unit.controller.passes.test_reconcile import child
 
 RUNS = ("QuotaReserved", "Admitted")
 OTHER = "tenant.example/mine"
@@ -37,6 +45,12 @@ def of_job(seconds_ago: int = 1) -> Body:
     return deleted(seconds_ago, ownerReferences=[owner], labels={ORIGIN_LABEL: "RayJob"})
 
 
+def of_service() -> Body:
+    owner = controlled_by(kinds.RAY_SERVICES, "llm")
+    labels = {ORIGIN_LABEL: "RayService", QUEUE_LABEL: "user-queue"}
+    return deleted(ownerReferences=[owner], labels=labels)
+
+
 class Case(NamedTuple):
     """A RayCluster, its job if that is another object, and what follows."""
 
@@ -45,6 +59,7 @@ class Case(NamedTuple):
     job: Body | None = None
     removal: tuple[str, ...] | None = None  # the finalizers that stay
     stopped: bool = False
+    finalizers: tuple[str, ...] = ()  # of the Workload
 
 
 WAITS = stored(ray_job("dev"))
@@ -61,13 +76,18 @@ CASES = {
     "of a RayJob with quota": Case(of_job(), RUNS, job=WAITS),
     "of a RayJob with quota, after a minute": Case(of_job(61), RUNS, job=WAITS, removal=()),
     "of a RayJob without quota": Case(of_job(), (), job=WAITS, removal=()),
+    "of a finished RayJob": Case(of_job(), (*RUNS, "Finished"), job=WAITS, finalizers=(RESOURCE_IN_USE,)),
+    "of a finished RayJob that has released its quota": Case(
+        of_job(), (*RUNS, "Finished"), job=WAITS, removal=()
+    ),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_clean_up_ends_with_the_quota_of_its_gang(name: str) -> None:
     case = CASES[name]
-    body = workload_body(ray_job("dev") if case.job else ray_cluster("notebook"), *case.conditions)
+    job_body = ray_job("dev") if case.job else ray_cluster("notebook")
+    body = workload_body(job_body, *case.conditions, finalizers=list(case.finalizers))
     objects: dict[Kind[Any], list[Body]] = {
         kinds.RAY_CLUSTERS: [case.ray_cluster],
         kinds.RAY_JOBS: [case.job] if case.job else [],
@@ -82,6 +102,57 @@ def test_the_clean_up_ends_with_the_quota_of_its_gang(name: str) -> None:
     assert [event.reason for p in planned for event in p.events] == ["RedisNotCleanedUp"] * len(planned)
     job = cluster.job_of(workload)
     assert is_stopped(workload, job, cluster) is case.stopped
+
+
+@pytest.mark.parametrize(
+    ("ray_cluster", "removed"),
+    [
+        pytest.param(deleted(), True, id="created by a user"),
+        pytest.param(of_service(), True, id="of a RayService that is gone"),
+        pytest.param(deleted(labels={}), False, id="outside of all queues"),
+        pytest.param(deleted(1, OTHER), False, id="another finalizer only"),
+    ],
+)
+def test_the_clean_up_ends_without_a_workload(ray_cluster: Body, removed: bool) -> None:
+    cluster = make_cluster({kinds.RAY_CLUSTERS: [ray_cluster]})
+    subjects = [planned.subject for planned in reconcile(cluster, NOW_MS).stops]
+    assert subjects == ([f"{ray_cluster['metadata']['uid']}/finalizers"] if removed else [])
+
+
+def test_the_clean_up_of_another_workload_does_not_end() -> None:
+    """Only the pass that finds no Workload of the gang ends it."""
+    objects = {kinds.RAY_CLUSTERS: [deleted()], kinds.WORKLOADS: [workload_body(ray_cluster("notebook"), *RUNS)]}
+    assert list(finalizer_removals_without_workload(make_cluster(objects))) == []
+
+
+@pytest.mark.parametrize(
+    ("conditions", "fault_tolerant", "removed"),
+    [
+        pytest.param((), True, True, id="waits again"),
+        pytest.param((*RUNS, "Evicted"), True, False, id="holds its quota until its pods are gone"),
+        pytest.param((), False, False, id="has no clean-up"),
+    ],
+)
+def test_a_suspended_head_loses_the_label_of_its_admission(
+    conditions: tuple[str, ...], fault_tolerant: bool, removed: bool
+) -> None:
+    body = ray_service("llm")
+    admitted = child("llm", suspend=True, rests=True)
+    head = admitted["spec"]["headGroupSpec"]
+    head["template"] = {**head["template"], "metadata": {"labels": {WORKLOAD_UID_LABEL: "uid-before"}}}
+    if fault_tolerant:
+        admitted["spec"]["gcsFaultToleranceOptions"] = {}
+    objects: dict[Kind[Any], list[Body]] = {
+        kinds.RAY_SERVICES: [stored(body)],
+        kinds.RAY_CLUSTERS: [admitted],
+        kinds.WORKLOADS: [workload_body(body, *conditions)],
+    }
+    cluster = make_cluster(objects)
+    (workload,) = cluster.workloads.values()
+    resets = [planned.write for planned in label_removals(workload, cluster)]
+    label = "/spec/headGroupSpec/template/metadata/labels/muster.dev~1workload-uid"
+    removals = [write.operations for write in resets if isinstance(write, JsonPatch)]
+    assert removals == ([({"op": "remove", "path": label},)] if removed else [])
 
 
 def test_quota_is_released_when_a_clean_up_can_not_be_ended() -> None:
