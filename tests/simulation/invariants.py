@@ -92,7 +92,8 @@ class Invariants:
 
     def go_back(self, revision: int) -> None:
         """Forgets what the API server forgets: changes after the revision."""
-        self._queues = [q for q in self._queues if q.revision <= revision]
+        self._queues = [queues for queues in self._queues if queues.revision <= revision]
+        self._classes = [classes for classes in self._classes if classes.revision <= revision]
         self._over = {uid: at for uid, at in self._over.items() if at <= revision}
 
     def trusts(self, job: Body) -> bool:
