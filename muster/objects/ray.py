@@ -9,7 +9,7 @@ import msgspec
 
 from muster.objects.meta import Condition, Object, View
 from muster.objects.pods import Template, own_template
-from muster.objects.sharing import share_maps, share_strings, share_struct
+from muster.objects.sharing import keep_entries, share_maps, share_strings, share_struct
 
 CLUSTER_LABEL = "ray.io/cluster"
 GROUP_LABEL = "ray.io/group"  # of a pod; all heads have the same one
@@ -19,6 +19,8 @@ REDIS_CLEANUP_FINALIZER = "ray.io/gcs-ft-redis-cleanup-finalizer"
 ORIGIN_LABEL = "ray.io/originated-from-crd"  # of a RayCluster: the kind of its creator
 KUBERAY_OPERATOR = "ray.io/kuberay-operator"
 NO_TEMPLATE = Template(b"{}")
+RESOURCE_PARAMETERS = ("num-cpus", "num-gpus", "memory", "resources")  # of `ray start`
+READ_PARAMETERS = (*RESOURCE_PARAMETERS, "labels", "redis-password", "redis-username")
 
 
 class RayGroup(View):
@@ -31,6 +33,7 @@ class RayGroup(View):
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "template", own_template(self.template))
+        keep_entries(self, "ray_start_params", READ_PARAMETERS)
         share_maps(self, "ray_start_params", "resources", "labels")
 
 
@@ -124,6 +127,8 @@ class RayJobSpec(View, gc=True, weakref=True):
     def __post_init__(self) -> None:
         own = own_template(self.submitter_pod_template)
         msgspec.structs.force_setattr(self, "submitter_pod_template", own)
+        for name in ("cluster_selector", "metadata"):  # only whether they are empty matters
+            keep_entries(self, name, tuple(getattr(self, name))[:1])
         share_maps(self, "cluster_selector", "metadata")
         share_strings(self, "submission_mode", "managed_by")
 

@@ -4,6 +4,7 @@ Views never change, so equal ones may be the same object. A view shares its part
 that a list does not hold them twice either.
 """
 
+from collections.abc import Iterable
 from sys import intern
 from typing import Any
 from weakref import WeakValueDictionary
@@ -38,6 +39,14 @@ def share_maps(view: msgspec.Struct, *fields: str) -> None:
     """Replaces maps of JSON values by equal ones that were decoded before."""
     for field in fields:
         msgspec.structs.force_setattr(view, field, _MAPS(_ENCODER.encode(getattr(view, field))))
+
+
+def keep_entries(view: msgspec.Struct, field: str, keys: Iterable[str]) -> None:
+    """Drops the other entries of a map: small ones take ten times the memory of their text."""
+    own = getattr(view, field)
+    entries = {key: own[key] for key in keys if key in own}
+    if len(entries) < len(own):
+        msgspec.structs.force_setattr(view, field, entries)
 
 
 def share_strings(view: msgspec.Struct, *fields: str) -> None:

@@ -14,7 +14,7 @@ import msgspec
 
 from muster.objects.cache import ByteCache
 from muster.objects.meta import ObjectMeta, View
-from muster.objects.ray import RayClusterSpec, RayGroup, RayJobSpec, RayServiceSpec
+from muster.objects.ray import RESOURCE_PARAMETERS, RayClusterSpec, RayGroup, RayJobSpec, RayServiceSpec
 
 CLUSTER_NAME_MAX = 53
 OWNER_NAME_MAX = 47  # room for what KubeRay adds for the RayCluster
@@ -22,7 +22,6 @@ DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 LABEL_PART = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 DNS_1123 = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 LABEL_PART_MAX, LABEL_PREFIX_MAX = 63, 253
-RESOURCE_PARAMETERS = ("num-cpus", "num-gpus", "memory", "resources")
 FT_ENABLED, FT_NAMESPACE = "ray.io/ft-enabled", "ray.io/external-storage-namespace"
 INITIALIZING_TIMEOUT = "ray.io/initializing-timeout"
 DURATION = re.compile(
