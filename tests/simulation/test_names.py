@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from typing import Any
 
 import pytest
 
@@ -56,12 +57,9 @@ def test_a_foreign_workload_that_claims_a_job_gets_the_jobs_pods_queue_and_prior
     async def story(sim: Simulation) -> None:
         dev = sim.submit(ray_job("dev"))
         meta = sim.job(dev)["metadata"]
-        small = {
-            "queueName": "none",
-            "priority": 10**6,
-            "podSets": [{"name": "a", "count": 1, "template": HEAD}],
-        }
-        body = workload(name_of_its_workload(sim, dev), **small)
+        pod_sets = [{"name": "a", "count": 1, "template": HEAD}]
+        name = name_of_its_workload(sim, dev)
+        body = workload(name, queueName="none", priority=10**6, podSets=pod_sets)
         reference = {"apiVersion": "ray.io/v1", "kind": "RayJob", "name": "dev", "uid": meta["uid"]}
         body["metadata"]["ownerReferences"] = [{**reference, "controller": True}]
         sim.api.create(kinds.WORKLOADS, body, "tenant")
@@ -110,7 +108,7 @@ def test_a_request_whose_name_is_taken_is_reported_and_made_once_it_is_free() ->
     Simulation(1, local_stack()).run(story)
 
 
-def refusal_of_a_name(kind: Kind[object], body: Body) -> str:
+def refusal_of_a_name(kind: Kind[Any], body: Body) -> str:
     """Refuses names as the API server does."""
     name = body["metadata"]["name"]
     return "" if NAME.fullmatch(name) else f"metadata.name: Invalid value: {name}"

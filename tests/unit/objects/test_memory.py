@@ -73,10 +73,10 @@ def kept_bytes(kind: Kind[Any], make: Callable[[], Body]) -> int:
     tracemalloc.start()
     views = [msgspec.json.decode(message, type=kind.view) for message in messages]
     gc.collect()
-    kept, _ = tracemalloc.get_traced_memory()
+    current_bytes, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(views) == OBJECTS
-    return kept
+    return current_bytes
 
 
 @pytest.mark.parametrize("name", READ)

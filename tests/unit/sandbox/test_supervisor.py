@@ -19,7 +19,7 @@ from sandbox.toolchain.paths import MARK, RunState
 from sandbox.toolchain.steps import StepError
 
 MINUTE = 60.0
-NOBODY = ProcessId(2**22 + 1, 0.0)
+ENDED = ProcessId(2**22 + 1, 0.0)
 OURSELVES = ProcessId(psutil.Process().pid, psutil.Process().create_time())
 
 
@@ -97,10 +97,10 @@ def test_the_record_has_restarts_and_the_last_exit_while_it_runs_and_while_it_wa
 def test_a_record_that_cannot_be_written_does_not_end_supervision(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_record(tmp_path, ProcessRecord("a", NOBODY, "x"))
+    write_record(tmp_path, ProcessRecord("a", ENDED, "x"))
     monkeypatch.setattr("sandbox.cluster.supervisor.write_record", full_disk)
     machine = Machine(tmp_path / "a.log", iter([(1.0, "", 1)] * 2))
-    supervisor = Supervisor("a", tmp_path, machine.log, NOBODY, machine.start, lambda: 0.0, machine.sleep)
+    supervisor = Supervisor("a", tmp_path, machine.log, ENDED, machine.start, lambda: 0.0, machine.sleep)
     with pytest.raises(Stopped):
         supervisor.run()
 
@@ -135,22 +135,22 @@ LOST = Exit(880.0, 1, "has lost Lease x")
     ("record", "cells"),
     [
         pytest.param(
-            ProcessRecord("a", NOBODY, "/none"), ("ended", "-", "-", "-", ""), id="ended-unsupervised"
+            ProcessRecord("a", ENDED, "/none"), ("ended", "-", "-", "-", ""), id="ended-unsupervised"
         ),
         pytest.param(
-            ProcessRecord("a", NOBODY, "/none", True, OURSELVES, 2, LOST, 1030.0),
+            ProcessRecord("a", ENDED, "/none", True, OURSELVES, 2, LOST, 1030.0),
             ("back-off", "2m", "-", "2", "starts again in 30s; exit 1 2m ago: has lost Lease x"),
             id="waits-for-its-restart",
         ),
         pytest.param(
-            ProcessRecord("a", NOBODY, "/none", True, NOBODY, 2, Exit(880.0, -9, ""), 1030.0),
+            ProcessRecord("a", ENDED, "/none", True, ENDED, 2, Exit(880.0, -9, ""), 1030.0),
             ("ended", "2m", "-", "2", "SIGKILL 2m ago"),
             id="its-supervisor-was-killed",
         ),
     ],
 )
 def test_status_says_since_when_and_why(record: ProcessRecord, cells: tuple[str, ...]) -> None:
-    assert process_row(record, now=1000.0) == ("a", str(NOBODY.pid), *cells)
+    assert process_row(record, now=1000.0) == ("a", str(ENDED.pid), *cells)
 
 
 def test_status_says_why_a_running_process_was_restarted() -> None:
@@ -162,7 +162,7 @@ def test_status_says_why_a_running_process_was_restarted() -> None:
 
 def test_records_of_another_version_are_skipped(tmp_path: Path) -> None:
     (tmp_path / "old.json").write_text('{"name": "old", "pid": 1, "created": 0.0, "log": "x"}\n')
-    write_record(tmp_path, ProcessRecord("new", NOBODY, "x"))
+    write_record(tmp_path, ProcessRecord("new", ENDED, "x"))
     assert list(read_records(tmp_path)) == ["new"]
 
 
@@ -174,10 +174,10 @@ WITH_CHILD = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {
 
 @pytest.fixture
 def processes(tmp_path: Path) -> Iterator[Processes]:
-    made = Processes(RunState("unit", tmp_path))
-    yield made
-    assert made.stop_everything(grace_seconds=0) == []
-    assert marked({MARK: str(made.state.root)}) == []
+    running = Processes(RunState("unit", tmp_path))
+    yield running
+    assert running.stop_everything(grace_seconds=0) == []
+    assert marked({MARK: str(running.state.root)}) == []
 
 
 def start(processes: Processes, program: str) -> ProcessRecord:
