@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
 
+from muster.configuration.feature_gates import CLEANUP
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.job_writes import sync_provisioning_requests
 from muster.controller.gangs.planned_write import PlannedWrite
@@ -63,6 +64,7 @@ class _Run:
 
     def __init__(self, case: Case) -> None:
         self._now_ms = case.now_ms
+        self._cleans_up = case.gate(CLEANUP, True)
         self.api = Api(lambda: case.now_ms)
         self.told: list[ObjectEvent] = []
         self.errors: list[str] = []
@@ -106,9 +108,9 @@ class _Run:
         workload = cluster.workloads[self._key]
         status = workload.status
         if workload_status.is_finished(status) or workload_status.is_evicted(status):
-            yield from (
-                PlannedWrite(self._key, write) for write in provisioning_requests.unused(workload, cluster)
-            )
+            if self._cleans_up or workload_status.is_finished(status):
+                unused = provisioning_requests.unused(workload, cluster)
+                yield from (PlannedWrite(self._key, write) for write in unused)
             return
         if not workload_status.holds_quota(status):
             return
