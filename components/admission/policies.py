@@ -35,7 +35,7 @@ from components.admission.ray import QUEUE_LABEL, Engine, Policy, asked_by_users
 from components.admission.reserved_labels import reserved_labels
 from components.admission.services import cluster_internal_services
 from components.admission.sizes import bounded_sizes
-from components.admission.tenants import VPA_MODE_OFF, token_required
+from components.admission.tenants import VPA_MODE_OFF, token_required, without_claims
 from components.base import Component
 from components.queues.kai_policies import KaiNames, kai_mutations, kai_validations
 
@@ -114,6 +114,7 @@ class AdmissionPolicies(Component):
 def validating_policies(args: AdmissionPoliciesArgs) -> list[Policy]:
     engine = args.engine
     policies = [VPA_MODE_OFF, *cluster_internal_services(engine), *token_required(engine)]
+    policies += without_claims(engine)
     policies += [queue_required(engine), *reserved_labels(engine), *pods_of_gangs(engine)]
     policies += [*own_accounts(engine, args.shared_accounts), *changes_of_workloads()]
     policies += [*bounded_sizes(engine, args.max_pods), *allowed_priorities(args.priorities, engine)]

@@ -1,7 +1,8 @@
-"""Policies for tenants' namespaces: resizing of their pods, and Ray's tokens."""
+"""Policies for tenants' namespaces: resizing of their pods, their storage, and Ray's tokens."""
 
-from components.admission.ray import RAY_KINDS, Engine, Policy, asked_by_users, value_at
-from settings.model.tenants.tenant import TENANT, TOKEN_REQUIRED
+from components.admission.ray import RAY_KINDS, Engine, Policy, asked_by_users, spec_is_written, value_at
+from components.admission.templates import template_variables
+from settings.model.tenants.tenant import NO_CLAIMS, TENANT, TOKEN_REQUIRED
 
 EMPTY = '""'
 
@@ -21,6 +22,28 @@ VPA_MODE_OFF = Policy(
     },
     namespaces=TENANT,
 )
+
+
+def without_claims(engine: Engine) -> list[Policy]:
+    """Returns policies for tenants without `storage`: Kubernetes creates a claim for each ephemeral volume of
+    a pod, whether its user may create claims or not, and no ResourceQuota bounds these."""
+    return [
+        Policy(
+            name=f"muster-{kind.resource}-claim-no-storage",
+            resources=(kind.resource,),
+            operations=("CREATE", "UPDATE"),
+            rules={
+                "variables.templates.all(t, t.?spec.?volumes.orValue([]).all(v, !has(v.ephemeral)))": (
+                    "in this namespace administrators create PersistentVolumeClaims (it has no "
+                    "muster:tenants[].storage): use one of its claims, or emptyDir, instead of ephemeral volumes"
+                )
+            },
+            namespaces=NO_CLAIMS,
+            condition=f"({asked_by_users(engine)}) && ({spec_is_written()})",
+            variables=template_variables(kind),
+        )
+        for kind in RAY_KINDS
+    ]
 
 
 def token_required(engine: Engine) -> list[Policy]:

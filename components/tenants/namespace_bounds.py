@@ -41,13 +41,12 @@ class NamespaceBounds(Component):
     ) -> None:
         super().__init__("NamespaceBounds", name, opts)
         tenant = args.tenant
-        if tenant.hard_limits:
-            ResourceQuota(
-                self.named(f"{tenant.namespace}/{QUOTA}"),
-                metadata=ObjectMetaArgs(name=QUOTA, namespace=tenant.namespace),
-                spec=ResourceQuotaSpecArgs(hard=tenant.hard_limits),
-                opts=self.child(),
-            )
+        ResourceQuota(
+            self.named(f"{tenant.namespace}/{QUOTA}"),
+            metadata=ObjectMetaArgs(name=QUOTA, namespace=tenant.namespace),
+            spec=ResourceQuotaSpecArgs(hard=tenant.hard_limits),
+            opts=self.child(),
+        )
         if tenant.limits:
             LimitRange(
                 self.named(f"{tenant.namespace}/{LIMITS}"),

@@ -3,9 +3,11 @@
 Source: ray-operator/controllers/ray/common/rbac.go.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from sandbox.cluster.kubectl import Kubectl
 from tests.stacks.dry_runs import Manifest, User
 
 RBAC = "rbac.authorization.k8s.io"
@@ -40,3 +42,14 @@ def granted(
 def by_kuberay(cluster: str, service_account: str, namespace: str = "team-a") -> list[Manifest]:
     subject = {"kind": "ServiceAccount", "name": service_account, "namespace": namespace}
     return granted(cluster, KUBERAY_RULES, subject, namespace)
+
+
+@contextmanager
+def existing(server: Kubectl, rights: Sequence[Manifest]) -> Iterator[None]:
+    """Creates these Roles and RoleBindings, and deletes them at the end: they are drift of stack local."""
+    server.create(rights)
+    try:
+        yield
+    finally:
+        names = [f"{right['kind'].lower()}/{right['metadata']['name']}" for right in rights]
+        server.run("delete", *names, f"--namespace={rights[0]['metadata']['namespace']}")

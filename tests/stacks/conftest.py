@@ -89,7 +89,11 @@ def _is_suspended(cluster: Kubectl, manifest: Manifest) -> bool:
 
 
 # Settings that stack local's tenants do not use, by the label of their namespace.
-NAMESPACES = {"team-a-tokens": "muster.dev/ray-auth=token", "team-a-queued": "muster.dev/queue-required=true"}
+NAMESPACES = {
+    "team-a-tokens": "muster.dev/ray-auth=token",
+    "team-a-queued": "muster.dev/queue-required=true",
+    "team-a-unclaimed": "muster.dev/claims=none",
+}
 # The Vertical Pod Autoscaler's kind; the sandbox does not install its CRD.
 AUTOSCALER = {
     "apiVersion": "apiextensions.k8s.io/v1",

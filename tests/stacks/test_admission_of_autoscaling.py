@@ -2,13 +2,13 @@
 
 import copy
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import pytest
 
 from sandbox.cluster.kubectl import Kubectl
-from tests.stacks.autoscaler_rights import account, by_kuberay, granted
+from tests.stacks.autoscaler_rights import account, by_kuberay, existing, granted
 from tests.stacks.dry_runs import Manifest, Patch, Target
 from tests.stacks.ray_requests import (
     ADMIN,
@@ -123,7 +123,7 @@ BOT, ELASTIC = account("bot"), account("elastic")
 
 
 @pytest.fixture(scope="module")
-def accounts(server: Kubectl) -> Kubectl:
+def accounts(server: Kubectl) -> Iterator[Kubectl]:
     """Adds an autoscaled RayCluster, another one whose pods run as default, and the Roles of both by KubeRay,
     as they may exist since before the policies; and an account to which an administrator granted more."""
     for manifest in (Autoscaled(unqueued, "").manifest, unqueued("as-default")):
@@ -132,14 +132,9 @@ def accounts(server: Kubectl) -> Kubectl:
     server.run("patch", "raycluster/as-default", "--namespace=team-a", "--type=merge", f"--patch={patch}")
     bot = [{"apiGroups": ["ray.io"], "resources": ["rayclusters"], "verbs": ["*"]}]
     subject = {"kind": "ServiceAccount", "name": "bot", "namespace": "team-a"}
-    server.create(
-        [
-            *by_kuberay("elastic", "elastic"),
-            *by_kuberay("as-default", "default"),
-            *granted("bot", bot, subject),
-        ]
-    )
-    return server
+    rights = [*by_kuberay("elastic", "elastic"), *by_kuberay("as-default", "default")]
+    with existing(server, [*rights, *granted("bot", bot, subject)]):
+        yield server
 
 
 GROUP = "/spec/workerGroupSpecs/0"

@@ -1,11 +1,12 @@
 """Pods that hold a Workload's quota: what may be changed about them, and by which identities."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
 
 from sandbox.cluster.kubectl import Kubectl
-from tests.stacks.autoscaler_rights import account, by_kuberay, granted
+from tests.stacks.autoscaler_rights import account, by_kuberay, existing, granted
 from tests.stacks.dry_runs import Manifest, Patch, Target, User
 from tests.stacks.ray_requests import ADMIN, CONTROLLER, refusal, refused_patch
 
@@ -53,7 +54,7 @@ def sized(cpu: str, memory: str, **more: str) -> dict[str, dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def pods(server: Kubectl) -> Kubectl:
+def pods(server: Kubectl) -> Iterator[Kubectl]:
     """Adds pods of a gang, one of them on a node, and identities with rights on pods."""
     dave = [{"apiGroups": [""], "resources": ["pods", "pods/status", "pods/resize"], "verbs": ["*"]}]
     subject = {"kind": "User", "name": "dave@example.com", "apiGroup": "rbac.authorization.k8s.io"}
@@ -63,18 +64,9 @@ def pods(server: Kubectl) -> Kubectl:
     del plain["metadata"]["labels"][UID]
     others = gang_pod("of-another-cluster")
     others["metadata"]["labels"] = {"ray.io/cluster": "other"}
-    server.create(
-        [
-            *by_kuberay(CLUSTER, CLUSTER),
-            *granted("dave", dave, subject),
-            node,
-            gang_pod("mine"),
-            bound,
-            plain,
-            others,
-        ]
-    )
-    return server
+    server.create([node, gang_pod("mine"), bound, plain, others])
+    with existing(server, [*by_kuberay(CLUSTER, CLUSTER), *granted("dave", dave, subject)]):
+        yield server
 
 
 class Change(NamedTuple):
@@ -208,10 +200,10 @@ def test_a_binding_claims_no_quota(pods: Kubectl) -> None:
     """A pod takes the labels of its Binding, which only the scheduler and administrators' programs create."""
     rules = [{"apiGroups": [""], "resources": ["bindings"], "verbs": ["create"]}]
     subject = {"kind": "User", "name": "binder@example.com", "apiGroup": "rbac.authorization.k8s.io"}
-    pods.create(granted("binder", rules, subject))
     binder: User = ("--as=binder@example.com", "--as-group=system:authenticated")
-    assert UID in refusal(pods, binder, binding({UID: "theirs"}))
-    assert UID not in refusal(pods, binder, binding({"team": "a"}))
+    with existing(pods, granted("binder", rules, subject)):
+        assert UID in refusal(pods, binder, binding({UID: "theirs"}))
+        assert UID not in refusal(pods, binder, binding({"team": "a"}))
 
 
 def binding(labels: dict[str, str]) -> Manifest:

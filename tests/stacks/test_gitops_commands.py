@@ -137,7 +137,7 @@ def test_every_workflow_runs_again_from_a_fresh_clone(runner: Runner) -> None:
 
 def test_the_manual_steps_work_in_any_clone(runner: Runner) -> None:
     page = (CHECKOUT / "docs" / "gitops.md").read_text()
-    (block,) = re.findall(r"^## By hand\n.*?^```\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (block,) = re.findall(r"^## Manual deployment\n.*?^```\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     typed = [line for line in block.splitlines() if not line.startswith("python3 -m venv")]
     local = "\n".join(typed).replace("gs://acme-ml-pulumi", runner.bucket)
     local = re.sub(r"gcpkms://\S+", KEY, local).replace("pulumi up ", "pulumi up --yes ")

@@ -19,7 +19,17 @@ GROUP = re.compile(r"(?!system:)\S+")
 # Labels of namespaces, by which admission policies and NetworkPolicies select them.
 TENANT = {"muster.dev/tenant": "true"}
 QUEUE_REQUIRED = {"muster.dev/queue-required": "true"}
+# In namespaces whose claims only administrators create.
+NO_CLAIMS = {"muster.dev/claims": "none"}
 STORAGE = "requests.storage"
+# Ray objects of a namespace, finished and suspended ones too: KubeRay makes Services and RayClusters for each
+# before it is admitted. RayClusters include KubeRay's, of which a RayService has two while one is replaced: an
+# admitted job without room for its own would hold quota and not start.
+RAY_OBJECTS = {
+    "count/rayjobs.ray.io": "5000",
+    "count/rayservices.ray.io": "500",
+    "count/rayclusters.ray.io": "7000",
+}
 TOKEN_REQUIRED = {"muster.dev/ray-auth": "token"}
 
 IdentityGroup = Annotated[
@@ -51,10 +61,14 @@ class Tenant(Model):
     group: IdentityGroup | None = None
     """The team's group, which may run Ray in the namespace and read queues, workloads, pods and logs."""
     resource_quota: dict[QuotaKey, Quantity] = Field(default_factory=dict)
-    """Hard limits of a ResourceQuota, for resources that the queues do not count or as a bound above them."""
+    """Hard limits of a ResourceQuota, for resources that the queues do not count or as a bound above them.
+    Those of Ray objects, finished ones included, have defaults: count/rayjobs.ray.io 5000,
+    count/rayservices.ray.io 500, and count/rayclusters.ray.io, which includes those of jobs and services,
+    7000."""
     storage: Quantity | None = None
-    """Storage that the team may request in all by PersistentVolumeClaims, which it creates itself; if unset,
-    an administrator creates its claims."""
+    """Storage that the team may request in all by PersistentVolumeClaims, which it creates itself, and by
+    ephemeral volumes; if unset, an administrator creates its claims, and pods have no ephemeral volumes
+    unless `resourceQuota` has requests.storage."""
     limits: Limits | None = None
     """A LimitRange: bounds and defaults of each container."""
     pod_security: PodSecurity = PodSecurity()
@@ -75,10 +89,11 @@ class Tenant(Model):
     @property
     def hard_limits(self) -> dict[str, str]:
         """Limits of its ResourceQuota; `storage` is in addition to the claim of `checkpoints`."""
+        limits = {**RAY_OBJECTS, **self.resource_quota}
         if self.storage is None:
-            return self.resource_quota
+            return limits
         claim = CLAIM_SIZE if self.checkpoints else "0"
-        return {**self.resource_quota, STORAGE: str(ceil(amount(self.storage) + amount(claim)))}
+        return {**limits, STORAGE: str(ceil(amount(self.storage) + amount(claim)))}
 
     @property
     def namespace_labels(self) -> dict[str, str]:
@@ -88,6 +103,8 @@ class Tenant(Model):
             labels[f"pod-security.kubernetes.io/{mode}"] = level
         if self.queue_required:
             labels |= QUEUE_REQUIRED
+        if self.storage is None and STORAGE not in self.resource_quota:
+            labels |= NO_CLAIMS
         if self.ray_auth == "token":
             labels |= TOKEN_REQUIRED
         return labels

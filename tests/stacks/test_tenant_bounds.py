@@ -1,0 +1,110 @@
+"""Bounds of a tenant's namespace on the API server: the number of its Ray objects, and its claims' storage."""
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.processes import wait_until
+from settings.model.base import amount
+from settings.model.tenants.tenant import RAY_OBJECTS
+from tests.stacks.dry_runs import Manifest
+from tests.stacks.ray_requests import ADMIN, ALICE, raycluster, rayjob, rayservice, refusal, unqueued
+
+MAKERS = {"rayjobs": rayjob, "rayclusters": raycluster, "rayservices": rayservice}
+IN_TEAM_A = "--namespace=team-a"
+WITHOUT_CLAIMS = "team-a-unclaimed"
+
+
+def quota(server: Kubectl, name: str) -> dict[str, dict[str, str]]:
+    """Returns the status of a ResourceQuota of team-a."""
+    text = server.run("get", "resourcequota", name, IN_TEAM_A, "-o", "json")
+    status: dict[str, dict[str, str]] = json.loads(text).get("status", {})
+    return status
+
+
+def test_ray_objects_are_bounded_by_default(server: Kubectl) -> None:
+    """Of each kind, the bound is declared, and Kubernetes counts the objects."""
+    status = quota(server, "team-quota")
+    assert {key: amount(status["hard"][key]) for key in RAY_OBJECTS} == {
+        key: amount(bound) for key, bound in RAY_OBJECTS.items()
+    }
+    wait_until("the count", lambda: all(int(quota(server, "team-quota")["used"][k]) for k in RAY_OBJECTS), 15.0)
+
+
+@pytest.fixture
+def exhausted(server: Kubectl) -> Iterator[str]:
+    """A ResourceQuota of team-a that has no room for another Ray object, as if the tenant had used it up."""
+    hard = ",".join(f"{key}=0" for key in RAY_OBJECTS)
+    server.run("create", "quota", "exhausted", IN_TEAM_A, f"--hard={hard}")
+    wait_until("the quota", lambda: "exceeded quota" in refusal(server, ALICE, rayjob()), 15.0)
+    yield "exhausted"
+    server.run("delete", "quota", "exhausted", IN_TEAM_A)
+
+
+@pytest.mark.parametrize("resource", MAKERS)
+def test_more_ray_objects_than_the_bound_are_refused(server: Kubectl, exhausted: str, resource: str) -> None:
+    """The message names the quota, the kind, how many there are, and how many there may be."""
+    answer = refusal(server, ALICE, MAKERS[resource]())
+    key = f"count/{resource}.ray.io"
+    assert f"exceeded quota: {exhausted}, requested: {key}=1, used: {key}=" in answer
+    assert f"limited: {key}=0" in answer
+
+
+def test_the_bound_holds_outside_of_queues_too(server: Kubectl, exhausted: str) -> None:
+    assert f"exceeded quota: {exhausted}" in refusal(server, ALICE, unqueued())
+
+
+def ephemeral(size: str) -> dict[str, Any]:
+    request = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}
+    return {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": request}}}
+
+
+def scratch_pod(name: str, size: str) -> Manifest:
+    container = {"name": "ray", "image": "ray", "resources": {"requests": {"cpu": "1m"}, "limits": {"cpu": "1m"}}}
+    spec = {"containers": [container], "volumes": [ephemeral(size)]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "team-a"}, "spec": spec}
+
+
+def test_claims_of_ephemeral_volumes_count_against_the_storage_of_the_tenant(server: Kubectl) -> None:
+    """Stack local's team-a may request 10Gi."""
+    server.create([scratch_pod("small", "1Gi"), scratch_pod("large", "11Gi")])
+    try:
+        wait_until("the claim", lambda: "small-scratch" in server.run("get", "pvc", IN_TEAM_A), 30.0)
+        wait_until("its storage", lambda: quota(server, "team-quota")["used"]["requests.storage"] == "1Gi", 30.0)
+        wait_until("the refusal", lambda: "exceeded quota: team-quota, requested: requests.storage=11Gi" in
+                   server.run("get", "events", IN_TEAM_A, "-o", "jsonpath={.items[*].message}"), 30.0)
+        assert "large-scratch" not in server.run("get", "pvc", IN_TEAM_A)
+    finally:
+        server.run("delete", "pod", "small", "large", IN_TEAM_A, "--force", "--grace-period=0")
+
+
+def in_head(manifest: Manifest) -> list[Any]:
+    spec = manifest["spec"]
+    cluster = spec.get("rayClusterSpec") or spec.get("rayClusterConfig") or spec
+    volumes: list[Any] = cluster["headGroupSpec"]["template"]["spec"].setdefault("volumes", [])
+    return volumes
+
+
+def in_workers(manifest: Manifest) -> list[Any]:
+    spec = manifest["spec"]
+    cluster = spec.get("rayClusterSpec") or spec.get("rayClusterConfig") or spec
+    volumes: list[Any] = cluster["workerGroupSpecs"][0]["template"]["spec"].setdefault("volumes", [])
+    return volumes
+
+
+@pytest.mark.parametrize("place", [in_head, in_workers])
+@pytest.mark.parametrize("make", [*MAKERS.values(), unqueued])
+def test_ephemeral_volumes_need_a_tenant_with_storage(
+    server: Kubectl, make: Callable[[], Manifest], place: Callable[[Manifest], list[Any]]
+) -> None:
+    manifest = copy.deepcopy(make())
+    place(manifest).append(ephemeral("1Gi"))
+    assert refusal(server, ADMIN, manifest) == ""
+    manifest["metadata"]["namespace"] = WITHOUT_CLAIMS
+    assert "in this namespace administrators create PersistentVolumeClaims" in refusal(server, ADMIN, manifest)
+    place(manifest)[-1] = {"name": "scratch", "emptyDir": {}}
+    assert refusal(server, ADMIN, manifest) == ""
