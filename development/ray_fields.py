@@ -1,6 +1,5 @@
 """The fields of the pinned KubeRay's CustomResourceDefinitions (`make fields`), and docs/ray-fields.md."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -60,17 +59,16 @@ def page(text: str) -> str:
 
 def _section(owner: str, rows: tuple[Row, ...], counts: dict[Row | None, int]) -> str:
     lines = [
-        f"\n## {owner}\n\n{OWNERS[owner]}\n\n| field | fields below | effect | why |\n|---|---|---|---|\n"
+        f"\n## {owner}\n\n{OWNERS[owner]}\n\n| field | fields below | effect | why | shown by |\n|---|---|---|---|---|\n"
     ]
     lines += (
-        f"| `{row.path}` | {counts[row]} | {row.effect} | {row.why}{''.join(_tests(row))} |\n"
+        f"| `{row.path}` | {counts[row]} | {row.effect} | {row.why} | {_tests(row)} |\n"
         for row in rows
         if row.owner == owner
     )
     return "".join(lines)
 
 
-def _tests(row: Row) -> Iterator[str]:
-    """Yields the test that shows that it is counted; those of the other effects are the same for all rows."""
-    if row.effect == "counted":
-        yield f" (`{row.tests[0]}`)"
+def _tests(row: Row) -> str:
+    """Returns the test that shows most: its own, or that of its effect."""
+    return f"`{row.tests[0]}`"

@@ -46,7 +46,7 @@ EXAMPLE = """config:
       queues: {user-queue: vision}
       queueRequired: true
       group: vision@example.com
-      resourceQuota: {count/rayclusters.ray.io: 20}
+      resourceQuota: {count/rayjobs.ray.io: 500}
       limits:
         default: {cpu: 2, memory: 4Gi}
         defaultRequest: {cpu: 100m, memory: 256Mi}

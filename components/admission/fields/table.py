@@ -67,10 +67,13 @@ def _row(owner: str, path: str, keys: Mapping[str, Any]) -> Row:
     if len(effects) != 1 or set(keys) - set(EFFECTS) - _KEYS:
         raise TableError(f"{owner}.{path}: expected one of {', '.join(EFFECTS)} with its reason")
     effect = effects[0]
-    if (effect == "counted") != ("test" in keys) or (effect == "bounded") != bool(keys.get("beyond")):
-        raise TableError(f"{owner}.{path}: a counted field needs a test, a bounded one values beyond")
+    shown = {"counted": "test" in keys, "bounded": "test" in keys or bool(keys.get("beyond"))}
+    if not shown.get(effect, "test" not in keys) or (effect != "bounded" and "beyond" in keys):
+        raise TableError(f"{owner}.{path}: a counted field needs a test, a bounded one too, or values beyond")
     lists = {key: tuple(keys.get(key, ())) for key in ("values", "within", "beyond")}
-    tests = tuple(test for test in (keys.get("test"), TESTS[effect]) if test)
+    # The bound of a field without values beyond it is shown by its own test alone.
+    shared = () if effect == "bounded" and "beyond" not in keys else (TESTS[effect],)
+    tests = (*((str(keys["test"]),) if "test" in keys else ()), *shared)
     return Row(owner, path, effect, str(keys[effect]), **lists, tests=tests)
 
 

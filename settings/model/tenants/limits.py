@@ -70,7 +70,7 @@ def _quota_key(key: str) -> str:
     if not known:
         refuse(
             f"a key of a ResourceQuota: {', '.join(PLAIN)}, requests.…, limits.… or count/…",
-            "write, for example, requests.nvidia.com/gpu or count/rayclusters.ray.io",
+            "write, for example, requests.nvidia.com/gpu or count/rayjobs.ray.io",
         )
     return key
 

@@ -113,6 +113,7 @@ def test_a_template_that_differs_from_the_others_is_reported() -> None:
         pytest.param({"frozen": "why", "harmless": "why"}, id="two effects"),
         pytest.param({"counted": "why"}, id="counted without a test"),
         pytest.param({"bounded": "why", "within": [1]}, id="bounded without a value beyond"),
+        pytest.param({"harmless": "why", "test": "tests/test_x.py::test_x"}, id="harmless with a test"),
         pytest.param({"frozen": "why", "valeus": [1]}, id="an unknown key"),
     ],
 )

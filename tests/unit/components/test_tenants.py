@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from settings.model.tenants.tenant import RAY_OBJECTS
 from tests.unit.components.harness import Declarations, declare_platform
 from tests.unit.settings.builders import EXISTING, GOOD, put
 
@@ -125,8 +126,25 @@ def test_a_team_creates_claims_within_its_storage() -> None:
     (written,) = [rule for rule in rules if "create" in rule["verbs"] and rule["resources"] == [CLAIMS]]
     assert "delete" in written["verbs"]
     assert declared.spec("ResourceQuota/team-a/team-quota") == {
-        "hard": {"pods": "50", "requests.storage": str(500 * 1024**3)}
+        "hard": {**RAY_OBJECTS, "pods": "50", "requests.storage": str(500 * 1024**3)}
     }
+
+
+@pytest.mark.parametrize(
+    ("settings", "labelled"),
+    [
+        pytest.param({}, True, id="administrators create its claims"),
+        pytest.param({"storage": "500Gi"}, False, id="storage"),
+        pytest.param({"resourceQuota": {"requests.storage": "500Gi"}}, False, id="a quota of storage"),
+    ],
+)
+def test_ephemeral_volumes_need_a_bound_of_storage(settings: dict[str, Any], labelled: bool) -> None:
+    labels = local(**settings).inputs("Namespace/team-a")["metadata"]["labels"]
+    assert (labels.get("muster.dev/claims") == "none") is labelled
+
+
+def test_the_number_of_ray_objects_is_bounded_by_default() -> None:
+    assert local().spec("ResourceQuota/team-a/team-quota") == {"hard": RAY_OBJECTS}
 
 
 def test_without_a_group_no_rights_are_granted() -> None:
@@ -141,7 +159,7 @@ def test_bounds_are_declared_as_the_settings_say() -> None:
         deviceClaims={"gpu": {"deviceClass": "gpu.nvidia.com", "count": 2}},
     )
     assert declared.spec("ResourceQuota/team-a/team-quota") == {
-        "hard": {"requests.nvidia.com/gpu": "8", "count/rayjobs.ray.io": "50"}
+        "hard": {**RAY_OBJECTS, "requests.nvidia.com/gpu": "8", "count/rayjobs.ray.io": "50"}
     }
     assert declared.spec("LimitRange/team-a/container-limits") == {
         "limits": [
