@@ -10,7 +10,7 @@ from pathlib import Path
 from preview.pulumi_cli import SAVED_ONCE
 from sandbox.bootstrap import SECONDS_VARIABLE
 from sandbox.cluster import kai_process, kueue_process
-from sandbox.cluster.control_plane import create_crds, create_nodes, start_control_plane
+from sandbox.cluster.control_plane import create_crds, create_nodes, start_control_plane, wait_for_quotas
 from sandbox.cluster.controller_process import start_controller
 from sandbox.cluster.crds import ensure_crds
 from sandbox.cluster.kubectl import Kubectl
@@ -148,6 +148,7 @@ class Environment:
 
     def admission(self) -> str:
         """Starts the engine that admits gangs."""
+        wait_for_quotas(self.kubectl)
         processes = Processes(self.state)
         if self.engine == "kueue":
             kueue_process.start(processes, self.tools["kueue"], self.state.kubeconfig)

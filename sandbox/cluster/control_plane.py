@@ -3,6 +3,7 @@
 Not included: kubelets, container runtimes and the network between pods; kwok simulates the nodes.
 """
 
+import json
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -58,14 +59,17 @@ def kwokctl_configuration(tools: Mapping[str, Path], ports: Mapping[str, int]) -
             **{option: str(tools[tool]) for option, tool in _BINARIES.items()},
             **ports,
         },
-        # Enabled in GKE: pods that request GPUs tolerate the taint of GPU nodes.
         "componentsPatches": [
-            {
-                "name": "kube-apiserver",
-                "extraArgs": [{"key": "enable-admission-plugins", "value": "ExtendedResourceToleration"}],
-            }
+            # Enabled in GKE: pods that request GPUs tolerate the taint of GPU nodes.
+            _argument("kube-apiserver", "enable-admission-plugins", "ExtendedResourceToleration"),
+            # By default 5 min, until which a ResourceQuota refuses objects of kinds newer than itself.
+            _argument("kube-controller-manager", "resource-quota-sync-period", "5s"),
         ],
     }
+
+
+def _argument(component: str, key: str, value: str) -> dict[str, Any]:
+    return {"name": component, "extraArgs": [{"key": key, "value": value}]}
 
 
 def start_control_plane(state: RunState, processes: Processes, tools: Mapping[str, Path]) -> Kubectl:
@@ -129,6 +133,18 @@ def create_crds(kubectl: Kubectl, folder: Path) -> int:
     count = len(list(folder.glob("*.yaml")))
     _wait_for_all(kubectl, "crds", "Established", count)
     return count
+
+
+def wait_for_quotas(kubectl: Kubectl) -> None:
+    """Waits until Kubernetes counts all that ResourceQuotas bound: it looks for new kinds every 30 s
+    (pkg/controller/resourcequota), and the API server refuses objects that are not counted."""
+    wait_until("counts of ResourceQuotas", lambda: not _uncounted(kubectl), CONDITION_SECONDS_MAX)
+
+
+def _uncounted(kubectl: Kubectl) -> list[str]:
+    quotas = json.loads(kubectl.run("get", "resourcequotas", "--all-namespaces", "-o", "json"))["items"]
+    counted = [(quota["spec"]["hard"], quota.get("status", {}).get("used", {})) for quota in quotas]
+    return [key for hard, used in counted for key in hard.keys() - used.keys()]
 
 
 def create_nodes(kubectl: Kubectl, nodes: list[dict[str, Any]]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from preview.plugins.choice import Choice, choose_offline, sources
 from preview.pulumi_cli import SAVED_ONCE, PulumiCli, Stack
-from sandbox.cluster.control_plane import start_control_plane
+from sandbox.cluster.control_plane import start_control_plane, wait_for_quotas
 from sandbox.cluster.crds import ensure_crds
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes, wait_until
@@ -129,6 +129,7 @@ AUTOSCALER = {
 def server(local_stack: Stack, cluster: Kubectl) -> Kubectl:
     """Stack local with an object of each of Ray's kinds in team-a, which no controller changes."""
     cluster.create([AUTOSCALER])
+    wait_for_quotas(cluster)
     for namespace, label in NAMESPACES.items():
         cluster.run("create", "namespace", namespace)
         cluster.run("label", "namespace", namespace, label)

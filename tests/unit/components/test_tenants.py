@@ -75,7 +75,11 @@ LABELS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 @pytest.mark.parametrize(("settings", "labels"), LABELS.values(), ids=LABELS)
 def test_labels_of_the_namespace(settings: dict[str, Any], labels: dict[str, str]) -> None:
     declared = local(**settings)["Namespace/team-a"]
-    assert declared.inputs["metadata"]["labels"] == {"muster.dev/tenant": "true", **labels}
+    assert declared.inputs["metadata"]["labels"] == {
+        "muster.dev/tenant": "true",
+        "muster.dev/claims": "none",
+        **labels,
+    }
     assert declared.ignore_changes == ("metadata.annotations",)
 
 
@@ -183,7 +187,7 @@ def test_bounds_are_declared_as_the_settings_say() -> None:
 
 
 def test_bounds_and_network_policies_are_declared_only_if_set() -> None:
-    assert not mine(on_gke(), "ResourceQuota", "LimitRange", "ResourceClaimTemplate")
+    assert not mine(on_gke(), "LimitRange", "ResourceClaimTemplate")
     assert not mine(on_gke(network={"isolated": False}), "NetworkPolicy")
 
 
