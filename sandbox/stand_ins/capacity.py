@@ -12,6 +12,9 @@ from typing import Any
 
 from lightkube.utils.quantity import parse_quantity
 
+from muster.admission import quantities
+from muster.objects import pods
+
 PROVISIONING_LABEL = "autoscaling.gke.io/provisioning-request"
 ACCELERATORS = ("nvidia.com/gpu", "google.com/tpu")
 
@@ -77,22 +80,9 @@ def need(pod_sets: Sequence[PodSet], shapes: Sequence[Shape]) -> Need:
 
 
 def pod_requests(spec: Mapping[str, Any]) -> dict[str, Decimal]:
-    """Returns the requests of one pod: the sum of its containers, or its largest init container if larger."""
-    total: dict[str, Decimal] = {}
-    for container in spec.get("containers", ()):
-        for name, value in _requests(container).items():
-            total[name] = total.get(name, Decimal(0)) + value
-    for container in spec.get("initContainers", ()):
-        for name, value in _requests(container).items():
-            total[name] = max(total.get(name, Decimal(0)), value)
-    return total
-
-
-def _requests(container: Mapping[str, Any]) -> dict[str, Decimal]:
-    resources = container.get("resources") or {}
-    # Requests default to limits, as in the API server.
-    asked = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
-    return {name: quantity(value) for name, value in asked.items()}
+    """Returns the requests of one pod, as the controller counts them and the scheduler does."""
+    counted = pods.pod_requests(pods.encode_template({"spec": spec}))
+    return {name: quantity(quantities.format(name, units)) for name, units in counted.items()}
 
 
 def quantity(value: object) -> Decimal:

@@ -1,5 +1,6 @@
 """Nodes of a request, and requests that queued provisioning refuses."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from sandbox.stand_ins.capacity import CannotServeError, PodSet, Shape, need, po
 
 GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
 QUEUED_TAINT = {"key": "cloud.google.com/gke-queued", "value": "true", "effect": "NoSchedule"}
+SIDECAR = {"restartPolicy": "Always"}
 TOLERATES_ALL = [{"operator": "Exists"}]
 
 
@@ -83,12 +85,30 @@ def test_request_that_cannot_be_served_is_an_error(pod_sets: list[PodSet], says:
         need(pod_sets, [shape()])
 
 
-def test_pod_requests_take_the_larger_of_containers_and_init_containers() -> None:
-    def container(**requests: str) -> dict[str, Any]:
-        return {"resources": {"requests": requests}}
+def container(**requests: str) -> dict[str, Any]:
+    return {"resources": {"requests": requests}}
 
-    spec = {
-        "containers": [container(cpu="1"), {"resources": {"limits": {"cpu": "500m", "memory": "1Gi"}}}],
-        "initContainers": [container(cpu="2"), container(memory="1Mi")],
-    }
-    assert pod_requests(spec) == {"cpu": 2, "memory": 2**30}
+
+@pytest.mark.parametrize(
+    ("spec", "requests"),
+    [
+        pytest.param(
+            {
+                "containers": [container(cpu="1"), {"resources": {"limits": {"cpu": "500m", "memory": "1Gi"}}}],
+                "initContainers": [container(cpu="2"), container(memory="1Mi")],
+            },
+            {"cpu": 2, "memory": 2**30},
+            id="the larger of containers and init containers",
+        ),
+        pytest.param(
+            {"containers": [container(cpu="1")], "initContainers": [{**container(cpu="250m"), **SIDECAR}]},
+            {"cpu": Decimal("1.25")},
+            id="sidecars run beside the containers",
+        ),
+        pytest.param(
+            {"containers": [container(cpu="1")], **container(cpu="3")}, {"cpu": 3}, id="of the pod itself"
+        ),
+    ],
+)
+def test_pods_are_counted_as_the_controller_does(spec: dict[str, Any], requests: dict[str, Any]) -> None:
+    assert pod_requests(spec) == requests
