@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from lightkube import Client
+from lightkube.core.exceptions import ApiError
 
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube.kinds import CLUSTER_QUEUES, Kind
@@ -65,7 +67,16 @@ class ControlPlane:
         self.wait()
 
     def wait(self) -> None:
-        wait_until("an API server", lambda: succeeds(self.kubectl, "get", "--raw", "/readyz"), SECONDS_MAX)
+        """Waits until the API server serves jobs and Workloads."""
+        wait_until("an API server", self._serves, SECONDS_MAX)
+
+    def _serves(self) -> bool:
+        try:
+            for kind in (kinds.RayJob, kinds.Workload):
+                list(self.client.list(kind, namespace=NAMESPACE))
+        except (ApiError, httpx2.HTTPError):
+            return False
+        return True
 
     def workloads(self) -> dict[str, Manifest]:
         """Returns the Workloads by the names of their jobs."""
@@ -112,7 +123,9 @@ def plane(tmp_path: Path) -> Iterator[ControlPlane]:
         argv = [sys.executable, "-m", "muster", "controller", "--http-address=127.0.0.1:0"]
         processes.start("controller", argv, {"KUBECONFIG": str(state.kubeconfig)})
         with closing(kinds.connect(state.kubeconfig)) as client:
-            yield ControlPlane(kubectl, processes, services, client, tmp_path / "copy")
+            plane = ControlPlane(kubectl, processes, services, client, tmp_path / "copy")
+            plane.wait()
+            yield plane
     finally:
         processes.stop_everything()
 
