@@ -15,6 +15,7 @@ from lightkube.core.exceptions import ApiError
 
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube.kinds import CLUSTER_QUEUES, Kind
+from muster.objects.ray import CLUSTER_LABEL, HEAD_TYPE, NODE_TYPE_LABEL
 from sandbox.cluster import kinds
 from sandbox.cluster.control_plane import create_crds, start_control_plane
 from sandbox.cluster.crds import ensure_crds
@@ -83,6 +84,11 @@ class ControlPlane:
         found = self.client.list(kinds.Workload, namespace=NAMESPACE)
         return {w["metadata"]["ownerReferences"][0]["name"]: dict(w) for w in found}
 
+    def pods(self) -> list[str]:
+        """Returns the UIDs of pods that are not being deleted."""
+        found = (pod["metadata"] for pod in self.client.list(kinds.Pod, namespace=NAMESPACE))
+        return [meta["uid"] for meta in found if "deletionTimestamp" not in meta]
+
     def is_admitted(self, job: str) -> bool:
         return kinds.is_true(self.workloads().get(job, {}), "Admitted")
 
@@ -139,6 +145,8 @@ def test_the_controller_lists_everything_again_after_a_restore(plane: ControlPla
     )
     workload = plane.workloads()[kept]
     run_a_pod(plane, workload)
+    pods = plane.pods()
+    assert len(pods) == 1
     plane.copy_etcd()
     lost = [plane.submit(f"lost-{n}") for n in range(LOST_JOBS)]
     until(
@@ -156,7 +164,7 @@ def test_the_controller_lists_everything_again_after_a_restore(plane: ControlPla
     assert kinds.is_true(after, "Admitted")
     assert not kinds.is_true(after, "Evicted")
     assert plane.client.get(kinds.RayJob, kept, namespace=NAMESPACE)["spec"]["suspend"] is False
-    assert len(list(plane.client.list(kinds.Pod, namespace=NAMESPACE))) == 1
+    assert plane.pods() == pods
     plane.processes.check("controller")
 
 
@@ -169,15 +177,19 @@ def succeeds(kubectl: Kubectl, *arguments: str) -> bool:
 
 
 def run_a_pod(plane: ControlPlane, workload: Manifest) -> None:
-    """Creates a pod of the gang, as KubeRay would."""
-    labels = {WORKLOAD_UID_LABEL: workload["metadata"]["uid"]}
-    container = {"name": "ray-head", "image": "ray", "resources": {"requests": {"cpu": "1"}}}
-    pod = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "head", "namespace": NAMESPACE, "labels": labels},
+    """Creates the head of the gang, as KubeRay would."""
+    name = f"{NAMESPACE}-head"
+    owner = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "name": name, "uid": name, "controller": True}
+    labels = {
+        WORKLOAD_UID_LABEL: workload["metadata"]["uid"],
+        CLUSTER_LABEL: name,
+        NODE_TYPE_LABEL: HEAD_TYPE,
     }
-    plane.kubectl.create([{**pod, "spec": {"containers": [container]}}])
+    meta = {"name": name, "namespace": NAMESPACE, "labels": labels, "ownerReferences": [owner]}
+    container = {"name": "ray-head", "image": "ray", "resources": {"requests": {"cpu": "1"}}}
+    plane.kubectl.create(
+        [{"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"containers": [container]}}]
+    )
 
 
 def until(what: str, done: Callable[[], bool]) -> None:
