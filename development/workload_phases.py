@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from muster.controller.workload import transitions
-from muster.controller.workload.phases import DESCRIPTIONS, TRANSITIONS, Phase, Stage, Transition
+from muster.controller.workload.phases import DESCRIPTIONS, TRANSITIONS, PassStage, Phase, Transition
 from sandbox.toolchain.paths import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "workload-phases.md"
@@ -47,7 +47,7 @@ def _row(one: Transition) -> str:
     sources, targets = (
         "any" if len(p) == len(Phase) - 1 else ", ".join(_sorted(p)) for p in (one.sources, one.targets)
     )
-    stages = ", ".join(stage for stage in Stage if stage in one.stages)
+    stages = ", ".join(stage for stage in PassStage if stage in one.stages)
     return f"| `{one.name}` | {sources} | {targets} | {stages} | {one.summary} |"
 
 

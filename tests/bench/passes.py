@@ -80,7 +80,7 @@ class Restarted:
 class AllPodsAccepted(PodChecks):
     """Answers at once that the API server would accept the pods."""
 
-    def answer(self, key: Any, job: Any, asker: str) -> str | None:
+    def refusal(self, key: Any, job: Any, workload: str) -> str | None:
         return ""
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from lightkube import Client
 
-from muster.controller.jobs.job import Outcome
+from muster.controller.jobs.job import JobOutcome
 from muster.controller.workload import transitions
 from muster.kube import kinds as muster_kinds
 from muster.objects import kueue, workload_status
@@ -39,7 +39,7 @@ LISTED_S_MAX = 30.0
 QUIET_S_MAX = 120.0  # without any event
 MID_SECOND = 0.4  # of the wall clock, at which jobs are submitted: the API's times are whole seconds
 TOGETHER_S = 0.2
-DONE = Outcome(succeeded=True, message="done")
+DONE = JobOutcome(succeeded=True, message="done")
 
 
 @dataclass

@@ -90,7 +90,7 @@ def test_a_job_that_kuberay_refuses_while_it_runs_loses_its_quota(cluster: Clust
     body = {"spec": {"runtimeEnvYAML": "{{{"}}
     cluster.client.patch(kinds.RayJob, name, body, namespace=NAMESPACE, patch_type=PatchType.MERGE)
     cluster.until("KubeRay's refusal", lambda: deployment_status(cluster, name) == "ValidationFailed")
-    assert "was refused by KubeRay" in cluster.until_waits(name)["message"]
+    assert "was rejected by KubeRay" in cluster.until_waits(name)["message"]
     evicted = kinds.condition(cluster.workload(name), "Evicted")
     assert (evicted["status"], evicted["reason"]) == ("True", "ValidationFailed")
     assert cluster.pods(name) == []

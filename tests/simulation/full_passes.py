@@ -22,16 +22,16 @@ from tests.simulation.invariants import Broken
 
 
 class Asked(PodChecks):
-    """Answers as another one does, and keeps what it was asked for."""
+    """Returns the results of another instance, and records the requested keys."""
 
     def __init__(self, other: PodChecks) -> None:
         self._other = other
         self.keys: set[Key] = set()
 
-    def answer(self, key: Key, job: Job, asker: str) -> str | None:
+    def refusal(self, key: Key, job: Job, workload: str) -> str | None:
         self.keys.add(key)
-        found = self._other._answers.get(key)
-        return None if found is None else found.refusal
+        result = self._other._results.get(key)
+        return None if result is None else result.refusal
 
     def take_changed(self) -> set[str]:
         return set()

@@ -52,7 +52,7 @@ def test_a_rayjob_that_fails_validation_loses_its_quota_for_good(name: str, stat
         assert not sim.pods_of(dev)
         evicted = condition(sim.workload(dev), "Evicted")
         assert evicted["reason"] == "ValidationFailed"
-        assert evicted["message"].startswith("RayJob dev was refused by KubeRay (")
+        assert evicted["message"].startswith("RayJob dev was rejected by KubeRay (")
         assert told(sim, "EvictedDueToValidationFailed") == [evicted["message"]]
         await sim.until(lambda: sim.waits(dev).startswith("Misconfigured: the RayJob was refused"), "why")
         sim.patch(JOB, dev, {"spec": dict.fromkeys(EDITS[name])})  # KubeRay does not look at it again

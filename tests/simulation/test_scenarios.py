@@ -145,7 +145,7 @@ WAITS = {
     "can't be suspended": (
         {"shutdownAfterJobFinishes": False},
         "Misconfigured: KubeRay suspends a RayJob only with spec.shutdownAfterJobFinishes: true: set it and "
-        "create the RayJob again",
+        "recreate the RayJob",
     ),
 }
 

@@ -133,15 +133,15 @@ class ClusterState:
     def pod_refusal(self, workload: kueue.Workload, job: Job) -> str | None:
         """Returns why the API server refuses the gang's pods; empty: it does not. None: not known yet, and
         the gang has to wait for the answer."""
-        answer = self.pod_answer(workload.key, job)
+        answer = self.latest_pod_refusal(workload.key, job)
         return "" if answer is None and not is_new(workload) else answer
 
-    def pod_answer(self, key: str, job: Job) -> str | None:
+    def latest_pod_refusal(self, key: str, job: Job) -> str | None:
         """Returns the API server's last answer on the pods of a job whose Workload has this key, now or
         soon, in the form of `pod_refusal`; asks for one."""
         if self.pod_checks is None:
             return ""
-        return self.pod_checks.answer(self.cache.get(key_of, key, job), job, key)
+        return self.pod_checks.refusal(self.cache.get(key_of, key, job), job, key)
 
     def ray_clusters_of(self, workload: kueue.Workload) -> list[RayClusterGang]:
         """Returns RayClusters that create the gang's pods, without the job itself: those that KubeRay created
@@ -165,8 +165,8 @@ class ClusterState:
         return [c for c, job in jobs if self._related.workloads_by_job.first(job) is None]
 
     def counts_against_quota(self, workload: kueue.Workload) -> bool:
-        """Whether its pods count, by what is persisted: those of a finished one until they are gone and its
-        finalizer is removed."""
+        """Returns whether its pods count, by what is persisted: those of a finished one until they are gone
+        and its finalizer is removed."""
         status = workload.status
         if not workload_status.holds_quota(status) or not workload_status.is_finished(status):
             return workload_status.holds_quota(status)

@@ -172,7 +172,7 @@ def _some(owner: Owner | None) -> tuple[Owner, ...]:
 
 
 def _has_empty_label(job: Job) -> bool:
-    """Whether its queue's label is empty and it was created by a user: it stays suspended."""
+    """Returns whether its queue's label is empty and it was created by a user: it stays suspended."""
     return job.metadata.labels.get(kueue.QUEUE_LABEL) == "" and job.metadata.controller is None
 
 

@@ -42,6 +42,6 @@ class MonotonicTimers:
         return frozenset(self._since)
 
     def is_timed(self, uid: str) -> bool:
-        """Whether this pass asked for how long the object has been in some state. The next one has to ask
-        again."""
+        """Returns whether this pass asked for how long the object has been in some state. The next one has to
+        ask again."""
         return uid in self._asked

@@ -53,7 +53,7 @@ def _deletions(workload: Workload, pods: list[Pod], why: str) -> Iterator[Planne
 
 
 def _is_lost(pod: Pod, pod_sets: Container[str]) -> bool:
-    """Whether neither KubeRay nor the Job controller finds it by its owner and its labels."""
+    """Returns whether neither KubeRay nor the Job controller finds it by its owner and its labels."""
     creator = pod.metadata.controller
     if creator is None or creator.kind not in (RAY_CLUSTERS.name, BATCH_JOBS.name):
         return True

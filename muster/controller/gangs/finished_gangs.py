@@ -30,7 +30,7 @@ def has_released_quota(workload: Workload) -> bool:
 
 
 def is_finished_with_quota(workload: Workload, cluster: ClusterState) -> bool:
-    """Whether it is finished and still holds its quota."""
+    """Returns whether it is finished and still holds its quota."""
     return workload_status.is_finished(workload.status) and cluster.counts_against_quota(workload)
 
 
@@ -46,8 +46,8 @@ def quota_release(workload: Workload, cluster: ClusterState, now_ms: int) -> Pla
 
 
 def _quota_may_be_released(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
-    """Whether it has no pods, and no RayCluster that may still create some: each is stopped, being deleted,
-    or suspended for longer than KubeRay needs to act; and for none Redis is cleaned up."""
+    """Returns whether it has no pods, and no RayCluster that may still create some: each is stopped, being
+    deleted, or suspended for longer than KubeRay needs to act; and for none Redis is cleaned up."""
     clusters = cluster.ray_clusters_of(workload)
     overdue = _is_overdue(workload, cluster, now_ms)
     idle = (c.suspended_and_stopped or is_being_deleted(c) or (overdue and c.suspended) for c in clusters)
@@ -56,7 +56,7 @@ def _quota_may_be_released(workload: Workload, cluster: ClusterState, now_ms: in
 
 
 def _is_overdue(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
-    """Whether KubeRay has had time to act since the job finished."""
+    """Returns whether KubeRay has had time to act since the job finished."""
     finished = find_condition(workload.status.conditions, FINISHED)
     by_objects_ms = now_ms - millis(finished.last_transition_time) if finished is not None else 0
     return cluster.timers.elapsed_ms("finished", workload.metadata.uid, by_objects_ms) >= SUSPENSION_MS_MAX

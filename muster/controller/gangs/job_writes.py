@@ -102,8 +102,8 @@ def _start(workload: Workload, job: Job, cluster: ClusterState, now_ms: int) -> 
 
 
 def _ran_before(workload: Workload, job: Job) -> bool:
-    """Whether pods of this Workload may exist: it was evicted, or its job still carries its placement. A
-    Workload that never ran skips the check, which costs the API server a consistent list."""
+    """Returns whether pods of this Workload may exist: it was evicted, or its job still carries its
+    placement. A Workload that never ran skips the check, which costs the API server a consistent list."""
     return find_condition(workload.status.conditions, workload_status.EVICTED) is not None or job.placed
 
 

@@ -67,8 +67,8 @@ def _of_workload(workload: Workload, cluster: ClusterState) -> PlannedWrite | No
 
 
 def _is_needed(workload: Workload, cluster: ClusterState) -> bool:
-    """Whether something still needs a finished Workload: without it, pods that its RayClusters create count
-    for nothing, and a job that has not ended gets another Workload."""
+    """Returns whether something still needs a finished Workload: without it, pods that its RayClusters create
+    count for nothing, and a job that has not ended gets another Workload."""
     job = cluster.job_of(workload)
     return bool(
         workload.metadata.deletion_timestamp

@@ -134,6 +134,6 @@ def _delete_pods(workload: Workload, cluster: ClusterState) -> Iterator[PlannedW
 
 
 def _ends_soon(pod: Pod) -> bool:
-    """Whether it is terminating with a short grace period: this needs no synchronized clocks."""
+    """Returns whether it is terminating with a short grace period: this needs no synchronized clocks."""
     meta = pod.metadata
     return bool(meta.deletion_timestamp) and meta.deletion_grace_period_seconds <= POD_GRACE_S

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from muster.controller.cluster import ownership
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.jobs.job import Job, Problem
+from muster.controller.jobs.job import Job, StatusReason
 from muster.controller.workload import transitions
 from muster.controller.workload.timed_status import TimedStatus
 from muster.objects import workload_status
@@ -24,21 +24,21 @@ PODS_NAMED_MAX = 5
 
 
 def is_being_deleted(job: Job) -> bool:
-    """Whether it is being deleted: its operator ignores it then, and does not even suspend it."""
+    """Returns whether it is being deleted: its operator ignores it then, and does not even suspend it."""
     return bool(job.metadata.deletion_timestamp)
 
 
 def has_left_queue(workload: Workload, job: Job | None) -> bool:
-    """Whether its job may not have quota any more: gone, being deleted or no longer in a queue. Never for a
-    Workload that was created without one."""
+    """Returns whether its job may not have quota any more: gone, being deleted or no longer in a queue. Never
+    for a Workload that was created without one."""
     if job is None:
         return ownership.job_of(workload) is not None
     return is_being_deleted(job) or not job.managed
 
 
 def must_stop(workload: Workload, job: Job | None) -> bool:
-    """Whether the gang must not run, by what is persisted. A job outside the queues and without quota may
-    run."""
+    """Returns whether the gang must not run, by what is persisted. A job outside the queues and without quota
+    may run."""
     status = workload.status
     if has_left_queue(workload, job):
         return workload_status.holds_quota(status)
@@ -53,7 +53,7 @@ def must_stop(workload: Workload, job: Job | None) -> bool:
 
 
 def is_stopped(workload: Workload, job: Job | None, cluster: ClusterState) -> bool:
-    """Whether KubeRay has stopped it *and* it has no pods, so that it may be started again.
+    """Returns whether KubeRay has stopped it *and* it has no pods, so that it may be started again.
 
     KubeRay reports Suspended while the garbage collector is still deleting pods; and the RayCluster of a
     deleted job lives on and creates pods until the garbage collector deletes it."""
@@ -61,7 +61,7 @@ def is_stopped(workload: Workload, job: Job | None, cluster: ClusterState) -> bo
 
 
 def _is_reported_stopped(workload: Workload, job: Job | None, cluster: ClusterState) -> bool:
-    """Whether KubeRay reports every object as stopped, and cleans up after none."""
+    """Returns whether KubeRay reports every object as stopped, and cleans up after none."""
     clusters = cluster.ray_clusters_of(workload)
     if (job is not None and job.cleans_redis_up) or any(c.cleans_redis_up for c in clusters):
         return False
@@ -71,8 +71,8 @@ def _is_reported_stopped(workload: Workload, job: Job | None, cluster: ClusterSt
 
 
 def quota_may_be_released(workload: Workload, job: Job | None, cluster: ClusterState, now_ms: int) -> bool:
-    """Whether it is stopped, or has no pods and was suspended so long ago that no controller still acts on an
-    older state."""
+    """Returns whether it is stopped, or has no pods and was suspended so long ago that no controller still
+    acts on an older state."""
     if is_stopped(workload, job, cluster):
         return True
     ended = job is None or is_being_deleted(job) or job.outcome is not None
@@ -87,7 +87,7 @@ def quota_may_be_released(workload: Workload, job: Job | None, cluster: ClusterS
 
 
 def is_overdue(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
-    """Whether KubeRay has had SUSPENSION_MS_MAX to stop the gang."""
+    """Returns whether KubeRay has had SUSPENSION_MS_MAX to stop the gang."""
     blocked = is_true(workload.status.conditions, workload_status.SUSPENSION_BLOCKED)
     return blocked or (stopping_ms(workload, cluster, now_ms) or 0) >= SUSPENSION_MS_MAX
 
@@ -147,7 +147,7 @@ def _blocked(
     return transitions.suspension_blocked(status, obstacles[0].reason, message, now_ms)
 
 
-def _obstacles(workload: Workload, job: Job | None, cluster: ClusterState) -> Iterator[Problem]:
+def _obstacles(workload: Workload, job: Job | None, cluster: ClusterState) -> Iterator[StatusReason]:
     """Yields what keeps the gang from stopping, the likeliest first; at least one."""
     objects = [*([job] if job is not None else ()), *cluster.ray_clusters_of(workload)]
     known = False
@@ -155,7 +155,7 @@ def _obstacles(workload: Workload, job: Job | None, cluster: ClusterState) -> It
         obstacle = obj.suspension_obstacle
         if obstacle is not None:
             known = True
-            yield Problem(obstacle.reason, f"{obj.kind} {obj.metadata.name} {obstacle.message}")
+            yield StatusReason(obstacle.reason, f"{obj.kind} {obj.metadata.name} {obstacle.message}")
     pods = cluster.live_pods_of(workload)
     terminating = [p for p in pods if p.metadata.deletion_timestamp]
     running = [p for p in pods if not p.metadata.deletion_timestamp]
@@ -164,13 +164,13 @@ def _obstacles(workload: Workload, job: Job | None, cluster: ClusterState) -> It
         kept = sorted({finalizer for pod in terminating for finalizer in pod.metadata.finalizers})
         if kept:
             message += f", some of them with finalizers that have to be removed: {', '.join(kept)}"
-        yield Problem("PodsTerminating", message)
+        yield StatusReason("PodsTerminating", message)
     if running:
-        yield Problem("PodsRunning", f"pods run: {_names(running)}")
+        yield StatusReason("PodsRunning", f"pods run: {_names(running)}")
     if not known and not _is_reported_stopped(workload, job, cluster):
         names = ", ".join(f"{obj.kind} {obj.metadata.name}" for obj in objects) or "the job"
         message = f"KubeRay has not acted on the suspension of {names}: check its logs and events"
-        yield Problem("OperatorNotResponding", message)
+        yield StatusReason("OperatorNotResponding", message)
 
 
 def _names(pods: Sequence[Pod]) -> str:

@@ -1,10 +1,10 @@
-"""The containers that KubeRay adds to the pods of a gang: they run on its quota like those of its user.
+"""The containers that KubeRay adds to the pods of a gang. They use the gang's quota like the user's own.
 
 Source: KubeRay v1.6.2 ray-operator/controllers/ray/common/pod.go (DefaultHeadPodTemplate,
 DefaultWorkerPodTemplate), common/job.go (GetDefaultSubmitterContainer), rayjob_controller.go
-(constructRayClusterForRayJob) and raycluster_controller.go (buildRedisCleanupJob). KubeRay's own settings are
-not visible here: the init container counts even if its injection is turned off
-(ENABLE_INIT_CONTAINER_INJECTION), and the sidecars of its headSidecarContainers do not count.
+(constructRayClusterForRayJob) and raycluster_controller.go (buildRedisCleanupJob). KubeRay's own
+configuration is not visible here: the init container counts even if its injection is turned off
+(ENABLE_INIT_CONTAINER_INJECTION), and the sidecars in headSidecarContainers do not count.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,31 +31,33 @@ WAIT_RESOURCES = CLEANUP_RESOURCES = _equal("200m", "256Mi")
 
 
 def submitter(head: Template) -> Body:
-    """Returns the container that submits a RayJob: of a Job's pod, or with SidecarMode of the head."""
+    """Returns the container that submits a RayJob; it runs in the pod of a Job or, in SidecarMode, in the
+    head."""
     image = _ray_container(head).get("image", "")
     return {"name": "ray-job-submitter", "image": image, "resources": SUBMITTER_RESOURCES}
 
 
 def autoscaler(head: Template, options: AutoscalerOptions) -> Body:
-    """Returns the autoscaler's container in the head; its user's options replace the resources as a whole."""
+    """Returns the autoscaler's container in the head; the user's options replace the default resources
+    entirely."""
     image = options.image or _ray_container(head).get("image", "")
     resources = AUTOSCALER_RESOURCES if options.resources is None else options.resources
-    own = {"securityContext": options.security_context} if options.security_context is not None else {}
-    return {"name": "autoscaler", "image": image, "resources": resources, **own}
+    context = {"securityContext": options.security_context} if options.security_context is not None else {}
+    return {"name": "autoscaler", "image": image, "resources": resources, **context}
 
 
 def wait_for_head(worker: Template) -> Body:
-    """Returns the init container by which a worker waits for the head, the last of its init containers."""
+    """Returns the last init container of a worker, which waits for the head."""
     ray = _ray_container(worker)
     inherited = {key: ray[key] for key in ("image", "securityContext") if key in ray}
     return {"name": "wait-gcs-ready", "resources": WAIT_RESOURCES, **inherited}
 
 
 def redis_cleanup(head: Template) -> Body:
-    """Returns an init container with the requests of the pod of KubeRay's Redis clean-up Job.
+    """Returns an init container that represents the pod of KubeRay's Redis clean-up Job.
 
-    That pod follows the head's: it has the head's init containers, but only this container beside their
-    sidecars. So the head counts as the larger of both pods, as with a last init container."""
+    That pod runs after the head's, with the head's init containers and sidecars and only this container. As
+    the last init container of the head, it makes the head's requests the larger of both pods."""
     image = _ray_container(head).get("image", "")
     return {"name": "redis-cleanup", "image": image, "resources": CLEANUP_RESOURCES}
 
@@ -63,7 +65,7 @@ def redis_cleanup(head: Template) -> Body:
 def with_containers(
     template: Template, containers: Iterable[Body], init_containers: Iterable[Body]
 ) -> Template:
-    """Returns the template with these containers after its own."""
+    """Returns the template with these containers appended."""
     added = {"containers": list(containers), "initContainers": list(init_containers)}
     if not any(added.values()):
         return template
@@ -76,10 +78,10 @@ def with_containers(
 
 
 def taken_names(template: Template, added: Iterable[Body]) -> list[str]:
-    """Returns the names of these containers that the template's own have too."""
+    """Returns the names of `added` containers that the template already uses."""
     spec = msgspec.json.decode(template).get("spec") or {}
-    of_user = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
-    names = {container.get("name", "") for container in of_user}
+    existing = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    names = {container.get("name", "") for container in existing}
     return [container["name"] for container in added if container["name"] in names]
 
 

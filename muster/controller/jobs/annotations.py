@@ -1,4 +1,4 @@
-"""The annotations of a job that the controller and its user write to each other."""
+"""The annotations of a job through which the controller and users communicate."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,15 +6,16 @@ from typing import Any
 from muster.objects.meta import ObjectMeta
 
 STOP = "muster.dev/stop"
-"""Written by its user: with "true" the job gives back its quota, and waits until it is removed."""
+"""Set by users: with "true" the job is stopped, releases its quota, and waits until the annotation is
+removed."""
 RETRY = "muster.dev/retry"
-"""Written by its user: each new value ends the back-off of the job once."""
+"""Set by users: each new value ends the back-off of the job once."""
 WAIT = "muster.dev/wait"
-"""Written by the controller: why the job waits, as JSON."""
+"""Set by the controller: why the job waits, as JSON."""
 
 
 def removal(metadata: ObjectMeta, name: str) -> tuple[Mapping[str, Any], ...]:
-    """Returns the operations that remove an annotation, for a JSON patch under the object's resource
+    """Returns the JSON patch operations that remove an annotation. The patch needs the object's resource
     version."""
     if name not in metadata.annotations:
         return ()

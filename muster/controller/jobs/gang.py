@@ -1,7 +1,7 @@
-"""The gang of a Ray cluster: its pod sets, and where their templates are in its spec.
+"""The gang of a Ray cluster: its pod sets, and the location of their templates in the spec.
 
-Pod sets are named as in Kueue (pkg/controller/jobs/raycluster): `head`, then one per worker group; a RayJob
-adds its submitter.
+Pod sets are named as in Kueue (pkg/controller/jobs/raycluster): `head`, then the worker groups; a RayJob adds
+its submitter.
 """
 
 import re
@@ -17,15 +17,17 @@ from muster.objects.pods import Template, read_template
 from muster.objects.ray import RayClusterSpec
 
 HEAD = "head"
-WRITTEN_OUT = "muster.dev/written-out"  # annotation of templates that Muster wrote out
+WRITTEN_OUT = "muster.dev/written-out"  # annotation of templates that Muster added to the job
 POD_SET_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")  # of Kueue's Workload
 
 
 @dataclass(frozen=True, slots=True)
 class PodSetTemplate:
-    """One pod template of a gang and the JSON pointer to it in the job; `present` if it is in the job itself,
-    not the operator's default or written out by Muster. KubeRay adds `containers` and `init_containers` to
-    its pods; `successors` are init containers that count for the pods that replace them."""
+    """A pod template of a gang and the JSON pointer to it in the job.
+
+    `present`: the user has set it, so it is neither the operator's default nor `written_out` by Muster.
+    KubeRay adds `containers` and `init_containers` to the pods. `successors` are init containers that
+    represent pods that run after these, so that quota covers both."""
 
     pod_set: str
     count: int
@@ -44,15 +46,15 @@ class PodSetTemplate:
 
     @property
     def counted(self) -> Template:
-        """The template by which quota is reserved: that of its user, if KubeRay can't add to it, as a
-        Workload can't have two containers of one name."""
+        """The template for which quota is reserved: the user's own if a container that KubeRay adds has a
+        name in use, as a Workload can't have two containers with the same name."""
         if self.taken_names:
             return self.template
         return with_containers(self.template, self.containers, (*self.init_containers, *self.successors))
 
     @property
     def taken_names(self) -> list[str]:
-        """The names of added containers that its user has given to others."""
+        """The names of added containers that the user's template already uses."""
         added = (*self.containers, *self.init_containers, *self.successors)
         return added_containers.taken_names(self.template, added) if added else []
 
@@ -60,8 +62,8 @@ class PodSetTemplate:
 def cluster_templates(
     spec: RayClusterSpec, pointer: str, *, redis_cleanup: bool = False, with_submitter: bool = False
 ) -> Iterator[PodSetTemplate]:
-    """Yields the templates of head and workers. `redis_cleanup`: KubeRay cleans Redis up after the cluster's
-    deletion; `with_submitter`: the head has the container that submits its RayJob."""
+    """Yields the templates of the head and the worker groups. `redis_cleanup`: KubeRay cleans up Redis after
+    the cluster is deleted; `with_submitter`: KubeRay adds the submitter container to the head."""
     head = spec.head_group_spec.template
     containers = (added_containers.submitter(head),) if with_submitter else ()
     if spec.enable_in_tree_autoscaling:
@@ -85,8 +87,8 @@ def cluster_templates(
 
 
 def pod_sets(templates: tuple[PodSetTemplate, ...]) -> tuple[PodSet, ...]:
-    """Returns those that a Workload can have: its schema accepts no others, and a gang with others is not
-    eligible (`ineligibility`). The Workload says so, which needs one that can be written."""
+    """Returns the pod sets that the schema of Workload accepts. A gang with other pod sets is not eligible
+    (`ineligibility`), but needs a valid Workload to report that."""
     writable: dict[str, PodSetTemplate] = {}
     for entry in templates:
         if POD_SET_NAME.fullmatch(entry.pod_set):
@@ -98,15 +100,16 @@ def pod_sets(templates: tuple[PodSetTemplate, ...]) -> tuple[PodSet, ...]:
 
 
 def _topology(entry: PodSetTemplate) -> TopologyRequest | None:
-    """Returns its topology request; None also if that can't be parsed, which `ineligibility` reports."""
+    """Returns the topology request of the template; None if there is none or it is invalid, which
+    `ineligibility` reports."""
     with suppress(ValueError):
         return topology_request.annotated(read_template(entry.template).metadata.annotations)
     return None
 
 
 def ineligibility(spec: RayClusterSpec, pointer: str, templates: tuple[PodSetTemplate, ...]) -> str | None:
-    """Returns why this gang can't be admitted as a whole, and what to do; None if it can. `pointer` leads to
-    the cluster's spec in the job."""
+    """Returns why this gang can't be admitted as a whole, and how to fix it; None if it can. `pointer` is the
+    JSON pointer to the RayCluster's spec in the job."""
     if spec.enable_in_tree_autoscaling:
         field = f"{pointer}/enableInTreeAutoscaling".strip("/").replace("/", ".")
         return (
@@ -126,14 +129,14 @@ def ineligibility(spec: RayClusterSpec, pointer: str, templates: tuple[PodSetTem
         if entry.taken_names:
             name = entry.taken_names[0]
             return (
-                f"pod set {entry.pod_set!r} has a container named {name!r}, and KubeRay adds one of this "
-                "name: give yours another name"
+                f"pod set {entry.pod_set!r} has a container named {name!r}, which KubeRay also adds: "
+                "rename the container"
             )
     return None
 
 
 def _size_problem(templates: tuple[PodSetTemplate, ...]) -> str | None:
-    """Returns why the schema of Workload does not accept these pod sets."""
+    """Returns why the schema of Workload rejects these pod sets; None if it accepts them."""
     names = [p.pod_set for p in templates]
     if len(names) > POD_SETS_MAX:
         return f"it has {len(names)} pod sets; expected at most {POD_SETS_MAX}: merge worker groups"
@@ -144,7 +147,7 @@ def _size_problem(templates: tuple[PodSetTemplate, ...]) -> str | None:
                 "digits and '-', beginning and ending with a letter or digit: rename the worker group"
             )
         if names.count(name) > 1:
-            return f"two pod sets are named {name!r}: give each worker group a name of its own, not 'head'"
+            return f"two pod sets are named {name!r}: give each worker group a unique name other than 'head'"
     total = sum(p.count for p in templates)
     if total > PODS_MAX:
         largest = max(templates, key=lambda p: p.count)

@@ -1,4 +1,4 @@
-"""The view of a job that admission needs, whatever its kind."""
+"""The interface through which the controller sees jobs of any kind."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
@@ -22,15 +22,15 @@ S = TypeVar("S")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class JobOutcome:
     succeeded: bool
     message: str
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """Why something can't be done: `reason` is one word for a condition or a metric; `message` is a sentence
-    or continues one about the object."""
+class StatusReason:
+    """A reason and a message for a condition, such as why an object can't be stopped or admitted. `reason` is
+    one CamelCase word; `message` is a sentence, or continues a sentence about the object."""
 
     reason: str
     message: str
@@ -56,8 +56,8 @@ class GangTemplates:
 
 
 class TemplatesBySpec(Generic[S]):
-    """Caches the templates of jobs by their spec, separately for jobs with a Redis clean-up, which an
-    annotation may request. `read(spec, redis_cleanup)` yields them."""
+    """A cache of the templates of jobs by their spec, separate for jobs with a Redis clean-up, which an
+    annotation may enable. `read(spec, redis_cleanup)` yields the templates."""
 
     def __init__(self, read: Callable[[S, bool], Iterable[PodSetTemplate]]) -> None:
         self._without_cleanup = Derived[S, GangTemplates](lambda spec: GangTemplates(read(spec, False)))
@@ -68,10 +68,10 @@ class TemplatesBySpec(Generic[S]):
 
 
 class JobView(ABC, Generic[T]):
-    """A view of one job object, computed from the object alone.
+    """A read-only view of a job, computed from the object alone.
 
-    `suspend_pointer` leads to the field that stops and starts it: always true or false, never removed, as
-    KubeRay leaves a RayCluster without the field suspended."""
+    `suspend_pointer` is the JSON pointer to the field that stops and starts the job. The field is set to true
+    or false and never removed: KubeRay does not resume a RayCluster whose field was removed."""
 
     kind: ClassVar[Kind[Any]]
     suspend_pointer: ClassVar[str] = "/spec/suspend"
@@ -85,31 +85,34 @@ class JobView(ABC, Generic[T]):
 
     @property
     def managed(self) -> bool:
-        """Whether Muster manages it: in a queue, not part of another job, reconciled by the stock
-        operator."""
+        """True if Muster manages the job: it is in a queue, not part of another job, and reconciled by
+        KubeRay."""
         queued = bool(queue_name(self)) and self.metadata.controller is None
         return queued and self._managed_by == KUBERAY_OPERATOR
 
     @property
     def stop_requested(self) -> bool:
-        """Whether its user has stopped it."""
+        """True if its user has requested to stop the job (annotation STOP)."""
         return self.metadata.annotations.get(STOP) == "true"
 
     @property
-    def suspension_obstacle(self) -> Problem | None:
-        """Why KubeRay does not carry out a suspension of this object, as far as the object shows."""
+    def suspension_obstacle(self) -> StatusReason | None:
+        """Why KubeRay does not suspend this object, as far as the object itself shows; None if nothing
+        prevents it."""
         meta = self.metadata
         if meta.deletion_timestamp:
-            held = ", ".join(meta.finalizers) or "none"
-            return Problem("Finalizers", f"is being deleted and keeps the finalizers {held}")
+            finalizers = ", ".join(meta.finalizers) or "none"
+            return StatusReason("Finalizers", f"is being deleted, with finalizers {finalizers}")
         if self._managed_by != KUBERAY_OPERATOR:
-            return Problem("ManagedBy", f"has spec.managedBy {self._managed_by}, which KubeRay leaves alone")
+            return StatusReason(
+                "ManagedBy", f"has spec.managedBy {self._managed_by}, so KubeRay does not reconcile it"
+            )
         return None
 
     @property
-    def kuberay_rejection(self) -> Problem | None:
-        """Why KubeRay rejects the job's spec, so that it neither runs nor ends: it must not hold quota. None
-        for one that KubeRay rejects while it runs and serves."""
+    def kuberay_rejection(self) -> StatusReason | None:
+        """Why KubeRay rejects the job's spec, so that the job neither runs nor ends and must not hold quota.
+        None for a job that keeps running although its spec was rejected."""
         return None
 
     @property
@@ -122,7 +125,7 @@ class JobView(ABC, Generic[T]):
 
     @property
     def has_redis_cleanup(self) -> bool:
-        """Whether KubeRay runs a Job that cleans Redis up when the cluster is deleted."""
+        """True if KubeRay runs a Redis clean-up Job when the cluster is deleted."""
         return is_fault_tolerant(self.cluster_spec, self.metadata.annotations)
 
     @property
@@ -133,7 +136,7 @@ class JobView(ABC, Generic[T]):
 
     @property
     def serve_service(self) -> Mapping[str, Any] | None:
-        """The Service that the user has defined for Ray Serve, if any."""
+        """The user-defined Service for Ray Serve, if any."""
         return None
 
     @property
@@ -150,29 +153,29 @@ class JobView(ABC, Generic[T]):
 
     @property
     def placed(self) -> bool:
-        """Whether the templates carry what a start added to them."""
+        """True if the templates contain the placement that a start added."""
         return self._templates.placed
 
     @property
     def pod_priority_classes(self) -> tuple[str, ...]:
-        """The classes that the templates name, empty for a template without one."""
+        """The priority class names of the templates, empty for a template without a class."""
         return self._templates.priority_classes
 
     @property
     @abstractmethod
     def suspended(self) -> bool:
-        """Whether its spec asks for suspension."""
+        """True if the job is suspended in its spec."""
 
     @property
     @abstractmethod
     def reported_stopped(self) -> bool:
-        """Whether its operator reports it as stopped: it creates no more pods, but existing ones may still
-        terminate."""
+        """True if the operator reports the job as stopped: it creates no more pods, but existing pods may
+        still be terminating."""
 
     @property
     def start_observed(self) -> bool:
-        """Whether its operator has acted on its last start. If it is suspended before that, nothing shows
-        whether the operator still will."""
+        """True if the operator has observed the last start. If the job is suspended earlier, its status does
+        not show whether the operator will still create pods for that start."""
         return True
 
     @property
@@ -181,12 +184,12 @@ class JobView(ABC, Generic[T]):
 
     @property
     @abstractmethod
-    def outcome(self) -> Outcome | None: ...
+    def outcome(self) -> JobOutcome | None: ...
 
     @property
     @abstractmethod
     def ineligibility(self) -> str | None:
-        """Why it can't be admitted with this spec; None if it can."""
+        """Why the job can't be admitted with this spec; None if it can."""
 
 
 Job = JobView[Any]

@@ -1,10 +1,10 @@
-"""Faults for which KubeRay rejects a Ray object, found before the gang holds quota.
+"""Finds the faults for which KubeRay rejects a Ray object, before the gang gets quota.
 
-KubeRay would only log them, or leave the job in ValidationFailed for good.
-Source: KubeRay v1.6.2 ray-operator/controllers/ray/utils/validation.go, with its feature gates at their
-defaults. Left out are rules about fields that make a job ineligible anyway (autoscaling, clusterSelector,
-upgrade strategies other than None), missing minReplicas and maxReplicas (the CRDs default them), and whether
-runtimeEnvYAML is YAML: KubeRay reports that for a suspended RayJob too.
+KubeRay only logs them, or leaves the job in ValidationFailed permanently.
+Source: KubeRay v1.6.2 ray-operator/controllers/ray/utils/validation.go, with the default feature gates.
+Omitted are rules about fields that make a job ineligible anyway (autoscaling, clusterSelector, upgrade
+strategies other than None), missing minReplicas and maxReplicas (the CRDs have defaults), and invalid YAML in
+runtimeEnvYAML, which KubeRay reports for suspended RayJobs too.
 """
 
 import re
@@ -17,7 +17,7 @@ from muster.objects.meta import ObjectMeta, View
 from muster.objects.ray import RESOURCE_PARAMETERS, RayClusterSpec, RayGroup, RayJobSpec, RayServiceSpec
 
 CLUSTER_NAME_MAX = 53
-OWNER_NAME_MAX = 47  # room for what KubeRay adds for the RayCluster
+OWNER_NAME_MAX = 47  # KubeRay appends a suffix for the RayCluster
 DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 LABEL_PART = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 DNS_1123 = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -56,23 +56,23 @@ _template = ByteCache(_read)
 
 
 def job_fault(meta: ObjectMeta, spec: RayJobSpec) -> str | None:
-    """Returns one sentence, what and where, or None if KubeRay accepts the RayJob."""
+    """Returns a sentence that names the first faulty field; None if KubeRay accepts the RayJob."""
     return next(_job_faults(meta, spec), None)
 
 
 def cluster_fault(meta: ObjectMeta, spec: RayClusterSpec) -> str | None:
-    """As `job_fault`, for a RayCluster created by a user."""
+    """Like `job_fault`, for a RayCluster created by a user."""
     return next(_ray_cluster_faults(meta, spec), None)
 
 
 def service_fault(meta: ObjectMeta, spec: RayServiceSpec) -> str | None:
-    """As `job_fault`, for a RayService."""
+    """Like `job_fault`, for a RayService."""
     return next(_service_faults(meta, spec), None)
 
 
 def is_fault_tolerant(spec: RayClusterSpec, annotations: Mapping[str, str]) -> bool:
-    """Whether Ray's GCS keeps its state in Redis (utils.IsGCSFaultToleranceEnabled). KubeRay copies the
-    annotations of RayJobs and RayServices to their RayClusters."""
+    """Returns whether Ray's GCS keeps its state in Redis (utils.IsGCSFaultToleranceEnabled). KubeRay copies
+    the annotations of RayJobs and RayServices to their RayClusters."""
     annotated = annotations.get(FT_ENABLED, "").lower() == "true"
     return annotated or spec.gcs_fault_tolerance_options is not None
 
@@ -102,8 +102,8 @@ def _job_faults(meta: ObjectMeta, spec: RayJobSpec) -> Iterator[str]:
 
 
 def _submitter_faults(spec: RayJobSpec, cluster: RayClusterSpec) -> Iterator[str]:
-    """Yields faults for which KubeRay can't create the submission command or Job, and retries forever
-    (createK8sJobIfNeed, common/job.go: GetMetadataJson; Kubernetes' validation of Jobs)."""
+    """Yields faults that prevent KubeRay from creating the submission command or Job, which it retries
+    forever (createK8sJobIfNeed, common/job.go: GetMetadataJson; Kubernetes' validation of Jobs)."""
     by_command = spec.submission_mode in ("K8sJobMode", "SidecarMode")
     if by_command and spec.metadata and _version(cluster.ray_version) < METADATA_VERSION:
         needed = ".".join(map(str, METADATA_VERSION))
@@ -121,7 +121,7 @@ def _submitter_faults(spec: RayJobSpec, cluster: RayClusterSpec) -> Iterator[str
 
 
 def _deletion_faults(spec: RayJobSpec) -> Iterator[str]:
-    """Checks the older fields; deletion rules are rejected together with suspension."""
+    """Checks the legacy fields; deletionRules are ineligible already."""
     strategy = spec.deletion_strategy
     if strategy is None or strategy.get("deletionRules"):
         return
@@ -172,16 +172,17 @@ def _cluster_faults(where: str, spec: RayClusterSpec, annotations: Mapping[str, 
 
 def _group_faults(where: str, group: RayGroup) -> Iterator[str]:
     if group.resources and any(group.ray_start_params.get(name) for name in RESOURCE_PARAMETERS):
-        yield f"{where}: both rayStartParams and resources say what a node has: set it in one of them"
+        yield f"{where}: resources are set both in rayStartParams and in resources: set them in only one"
     if "labels" in group.ray_start_params:
-        yield f"{where}: rayStartParams has labels: set them in the group's own field labels"
+        yield f"{where}: rayStartParams has labels: set them in the group's field labels instead"
     for key, value in group.labels.items():
         if not _is_label(key, value):
             yield f"{where}: {key}={value} is not a valid Kubernetes label"
 
 
 def _environment_faults(where: str, spec: RayClusterSpec, annotations: Mapping[str, str]) -> Iterator[str]:
-    """Checks that GCS fault tolerance and the autoscaler's version are each set in one place."""
+    """Checks that GCS fault tolerance is configured in one place only, and that the autoscaler is not
+    enabled."""
     containers = _template(bytes(spec.head_group_spec.template)).spec.containers
     env = {v.name: v.value for v in containers[0].env} if containers else {}
     options, parameters = f"{where}.gcsFaultToleranceOptions", spec.head_group_spec.ray_start_params
@@ -208,18 +209,18 @@ def _token_faults(where: str, spec: RayClusterSpec) -> Iterator[str]:
         if by_kubernetes:
             yield f"{where}.enableK8sTokenAuth needs {where}.mode token"
         return
-    least = K8S_TOKEN_VERSION if by_kubernetes else TOKEN_VERSION
-    if _version(spec.ray_version) < least:
-        needed = ".".join(map(str, least))
+    version_min = K8S_TOKEN_VERSION if by_kubernetes else TOKEN_VERSION
+    if _version(spec.ray_version) < version_min:
+        needed = ".".join(map(str, version_min))
         yield f"{where} needs Ray {needed} or later, but rayVersion is {spec.ray_version!r}: set it"
     if by_kubernetes and options.get("secretName"):
         yield f"{where} has both enableK8sTokenAuth and secretName: remove one of them"
 
 
 def _version(text: str) -> tuple[int, ...]:
-    """Returns the parts of the version; empty if it is not one."""
-    found = re.match(r"v?(\d+(?:\.\d+)+)", text)
-    return tuple(int(part) for part in found[1].split(".")) if found else ()
+    """Returns the numeric parts of the version; empty if the text is not a version."""
+    match = re.match(r"v?(\d+(?:\.\d+)+)", text)
+    return tuple(int(part) for part in match[1].split(".")) if match else ()
 
 
 def _name_faults(name: str, length_max: int) -> Iterator[str]:
@@ -230,9 +231,9 @@ def _name_faults(name: str, length_max: int) -> Iterator[str]:
         )
 
 
-def _below(where: str, value: int | None, least: int) -> Iterator[str]:
-    if value is not None and value < least:
-        yield f"{where} is {value}; expected at least {least}"
+def _below(where: str, value: int | None, minimum: int) -> Iterator[str]:
+    if value is not None and value < minimum:
+        yield f"{where} is {value}; expected at least {minimum}"
 
 
 def _is_label(key: str, value: str) -> bool:
@@ -243,6 +244,6 @@ def _is_label(key: str, value: str) -> bool:
 
 
 def _is_positive_time(text: str) -> bool:
-    """Whether the text is a positive duration in Go's format, or whole seconds."""
+    """Returns whether the text is a positive duration in Go's format, or whole seconds."""
     whole = re.fullmatch(r"\+?\d+", text)
     return bool(whole or DURATION.fullmatch(text)) and re.search(r"[1-9]", text) is not None

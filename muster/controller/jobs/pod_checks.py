@@ -1,9 +1,9 @@
-"""Whether the API server would accept the objects of a gang, checked before the gang gets quota.
+"""Checks that the API server accepts the objects of a gang before the gang gets quota.
 
-Ray's schema accepts templates from which no pod can be created, and admission refuses others: a missing
-service account, a violation of Pod Security. Such a gang would hold its quota without running. Dry runs
-(dry_runs.py) ask the API server and leave nothing behind. Its answer may change while the gang stays the
-same, so the question is repeated, with back-off.
+Ray's schema accepts templates from which no pod can be created, and API server admission rejects others: a
+missing service account, a violation of Pod Security. Such a gang would hold quota without running. The checks
+are dry runs (dry_runs.py), which create nothing. Results may change while the gang stays the same, so checks
+are repeated, with back-off.
 """
 
 import asyncio
@@ -22,61 +22,63 @@ from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition
 
 CONCURRENT_MAX = 4
-REFUSED_S_MIN, REFUSED_S_MAX = 2.0, 300.0  # back-off after a refusal: doubled each time
-ACCEPTED_S = 600.0  # interval between two checks of an accepted gang
+REFUSED_S_MIN, REFUSED_S_MAX = 2.0, 300.0  # back-off after a refusal, doubled after each
+ACCEPTED_S = 600.0  # interval between checks of an accepted gang
 MISCONFIGURED = "Misconfigured"  # a reason of QuotaReserved=False
 
 Key = tuple[str, str]
-"""A namespace, and the digest of the objects to create in it."""
+"""A namespace and a digest of the objects to create in it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """`refusal` is a sentence, empty if the API server accepts the gang or could not be asked; `failures`
-    counts consecutive answers other than acceptance; `again_s`: when to ask again."""
+class DryRunResult:
+    """The result of the dry runs of a gang. `refusal` is a sentence, empty if the API server accepts the gang
+    or could not be reached; `failures` counts consecutive checks without acceptance; `recheck_at_s` is the
+    time of the next check."""
 
     refusal: str
     failures: int
-    again_s: float
+    recheck_at_s: float
 
 
 class PodChecks:
-    """Answers by the objects to create. Namespaces take turns."""
+    """Runs the checks and caches their results by the objects to create. Namespaces are checked
+    round-robin."""
 
     def __init__(self, kube: Kube, changed: Callable[[], None], clock_s: Callable[[], float]) -> None:
         self._kube, self._changed, self._clock_s = kube, changed, clock_s
-        self._answers: dict[Key, Answer] = {}
+        self._results: dict[Key, DryRunResult] = {}
         self._gangs: dict[Key, Job] = {}  # requested since the last full pass began
-        self._askers: dict[Key, set[str]] = defaultdict(set)  # likewise
+        self._workloads: dict[Key, set[str]] = defaultdict(set)  # that requested them
         self._changed_for: set[str] = set()
         self._in_flight: set[Key] = set()
         self._last_namespace = ""
-        self._answer_wanted = asyncio.Event()
+        self._wake = asyncio.Event()
 
     def begin_full_pass(self) -> None:
-        """Begins a pass that requests all answers again: drops those that were not requested since the last
-        one."""
-        self._answers = {key: self._answers[key] for key in self._gangs if key in self._answers}
+        """Drops results that were not requested since the last full pass, as this pass requests all results
+        again."""
+        self._results = {key: self._results[key] for key in self._gangs if key in self._results}
         self._gangs = {}
-        self._askers.clear()
+        self._workloads.clear()
 
-    def answer(self, key: Key, job: Job, asker: str) -> str | None:
-        """Returns why the API server refuses the gang; empty: it does not. None: not known yet. `asker` is
-        the gang's Workload."""
+    def refusal(self, key: Key, job: Job, workload: str) -> str | None:
+        """Returns why the API server refuses the gang, empty if it accepts the gang; None if there is no
+        result yet. `workload` is the key of the gang's Workload."""
         self._gangs[key] = job
-        self._askers[key].add(asker)
-        found = self._answers.get(key)
-        if found is None:
-            self._answer_wanted.set()
-        return None if found is None else found.refusal
+        self._workloads[key].add(workload)
+        result = self._results.get(key)
+        if result is None:
+            self._wake.set()
+        return None if result is None else result.refusal
 
     def take_changed(self) -> set[str]:
-        """Returns the Workloads for which an answer has changed since the last call."""
+        """Returns the Workloads whose result has changed since the last call."""
         changed, self._changed_for = self._changed_for, set()
         return changed
 
     async def run(self) -> None:
-        """Asks the API server until cancelled."""
+        """Runs due checks until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 due = {key for key in self._gangs if self._due_s(key) <= 0}
@@ -88,23 +90,23 @@ class PodChecks:
                 await self._wait()
 
     async def _wait(self) -> None:
-        """Waits until a pass requests an unknown answer, an answer arrives, or one is due again."""
+        """Waits until a pass requests a new check, a check completes, or the next check is due."""
         free = len(self._in_flight) < CONCURRENT_MAX
         next_s = min((self._due_s(key) for key in self._gangs), default=None) if free else None
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(next_s):
-                await self._answer_wanted.wait()
-        self._answer_wanted.clear()
+                await self._wake.wait()
+        self._wake.clear()
 
     def _due_s(self, key: Key) -> float:
-        """Returns the seconds until it is due; never while the request is in flight."""
+        """Returns the seconds until the check is due; a check in flight is never due."""
         if key in self._in_flight:
             return ACCEPTED_S
-        known = self._answers.get(key)
-        return 0.0 if known is None else known.again_s - self._clock_s()
+        result = self._results.get(key)
+        return 0.0 if result is None else result.recheck_at_s - self._clock_s()
 
     def _next(self, due: Collection[Key]) -> Key:
-        """Returns a key of the next namespace, so that no tenant waits for all templates of another."""
+        """Returns a key of the next namespace, so that no tenant waits for all gangs of another."""
         later = [key for key in due if key[0] > self._last_namespace]
         key = min(later or due)
         self._last_namespace = key[0]
@@ -112,20 +114,21 @@ class PodChecks:
 
     async def _check(self, key: Key, job: Job) -> None:
         refusal = await self._refusal_of(job)
-        before = self._answers.get(key)
+        before = self._results.get(key)
         failures, wait_s = 0, ACCEPTED_S
         if refusal != "":
             failures = 1 if before is None else before.failures + 1
             wait_s = min(REFUSED_S_MIN * 2.0 ** min(failures - 1, 16), REFUSED_S_MAX)
-        answer = self._answers[key] = Answer(refusal or "", failures, self._clock_s() + wait_s)
+        result = self._results[key] = DryRunResult(refusal or "", failures, self._clock_s() + wait_s)
         self._in_flight.discard(key)
-        self._answer_wanted.set()
-        if before is None or before.refusal != answer.refusal:
-            self._changed_for |= self._askers.get(key, set())
+        self._wake.set()
+        if before is None or before.refusal != result.refusal:
+            self._changed_for |= self._workloads.get(key, set())
             self._changed()
 
     async def _refusal_of(self, job: Job) -> str | None:
-        """Returns the first refusal, empty if there is none; None if the API server could not answer."""
+        """Returns the first refusal, empty if all objects are accepted; None if the API server could not be
+        reached."""
         for what, create in dry_runs(job):
             refused = await self._kube.refusal(create)
             if refused is None:
@@ -144,7 +147,7 @@ def key_of(job: Job) -> Key:
 
 
 def is_new(workload: Workload) -> bool:
-    """Whether it was never decided on, or was ineligible: it has to wait for the answer. Others keep their
-    place in the queue while a new leader has no answers yet."""
+    """Returns whether the Workload must wait for its check: no pass has decided on it yet, or it was
+    ineligible. Other Workloads keep their place in the queue while a new leader has no results yet."""
     reserved = find_condition(workload.status.conditions, "QuotaReserved")
     return reserved is None or reserved.reason == MISCONFIGURED

@@ -1,10 +1,13 @@
-"""RayCluster: a gang that runs until deleted (ray-operator/controllers/ray/raycluster_controller.go)."""
+"""RayClusters, which run until deleted.
+
+Source: KubeRay v1.6.2 ray-operator/controllers/ray/raycluster_controller.go.
+"""
 
 from functools import cached_property
 
 from muster.controller.jobs import kuberay
 from muster.controller.jobs.gang import cluster_templates, ineligibility
-from muster.controller.jobs.job import GangTemplates, JobView, Outcome, Problem, TemplatesBySpec
+from muster.controller.jobs.job import GangTemplates, JobOutcome, JobView, StatusReason, TemplatesBySpec
 from muster.kube.kinds import RAY_CLUSTERS
 from muster.objects.meta import is_true
 from muster.objects.ray import RayCluster, RayClusterSpec
@@ -26,19 +29,19 @@ class RayClusterGang(JobView[RayCluster]):
         return _templates(self.obj.spec, redis_cleanup=self.has_redis_cleanup)
 
     @property
-    def suspension_obstacle(self) -> Problem | None:
-        """KubeRay ignores a spec that it rejects, and reports that only in an event."""
+    def suspension_obstacle(self) -> StatusReason | None:
+        """KubeRay ignores a RayCluster with an invalid spec, and reports that only in an event."""
         return super().suspension_obstacle or self._rejection
 
     @property
-    def kuberay_rejection(self) -> Problem | None:
-        """None if it was ready before it was rejected: it keeps running."""
+    def kuberay_rejection(self) -> StatusReason | None:
+        """None if the cluster was ready before its spec was rejected: it keeps running."""
         return None if self.running else self._rejection
 
     @cached_property
-    def _rejection(self) -> Problem | None:
+    def _rejection(self) -> StatusReason | None:
         fault = kuberay.cluster_fault(self.metadata, self.obj.spec)
-        return Problem("InvalidSpec", f"is refused by KubeRay: {fault}") if fault else None
+        return StatusReason("InvalidSpec", f"is rejected by KubeRay: {fault}") if fault else None
 
     @property
     def suspended(self) -> bool:
@@ -46,9 +49,10 @@ class RayClusterGang(JobView[RayCluster]):
 
     @property
     def reported_stopped(self) -> bool:
-        """Reads the condition: the state stays `suspended` while a resumed cluster creates its pods. Without
-        a status, only a cluster whose spec has never changed since it was created suspended is certain to be
-        stopped: KubeRay may be creating pods from an earlier spec, and reports nothing until it has."""
+        """Reads the condition, as the state stays `suspended` while a resumed cluster creates its pods. A
+        cluster without a status counts as stopped only if it was created suspended and its spec has not
+        changed since: otherwise KubeRay may be creating pods for an earlier spec and has not reported it
+        yet."""
         status = self.obj.status
         if status.conditions:
             return is_true(status.conditions, "RayClusterSuspended")
@@ -58,7 +62,7 @@ class RayClusterGang(JobView[RayCluster]):
 
     @property
     def suspended_and_stopped(self) -> bool:
-        """Whether it is suspended, and stopped."""
+        """True if the cluster is suspended and has stopped."""
         return self.suspended and self.reported_stopped
 
     @property
@@ -66,7 +70,7 @@ class RayClusterGang(JobView[RayCluster]):
         return self.obj.status.state == "ready"
 
     @property
-    def outcome(self) -> Outcome | None:
+    def outcome(self) -> JobOutcome | None:
         return None
 
     @property

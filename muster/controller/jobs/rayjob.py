@@ -1,10 +1,10 @@
-"""RayJob, by KubeRay's protocol (ray-operator/controllers/ray/rayjob_controller.go at v1.6.2)."""
+"""RayJobs. Source: KubeRay v1.6.2 ray-operator/controllers/ray/rayjob_controller.go."""
 
 from collections.abc import Iterator
 
 from muster.controller.jobs import added_containers, kuberay
 from muster.controller.jobs.gang import WRITTEN_OUT, PodSetTemplate, cluster_templates, ineligibility
-from muster.controller.jobs.job import GangTemplates, JobView, Outcome, Problem, TemplatesBySpec
+from muster.controller.jobs.job import GangTemplates, JobOutcome, JobView, StatusReason, TemplatesBySpec
 from muster.kube.kinds import RAY_JOBS
 from muster.objects.pods import Template, encode_template, read_template
 from muster.objects.ray import RayClusterSpec, RayJob, RayJobSpec
@@ -25,22 +25,23 @@ class RayJobGang(JobView[RayJob]):
         return _templates(self.obj.spec, redis_cleanup=self.has_redis_cleanup)
 
     @property
-    def suspension_obstacle(self) -> Problem | None:
-        """KubeRay never leaves ValidationFailed, and suspends a RayJob only while it initializes or runs
+    def suspension_obstacle(self) -> StatusReason | None:
+        """KubeRay suspends a RayJob only while it initializes or runs, and never leaves ValidationFailed
         (rayjob_controller.go: Reconcile, updateStatusToSuspendingIfNeeded)."""
         if self.obj.status.job_deployment_status == "Waiting":
-            return Problem("Waiting", "waits for spec.jobId, and KubeRay does not suspend it before")
+            return StatusReason("Waiting", "waits for spec.jobId, and KubeRay can't suspend it in that state")
         return self.kuberay_rejection or super().suspension_obstacle
 
     @property
-    def kuberay_rejection(self) -> Problem | None:
-        """KubeRay does not treat ValidationFailed as final, but no edit leaves it: Reconcile has no case for
-        it. The RayCluster keeps running, and KubeRay does not check whether its job has finished."""
+    def kuberay_rejection(self) -> StatusReason | None:
+        """ValidationFailed is not a terminal state for KubeRay, but Reconcile has no case for it, so a
+        corrected spec is ignored. The RayCluster keeps running, and KubeRay does not check whether the job
+        has finished."""
         status = self.obj.status
         if status.job_deployment_status != "ValidationFailed":
             return None
-        message = f"was refused by KubeRay ({status.message}): correct it and create it again"
-        return Problem("ValidationFailed", message)
+        message = f"was rejected by KubeRay ({status.message}): correct and recreate it"
+        return StatusReason("ValidationFailed", message)
 
     @property
     def suspended(self) -> bool:
@@ -55,24 +56,24 @@ class RayJobGang(JobView[RayJob]):
         return self.obj.status.job_deployment_status == "Running"
 
     @property
-    def outcome(self) -> Outcome | None:
-        """An ended job stays ended, though KubeRay moves it to ValidationFailed after a wrong edit."""
+    def outcome(self) -> JobOutcome | None:
+        """A finished job stays finished, even if an invalid edit then moves it to ValidationFailed."""
         status = self.obj.status
-        refused_since = status.job_deployment_status == "ValidationFailed" and status.end_time
-        if status.job_deployment_status not in ("Complete", "Failed") and not refused_since:
+        rejected_after_end = status.job_deployment_status == "ValidationFailed" and status.end_time
+        if status.job_deployment_status not in ("Complete", "Failed") and not rejected_after_end:
             return None
         message = status.message or f"Ray job {status.job_status or status.job_deployment_status}"
-        return Outcome(status.job_status == "SUCCEEDED", message)
+        return JobOutcome(status.job_status == "SUCCEEDED", message)
 
     @property
     def ineligibility(self) -> str | None:
         spec = self.obj.spec
         if spec.cluster_selector:
-            return "spec.clusterSelector puts it on a cluster that is not suspended with it: remove it"
+            return "spec.clusterSelector uses a cluster that is not suspended with the job: remove it"
         if not spec.shutdown_after_job_finishes:
             return (
                 "KubeRay suspends a RayJob only with spec.shutdownAfterJobFinishes: true: "
-                "set it and create the RayJob again"
+                "set it and recreate the RayJob"
             )
         if spec.deletion_strategy and spec.deletion_strategy.get("deletionRules"):
             return "spec.deletionStrategy.deletionRules can't be combined with suspension: remove the rules"
@@ -97,11 +98,12 @@ def _read_templates(spec: RayJobSpec, redis_cleanup: bool) -> Iterator[PodSetTem
     )
     if mode != "K8sJobMode":
         return
-    given, pointer = spec.submitter_pod_template, "/spec/submitterPodTemplate"
-    ours = spec.has_submitter_template and WRITTEN_OUT in read_template(given).metadata.annotations
-    own = spec.has_submitter_template and not ours
-    template = given if own else _default_submitter(cluster.head_group_spec.template)
-    yield PodSetTemplate(SUBMITTER, 1, template, pointer, present=own, written_out=ours)
+    template, pointer = spec.submitter_pod_template, "/spec/submitterPodTemplate"
+    written_out = spec.has_submitter_template and WRITTEN_OUT in read_template(template).metadata.annotations
+    present = spec.has_submitter_template and not written_out
+    if not present:
+        template = _default_submitter(cluster.head_group_spec.template)
+    yield PodSetTemplate(SUBMITTER, 1, template, pointer, present=present, written_out=written_out)
 
 
 _templates = TemplatesBySpec(_read_templates)

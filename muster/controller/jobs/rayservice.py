@@ -1,8 +1,8 @@
-"""RayService, by KubeRay's protocol (ray-operator/controllers/ray/rayservice_controller.go at v1.6.2).
+"""RayServices. Source: KubeRay v1.6.2 ray-operator/controllers/ray/rayservice_controller.go.
 
-KubeRay passes the suspension on to the service's RayCluster, in place. The status of the service is
+KubeRay propagates the suspension to the existing RayCluster of the service. The service's own status is
 unreliable then: without a head pod KubeRay does not update it (updateHeadPodServeLabel), so Ready and
-observedGeneration may be stale. The RayClusters are read instead.
+observedGeneration may be stale. Therefore the RayClusters are read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Any
 
 from muster.controller.jobs import kuberay
 from muster.controller.jobs.gang import cluster_templates, ineligibility
-from muster.controller.jobs.job import GangTemplates, JobView, Outcome, Problem, TemplatesBySpec
+from muster.controller.jobs.job import GangTemplates, JobOutcome, JobView, StatusReason, TemplatesBySpec
 from muster.controller.jobs.raycluster import RayClusterGang
 from muster.kube.kinds import RAY_SERVICES
 from muster.objects.meta import find_condition, is_true
@@ -21,7 +21,7 @@ _CLUSTER = "/spec/rayClusterConfig"
 
 
 class RayServiceGang(JobView[RayService]):
-    """`clusters` are the RayClusters that KubeRay created for the service."""
+    """The view of a RayService; `clusters` are the RayClusters that KubeRay created for it."""
 
     kind = RAY_SERVICES
     suspend_pointer = f"{_CLUSTER}/suspend"
@@ -47,20 +47,21 @@ class RayServiceGang(JobView[RayService]):
         return _templates(self.cluster_spec, redis_cleanup=self.has_redis_cleanup)
 
     @property
-    def suspension_obstacle(self) -> Problem | None:
-        """KubeRay ignores a service that it rejects, and does not touch its RayClusters (Reconcile)."""
+    def suspension_obstacle(self) -> StatusReason | None:
+        """KubeRay ignores an invalid service, and does not change its RayClusters (Reconcile)."""
         ready = find_condition(self.obj.status.conditions, "Ready")
         if ready is not None and ready.reason == "ValidationFailed":
-            return Problem("ValidationFailed", f"was refused by KubeRay ({ready.message})")
+            return StatusReason("ValidationFailed", f"was rejected by KubeRay ({ready.message})")
         return super().suspension_obstacle
 
     @property
-    def kuberay_rejection(self) -> Problem | None:
-        """None if it serves: it keeps serving, and KubeRay continues once the spec is corrected. The
-        condition does not show whether it was: the reason stays until the service is ready."""
+    def kuberay_rejection(self) -> StatusReason | None:
+        """None if a cluster runs: the service keeps serving, and KubeRay continues once the spec is
+        corrected. Checks the spec itself, as the reason ValidationFailed stays after a correction until the
+        service is ready."""
         if self._fault is None or any(cluster.running for cluster in self._clusters):
             return None
-        return Problem("InvalidSpec", f"is refused by KubeRay: {self._fault}")
+        return StatusReason("InvalidSpec", f"is rejected by KubeRay: {self._fault}")
 
     @cached_property
     def _fault(self) -> str | None:
@@ -84,27 +85,27 @@ class RayServiceGang(JobView[RayService]):
         return ready and any(c.running and not c.suspended for c in self._clusters)
 
     @property
-    def outcome(self) -> Outcome | None:
-        """A service ends only if it was given a time to become ready and missed it: KubeRay then deletes its
+    def outcome(self) -> JobOutcome | None:
+        """A service ends only if it has a timeout for becoming ready and exceeds it: KubeRay then deletes its
         clusters and does nothing more."""
         ready = find_condition(self.obj.status.conditions, "Ready")
         if ready is None or ready.reason != "InitializingTimeout":
             return None
-        return Outcome(False, ready.message)
+        return JobOutcome(False, ready.message)
 
     @property
     def ineligibility(self) -> str | None:
         service = self.obj
         if service.spec.upgrade_strategy.type != "None":
             return (
-                "KubeRay upgrades a RayService by a second cluster beside the first, and the gang has quota "
-                "for one: set spec.upgradeStrategy.type to None, and upgrade by a RayService of another name"
+                "KubeRay upgrades a RayService with a second cluster, but the gang has quota for one: "
+                "set spec.upgradeStrategy.type to None, and upgrade with a RayService of another name"
             )
         ready = find_condition(service.status.conditions, "Ready")
         # The reason stays until the service is ready, even after the spec is corrected.
-        seen = service.status.observed_generation == service.metadata.generation
-        if ready is not None and ready.reason == "ValidationFailed" and not seen:
-            return f"KubeRay refused the RayService ({ready.message}): correct it and create it again"
+        is_observed = service.status.observed_generation == service.metadata.generation
+        if ready is not None and ready.reason == "ValidationFailed" and not is_observed:
+            return f"KubeRay rejected the RayService ({ready.message}): correct and recreate it"
         return ineligibility(service.spec.ray_cluster_config, _CLUSTER, self.pod_set_templates) or self._fault
 
 

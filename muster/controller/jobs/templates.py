@@ -1,7 +1,7 @@
 """Adds placement to pod templates when a gang starts, and removes it when the gang stops.
 
-As in Kueue (pkg/podset): node selectors and tolerations of the assigned flavors, then the updates of
-admission checks; on stopping, the user's template is restored from the Workload.
+Like Kueue (pkg/podset), adds the node selectors and tolerations of the assigned flavors, then the updates of
+admission checks. When the gang stops, the user's template is restored from the Workload.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,21 +28,19 @@ class PlacementError(Exception):
 
 
 def assignment_of(workload: Workload, pod_set: PodSet) -> PodSetAssignment:
-    """Returns its part of the admission. Raises: PlacementError if there is none, as if pod sets had
-    changed."""
+    """Returns the pod set's assignment. Raises: PlacementError if there is none, as after a change of pod
+    sets."""
     assert workload.status.admission is not None
     for assignment in workload.status.admission.pod_set_assignments:
         if assignment.name == pod_set.name:
             return assignment
-    raise PlacementError(
-        f"inconsistent podSet assignments: pod set {pod_set.name!r} has no part in its admission"
-    )
+    raise PlacementError(f"inconsistent podSet assignments: pod set {pod_set.name!r} is not in the admission")
 
 
 def admitted_templates(workload: Workload, flavors: Mapping[str, ResourceFlavor]) -> dict[str, PodTemplate]:
-    """Returns each pod set's template metadata and spec fields as its pods should have them.
+    """Returns the templates by pod set, with the placement of the admission.
 
-    Raises: PlacementError naming the pod set, the key and both values, or what is missing.
+    Raises: PlacementError that names the pod set, the key and both values, or what is missing.
     """
     return {ps.name: _admitted(ps, workload, flavors) for ps in workload.spec.pod_sets}
 
@@ -65,7 +63,8 @@ def _admitted(pod_set: PodSet, workload: Workload, flavors: Mapping[str, Resourc
 def flavored_template(
     workload: Workload, pod_set: PodSet, flavors: Mapping[str, ResourceFlavor]
 ) -> PodTemplate:
-    """Returns the template with the fields of its flavors only. Raises: PlacementError."""
+    """Returns the template with the node selectors and tolerations of its flavors only. Raises:
+    PlacementError."""
     return _flavored(workload, pod_set, flavors).template()
 
 
@@ -73,14 +72,14 @@ def _flavored(workload: Workload, pod_set: PodSet, flavors: Mapping[str, Resourc
     target = _Target(pod_set)
     for name in sorted(set(assignment_of(workload, pod_set).flavors.values())):
         if name not in flavors:
-            raise PlacementError(f"ResourceFlavor {name!r} of its admission does not exist any more")
+            raise PlacementError(f"ResourceFlavor {name!r} of the admission no longer exists")
         target.merge(target.selector, flavors[name].spec.node_labels, "nodeSelector")
         target.tolerate(flavors[name].spec.tolerations)
     return target
 
 
 class _Target:
-    """A template while fields are added to it."""
+    """A builder that adds placement to the template of a pod set."""
 
     def __init__(self, pod_set: PodSet) -> None:
         self._pod_set = pod_set.name
@@ -91,19 +90,21 @@ class _Target:
         self.affinity: Mapping[str, Any] = self._before.spec.affinity
         self.tolerations = list(self._before.spec.tolerations)
 
-    def merge(self, into: dict[str, str], more: Mapping[str, str], what: str) -> None:
-        for key, value in more.items():
+    def merge(self, into: dict[str, str], added: Mapping[str, str], field: str) -> None:
+        for key, value in added.items():
             if into.setdefault(key, value) != value:
-                sets = f"pod set {self._pod_set!r} sets {what} {key}={into[key]}"
-                raise PlacementError(f"{sets}, but its admission needs {value}")
+                setting = f"{field} {key}={into[key]}"
+                raise PlacementError(
+                    f"pod set {self._pod_set!r} sets {setting}, but its admission needs {value}"
+                )
 
     def confine(self, assigned: TopologyAssignment) -> None:
         self.annotations |= domains.placement_annotations(self.annotations)
         self.merge(self.selector, domains.shared_labels(assigned), "nodeSelector")
         self.affinity = domains.confined(self.affinity, assigned)
 
-    def tolerate(self, more: Iterable[dict[str, Any]]) -> None:
-        self.tolerations += [t for t in more if t not in self.tolerations]
+    def tolerate(self, added: Iterable[dict[str, Any]]) -> None:
+        self.tolerations += [t for t in added if t not in self.tolerations]
 
     def template(self) -> PodTemplate:
         replace = msgspec.structs.replace
@@ -118,7 +119,7 @@ class _Target:
 
 
 def merged_template(template: Template, target: PodTemplate) -> dict[str, Any]:
-    """Returns the whole template with the target's placement."""
+    """Returns the complete template with the target's metadata and placement."""
     whole: dict[str, Any] = msgspec.json.decode(template)
     whole["metadata"] = {**whole.get("metadata", {}), **builtins(target.metadata)}
     whole["spec"] = {**whole.get("spec", {}), **_placement(target)}
@@ -126,7 +127,7 @@ def merged_template(template: Template, target: PodTemplate) -> dict[str, Any]:
 
 
 def is_placed(templates: Iterable[PodSetTemplate]) -> bool:
-    """Whether the templates carry what a start added to them."""
+    """Returns whether the templates contain the placement that a start added."""
     return any(
         WORKLOAD_UID_LABEL in read_template(p.template).metadata.labels or p.written_out for p in templates
     )
@@ -135,8 +136,8 @@ def is_placed(templates: Iterable[PodSetTemplate]) -> bool:
 def place_operations(
     templates: tuple[PodSetTemplate, ...], targets: Mapping[str, PodTemplate], *, start: bool
 ) -> Iterator[Operation]:
-    """Yields JSON patch operations that change each template of a job to its target. On a start, a template
-    that the job leaves to its operator is written out to carry the target; on a stop, it is removed again."""
+    """Yields JSON patch operations that change each template of a job to its target. A template that the job
+    leaves to the operator's default is added on a start, to carry the placement, and removed on a stop."""
     for entry in templates:
         target, now = targets[entry.pod_set], read_template(entry.template)
         if not entry.present:

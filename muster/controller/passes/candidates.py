@@ -2,7 +2,7 @@
 
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.suspension import has_left_queue
-from muster.controller.jobs.job import Problem
+from muster.controller.jobs.job import StatusReason
 from muster.controller.passes import eligibility
 from muster.controller.passes.decider import Candidate
 from muster.controller.workload import job_workload
@@ -21,21 +21,23 @@ def is_pending(workload: Workload, status: WorkloadStatus) -> bool:
     )
 
 
-def ineligibility(workload: Workload, status: WorkloadStatus, cluster: ClusterState) -> Problem | None:
+def ineligibility(workload: Workload, status: WorkloadStatus, cluster: ClusterState) -> StatusReason | None:
     """Returns why a pending Workload may not get quota now, whatever is free."""
     job = cluster.job_of(workload)
     if has_left_queue(workload, job):
-        return Problem(eligibility.MISCONFIGURED, "its job is gone or has left the queue")
+        return StatusReason(eligibility.MISCONFIGURED, "its job is gone or has left the queue")
     if job is None and cluster.requests_of(workload):  # those of its next attempt have the same names
-        return Problem(PENDING_EVALUATION, "the ProvisioningRequests of its last admission are being deleted")
+        return StatusReason(
+            PENDING_EVALUATION, "the ProvisioningRequests of its last admission are being deleted"
+        )
     blocked = find_condition(status.conditions, workload_status.SUSPENSION_BLOCKED)
     if blocked is not None and blocked.status == "True":
-        return Problem(eligibility.MISCONFIGURED, f"it can't start again yet: {blocked.message}")
+        return StatusReason(eligibility.MISCONFIGURED, f"it can't start again yet: {blocked.message}")
     return eligibility.ineligibility(workload, job, cluster)
 
 
 def is_unchecked(workload: Workload, cluster: ClusterState) -> bool:
-    """Whether the API server has not answered yet whether it accepts the gang's pods."""
+    """Returns whether the API server has not answered yet whether it accepts the gang's pods."""
     job = cluster.job_of(workload)
     return job is not None and cluster.pod_refusal(workload, job) is None
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from muster import admission as core
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.jobs.job import Problem
+from muster.controller.jobs.job import StatusReason
 from muster.controller.passes.claims import uncounted
 from muster.controller.passes.decider import Decision
 from muster.controller.workload import job_workload, transitions
@@ -35,7 +35,7 @@ def decided_statuses(
     decision: Decision,
     cluster: ClusterState,
     statuses: Mapping[str, WorkloadStatus],
-    ineligible: Mapping[str, Problem],
+    ineligible: Mapping[str, StatusReason],
     concerned: Iterable[str],
     now_ms: int,
 ) -> dict[str, WorkloadStatus]:

@@ -9,7 +9,7 @@ from muster import admission as core
 from muster.admission.lifecycle import DEACTIVATED
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.jobs.annotations import RETRY, STOP
-from muster.controller.jobs.job import Job, Problem, priority_class
+from muster.controller.jobs.job import Job, StatusReason, priority_class
 from muster.controller.passes.claims import claims_problem
 from muster.controller.passes.queue_status import STOPPED, queue_problem
 from muster.controller.workload import retries
@@ -30,15 +30,15 @@ QUEUES_NAMED_MAX = 20
 PARAMETERS_MAX, PARAMETER_LENGTH_MAX = 50, 255  # a ProvisioningRequest takes 100, with its config's
 
 
-def ineligibility(workload: kueue.Workload, job: Job | None, cluster: ClusterState) -> Problem | None:
+def ineligibility(workload: kueue.Workload, job: Job | None, cluster: ClusterState) -> StatusReason | None:
     """Returns why the Workload may not be queued; None if it may. `job`: None if it was created without
     one."""
     if not workload.spec.active:
         why = _why_deactivated(workload)
-        return Problem(SUSPENDED, f"the Workload is deactivated{why}: {_reactivation(workload, job)}")
+        return StatusReason(SUSPENDED, f"the Workload is deactivated{why}: {_reactivation(workload, job)}")
     if job is not None and job.stop_requested:
         why = f"the job is stopped by its annotation {STOP}: remove the annotation to queue the job again"
-        return Problem(SUSPENDED, why)
+        return StatusReason(SUSPENDED, why)
     message = (
         _own_problem(workload, job, cluster)
         or claims_problem(workload, cluster)
@@ -47,10 +47,12 @@ def ineligibility(workload: kueue.Workload, job: Job | None, cluster: ClusterSta
         or _queue_problem(workload, cluster)
     )
     if message:
-        return Problem(MISCONFIGURED, message)
+        return StatusReason(MISCONFIGURED, message)
     local = cluster.local_queue_of(workload)
     if local is not None and local.spec.stop_policy != "None":
-        return Problem(SUSPENDED, f"LocalQueue {local.key} is stopped (stopPolicy {local.spec.stop_policy})")
+        return StatusReason(
+            SUSPENDED, f"LocalQueue {local.key} is stopped (stopPolicy {local.spec.stop_policy})"
+        )
     return None
 
 

@@ -7,7 +7,7 @@ from muster.configuration.configuration import Configuration
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.finished_gangs import is_finished_with_quota, quota_release
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.jobs.job import Problem
+from muster.controller.jobs.job import StatusReason
 from muster.controller.passes.advance import advance_workload
 from muster.controller.passes.candidates import candidate, ineligibility, is_pending, is_unchecked
 from muster.controller.passes.decider import Candidate
@@ -24,7 +24,7 @@ class Examination:
     queues."""
 
     advanced: TimedStatus
-    problem: Problem | None = None
+    problem: StatusReason | None = None
     candidate: Candidate | None = None
     release: PlannedWrite | None = None
     holds_after_end: bool = False

@@ -54,7 +54,7 @@ def _first(jobs: list[Job], cluster: ClusterState) -> list[Job]:
 
 def _creation(job: Job, cluster: ClusterState) -> PlannedWrite:
     create = job_workload.make_workload(job, cluster)
-    cluster.pod_answer(create.key, job)  # asked for now, it is known by the time of the decision
+    cluster.latest_pod_refusal(create.key, job)  # asked for now, it is known by the time of the decision
     message = f"Created Workload {create.body['metadata']['name']}"
     created = on_job(job, "CreatedWorkload", message, in_status=True)
     return PlannedWrite(job.metadata.uid, create, (created,), deferrable=True)

@@ -80,7 +80,7 @@ class PassMemory:
         return sorted(cluster.workloads.keys() | self._examined.keys()), sorted(cluster.job_identities)
 
     def _has_new_platform(self, cluster: ClusterState) -> bool:
-        """Whether an object that concerns many Workloads has changed, but for its status."""
+        """Returns whether an object that concerns many Workloads has changed, but for its status."""
         platform: dict[str, dict[str, Any]] = {name: dict(getattr(cluster, name)) for name in PLATFORM}
         before, self._platform = self._platform, platform
         return before is None or any(_differ(before[name], platform[name]) for name in PLATFORM)

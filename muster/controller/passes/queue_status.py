@@ -10,7 +10,7 @@ from muster.admission import quantities
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.cluster.relations import QueueKey
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.jobs.job import Problem
+from muster.controller.jobs.job import StatusReason
 from muster.controller.passes.queue_counts import QueueCount, QueueCounts, Totals
 from muster.controller.provisioning import provisioning_timeouts
 from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES, Kind
@@ -70,22 +70,22 @@ def _local_queue_status(
     return _status_write(LOCAL_QUEUES, queue, queue.status, status)
 
 
-def queue_problem(queue: kueue_queues.ClusterQueue, cluster: ClusterState) -> Problem | None:
+def queue_problem(queue: kueue_queues.ClusterQueue, cluster: ClusterState) -> StatusReason | None:
     """Returns why the queue can admit nothing, with Kueue's reasons; None if it can."""
     return cluster.cache.get(_queue_problem, queue.key, queue, cluster)
 
 
-def _queue_problem(queue: kueue_queues.ClusterQueue, cluster: ClusterState) -> Problem | None:
+def _queue_problem(queue: kueue_queues.ClusterQueue, cluster: ClusterState) -> StatusReason | None:
     if queue.metadata.deletion_timestamp:
-        return Problem("Terminating", "The ClusterQueue is being deleted")
+        return StatusReason("Terminating", "The ClusterQueue is being deleted")
     if queue.spec.stop_policy != "None":
-        return Problem(STOPPED, f"Stopped by its stopPolicy {queue.spec.stop_policy}")
+        return StatusReason(STOPPED, f"Stopped by its stopPolicy {queue.spec.stop_policy}")
     problem = cluster.cache.get(snapshot.problem, queue.key, queue)
     if problem:
-        return Problem("Unknown", problem)
+        return StatusReason("Unknown", problem)
     scope = queue.spec.admission_scope
     if scope is not None and scope.admission_mode == snapshot.USAGE_BASED:
-        return Problem(
+        return StatusReason(
             "UnsupportedAdmissionMode",
             f"admissionScope.admissionMode {scope.admission_mode} is not supported, as no usage of "
             "LocalQueues is kept: remove admissionScope",
@@ -93,18 +93,20 @@ def _queue_problem(queue: kueue_queues.ClusterQueue, cluster: ClusterState) -> P
     flavors = [f.name for g in queue.spec.resource_groups for f in g.flavors]
     missing = [name for name in flavors if name not in cluster.flavors]
     if missing:
-        return Problem("FlavorNotFound", f"ResourceFlavors that do not exist: {', '.join(missing)}")
+        return StatusReason("FlavorNotFound", f"ResourceFlavors that do not exist: {', '.join(missing)}")
     named = sorted({cluster.flavors[name].spec.topology_name for name in flavors} - {""})
     missing = [name for name in named if name not in cluster.topologies]
     if missing:
-        return Problem("TopologyNotFound", f"Topologies that do not exist: {', '.join(missing)}")
+        return StatusReason("TopologyNotFound", f"Topologies that do not exist: {', '.join(missing)}")
     rules = queue.spec.admission_checks_strategy.admission_checks
     missing = [r.name for r in rules if r.name not in cluster.checks]
     if missing:
-        return Problem("AdmissionCheckNotFound", f"AdmissionChecks that do not exist: {', '.join(missing)}")
+        return StatusReason(
+            "AdmissionCheckNotFound", f"AdmissionChecks that do not exist: {', '.join(missing)}"
+        )
     for check in (cluster.checks[r.name] for r in rules):
         if _is_managed(check) and (problem := _config_problem(check, cluster)):
-            return Problem("AdmissionCheckInactive", f"AdmissionCheck {check.key}: {problem}")
+            return StatusReason("AdmissionCheckInactive", f"AdmissionCheck {check.key}: {problem}")
     return None
 
 
@@ -121,14 +123,16 @@ def _nominal(queue: kueue_queues.ClusterQueue) -> Nominal:
     }
 
 
-def _local_queue_problem(queue: kueue_queues.LocalQueue, cluster: ClusterState) -> Problem | None:
+def _local_queue_problem(queue: kueue_queues.LocalQueue, cluster: ClusterState) -> StatusReason | None:
     if queue.spec.stop_policy != "None":
-        return Problem(STOPPED, "LocalQueue is stopped")
+        return StatusReason(STOPPED, "LocalQueue is stopped")
     target = cluster.cluster_queues.get(queue.spec.cluster_queue)
     if target is None:
-        return Problem("ClusterQueueDoesNotExist", f"ClusterQueue {queue.spec.cluster_queue} does not exist")
+        return StatusReason(
+            "ClusterQueueDoesNotExist", f"ClusterQueue {queue.spec.cluster_queue} does not exist"
+        )
     if queue_problem(target, cluster):
-        return Problem("ClusterQueueIsInactive", f"ClusterQueue {target.key} can admit nothing now")
+        return StatusReason("ClusterQueueIsInactive", f"ClusterQueue {target.key} can admit nothing now")
     return None
 
 
@@ -160,7 +164,7 @@ def _usage(totals: Totals, nominal: Nominal | None) -> tuple[FlavorUsage, ...]:
     return tuple(FlavorUsage(name=f, resources=tuple(r)) for f, r in by_flavor.items())
 
 
-def _with_active(status: QueueStatus, problem: Problem | None, ready: str, now_ms: int) -> QueueStatus:
+def _with_active(status: QueueStatus, problem: StatusReason | None, ready: str, now_ms: int) -> QueueStatus:
     conditions = set_condition(
         status.conditions,
         "Active",

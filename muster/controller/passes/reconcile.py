@@ -14,7 +14,7 @@ from muster.controller.gangs.finished_gangs import stops_for_waiting, wanted_by
 from muster.controller.gangs.job_writes import job_writes
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import stops, template_resets
-from muster.controller.jobs.job import Problem
+from muster.controller.jobs.job import StatusReason
 from muster.controller.passes import eligibility
 from muster.controller.passes.decided_statuses import decided_statuses
 from muster.controller.passes.decider import Candidate, Decision
@@ -52,7 +52,7 @@ def reconcile(
     unsettled_jobs = sync_jobs(plan, jobs, cluster, backing_off)
     # 2. Every Workload advances as far as its job, pods and checks allow.
     candidates: dict[str, Candidate | None] = {}
-    ineligible: dict[str, Problem] = {}
+    ineligible: dict[str, StatusReason] = {}
     present: list[Workload] = []
     for key in marked:
         workload = cluster.workloads.get(key)
@@ -141,7 +141,8 @@ def _without(backing_off: Container[str], writes: Iterable[PlannedWrite]) -> Ite
 
 
 def _as_persisted(new: WorkloadStatus, old: WorkloadStatus) -> bool:
-    """Whether the pass leaves both unchanged: else the persisted status could start a gang being evicted."""
+    """Returns whether the pass leaves both unchanged: else the persisted status could start a gang being
+    evicted."""
     if new is old:
         return True
     kinds = (workload_status.EVICTED, workload_status.DEACTIVATION_TARGET)

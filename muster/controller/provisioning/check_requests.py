@@ -80,7 +80,7 @@ def admitted_count(workload: kueue.Workload, pod_set: PodSet) -> int:
 
 
 def is_needed(workload: kueue.Workload, config: ProvisioningRequestConfig) -> bool:
-    """Whether any admitted pod waits for the check's capacity. Raises: PlacementError."""
+    """Returns whether any admitted pod waits for the check's capacity. Raises: PlacementError."""
     return any(admitted_count(workload, ps) > 0 for ps in pod_sets_managed(workload, config))
 
 
@@ -112,7 +112,7 @@ def _matches(request: ProvisioningRequest, config: ProvisioningRequestConfig) ->
 
 
 def has_failed(request: ProvisioningRequest, status: WorkloadStatus) -> bool:
-    """Whether it has to be replaced; the booking of an admitted workload may expire."""
+    """Returns whether it has to be replaced; the booking of an admitted workload may expire."""
     conditions = request.status.conditions
     expired = is_true(conditions, "BookingExpired") and not workload_status.is_admitted(status)
     return is_true(conditions, "Failed") or expired

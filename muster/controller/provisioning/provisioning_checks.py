@@ -81,7 +81,8 @@ def _state_changes(
 
 
 def _is_without_pods(workload: kueue.Workload, cluster: ClusterState) -> bool:
-    """Whether it has no pods that keep its nodes, as before its start or after a user suspended its job.
+    """Returns whether it has no pods that keep its nodes, as before its start or after a user suspended its
+    job.
 
     Kueue would start its pods on nodes that are gone with their request. Pods of other kinds of jobs are not
     known here."""

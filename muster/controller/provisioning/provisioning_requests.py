@@ -116,8 +116,8 @@ def _find_template(workload: kueue.Workload, template: str, cluster: ClusterStat
 
 
 def _is_permanent(workload: kueue.Workload, template: str, cluster: ClusterState) -> bool:
-    """Whether a pod template exists and lasts as long as it is needed: it is not being deleted, and it
-    belongs to the Workload or to an existing request."""
+    """Returns whether a pod template exists and lasts as long as it is needed: it is not being deleted, and
+    it belongs to the Workload or to an existing request."""
     found = _find_template(workload, template, cluster)
     if found is None or found.metadata.deletion_timestamp or found.metadata.controller is None:
         return False

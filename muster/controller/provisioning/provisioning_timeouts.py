@@ -71,7 +71,8 @@ def reason(request: ProvisioningRequest, config: ProvisioningRequestConfig) -> s
 
 
 def reports_timeout(message: str) -> bool:
-    """Whether the message of a check, or of the eviction that it caused, reports a request that timed out."""
+    """Returns whether the message of a check, or of the eviction that it caused, reports a request that timed
+    out."""
     return NOT_ACCEPTED in message or NO_CAPACITY in message
 
 

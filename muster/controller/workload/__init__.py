@@ -1,1 +1,1 @@
-"""The life of a Workload: its creation for a job, its states and their transitions."""
+"""The lifecycle of a Workload: its creation for a job, its phases and the transitions between them."""

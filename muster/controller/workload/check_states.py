@@ -1,4 +1,4 @@
-"""The states of a Workload's admission checks, between the API and the core."""
+"""Converts the states of a Workload's admission checks between the API and the core."""
 
 from msgspec.structs import replace
 
@@ -11,7 +11,8 @@ PENDING, READY, RETRY, REJECTED = "Pending", "Ready", "Retry", "Rejected"
 
 
 def set_check(status: WorkloadStatus, name: str, now_ms: int, **changes: object) -> WorkloadStatus:
-    """Returns the status with these fields of one check changed; a new state sets its transition time."""
+    """Returns the status with `changes` applied to one check; updates the transition time if the state
+    changes."""
 
     def change(check: AdmissionCheckState) -> AdmissionCheckState:
         if check.name != name:
@@ -23,7 +24,8 @@ def set_check(status: WorkloadStatus, name: str, now_ms: int, **changes: object)
 
 
 def core_state(check: AdmissionCheckState) -> CheckStatus:
-    """Returns the check for the core; the API's times are whole seconds, so the retry time is rounded up."""
+    """Converts the check for the core. The API's times are in whole seconds, so `changed_at_ms` is rounded
+    up."""
     return CheckStatus(
         name=check.name,
         state=CheckState(check.state),
@@ -35,7 +37,7 @@ def core_state(check: AdmissionCheckState) -> CheckStatus:
 
 
 def reset(check: AdmissionCheckState, now_ms: int) -> AdmissionCheckState:
-    """Returns the check as an eviction resets it."""
+    """Resets the check on an eviction."""
     new = reset_check(core_state(check), now_ms)
     if new.state == check.state:
         return check

@@ -1,6 +1,6 @@
-"""Corrects times in a status that lie in the future, left by a clock that ran ahead.
+"""Corrects future times in a status, written by a replica whose clock was ahead.
 
-Back-offs and deadlines that count from them would end late by the same amount.
+Otherwise back-offs and deadlines computed from them would end late by the same amount.
 """
 
 from typing import TypeVar
@@ -13,16 +13,16 @@ from muster.objects.meta import Condition, find_condition, millis, rfc3339
 
 T = TypeVar("T", Condition, AdmissionCheckState)
 
-SKEW_MS_MAX = 10_000  # tolerated between the clocks of two replicas
+SKEW_MS_MAX = 10_000  # tolerated difference between the clocks of two replicas
 
 
 def without_future_times(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
-    """Returns the status with future times of conditions and checks set to `now_ms`, and with a back-off of
-    its original length. Differences within SKEW_MS_MAX are left."""
+    """Sets future times of conditions and checks to `now_ms`, and shifts the end of the back-off so that its
+    length stays the same. Tolerates SKEW_MS_MAX."""
     latest = rfc3339(now_ms + SKEW_MS_MAX)
     times = [condition.last_transition_time or "" for condition in status.conditions]
     times += [check.last_transition_time for check in status.admission_checks]
-    if all(at <= latest for at in times):  # as texts: UTC in whole seconds, as the API writes it
+    if all(at <= latest for at in times):  # text comparison: the API's times are UTC in whole seconds
         return status
 
     def clamped(timed: T) -> T:
@@ -38,8 +38,7 @@ def without_future_times(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
 
 
 def _shifted_backoff(status: WorkloadStatus, latest: str, now_ms: int) -> RequeueState | None:
-    """Returns the requeue state with a new end of the back-off, which was written together with the
-    eviction."""
+    """Moves the end of the back-off by the error of the eviction's time, as the same replica wrote both."""
     state, evicted = status.requeue_state, find_condition(status.conditions, workload_status.EVICTED)
     if state is None or not state.requeue_at or evicted is None:
         return state

@@ -1,4 +1,4 @@
-"""Events on Workloads and jobs about changes of status, with Kueue's reasons."""
+"""Events for Workloads and jobs about status changes, with Kueue's reasons."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -25,8 +25,8 @@ EVENT_REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class ObjectEvent:
-    """One event to record once its write has succeeded. `in_status`: the Workload itself says the same, and
-    it is left out where many come at once."""
+    """An event to record after its write succeeded. `in_status`: the Workload's status has the same
+    information, so the event may be dropped under load."""
 
     kind: Kind[Any]
     regarding: ObjectMeta
@@ -49,7 +49,7 @@ def on_job(
 
 
 def status_events(workload: Workload, new: WorkloadStatus, now_ms: int) -> Iterator[ObjectEvent]:
-    """Yields the conditions that became true, and the checks whose state changed."""
+    """Yields events for conditions that became true and for checks whose state changed."""
     waited_s = (now_ms - millis(workload.metadata.creation_timestamp)) // 1000
     for condition in new.conditions:
         before = find_condition(workload.status.conditions, condition.type)
@@ -77,12 +77,12 @@ def status_events(workload: Workload, new: WorkloadStatus, now_ms: int) -> Itera
 
 
 def merged(events: Iterable[ObjectEvent]) -> Iterator[ObjectEvent]:
-    """Yields the events of one write as they are recorded: quota and admission at once as one, since each
-    event costs the API server a write."""
-    found = list(events)
-    reserved = next((event for event in found if event.reason == "QuotaReserved"), None)
-    is_admitted = any(event.reason == "Admitted" for event in found)
-    for event in found:
+    """Merges QuotaReserved and Admitted of the same write into one event, as each event costs the API server
+    a write."""
+    events = list(events)
+    reserved = next((event for event in events if event.reason == "QuotaReserved"), None)
+    is_admitted = any(event.reason == "Admitted" for event in events)
+    for event in events:
         if event.reason == "Admitted" and reserved is not None:
             yield replace(event, message=f"{reserved.message}; {event.message}")
         elif event is not reserved or not is_admitted:
@@ -99,7 +99,8 @@ def _deactivation_event(workload: Workload, target: Condition) -> ObjectEvent:
 
 
 def wait_event(workload: Workload, new: WorkloadStatus) -> ObjectEvent | None:
-    """Returns an event for a new reason to wait; new numbers in the same sentence are not worth one."""
+    """Returns an event if the reason for waiting changed; a different message with the same reason gets
+    none."""
     now = find_condition(new.conditions, "QuotaReserved")
     before = find_condition(workload.status.conditions, "QuotaReserved")
     if now is None or (before is not None and before.reason == now.reason):

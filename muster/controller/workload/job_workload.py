@@ -18,7 +18,7 @@ HASH_LENGTH = 5
 
 
 def workload_name(kind: str, api_version: str, name: str, uid: str) -> str:
-    """Returns `rayjob-<name>-<5 hex>`; the hash tells apart successive jobs of one name.
+    """Returns `rayjob-<name>-<5 hex>`; the hash distinguishes successive jobs with the same name.
 
     Source: pkg/controller/jobframework/workload_names.go, which may cut a name behind a dot: the API server
     refuses such a name, as each part between dots ends with a letter or digit (RFC 1123).
@@ -30,13 +30,14 @@ def workload_name(kind: str, api_version: str, name: str, uid: str) -> str:
 
 
 def priority_of(job: Job, cluster: ClusterState) -> tuple[int, kueue.PriorityClassRef | None]:
-    """Returns the value of the label's WorkloadPriorityClass, or of the one named `default`; else of the head
-    pod's PriorityClass, else of the cluster's default."""
+    """Returns the job's priority and its class: the WorkloadPriorityClass of the job's label, else the
+    WorkloadPriorityClass named `default`, else the first PriorityClass of its pods, else the cluster's
+    default PriorityClass."""
     name = priority_class(job) or _default_class(cluster)
     if name:
-        found = cluster.priorities.get(name)
+        workload_class = cluster.priorities.get(name)
         ref = kueue.PriorityClassRef(group=kueue.GROUP, kind="WorkloadPriorityClass", name=name)
-        return (found.value if found else 0), ref
+        return (workload_class.value if workload_class else 0), ref
     for pod_class in job.pod_priority_classes:
         if pod_class in cluster.pod_priorities:
             ref = kueue.PriorityClassRef(group="scheduling.k8s.io", kind="PriorityClass", name=pod_class)
@@ -49,10 +50,12 @@ def _default_class(cluster: ClusterState) -> str:
 
 
 def priority_now(workload: kueue.Workload, cluster: ClusterState) -> int:
-    """Returns its priority by the current value of its WorkloadPriorityClass, whatever is persisted: else
-    pending workloads would compete with the new value against running ones with the old. Its class is the one
-    that its Workload names, or the one named `default` if it has a job: the label of a job with quota is not
-    followed.
+    """Returns the priority from the current value of the WorkloadPriorityClass, not from the persisted spec:
+    otherwise, after a change of the class, pending workloads with the new value would compete with running
+    workloads with the old value.
+
+    The class is taken from the Workload, or is the class named `default` if the Workload has a job without
+    the label. Changes to the label of a job with quota are ignored.
 
     Source: Kueue pkg/controller/core/workloadpriorityclass_controller.go."""
     ref, job = workload.spec.priority_class_ref, cluster.job_of(workload)
@@ -60,8 +63,8 @@ def priority_now(workload: kueue.Workload, cluster: ClusterState) -> int:
         name = ref.name
     else:
         name = _default_class(cluster) if job is not None and not priority_class(job) else ""
-    known = cluster.priorities.get(name)
-    return known.value if known is not None else workload.spec.priority or 0
+    priority_class_now = cluster.priorities.get(name)
+    return priority_class_now.value if priority_class_now is not None else workload.spec.priority or 0
 
 
 def make_workload(job: Job, cluster: ClusterState) -> Create:
@@ -90,7 +93,7 @@ def make_workload(job: Job, cluster: ClusterState) -> Create:
 
 
 def _parameters(meta: ObjectMeta) -> dict[str, str]:
-    """Returns the annotations that are parameters of ProvisioningRequests."""
+    """Returns the annotations with parameters for ProvisioningRequests."""
     return {k: v for k, v in meta.annotations.items() if k.startswith(kueue.PROVREQ_ANNOTATION_PREFIX)}
 
 
@@ -129,16 +132,16 @@ def update_workload(workload: kueue.Workload, job: Job, cluster: ClusterState) -
     if list(map(_shape, spec.pod_sets)) != list(map(_shape, job.pod_sets)):
         changed["podSets"] = job.pod_sets
     body: dict[str, Any] = {"spec": builtins(changed)} if changed else {}
-    had, wanted = _parameters(workload.metadata), _parameters(job.metadata)
-    if had != wanted:
-        body["metadata"] = {"annotations": {**dict.fromkeys(had), **wanted}}
+    current, desired = _parameters(workload.metadata), _parameters(job.metadata)
+    if current != desired:
+        body["metadata"] = {"annotations": {**dict.fromkeys(current), **desired}}
     if not body:
         return None
     return MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version)
 
 
 def update_priority(workload: kueue.Workload, cluster: ClusterState) -> Write | None:
-    """Updates the priority of a Workload with quota if the value of its class has changed."""
+    """Returns a patch for the priority of a Workload with quota if the value of its class has changed."""
     priority = priority_now(workload, cluster)
     if priority == (workload.spec.priority or 0):
         return None

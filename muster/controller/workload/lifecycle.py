@@ -35,7 +35,7 @@ def advance(
     wait: WaitForPodsReady | None,
     now_ms: int,
 ) -> TimedStatus:
-    """Advances a Workload that holds quota and is not evicted."""
+    """Applies the next lifecycle action to a Workload that holds quota and is not evicted."""
     action = next_action(_reserved_workload(workload, status, cluster), wait, now_ms)
     if isinstance(action, Admit):
         status = transitions.sync_admitted(status, now_ms)
@@ -62,7 +62,8 @@ def pods_run(workload: Workload, cluster: ClusterState) -> bool:
 
 
 def sync_pods_ready(status: WorkloadStatus, ready: bool, now_ms: int) -> WorkloadStatus:
-    """Sets PodsReady of an admitted Workload; it gets the condition when its pods are first ready."""
+    """Updates PodsReady of an admitted Workload. The condition is absent until the pods are ready for the
+    first time."""
     pods = _pods(status)
     if pods is None and not ready:
         return status
@@ -72,7 +73,7 @@ def sync_pods_ready(status: WorkloadStatus, ready: bool, now_ms: int) -> Workloa
 def requeue_if_due(
     workload: Workload, status: WorkloadStatus, cluster: ClusterState, now_ms: int
 ) -> TimedStatus:
-    """Requeues a Workload without quota once its back-off or the stop of its queue is over."""
+    """Requeues a Workload without quota once its back-off has ended and its queues are no longer stopped."""
     if not workload.spec.active:
         return TimedStatus(transitions.without_deactivation_target(status))
     requeued = find_condition(status.conditions, workload_status.REQUEUED)
@@ -90,26 +91,26 @@ def requeue_if_due(
     requeue = back_in_queue(evicted, now_ms)
     if requeue is not None:
         return TimedStatus(transitions.requeued(status, requeue.reason, requeue.message, now_ms))
-    later = evicted.requeue_at_ms is not None and evicted.requeue_at_ms > now_ms
-    return TimedStatus(status, evicted.requeue_at_ms if later else None)
+    in_future = evicted.requeue_at_ms is not None and evicted.requeue_at_ms > now_ms
+    return TimedStatus(status, evicted.requeue_at_ms if in_future else None)
 
 
 def blocked_admissions(
     plan: Plan, statuses: Mapping[str, WorkloadStatus], wait: WaitForPodsReady | None, now_ms: int
 ) -> dict[str, WorkloadStatus]:
-    """With blockAdmission, gangs get quota one at a time, each when the pods of all before it are ready.
-    Returns new statuses for gangs that the plan admits too early (Kueue: waitForPodsReadyIfNeeded)."""
+    """Returns new statuses for gangs that the plan admits too early for blockAdmission: gangs get quota one
+    at a time, once the pods of all admitted gangs are ready. Source: Kueue waitForPodsReadyIfNeeded."""
     if wait is None or not wait.block_admission:
         return {}
-    # A decision that only places a workload with quota does not count as an admission.
+    # The plan also lists second passes, which only place workloads that already hold quota.
     new = [d for d in plan.admissions if not workload_status.holds_quota(statuses[d.workload])]
-    waiting = bool(new) and any(
+    is_blocked = bool(new) and any(
         workload_status.holds_quota(s)
         and not is_true(s.conditions, workload_status.PODS_READY)
         and not workload_status.is_finished(s)
         for s in statuses.values()
     )
-    too_early = new if waiting else new[1:]
+    too_early = new if is_blocked else new[1:]
     message = "waiting for all admitted workloads to be in PodsReady condition"
     return {
         decision.workload: transitions.wait(statuses[decision.workload], WAITING_FOR_PODS, message, now_ms)
@@ -138,12 +139,14 @@ def _reserved_workload(workload: Workload, status: WorkloadStatus, cluster: Clus
 
 
 def _pods(status: WorkloadStatus) -> PodsReady | None:
-    found = find_condition(status.conditions, workload_status.PODS_READY)
-    if found is None:
+    condition = find_condition(status.conditions, workload_status.PODS_READY)
+    if condition is None:
         return None
-    known = found.reason in Readiness.__members__.values()
-    by_status = Readiness.STARTED if found.status == "True" else Readiness.WAIT_FOR_START
-    return PodsReady(Readiness(found.reason) if known else by_status, millis(found.last_transition_time))
+    if condition.reason in Readiness.__members__.values():
+        readiness = Readiness(condition.reason)
+    else:
+        readiness = Readiness.STARTED if condition.status == "True" else Readiness.WAIT_FOR_START
+    return PodsReady(readiness, millis(condition.last_transition_time))
 
 
 def _job_stopped(workload: Workload, cluster: ClusterState) -> bool:
@@ -154,11 +157,13 @@ def _job_stopped(workload: Workload, cluster: ClusterState) -> bool:
 def _stop_policies(
     workload: Workload, status: WorkloadStatus, cluster: ClusterState
 ) -> tuple[StopPolicy, StopPolicy]:
-    """Returns the stop policies of the ClusterQueue of its quota, or else of its queue, and of its
-    LocalQueue."""
+    """Returns the stop policies of the ClusterQueue and the LocalQueue. The ClusterQueue is that of the
+    reserved quota, if any; else that of the LocalQueue."""
     local = cluster.local_queue_of(workload)
-    held = status.admission.cluster_queue if workload_status.holds_quota(status) and status.admission else ""
-    queue = cluster.cluster_queues.get(held or (local.spec.cluster_queue if local else ""))
+    reserved_in = (
+        status.admission.cluster_queue if workload_status.holds_quota(status) and status.admission else ""
+    )
+    queue = cluster.cluster_queues.get(reserved_in or (local.spec.cluster_queue if local else ""))
     return (
         StopPolicy(queue.spec.stop_policy) if queue else StopPolicy.NONE,
         StopPolicy(local.spec.stop_policy) if local else StopPolicy.NONE,

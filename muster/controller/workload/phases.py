@@ -1,6 +1,6 @@
-"""The phases of a Workload, and which transition leads from one to another.
+"""The phases of a Workload and the transitions between them.
 
-Kueue derives the same from the conditions (pkg/workload: Status); it has no name for BACK_OFF and EVICTED.
+Kueue derives similar phases from the conditions (pkg/workload: Status), without BACK_OFF and EVICTED.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,7 +22,7 @@ from muster.objects.workload_status import (
 
 
 class Phase(StrEnum):
-    """Where a Workload is between its queue and the end of its job (see DESCRIPTIONS)."""
+    """The phase of a Workload between entering its queue and the end of its job (see DESCRIPTIONS)."""
 
     PENDING = "Pending"
     BACK_OFF = "BackOff"
@@ -34,11 +34,11 @@ class Phase(StrEnum):
 
 DESCRIPTIONS = {
     Phase.PENDING: "in its queue, or inadmissible for the reason in its condition `QuotaReserved`",
-    Phase.BACK_OFF: "without quota, and out of its queue until its back-off or its stop ends",
+    Phase.BACK_OFF: "has no quota and is not in its queue until its back-off or the stop of its queue ends",
     Phase.QUOTA_RESERVED: "holds quota; admission checks or the placement of its pods are outstanding",
     Phase.ADMITTED: "holds quota, and its gang may run",
-    Phase.EVICTED: "holds quota until its pods are gone; without a job, until its creator unsets it",
-    Phase.FINISHED: "its job has ended; its pods count until they are gone",
+    Phase.EVICTED: "holds quota until its pods are gone or, without a job, until its creator unsets it",
+    Phase.FINISHED: "its job has ended; its pods count against the quota until they are gone",
 }
 
 
@@ -56,8 +56,8 @@ def phase(status: WorkloadStatus) -> Phase:
     return Phase.BACK_OFF if requeued is not None and requeued.status == "False" else Phase.PENDING
 
 
-class Stage(StrEnum):
-    """The part of a pass that takes a transition; one write may contain a transition of each."""
+class PassStage(StrEnum):
+    """The part of a pass that makes a transition; a write may combine one transition of each stage."""
 
     ADVANCE = "before the decision"
     DECIDE = "by the decision"
@@ -65,14 +65,14 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """One function of transitions.py, from any of `sources` to any of `targets`; `summary` is its docstring's
-    first sentence."""
+    """A function of transitions.py that leads from any of `sources` to any of `targets`; `summary` is the
+    first sentence of its docstring."""
 
     name: str
     summary: str
     sources: frozenset[Phase]
     targets: frozenset[Phase]
-    stages: frozenset[Stage]
+    stages: frozenset[PassStage]
 
 
 TRANSITIONS: list[Transition] = []
@@ -81,14 +81,15 @@ TRANSITIONS: list[Transition] = []
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def transition(sources: Iterable[Phase], targets: Iterable[Phase], *stages: Stage) -> Callable[[F], F]:
-    """Declares a function on statuses as a transition, for docs/workload-phases.md and the simulation, which
-    compares every write with the declarations."""
+def transition(sources: Iterable[Phase], targets: Iterable[Phase], *stages: PassStage) -> Callable[[F], F]:
+    """Declares a function on statuses as a transition. docs/workload-phases.md is generated from the
+    declarations, and the simulation checks every write against them."""
 
     def declare(function: F) -> F:
         summary = " ".join((function.__doc__ or "").split()).split(". ")[0].rstrip(".")
-        froms, to = frozenset(sources), frozenset(targets)
-        TRANSITIONS.append(Transition(function.__name__, summary, froms, to, frozenset(stages)))
+        TRANSITIONS.append(
+            Transition(function.__name__, summary, frozenset(sources), frozenset(targets), frozenset(stages))
+        )
         return function
 
     return declare
@@ -96,12 +97,13 @@ def transition(sources: Iterable[Phase], targets: Iterable[Phase], *stages: Stag
 
 @cache
 def may_follow(before: Phase, after: Phase) -> bool:
-    """Whether one pass may lead from one phase to another, by at most one transition in each stage."""
-    between = {before} | _targets(before, Stage.ADVANCE)
-    return after in between or any(after in _targets(phase, Stage.DECIDE) for phase in between)
+    """Returns whether one pass may lead from `before` to `after`, with at most one transition in each
+    stage."""
+    between = {before} | _targets(before, PassStage.ADVANCE)
+    return after in between or any(after in _targets(phase, PassStage.DECIDE) for phase in between)
 
 
-def _targets(source: Phase, stage: Stage) -> set[Phase]:
+def _targets(source: Phase, stage: PassStage) -> set[Phase]:
     return {
         target
         for declared in TRANSITIONS

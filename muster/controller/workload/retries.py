@@ -1,9 +1,9 @@
-"""Retries that a user requests by the job's annotation `muster.dev/retry`, without rights on Workloads.
+"""Retries that users request with the job's annotation `muster.dev/retry`, without permissions on Workloads.
 
-A retry ends the back-off of a Workload, or activates one that was deactivated after too many attempts. Each
-new value of the annotation is one retry. The first one is granted at once, later ones after waits that grow
-like the back-off, so that retries in a loop come no faster than the controller's own. The Workload, which its
-user can not write, keeps what was granted.
+A retry ends the back-off of a Workload, or reactivates a Workload that was deactivated after too many
+attempts. Each new value of the annotation requests one retry. The first is granted immediately, later ones
+after waits that grow like the back-off, so that a user who retries in a loop is not faster than the
+controller's own requeueing. Grants are recorded in the Workload, which users can't write.
 """
 
 import hashlib
@@ -19,15 +19,15 @@ from muster.objects.meta import find_condition, millis, rfc3339
 from muster.objects.workload_status import REQUEUED, holds_quota, is_finished
 
 RETRIED = "muster.dev/retried"  # an annotation of the Workload
-FAILED_TO_START = "FailedToStart"  # a reason of Muster: its pods contradict its admission
+FAILED_TO_START = "FailedToStart"  # Muster's own reason: the pods contradict the admission
 CURABLE = frozenset(f"{DEACTIVATED}DueTo{reason}" for reason in (RETRIES_EXCEEDED, BY_CHECK, FAILED_TO_START))
-"""Reasons of deactivations that the next attempt may not meet again."""
+"""Reasons for deactivation that another attempt may avoid."""
 DIGEST_LENGTH = 16
 
 
 class Granted(msgspec.Struct, frozen=True, rename="camel"):
-    """The last retry that was granted: the digest of the annotation's value, how many there were, the end
-    of the back-off that it cut short, and when the next one may follow."""
+    """The last granted retry: a digest of the annotation's value, the number of retries so far, the end of
+    the back-off that it cut short, and the earliest time of the next retry."""
 
     value: str = ""
     count: int = 0
@@ -37,8 +37,8 @@ class Granted(msgspec.Struct, frozen=True, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """A retry that is requested and not granted yet. `due_ms` is when it may be; `activates`: it needs to
-    set `spec.active`."""
+    """A requested retry that is not granted yet. `due_ms` is the earliest time to grant it; `activates`:
+    granting it sets `spec.active`."""
 
     granted: Granted
     due_ms: int
@@ -46,7 +46,7 @@ class Retry:
 
 
 def requested(workload: Workload, job: Job | None, now_ms: int, backoff: Backoff) -> Retry | None:
-    """Returns the retry that its job requests, if there is something to retry."""
+    """Returns the retry that the job requests; None if there is no new request or nothing to retry."""
     text = job.metadata.annotations.get(RETRY, "") if job is not None else ""
     if not text or job is None or job.stop_requested:
         return None
@@ -63,30 +63,31 @@ def requested(workload: Workload, job: Job | None, now_ms: int, backoff: Backoff
 
 
 def granted(workload: Workload) -> Granted:
-    """Returns the last retry that was granted."""
+    """Returns the last granted retry; an empty one if there is none or the annotation can't be parsed."""
     text = workload.metadata.annotations.get(RETRIED)
     if text is None:
         return Granted()
     try:
-        found = msgspec.json.decode(text, type=Granted)
-        millis(found.next)
-    except ValueError:  # msgspec's errors too
+        retry = msgspec.json.decode(text, type=Granted)
+        millis(retry.next)
+    except ValueError:  # includes msgspec's errors
         return Granted()
-    return found
+    return retry
 
 
-def annotation(now: Granted) -> str:
-    return msgspec.json.encode(now).decode()
+def annotation(retry: Granted) -> str:
+    return msgspec.json.encode(retry).decode()
 
 
 def cuts_short(workload: Workload, status: WorkloadStatus) -> bool:
-    """Whether a retry was granted in its current back-off."""
+    """Returns whether a granted retry ends the current back-off."""
     ends = status.requeue_state.requeue_at if status.requeue_state else None
     return bool(ends) and granted(workload).back_off == ends
 
 
 def is_curable(workload: Workload) -> bool:
-    """Whether it was deactivated for a reason that a retry may cure, and not by an administrator since."""
+    """Returns whether the Workload is inactive for a reason that a retry may cure, not by a later decision of
+    an administrator."""
     requeued = find_condition(workload.status.conditions, REQUEUED)
     evicted = requeued is not None and requeued.status == "False" and requeued.reason in CURABLE
     return evicted and not workload.spec.active and not holds_quota(workload.status)

@@ -1,4 +1,4 @@
-"""A Workload's status, and when it changes by time alone."""
+"""A Workload's status, and the next time at which it changes without an event."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from muster.objects.kueue import WorkloadStatus
 
 @dataclass(frozen=True, slots=True)
 class TimedStatus:
-    """`until_ms` is None if only a change of objects changes the status."""
+    """A status that is valid until `until_ms`; None if only changes of objects invalidate it."""
 
     status: WorkloadStatus
     until_ms: int | None = None

@@ -11,9 +11,9 @@ from muster.admission import Admission as CoreAdmission
 from muster.admission import PodSetAssignment, quantities
 from muster.admission.lifecycle import READY_REASONS as POD_READY
 from muster.admission.lifecycle import TIME_EXCEEDED, Readiness, used_execution_s
-from muster.controller.jobs.job import Outcome
+from muster.controller.jobs.job import JobOutcome
 from muster.controller.workload.check_states import PENDING, READY, reset
-from muster.controller.workload.phases import Phase, Stage, transition
+from muster.controller.workload.phases import PassStage, Phase, transition
 from muster.controller.workload.retries import FAILED_TO_START as FAILED_TO_START
 from muster.objects import kueue
 from muster.objects.kueue import AdmissionCheckState, WorkloadStatus
@@ -39,7 +39,7 @@ from muster.objects.workload_status import is_finished as is_finished
 from muster.translation import assignments
 
 
-@transition({Phase.PENDING, Phase.QUOTA_RESERVED}, {Phase.QUOTA_RESERVED, Phase.ADMITTED}, Stage.DECIDE)
+@transition({Phase.PENDING, Phase.QUOTA_RESERVED}, {Phase.QUOTA_RESERVED, Phase.ADMITTED}, PassStage.DECIDE)
 def reserve(
     status: WorkloadStatus,
     admission: CoreAdmission,
@@ -47,7 +47,8 @@ def reserve(
     now_ms: int,
     note: str = "",
 ) -> WorkloadStatus:
-    """Reserves quota for the whole gang; admits at once without checks. `note` is appended to the message."""
+    """Reserves quota for the whole gang, and admits it if there are no checks to wait for. `note` is appended
+    to the message."""
     message = f"Quota reserved in ClusterQueue {admission.cluster_queue}{note}"
     conditions = _set(status, QUOTA_RESERVED, True, QUOTA_RESERVED, message, now_ms)
     for kind in (EVICTED, PREEMPTED):
@@ -57,10 +58,10 @@ def reserve(
             conditions = set_condition(
                 conditions, kind, status=False, reason=QUOTA_RESERVED, message=text, now_ms=now_ms
             )
-    known = {c.name: c for c in status.admission_checks}
+    states = {c.name: c for c in status.admission_checks}
     now = rfc3339(now_ms)
-    fresh = (
-        known.get(n) or AdmissionCheckState(name=n, state=PENDING, last_transition_time=now, message="")
+    checks = (
+        states.get(n) or AdmissionCheckState(name=n, state=PENDING, last_transition_time=now, message="")
         for n in check_names
     )
     return sync_admitted(
@@ -68,17 +69,17 @@ def reserve(
             status,
             conditions=conditions,
             admission=_api_admission(admission),
-            unhealthy_nodes=(),  # their pods were placed elsewhere
-            admission_checks=tuple(fresh),
+            unhealthy_nodes=(),  # the new admission does not use them
+            admission_checks=tuple(checks),
             requeue_state=_without_time(status.requeue_state),
         ),
         now_ms,
     )
 
 
-@transition({Phase.QUOTA_RESERVED}, {Phase.ADMITTED}, Stage.ADVANCE)
+@transition({Phase.QUOTA_RESERVED}, {Phase.ADMITTED}, PassStage.ADVANCE)
 def sync_admitted(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
-    """Sets Admitted once quota is reserved, every check is ready, and every pod set is placed."""
+    """Sets Admitted if quota is reserved, all checks are ready, and all pod sets are placed."""
     if is_admitted(status) or not holds_quota(status) or is_unplaced(status):
         return status
     if any(c.state != READY for c in status.admission_checks):
@@ -87,28 +88,28 @@ def sync_admitted(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
 
 
 def wait(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
-    """Sets the reason that it has no quota."""
+    """Sets QuotaReserved to false with the reason why the workload waits."""
     return _with(status, QUOTA_RESERVED, False, reason, message, now_ms)
 
 
-@transition({Phase.QUOTA_RESERVED, Phase.ADMITTED}, {Phase.EVICTED}, Stage.ADVANCE, Stage.DECIDE)
+@transition({Phase.QUOTA_RESERVED, Phase.ADMITTED}, {Phase.EVICTED}, PassStage.ADVANCE, PassStage.DECIDE)
 def evict(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
-    """Evicts it; it keeps its quota until its pods are gone. Its checks are reset."""
+    """Evicts the workload; it keeps its quota until its pods are gone. Resets its checks."""
     status = _with(status, EVICTED, True, reason, message, now_ms)
     return replace(status, admission_checks=tuple(reset(c, now_ms) for c in status.admission_checks))
 
 
-@transition({Phase.QUOTA_RESERVED, Phase.ADMITTED}, {Phase.EVICTED}, Stage.DECIDE)
+@transition({Phase.QUOTA_RESERVED, Phase.ADMITTED}, {Phase.EVICTED}, PassStage.DECIDE)
 def preempt(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
-    """Evicts it for a workload that needs its quota."""
+    """Evicts the workload in favor of another that needs its quota."""
     return _with(evict(status, PREEMPTED, message, now_ms), PREEMPTED, True, reason, message, now_ms)
 
 
-@transition({Phase.EVICTED}, {Phase.PENDING, Phase.BACK_OFF}, Stage.ADVANCE)
+@transition({Phase.EVICTED}, {Phase.PENDING, Phase.BACK_OFF}, PassStage.ADVANCE)
 def release(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
     """Releases the quota of a stopped gang, or of a Workload without a job whose creator has unset its
-    reservation. Preempted workloads are requeued at once, others when the cause
-    of their eviction is over."""
+    reservation. Preempted workloads are requeued immediately, others once the cause of their eviction has
+    ended."""
     evicted = find_condition(status.conditions, EVICTED) if is_evicted(status) else None
     message = evicted.message if evicted is not None else "The quota was released"
     status = replace(status, accumulated_past_execution_time_seconds=_used_s(status, evicted, now_ms))
@@ -123,17 +124,17 @@ def release(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
 
 
 def _used_s(status: WorkloadStatus, evicted: Condition | None, now_ms: int) -> int | None:
-    """Returns the time used of its maximum execution time. A workload that used all of it and is activated
-    again gets the whole time again. (Kueue means to, but counts the last admission once more.)"""
+    """Returns the used part of the maximum execution time. A workload that used all of it starts from zero
+    when it is reactivated. (Kueue intends the same, but still counts the last admission.)"""
     past_s, admitted_ms = status.accumulated_past_execution_time_seconds, admitted_at_ms(status)
     if evicted is not None and evicted.reason.endswith(TIME_EXCEEDED):
         return None
     return past_s if admitted_ms is None else used_execution_s(past_s or 0, admitted_ms, now_ms)
 
 
-@transition(set(Phase) - {Phase.FINISHED}, {Phase.FINISHED}, Stage.ADVANCE)
-def finish(status: WorkloadStatus, outcome: Outcome, now_ms: int) -> WorkloadStatus:
-    """Ends it with its job's outcome."""
+@transition(set(Phase) - {Phase.FINISHED}, {Phase.FINISHED}, PassStage.ADVANCE)
+def finish(status: WorkloadStatus, outcome: JobOutcome, now_ms: int) -> WorkloadStatus:
+    """Finishes the workload with the outcome of its job."""
     reason = "Succeeded" if outcome.succeeded else "Failed"
     return _with(status, FINISHED, True, reason, outcome.message, now_ms)
 
@@ -151,14 +152,15 @@ def pods_ready(status: WorkloadStatus, pods: Readiness, now_ms: int) -> Workload
 
 
 def deactivate(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
-    """Marks it to be set inactive, and so evicted, for this reason."""
+    """Sets DeactivationTarget: the workload will be deactivated, and so evicted, for this reason."""
     return _with(status, DEACTIVATION_TARGET, True, reason, message, now_ms)
 
 
 def without_deactivation_target(status: WorkloadStatus) -> WorkloadStatus:
-    """Removes the marks of an inactive workload: it will not be requeued by itself."""
-    kept = tuple(c for c in status.conditions if c.type != DEACTIVATION_TARGET)
-    return replace(status, conditions=kept, requeue_state=None)
+    """Removes DeactivationTarget and the requeue state of an inactive workload, which is not requeued
+    automatically."""
+    conditions = tuple(c for c in status.conditions if c.type != DEACTIVATION_TARGET)
+    return replace(status, conditions=conditions, requeue_state=None)
 
 
 def suspension_blocked(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
@@ -170,8 +172,8 @@ def suspension_done(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
 
 
 def requeue_at(status: WorkloadStatus, at_ms: int | None, *, counts: bool) -> WorkloadStatus:
-    """Keeps it out of the queue until then, or until its current back-off ends if that is later; rounded up
-    to whole seconds. `counts`: whether it counts towards the limit of requeues."""
+    """Keeps the workload out of the queue until `at_ms`, rounded up to whole seconds, or until the end of its
+    current back-off if that is later. `counts`: the requeue counts towards the limit of requeues."""
     before = status.requeue_state or kueue.RequeueState()
     if at_ms is None:
         return status
@@ -180,9 +182,9 @@ def requeue_at(status: WorkloadStatus, at_ms: int | None, *, counts: bool) -> Wo
     return replace(status, requeue_state=kueue.RequeueState(count=count, requeue_at=rfc3339(until_ms)))
 
 
-@transition({Phase.BACK_OFF}, {Phase.PENDING}, Stage.ADVANCE)
+@transition({Phase.BACK_OFF}, {Phase.PENDING}, PassStage.ADVANCE)
 def requeued(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
-    """Puts it back in its queue."""
+    """Returns the workload to its queue."""
     status = _with(status, REQUEUED, True, reason, message, now_ms)
     return replace(status, requeue_state=_without_time(status.requeue_state))
 

@@ -282,22 +282,22 @@ REASONS: dict[str, tuple[Case, str, str]] = {
     "refused": (
         Case(evicted(122), [dev("ValidationFailed", status={"message": "bad"}), child()]),
         "ValidationFailed",
-        "RayJob dev was refused by KubeRay (bad): correct it and create it again",
+        "RayJob dev was rejected by KubeRay (bad): correct and recreate it",
     ),
     "kept by finalizers": (
         Case(evicted(122), [dev("Running", **KEPT), child()]),
         "Finalizers",
-        "RayJob dev is being deleted and keeps the finalizers tenant.example/mine",
+        "RayJob dev is being deleted, with finalizers tenant.example/mine",
     ),
     "managed by others": (
         Case(evicted(122), [running(managedBy="kueue.x-k8s.io/multikueue")]),
         "ManagedBy",
-        "RayJob dev has spec.managedBy kueue.x-k8s.io/multikueue, which KubeRay leaves alone",
+        "RayJob dev has spec.managedBy kueue.x-k8s.io/multikueue, so KubeRay does not reconcile it",
     ),
     "a RayService that KubeRay refused": (
         Case(evicted(122, ray_service("llm")), [refused_service()]),
         "ValidationFailed",
-        "RayService llm was refused by KubeRay (its name is too long)",
+        "RayService llm was rejected by KubeRay (its name is too long)",
     ),
     "KubeRay is silent": (
         Case(evicted(122), [dev("Running")]),
@@ -308,7 +308,7 @@ REASONS: dict[str, tuple[Case, str, str]] = {
     "a RayCluster that KubeRay refuses": (
         Case(evicted(122, ray_cluster("notebook")), [notebook(maxReplicas=-1)]),
         "InvalidSpec",
-        "RayCluster notebook is refused by KubeRay: worker group 'gpu': maxReplicas is -1; expected at "
+        "RayCluster notebook is rejected by KubeRay: worker group 'gpu': maxReplicas is -1; expected at "
         "least 0",
     ),
     "a few pods run": (

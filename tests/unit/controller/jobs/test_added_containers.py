@@ -147,7 +147,7 @@ def test_the_redis_clean_up_is_in_no_pod_of_the_head() -> None:
     assert msgspec.json.decode(head.created) == SMALL
 
 
-TAKEN = "{} has a container named {!r}, and KubeRay adds one of this name: give yours another name"
+TAKEN = "{} has a container named {!r}, which KubeRay also adds: rename the container"
 NAMES: dict[str, tuple[Body, str, str]] = {
     "a submitter": (
         by_sidecar(head={"spec": {"containers": [RAY, {"name": "ray-job-submitter"}]}}),

@@ -76,8 +76,8 @@ AUTOSCALING = (
     "queue label to run it outside the queues"
 )
 TWO_CLUSTERS = (
-    "KubeRay upgrades a RayService by a second cluster beside the first, and the gang has quota for one: set "
-    "spec.upgradeStrategy.type to None, and upgrade by a RayService of another name"
+    "KubeRay upgrades a RayService with a second cluster, but the gang has quota for one: set "
+    "spec.upgradeStrategy.type to None, and upgrade with a RayService of another name"
 )
 
 
@@ -94,12 +94,12 @@ def with_ready_condition(
 REFUSALS: dict[str, tuple[Body, str]] = {
     "not shut down": (
         ray_job("dev", shutdownAfterJobFinishes=False),
-        "KubeRay suspends a RayJob only with spec.shutdownAfterJobFinishes: true: set it and create the "
-        "RayJob again",
+        "KubeRay suspends a RayJob only with spec.shutdownAfterJobFinishes: true: set it and recreate the "
+        "RayJob",
     ),
     "on an existing cluster": (
         ray_job("dev", clusterSelector={"ray.io/cluster": "mine"}),
-        "spec.clusterSelector puts it on a cluster that is not suspended with it: remove it",
+        "spec.clusterSelector uses a cluster that is not suspended with the job: remove it",
     ),
     "deletion rules": (
         ray_job("dev", deletionStrategy={"deletionRules": [{"policy": "DeleteCluster"}]}),
@@ -110,7 +110,7 @@ REFUSALS: dict[str, tuple[Body, str]] = {
             **ray_job("dev"),
             "status": {"jobDeploymentStatus": "ValidationFailed", "message": "backoffLimit is negative"},
         },
-        "the RayJob was refused by KubeRay (backoffLimit is negative): correct it and create it again",
+        "the RayJob was rejected by KubeRay (backoffLimit is negative): correct and recreate it",
     ),
     "no containers": (
         ray_job("dev", worker={"spec": {"containers": []}}),
@@ -135,11 +135,11 @@ REFUSALS: dict[str, tuple[Body, str]] = {
     ),
     "a RayService refused by KubeRay": (
         with_ready_condition(ray_service("llm"), "ValidationFailed", "its name is too long"),
-        "KubeRay refused the RayService (its name is too long): correct it and create it again",
+        "KubeRay rejected the RayService (its name is too long): correct and recreate it",
     ),
     "a worker group named head": (
         with_group(groupName="head"),
-        "two pod sets are named 'head': give each worker group a name of its own, not 'head'",
+        "two pod sets are named 'head': give each worker group a unique name other than 'head'",
     ),
 }
 

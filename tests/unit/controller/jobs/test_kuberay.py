@@ -132,11 +132,11 @@ REFUSED: dict[str, tuple[Body, str]] = {
     "idle timeout": (a_cluster(group(idleTimeoutSeconds=5)), "worker group 'gpu': idleTimeoutSeconds"),
     "resources twice, head": (
         a_cluster(head(rayStartParams={"num-cpus": "1"}, resources={"CPU": "1"})),
-        "spec.headGroupSpec: both rayStartParams and resources",
+        "spec.headGroupSpec: resources are set both in rayStartParams and in resources",
     ),
     "resources twice, workers": (
         a_cluster(group(rayStartParams={"num-gpus": "1"}, resources={"GPU": "1"})),
-        "worker group 'gpu': both rayStartParams and resources",
+        "worker group 'gpu': resources are set both in rayStartParams and in resources",
     ),
     "labels among the parameters": (
         a_cluster(head(rayStartParams={"labels": "a=b"})),

@@ -55,14 +55,14 @@ def checked(kube: Slow, jobs: list[Job]) -> tuple[PodChecks, list[str | None]]:
 
     async def story() -> tuple[PodChecks, list[str | None]]:
         checks = PodChecks(kube, lambda: None, lambda: 0.0)
-        assert [checks.answer(key_of(j), j, "asker") for j in jobs] == [None] * len(jobs)
+        assert [checks.refusal(key_of(j), j, "team/gang") for j in jobs] == [None] * len(jobs)
         task = asyncio.create_task(checks.run())
         for _ in range(100 * len(jobs)):
             await asyncio.sleep(0)
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task
-        return checks, [checks.answer(key_of(j), j, "asker") for j in jobs]
+        return checks, [checks.refusal(key_of(j), j, "team/gang") for j in jobs]
 
     return asyncio.run(story())
 
@@ -101,7 +101,7 @@ def test_an_answer_wakes_the_controller() -> None:
 
     async def story() -> None:
         checks = PodChecks(Slow(), lambda: passes.append("another"), lambda: 0.0)
-        checks.answer(key_of(first), first, "asker")
+        checks.refusal(key_of(first), first, "team/gang")
         task = asyncio.create_task(checks.run())
         for _ in range(100):
             await asyncio.sleep(0)
@@ -116,10 +116,10 @@ def test_answers_that_no_full_pass_requests_are_dropped() -> None:
     first = gang("team-a", 1)
     checks, _ = checked(Slow(), [first])
     checks.begin_full_pass()
-    assert checks.answer(key_of(first), first, "asker") == ""
+    assert checks.refusal(key_of(first), first, "team/gang") == ""
     checks.begin_full_pass()
     checks.begin_full_pass()
-    assert checks.answer(key_of(first), first, "asker") is None
+    assert checks.refusal(key_of(first), first, "team/gang") is None
 
 
 def answer_of(code: int, **body: Any) -> StatusError:
@@ -210,7 +210,7 @@ def asked_at(answer: str | None, until_s: int) -> list[int]:
         for second in range(until_s):
             clock.now_s = second
             checks.begin_full_pass()
-            checks.answer(key_of(gang_of_one), gang_of_one, "asker")
+            checks.refusal(key_of(gang_of_one), gang_of_one, "team/gang")
             task = asyncio.create_task(checks.run())
             for _ in range(10):
                 await asyncio.sleep(0)

@@ -167,11 +167,11 @@ CONFLICTS = {
     ),
     "a pod set that was added later": (
         without_part(),
-        "inconsistent podSet assignments: pod set 'submitter' has no part in its admission",
+        "inconsistent podSet assignments: pod set 'submitter' is not in the admission",
     ),
     "a flavor that is gone": (
         unknown_flavor(),
-        "ResourceFlavor 'gone' of its admission does not exist any more",
+        "ResourceFlavor 'gone' of the admission no longer exists",
     ),
 }
 

@@ -7,7 +7,7 @@ import msgspec
 
 from muster.admission.lifecycle import Readiness
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.jobs.job import Outcome as JobOutcome
+from muster.controller.jobs.job import JobOutcome
 from muster.controller.journal.journal import Journal
 from muster.controller.metrics.observer import CompletedPass
 from muster.controller.passes.pass_plan import PassPlan

@@ -9,7 +9,7 @@ import pytest
 from muster.admission import Admission, PodSetAssignment
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.jobs.job import Outcome
+from muster.controller.jobs.job import JobOutcome
 from muster.controller.metrics.metrics import Metrics
 from muster.controller.metrics.observer import CompletedPass
 from muster.controller.passes.pass_plan import PassPlan
@@ -168,7 +168,7 @@ MOVES: dict[str, tuple[Body, Any, dict[str, float]]] = {
     ),
     "it ended": (
         RUNNING,
-        lambda w: transitions.finish(w.status, Outcome(True, "done"), NOW_MS),
+        lambda w: transitions.finish(w.status, JobOutcome(True, "done"), NOW_MS),
         {"muster_finished_workloads_total team-a dev-priority": 1},
     ),
     "no change": (RUNNING, lambda w: w.status, {}),

@@ -211,7 +211,7 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
         ray_job("dev", clusterSelector={"a": "b"}),
         {},
         {},
-        "Misconfigured: spec.clusterSelector puts it on a cluster that is not suspended with it: remove it",
+        "Misconfigured: spec.clusterSelector uses a cluster that is not suspended with the job: remove it",
     ),
     "deactivated by a user": (
         ray_job("dev"),

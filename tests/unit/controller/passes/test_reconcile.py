@@ -6,7 +6,7 @@ import pytest
 
 from muster.admission.lifecycle import WaitForPodsReady
 from muster.configuration.configuration import Configuration
-from muster.controller.jobs.pod_checks import Answer, PodChecks, key_of
+from muster.controller.jobs.pod_checks import DryRunResult, PodChecks, key_of
 from muster.controller.passes.reconcile import reconcile
 from muster.kube import kinds
 from muster.kube.writes import MergePatch
@@ -467,9 +467,9 @@ def test_a_new_gang_waits_for_the_check_of_its_pods() -> None:
     seen.pod_checks = PodChecks(NO_CLIENT, lambda: None, lambda: 0.0)
     waiting = reconcile(seen, NOW_MS)
     assert (waiting.reservations, waiting.wait_reasons) == ([], [])
-    seen.pod_checks._answers[key_of(job)] = Answer("", 0, 600.0)
+    seen.pod_checks._results[key_of(job)] = DryRunResult("", 0, 600.0)
     assert [described(s) for s in reconcile(seen, NOW_MS).reservations] == [f"{DEV}: QuotaReserved Admitted"]
-    seen.pod_checks._answers[key_of(job)] = Answer("no such container name", 1, 2.0)
+    seen.pod_checks._results[key_of(job)] = DryRunResult("no such container name", 1, 2.0)
     assert [described(s) for s in reconcile(seen, NOW_MS).wait_reasons] == [f"{DEV}: waits=Misconfigured"]
 
 

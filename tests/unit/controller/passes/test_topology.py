@@ -3,7 +3,7 @@
 from typing import Any
 
 from muster.admission import HOSTNAME
-from muster.controller.jobs.job import Problem
+from muster.controller.jobs.job import StatusReason
 from muster.controller.jobs.templates import admitted_templates
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.queue_status import queue_problem
@@ -183,5 +183,7 @@ def test_quota_without_a_placement_is_not_admission() -> None:
 def test_a_queue_names_its_missing_topology() -> None:
     cluster = make_cluster({**objects(), kinds.TOPOLOGIES: []})
     queue = cluster.cluster_queues["team-a"]
-    assert queue_problem(queue, cluster) == Problem("TopologyNotFound", "Topologies that do not exist: racks")
+    assert queue_problem(queue, cluster) == StatusReason(
+        "TopologyNotFound", "Topologies that do not exist: racks"
+    )
     assert queue_problem(queue, make_cluster(objects())) is None

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from muster.admission import Admission
-from muster.controller.jobs.job import Outcome
+from muster.controller.jobs.job import JobOutcome
 from muster.controller.workload import transitions
 from muster.controller.workload.phases import DESCRIPTIONS, TRANSITIONS, Phase, Transition, may_follow, phase
 from muster.objects.kueue import WorkloadStatus
@@ -17,7 +17,7 @@ RESERVED = transitions.reserve(PENDING, ADMISSION, ["capacity"], NOW_MS)
 ADMITTED = transitions.reserve(PENDING, ADMISSION, [], NOW_MS)
 EVICTED = transitions.evict(ADMITTED, "PodsReadyTimeout", "late", NOW_MS)
 BACK_OFF = transitions.release(EVICTED, NOW_MS)
-FINISHED = transitions.finish(ADMITTED, Outcome(True, "done"), NOW_MS)
+FINISHED = transitions.finish(ADMITTED, JobOutcome(True, "done"), NOW_MS)
 
 PHASES: dict[str, tuple[WorkloadStatus, Phase]] = {
     "created": (PENDING, Phase.PENDING),
@@ -59,7 +59,7 @@ TAKEN: dict[str, tuple[WorkloadStatus, WorkloadStatus]] = {
     "evict": (ADMITTED, EVICTED),
     "preempt": (RESERVED, transitions.preempt(RESERVED, "InClusterQueue", "why", NOW_MS)),
     "release": (EVICTED, BACK_OFF),
-    "finish": (BACK_OFF, transitions.finish(BACK_OFF, Outcome(False, "failed"), NOW_MS)),
+    "finish": (BACK_OFF, transitions.finish(BACK_OFF, JobOutcome(False, "failed"), NOW_MS)),
     "requeued": (BACK_OFF, transitions.requeued(BACK_OFF, "Requeued", "again", NOW_MS)),
 }
 

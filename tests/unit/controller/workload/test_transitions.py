@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from muster import admission as core
 from muster.admission import Rules
 from muster.admission.lifecycle import Readiness
-from muster.controller.jobs.job import Outcome
+from muster.controller.jobs.job import JobOutcome
 from muster.controller.workload import transitions
 from muster.controller.workload.check_states import set_check
 from muster.objects.kueue import AdmissionCheckState, RequeueState, WorkloadStatus
@@ -129,12 +129,12 @@ STEPS: dict[str, tuple[WorkloadStatus, Step, set[str]]] = {
     ),
     "succeeded": (
         status("Admitted"),
-        lambda s: transitions.finish(s, Outcome(True, "done"), NOW_MS),
+        lambda s: transitions.finish(s, JobOutcome(True, "done"), NOW_MS),
         {"Admitted=True:Admitted", "Finished=True:Succeeded"},
     ),
     "failed": (
         status("Admitted"),
-        lambda s: transitions.finish(s, Outcome(False, "exit 1"), NOW_MS),
+        lambda s: transitions.finish(s, JobOutcome(False, "exit 1"), NOW_MS),
         {"Admitted=True:Admitted", "Finished=True:Failed"},
     ),
     "pods are ready": (
