@@ -13,7 +13,7 @@ from tests.stacks.ray_requests import ADMIN, ALICE, raycluster, rayjob, rayservi
 UID = "muster.dev/workload-uid"
 NO_QUOTA = (
     "in this namespace Ray's pods need quota, and this RayCluster has none for its Redis clean-up: if the "
-    "cluster has run, delete its storage namespace from Redis by hand"
+    "cluster has run, delete its storage namespace from Redis manually"
 )
 DEVICES = "with GCS fault tolerance has no resourceClaims, and its init containers ask for cpu, memory"
 QUEUED, FREE = "team-a-queued", "team-a"

@@ -23,7 +23,7 @@ REDIS_CLEANUP_HAS_QUOTA = Policy(
         f'object.metadata.labels["{NODE_TYPE}"] != "{REDIS_CLEANUP}" || '
         f'object.spec.?template.?metadata.?labels[?"{WORKLOAD_UID}"].hasValue()': (
             "in this namespace Ray's pods need quota, and this RayCluster has none for its Redis clean-up: "
-            "if the cluster has run, delete its storage namespace from Redis by hand"
+            "if the cluster has run, delete its storage namespace from Redis manually"
         )
     },
     label=NODE_TYPE,

@@ -1,4 +1,4 @@
-"""The quota that gangs compete for: releasing some of it only helps gangs that request the same."""
+"""The quota that gangs compete for. Releasing quota helps only gangs that request the same quota."""
 
 from typing import NamedTuple
 
@@ -7,8 +7,8 @@ from muster.objects.kueue import Admission
 
 
 class ContendedQuota(NamedTuple):
-    """One resource of one flavor in one tree of cohorts; in all trees for a flavor with a topology, whose
-    nodes they share."""
+    """A resource of a flavor in a tree of cohorts. `tree` is empty for a flavor with a topology, as all trees
+    share its nodes."""
 
     tree: str
     flavor: str
@@ -16,7 +16,7 @@ class ContendedQuota(NamedTuple):
 
 
 def contended_quota(admission: Admission, cluster: ClusterState) -> frozenset[ContendedQuota]:
-    """Returns the quota that the admission uses; in any tree if its ClusterQueue is gone."""
+    """Returns the quota that the admission uses; in all trees if its ClusterQueue no longer exists."""
     queue = admission.cluster_queue
     queues = [queue] if queue in cluster.cluster_queues else list(cluster.cluster_queues)
     return frozenset(
@@ -28,15 +28,15 @@ def contended_quota(admission: Admission, cluster: ClusterState) -> frozenset[Co
 
 
 def contended(tree: str, flavor: str, resource: str, cluster: ClusterState) -> ContendedQuota:
-    known = cluster.flavors.get(flavor)
-    placed = known is not None and bool(known.spec.topology_name)
-    return ContendedQuota("" if placed else tree, flavor, resource)
+    resource_flavor = cluster.flavors.get(flavor)
+    has_topology = resource_flavor is not None and bool(resource_flavor.spec.topology_name)
+    return ContendedQuota("" if has_topology else tree, flavor, resource)
 
 
 def root_of(queue: str, cluster: ClusterState) -> str:
-    """Returns the tree of cohorts of the ClusterQueue; for a cycle of cohorts, the first by name."""
-    found = cluster.cluster_queues.get(queue)
-    cohort = found.spec.cohort_name if found is not None else ""
+    """Returns the root of the ClusterQueue's tree of cohorts; for a cycle of cohorts, the first by name."""
+    cluster_queue = cluster.cluster_queues.get(queue)
+    cohort = cluster_queue.spec.cohort_name if cluster_queue is not None else ""
     path: list[str] = []
     while cohort and cohort not in path:
         path.append(cohort)

@@ -1,13 +1,14 @@
-"""Pods beyond those admitted: KubeRay created them twice, or lost sight of the first ones.
+"""Deletes pods beyond those admitted: pods that KubeRay created twice, and pods that it lost track of.
 
-KubeRay v1.6.2 waits 30 s for a pod that it created to appear in its cache, and then assumes that it is gone
-(controllers/ray/expectations/scale_expectations.go: ExpectationsTimeout). If its watch of pods is down for
-longer, as after an outage of the API server (client-go's reflectors back off for up to a minute), it creates
-all of them again. Once it sees two heads, it stops reconciling the RayCluster and asks for the extra ones to
-be deleted (raycluster_controller.go: reconcilePods): the job never starts, on twice its quota.
+KubeRay v1.6.2 waits 30 s for a pod that it created to appear in its cache, and then assumes that the pod is
+gone (controllers/ray/expectations/scale_expectations.go: ExpectationsTimeout). If its watch of pods is
+interrupted for longer, as after an outage of the API server (client-go's reflectors back off for up to a
+minute), it creates all pods again. Once it sees two heads, it stops reconciling the RayCluster and asks for
+the extra head to be deleted (raycluster_controller.go: reconcilePods): the job never starts, and uses twice
+its quota.
 
 KubeRay finds the pods of a RayCluster by the labels of their cluster and group (association.go), the garbage
-collector by their owner. A pod without these runs beside the one that KubeRay creates in its place.
+collector by their owner. A pod without these keeps running after KubeRay has created a replacement.
 """
 
 from collections import defaultdict
@@ -28,10 +29,10 @@ from muster.objects.ray import CLUSTER_LABEL, GROUP_LABEL, HEAD_TYPE, NODE_TYPE_
 
 
 def deletions(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:
-    """Deletes pods that KubeRay does not find, and the newest of each group beyond those admitted: KubeRay
-    continues with the first set.
+    """Yields deletions of the pods that KubeRay can't find, and of the newest pods of each group beyond the
+    admitted count: KubeRay continues with the oldest.
 
-    Skips a gang that must stop: all of its pods are deleted anyway."""
+    Skips a gang that must stop, whose pods are all deleted anyway."""
     job = cluster.job_of(workload)
     if not workload_status.is_admitted(workload.status) or job is None or job.outcome is not None:
         return
@@ -41,8 +42,8 @@ def deletions(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrit
     counts = {assigned.name: assigned.count for assigned in admitted}
     running = [pod for pod in cluster.live_pods_of(workload) if not pod.metadata.deletion_timestamp]
     lost = [pod for pod in running if _is_lost(pod, counts)]
-    yield from _deletions(workload, lost, "KubeRay does not find them")
-    yield from _deletions(workload, _twice(running, lost, counts), "KubeRay created them twice")
+    yield from _deletions(workload, lost, "KubeRay can't find them")
+    yield from _deletions(workload, _duplicates(running, lost, counts), "KubeRay created them twice")
 
 
 def _deletions(workload: Workload, pods: list[Pod], why: str) -> Iterator[PlannedWrite]:
@@ -53,7 +54,7 @@ def _deletions(workload: Workload, pods: list[Pod], why: str) -> Iterator[Planne
 
 
 def _is_lost(pod: Pod, pod_sets: Container[str]) -> bool:
-    """Returns whether neither KubeRay nor the Job controller finds it by its owner and its labels."""
+    """Returns whether neither KubeRay nor the Job controller can find the pod by its owner and labels."""
     creator = pod.metadata.controller
     if creator is None or creator.kind not in (RAY_CLUSTERS.name, BATCH_JOBS.name):
         return True
@@ -62,8 +63,8 @@ def _is_lost(pod: Pod, pod_sets: Container[str]) -> bool:
     return pod.metadata.labels.get(CLUSTER_LABEL) != creator.name or _pod_set(pod) not in pod_sets
 
 
-def _twice(running: list[Pod], lost: list[Pod], counts: Mapping[str, int | None]) -> list[Pod]:
-    """Returns the newest pods of each RayCluster and pod set beyond the admitted number, if that is known."""
+def _duplicates(running: list[Pod], lost: list[Pod], counts: Mapping[str, int | None]) -> list[Pod]:
+    """Returns the newest pods of each RayCluster and pod set beyond the admitted count, if there is one."""
     groups: dict[tuple[str, str], list[Pod]] = defaultdict(list)
     for pod in running:
         creator = pod.metadata.controller
@@ -83,5 +84,6 @@ def _pod_set(pod: Pod) -> str:
 
 
 def _age(pod: Pod) -> tuple[str, str]:
-    """Sorts the oldest first; UTC in whole seconds, as the API writes times, sorts as text."""
+    """Returns a key that sorts the oldest pod first. The API's times are UTC in whole seconds, so they sort
+    as text."""
     return pod.metadata.creation_timestamp, pod.metadata.name

@@ -1,4 +1,4 @@
-"""The writes that sync a job with its persisted Workload (stopping it: stops.py)."""
+"""The writes that sync a job with its persisted Workload, except those that stop it (stops.py)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -27,7 +27,7 @@ from muster.objects.meta import builtins, find_condition, is_true
 def job_writes(
     workload: Workload, cluster: ClusterState, now_ms: int, configuration: Configuration = DEFAULT
 ) -> Iterator[PlannedWrite]:
-    job, status, kept = cluster.job_of(workload), workload.status, configuration.retention
+    job, status = cluster.job_of(workload), workload.status
     if has_left_queue(workload, job) or workload.metadata.deletion_timestamp:
         yield from _delete_workload(workload, job, cluster, now_ms)
         return
@@ -35,7 +35,7 @@ def job_writes(
         yield from _sync_priority(workload, cluster)
     if workload_status.is_finished(status) or (job is not None and job.outcome is not None):
         yield from _delete_requests(workload, cluster)
-        yield from retention.deletions(workload, cluster, kept, now_ms)
+        yield from retention.deletions(workload, cluster, configuration.retention, now_ms)
     elif workload.spec.active and is_true(status.conditions, workload_status.DEACTIVATION_TARGET):
         inactive = {"spec": {"active": False}}
         yield PlannedWrite(
@@ -49,9 +49,9 @@ def job_writes(
         ):
             yield from _delete_requests(workload, cluster)
         yield from _retry(workload, job, configuration, now_ms)
-        yield from retention.deletions(workload, cluster, kept, now_ms)
+        yield from retention.deletions(workload, cluster, configuration.retention, now_ms)
     elif workload_status.is_admitted(status):
-        # A user may have suspended it for a moment: its old pods have to be gone first.
+        # A user may have suspended it briefly: wait until the old pods are gone.
         if job is not None and is_stopped(workload, job, cluster):
             yield from _start(workload, job, cluster, now_ms)
         yield from sync_provisioning_requests(workload, cluster, now_ms)
@@ -62,27 +62,27 @@ def job_writes(
 def _retry(
     workload: Workload, job: Job | None, configuration: Configuration, now_ms: int
 ) -> Iterator[PlannedWrite]:
-    """Grants the retry that the job requests, if it is due. Its back-off ends once that is persisted."""
+    """Grants the retry that the job requests, if it is due. The back-off ends once the grant is persisted."""
     retry = retries.requested(workload, job, now_ms, configuration.backoff)
     if retry is None or job is None or retry.due_ms > now_ms:
         return
     body: dict[str, Any] = {"metadata": {"annotations": {RETRIED: retries.annotation(retry.granted)}}}
     if retry.activates:
         body["spec"] = {"active": True}
-    message = f"Retry {retry.granted.count} was granted; the next one may follow at {retry.granted.next}"
+    message = f"Granted retry {retry.granted.count}; the next may follow at {retry.granted.next}"
     patch = MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version)
     yield PlannedWrite(workload.key, patch, (on_job(job, "Retried", message),), deferrable=True)
 
 
 def _sync_priority(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:
-    """Updates a Workload without a job whose WorkloadPriorityClass has a new value."""
+    """Updates the priority of a Workload without a job if its WorkloadPriorityClass has a new value."""
     change = job_workload.update_priority(workload, cluster)
     if change is not None:
         yield PlannedWrite(workload.key, change, deferrable=True)
 
 
 def _start(workload: Workload, job: Job, cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]:
-    """Starts the whole gang at once, on the nodes of its admission."""
+    """Starts the whole gang on the nodes of its admission, with a single patch."""
     try:
         targets = admitted_templates(workload, cluster.flavors)
         if set(targets) != {p.pod_set for p in job.pod_set_templates}:
@@ -102,15 +102,16 @@ def _start(workload: Workload, job: Job, cluster: ClusterState, now_ms: int) -> 
 
 
 def _ran_before(workload: Workload, job: Job) -> bool:
-    """Returns whether pods of this Workload may exist: it was evicted, or its job still carries its
-    placement. A Workload that never ran skips the check, which costs the API server a consistent list."""
+    """Returns whether old pods of this Workload may exist: it was evicted, or the job still has its
+    placement. For a Workload that never ran, this saves the API server a consistent list."""
     return find_condition(workload.status.conditions, workload_status.EVICTED) is not None or job.placed
 
 
 def sync_provisioning_requests(
     workload: Workload, cluster: ClusterState, now_ms: int
 ) -> Iterator[PlannedWrite]:
-    """Creates the ProvisioningRequests that the checks of a Workload with quota need; deletes others."""
+    """Creates the ProvisioningRequests that the checks of a Workload with quota need, and deletes all
+    others."""
     try:
         for write in provisioning_requests.unused(workload, cluster, needs_any=True):
             yield PlannedWrite(workload.key, write)
@@ -118,7 +119,7 @@ def sync_provisioning_requests(
             yield from _request_writes(workload, needed)
         for needed in provisioning_requests.repairs(workload, cluster):
             yield from _request_writes(workload, needed)
-        for write in provisioning_requests.handovers(workload, cluster):
+        for write in provisioning_requests.owner_transfers(workload, cluster):
             yield PlannedWrite(workload.key, write)
     except PlacementError as conflict:
         yield _deactivate(workload, f"It can't be provisioned: {conflict}", now_ms)
@@ -133,7 +134,8 @@ def _request_writes(
 
 
 def _create(workload: Workload, needed: provisioning_requests.RequestWrites, write: Create) -> PlannedWrite:
-    """Creates it; an error of the API server goes into the check's message, as in Kueue (handleError)."""
+    """Plans the creation; if the API server refuses it, its error becomes the check's message, as in Kueue
+    (handleError)."""
     name = write.body["metadata"]["name"]
     events: tuple[ObjectEvent, ...] = ()
     if write is needed.request:
@@ -156,7 +158,7 @@ def _delete_requests(workload: Workload, cluster: ClusterState) -> Iterator[Plan
 
 
 def _deactivate(workload: Workload, message: str, now_ms: int) -> PlannedWrite:
-    """Deactivates a Workload that the controller can't start; a user has to activate it again."""
+    """Deactivates a Workload that the controller can't start, until a user reactivates it."""
     status = transitions.deactivate(workload.status, transitions.FAILED_TO_START, message, now_ms)
     body = {"status": {"conditions": builtins(status.conditions)}}
     patch = MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version, status=True)
@@ -166,16 +168,16 @@ def _deactivate(workload: Workload, message: str, now_ms: int) -> PlannedWrite:
 def _delete_workload(
     workload: Workload, job: Job | None, cluster: ClusterState, now_ms: int
 ) -> Iterator[PlannedWrite]:
-    """Deletes a Workload whose job is gone or has left the queue, or lets its deletion complete."""
+    """Deletes a Workload whose job is gone or has left the queue, and then removes its finalizer."""
     if not workload.metadata.deletion_timestamp:
         yield PlannedWrite(workload.key, Delete(WORKLOADS, workload.key))
     elif RESOURCE_IN_USE in workload.metadata.finalizers and quota_may_be_released(
         workload, job, cluster, now_ms
     ):
-        # The job's next Workload has the same name, and so have its requests: delete these first.
+        # The job's next Workload and its requests will have the same names: delete the old requests first.
         yield from _delete_requests(workload, cluster)
         if not cluster.requests_of(workload):
-            kept = [f for f in workload.metadata.finalizers if f != RESOURCE_IN_USE]
-            body = {"metadata": {"finalizers": kept}}
+            finalizers = [f for f in workload.metadata.finalizers if f != RESOURCE_IN_USE]
+            body = {"metadata": {"finalizers": finalizers}}
             patch = MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version)
             yield PlannedWrite(workload.key, patch, requires_no_pods_of=workload.metadata.uid)

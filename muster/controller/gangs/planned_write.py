@@ -1,4 +1,4 @@
-"""A write that a pass plans, what must come before it, and the events to record once it succeeded."""
+"""A write that a pass plans, with its preconditions and the events to record after it succeeded."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -7,19 +7,21 @@ from muster.controller.workload.events import ObjectEvent
 from muster.kube.writes import Write
 
 DEFERRABLE_WRITES_MAX = 64
-"""In one pass, so that starts and reservations wait for few of them."""
+"""The limit per pass, so that starts and reservations are not delayed by many deferrable writes."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedWrite:
-    """`subject` is the key of the Workload that the write concerns, or the UID of another object: after a
-    refused write, only its subject backs off. `requires_no_pods_of` is the UID of a Workload that must have
-    no pods in a fresh list from the API server, as watches deliver events of jobs and pods in no common
-    order. `on_refusal` returns the write that replaces a creation, given the API server's error.
+    """A planned write.
 
-    `provides` is what other writes may need: quota that it releases, or the finalizer of a ClusterQueue. A
-    write that `needs` any of it is not sent before. `deferrable`: no reservation depends on it, so it comes
-    after these."""
+    `subject` is the key of the Workload that the write concerns, or the UID of another object: if the write
+    fails, only its subject backs off. `requires_no_pods_of` is the UID of a Workload that must have no pods
+    in a consistent list from the API server, as watches of jobs and pods are not ordered relative to each
+    other. `on_refusal` maps the API server's error to the write that replaces a refused creation.
+
+    `provides` names what other writes may depend on: quota that this write releases, or the finalizer of a
+    ClusterQueue. A write is sent after all writes that provide anything that it `needs`. `deferrable` writes
+    are sent after all reservations, as no reservation depends on them."""
 
     subject: str
     write: Write

@@ -1,17 +1,17 @@
-"""KubeRay's Redis clean-up of RayClusters with GCS fault tolerance that are being deleted.
+"""Bounds KubeRay's Redis clean-up of deleted RayClusters with GCS fault tolerance.
 
-KubeRay v1.6.2 keeps such a RayCluster by a finalizer until a Job has run, for up to 300 s, whose pod is the
-head's with another Ray container, and with the init containers of its user
-(raycluster_controller.go: rayClusterReconcile, buildRedisCleanupJob). It does so for clusters that were never
-admitted too. So the pod runs on quota of the gang or not at all:
+KubeRay v1.6.2 keeps such a RayCluster with a finalizer until a clean-up Job has run, for up to 300 s. The
+Job's pod is the head's, including the user's init containers, with another Ray container
+(raycluster_controller.go: rayClusterReconcile, buildRedisCleanupJob). KubeRay does this even for clusters
+that were never admitted. To run this pod only within quota:
 
-- A gang keeps its quota until the clean-up has ended; its head counts as at least the pod of the clean-up.
-- Without quota, or when the clean-up exceeds SUSPENSION_MS_MAX, the finalizer is removed. The garbage
-  collector deletes the Job then. A gang without quota may have lost its Workload before KubeRay deletes its
+- A gang keeps its quota until the clean-up has ended; its head counts as at least the clean-up pod.
+- If the gang has no quota, or the clean-up exceeds SUSPENSION_MS_MAX, the finalizer is removed, and the
+  garbage collector deletes the Job. A gang without quota may lose its Workload before KubeRay deletes its
   RayCluster, as a RayService that is deleted while it waits.
-- An admission policy refuses the Job of a RayCluster that does not carry its admission
-  (components/admission/gangs/redis_cleanup.py). So an evicted RayService's RayCluster, which KubeRay keeps
-  as it was admitted, loses the label of that admission.
+- An admission policy refuses the Job of a RayCluster without the placement of an admission
+  (components/admission/gangs/redis_cleanup.py). KubeRay keeps an evicted RayService's RayCluster as it was
+  admitted, so the label of that admission is removed.
 """
 
 from collections.abc import Iterator
@@ -30,12 +30,13 @@ from muster.objects.meta import millis
 from muster.objects.pods import read_template
 from muster.objects.ray import REDIS_CLEANUP_FINALIZER
 
-WITHOUT_QUOTA = "the gang holds no quota for it"
+WITHOUT_QUOTA = "the gang has no quota for it"
 HEAD_LABELS = "/spec/headGroupSpec/template/metadata/labels"  # of a RayCluster
 
 
 def finalizer_removals(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]:
-    """Yields writes that end the clean-up of the gang's RayClusters, without quota or after its time."""
+    """Yields writes that end the Redis clean-up of the gang's RayClusters if the gang has no quota or the
+    clean-up takes too long."""
     job = cluster.job_of(workload)
     holds_quota = workload_status.holds_quota(workload.status) and not has_released_quota(workload)
     for ray_cluster in (*([job] if job is not None else ()), *cluster.ray_clusters_of(workload)):
@@ -69,17 +70,18 @@ def label_removals(workload: Workload, cluster: ClusterState) -> Iterator[Planne
 
 def _elapsed_ms(ray_cluster: Job, cluster: ClusterState, now_ms: int) -> int:
     meta = ray_cluster.metadata
-    by_objects_ms = now_ms - millis(meta.deletion_timestamp)
-    return cluster.timers.elapsed_ms("cleans Redis up", meta.uid, by_objects_ms)
+    reported_ms = now_ms - millis(meta.deletion_timestamp)
+    return cluster.timers.elapsed_ms("cleans Redis up", meta.uid, reported_ms)
 
 
 def _removal(ray_cluster: Job, why: str) -> PlannedWrite:
     meta = ray_cluster.metadata
-    rest = [name for name in meta.finalizers if name != REDIS_CLEANUP_FINALIZER]
-    patch = MergePatch(ray_cluster.kind, meta.key, {"metadata": {"finalizers": rest}}, meta.resource_version)
+    finalizers = [name for name in meta.finalizers if name != REDIS_CLEANUP_FINALIZER]
+    body = {"metadata": {"finalizers": finalizers}}
+    patch = MergePatch(ray_cluster.kind, meta.key, body, meta.resource_version)
     message = (
         f"Ended KubeRay's clean-up of Redis, as {why}: if the cluster has run, delete its storage namespace "
-        "from Redis by hand"
+        "from Redis manually"
     )
     event = on_job(ray_cluster, "RedisNotCleanedUp", message, warning=True)
     return PlannedWrite(f"{meta.uid}/finalizers", patch, (event,))

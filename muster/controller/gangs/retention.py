@@ -1,4 +1,4 @@
-"""Deletes what is over once its retention is: finished Workloads, and jobs that were deactivated.
+"""Deletes finished Workloads and deactivated jobs at the end of their retention.
 
 Source: Kueue pkg/controller/core/workload_controller.go (workloadRetention) and
 pkg/controller/jobframework/reconciler.go (handleWorkloadAfterDeactivatedPolicy).
@@ -19,11 +19,11 @@ from muster.objects.meta import find_condition, millis
 from muster.objects.workload_status import EVICTED, FINISHED, holds_quota, is_evicted, is_finished
 
 REASON = "Deleted"
-FOR_EVER = Retention()
+UNLIMITED = Retention()
 
 
 def until_ms(workload: Workload, retention: Retention, now_ms: int) -> int | None:
-    """Returns when its retention will end; None if it has ended, or does not end."""
+    """Returns the end of the Workload's retention; None if it has ended already or never ends."""
     end_ms = _end_ms(workload, retention)
     return end_ms if end_ms is not None and end_ms > now_ms else None
 
@@ -31,7 +31,7 @@ def until_ms(workload: Workload, retention: Retention, now_ms: int) -> int | Non
 def deletions(
     workload: Workload, cluster: ClusterState, retention: Retention, now_ms: int
 ) -> Iterator[PlannedWrite]:
-    """Yields its deletion, or that of its job, at the end of its retention."""
+    """Yields the deletion of the Workload, or of its job, at the end of its retention."""
     end_ms = _end_ms(workload, retention)
     if end_ms is None or now_ms < end_ms:
         return
@@ -41,21 +41,22 @@ def deletions(
 
 
 def _end_ms(workload: Workload, retention: Retention) -> int | None:
-    """Returns the end of its retention; None if it is kept for ever, or not over."""
-    if retention == FOR_EVER:
+    """Returns the end of the Workload's retention; None if it is neither finished nor deactivated, or is
+    retained forever."""
+    if retention == UNLIMITED:
         return None
     status = workload.status
     if is_finished(status):
-        since, kept_s = find_condition(status.conditions, FINISHED), retention.after_finished_s
+        since, retention_s = find_condition(status.conditions, FINISHED), retention.after_finished_s
     elif is_evicted(status) and not workload.spec.active:
-        since, kept_s = find_condition(status.conditions, EVICTED), retention.after_deactivated_s
-        if since is None or not since.reason.startswith(f"{DEACTIVATED}DueTo"):  # by a user
+        since, retention_s = find_condition(status.conditions, EVICTED), retention.after_deactivated_s
+        if since is None or not since.reason.startswith(f"{DEACTIVATED}DueTo"):  # deactivated by a user
             return None
     else:
         return None
-    if since is None or kept_s is None:
+    if since is None or retention_s is None:
         return None
-    return millis(since.last_transition_time) + 1000 * kept_s
+    return millis(since.last_transition_time) + 1000 * retention_s
 
 
 def _of_workload(workload: Workload, cluster: ClusterState) -> PlannedWrite | None:
@@ -67,8 +68,8 @@ def _of_workload(workload: Workload, cluster: ClusterState) -> PlannedWrite | No
 
 
 def _is_needed(workload: Workload, cluster: ClusterState) -> bool:
-    """Returns whether something still needs a finished Workload: without it, pods that its RayClusters create
-    count for nothing, and a job that has not ended gets another Workload."""
+    """Returns whether a finished Workload must be kept: without it, pods that its RayClusters create would
+    not be counted, and a job that has not ended would get another Workload."""
     job = cluster.job_of(workload)
     return bool(
         workload.metadata.deletion_timestamp
@@ -81,7 +82,7 @@ def _is_needed(workload: Workload, cluster: ClusterState) -> bool:
 
 
 def _of_job(workload: Workload, cluster: ClusterState) -> PlannedWrite | None:
-    """Returns the deletion of the job of a deactivated Workload, once its pods are gone."""
+    """Returns the deletion of a deactivated Workload's job; None while the job has pods or quota."""
     job = cluster.job_of(workload)
     if job is None or is_being_deleted(job) or holds_quota(workload.status) or cluster.live_pods_of(workload):
         return None

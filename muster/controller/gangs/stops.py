@@ -1,18 +1,18 @@
-"""The writes that stop a gang: suspend its job, then what KubeRay created and finally delete its pods.
+"""The writes that stop a gang: suspend the job, then the objects that KubeRay created, then delete the pods.
 
-KubeRay v1.6.2 honors `spec.suspend`, but not in every state, and tenants can bring about each of these:
+KubeRay v1.6.2 ignores `spec.suspend` in some states, each of which tenants can cause:
 
-- It ignores a RayJob whose spec.managedBy names another controller; that is being deleted (KubeRay removes
-  its own finalizer, and the garbage collector deletes the RayCluster after the RayJob); that is in
-  ValidationFailed, which it never leaves; or that is Waiting (rayjob_controller.go: Reconcile,
-  updateStatusToSuspendingIfNeeded). It still reconciles the RayCluster: suspend that.
+- It ignores a RayJob that is managed by another controller; that is being deleted (KubeRay removes its own
+  finalizer, and the garbage collector deletes the RayCluster after the RayJob); that is in ValidationFailed,
+  which it never leaves; or that is Waiting (rayjob_controller.go: Reconcile,
+  updateStatusToSuspendingIfNeeded). It still reconciles the RayCluster, so that is suspended.
 - It ignores a RayService that is managed by another controller, being deleted, or rejected
-  (rayservice_controller.go: Reconcile); it still reconciles its RayClusters.
+  (rayservice_controller.go: Reconcile). It still reconciles the RayClusters.
 - It ignores a RayCluster that is managed by another controller, being deleted, or rejected
   (raycluster_controller.go: rayClusterReconcile, utils/validation.go). It then neither deletes nor replaces
-  its pods, and Muster deletes them.
-- It writes every status under a resource version, so a tenant that edits an object in a tight loop blocks
-  it. It creates no pod for a RayCluster with spec.suspend in any state (reconcilePods).
+  the pods, so Muster deletes them.
+- It writes every status with a resource version, so a tenant that edits an object in a tight loop blocks the
+  suspension. In no state does it create pods for a RayCluster with spec.suspend (reconcilePods).
 """
 
 from collections.abc import Iterator
@@ -38,20 +38,20 @@ from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition
 from muster.objects.pods import read_template
 
-POD_GRACE_S = 30  # Kubernetes' default; a template may ask for a year
+POD_GRACE_S = 30  # Kubernetes' default; a template may request a year
 
 
 def stops(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]:
-    """Yields the writes for a gang that must stop. Each object is a subject of its own: a refused write holds
-    back neither the others nor the Workload."""
+    """Yields the writes for a gang that must stop. Each object is a separate subject, so a failed write
+    delays neither the other objects nor the Workload."""
     job = cluster.job_of(workload)
     if not must_stop(workload, job) or is_stopped(workload, job, cluster):
         return
     overdue = is_overdue(workload, cluster, now_ms)
     if job is not None and not is_being_deleted(job) and job.outcome is None and not job.suspended:
-        # If it is suspended before KubeRay has acted on its start, nothing shows whether KubeRay still will.
-        started = job.start_observed or not job.placed
-        if started or overdue or job.suspension_obstacle is not None:
+        # If it is suspended before KubeRay has observed its start, KubeRay may create its pods later.
+        no_pending_start = job.start_observed or not job.placed
+        if no_pending_start or overdue or job.suspension_obstacle is not None:
             yield suspend(job, _reason(workload, job))
     ended = job is not None and job.outcome is not None
     if overdue or ended or (job is not None and job.suspension_obstacle is not None):
@@ -61,8 +61,8 @@ def stops(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[Pl
 def stop_dependents(
     workload: Workload, cluster: ClusterState, why: str, *, overdue: bool
 ) -> Iterator[PlannedWrite]:
-    """Suspends what KubeRay created for the job: its RayClusters, and the Jobs that submit it. If KubeRay is
-    `overdue` to act on that, deletes the pods."""
+    """Suspends the objects that KubeRay created for the job: its RayClusters and submitter Jobs. Deletes the
+    pods if KubeRay is `overdue` to stop them."""
     for ray_cluster in cluster.ray_clusters_of(workload):
         if not ray_cluster.suspended:
             yield suspend(ray_cluster, why)
@@ -72,9 +72,9 @@ def stop_dependents(
 
 
 def template_resets(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:
-    """Resets the templates of a suspended job to its user's. Written under a resource version, as the lists
-    belong to the user: if the user keeps editing the job, it keeps what its start had added, but no quota
-    depends on that. The next start writes the same again."""
+    """Resets the templates of a suspended job to the user's own. The patch has a resource version, as it
+    replaces lists that the user may edit. If the user edits the job continuously, the placement stays, which
+    affects no quota: the next start writes it again."""
     job = cluster.job_of(workload)
     if job is None or is_being_deleted(job) or job.outcome is not None or not must_stop(workload, job):
         return
@@ -87,16 +87,16 @@ def template_resets(workload: Workload, cluster: ClusterState) -> Iterator[Plann
 
 
 def _reset_operations(workload: Workload, job: Job) -> Iterator[Operation]:
-    """Yields operations for the pod sets that the Workload has."""
-    of_user = {ps.name: read_template(ps.template) for ps in workload.spec.pod_sets}
-    known = tuple(p for p in job.pod_set_templates if p.pod_set in of_user)
-    return place_operations(known, of_user, start=False)
+    """Returns operations for the pod sets that the Workload contains."""
+    originals = {ps.name: read_template(ps.template) for ps in workload.spec.pod_sets}
+    templates = tuple(p for p in job.pod_set_templates if p.pod_set in originals)
+    return place_operations(templates, originals, start=False)
 
 
 def suspend(job: Job, why: str) -> PlannedWrite:
-    """Suspends regardless of other changes to the object: a write under a resource version would lose to a
-    tenant that writes more often. A late write from a former leader does no lasting harm: a gang that is
-    admitted and suspended is started again."""
+    """Suspends the object regardless of its resource version: otherwise a tenant could prevent that by
+    writing more often. A late write by a former leader causes no lasting harm, as an admitted gang that is
+    suspended is started again."""
     body: Any = True
     for field in reversed(job.suspend_pointer.strip("/").split("/")):
         body = {field: body}
@@ -110,11 +110,11 @@ def _reason(workload: Workload, job: Job | None) -> str:
         return evicted.message
     if has_left_queue(workload, job):
         return "It has left its queue while holding quota"
-    return "It has no quota and was not suspended"
+    return "It has no quota but was not suspended"
 
 
 def _suspend_submitters(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:
-    """Suspends KubeRay's Jobs that submit a RayJob: these would recreate deleted pods."""
+    """Suspends the Jobs that submit a RayJob, as the Job controller would recreate deleted pods."""
     for pod in cluster.live_pods_of(workload):
         submitter = pod.metadata.controller
         if submitter is None or submitter.kind != BATCH_JOBS.name or pod.metadata.deletion_timestamp:
@@ -125,15 +125,17 @@ def _suspend_submitters(workload: Workload, cluster: ClusterState) -> Iterator[P
 
 
 def _delete_pods(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:
-    """Deletes the gang's pods that are not terminating, or whose grace period exceeds POD_GRACE_S."""
+    """Deletes the gang's pods, except pods that are terminating with a grace period of at most
+    POD_GRACE_S."""
     due = [p for p in cluster.live_pods_of(workload) if not _ends_soon(p)]
     for pod in due:
-        message = f"Deleting {len(due)} pods of the gang, as KubeRay has not suspended it"
+        message = f"Deleting {len(due)} pods of the gang, as KubeRay did not suspend it"
         events = (on_workload(workload, "DeletedPods", message, warning=True),) if pod is due[0] else ()
         yield PlannedWrite(pod.metadata.uid, Delete(PODS, pod.key, POD_GRACE_S), events)
 
 
 def _ends_soon(pod: Pod) -> bool:
-    """Returns whether it is terminating with a short grace period: this needs no synchronized clocks."""
+    """Returns whether the pod is terminating with a short grace period, which does not depend on synchronized
+    clocks."""
     meta = pod.metadata
     return bool(meta.deletion_timestamp) and meta.deletion_grace_period_seconds <= POD_GRACE_S

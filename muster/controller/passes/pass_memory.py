@@ -14,7 +14,7 @@ from muster.admission import Rules, Timers
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.cluster.ownership import Owner, job_of
 from muster.controller.cluster.relations import QueueKey
-from muster.controller.gangs.finished_gangs import Wanted
+from muster.controller.gangs.finished_gangs import Contention
 from muster.controller.passes.decider import Decider
 from muster.controller.passes.examination import Examination
 from muster.controller.passes.queue_counts import QueueCounts
@@ -47,7 +47,7 @@ class PassMemory:
         self.decider = Decider(rules)
         self.statuses: dict[str, WorkloadStatus] = {}
         self.counts = QueueCounts()
-        self.wanted: Wanted | None = None  # by workloads that wait; None: not known
+        self.contention: Contention | None = None  # by workloads that wait; None: not known
         self._examined: dict[str, Examination] = {}
         self._unmarked: set[str] = set()  # examined by this pass only because it is full
         self._platform: dict[str, dict[str, Any]] | None = None

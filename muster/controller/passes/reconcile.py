@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Iterator
 from muster.configuration.configuration import DEFAULT, Configuration
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs import duplicate_pods, redis_cleanup
-from muster.controller.gangs.finished_gangs import stops_for_waiting, wanted_by
+from muster.controller.gangs.finished_gangs import contention_of, stops_for_waiting
 from muster.controller.gangs.job_writes import job_writes
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import stops, template_resets
@@ -104,13 +104,13 @@ def reconcile(
 def _stops_for_waiting(
     cluster: ClusterState, decision: Decision, memory: PassMemory, backing_off: Container[str], now_ms: int
 ) -> Iterator[PlannedWrite]:
-    """Stops finished gangs that others wait for; `memory.wanted` is kept while the same workloads wait."""
+    """Stops finished gangs that others wait for; `memory.contention` is kept while the same workloads wait."""
     if decision.waiting_changed:
-        memory.wanted = None
+        memory.contention = None
     finished = list(memory.finished_with_quota(cluster))
     if finished:
-        memory.wanted = memory.wanted or wanted_by(decision.waiting, cluster)
-        yield from stops_for_waiting(finished, memory.wanted, cluster, backing_off, now_ms)
+        memory.contention = memory.contention or contention_of(decision.waiting, cluster)
+        yield from stops_for_waiting(finished, memory.contention, cluster, backing_off, now_ms)
 
 
 def _add_job_writes(

@@ -1,4 +1,4 @@
-"""Which ProvisioningRequest belongs to an admission check: its name, its attempt and its pod sets.
+"""Relates admission checks to their ProvisioningRequests: names, attempts and pod sets.
 
 Source: Kueue pkg/controller/admissionchecks/provisioning at v0.19.2.
 """
@@ -21,8 +21,8 @@ HASH_LENGTH = 5
 
 
 def _limited(name: str) -> str:
-    """Cuts a name that is too long, not behind a dot, and appends five characters of its hash to keep it
-    unique."""
+    """Truncates a name that is too long, though not after a dot, and appends five characters of its hash to
+    keep it unique."""
     if len(name) <= NAME_PREFIX_LENGTH_MAX:
         return name
     digest = hashlib.sha1(name.encode(), usedforsecurity=False).hexdigest()
@@ -38,8 +38,8 @@ def template_name(request: str, pod_set: str) -> str:
 
 
 def attempt_of(request: ProvisioningRequest, workload: str, state: AdmissionCheckState) -> int | None:
-    """Returns the attempt of this check that the request is for; None if it is for none. (In a name that
-    was cut, only the current attempt can be recognized, as the hash replaced its number.)"""
+    """Returns the attempt of this check that the request belongs to; None if it belongs to another check.
+    (For a truncated name, only the current attempt is recognized, as the hash has replaced the number.)"""
     name, current = request.metadata.name, state.retry_count + 1
     if name == request_name(workload, state.name, current):
         return current
@@ -51,7 +51,7 @@ def attempt_of(request: ProvisioningRequest, workload: str, state: AdmissionChec
 def managed_checks(
     status: WorkloadStatus, cluster: ClusterState
 ) -> Iterator[tuple[AdmissionCheckState, ProvisioningRequestConfig | None]]:
-    """Yields the workload's checks for provisioning, each with its config, None if that is missing."""
+    """Yields the workload's provisioning checks, each with its config; None if the config is missing."""
     for state in status.admission_checks:
         check = cluster.checks.get(state.name)
         if check is not None and check.spec.controller_name == kueue.PROVISIONING_CONTROLLER:
@@ -60,7 +60,7 @@ def managed_checks(
 
 
 def pod_sets_managed(workload: kueue.Workload, config: ProvisioningRequestConfig) -> Iterator[PodSet]:
-    """Yields pod sets with pods that request a managed resource; all pod sets if none is named."""
+    """Yields the pod sets that request a managed resource; all pod sets if the config names no resources."""
     managed = set(config.spec.managed_resources)
     for pod_set in workload.spec.pod_sets:
         if pod_set.count > 0 and (not managed or managed & _resources_of(pod_set)):
@@ -69,23 +69,23 @@ def pod_sets_managed(workload: kueue.Workload, config: ProvisioningRequestConfig
 
 def _resources_of(pod_set: PodSet) -> set[str]:
     spec = read_template(pod_set.template).spec
-    resources = (c.resources for c in (*spec.init_containers, *spec.containers))
-    return {name for of_container in resources for name in (*of_container.requests, *of_container.limits)}
+    containers = (*spec.init_containers, *spec.containers)
+    return {name for c in containers for name in (*c.resources.requests, *c.resources.limits)}
 
 
 def admitted_count(workload: kueue.Workload, pod_set: PodSet) -> int:
-    """Returns the pods that are admitted. Raises: PlacementError if the admission has no such pod set."""
+    """Returns the number of admitted pods. Raises: PlacementError if the admission has no such pod set."""
     count = assignment_of(workload, pod_set).count
     return pod_set.count if count is None else count
 
 
 def is_needed(workload: kueue.Workload, config: ProvisioningRequestConfig) -> bool:
-    """Returns whether any admitted pod waits for the check's capacity. Raises: PlacementError."""
+    """Returns whether any admitted pod needs the check's capacity. Raises: PlacementError."""
     return any(admitted_count(workload, ps) > 0 for ps in pod_sets_managed(workload, config))
 
 
 def groups_of(workload: kueue.Workload, config: ProvisioningRequestConfig) -> list[Group]:
-    """Returns the groups to request, merging pod sets with equal pods. Raises: PlacementError."""
+    """Returns the groups of pod sets to request, merged by the config's policy. Raises: PlacementError."""
     managed = list(pod_sets_managed(workload, config))
     counts = {ps.name: admitted_count(workload, ps) for ps in managed}
     return grouped(counts, [ps for ps in managed if counts[ps.name] > 0], config.spec.pod_set_merge_policy)
@@ -97,8 +97,8 @@ def latest_request(
     config: ProvisioningRequestConfig,
     cluster: ClusterState,
 ) -> ProvisioningRequest | None:
-    """Returns the request of the check's last attempt; ignores requests that differ from the current config
-    and those that are being deleted."""
+    """Returns the request of the check's last attempt. Ignores requests that differ from the current config
+    or are being deleted."""
     existing = (r for r in cluster.requests_of(workload) if not r.metadata.deletion_timestamp)
     matching = (r for r in existing if _matches(r, config))
     attempts = ((attempt_of(r, workload.metadata.name, state), r) for r in matching)
@@ -112,7 +112,7 @@ def _matches(request: ProvisioningRequest, config: ProvisioningRequestConfig) ->
 
 
 def has_failed(request: ProvisioningRequest, status: WorkloadStatus) -> bool:
-    """Returns whether it has to be replaced; the booking of an admitted workload may expire."""
+    """Returns whether the request must be replaced. An expired booking is a failure only before admission."""
     conditions = request.status.conditions
     expired = is_true(conditions, "BookingExpired") and not workload_status.is_admitted(status)
     return is_true(conditions, "Failed") or expired

@@ -1,4 +1,4 @@
-"""Merges pod sets for one ProvisioningRequest (spec.podSetMergePolicy of its config).
+"""Merges similar pod sets in a ProvisioningRequest (spec.podSetMergePolicy of its config).
 
 Source: Kueue pkg/controller/admissionchecks/provisioning (mergePodSets, canMergePodSets).
 """
@@ -14,7 +14,7 @@ from muster.objects.kueue import PodSet
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Pod sets that use the template of the first one; `count` is their number of pods."""
+    """Pod sets that share the template of the first; `count` is their total number of pods."""
 
     pod_sets: tuple[PodSet, ...]
     count: int
@@ -25,7 +25,8 @@ class Group:
 
 
 def grouped(counts: Mapping[str, int], pod_sets: list[PodSet], policy: str | None) -> list[Group]:
-    """Returns groups in the order of their first pod sets; `counts` are the admitted pods by pod set."""
+    """Returns groups in the order of their first pod sets. `counts` are the numbers of admitted pods by pod
+    set."""
     key_of = KEYS.get(policy or "")
     groups: dict[Hashable, list[PodSet]] = {}
     for pod_set in pod_sets:
@@ -33,33 +34,33 @@ def grouped(counts: Mapping[str, int], pod_sets: list[PodSet], policy: str | Non
     return [Group(tuple(sets), sum(counts[ps.name] for ps in sets)) for sets in groups.values()]
 
 
-def _same_template(pod_set: PodSet) -> str:
+def _template_key(pod_set: PodSet) -> str:
     return _canonical_json(_with_exact_amounts(json.loads(bytes(pod_set.template))))
 
 
 _PLACING = ("resources", "nodeSelector", "tolerations", "affinity", "resourceClaims")
 
 
-def _same_needs(pod_set: PodSet) -> str:
-    """Returns the fields that decide where pods may run and which resources they use."""
+def _scheduling_key(pod_set: PodSet) -> str:
+    """Returns the fields that determine where pods may run and which resources they use."""
     spec = _with_exact_amounts(json.loads(bytes(pod_set.template))).get("spec") or {}
-    needs: dict[str, Any] = {key: spec.get(key) for key in _PLACING}
+    requirements: dict[str, Any] = {key: spec.get(key) for key in _PLACING}
     for key in ("containers", "initContainers"):
-        needs[key] = [
+        requirements[key] = [
             {"of": number, **((container.get("resources") or {}).get("requests") or {})}
             for number, container in enumerate(spec.get(key) or ())
         ]
-    return _canonical_json(needs)
+    return _canonical_json(requirements)
 
 
 KEYS: Mapping[str, Callable[[PodSet], Hashable]] = {
-    "IdenticalPodTemplates": _same_template,
-    "IdenticalWorkloadSchedulingRequirements": _same_needs,
+    "IdenticalPodTemplates": _template_key,
+    "IdenticalWorkloadSchedulingRequirements": _scheduling_key,
 }
 
 
 def _with_exact_amounts(template: dict[str, Any]) -> dict[str, Any]:
-    """Makes equal amounts equal as text: `1` and `1000m`."""
+    """Normalizes quantities, so that equal quantities such as `1` and `1000m` compare equal."""
     spec = template.get("spec") or {}
     holders = [spec, *(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
     for resources in (holder.get("resources") or {} for holder in holders):
@@ -77,12 +78,13 @@ def _exact(resource: str, text: Any) -> Any:
 
 
 def _canonical_json(value: Any) -> str:
-    """Returns equal text for values equal to Kubernetes: empty fields and the order of keys do not count."""
+    """Returns the same text for values that Kubernetes treats as equal: ignores empty fields and the order of
+    keys."""
     return json.dumps(_without_empty(value), sort_keys=True)
 
 
 def _without_empty(value: Any) -> Any:
     if isinstance(value, dict):
-        kept = {key: _without_empty(of) for key, of in value.items()}
-        return {key: of for key, of in kept.items() if of not in (None, {}, [], "")}
-    return [_without_empty(of) for of in value] if isinstance(value, list) else value
+        fields = {key: _without_empty(field) for key, field in value.items()}
+        return {key: field for key, field in fields.items() if field not in (None, {}, [], "")}
+    return [_without_empty(item) for item in value] if isinstance(value, list) else value

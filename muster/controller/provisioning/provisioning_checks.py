@@ -1,4 +1,4 @@
-"""The states of admission checks for provisioning, which follow their ProvisioningRequests.
+"""Sets the states of provisioning checks according to their ProvisioningRequests.
 
 Source: Kueue pkg/controller/admissionchecks/provisioning at v0.19.2 (states, messages).
 """
@@ -28,9 +28,9 @@ from muster.objects.meta import find_condition, millis
 
 INACTIVE = "the check is not active"
 NOT_NEEDED = "the provisioning request is not needed"
-NOT_CREATED = "Error creating"  # prefix of a check's message while its request is refused
+NOT_CREATED = "Error creating"  # prefix of a check's message while the API server refuses its request
 
-Changes = Mapping[str, Any]  # of a check's state, by field
+Changes = Mapping[str, Any]  # new values of a check's fields
 
 
 def sync_checks(
@@ -38,14 +38,15 @@ def sync_checks(
 ) -> WorkloadStatus:
     """Sets each check to the state of its latest request."""
     for state, config in managed_checks(status, cluster):
-        with suppress(PlacementError):  # job_writes() sees it too, and deactivates the Workload
+        with suppress(PlacementError):  # job_writes() handles it by deactivating the Workload
             changes = _state_changes(workload, status, state, config, cluster, now_ms)
             status = set_check(status, state.name, now_ms, **changes) if changes else status
     return status
 
 
 def timeout_ms(workload: kueue.Workload, status: WorkloadStatus, cluster: ClusterState) -> int | None:
-    """Returns when the first request that it waits for times out, whether it exists yet or not."""
+    """Returns the time of the earliest timeout of the Workload's requests, including requests not yet
+    created."""
     due = []
     for state, config in managed_checks(status, cluster):
         request = latest_request(workload, state, config, cluster) if config is not None else None
@@ -73,7 +74,7 @@ def _state_changes(
     if request is not None:
         return _changes_by_request(workload, status, state, config, request, now_ms)
     if state.state == READY and _is_without_pods(workload, cluster):
-        return _retry(state, config, state.retry_count + 1, "deletion", "its ProvisioningRequest is gone")
+        return _retry(state, config, state.retry_count + 1, "deletion", "the ProvisioningRequest was deleted")
     due_ms = _creation_due_ms(status, state, config)
     if due_ms is None or now_ms < due_ms:
         return {}
@@ -81,18 +82,19 @@ def _state_changes(
 
 
 def _is_without_pods(workload: kueue.Workload, cluster: ClusterState) -> bool:
-    """Returns whether it has no pods that keep its nodes, as before its start or after a user suspended its
+    """Returns whether no pods keep the Workload's nodes, as before its start or after a user suspended its
     job.
 
-    Kueue would start its pods on nodes that are gone with their request. Pods of other kinds of jobs are not
-    known here."""
+    Kueue does not check that, and starts pods on nodes that were removed with their request. Pods of
+    Workloads without a job are not visible here."""
     return cluster.job_of(workload) is not None and not cluster.live_pods_of(workload)
 
 
 def _creation_due_ms(
     status: WorkloadStatus, state: AdmissionCheckState, config: ProvisioningRequestConfig
 ) -> int | None:
-    """Returns when a request that the API server refuses to create counts as not accepted."""
+    """Returns the time at which a request that the API server refuses counts as not accepted; None if it is
+    not refused."""
     reserved = find_condition(status.conditions, workload_status.QUOTA_RESERVED)
     if state.state != PENDING or not state.message.startswith(NOT_CREATED) or reserved is None:
         return None
@@ -135,7 +137,9 @@ def _changes_by_request(
             provisioning_timeouts.reason(request, config),
         )
     if "Accepted" in true:
-        provisioned = find_condition(request.status.conditions, "Provisioned")  # with the expected time
+        provisioned = find_condition(
+            request.status.conditions, "Provisioned"
+        )  # its message has the expected time
         return {"state": PENDING, "message": provisioned.message} if provisioned else {}
     return {"state": PENDING, "message": ""}
 
@@ -143,8 +147,8 @@ def _changes_by_request(
 def _retry(
     state: AdmissionCheckState, config: ProvisioningRequestConfig, attempt: int, after: str, message: str
 ) -> Changes:
-    """Retries with doubling waits, or rejects once the retries are used up; a request of an earlier attempt
-    only changes the message."""
+    """Retries with exponential back-off, or rejects the check once the retries are used up. A request of an
+    earlier attempt only changes the message."""
     strategy = config.spec.retry_strategy
     if attempt > strategy.backoff_limit_count:
         return {"state": REJECTED, "message": message}
@@ -159,13 +163,13 @@ def _retry(
 def _pod_set_updates(
     workload: kueue.Workload, config: ProvisioningRequestConfig, request: ProvisioningRequest
 ) -> tuple[kueue.PodSetUpdate, ...]:
-    """Returns the updates of each pod set in the request, including those merged into another one's template:
-    Kueue leaves these out, and their pods would not reach the nodes provisioned for them."""
+    """Returns the updates of all pod sets in the request, including pod sets that use the template of
+    another: Kueue omits these, so their pods would not be scheduled on the nodes provisioned for them."""
     details = request.status.provisioning_class_details
-    wanted = config.spec.pod_set_updates.node_selector if config.spec.pod_set_updates else ()
+    updates = config.spec.pod_set_updates.node_selector if config.spec.pod_set_updates else ()
     selector = {
         u.key: details[u.value_from_provisioning_class_detail]
-        for u in wanted
+        for u in updates
         if u.value_from_provisioning_class_detail in details
     }
     annotations = {

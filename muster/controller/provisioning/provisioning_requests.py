@@ -1,4 +1,4 @@
-"""Writes that create, repair, hand over and delete ProvisioningRequests and their pod templates.
+"""Writes that create, repair and delete ProvisioningRequests and their pod templates.
 
 Source: Kueue pkg/controller/admissionchecks/provisioning (syncOwnedProvisionRequest, createPodTemplate).
 """
@@ -34,8 +34,8 @@ from muster.objects.pods import read_template
 
 @dataclass(frozen=True, slots=True)
 class RequestWrites:
-    """The writes for a check's request: its pod templates first, as the autoscaler may read them at once.
-    `request` is None while an old template of the same name still has to be deleted."""
+    """The writes for a check's request. Pod templates are written first, as the autoscaler may read them as
+    soon as the request exists. `request` is None while an old template of the same name is being deleted."""
 
     check: str
     templates: tuple[Write, ...]
@@ -43,7 +43,7 @@ class RequestWrites:
 
 
 def missing(workload: kueue.Workload, cluster: ClusterState) -> Iterator[RequestWrites]:
-    """Yields the request of each pending check that has none for its current attempt.
+    """Yields writes for pending checks without a request for their current attempt.
 
     Raises: PlacementError if the templates contradict the admission."""
     for state, config in managed_checks(workload.status, cluster):
@@ -56,7 +56,9 @@ def missing(workload: kueue.Workload, cluster: ClusterState) -> Iterator[Request
                 continue
             attempt = (attempt_of(request, workload.metadata.name, state) or 0) + 1
         name = request_name(workload.metadata.name, state.name, attempt)
-        if all(r.metadata.name != name for r in cluster.requests_of(workload)):  # else delete that first
+        if all(
+            r.metadata.name != name for r in cluster.requests_of(workload)
+        ):  # otherwise that is deleted first
             yield _request_writes(workload, state, config, name, cluster)
 
 
@@ -78,8 +80,8 @@ def _request_writes(
 
 def repairs(workload: kueue.Workload, cluster: ClusterState) -> Iterator[RequestWrites]:
     """Recreates templates of existing requests that a user deleted, or that the garbage collector will delete
-    because they belong to a former request of the same name. An autoscaler silently skips a request without
-    its templates. Raises: PlacementError."""
+    as their owner is a former request of the same name. An autoscaler silently skips a request without
+    templates. Raises: PlacementError."""
     for state, config in managed_checks(workload.status, cluster):
         if config is None or not is_needed(workload, config):
             continue
@@ -91,7 +93,7 @@ def repairs(workload: kueue.Workload, cluster: ClusterState) -> Iterator[Request
             continue
         name, owner = request.metadata.name, _controlled_by(PROVISIONING_REQUESTS, request.metadata)
         groups = [g for g in groups_of(workload, config) if template_name(name, g.first.name) in names]
-        if len(groups) < len(names):  # it was created from other pod sets
+        if len(groups) < len(names):  # the request was created from other pod sets
             yield RequestWrites(state.name, (Delete(PROVISIONING_REQUESTS, request.key),), None)
             continue
         writes = tuple(w for g in groups for w in _template_writes(workload, g, name, owner, cluster))
@@ -101,33 +103,33 @@ def repairs(workload: kueue.Workload, cluster: ClusterState) -> Iterator[Request
 def _template_writes(
     workload: kueue.Workload, group: Group, request: str, owner: dict[str, Any], cluster: ClusterState
 ) -> Iterator[Write]:
-    """Yields the next write that a permanent template of the request still needs; none if it exists."""
+    """Yields the next write on the way to a permanent template of the request; none if it exists."""
     name = template_name(request, group.first.name)
-    found = _find_template(workload, name, cluster)
-    if found is None:
+    template = _find_template(workload, name, cluster)
+    if template is None:
         metadata = _metadata(workload, name, owner)
         yield Create(POD_TEMPLATES, {"metadata": metadata, "template": _template(workload, group, cluster)})
-    elif not found.metadata.deletion_timestamp and not _is_permanent(workload, name, cluster):
-        yield Delete(POD_TEMPLATES, found.key)
+    elif not template.metadata.deletion_timestamp and not _is_permanent(workload, name, cluster):
+        yield Delete(POD_TEMPLATES, template.key)
 
 
-def _find_template(workload: kueue.Workload, template: str, cluster: ClusterState) -> Object | None:
-    return cluster.pod_templates.get(f"{workload.metadata.namespace}/{template}")
+def _find_template(workload: kueue.Workload, name: str, cluster: ClusterState) -> Object | None:
+    return cluster.pod_templates.get(f"{workload.metadata.namespace}/{name}")
 
 
-def _is_permanent(workload: kueue.Workload, template: str, cluster: ClusterState) -> bool:
-    """Returns whether a pod template exists and lasts as long as it is needed: it is not being deleted, and
-    it belongs to the Workload or to an existing request."""
-    found = _find_template(workload, template, cluster)
-    if found is None or found.metadata.deletion_timestamp or found.metadata.controller is None:
+def _is_permanent(workload: kueue.Workload, name: str, cluster: ClusterState) -> bool:
+    """Returns whether the pod template exists and will not be deleted: its owner is the Workload or an
+    existing request."""
+    template = _find_template(workload, name, cluster)
+    if template is None or template.metadata.deletion_timestamp or template.metadata.controller is None:
         return False
     requests = {r.metadata.uid for r in cluster.requests_of(workload) if not r.metadata.deletion_timestamp}
-    return found.metadata.controller.uid in {workload.metadata.uid, *requests}
+    return template.metadata.controller.uid in {workload.metadata.uid, *requests}
 
 
 def _template(workload: kueue.Workload, group: Group, cluster: ClusterState) -> dict[str, Any]:
-    """Returns the template for the nodes of its flavors, with the requests that its pods will have, as the
-    autoscaler counts these: defaults from limits and LimitRanges, and the overhead of a RuntimeClass."""
+    """Returns the template for the nodes of its flavors, with the effective requests of its pods, from which
+    the autoscaler sizes nodes: defaults from limits and LimitRanges, and the overhead of a RuntimeClass."""
     pod_set = group.first
     ranges = cluster.limit_ranges_of(workload)
     pods = read_template(adjusted(pod_set.template, ranges, cluster.runtime_classes)).spec
@@ -159,7 +161,7 @@ def _request(
         "metadata": _metadata(workload, name, _controlled_by(WORKLOADS, workload.metadata)),
         "spec": {
             "provisioningClassName": config.spec.provisioning_class_name,
-            "parameters": {**by_user, **config.spec.parameters},  # the administrator's values win
+            "parameters": {**by_user, **config.spec.parameters},  # the administrator's values take precedence
             "podSets": [
                 {"podTemplateRef": {"name": template_name(name, g.first.name)}, "count": g.count}
                 for g in groups
@@ -189,8 +191,8 @@ def _controlled_by(kind: Kind[Any], owner: ObjectMeta) -> dict[str, Any]:
     }
 
 
-def handovers(workload: kueue.Workload, cluster: ClusterState) -> Iterator[Write]:
-    """Moves pod templates from the Workload to their requests once these exist."""
+def owner_transfers(workload: kueue.Workload, cluster: ClusterState) -> Iterator[Write]:
+    """Transfers the ownership of pod templates from the Workload to their requests once these exist."""
     for request in _needed_requests(workload, cluster):
         for pod_set in request.spec.pod_sets:
             key = f"{workload.metadata.namespace}/{pod_set.pod_template_ref.name}"
@@ -203,12 +205,12 @@ def handovers(workload: kueue.Workload, cluster: ClusterState) -> Iterator[Write
 
 
 def unused(workload: kueue.Workload, cluster: ClusterState, *, needs_any: bool = False) -> Iterator[Write]:
-    """Deletes requests that nothing waits for or runs on, with their pod templates; without `needs_any`, all
-    requests."""
-    kept = {r.metadata.name for r in _needed_requests(workload, cluster)} if needs_any else set()
+    """Deletes requests that the Workload does not need, with their pod templates. Without `needs_any`,
+    deletes all requests."""
+    needed = {r.metadata.name for r in _needed_requests(workload, cluster)} if needs_any else set()
     namespace = workload.metadata.namespace
     for request in cluster.requests_of(workload):
-        if request.metadata.deletion_timestamp or request.metadata.name in kept:
+        if request.metadata.deletion_timestamp or request.metadata.name in needed:
             continue
         for pod_set in request.spec.pod_sets:
             yield Delete(POD_TEMPLATES, f"{namespace}/{pod_set.pod_template_ref.name}")
@@ -216,7 +218,7 @@ def unused(workload: kueue.Workload, cluster: ClusterState, *, needs_any: bool =
 
 
 def _needed_requests(workload: kueue.Workload, cluster: ClusterState) -> Iterator[ProvisioningRequest]:
-    """Yields the latest request of each check that needs one. Raises: PlacementError."""
+    """Yields the latest request of each check that needs a request. Raises: PlacementError."""
     for state, config in managed_checks(workload.status, cluster):
         if config is not None and is_needed(workload, config):
             request = latest_request(workload, state, config, cluster)

@@ -1,7 +1,7 @@
-"""How long a ProvisioningRequest may go unanswered before it is retried.
+"""Timeouts after which a ProvisioningRequest without a response is retried.
 
-An autoscaler that serves a request's class sets Accepted within seconds. If it does not, it is down or serves
-another class, and Kueue waits forever (its issue 3245). How long an *accepted* request takes depends on free
+An autoscaler that serves a request's class sets Accepted within seconds. Otherwise it is down or serves
+another class, and Kueue waits forever (its issue 3245). The duration of an *accepted* request depends on free
 capacity: GKE's queued provisioning may wait in a zone's queue for days, so by default an accepted request
 never times out.
 """
@@ -14,7 +14,7 @@ ANSWER_S = 600
 ANSWER_ANNOTATION = "muster.dev/answer-timeout-seconds"
 CAPACITY_ANNOTATION = "muster.dev/capacity-timeout-seconds"
 """Annotations of a ProvisioningRequestConfig: seconds until a request is accepted (default: ANSWER_S), and
-from then on until it is provisioned (default: no limit)."""
+seconds from its acceptance until it is provisioned (default: no limit)."""
 SECONDS_DIGITS_MAX = 9
 
 TIMED_OUT = "timeout"
@@ -23,7 +23,8 @@ FINAL = ("Provisioned", "Failed", "BookingExpired", "CapacityRevoked")
 
 
 def problem(config: ProvisioningRequestConfig) -> str:
-    """Returns a sentence about the first annotation that is not a number of seconds; empty if all are."""
+    """Returns a sentence about the first annotation that is not a number of seconds; empty if there is
+    none."""
     for name in (ANSWER_ANNOTATION, CAPACITY_ANNOTATION):
         text = config.metadata.annotations.get(name)
         if text is not None and _seconds(text) is None:
@@ -35,10 +36,11 @@ def problem(config: ProvisioningRequestConfig) -> str:
 
 
 def due_ms(request: ProvisioningRequest, config: ProvisioningRequestConfig, pending_ms: int) -> int | None:
-    """Returns when the request times out unless the autoscaler answers; None if it never does.
+    """Returns the time at which the request times out without a response; None if it never does.
 
-    The limit counts from `pending_ms` at the earliest, when the check became pending by the controller's own
-    clock: with a clock ahead of the API server's, each request would otherwise be overdue at once."""
+    The limit starts no earlier than `pending_ms`, when the check became pending by the controller's own
+    clock: if that is ahead of the API server's clock, every request would be overdue immediately
+    otherwise."""
     true = {c.type: c for c in request.status.conditions if c.status == "True"}
     if any(kind in true for kind in FINAL):
         return None
@@ -52,12 +54,12 @@ def due_ms(request: ProvisioningRequest, config: ProvisioningRequestConfig, pend
 
 
 def answer_s(config: ProvisioningRequestConfig) -> int:
-    """Returns how long a request may take to be created and accepted."""
+    """Returns the time limit for a request to be created and accepted."""
     return _limit_s(config, ANSWER_ANNOTATION) or ANSWER_S
 
 
 def reason(request: ProvisioningRequest, config: ProvisioningRequestConfig) -> str:
-    """Returns why a request is overdue, and what to check."""
+    """Returns a sentence about an overdue request and what to check."""
     accepted = find_condition(request.status.conditions, "Accepted")
     if accepted is not None and accepted.status == "True":
         waited_s = _limit_s(config, CAPACITY_ANNOTATION)
@@ -71,8 +73,7 @@ def reason(request: ProvisioningRequest, config: ProvisioningRequestConfig) -> s
 
 
 def reports_timeout(message: str) -> bool:
-    """Returns whether the message of a check, or of the eviction that it caused, reports a request that timed
-    out."""
+    """Returns whether the message of a check, or of the eviction that it caused, reports a timeout."""
     return NOT_ACCEPTED in message or NO_CAPACITY in message
 
 

@@ -9,10 +9,10 @@ from muster.admission import Shortfall, Waiting, WaitReason
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.contended_quota import ContendedQuota
 from muster.controller.gangs.finished_gangs import (
+    contention_of,
     is_finished_with_quota,
     quota_release,
     stops_for_waiting,
-    wanted_by,
 )
 from muster.controller.gangs.suspension import SUSPENSION_MS_MAX
 from muster.kube import kinds
@@ -119,8 +119,8 @@ CASES = {
 def test_a_finished_gang_is_stopped_if_others_wait_for_its_quota(name: str) -> None:
     case = CASES[name]
     finished = [w for w in case.cluster.workloads.values() if is_finished_with_quota(w, case.cluster)]
-    wanted = wanted_by(case.waits, case.cluster)
-    writes = list(stops_for_waiting(finished, wanted, case.cluster, case.backing_off, NOW_MS))
+    contention = contention_of(case.waits, case.cluster)
+    writes = list(stops_for_waiting(finished, contention, case.cluster, case.backing_off, NOW_MS))
     described = [
         f"{'delete' if isinstance(s.write, Delete) else 'patch'} {s.write.key.removeprefix('team-a/')}"
         for s in writes

@@ -15,9 +15,9 @@ WHY: dict[str, tuple[Condition | None, str]] = {
     "it is evicted": (Condition("Evicted", "True", "Preempted", "Preempted by prod"), "Preempted by prod"),
     "it was evicted once": (
         Condition("Evicted", "False", "QuotaReserved", "Previously: Preempted by prod"),
-        "It has no quota and was not suspended",
+        "It has no quota but was not suspended",
     ),
-    "it never had quota": (None, "It has no quota and was not suspended"),
+    "it never had quota": (None, "It has no quota but was not suspended"),
 }
 
 

@@ -302,9 +302,13 @@ REASONS: dict[str, tuple[Case, str, str]] = {
     "KubeRay is silent": (
         Case(evicted(122), [dev("Running")]),
         "OperatorNotResponding",
-        "KubeRay has not acted on the suspension of RayJob dev: check its logs and events",
+        "KubeRay has not suspended RayJob dev: check its logs and events",
     ),
-    "pods run": (Case(evicted(122), [dev("Suspended"), gang_pod("a")]), "PodsRunning", "pods run: a"),
+    "pods run": (
+        Case(evicted(122), [dev("Suspended"), gang_pod("a")]),
+        "PodsRunning",
+        "pods are still running: a",
+    ),
     "a RayCluster that KubeRay refuses": (
         Case(evicted(122, ray_cluster("notebook")), [notebook(maxReplicas=-1)]),
         "InvalidSpec",
@@ -314,7 +318,7 @@ REASONS: dict[str, tuple[Case, str, str]] = {
     "a few pods run": (
         Case(evicted(122), [dev("Suspended"), *(gang_pod(f"p{n}") for n in range(6))]),
         "PodsRunning",
-        "pods run: p0, p1, p2, p3, p4 and 1 more",
+        "pods are still running: p0, p1, p2, p3, p4 and 1 more",
     ),
     "many pods do not end": (
         Case(
@@ -322,7 +326,7 @@ REASONS: dict[str, tuple[Case, str, str]] = {
             [dev("Suspended"), *(gang_pod(f"p{n}", deletionTimestamp=rfc3339(NOW_MS)) for n in range(7))],
         ),
         "PodsTerminating",
-        "pods that are terminating are still there: p0, p1, p2, p3, p4 and 2 more",
+        "pods are still terminating: p0, p1, p2, p3, p4 and 2 more",
     ),
     "finalizers keep pods": (
         Case(
@@ -334,8 +338,7 @@ REASONS: dict[str, tuple[Case, str, str]] = {
             ],
         ),
         "PodsTerminating",
-        "pods that are terminating are still there: a, b, some of them with finalizers that have to be "
-        "removed: tenant.example/mine",
+        "pods are still terminating: a, b, some with finalizers that must be removed: tenant.example/mine",
     ),
 }
 
@@ -352,7 +355,7 @@ def test_obstacles_to_a_suspension(name: str) -> None:
     )
     assert found is not None
     assert (found.status, found.reason) == ("True", reason)
-    assert found.message == f"The gang must stop, and has not: {sentence}"
+    assert found.message == f"The gang must stop but has not stopped: {sentence}"
 
 
 @pytest.mark.parametrize(("seconds", "until"), [(10, 50_999), (100, 20_999)])

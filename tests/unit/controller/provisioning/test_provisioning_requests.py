@@ -213,7 +213,9 @@ def test_the_overhead_of_a_runtime_class_is_in_the_template() -> None:
 
 def test_a_template_is_handed_over_to_its_request() -> None:
     gang = workload(ray_job("dev"), "QuotaReserved", check="Pending")
-    (write,) = provisioning_requests.handovers(gang, cluster_of(request(), request_template(WORKLOAD_UID)))
+    (write,) = provisioning_requests.owner_transfers(
+        gang, cluster_of(request(), request_template(WORKLOAD_UID))
+    )
     assert isinstance(write, MergePatch)
     (owner,) = write.body["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["uid"], owner["controller"]) == (
