@@ -103,7 +103,7 @@ MISTAKES: dict[str, Mistake] = {
         "NoMatchingFlavor: pod set gpu asks for nvidia.com/gpu, which ClusterQueue team-a has no quota for",
     ),
     "a quota below nothing": Mistake(
-        queue_of(resourceGroups=NEGATIVE), "Misconfigured: ClusterQueue team-a can admit nothing now: "
+        queue_of(resourceGroups=NEGATIVE), "Misconfigured: ClusterQueue team-a can't admit workloads: "
     ),
     "namespaces are no longer selected": Mistake(
         queue_of(namespaceSelector={"matchLabels": {"team": "a"}}),

@@ -364,9 +364,9 @@ def test_an_invalid_queue_still_counts_in_its_cohort(name: str, seed: int) -> No
         sim.api.merge_patch(kinds.CLUSTER_QUEUES, "team-a", spec, "administrator", False)
         await sim.until(lambda: not is_active(sim), "the queue is told")
         late = sim.submit(ray_job("late", seconds=1))
-        await sim.until(lambda: "can admit nothing now" in sim.waits(late), "nothing enters it")
+        await sim.until(lambda: "can't admit workloads" in sim.waits(late), "nothing enters it")
         await others_get_the_rest(sim, dev)
-        assert "can admit nothing now" in sim.waits(late)
+        assert "can't admit workloads" in sim.waits(late)
         good = {"spec": gpus(0)["spec"]}
         sim.api.merge_patch(kinds.CLUSTER_QUEUES, "team-a", good, "administrator", False)
         await sim.until(lambda: sim.state(late) == "Complete", "once corrected, it does again")

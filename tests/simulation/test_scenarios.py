@@ -96,7 +96,7 @@ def test_a_lasting_stock_out_ends_with_a_message_and_a_user_can_retry() -> None:
         dev = sim.submit(ray_job("dev"))
         await sim.until(lambda: sim.waits(dev).startswith("Suspended"), "dev is out of the queue", 10)
         assert "out of stock: nvidia-l4" in sim.waits(dev)
-        assert "delete the job and create it again" in sim.waits(dev)
+        assert "recreate the job" in sim.waits(dev)
         await sim.until(lambda: not sim.requests() and not sim.reserved(), "all is given back")
         workload = sim.workload(dev)
         assert workload is not None
@@ -134,8 +134,8 @@ WAITS = {
     ),
     "no requests": (
         {"worker": template("worker")},
-        "Misconfigured: container 'worker' of pod set 'gpu' asks for no resources: set resources.requests, "
-        "so that admission can tell whether it fits",
+        "Misconfigured: container 'worker' of pod set 'gpu' requests no resources: set resources.requests, "
+        "so that admission can determine whether it fits",
     ),
     "a quantity below zero": (
         {"worker": template("worker", cpu=-2)},
@@ -252,8 +252,8 @@ def test_a_ray_cluster_is_preempted_and_resumes() -> None:
         assert sim.api.get(kinds.RAY_CLUSTERS, notebook)["spec"]["suspend"] in (True, False)
         await sim.until(lambda: cluster_state(sim, notebook) == "ready", "the cluster is up again")
         suspended = sim.history(kinds.RAY_CLUSTERS, lambda c: (c["metadata"]["name"], c["spec"]["suspend"]))
-        by_turns = [value for value, _ in groupby(s for name, s in suspended if name == "notebook")]
-        assert by_turns == [True, False, True, False]
+        round_robin = [value for value, _ in groupby(s for name, s in suspended if name == "notebook")]
+        assert round_robin == [True, False, True, False]
 
     Simulation(1, local_stack()).run(story)
 

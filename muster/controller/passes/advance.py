@@ -19,16 +19,15 @@ from muster.objects.kueue import Workload
 def advance_workload(
     workload: Workload, cluster: ClusterState, configuration: Configuration, now_ms: int
 ) -> TimedStatus:
-    """Returns its status as its job, its pods and its checks determine it, before the core decides."""
+    """Returns the status that follows from the Workload's job, pods and checks, and the time of its next
+    change."""
     advanced = _advanced(workload, cluster, configuration, now_ms)
     reported = with_suspension_progress(workload, advanced.status, cluster, now_ms)
     retry = retries.requested(workload, cluster.job_of(workload), now_ms, configuration.backoff)
     retry_ms = retry.due_ms if retry is not None and retry.due_ms > now_ms else None
-    kept_until_ms = retention.until_ms(workload, configuration.retention, now_ms)
+    retention_ms = retention.until_ms(workload, configuration.retention, now_ms)
     due = [
-        at_ms
-        for at_ms in (advanced.until_ms, reported.until_ms, kept_until_ms, retry_ms)
-        if at_ms is not None
+        at_ms for at_ms in (advanced.until_ms, reported.until_ms, retention_ms, retry_ms) if at_ms is not None
     ]
     return TimedStatus(reported.status, min(due, default=None))
 
@@ -36,7 +35,7 @@ def advance_workload(
 def _advanced(
     workload: Workload, cluster: ClusterState, configuration: Configuration, now_ms: int
 ) -> TimedStatus:
-    """Returns the status without the progress of a suspension."""
+    """Returns the advanced status, except for the condition SuspensionBlocked."""
     status, job = without_future_times(workload.status, now_ms), cluster.job_of(workload)
     if workload_status.is_finished(status):
         return TimedStatus(status)
@@ -50,7 +49,7 @@ def _advanced(
     if workload_status.is_evicted(status):
         if without_job:  # its creator stops its pods, and unsets the reservation
             return TimedStatus(status)
-        # Its requests are deleted before_reservations: those of the next attempt have the same names.
+        # PassPlan.before_reservations deletes the requests, as those of the next attempt have the same names.
         if not quota_may_be_released(workload, job, cluster, now_ms) or cluster.requests_of(workload):
             return TimedStatus(status)
         return requeue_if_due(workload, transitions.release(status, now_ms), cluster, now_ms)

@@ -10,7 +10,7 @@ from muster.controller.gangs.planned_write import DEFERRABLE_WRITES_MAX, Planned
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.repeated_events import RepeatedEvents
-from muster.controller.passes.turns import by_turns
+from muster.controller.passes.round_robin import round_robin
 from muster.controller.passes.write_backoff import PERSISTS_MS, WriteBackoff
 from muster.controller.workload.events import ObjectEvent
 from muster.kube.client import Kube, WriteError
@@ -73,7 +73,7 @@ class Applier:
         deferrable = [w for w in plan.before_reservations if w.deferrable and w.subject not in busy]
         reasons = plan.wait_reasons[:WAIT_REASONS_MAX]
         self.postponed = len(deferrable) > DEFERRABLE_WRITES_MAX or len(plan.wait_reasons) > len(reasons)
-        late = (*by_turns(deferrable, _namespace, DEFERRABLE_WRITES_MAX), *plan.template_resets, *reasons)
+        late = (*round_robin(deferrable, _namespace, DEFERRABLE_WRITES_MAX), *plan.template_resets, *reasons)
         urgent = {
             asyncio.create_task(self._perform_in_order(writes, now_ms)): writes
             for writes in _by_subject((*plan.stops, *prompt))

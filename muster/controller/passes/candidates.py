@@ -1,4 +1,4 @@
-"""The Workloads that a decision considers: those that hold quota, and those that may get it."""
+"""Selects the Workloads that a decision considers: Workloads that hold quota or may get it."""
 
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.suspension import has_left_queue
@@ -22,33 +22,34 @@ def is_pending(workload: Workload, status: WorkloadStatus) -> bool:
 
 
 def ineligibility(workload: Workload, status: WorkloadStatus, cluster: ClusterState) -> StatusReason | None:
-    """Returns why a pending Workload may not get quota now, whatever is free."""
+    """Returns why a pending Workload may not get quota now, regardless of the free quota; None if it may."""
     job = cluster.job_of(workload)
     if has_left_queue(workload, job):
         return StatusReason(eligibility.MISCONFIGURED, "its job is gone or has left the queue")
-    if job is None and cluster.requests_of(workload):  # those of its next attempt have the same names
+    if job is None and cluster.requests_of(workload):  # the next attempt's have the same names
         return StatusReason(
             PENDING_EVALUATION, "the ProvisioningRequests of its last admission are being deleted"
         )
     blocked = find_condition(status.conditions, workload_status.SUSPENSION_BLOCKED)
     if blocked is not None and blocked.status == "True":
-        return StatusReason(eligibility.MISCONFIGURED, f"it can't start again yet: {blocked.message}")
+        return StatusReason(eligibility.MISCONFIGURED, f"it can't be restarted yet: {blocked.message}")
     return eligibility.ineligibility(workload, job, cluster)
 
 
 def is_unchecked(workload: Workload, cluster: ClusterState) -> bool:
-    """Returns whether the API server has not answered yet whether it accepts the gang's pods."""
+    """Returns whether the dry run of the gang's pods has no result yet."""
     job = cluster.job_of(workload)
     return job is not None and cluster.pod_refusal(workload, job) is None
 
 
 def candidate(workload: Workload, status: WorkloadStatus, cluster: ClusterState) -> Candidate | None:
-    """Returns it if it holds quota or may get it; one that has just finished still holds it."""
+    """Returns the candidate for the decision; None if the Workload neither holds quota nor may get it. A
+    Workload that has just finished still holds its quota."""
     if workload_status.is_finished(status) and not cluster.counts_against_quota(workload):
         return None
-    held = status.admission if workload_status.holds_quota(status) else None
-    queue = held.cluster_queue if held else cluster.cluster_queue_of(workload)
-    if queue is None or (held is None and workload.metadata.deletion_timestamp):
+    admission = status.admission if workload_status.holds_quota(status) else None
+    queue = admission.cluster_queue if admission else cluster.cluster_queue_of(workload)
+    if queue is None or (admission is None and workload.metadata.deletion_timestamp):
         return None
     ranges, priority = cluster.limit_ranges_of(workload), job_workload.priority_now(workload, cluster)
     return Candidate(workload, status, queue, priority, ranges, cluster.runtime_classes)

@@ -1,7 +1,7 @@
-"""Claims of pods for devices (dynamic resource allocation), which quota does not count.
+"""Checks the device claims of pods (dynamic resource allocation), which quota does not count.
 
-Tenants can create neither ResourceClaims nor ResourceClaimTemplates (components/tenants/team_access.py), so a
-template that exists is one that an administrator allows the tenant to use, any number of times.
+Tenants can create neither ResourceClaims nor ResourceClaimTemplates (components/tenants/team_access.py), so
+the tenant may use every existing template, any number of times.
 """
 
 from muster.controller.cluster.cluster_state import ClusterState
@@ -11,7 +11,8 @@ from muster.objects.pods import read_template
 
 
 def claims_problem(workload: kueue.Workload, cluster: ClusterState) -> str | None:
-    """Returns the first claim that keeps pods from running, or that the administrator has not allowed."""
+    """Returns a sentence about the first claim that prevents pods from running or is not allowed; None if
+    there is none."""
     problem, templates = _claims(workload.spec)
     if problem is not None:
         return problem
@@ -32,7 +33,7 @@ def _templates_in(namespace: str, cluster: ClusterState) -> str:
 
 
 def uncounted(workload: kueue.Workload) -> str:
-    """Returns a sentence for the message of QuotaReserved; empty without claims."""
+    """Returns a sentence to append to the message of QuotaReserved; empty without claims."""
     _, templates = _claims(workload.spec)
     names = ", ".join(sorted({template for _, template in templates}))
     return f". Devices claimed by ResourceClaimTemplate {names} are not counted in quota" if names else ""
@@ -40,15 +41,16 @@ def uncounted(workload: kueue.Workload) -> str:
 
 @Derived
 def _claims(spec: kueue.WorkloadSpec) -> tuple[str | None, tuple[tuple[str, str], ...]]:
-    """Returns a problem of the claims themselves, and pairs of a pod set and the template that it names."""
+    """Returns the first problem of the claims themselves, and the pairs of pod set and
+    ResourceClaimTemplate."""
     templates: list[tuple[str, str]] = []
     for pod_set in spec.pod_sets:
         for claim in read_template(pod_set.template).spec.resource_claims:
             if claim.resource_claim_name is not None:
                 return (
                     f"pod set {pod_set.name!r}: claim {claim.name!r} names ResourceClaim "
-                    f"{claim.resource_claim_name!r}, whose devices no quota counts and other gangs may hold: "
-                    "set resourceClaimTemplateName to a template of the namespace instead",
+                    f"{claim.resource_claim_name!r}, whose devices are not in quota and may be in use "
+                    "by other gangs: set resourceClaimTemplateName to a template of the namespace instead",
                     (),
                 )
             if claim.resource_claim_template_name is not None:

@@ -1,4 +1,4 @@
-"""The statuses that follow from the core's plan."""
+"""Converts the core's plan to statuses of Workloads."""
 
 from collections.abc import Iterable, Mapping
 
@@ -6,7 +6,7 @@ from muster import admission as core
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.jobs.job import StatusReason
 from muster.controller.passes.claims import uncounted
-from muster.controller.passes.decider import Decision
+from muster.controller.passes.decider import PassDecision
 from muster.controller.workload import job_workload, transitions
 from muster.objects import kueue_queues, workload_status
 from muster.objects.kueue import WorkloadStatus
@@ -32,15 +32,15 @@ WAIT_REASONS = {
 
 
 def decided_statuses(
-    decision: Decision,
+    decision: PassDecision,
     cluster: ClusterState,
     statuses: Mapping[str, WorkloadStatus],
     ineligible: Mapping[str, StatusReason],
-    concerned: Iterable[str],
+    evaluated: Iterable[str],
     now_ms: int,
 ) -> dict[str, WorkloadStatus]:
-    """Returns the statuses that result from the decision: for the workloads in its plan, and, of those that
-    are `concerned`, for pending ones whose reason to wait has changed."""
+    """Returns the statuses that result from the decision: those of the workloads in its plan, and those of
+    pending workloads among `evaluated` whose reason for waiting has changed."""
     plan = decision.plan
     decided: dict[str, WorkloadStatus] = {}
     for admitted in plan.admissions:
@@ -54,25 +54,25 @@ def decided_statuses(
             uncounted(cluster.workloads[admitted.workload]),
         )
     for preemption in plan.preemptions:
-        by = cluster.workloads[preemption.preemptor]
+        preemptor = cluster.workloads[preemption.preemptor]
         message = (
-            f"Preempted to accommodate workload {by.key} (UID: {by.metadata.uid}) of priority "
-            f"{job_workload.priority_now(by, cluster)} due to {preemption.reason}"
+            f"Preempted to accommodate workload {preemptor.key} (UID: {preemptor.metadata.uid}) of priority "
+            f"{job_workload.priority_now(preemptor, cluster)} due to {preemption.reason}"
         )
         status = statuses[preemption.workload]
         decided[preemption.workload] = transitions.preempt(status, preemption.reason, message, now_ms)
     for key in plan.displaced:
         decided[key] = transitions.evict(statuses[key], "NodeFailures", _not_replaced(statuses[key]), now_ms)
-    found = (decision.waiting.get(key) for key in concerned)
-    reasons = [(w.workload, WAIT_REASONS[w.reason], w.message) for w in found if w is not None]
-    reasons += [(key, no.reason, no.message) for key, no in ineligible.items()]
+    waiting = (decision.waiting.get(key) for key in evaluated)
+    reasons = [(w.workload, WAIT_REASONS[w.reason], w.message) for w in waiting if w is not None]
+    reasons += [(key, problem.reason, problem.message) for key, problem in ineligible.items()]
     for key, reason, message in reasons:
-        if not _waits_for(statuses[key], reason, message):
+        if not _reports(statuses[key], reason, message):
             decided[key] = transitions.wait(statuses[key], reason, message, now_ms)
     return decided
 
 
-def _waits_for(status: WorkloadStatus, reason: str, message: str) -> bool:
+def _reports(status: WorkloadStatus, reason: str, message: str) -> bool:
     reserved = find_condition(status.conditions, workload_status.QUOTA_RESERVED)
     if reserved is None:
         return False
@@ -85,7 +85,8 @@ def _not_replaced(status: WorkloadStatus) -> str:
 
 
 def required_checks(queue: kueue_queues.ClusterQueue, admission: core.Admission) -> tuple[str, ...]:
-    """Returns the queue's checks for the flavors of this admission; checks without flavors always apply."""
+    """Returns the names of the queue's checks for the flavors of this admission; checks without flavors apply
+    to all."""
     used = {flavor for a in admission.pod_sets for flavor in a.flavors.values()}
     rules = queue.spec.admission_checks_strategy.admission_checks
     return tuple(r.name for r in rules if not r.on_flavors or used & set(r.on_flavors))

@@ -1,7 +1,7 @@
-"""Decides pass after pass with one engine of the core, which keeps what has not changed.
+"""Decides in every pass with the same engine of the core, which is updated incrementally.
 
-A Decider holds nothing that the objects do not contain: a new one decides the same. Where the objects
-differ from what the engine assumes, as when its last plan was carried out only in part, the objects win.
+All state of a Decider can be derived from the objects: a new Decider decides the same. If the objects differ
+from the engine's assumptions, as after a plan that was only partly carried out, the objects take precedence.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,12 +19,12 @@ from muster.translation import core_nodes, core_workload, snapshot
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A Workload, the status and priority to decide with, and the ClusterQueue that it is queued in."""
+    """A Workload with the status, the priority and the ClusterQueue for the decision."""
 
     workload: kueue.Workload
     status: kueue.WorkloadStatus
     queue: str
-    priority: int | None = None  # None: the one in its spec
+    priority: int | None = None  # None: the priority in its spec
     limit_ranges: tuple[LimitRange, ...] = ()
     runtime_classes: Mapping[str, RuntimeClass] = field(default_factory=dict)
 
@@ -38,7 +38,8 @@ class Candidate:
         )
 
     def converted(self, rules: core.Rules) -> core.Workload:
-        """Returns it for the core. Raises: ValueError (SnapshotError too) for an invalid Workload."""
+        """Converts the Workload for the core. Raises: ValueError (including SnapshotError) if it is
+        invalid."""
         return core_workload.workload(
             self.workload,
             self.status,
@@ -51,9 +52,10 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """`waiting` says why pending candidates wait, as far as it is explained; it is as after the last decision
-    unless `waiting_changed`. `until_ms` is when time alone may change a reason next."""
+class PassDecision:
+    """The decision of a pass. `waiting` contains the reasons why pending candidates wait, as far as they are
+    explained; unless `waiting_changed`, they are those of the last decision. `until_ms` is the next time at
+    which a reason may change without a change of objects."""
 
     plan: core.Plan
     waiting: Explanations
@@ -70,7 +72,7 @@ class Decider:
         self._engine: core.Engine | None = None  # None after a decision that failed
         self._decided_ms = 0
         self._explanations = Explanations()
-        self._assumed: set[str] = set()  # workloads about which the engine assumes what the last plan says
+        self._assumed: set[str] = set()  # workloads for which the engine assumes the outcome of its last plan
 
     def decide(
         self,
@@ -78,50 +80,51 @@ class Decider:
         changed: Mapping[str, Candidate | None],
         now_ms: int,
         limits: Limits | None = None,
-    ) -> Decision:
-        """Decides on all pending Workloads and all with quota, of which those `changed` since the last
-        decision are given, by key; None is no candidate any more. Without `limits` everything is explained.
+    ) -> PassDecision:
+        """Decides on all candidates. `changed` contains the candidates that changed since the last decision,
+        by key; None if the Workload is no longer a candidate. Without `limits`, explains all of them.
 
-        Raises: ValueError (SnapshotError too) for an invalid Workload."""
+        Raises: ValueError (including SnapshotError) for an invalid Workload."""
         removed = [key for key, candidate in changed.items() if candidate is None and key in self._converted]
         for key in removed:
             del self._converted[key]
-        given = {key: self._converted_workload(c) for key, c in changed.items() if c is not None}
-        engine = self._updated_engine(cluster, given, removed, now_ms)
+        updated = {key: self._converted_workload(c) for key, c in changed.items() if c is not None}
+        engine = self._updated_engine(cluster, updated, removed, now_ms)
         plan = engine.decide(now_ms, explain=False)
         self._engine, self._decided_ms = engine, now_ms
-        known = self._explanations
+        explanations = self._explanations
         for key in (*removed, *(decision.workload for decision in plan.admissions)):
-            known.forget(key)
-        explained = known.explain(engine, now_ms, limits)
-        # Those that are not explained yet stay as tried in vain: nothing says so in their status so far.
-        self._assumed = {*_concerned(plan), *explained.keys}
-        return Decision(plan, known, explained, known.take_changed(), known.until_ms)
+            explanations.forget(key)
+        explained = explanations.explain(engine, now_ms, limits)
+        # Workloads that are not explained yet keep the outcome of this attempt, which no status contains yet.
+        self._assumed = {*_planned_workloads(plan), *explained.keys}
+        changed_reasons, until_ms = explanations.take_changed(), explanations.until_ms
+        return PassDecision(plan, explanations, explained, changed_reasons, until_ms)
 
     def queue_order(self, queue: str) -> Sequence[str]:
-        """Returns the keys of the workloads that wait in a ClusterQueue, in the order in which the next
+        """Returns the keys of the workloads pending in a ClusterQueue, in the order in which the next
         decision tries them."""
         return [] if self._engine is None else self._engine.queue_order(queue, self._decided_ms)
 
     def _converted_workload(self, candidate: Candidate) -> core.Workload:
         key = candidate.workload.key
-        known = self._converted.get(key)
-        if known is None or not known[0].is_same(candidate):
+        cached = self._converted.get(key)
+        if cached is None or not cached[0].is_same(candidate):
             converted = candidate.converted(self._rules)
-            known = self._converted[key] = candidate, converted
+            cached = self._converted[key] = candidate, converted
             if converted.admission is not None:
                 self._explanations.forget(key)
-        return known[1]
+        return cached[1]
 
     def _updated_engine(
         self,
         cluster: ClusterState,
-        given: Mapping[str, core.Workload],
+        updated: Mapping[str, core.Workload],
         removed: Iterable[str],
         now_ms: int,
     ) -> core.Engine:
-        """Returns the engine with the current objects. A change of any object but a Workload concerns all of
-        them, and so does a clock that was set back: these start a new engine."""
+        """Returns the engine with the current objects. Changes of objects other than Workloads affect all
+        Workloads, and so does a clock that was set back: in these cases returns a new engine."""
         engine, self._engine = self._engine, None
         changed = self._platform.refresh(cluster)
         if engine is None or changed or now_ms < self._decided_ms:
@@ -130,25 +133,25 @@ class Decider:
             return core.Engine(replace(self._platform.snapshot, workloads=workloads), self._rules)
         for key in removed:
             engine.remove(key)
-        for workload in given.values():
+        for workload in updated.values():
             engine.put(workload)
         for key in self._assumed:
-            known = self._converted.get(key)
-            if known is not None and key not in given:
-                engine.put(known[1])
+            cached = self._converted.get(key)
+            if cached is not None and key not in updated:
+                engine.put(cached[1])
         return engine
 
 
-def _concerned(plan: core.Plan) -> Iterator[str]:
-    """Yields the workloads that a plan changes."""
+def _planned_workloads(plan: core.Plan) -> Iterator[str]:
+    """Yields the keys of the workloads that the plan changes."""
     yield from (admission.workload for admission in plan.admissions)
     yield from (preemption.workload for preemption in plan.preemptions)
     yield from (*plan.drained, *plan.replaced, *plan.displaced)
 
 
 class PlatformSnapshot:
-    """The core's snapshot without Workloads. It is converted again when a field changes that decisions depend
-    on; status fields are not among them."""
+    """The core's snapshot without Workloads, converted again only if fields changed that decisions depend on;
+    status fields are not among them."""
 
     def __init__(self) -> None:
         self._objects: tuple[Any, ...] = ()
@@ -158,7 +161,7 @@ class PlatformSnapshot:
         self.snapshot = snapshot.snapshot((), (), (), ())
 
     def refresh(self, cluster: ClusterState) -> bool:
-        """Converts the objects if they changed. Returns whether they did."""
+        """Converts the objects again if they changed. Returns whether the snapshot changed."""
         topologies_and_nodes = self._topologies_and_nodes_of(cluster)
         objects = (
             dict(cluster.flavors),
@@ -170,7 +173,7 @@ class PlatformSnapshot:
             cluster.deleted_queues,
         )
         same_nodes = topologies_and_nodes == self._topologies_and_nodes
-        # Mostly they are the same objects: to compare all specs takes a millisecond with 1,000 queues.
+        # Usually the objects are identical; comparing all specs takes a millisecond with 1,000 queues.
         if objects == self._objects and same_nodes:
             return False
         self._objects = objects

@@ -1,4 +1,4 @@
-"""Whether a Workload may be queued; if not, one sentence with the cause and what to do."""
+"""Determines whether a Workload may be queued; if not, returns a sentence with the cause and what to do."""
 
 from collections.abc import Iterator, Mapping
 
@@ -27,12 +27,13 @@ from muster.translation import core_pod_set
 MISCONFIGURED = "Misconfigured"
 SUSPENDED = "Suspended"
 QUEUES_NAMED_MAX = 20
-PARAMETERS_MAX, PARAMETER_LENGTH_MAX = 50, 255  # a ProvisioningRequest takes 100, with its config's
+# A ProvisioningRequest has at most 100 parameters, including its config's.
+PARAMETERS_MAX, PARAMETER_LENGTH_MAX = 50, 255
 
 
 def ineligibility(workload: kueue.Workload, job: Job | None, cluster: ClusterState) -> StatusReason | None:
-    """Returns why the Workload may not be queued; None if it may. `job`: None if it was created without
-    one."""
+    """Returns why the Workload may not be queued; None if it may. `job` is None if it was created without a
+    job."""
     if not workload.spec.active:
         why = _why_deactivated(workload)
         return StatusReason(SUSPENDED, f"the Workload is deactivated{why}: {_reactivation(workload, job)}")
@@ -57,13 +58,13 @@ def ineligibility(workload: kueue.Workload, job: Job | None, cluster: ClusterSta
 
 
 def empty_queue_labels(cluster: ClusterState) -> Iterator[ObjectEvent]:
-    """Yields an event for each job with an empty queue label: it stays suspended without any other
+    """Yields an event for each job with an empty queue label, which stays suspended without any other
     message."""
     for job in cluster.jobs_with_empty_queue_label:
         namespace = job.metadata.namespace
         choice = _queues_in(namespace, cluster)
         message = (
-            f"label {kueue.QUEUE_LABEL} is empty, so the job is in no queue and nothing admits it: set it to "
+            f"label {kueue.QUEUE_LABEL} is empty, so the job is in no queue and stays suspended: set it to "
             f"a LocalQueue of namespace {namespace} (choose one of {choice}), or remove it to run outside "
             "the queues"
         )
@@ -71,18 +72,18 @@ def empty_queue_labels(cluster: ClusterState) -> Iterator[ObjectEvent]:
 
 
 def _reactivation(workload: kueue.Workload, job: Job | None) -> str:
-    """Returns how it is activated again, by what its reader may do."""
+    """Returns how the reader of the message can reactivate the Workload."""
     if job is None:
         return "set spec.active of the Workload to true"
     if not retries.is_curable(workload):
-        return "delete the job and create it again, or ask an administrator to activate it"
-    later = retries.granted(workload).next
-    when = f" (granted from {later} on)" if later else ""
-    return f"set the job's annotation {RETRY} to a new value{when}, or delete the job and create it again"
+        return "recreate the job, or ask an administrator to activate the Workload"
+    due_at = retries.granted(workload).next
+    when = f" (granted after {due_at})" if due_at else ""
+    return f"set the job's annotation {RETRY} to a new value{when}, or recreate the job"
 
 
 def _why_deactivated(workload: kueue.Workload) -> str:
-    """Returns the message of the eviction, in parentheses, unless a user deactivated it."""
+    """Returns the message of the eviction in parentheses; empty if a user deactivated the Workload."""
     evicted = find_condition(workload.status.conditions, "Evicted")
     if evicted is None or not evicted.reason.startswith(f"{DEACTIVATED}DueTo"):
         return ""
@@ -97,14 +98,14 @@ def _unknown_priority(job: Job, cluster: ClusterState) -> str | None:
     name = priority_class(job)
     if not name or name in cluster.priorities:
         return None
-    known = ", ".join(sorted(cluster.priorities)) or "none"
-    return f"WorkloadPriorityClass {name!r} does not exist: choose one of {known}"
+    choice = ", ".join(sorted(cluster.priorities)) or "none"
+    return f"WorkloadPriorityClass {name!r} does not exist: choose one of {choice}"
 
 
 def _own_problem(workload: kueue.Workload, job: Job | None, cluster: ClusterState) -> str | None:
-    of_job = cluster.cache.get(_job_problem, workload.metadata.uid, job) if job is not None else None
+    job_problem = cluster.cache.get(_job_problem, workload.metadata.uid, job) if job is not None else None
     meta = workload.metadata if job is None else job.metadata
-    return of_job or _pod_set_problems(workload.spec) or _parameters_problem(meta.annotations)
+    return job_problem or _pod_set_problems(workload.spec) or _parameters_problem(meta.annotations)
 
 
 def _job_problem(job: Job) -> str | None:
@@ -112,13 +113,13 @@ def _job_problem(job: Job) -> str | None:
 
 
 def _parameters_problem(annotations: Mapping[str, str]) -> str | None:
-    """Returns the first annotation that the schema of a ProvisioningRequest does not accept as a parameter:
-    creating it would fail."""
+    """Returns a sentence about the first annotation that is no valid parameter of a ProvisioningRequest,
+    whose creation would fail."""
     prefix = kueue.PROVREQ_ANNOTATION_PREFIX
-    asked = {key: value for key, value in annotations.items() if key.startswith(prefix)}
-    if len(asked) > PARAMETERS_MAX:
-        return f"{len(asked)} annotations {prefix}… are too many; expected at most {PARAMETERS_MAX}"
-    for key, value in asked.items():
+    parameters = {key: value for key, value in annotations.items() if key.startswith(prefix)}
+    if len(parameters) > PARAMETERS_MAX:
+        return f"{len(parameters)} annotations {prefix}… are too many; expected at most {PARAMETERS_MAX}"
+    for key, value in parameters.items():
         if len(value) > PARAMETER_LENGTH_MAX:
             return (
                 f"the value of annotation {key} has {len(value)} characters; expected at most "
@@ -129,7 +130,8 @@ def _parameters_problem(annotations: Mapping[str, str]) -> str | None:
 
 @Derived
 def _pod_set_problems(spec: kueue.WorkloadSpec) -> str | None:
-    """Returns the first fault for which Kubernetes refuses pods: Ray's own schema accepts almost anything."""
+    """Returns the first fault for which Kubernetes refuses the pods, as Ray's own schema accepts almost
+    anything."""
     for pod_set in spec.pod_sets:
         problem = pod_set_problem(pod_set)
         if problem is not None:
@@ -138,20 +140,21 @@ def _pod_set_problems(spec: kueue.WorkloadSpec) -> str | None:
 
 
 def _pods_problem(workload: kueue.Workload, cluster: ClusterState) -> str | None:
-    """Returns a fault that depends on the namespace or the cluster: requests, LimitRanges, RuntimeClasses."""
-    named = _runtime_classes(workload.spec)
-    for pod_set, name in named:
+    """Returns the first fault that depends on the namespace or the cluster: requests, LimitRanges,
+    RuntimeClasses."""
+    pod_set_classes = _runtime_classes(workload.spec)
+    for pod_set, name in pod_set_classes:
         if name not in cluster.runtime_classes:
             return (
                 f"pod set {pod_set!r}: RuntimeClass {name!r} does not exist, so no pod can be created: "
-                "remove runtimeClassName, or name one that exists"
+                "remove runtimeClassName, or set it to an existing RuntimeClass"
             )
     ranges = cluster.limit_ranges_of(workload)
-    added: tuple[LimitRange | RuntimeClass, ...] = (
+    adjustments: tuple[LimitRange | RuntimeClass, ...] = (
         *ranges,
-        *(cluster.runtime_classes[name] for _, name in named),
+        *(cluster.runtime_classes[name] for _, name in pod_set_classes),
     )
-    problem = cluster.cache.get(uncountable, " ".join(obj.key for obj in added), *added)
+    problem = cluster.cache.get(uncountable, " ".join(obj.key for obj in adjustments), *adjustments)
     if problem is None and _lacks_requests(workload.spec):
         return cluster.cache.get(_requests_problem, workload.metadata.uid, workload.spec, *ranges)
     return problem
@@ -159,9 +162,9 @@ def _pods_problem(workload: kueue.Workload, cluster: ClusterState) -> str | None
 
 @Derived
 def _runtime_classes(spec: kueue.WorkloadSpec) -> tuple[tuple[str, str], ...]:
-    """Returns pairs of a pod set and the RuntimeClass that it names."""
-    named = ((ps.name, read_template(ps.template).spec.runtime_class_name) for ps in spec.pod_sets)
-    return tuple((pod_set, name) for pod_set, name in named if name)
+    """Returns the pairs of pod set and RuntimeClass."""
+    pairs = ((ps.name, read_template(ps.template).spec.runtime_class_name) for ps in spec.pod_sets)
+    return tuple((pod_set, name) for pod_set, name in pairs if name)
 
 
 @Derived
@@ -174,14 +177,15 @@ def _requests_problem(spec: kueue.WorkloadSpec, *ranges: LimitRange) -> str | No
         name = _container_without_requests(adjusted(pod_set.template, ranges))
         if name is not None:
             return (
-                f"container {name!r} of pod set {pod_set.name!r} asks for no resources: set "
-                "resources.requests, so that admission can tell whether it fits"
+                f"container {name!r} of pod set {pod_set.name!r} requests no resources: set "
+                "resources.requests, so that admission can determine whether it fits"
             )
     return None
 
 
 def _container_without_requests(template: Template) -> str | None:
-    """Returns the name of the first container without requests and limits, unless its pod has them."""
+    """Returns the name of the first container without requests and limits; None if there is none or the pod
+    itself has them."""
     spec = read_template(template).spec
     if any(map(has_pod_level, (*spec.resources.requests, *spec.resources.limits))):
         return None
@@ -192,7 +196,8 @@ def _container_without_requests(template: Template) -> str | None:
 
 
 def pod_set_problem(pod_set: kueue.PodSet) -> str | None:
-    """Returns what is wrong with its pods, cached for all pod sets with the same shape."""
+    """Returns a sentence about what is wrong with the pod set's pods, cached for all pod sets with the same
+    shape."""
     return _SHAPE_PROBLEMS(msgspec.json.encode(replace(pod_set, name="pods")))
 
 
@@ -200,7 +205,7 @@ def _shape_problem(shape: bytes) -> str | None:
     pods = msgspec.json.decode(shape, type=kueue.PodSet)
     try:
         core.check_workload(core.Workload("of these pods", "", "", 0, 0, (core_pod_set.pod_set(pods),)))
-    except ValueError as error:  # QuantityError and SnapshotError too
+    except ValueError as error:  # includes QuantityError and SnapshotError
         return str(error)
     return None
 
@@ -212,20 +217,20 @@ def _queue_problem(workload: kueue.Workload, cluster: ClusterState) -> str | Non
     namespace, name = workload.metadata.namespace, workload.spec.queue_name
     local = cluster.local_queue_of(workload)
     if local is None:
-        known = _queues_in(namespace, cluster)
-        return f"namespace {namespace} has no LocalQueue {name!r}: choose one of {known}"
+        choice = _queues_in(namespace, cluster)
+        return f"namespace {namespace} has no LocalQueue {name!r}: choose one of {choice}"
     queue = cluster.cluster_queues.get(local.spec.cluster_queue)
     if queue is None:
         target = local.spec.cluster_queue
         return f"LocalQueue {local.key} points to ClusterQueue {target!r}, which does not exist"
     problem = queue_problem(queue, cluster)
     if problem is not None and problem.reason != STOPPED:  # the core reports a stopped queue
-        return f"ClusterQueue {queue.key} can admit nothing now: {problem.message}"
+        return f"ClusterQueue {queue.key} can't admit workloads: {problem.message}"
     return None
 
 
 def _queues_in(namespace: str, cluster: ClusterState) -> str:
-    """Returns the first of its queues by name: a namespace may have thousands, and many jobs name none."""
+    """Returns the first LocalQueues of a namespace by name, which may have thousands."""
     names = cluster.local_queue_names.get(namespace, ())
     more = len(names) - QUEUES_NAMED_MAX
     return (", ".join(names[:QUEUES_NAMED_MAX]) or "none") + (f" and {more} more" if more > 0 else "")

@@ -1,4 +1,4 @@
-"""Examines one Workload: finds what its objects determine, before the core decides."""
+"""Examines one Workload: determines everything that follows from its objects, before the core decides."""
 
 from collections.abc import Container
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ from muster.objects.kueue import Workload
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """`advanced` is its status as far as its job, pods and checks allow; `problem` is why it may not be
-    queued. `candidate` is what the decision considers. `release` is the write that releases the quota of a
-    finished gang; `holds_after_end`: it still has that quota. `share` is what it adds to the counts of its
-    queues."""
+    """The examination of a Workload. `advanced` is the status that follows from its job, pods and checks;
+    `problem` is why it may not be queued. `candidate` is its input to the decision. `release` is the write
+    that releases the quota of a finished gang; `holds_after_end`: the finished gang still holds that quota.
+    `share` is its part of the counts of its queues."""
 
     advanced: TimedStatus
     problem: StatusReason | None = None
@@ -47,10 +47,10 @@ def examine(
     holds_after_end = is_finished_with_quota(workload, cluster)
     if holds_after_end and key not in backing_off:
         release = quota_release(workload, cluster, now_ms)
-    left_out = release is not None
+    is_excluded = release is not None
     if is_pending(workload, status):
         problem = ineligibility(workload, status, cluster)
-        left_out = left_out or problem is not None or is_unchecked(workload, cluster)
-    considered = None if left_out else candidate(workload, status, cluster)
+        is_excluded = is_excluded or problem is not None or is_unchecked(workload, cluster)
+    decision_input = None if is_excluded else candidate(workload, status, cluster)
     share = share_of(workload, cluster)
-    return Examination(advanced, problem, considered, release, holds_after_end, share)
+    return Examination(advanced, problem, decision_input, release, holds_after_end, share)

@@ -1,4 +1,4 @@
-"""Keeps the Workloads of jobs: each job gets one, which follows the changes of its user."""
+"""Creates a Workload for each job, and updates it after changes of the job."""
 
 from collections.abc import Container, Iterable
 
@@ -7,7 +7,7 @@ from muster.controller.cluster.ownership import Owner
 from muster.controller.gangs.planned_write import DEFERRABLE_WRITES_MAX, PlannedWrite
 from muster.controller.jobs.job import Job
 from muster.controller.passes.pass_plan import PassPlan
-from muster.controller.passes.turns import by_turns
+from muster.controller.passes.round_robin import round_robin
 from muster.controller.workload import job_workload
 from muster.controller.workload.events import on_job
 from muster.objects import workload_status
@@ -17,8 +17,9 @@ from muster.objects.kueue import Workload
 def sync_jobs(
     plan: PassPlan, owners: Iterable[Owner], cluster: ClusterState, backing_off: Container[str]
 ) -> list[Owner]:
-    """Adds the writes that keep Workloads like their jobs. Returns the jobs that need one, also one that
-    backs off or is left to the next pass: a pass creates as many Workloads as it may send."""
+    """Adds the writes that create and update the Workloads of jobs. Returns the jobs that need a write,
+    including those that back off or are postponed to the next pass, as a pass creates a limited number of
+    Workloads."""
     unsettled, without_workload = list[Owner](), list[Job]()
     for owner in owners:
         job = cluster.job(owner)
@@ -42,19 +43,19 @@ def sync_jobs(
 
 
 def _first(jobs: list[Job], cluster: ClusterState) -> list[Job]:
-    """Returns those whose Workloads are created first: namespaces take turns, so that none delays another; in
-    each, jobs come in the order in which a queue would admit them."""
+    """Returns the jobs whose Workloads this pass creates: round-robin by namespace, so that no namespace
+    delays another; within a namespace, in the order in which a queue would admit them."""
 
     def order(job: Job) -> tuple[int, str, str]:
         priority, _ = job_workload.priority_of(job, cluster)
         return -priority, job.metadata.creation_timestamp, job.metadata.name
 
-    return by_turns(sorted(jobs, key=order), lambda job: job.metadata.namespace, DEFERRABLE_WRITES_MAX)
+    return round_robin(sorted(jobs, key=order), lambda job: job.metadata.namespace, DEFERRABLE_WRITES_MAX)
 
 
 def _creation(job: Job, cluster: ClusterState) -> PlannedWrite:
     create = job_workload.make_workload(job, cluster)
-    cluster.latest_pod_refusal(create.key, job)  # asked for now, it is known by the time of the decision
+    cluster.latest_pod_refusal(create.key, job)  # starts the check early
     message = f"Created Workload {create.body['metadata']['name']}"
     created = on_job(job, "CreatedWorkload", message, in_status=True)
     return PlannedWrite(job.metadata.uid, create, (created,), deferrable=True)

@@ -1,4 +1,4 @@
-"""Why a job waits, as an annotation and an event of the job: its user need not know of its Workload."""
+"""Reports why a job waits in an annotation and an event of the job, so that users need not read Workloads."""
 
 import json
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ ANNOTATION_LENGTH_MAX = 8 * MESSAGE_LENGTH_MAX  # a longer one was not written b
 
 @dataclass(frozen=True, slots=True)
 class JobWait:
-    """`reason` is one word, that of the Workload's condition. `queue` is the ClusterQueue; `position` is
-    counted from 1, None for a workload that is not queued."""
+    """Why a job waits. `reason` is that of the Workload's condition. `queue` is the ClusterQueue; `position`
+    starts at 1, None if the workload is not queued."""
 
     reason: str
     message: str
@@ -34,8 +34,8 @@ class JobWait:
     position: int | None = None
 
     def annotation(self, now_ms: int) -> str:
-        told = {"reason": self.reason, "message": self.message, "queue": self.queue}
-        return json.dumps({**told, "position": self.position, "at": rfc3339(now_ms)})
+        fields = {"reason": self.reason, "message": self.message, "queue": self.queue}
+        return json.dumps({**fields, "position": self.position, "at": rfc3339(now_ms)})
 
     @property
     def sentence(self) -> str:
@@ -45,8 +45,8 @@ class JobWait:
 
 
 def wait_of(workload: Workload, job: Job, cluster: ClusterState) -> JobWait | None:
-    """Returns why it waits, without its position, by its persisted status; None if it does not wait, or if
-    nothing is known yet."""
+    """Returns why the job waits, without its position, from its persisted status; None if it does not wait or
+    the reason is not known yet."""
     status = workload.status
     if workload_status.is_finished(status) or job.outcome is not None:
         return None
@@ -69,25 +69,25 @@ def wait_of(workload: Workload, job: Job, cluster: ClusterState) -> JobWait | No
 
 
 def annotated_reason(job: Job) -> str:
-    """Returns the reason in its annotation; empty without one, "?" if the controller has not written it."""
+    """Returns the reason in the job's annotation; empty without an annotation, "?" if it can't be parsed."""
     text = job.metadata.annotations.get(WAIT)
     if text is None:
         return ""
     if len(text) > ANNOTATION_LENGTH_MAX:
         return "?"
     try:
-        return msgspec.json.decode(text, type=_Told).reason or "?"
+        return msgspec.json.decode(text, type=_AnnotatedReason).reason or "?"
     except msgspec.DecodeError:
         return "?"
 
 
-class _Told(msgspec.Struct):
+class _AnnotatedReason(msgspec.Struct):
     reason: str
 
 
 def annotate(job: Job, wait: JobWait | None, now_ms: int, *, with_event: bool) -> PlannedWrite:
-    """Returns the write of the annotation; it removes the annotation of a job that does not wait. An event
-    about a misconfigured job is not repeated: the change of its Workload's status is one already."""
+    """Returns the write that sets the annotation, or removes it if the job does not wait. For a misconfigured
+    job it has no event, as the status change of the Workload has one."""
     text = None if wait is None else wait.annotation(now_ms)
     body = {"metadata": {"annotations": {WAIT: text}}}
     write = Overwrite(job.kind, job.metadata.key, body, job.metadata.uid)

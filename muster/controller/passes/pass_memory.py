@@ -1,8 +1,8 @@
-"""Keeps what passes have found out about each Workload until something that it depends on changes.
+"""Caches the examination of each Workload from pass to pass until one of its inputs changes.
 
-A pass examines the Workloads that are marked: their objects changed, their time has come, or the last pass
-left something to do. A change of an object that concerns many, as of a queue, marks all of them. With all
-marked, as for a new memory, the result is the same.
+A pass examines marked Workloads: their objects changed, a timer is due, or the last pass left them unsettled.
+A change of an object that affects many Workloads, such as a queue, marks all of them. The result is the same
+as if all Workloads were marked, as with an empty cache.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -36,18 +36,18 @@ PLATFORM = (
     "pod_priorities",
     "claim_templates",
 )
-"""Fields of ClusterState with objects that concern many Workloads."""
+"""Fields of ClusterState with objects that affect many Workloads."""
 
 
 class PassMemory:
-    """`decider` keeps the engine. `statuses` are those before the decision, by key; `counts` are of those
-    that are persisted."""
+    """The state that is kept from pass to pass. `statuses` are the Workloads' statuses before the decision,
+    by key; `counts` are computed from the persisted statuses."""
 
     def __init__(self, rules: Rules = Rules()) -> None:  # noqa: B008 - a frozen value
         self.decider = Decider(rules)
         self.statuses: dict[str, WorkloadStatus] = {}
         self.counts = QueueCounts()
-        self.contention: Contention | None = None  # by workloads that wait; None: not known
+        self.contention: Contention | None = None  # None: to be computed
         self._examined: dict[str, Examination] = {}
         self._unmarked: set[str] = set()  # examined by this pass only because it is full
         self._platform: dict[str, dict[str, Any]] | None = None
@@ -59,84 +59,89 @@ class PassMemory:
         self._finished_with_quota: set[str] = set()
 
     def begin(self, cluster: ClusterState, now_ms: int) -> tuple[list[str], list[Owner]]:
-        """Returns the Workloads to examine, by key, and the jobs to sync, both in order."""
-        set_back, self._at_ms = now_ms < self._at_ms, now_ms
+        """Returns the keys of the Workloads to examine and the jobs to sync, both sorted."""
+        clock_set_back, self._at_ms = now_ms < self._at_ms, now_ms
         due = set(self._due.take_due(now_ms))
         self._unmarked = set()
-        if self._has_new_platform(cluster) or set_back or cluster.marks is None:
+        if self._has_new_platform(cluster) or clock_set_back or cluster.marks is None:
             self._changed_queues = None
             return self._all(cluster)
         self._changed_queues = None if cluster.marks.full else cluster.marks.queues
-        answered = cluster.pod_checks.take_changed() if cluster.pod_checks is not None else ()
-        marked = cluster.marks.workloads.union(self._unsettled, due, answered)
+        checked = cluster.pod_checks.take_changed() if cluster.pod_checks is not None else ()
+        marked = cluster.marks.workloads.union(self._unsettled, due, checked)
         if cluster.marks.full:
             self._unmarked = self._examined.keys() - marked
             return self._all(cluster)
-        found = (cluster.workloads.get(key) for key in marked)
-        owners = {owner for w in found if w is not None and (owner := job_of(w)) is not None}
+        workloads = (cluster.workloads.get(key) for key in marked)
+        owners = {owner for w in workloads if w is not None and (owner := job_of(w)) is not None}
         return sorted(marked), sorted(cluster.marks.jobs | self._unsettled_jobs | owners)
 
     def _all(self, cluster: ClusterState) -> tuple[list[str], list[Owner]]:
         return sorted(cluster.workloads.keys() | self._examined.keys()), sorted(cluster.job_identities)
 
     def _has_new_platform(self, cluster: ClusterState) -> bool:
-        """Returns whether an object that concerns many Workloads has changed, but for its status."""
+        """Returns whether an object that affects many Workloads has changed, apart from its status."""
         platform: dict[str, dict[str, Any]] = {name: dict(getattr(cluster, name)) for name in PLATFORM}
         before, self._platform = self._platform, platform
         return before is None or any(_differ(before[name], platform[name]) for name in PLATFORM)
 
     def changed_queues(self) -> set[QueueKey] | None:
-        """Returns the queues and checks that this pass found changed, or their counts; None: any may be."""
+        """Returns the queues and checks that have changed, or whose counts have; None if any may have
+        changed."""
         counted = self.counts.take_changed()
         return None if self._changed_queues is None else self._changed_queues | counted
 
-    def take(self, key: str, found: Examination) -> bool:
-        """Keeps what was found about a Workload. Returns False if it had to be marked and was not."""
-        self._due.set(key, found.advanced.until_ms)
-        if found == self._examined.get(key):
+    def put(self, key: str, examination: Examination) -> bool:
+        """Stores the examination of a Workload. Returns False if it changed although the Workload was not
+        marked."""
+        self._due.set(key, examination.advanced.until_ms)
+        if examination == self._examined.get(key):
             return True
-        self._examined[key], self.statuses[key] = found, found.advanced.status
-        self.counts.put(key, found.share)
-        if found.holds_after_end:
+        self._examined[key], self.statuses[key] = examination, examination.advanced.status
+        self.counts.put(key, examination.share)
+        if examination.holds_after_end:
             self._finished_with_quota.add(key)
         else:
             self._finished_with_quota.discard(key)
         return key not in self._unmarked
 
     def forget(self, key: str) -> None:
-        """Forgets a Workload that is gone."""
+        """Removes a Workload that no longer exists."""
         self._examined.pop(key, None)
         self.statuses.pop(key, None)
         self.counts.put(key, None)
         self._due.set(key, None)
         self._finished_with_quota.discard(key)
 
-    def leave(self, workloads: Iterable[str], jobs: Iterable[Owner]) -> None:
-        """Ends a pass that left these to be looked at again by the next."""
+    def end(self, workloads: Iterable[str], jobs: Iterable[Owner]) -> None:
+        """Ends a pass; the next one examines these unsettled Workloads and jobs again."""
         self._unsettled, self._unsettled_jobs = set(workloads), set(jobs)
 
     def finished_with_quota(self, cluster: ClusterState) -> Iterator[Workload]:
         if not self._finished_with_quota:
-            self._finished_with_quota.clear()  # Python would read as many places as there ever were keys
+            self._finished_with_quota.clear()  # iterating over a shrunken set is slow
         return (cluster.workloads[key] for key in sorted(self._finished_with_quota))
 
     @property
     def until_ms(self) -> int | None:
-        """When time alone changes a status next."""
+        """The next time at which a status changes without a change of objects."""
         return self._due.next_ms
 
 
 def _differ(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    if before == now:  # mostly the same objects: to compare them one by one takes a while with 1,000 queues
+    if before == now:  # fast path: usually the same objects
         return False
     if before.keys() != now.keys():
         return True
-    return any(obj is not before[key] and _rest(obj) != _rest(before[key]) for key, obj in now.items())
+    return any(
+        obj is not before[key] and _without_status(obj) != _without_status(before[key])
+        for key, obj in now.items()
+    )
 
 
-def _rest(obj: Any) -> Object:
-    """Returns the object without its status, which no Workload depends on."""
+def _without_status(obj: Any) -> Object:
+    """Returns the object without its status and resource version, on which no Workload depends."""
     unversioned = replace(obj.metadata, resource_version="")
     status = {"status": None} if hasattr(obj, "status") else {}
-    rest: Object = replace(obj, metadata=unversioned, **status)
-    return rest
+    stripped: Object = replace(obj, metadata=unversioned, **status)
+    return stripped

@@ -12,18 +12,25 @@ from muster.controller.workload.events import ObjectEvent
 
 @dataclass
 class PassPlan:
-    """`stops` suspend gangs that must not run, and `template_resets` restore the user's templates: no
-    reservation depends on them. `before_reservations` release quota, start gangs or prepare; no write of
-    `reservations` is sent before the statuses among these, nor before those that it needs
-    (PlannedWrite.needs). `wait_reasons` say why pending workloads wait: the numbers change with every
-    admission, so these may be written less often. `repeated_events` are about lasting problems that no status
-    shows. `wake_at_ms` is when the plan changes by time alone. `preemptors` are the workloads that victims
-    are preempted for, both by key. `postponed`: more Workloads are to be created than by this pass.
-    `differences` counts Workloads that were not as they had been kept although nothing had marked them:
-    always 0, unless a change marks too little. `counts` are of the Workloads as the pass found them;
-    `examined` are the keys of those that it examined or that are gone: all others are as they were.
-    `changed_queues` are the queues and checks that are not as the last pass found them, in their counts or
-    else; None: any may have changed."""
+    """The plan of a pass.
+
+    - `stops` suspend gangs that must not run, and `template_resets` restore the user's templates. No
+      reservation depends on them.
+    - `before_reservations` release quota, start gangs, or prepare reservations. `reservations` are sent after
+      the status writes among them, and after the writes that they need (PlannedWrite.needs).
+    - `wait_reasons` update why pending workloads wait. Every admission changes their numbers, so they may be
+      written less often.
+    - `repeated_events` are about lasting problems that no status shows.
+    - `wake_at_ms` is the next time at which the plan changes without a change of objects.
+    - `preemptors` maps the keys of victims to those of their preemptors.
+    - `postponed`: the next pass has more Workloads to create.
+    - `differences` counts Workloads whose examination changed although nothing had marked them; always 0,
+      unless marking has a fault.
+    - `counts` are those of the Workloads at the beginning of the pass; `examined` are the keys of the
+      Workloads that it examined or that no longer exist.
+    - `changed_queues` are the queues and checks that changed since the last pass, or whose counts did; None
+      if any may have changed.
+    """
 
     stops: list[PlannedWrite] = field(default_factory=list)
     before_reservations: list[PlannedWrite] = field(default_factory=list)

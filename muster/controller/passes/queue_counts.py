@@ -1,4 +1,4 @@
-"""How many Workloads each queue has and what they use, updated one Workload at a time."""
+"""The numbers of Workloads in each queue and their usage, updated one Workload at a time."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -16,18 +16,18 @@ from muster.objects.meta import find_condition
 from muster.translation import core_workload
 
 Resource = tuple[str, str]
-"""A flavor, and a resource of it."""
+"""A flavor and a resource."""
 
 ACTIVE, NEVER_ADMISSIBLE = "active", "inadmissible"
 INADMISSIBLE = frozenset({"ExceedsMaxQuota", "NoMatchingFlavor", "Suspended", MISCONFIGURED})
-"""Reasons of pending Workloads that would not fit an empty queue either."""
+"""Reasons of pending Workloads that could not be admitted by an empty queue either."""
 _RULES = Rules()
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Amounts that one Workload adds to the counts of its queues. `pending` is empty if it holds quota;
-    `blocked` is the reason of its condition SuspensionBlocked."""
+    """The part of one Workload in the counts of its queues. `pending` is empty if it holds quota; `blocked`
+    is the reason of its condition SuspensionBlocked, empty if that is not true."""
 
     cluster_queue: str
     local_queue: str
@@ -42,7 +42,7 @@ class Share:
 class Totals:
     """Sums by flavor and resource."""
 
-    sums: dict[Resource, tuple[int, int]] = field(default_factory=dict)  # amount, and of how many pod sets
+    sums: dict[Resource, tuple[int, int]] = field(default_factory=dict)  # (amount, number of pod sets)
 
     def add(self, usage: Iterable[tuple[Resource, int]], sign: int) -> None:
         for resource, amount in usage:
@@ -58,7 +58,8 @@ class Totals:
 
 @dataclass(slots=True)
 class QueueCount:
-    """The Workloads of one queue. `queued_ms` is since when those wait that may be admitted, by key."""
+    """The counts of one queue. `queued_ms` contains the queueing times of the pending Workloads that may be
+    admitted, by key."""
 
     pending: Counter[str] = field(default_factory=Counter)
     queued_ms: dict[str, int] = field(default_factory=dict)
@@ -73,7 +74,7 @@ class QueueCount:
         return not self.reserving and not self.pending.total()
 
     def add(self, key: str, share: Share, sign: int) -> None:
-        """Adds a Workload's share; takes it away with a `sign` of -1."""
+        """Adds a Workload's share, or subtracts it if `sign` is -1."""
         if share.blocked:
             self.blocked[share.blocked] += sign
         if share.pending:
@@ -92,7 +93,7 @@ class QueueCount:
 
 @dataclass(slots=True)
 class QueueCounts:
-    """Counts by ClusterQueue and by LocalQueue, of those that have Workloads."""
+    """The counts of all ClusterQueues and LocalQueues with Workloads."""
 
     by_cluster_queue: dict[str, QueueCount] = field(default_factory=dict)
     by_local_queue: dict[str, QueueCount] = field(default_factory=dict)
@@ -107,7 +108,7 @@ class QueueCounts:
         return counts
 
     def put(self, key: str, share: Share | None) -> None:
-        """Takes what the Workload adds now; None if it does not count any more."""
+        """Sets the share of a Workload; None if it no longer counts."""
         before = self.shares.pop(key, None)
         if before is not None and before == share:
             self.shares[key] = share
@@ -136,15 +137,15 @@ class QueueCounts:
 
 
 def share_of(workload: Workload, cluster: ClusterState) -> Share | None:
-    """Returns what it adds to the counts; None if it is finished and holds no quota any more."""
+    """Returns the Workload's share of the counts; None if it has finished and released its quota."""
     status = workload.status
     if workload_status.is_finished(status) and not cluster.counts_against_quota(workload):
         return None
     reserves = workload_status.holds_quota(status)
     reserved = find_condition(status.conditions, workload_status.QUOTA_RESERVED)
     blocked = find_condition(status.conditions, workload_status.SUSPENSION_BLOCKED)
-    refused = reserved is not None and reserved.reason in INADMISSIBLE
-    pending = NEVER_ADMISSIBLE if refused else ACTIVE
+    is_inadmissible = reserved is not None and reserved.reason in INADMISSIBLE
+    pending = NEVER_ADMISSIBLE if is_inadmissible else ACTIVE
     return Share(
         cluster_queue=queue_of(workload, cluster),
         local_queue=f"{workload.metadata.namespace}/{workload.spec.queue_name}",
@@ -166,7 +167,7 @@ def _usage(admission: Admission) -> tuple[tuple[Resource, int], ...]:
 
 
 def queue_of(workload: Workload, cluster: ClusterState) -> str:
-    """Returns the ClusterQueue of its quota, or the one it is queued in; empty without a LocalQueue."""
+    """Returns the ClusterQueue in which the Workload holds quota or is queued; empty without a LocalQueue."""
     if workload.status.admission is not None:
         return workload.status.admission.cluster_queue
     return cluster.cluster_queue_of(workload) or ""

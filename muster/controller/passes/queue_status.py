@@ -1,4 +1,4 @@
-"""The statuses of queues and checks: counts, usage by flavor, and whether they can admit."""
+"""The statuses of queues and checks: counts, usage by flavor, and the condition Active."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -21,23 +21,25 @@ from muster.objects.meta import Object, builtins, set_condition
 from muster.translation import snapshot
 
 STOPPED = "Stopped"
-Nominal = Mapping[tuple[str, str], int]  # (flavor, resource) -> quota of the queue itself
+Nominal = Mapping[tuple[str, str], int]  # (flavor, resource) -> the queue's nominal quota
 
 
 def all_queues(cluster: ClusterState) -> Iterator[QueueKey]:
-    """Yields all queues and checks; ClusterQueues first, as writing all of them takes a minute under load."""
+    """Yields all queues and checks, ClusterQueues first, as writing all statuses takes a minute under
+    load."""
     objects: dict[Kind[Any], Mapping[str, Object]] = {
         CLUSTER_QUEUES: cluster.cluster_queues,
         LOCAL_QUEUES: cluster.local_queues,
         CHECKS: cluster.checks,
     }
-    return ((kind, key) for kind, of_kind in objects.items() for key in of_kind)
+    return ((kind, key) for kind, by_key in objects.items() for key in by_key)
 
 
 def queue_status(
     queue: QueueKey, cluster: ClusterState, counts: QueueCounts, now_ms: int
 ) -> PlannedWrite | None:
-    """Returns the write of the status of a queue or a check; None if it is right, or there is none."""
+    """Returns the write that updates the status of a queue or check; None if it is up to date or the object
+    does not exist."""
     kind, key = queue
     if kind is CLUSTER_QUEUES:
         return _cluster_queue_status(key, cluster, counts, now_ms)
@@ -71,7 +73,7 @@ def _local_queue_status(
 
 
 def queue_problem(queue: kueue_queues.ClusterQueue, cluster: ClusterState) -> StatusReason | None:
-    """Returns why the queue can admit nothing, with Kueue's reasons; None if it can."""
+    """Returns why the queue can't admit workloads, with Kueue's reasons; None if it can."""
     return cluster.cache.get(_queue_problem, queue.key, queue, cluster)
 
 
@@ -87,15 +89,15 @@ def _queue_problem(queue: kueue_queues.ClusterQueue, cluster: ClusterState) -> S
     if scope is not None and scope.admission_mode == snapshot.USAGE_BASED:
         return StatusReason(
             "UnsupportedAdmissionMode",
-            f"admissionScope.admissionMode {scope.admission_mode} is not supported, as no usage of "
-            "LocalQueues is kept: remove admissionScope",
+            f"admissionScope.admissionMode {scope.admission_mode} is not supported, as the usage of "
+            "LocalQueues is not recorded: remove admissionScope",
         )
     flavors = [f.name for g in queue.spec.resource_groups for f in g.flavors]
     missing = [name for name in flavors if name not in cluster.flavors]
     if missing:
         return StatusReason("FlavorNotFound", f"ResourceFlavors that do not exist: {', '.join(missing)}")
-    named = sorted({cluster.flavors[name].spec.topology_name for name in flavors} - {""})
-    missing = [name for name in named if name not in cluster.topologies]
+    topologies = sorted({cluster.flavors[name].spec.topology_name for name in flavors} - {""})
+    missing = [name for name in topologies if name not in cluster.topologies]
     if missing:
         return StatusReason("TopologyNotFound", f"Topologies that do not exist: {', '.join(missing)}")
     rules = queue.spec.admission_checks_strategy.admission_checks
@@ -132,7 +134,7 @@ def _local_queue_problem(queue: kueue_queues.LocalQueue, cluster: ClusterState) 
             "ClusterQueueDoesNotExist", f"ClusterQueue {queue.spec.cluster_queue} does not exist"
         )
     if queue_problem(target, cluster):
-        return StatusReason("ClusterQueueIsInactive", f"ClusterQueue {target.key} can admit nothing now")
+        return StatusReason("ClusterQueueIsInactive", f"ClusterQueue {target.key} can't admit workloads")
     return None
 
 
@@ -148,17 +150,17 @@ def _counted(old: QueueStatus, count: QueueCount, nominal: Nominal | None) -> Qu
 
 
 def _usage(totals: Totals, nominal: Nominal | None) -> tuple[FlavorUsage, ...]:
-    """Returns usage by flavor and resource; `nominal` determines borrowing, and which resources are
-    listed."""
+    """Returns the usage by flavor and resource. `nominal` determines borrowed amounts, and adds resources
+    that are not used."""
     total: dict[tuple[str, str], int] = {**dict.fromkeys(nominal or (), 0), **dict(totals)}
     by_flavor: dict[str, list[ResourceUsage]] = defaultdict(list)
     for (flavor, resource), amount in sorted(total.items()):
-        over = max(0, amount - nominal.get((flavor, resource), 0)) if nominal is not None else None
+        borrowed = max(0, amount - nominal.get((flavor, resource), 0)) if nominal is not None else None
         by_flavor[flavor].append(
             ResourceUsage(
                 name=resource,
                 total=quantities.format(resource, amount),
-                borrowed=None if over is None else quantities.format(resource, over),
+                borrowed=None if borrowed is None else quantities.format(resource, borrowed),
             )
         )
     return tuple(FlavorUsage(name=f, resources=tuple(r)) for f, r in by_flavor.items())
@@ -197,9 +199,9 @@ def _is_managed(check: kueue_checks.AdmissionCheck) -> bool:
 
 
 def _config_problem(check: kueue_checks.AdmissionCheck, cluster: ClusterState) -> str:
-    """Returns what is wrong with the check's ProvisioningRequestConfig; empty if nothing is."""
+    """Returns what is wrong with the check's ProvisioningRequestConfig; empty if it is valid."""
     if check.spec.parameters is None:
-        return "it names no ProvisioningRequestConfig in spec.parameters"
+        return "spec.parameters must refer to a ProvisioningRequestConfig"
     config = cluster.provisioning_configs.get(check.spec.parameters.name)
     if config is None:
         return f"ProvisioningRequestConfig {check.spec.parameters.name!r} does not exist"

@@ -1,8 +1,8 @@
-"""One pass: plans the writes that move the cluster forward from the objects as the API server has them.
+"""A pass: plans the writes that advance the cluster from its current state in the API server.
 
-Pure, without I/O or a clock, so that a pass can be replayed, simulated and killed at any point. Every action
-on a job follows from the *persisted* status of its Workload: what a pass decides is persisted first, and
-acted on by the next pass. If the controller is killed between two writes, the next pass continues from there.
+A pass is pure, without I/O or a clock, so that it can be replayed, simulated and interrupted at any point.
+Every action on a job follows from the *persisted* status of its Workload: a pass persists its decisions, and
+the next pass acts on them. If the controller is killed between two writes, the next pass continues.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -17,7 +17,7 @@ from muster.controller.gangs.stops import stops, template_resets
 from muster.controller.jobs.job import StatusReason
 from muster.controller.passes import eligibility
 from muster.controller.passes.decided_statuses import decided_statuses
-from muster.controller.passes.decider import Candidate, Decision
+from muster.controller.passes.decider import Candidate, PassDecision
 from muster.controller.passes.examination import examine
 from muster.controller.passes.explanations import Limits
 from muster.controller.passes.finalizers import finalizers
@@ -39,18 +39,18 @@ def reconcile(
     memory: PassMemory | None = None,
     limits: Limits | None = None,
 ) -> PassPlan:
-    """Returns the plan of one pass.
+    """Returns the plan of a pass.
 
-    `backing_off`: subjects whose last write was refused, skipped for now. `memory`: kept from pass to pass;
-    with it a pass costs as much as what has changed, and its result is the same. `limits`: of the workloads
-    that wait, for how many it says why; None: for all."""
+    `backing_off`: subjects to skip, as their last write failed. `memory`: kept from pass to pass, so that the
+    cost of a pass depends on the number of changes; the result is the same without it. `limits`: the number
+    of pending workloads to explain; None for all."""
     memory = memory or PassMemory(configuration.rules)
     marked, jobs = memory.begin(cluster, now_ms)
     plan = PassPlan(counts=memory.counts, examined=marked)
-    # 1. Finalizers protect the objects that gangs hold quota of; jobs and their Workloads are synced.
+    # 1. Finalizers protect objects in use; Workloads are synced with their jobs.
     plan.before_reservations += finalizers(cluster)
     unsettled_jobs = sync_jobs(plan, jobs, cluster, backing_off)
-    # 2. Every Workload advances as far as its job, pods and checks allow.
+    # 2. Each Workload advances as far as its job, pods and checks allow.
     candidates: dict[str, Candidate | None] = {}
     ineligible: dict[str, StatusReason] = {}
     present: list[Workload] = []
@@ -61,34 +61,34 @@ def reconcile(
             candidates[key] = None
             continue
         present.append(workload)
-        found = examine(workload, cluster, backing_off, configuration, now_ms)
-        plan.differences += not memory.take(key, found)
-        candidates[key] = found.candidate
-        if found.problem is not None:
-            ineligible[key] = found.problem
-        if found.release is not None:
-            plan.before_reservations.append(found.release)
-    # 3. The core decides on the result.
+        examination = examine(workload, cluster, backing_off, configuration, now_ms)
+        plan.differences += not memory.put(key, examination)
+        candidates[key] = examination.candidate
+        if examination.problem is not None:
+            ineligible[key] = examination.problem
+        if examination.release is not None:
+            plan.before_reservations.append(examination.release)
+    # 3. The core decides on the candidates.
     decision = memory.decider.decide(cluster, candidates, now_ms, limits)
     plan.explained = decision.explained
     statuses = memory.statuses
-    concerned = dict.fromkeys((*candidates, *sorted(decision.explained.keys)))
-    decided = decided_statuses(decision, cluster, statuses, ineligible, concerned, now_ms)
+    evaluated = dict.fromkeys((*candidates, *sorted(decision.explained.keys)))
+    decided = decided_statuses(decision, cluster, statuses, ineligible, evaluated, now_ms)
     decided |= blocked_admissions(decision.plan, statuses, configuration.wait_for_pods_ready, now_ms)
-    # Workloads that back off take part in the decision, but nothing is written for them.
+    # Workloads that back off are part of the decision, but their statuses are not written.
     decided = {key: status for key, status in decided.items() if key not in backing_off}
-    # 4. Changed statuses are written: releases first, then reservations.
+    # 4. Changed statuses are written, releases before reservations.
     changed = sorted({*(w.key for w in present), *decided})
     unsettled = set(add_status_writes(plan, cluster, statuses, decided, changed, now_ms))
     # 5. Jobs are stopped, started and provisioned according to their persisted Workloads.
     for workload in present:
         new = decided.get(workload.key, statuses[workload.key])
-        acts = _as_persisted(new, workload.status) and _add_job_writes(
+        has_writes = _is_persisted(new, workload.status) and _add_job_writes(
             plan, workload, cluster, backing_off, configuration, now_ms
         )
-        if acts or workload.key in backing_off or cluster.timers.is_timed(workload.metadata.uid):
+        if has_writes or workload.key in backing_off or cluster.timers.is_timed(workload.metadata.uid):
             unsettled.add(workload.key)
-    # A refused write, also of a job's sync, makes the Workload back off: it is found in another state then.
+    # If one of these writes fails, its Workload backs off, which changes its next examination.
     unsettled |= cluster.workloads.keys() & {planned.subject for planned in plan.before_reservations}
     plan.before_reservations += _stops_for_waiting(cluster, decision, memory, backing_off, now_ms)
     plan.stops += _without(backing_off, redis_cleanup.finalizer_removals_without_workload(cluster))
@@ -97,14 +97,18 @@ def reconcile(
     due = (decision.until_ms, memory.until_ms)
     plan.wake_at_ms = min((at_ms for at_ms in due if at_ms is not None), default=None)
     plan.changed_queues = memory.changed_queues()
-    memory.leave(unsettled, unsettled_jobs)
+    memory.end(unsettled, unsettled_jobs)
     return plan
 
 
 def _stops_for_waiting(
-    cluster: ClusterState, decision: Decision, memory: PassMemory, backing_off: Container[str], now_ms: int
+    cluster: ClusterState,
+    decision: PassDecision,
+    memory: PassMemory,
+    backing_off: Container[str],
+    now_ms: int,
 ) -> Iterator[PlannedWrite]:
-    """Stops finished gangs that others wait for; `memory.contention` is kept while the same workloads wait."""
+    """Yields writes that stop finished gangs whose quota others wait for. Caches `memory.contention`."""
     if decision.waiting_changed:
         memory.contention = None
     finished = list(memory.finished_with_quota(cluster))
@@ -121,7 +125,7 @@ def _add_job_writes(
     configuration: Configuration,
     now_ms: int,
 ) -> bool:
-    """Adds the writes that sync the job. Returns whether there is any, also one that backs off."""
+    """Adds the writes that sync the job. Returns whether there are any, including those that back off."""
     # A gang that must stop is stopped even if other writes of its Workload fail.
     halts = [
         *stops(workload, cluster, now_ms),
@@ -140,9 +144,9 @@ def _without(backing_off: Container[str], writes: Iterable[PlannedWrite]) -> Ite
     return (planned for planned in writes if planned.subject not in backing_off)
 
 
-def _as_persisted(new: WorkloadStatus, old: WorkloadStatus) -> bool:
-    """Returns whether the pass leaves both unchanged: else the persisted status could start a gang being
-    evicted."""
+def _is_persisted(new: WorkloadStatus, old: WorkloadStatus) -> bool:
+    """Returns whether the persisted status is up to date in the fields that job writes depend on. Otherwise,
+    for example, a gang that is being evicted could be started."""
     if new is old:
         return True
     kinds = (workload_status.EVICTED, workload_status.DEACTIVATION_TARGET)

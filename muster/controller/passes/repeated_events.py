@@ -5,15 +5,15 @@ REMEMBERED_MAX = 10_000
 
 
 class RepeatedEvents:
-    """Remembers when each event was recorded, until it is due again.
+    """The times at which events were recorded, until they are due again.
 
-    Keeps the last REMEMBERED_MAX: more of them cost extra events, but no memory."""
+    Limited to the last REMEMBERED_MAX events; older ones may be repeated too early."""
 
     def __init__(self) -> None:
         self._recorded_ms: dict[tuple[str, str], int] = {}  # (subject, message) -> when; oldest first
 
     def is_due(self, subject: str, message: str, now_ms: int) -> bool:
-        """Returns whether the event is due, and remembers it as recorded in that case."""
+        """Returns whether the event is due, and marks it as recorded if so."""
         while self._recorded_ms and self._oldest_ms() + REPEAT_INTERVAL_MS <= now_ms:
             self._forget_oldest()
         if (subject, message) in self._recorded_ms:

@@ -1,4 +1,4 @@
-"""Writes changed statuses of Workloads, ordered so that quota is released before it is reserved."""
+"""Plans the writes of changed Workload statuses, so that quota is released before it is reserved."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -24,8 +24,8 @@ def add_status_writes(
     keys: Iterable[str],
     now_ms: int,
 ) -> Iterator[str]:
-    """Adds the changed statuses of these workloads to the plan, and yields their keys; `advanced` are those
-    before the decision."""
+    """Adds the changed statuses of these workloads to the plan, and yields their keys. `advanced` are the
+    statuses before the decision, `decided` those that it changed."""
     for key in keys:
         workload = cluster.workloads[key]
         before, new = advanced[key], decided.get(key, advanced[key])
@@ -33,8 +33,8 @@ def add_status_writes(
             continue
         yield key
         patch, events = status_patch(workload, new), tuple(status_events(workload, new, now_ms))
-        held = workload.status.admission
-        released = held is not None and holds_quota(workload.status) and not holds_quota(before)
+        persisted = workload.status.admission
+        released = persisted is not None and holds_quota(workload.status) and not holds_quota(before)
         no_pods_of = workload.metadata.uid if released else ""
         if holds_quota(new) and not holds_quota(before):
             assert new.admission is not None
@@ -44,12 +44,12 @@ def add_status_writes(
         elif before == workload.status and not holds_quota(new):
             plan.wait_reasons.append(PlannedWrite(key, patch, _wait_events(workload, new, cluster)))
         else:
-            freed = contended_quota(held, cluster) if released and held is not None else frozenset()
-            plan.before_reservations.append(PlannedWrite(key, patch, events, no_pods_of, provides=freed))
+            quota = contended_quota(persisted, cluster) if released and persisted is not None else frozenset()
+            plan.before_reservations.append(PlannedWrite(key, patch, events, no_pods_of, provides=quota))
 
 
 def _wait_events(workload: Workload, new: WorkloadStatus, cluster: ClusterState) -> tuple[ObjectEvent, ...]:
-    """Returns the event for a new reason to wait; on the job if its user has to correct that."""
+    """Returns the event for a new reason for waiting, on the job if the user must correct the job."""
     event, job = wait_event(workload, new), cluster.job_of(workload)
     if event is not None and event.reason == MISCONFIGURED and job is not None:
         return (on_job(job, event.reason, event.message, warning=True),)

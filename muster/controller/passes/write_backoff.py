@@ -1,4 +1,4 @@
-"""Back-off after refused writes, by subject."""
+"""Back-off after failed writes, by subject."""
 
 from collections.abc import Container
 
@@ -8,14 +8,14 @@ PERSISTS_MS = BACKOFF_MS_MIN << 5  # the back-off after six refusals in a row: n
 
 
 class WriteBackoff(Container[str]):
-    """Subjects whose last write was refused, each with the time until which it is skipped."""
+    """Subjects whose last write was refused, with the ends of their back-offs."""
 
     def __init__(self) -> None:
         self._refusals: dict[str, tuple[int, int]] = {}  # subject -> (refusals in a row, until_ms)
         self._now_ms = 0
 
     def at(self, now_ms: int) -> "WriteBackoff":
-        """Sets the time of `in`, and drops subjects that are not written any more."""
+        """Sets the time for `in`, and drops subjects whose back-off ended long ago."""
         self._now_ms = now_ms
         recent_ms = now_ms - BACKOFF_MS_MAX
         self._refusals = {s: (n, until) for s, (n, until) in self._refusals.items() if until > recent_ms}
@@ -25,10 +25,10 @@ class WriteBackoff(Container[str]):
         return subject in self._refusals and self._refusals[subject][1] > self._now_ms
 
     def record_refusal(self, subject: str, now_ms: int) -> int:
-        """Returns the subject's new back-off in milliseconds."""
+        """Extends the subject's back-off. Returns its length in milliseconds."""
         count = self._refusals.get(subject, (0, 0))[0] + 1
         wait_ms = min(BACKOFF_MS_MIN << min(count - 1, 16), BACKOFF_MS_MAX)
-        grain_ms = wait_ms // 4  # one pass retries many of them together
+        grain_ms = wait_ms // 4  # so that one pass retries many subjects together
         self._refusals[subject] = (count, -(-(now_ms + wait_ms) // grain_ms) * grain_ms)
         return wait_ms
 
@@ -36,5 +36,5 @@ class WriteBackoff(Container[str]):
         self._refusals.pop(subject, None)
 
     def next_ms(self) -> int | None:
-        """Returns when the next back-off ends."""
+        """Returns the time at which the next back-off ends; None if there is none."""
         return min((until for _, until in self._refusals.values() if until > self._now_ms), default=None)

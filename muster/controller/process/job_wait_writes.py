@@ -10,7 +10,7 @@ from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.jobs.annotations import WAIT
 from muster.controller.jobs.job import Job
 from muster.controller.passes.job_waits import JobWait, annotate, annotated_reason, wait_of
-from muster.controller.passes.turns import by_turns
+from muster.controller.passes.round_robin import round_robin
 from muster.controller.process.token_bucket import TokenBucket
 
 CALM_MS = 3000
@@ -95,7 +95,9 @@ class JobWaitWrites:
         left = self._bucket.available(at_ms)
         self._due.update(dict.fromkeys(self._calm.take_due(at_ms)))
         due = (key for key in self._due if key not in busy)
-        chosen = [self._write(key, waits, now_ms, with_event=True) for key in by_turns(due, _namespace, left)]
+        chosen = [
+            self._write(key, waits, now_ms, with_event=True) for key in round_robin(due, _namespace, left)
+        ]
         for one in chosen:
             del self._due[one.key]
             self._calm.set(one.key, at_ms + RETRY_MS)

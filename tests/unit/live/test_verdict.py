@@ -80,7 +80,7 @@ CASES: dict[str, Case] = {
         Answer.NEVER, cluster(), ray_job("new", workers=5), message="can never have more than 4"
     ),
     "its pods request nothing": Case(
-        Answer.NEVER, cluster(), ray_job("new", worker=template("worker")), message="asks for no resources"
+        Answer.NEVER, cluster(), ray_job("new", worker=template("worker")), message="requests no resources"
     ),
     "it can not be suspended": Case(
         Answer.NEVER,

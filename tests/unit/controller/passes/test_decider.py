@@ -12,7 +12,7 @@ from muster import admission as core
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.cluster.pass_cache import PassCache
 from muster.controller.passes.decided_statuses import WAIT_REASONS
-from muster.controller.passes.decider import Candidate, Decider, Decision
+from muster.controller.passes.decider import Candidate, Decider, PassDecision
 from muster.controller.workload import transitions
 from muster.kube import kinds
 from muster.objects import kueue, topology_request, workload_status
@@ -96,7 +96,7 @@ class History:
         gone: dict[str, Candidate | None] = dict.fromkeys(given.keys() - self.gangs.keys())
         return gone | {key: gang for key, gang in self.gangs.items() if given.get(key) is not gang}
 
-    def carry_out(self, decision: Decision) -> None:
+    def carry_out(self, decision: PassDecision) -> None:
         """Carries out part of it: any write may be lost."""
         plan = decision.plan
         for admitted in plan.admissions:
@@ -165,7 +165,7 @@ class History:
         self.now_ms -= 2000
 
 
-def comparable(decision: Decision) -> tuple[object, ...]:
+def comparable(decision: PassDecision) -> tuple[object, ...]:
     plan = decision.plan
     return (
         sorted(plan.admissions, key=lambda decision: decision.workload),
@@ -177,7 +177,7 @@ def comparable(decision: Decision) -> tuple[object, ...]:
     )
 
 
-def reasons(decision: Decision) -> dict[str, core.Waiting]:
+def reasons(decision: PassDecision) -> dict[str, core.Waiting]:
     return {waiting.workload: waiting for waiting in decision.waiting}
 
 

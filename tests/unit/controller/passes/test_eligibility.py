@@ -114,30 +114,30 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
         ray_job("dev"),
         {},
         queue(namespaceSelector={"matchExpressions": [{"key": "team", "operator": "Near"}]}),
-        "Misconfigured: ClusterQueue team-a can admit nothing now: ClusterQueue team-a: namespaceSelector: "
+        "Misconfigured: ClusterQueue team-a can't admit workloads: ClusterQueue team-a: namespaceSelector: "
         "operator 'Near'; expected one of: In, NotIn, Exists, DoesNotExist",
     ),
     "a check that does not exist": (
         ray_job("dev"),
         {},
         {kinds.CHECKS: []},
-        "Misconfigured: ClusterQueue team-a can admit nothing now: AdmissionChecks that do not exist: "
+        "Misconfigured: ClusterQueue team-a can't admit workloads: AdmissionChecks that do not exist: "
         "queued-provisioning",
     ),
     "a check without its config": (
         ray_job("dev"),
         {},
         {kinds.PROVISIONING_CONFIGS: []},
-        "Misconfigured: ClusterQueue team-a can admit nothing now: AdmissionCheck queued-provisioning: "
+        "Misconfigured: ClusterQueue team-a can't admit workloads: AdmissionCheck queued-provisioning: "
         "ProvisioningRequestConfig 'queued-provisioning' does not exist",
     ),
     "a queue with usage-based admission": (
         ray_job("dev"),
         {},
         queue(admissionScope={"admissionMode": "UsageBasedAdmissionFairSharing"}),
-        "Misconfigured: ClusterQueue team-a can admit nothing now: admissionScope.admissionMode "
-        "UsageBasedAdmissionFairSharing is not supported, as no usage of LocalQueues is kept: remove "
-        "admissionScope",
+        "Misconfigured: ClusterQueue team-a can't admit workloads: admissionScope.admissionMode "
+        "UsageBasedAdmissionFairSharing is not supported, as the usage of LocalQueues is not recorded: "
+        "remove admissionScope",
     ),
     "unknown priority": (
         ray_job("dev", priority="urgent"),
@@ -177,15 +177,15 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
         ray_job("dev", worker=template("worker")),
         {},
         {},
-        "Misconfigured: container 'worker' of pod set 'gpu' asks for no resources: set resources.requests, "
-        "so that admission can tell whether it fits",
+        "Misconfigured: container 'worker' of pod set 'gpu' requests no resources: set resources.requests, "
+        "so that admission can determine whether it fits",
     ),
     "no requests, and a LimitRange of another namespace": (
         ray_job("dev", worker=template("worker")),
         {},
         {kinds.LIMIT_RANGES: [limit_range("team-b", defaultRequest={"cpu": "1"})]},
-        "Misconfigured: container 'worker' of pod set 'gpu' asks for no resources: set resources.requests, "
-        "so that admission can tell whether it fits",
+        "Misconfigured: container 'worker' of pod set 'gpu' requests no resources: set resources.requests, "
+        "so that admission can determine whether it fits",
     ),
     "a parameter that is too long": (
         annotated({f"{PROVREQ}note": "x" * 256}),
@@ -205,7 +205,7 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
         {},
         {},
         "Misconfigured: pod set 'gpu': RuntimeClass 'gvisor' does not exist, so no pod can be created: "
-        "remove runtimeClassName, or name one that exists",
+        "remove runtimeClassName, or set it to an existing RuntimeClass",
     ),
     "a spec that Muster refuses": (
         ray_job("dev", clusterSelector={"a": "b"}),
@@ -217,8 +217,8 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
         ray_job("dev"),
         {"active": False},
         {},
-        "Suspended: the Workload is deactivated: delete the job and create it again, or ask an "
-        "administrator to activate it",
+        "Suspended: the Workload is deactivated: recreate the job, or ask an administrator to "
+        "activate the Workload",
     ),
     "stopped by its user": (
         annotated({STOP: "true"}),
@@ -231,8 +231,8 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
         annotated({STOP: "true"}),
         {"active": False},
         {},
-        "Suspended: the Workload is deactivated: delete the job and create it again, or ask an "
-        "administrator to activate it",
+        "Suspended: the Workload is deactivated: recreate the job, or ask an administrator to "
+        "activate the Workload",
     ),
     "a stopped LocalQueue": (
         ray_job("dev"),
@@ -263,7 +263,7 @@ def test_a_deactivated_workload_shows_the_cause(reason: str, why: str) -> None:
     away = replace(gang, status=transitions.evict(gang.status, reason, "out of stock", NOW_MS))
     found = eligibility.ineligibility(away, job(ray_job("dev")), make_cluster())
     assert found is not None
-    assert found.message.startswith(f"the Workload is deactivated{why}: delete the job and create it again")
+    assert found.message.startswith(f"the Workload is deactivated{why}: recreate the job")
 
 
 def test_a_deactivated_workload_without_a_job_is_activated_again() -> None:
@@ -299,7 +299,7 @@ CLAIMS: dict[str, tuple[Body, tuple[str, ...], str]] = {
     "a ResourceClaim": (
         claiming(resourceClaimName="shared"),
         ("team-a/shared",),
-        "pod set 'gpu': claim 'gpu' names ResourceClaim 'shared', whose devices no quota counts",
+        "pod set 'gpu': claim 'gpu' names ResourceClaim 'shared', whose devices are not in quota",
     ),
     "a claim that names nothing, which dry runs refuse": (claiming(), (), ""),
 }

@@ -127,7 +127,7 @@ LOCAL_ACTIVE: dict[str, tuple[dict[Any, list[Body]], str]] = {
     ),
     "to an inactive ClusterQueue": (
         {kinds.FLAVORS: []},
-        "False ClusterQueueIsInactive: ClusterQueue team-a can admit nothing now",
+        "False ClusterQueueIsInactive: ClusterQueue team-a can't admit workloads",
     ),
 }
 
@@ -150,7 +150,7 @@ def test_whether_a_check_is_active() -> None:
     assert active(statuses({kinds.PROVISIONING_CONFIGS: []})[check]) == f"False BadParametersRef: {missing}"
     (declared,) = local_stack()[kinds.CHECKS]
     nameless = {**declared, "spec": {"controllerName": declared["spec"]["controllerName"]}}
-    unnamed = "it names no ProvisioningRequestConfig in spec.parameters"
+    unnamed = "spec.parameters must refer to a ProvisioningRequestConfig"
     assert active(statuses({kinds.CHECKS: [nameless]})[check]) == f"False BadParametersRef: {unnamed}"
 
 
