@@ -1,4 +1,4 @@
-"""The controller's configuration: the part of Kueue's (apis/config/v1beta2) that Muster reads, as JSON."""
+"""The controller's configuration: the fields of Kueue's (apis/config/v1beta2) that Muster reads, as JSON."""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ _BACKOFF = Backoff()
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long finished Workloads and deactivated jobs are kept, in seconds; None: for ever."""
+    """The retention of finished Workloads and deactivated jobs in seconds; None: unlimited."""
 
     after_finished_s: int | None = None
     after_deactivated_s: int | None = None
@@ -27,7 +27,7 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """`wait_for_pods_ready` None: gangs may take any time to start."""
+    """The parsed configuration. `wait_for_pods_ready` is None if gangs may take any time to start."""
 
     rules: Rules = field(default_factory=Rules)
     wait_for_pods_ready: WaitForPodsReady | None = None
@@ -36,7 +36,8 @@ class Configuration:
 
     @property
     def backoff(self) -> Backoff:
-        """Returns the back-off after evictions because pods were not ready, with its defaults."""
+        """The back-off after evictions due to pods that were not ready; the default without
+        waitForPodsReady."""
         return self.wait_for_pods_ready.backoff if self.wait_for_pods_ready else _BACKOFF
 
 
@@ -77,7 +78,7 @@ class _Aging(View, forbid_unknown_fields=True):
 
 
 class _Rules(View, forbid_unknown_fields=True):
-    """Rules of Muster that Kueue does not have, off by default."""
+    """Muster's additional rules, which are off by default."""
 
     immediate_unparking: bool = False
     backfill: bool = False
@@ -94,24 +95,24 @@ class _File(View, forbid_unknown_fields=True):
 
 
 def parse(text: str) -> Configuration:
-    """Returns the configuration; `{}` means all defaults. Raises: ValueError naming the field and the
+    """Parses the configuration; `{}` results in the defaults. Raises: ValueError that names the field and the
     error."""
-    read = msgspec.json.decode(text, type=_File)
-    sharing, wait = read.fair_sharing, read.wait_for_pods_ready
+    file = msgspec.json.decode(text, type=_File)
+    sharing, wait = file.fair_sharing, file.wait_for_pods_ready
     rules = replace(
-        _own_rules(read.rules),
+        _additional_rules(file.rules),
         fair_sharing=FairSharing(sharing.preemption_strategies) if sharing else None,
     )
-    rules = gated(rules, read.feature_gates)
-    retention = _retention(read.object_retention_policies.workloads)
-    cleans_up = read.feature_gates.get(CLEANUP, True)
+    rules = gated(rules, file.feature_gates)
+    retention = _retention(file.object_retention_policies.workloads)
+    cleans_up = file.feature_gates.get(CLEANUP, True)
     if wait is None:
         return Configuration(rules, retention=retention, cleans_up_requests=cleans_up)
     requeuing = wait.requeuing_strategy
     if requeuing.timestamp not in ("Eviction", "Creation"):
         raise ValueError(
-            f"waitForPodsReady.requeuingStrategy.timestamp: {requeuing.timestamp!r} is neither "
-            "Eviction nor Creation"
+            f"waitForPodsReady.requeuingStrategy.timestamp is {requeuing.timestamp!r}; expected Eviction "
+            "or Creation"
         )
     timeout_s = _seconds("waitForPodsReady.timeout", wait.timeout)
     recovery_s = timeout_s
@@ -131,26 +132,26 @@ def parse(text: str) -> Configuration:
     )
 
 
-def _retention(read: _WorkloadRetention) -> Retention:
+def _retention(workloads: _WorkloadRetention) -> Retention:
     path = "objectRetentionPolicies.workloads"
-    finished, deactivated = read.after_finished, read.after_deactivated_by_kueue
+    finished, deactivated = workloads.after_finished, workloads.after_deactivated_by_kueue
     return Retention(
         None if finished is None else _seconds(f"{path}.afterFinished", finished),
         None if deactivated is None else _seconds(f"{path}.afterDeactivatedByKueue", deactivated),
     )
 
 
-def _own_rules(read: _Rules) -> Rules:
+def _additional_rules(rules: _Rules) -> Rules:
     aging = None
-    if read.aging is not None:
-        period_s = _seconds("rules.aging.period", read.aging.period)
-        if min(read.aging.step, period_s, read.aging.max) < 1:
-            raise ValueError("rules.aging: step, period and max must be 1 or more, the period in seconds")
-        aging = Aging(read.aging.step, period_s * 1000, read.aging.max)
+    if rules.aging is not None:
+        period_s = _seconds("rules.aging.period", rules.aging.period)
+        if min(rules.aging.step, period_s, rules.aging.max) < 1:
+            raise ValueError("rules.aging: step and max must be at least 1, and period at least 1s")
+        aging = Aging(rules.aging.step, period_s * 1000, rules.aging.max)
     return Rules(
-        immediate_unparking=read.immediate_unparking,
-        backfill=read.backfill,
-        run_time_ms_min=_seconds("rules.minimumRunTime", read.minimum_run_time) * 1000,
+        immediate_unparking=rules.immediate_unparking,
+        backfill=rules.backfill,
+        run_time_ms_min=_seconds("rules.minimumRunTime", rules.minimum_run_time) * 1000,
         aging=aging,
     )
 
@@ -159,5 +160,5 @@ def _seconds(name: str, text: str) -> int:
     """Parses a duration in Go's format, such as 300s or 1h30m, and rounds up to whole seconds."""
     parts = list(_PART.finditer(text))
     if not parts or "".join(part[0] for part in parts) != text:
-        raise ValueError(f"{name}: {text!r} is no duration such as 300s, 30m or 1h30m")
+        raise ValueError(f"{name} is {text!r}; expected a duration such as 300s, 30m or 1h30m")
     return ceil(sum(Fraction(part["number"]) * _SECONDS[part["unit"]] for part in parts))

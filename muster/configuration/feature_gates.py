@@ -1,7 +1,7 @@
-"""Kueue's feature gates (pkg/features/kube_features.go at v0.19.2): those that can be set, and why others
-cannot.
+"""The feature gates of Kueue that can be set, and why others can't.
 
-A gate that is left out has Kueue's default, which is also the default of the rule.
+A gate that is not set has Kueue's default, which is also the default of the rule. Source: Kueue
+pkg/features/kube_features.go at v0.19.2.
 """
 
 from collections.abc import Mapping
@@ -34,12 +34,13 @@ _FAIR_SHARING = {
 }
 _BUFFER = "SchedulerTimestampPreemptionBuffer"
 CLEANUP = "CleanupProvisioningRequestsOnEviction"
-"""Whether a Workload's ProvisioningRequests are deleted when it is evicted: a rule of the controller."""
+"""The gate for deleting a Workload's ProvisioningRequests on its eviction, which the controller
+implements."""
 
 SUPPORTED = tuple(sorted((*_RULES, *_FAIR_SHARING, _BUFFER, CLEANUP)))
 
 _REASONS: Mapping[str, tuple[str, ...]] = {
-    "Muster has no switch for it, and decides as with Kueue's default": (
+    "Muster always behaves as with Kueue's default": (
         "FinishOrphanedWorkloads",
         "FlavorFungibility",
         "HierarchicalCohorts",
@@ -55,7 +56,7 @@ _REASONS: Mapping[str, tuple[str, ...]] = {
         "WorkloadValidateResourcesAreNonNegative",
         "WorkloadValidationForPodSetMetadata",
     ),
-    "it does not change what is decided: it concerns how Kueue computes, stores or reports": (
+    "it affects how Kueue computes, stores or reports, but no decisions": (
         "AssignQueueLabelsForPods",
         "CustomMetricLabels",
         "LocalQueueMetrics",
@@ -78,7 +79,7 @@ _REASONS: Mapping[str, tuple[str, ...]] = {
         "WorkloadIdentifierAnnotations",
         "WorkloadRequestUseMergePatch",
     ),
-    "it is for jobs other than Ray's, which Muster does not manage": (
+    "it affects only jobs other than Ray's, which Muster does not manage": (
         "FastQuotaReleaseInPodIntegration",
         "LWSImmutableGroupSize",
         "PodIntegrationValidateGroupOwner",
@@ -86,7 +87,7 @@ _REASONS: Mapping[str, tuple[str, ...]] = {
         "SkipFinalizersForPodsSuspendedByParent",
         "SparkApplicationIntegration",
     ),
-    "Muster is no MultiKueue manager": (
+    "Muster does not support MultiKueue": (
         "MultiKueue",
         "MultiKueueAdaptersForCustomJobs",
         "MultiKueueAllowInsecureKubeconfigs",
@@ -111,8 +112,8 @@ _REASONS: Mapping[str, tuple[str, ...]] = {
         "ElasticJobsViaWorkloadSlices",
         "ElasticJobsViaWorkloadSlicesWithTAS",
     ),
-    "set waitForPodsReady instead, which is off unless it is set": ("DisableWaitForPodsReady",),
-    "Muster does not support what it switches": (
+    "waitForPodsReady is off by default: leave it unset instead": ("DisableWaitForPodsReady",),
+    "Muster does not support the feature": (
         "AdmissionFairSharing",
         "AdmissionGatedBy",
         "ConcurrentAdmission",
@@ -126,18 +127,18 @@ _REASONS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 REFUSED: Mapping[str, str] = {gate: why for why, gates in _REASONS.items() for gate in gates}
-"""Why each other gate of Kueue cannot be set."""
+"""Why each other gate of Kueue can't be set."""
 
 
 def gated(rules: Rules, gates: Mapping[str, bool]) -> Rules:
-    """Returns the rules with these gates set. Raises: ValueError naming a gate that can not be set."""
+    """Returns the rules with these gates applied. Raises: ValueError that names a gate that can't be set."""
     for name in gates:
         if name in REFUSED:
-            raise ValueError(f"featureGates: {name} can not be set: {REFUSED[name]}; remove it")
+            raise ValueError(f"featureGates: {name} can't be set: {REFUSED[name]}; remove it")
         if name not in SUPPORTED:
-            raise ValueError(f"featureGates: {name} can not be set; expected one of: {', '.join(SUPPORTED)}")
+            raise ValueError(f"featureGates: {name} is unknown; expected one of: {', '.join(SUPPORTED)}")
         if name in _FAIR_SHARING and rules.fair_sharing is None:
-            raise ValueError(f"featureGates: {name} says how shares are weighed: set fairSharing too")
+            raise ValueError(f"featureGates: {name} needs fair sharing: set fairSharing too")
     fair: dict[str, Any] = {_FAIR_SHARING[name]: on for name, on in gates.items() if name in _FAIR_SHARING}
     switched: dict[str, Any] = {_RULES[name]: on for name, on in gates.items() if name in _RULES}
     return replace(

@@ -1,4 +1,4 @@
-"""All objects of a pass, with the lookups it needs."""
+"""The observed objects of a pass, and lookups among them."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -27,7 +27,7 @@ NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
 
 @dataclass
 class ClusterState:
-    """Objects by key (`namespace/name`, or `name` for cluster-scoped kinds)."""
+    """The observed objects, by key (`namespace/name`, or `name` for cluster-scoped kinds)."""
 
     ray_jobs: Mapping[str, RayJob] = field(default_factory=dict)
     ray_clusters: Mapping[str, RayCluster] = field(default_factory=dict)
@@ -41,21 +41,23 @@ class ClusterState:
     checks: Mapping[str, kueue_checks.AdmissionCheck] = field(default_factory=dict)
     provisioning_configs: Mapping[str, kueue_checks.ProvisioningRequestConfig] = field(default_factory=dict)
     provisioning_requests: Mapping[str, ProvisioningRequest] = field(default_factory=dict)
-    pod_templates: Mapping[str, Object] = field(default_factory=dict)  # those that carry MANAGED_LABEL
-    pods: Mapping[str, Pod] = field(default_factory=dict)  # those that carry WORKLOAD_UID_LABEL
+    pod_templates: Mapping[str, Object] = field(default_factory=dict)  # with MANAGED_LABEL
+    pods: Mapping[str, Pod] = field(default_factory=dict)  # with WORKLOAD_UID_LABEL
     topologies: Mapping[str, Topology] = field(default_factory=dict)
-    nodes: Mapping[str, Node] = field(default_factory=dict)  # none unless there is a Topology
-    bound_pods: Mapping[str, BoundPod] = field(default_factory=dict)  # of the whole cluster, likewise
+    nodes: Mapping[str, Node] = field(default_factory=dict)  # empty unless there is a Topology
+    bound_pods: Mapping[str, BoundPod] = field(
+        default_factory=dict
+    )  # of the whole cluster; empty unless there is a Topology
     namespaces: Mapping[str, Namespace] = field(default_factory=dict)
     limit_ranges: Mapping[str, LimitRange] = field(default_factory=dict)
     runtime_classes: Mapping[str, RuntimeClass] = field(default_factory=dict)
     pod_priorities: Mapping[str, PriorityClass] = field(default_factory=dict)
     claim_templates: Mapping[str, Object] = field(default_factory=dict)
-    cache: PassCache = field(default_factory=PassCache)  # kept from pass to pass, as are the next two
+    cache: PassCache = field(default_factory=PassCache)  # kept from pass to pass, like timers and pod_checks
     timers: MonotonicTimers = field(default_factory=MonotonicTimers)
     pod_checks: PodChecks | None = None  # None: pods are not checked
-    relations: Relations | None = None  # of these objects, if they are kept from pass to pass
-    marks: Marks | None = None  # what changed since the last pass; None: anything
+    relations: Relations | None = None  # None: computed from the objects
+    marks: Marks | None = None  # changes since the last pass; None: anything may have changed
 
     @cached_property
     def _related(self) -> Relations:
@@ -63,16 +65,16 @@ class ClusterState:
 
     @property
     def jobs_with_empty_queue_label(self) -> list[Job]:
-        """Jobs that users created: they stay suspended."""
+        """Jobs created by users with an empty queue label, which stay suspended."""
         return self._related.jobs_with_empty_label.having(True)
 
     @property
     def job_identities(self) -> Collection[Owner]:
-        """All jobs, whatever their spec.managedBy."""
+        """The identities of all jobs, including those managed by other controllers."""
         return self._related.jobs.values
 
     def job(self, owner: Owner) -> Job | None:
-        """Returns the job with this identity, in a queue or not."""
+        """Returns the job with this identity, whether it is in a queue or not."""
         return self._related.jobs.first(owner)
 
     def workload_of(self, job: Job) -> kueue.Workload | None:
@@ -80,7 +82,8 @@ class ClusterState:
         return self._related.workloads_by_job.first(identity(job.kind, job.metadata))
 
     def job_of(self, workload: kueue.Workload) -> Job | None:
-        """Returns the job that owns the Workload, in a queue or not: it has to be stopped in either case."""
+        """Returns the job that owns the Workload, even if it is not in a queue, as it may have to be
+        stopped."""
         owner = ownership.job_of(workload)
         return self.job(owner) if owner is not None else None
 
@@ -88,7 +91,7 @@ class ClusterState:
         return self.local_queues.get(f"{workload.metadata.namespace}/{workload.spec.queue_name}")
 
     def cluster_queue_of(self, workload: kueue.Workload) -> str | None:
-        """Returns the ClusterQueue that its LocalQueue names; None without a LocalQueue."""
+        """Returns the name of the ClusterQueue of the Workload's LocalQueue; None without a LocalQueue."""
         local = self.local_queue_of(workload)
         return local.spec.cluster_queue if local is not None else None
 
@@ -103,7 +106,8 @@ class ClusterState:
 
     @cached_property
     def namespace_labels(self) -> Mapping[str, Mapping[str, str]]:
-        """Labels by namespace, with the name label that every namespace has, even before it is observed."""
+        """Labels by namespace, including the name label that every namespace has, and namespaces not yet
+        observed."""
         observed = {
             name: {NAMESPACE_NAME_LABEL: name, **namespace.metadata.labels}
             for name, namespace in self.namespaces.items()
@@ -112,51 +116,51 @@ class ClusterState:
 
     @cached_property
     def unobserved_namespaces(self) -> frozenset[str]:
-        """Namespaces of Workloads that were created a moment ago."""
+        """Namespaces of Workloads that are not observed yet, as they were just created."""
         return frozenset(self._related.workloads_by_namespace.values - self.namespaces.keys())
 
     @cached_property
     def _limit_ranges_by_namespace(self) -> Mapping[str, tuple[LimitRange, ...]]:
-        found: dict[str, list[LimitRange]] = defaultdict(list)
+        by_namespace: dict[str, list[LimitRange]] = defaultdict(list)
         for key in sorted(self.limit_ranges):
-            found[self.limit_ranges[key].metadata.namespace].append(self.limit_ranges[key])
-        return {namespace: tuple(ranges) for namespace, ranges in found.items()}
+            by_namespace[self.limit_ranges[key].metadata.namespace].append(self.limit_ranges[key])
+        return {namespace: tuple(ranges) for namespace, ranges in by_namespace.items()}
 
     def limit_ranges_of(self, workload: kueue.Workload) -> tuple[LimitRange, ...]:
-        """Returns those of its namespace, by name."""
+        """Returns the LimitRanges of the Workload's namespace, sorted by name."""
         return self._limit_ranges_by_namespace.get(workload.metadata.namespace, ())
 
     def live_pods_of(self, workload: kueue.Workload) -> Sequence[Pod]:
-        """Returns the pods of the gang that hold resources, by their label alone (ownership.py)."""
+        """Returns the pods of the gang that hold resources, identified by their label only (ownership.py)."""
         return self._related.live_pods.having((workload.metadata.namespace, workload.metadata.uid))
 
     def pod_refusal(self, workload: kueue.Workload, job: Job) -> str | None:
-        """Returns why the API server refuses the gang's pods; empty: it does not. None: not known yet, and
-        the gang has to wait for the answer."""
-        answer = self.latest_pod_refusal(workload.key, job)
-        return "" if answer is None and not is_new(workload) else answer
+        """Returns why the API server refuses the gang's pods, empty if it accepts them. None: the gang must
+        wait for the result of its check."""
+        refusal = self.latest_pod_refusal(workload.key, job)
+        return "" if refusal is None and not is_new(workload) else refusal
 
     def latest_pod_refusal(self, key: str, job: Job) -> str | None:
-        """Returns the API server's last answer on the pods of a job whose Workload has this key, now or
-        soon, in the form of `pod_refusal`; asks for one."""
+        """Returns the last result of the pod check of a job whose Workload has or will have this key; None if
+        there is no result yet. Requests the check."""
         if self.pod_checks is None:
             return ""
         return self.pod_checks.refusal(self.cache.get(key_of, key, job), job, key)
 
     def ray_clusters_of(self, workload: kueue.Workload) -> list[RayClusterGang]:
-        """Returns RayClusters that create the gang's pods, without the job itself: those that KubeRay created
-        for the job, and those that its live pods belong to, as a tenant may edit owner references of
+        """Returns the RayClusters, other than the job itself, that create the gang's pods: those that KubeRay
+        created for the job, and the owners of its live pods, as tenants may edit the owner references of
         RayClusters."""
         job = ownership.job_of(workload)
-        found = {c.metadata.uid: c for c in self._related.clusters_by_creator.having(job)} if job else {}
+        by_uid = {c.metadata.uid: c for c in self._related.clusters_by_creator.having(job)} if job else {}
         for pod in self.live_pods_of(workload):
             creator = pod.metadata.controller
             cluster = self._related.clusters.first(creator.uid) if creator is not None else None
             if cluster is not None:
-                found[cluster.metadata.uid] = cluster
+                by_uid[cluster.metadata.uid] = cluster
         if job is not None:
-            found.pop(job.uid, None)
-        return [c for c in found.values() if c.metadata.namespace == workload.metadata.namespace]
+            by_uid.pop(job.uid, None)
+        return [c for c in by_uid.values() if c.metadata.namespace == workload.metadata.namespace]
 
     def clean_ups_without_workload(self) -> list[RayClusterGang]:
         """Returns RayClusters in queues that KubeRay cleans Redis up for, and whose gang has no Workload."""
@@ -165,8 +169,8 @@ class ClusterState:
         return [c for c, job in jobs if self._related.workloads_by_job.first(job) is None]
 
     def counts_against_quota(self, workload: kueue.Workload) -> bool:
-        """Returns whether its pods count, by what is persisted: those of a finished one until they are gone
-        and its finalizer is removed."""
+        """Returns whether the Workload uses quota according to the persisted objects. A finished Workload
+        uses its quota until its pods are gone and its finalizer is removed."""
         status = workload.status
         if not workload_status.holds_quota(status) or not workload_status.is_finished(status):
             return workload_status.holds_quota(status)
@@ -176,18 +180,16 @@ class ClusterState:
 
     @cached_property
     def deleted_queues(self) -> Mapping[str, frozenset[str]]:
-        """ClusterQueues that were deleted while gangs hold their quota, each with the flavors of that
-        quota."""
-        found: dict[str, frozenset[str]] = {}
+        """Deleted ClusterQueues whose quota gangs still hold, with the flavors of that quota."""
+        flavors: dict[str, frozenset[str]] = {}
         reservations = self._related.workloads_by_reservation
         for queue in reservations.values - self.cluster_queues.keys():
-            held = [w.status.admission for w in reservations.having(queue) if self.counts_against_quota(w)]
-            assigned = (
-                pod_set for admission in held if admission for pod_set in admission.pod_set_assignments
-            )
-            if held:
-                found[queue] = frozenset(flavor for of in assigned for flavor in of.flavors.values())
-        return found
+            holders = [w for w in reservations.having(queue) if self.counts_against_quota(w)]
+            admissions = (w.status.admission for w in holders)
+            assigned = (pod_set for a in admissions if a for pod_set in a.pod_set_assignments)
+            if holders:
+                flavors[queue] = frozenset(name for pod_set in assigned for name in pod_set.flavors.values())
+        return flavors
 
     def requester_of(self, request: ProvisioningRequest) -> kueue.Workload | None:
         """Returns the Workload that the request was created for."""

@@ -1,4 +1,4 @@
-"""Objects by what they have in common, kept up to date key by key."""
+"""Indexes of objects by a property, updated incrementally by key."""
 
 from collections.abc import Callable, Collection, Hashable, Iterable, KeysView
 from typing import Generic, TypeVar
@@ -8,18 +8,18 @@ P = TypeVar("P", bound=Hashable)
 
 
 class Index(Generic[P, V]):
-    """Objects by the values of a property, of which an object may have none or several."""
+    """An index of objects by the values of a property. An object may have no value or several."""
 
     def __init__(self, of: Callable[[V], Iterable[P]]) -> None:
         self._of = of
-        self._objects: dict[str, V] = {}  # those that have a value, by key
-        self._keys: dict[P, str | set[str]] = {}  # a set only where several objects have the value
+        self._objects: dict[str, V] = {}  # objects with a value, by key
+        self._keys: dict[P, str | set[str]] = {}  # a set only if several objects have the value
 
     def put(self, key: str, obj: V | None) -> Collection[P]:
-        """Takes the object that has this key now, None if it is gone. Returns the values of the object that
-        had it before, and of this one."""
-        known = self._objects.pop(key, None)
-        before = tuple(self._of(known)) if known is not None else ()
+        """Sets the object with this key; None if it was deleted. Returns the values of the former and of the
+        new object."""
+        former = self._objects.pop(key, None)
+        before = tuple(self._of(former)) if former is not None else ()
         now = tuple(self._of(obj)) if obj is not None else ()
         if obj is not None and now:
             self._objects[key] = obj
@@ -46,7 +46,7 @@ class Index(Generic[P, V]):
             self._keys.pop(value, None)
 
     def having(self, value: P) -> list[V]:
-        """Returns the objects with this value, in the order of their keys."""
+        """Returns the objects with this value, sorted by key."""
         keys = self._keys.get(value, ())
         return [self._objects[key] for key in ((keys,) if isinstance(keys, str) else sorted(keys))]
 
@@ -58,5 +58,5 @@ class Index(Generic[P, V]):
 
     @property
     def values(self) -> KeysView[P]:
-        """The values that some object has."""
+        """The values of all objects."""
         return self._keys.keys()

@@ -1,9 +1,9 @@
-"""Which objects belong to which job: by controller reference, kind and namespace, and by KubeRay's label.
+"""Determines the owners of objects, by controller reference, kind and namespace, and by KubeRay's label.
 
-Neither a label nor a UID alone proves it, as users can write both. An owner is in its dependents' namespace.
-Pods are the exception: those in a Workload's namespace that carry its UID as a label count, however they are
-owned. Admission policies keep users from writing this label, so such a pod was created for the gang; one that
-has lost its owner or its other labels still runs on the gang's nodes.
+Neither a label nor a UID alone is sufficient, as users can write both. An owner is in the namespace of its
+dependents. Pods are an exception: pods in a Workload's namespace with its UID as a label belong to the gang,
+regardless of their owners. Admission policies prevent users from writing this label, so such a pod was
+created for the gang, and runs on its nodes even if it has lost its owner or its other labels.
 """
 
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ JOB_KINDS = (RAY_JOBS, RAY_CLUSTERS, RAY_SERVICES)
 
 
 class Owner(NamedTuple):
-    """An object that others may name as their controller."""
+    """The identity of an object that may be the controller of others."""
 
     namespace: str
     kind: str
@@ -29,7 +29,7 @@ def identity(kind: Kind[Any], metadata: ObjectMeta) -> Owner:
 
 
 def owner_of(obj: Object, *kinds: Kind[Any]) -> Owner | None:
-    """Returns its controller if that is of one of these kinds."""
+    """Returns the object's controller if it is of one of these kinds."""
     reference = obj.metadata.controller
     if reference is not None:
         for kind in kinds:
@@ -39,12 +39,12 @@ def owner_of(obj: Object, *kinds: Kind[Any]) -> Owner | None:
 
 
 def job_of(workload: Workload) -> Owner | None:
-    """Returns the job that the Workload is for, whether it still exists or not; None if it was created
-    without a job of these kinds: its creator starts and stops its pods, unsets its reservation after an
-    eviction, and finishes it.
+    """Returns the job of the Workload, even if the job no longer exists; None if the Workload was created
+    without a job of these kinds. In that case its creator starts and stops the pods, unsets the reservation
+    after an eviction, and finishes the Workload.
 
-    Kueue's label and the name tell the job of one that lost its reference to it (Kueue: isOrphanedWorkload in
-    pkg/controller/core/workload_controller.go)."""
+    The job of a Workload that has lost its owner reference is identified by Kueue's label and the name
+    (Kueue: isOrphanedWorkload in pkg/controller/core/workload_controller.go)."""
     meta = workload.metadata
     if meta.controller is not None or JOB_UID_LABEL not in meta.labels:
         return owner_of(workload, *JOB_KINDS)
@@ -53,11 +53,11 @@ def job_of(workload: Workload) -> Owner | None:
 
 
 def creator_of(cluster: RayCluster) -> Owner | None:
-    """Returns the RayJob or RayService that KubeRay created the RayCluster for.
+    """Returns the RayJob or RayService for which KubeRay created the RayCluster.
 
-    A controller reference is not enough: users may add one to a RayCluster outside of all queues, and resume
-    it whenever it is suspended. It also needs KubeRay's label, which an admission policy keeps users from
-    setting (constructRayClusterForRayJob, constructRayClusterForRayService)."""
+    A controller reference is not sufficient: users may add one to a RayCluster outside the queues, and resume
+    it whenever it is suspended. KubeRay's label is also required, which an admission policy prevents users
+    from setting (constructRayClusterForRayJob, constructRayClusterForRayService)."""
     owner = owner_of(cluster, RAY_JOBS, RAY_SERVICES)
     if owner is None or cluster.metadata.labels.get(ORIGIN_LABEL) != owner.kind:
         return None

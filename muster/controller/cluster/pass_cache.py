@@ -1,4 +1,4 @@
-"""Caches values computed from objects, from pass to pass, while the objects stay the same."""
+"""Caches values computed from objects across passes, as long as the objects stay the same."""
 
 import operator
 from collections import defaultdict
@@ -8,11 +8,12 @@ from typing import Any, TypeVar, TypeVarTuple, cast
 V = TypeVar("V")
 Ts = TypeVarTuple("Ts")
 Entries = dict[object, dict[str, tuple[Any, ...]]]
-"""The value and its objects, by function and key."""
+"""The values and the objects they were computed from, by function and key."""
 
 
 class PassCache:
-    """Keeps values from one full pass, which asks for all that are needed, to the next."""
+    """A cache that keeps the values that were used since the last full pass, as a full pass uses all of
+    them."""
 
     def __init__(self) -> None:
         self._current: Entries = defaultdict(dict)
@@ -22,12 +23,12 @@ class PassCache:
         self._previous, self._current = self._current, defaultdict(dict)
 
     def end_full_pass(self) -> None:
-        """Drops the values that the pass has not asked for."""
+        """Drops the values that the pass did not use."""
         self._previous.clear()
 
     def get(self, compute: Callable[[*Ts], V], key: str, *objects: *Ts) -> V:
-        """Returns `compute(*objects)`, cached by the objects' identity, as views never change; `key` tells
-        apart values of one function."""
+        """Returns `compute(*objects)`, cached by the identity of the objects, as views are immutable; `key`
+        distinguishes the values of a function."""
         entries = self._current[compute]
         entry = entries.get(key) or self._previous[compute].pop(key, None)
         same = entry is not None and len(entry) == 1 + len(objects)

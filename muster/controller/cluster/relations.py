@@ -1,4 +1,4 @@
-"""Which objects of a cluster belong together, kept from pass to pass and updated by the keys that changed."""
+"""The relations between the objects of a cluster, updated incrementally by the keys of changed objects."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -27,18 +27,18 @@ RELATED = (
     "provisioning_requests",
     "pod_templates",
 )
-"""Fields of ClusterState with the objects of single Workloads; all others concern many."""
+"""Fields of ClusterState with objects that affect single Workloads; all others affect many."""
 
 Changed = Mapping[str, Iterable[str]]
 """Keys of objects that may have changed, by field of ClusterState."""
 QueueKey = tuple[Kind[Any], str]
-"""A ClusterQueue, a LocalQueue or an AdmissionCheck: its kind and its key."""
+"""The kind and the key of a ClusterQueue, a LocalQueue or an AdmissionCheck."""
 
 
 @dataclass(slots=True)
 class Marks:
-    """Workloads, by key, and jobs that depend on a changed object; changed queues and checks. `full`: the
-    pass examines all others too, to find what was not marked although it should have been."""
+    """The Workloads, by key, and the jobs that depend on a changed object, and the changed queues and checks.
+    `full`: the pass also examines all others, to detect changes that were not marked."""
 
     workloads: set[str] = field(default_factory=set)
     jobs: set[Owner] = field(default_factory=set)
@@ -47,7 +47,7 @@ class Marks:
 
 
 class RelatedObjects(Protocol):
-    """The objects by key, as in ClusterState, and the cache of their views."""
+    """The objects by key, like in ClusterState, and the cache of their views."""
 
     @property
     def cache(self) -> PassCache: ...
@@ -66,7 +66,7 @@ class RelatedObjects(Protocol):
 
 
 class Relations:
-    """Objects by those that they belong to. Several that belong to one are in the order of their keys."""
+    """Indexes of objects by their owners and other properties."""
 
     def __init__(self) -> None:
         self.jobs: Index[Owner, Job] = Index(lambda job: (identity(job.kind, job.metadata),))
@@ -96,7 +96,7 @@ class Relations:
         return relations
 
     def update(self, objects: RelatedObjects, changed: Changed) -> Marks:
-        """Takes the objects as they are now. Returns what depends on those that changed."""
+        """Updates the indexes for the changed objects. Returns marks for everything that depends on them."""
         marks = Marks()
         services = {*changed["ray_services"]}
         for key in changed["ray_clusters"]:
@@ -127,7 +127,8 @@ class Relations:
         self.jobs_with_empty_label.put(name, job)
 
     def _put_cluster(self, key: str, cluster: RayClusterGang | None, marks: Marks) -> set[str]:
-        """Returns the keys of the RayServices that it was created for: their views contain it."""
+        """Returns the keys of the RayServices for which the RayCluster was created, as their views contain
+        it."""
         self._put_job(RAY_CLUSTERS, key, cluster, marks)
         self.queued_clean_ups.put(key, cluster)
         creators = self.clusters_by_creator.put(key, cluster)
@@ -139,11 +140,11 @@ class Relations:
         return {service.metadata.key for service in services if service is not None}
 
     def _service(self, key: str, objects: RelatedObjects) -> RayServiceGang | None:
-        found = objects.ray_services.get(key)
-        if found is None:
+        service = objects.ray_services.get(key)
+        if service is None:
             return None
-        clusters = self.clusters_by_creator.having(identity(RAY_SERVICES, found.metadata))
-        return objects.cache.get(_service_view, key, found, *clusters)
+        clusters = self.clusters_by_creator.having(identity(RAY_SERVICES, service.metadata))
+        return objects.cache.get(_service_view, key, service, *clusters)
 
     def _put_workload(self, key: str, workload: kueue.Workload | None, marks: Marks) -> None:
         marks.workloads.add(key)
@@ -172,12 +173,13 @@ def _some(owner: Owner | None) -> tuple[Owner, ...]:
 
 
 def _has_empty_label(job: Job) -> bool:
-    """Returns whether its queue's label is empty and it was created by a user: it stays suspended."""
+    """Returns whether the job has an empty queue label and was created by a user, so that it stays
+    suspended."""
     return job.metadata.labels.get(kueue.QUEUE_LABEL) == "" and job.metadata.controller is None
 
 
 def _workload_of_live_pod(pod: Pod) -> tuple[tuple[str, str], ...]:
-    """Returns its namespace and the Workload UID in its label, if it holds resources."""
+    """Returns the pod's namespace and the Workload UID in its label; empty if it holds no resources."""
     if not pod.holds_resources:
         return ()
     return ((pod.metadata.namespace, pod.metadata.labels.get(WORKLOAD_UID_LABEL, "")),)

@@ -1,1 +1,1 @@
-"""Records of the controller for the journal."""
+"""Writes the controller's records to the journal."""

@@ -1,4 +1,4 @@
-"""Records each workload once it is over: it finished, was deleted, or was deactivated."""
+"""Records each workload when it finishes, is deleted, or is deactivated."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -23,23 +23,24 @@ from muster.objects.workload_status import (
     holds_quota,
 )
 
-EVICTIONS_MAX = 100  # kept of one workload
+EVICTIONS_MAX = 100  # per workload
 RECENT_MS = 3_600_000
-"""How far back a new leader records again what finished: the last one may have ended before it could."""
+"""The time before its start for which a new leader records finished workloads again, as the former leader may
+have ended before it recorded them."""
 
 
 class Journal(Observer):
-    """Observes passes; `put` takes each record as a line, and must not wait.
+    """Observes passes; `put` receives each record as a line and must not block.
 
-    It keeps the Workloads of the last pass, to notice deletions, and their evictions: a new leader does not
-    know of earlier evictions, and of deletions while there was no leader."""
+    Keeps the Workloads of the last pass, to detect deletions, and their evictions. A new leader does not know
+    earlier evictions, or deletions while there was no leader."""
 
     def __init__(self, put: Callable[[bytes], None], failed: Callable[[], None]) -> None:
         self._put, self._count_failure = put, failed
-        self._known: dict[str, Workload] = {}
+        self._last_workloads: dict[str, Workload] = {}
         self._is_first = True
         self._evictions: dict[str, list[Eviction]] = {}  # by UID
-        self._finished: set[str] = set()  # UIDs of those that were recorded
+        self._finished: set[str] = set()  # UIDs of recorded workloads
         self._deactivated: set[str] = set()
 
     def failed(self) -> None:
@@ -48,34 +49,36 @@ class Journal(Observer):
     def passed(self, passed: CompletedPass) -> None:
         cluster, now_ms = passed.cluster, passed.now_ms
         if self._is_first:
-            for workload in cluster.workloads.values():
-                self._record_finished(workload, workload.status, cluster, now_ms - RECENT_MS)
+            for existing in cluster.workloads.values():
+                self._record_finished(existing, existing.status, cluster, now_ms - RECENT_MS)
         for planned in passed.done:
-            found = cluster.workloads.get(planned.subject)
-            if found is None or not isinstance(planned.write, MergePatch) or not planned.write.status:
+            workload = cluster.workloads.get(planned.subject)
+            if workload is None or not isinstance(planned.write, MergePatch) or not planned.write.status:
                 continue
             status = msgspec.convert(planned.write.body["status"], WorkloadStatus)
-            self._note_eviction(found.metadata.uid, status)
-            self._record_finished(found, status, cluster)
+            self._note_eviction(workload.metadata.uid, status)
+            self._record_finished(workload, status, cluster)
         self._is_first = False
         for key in passed.plan.examined:
-            now, before = cluster.workloads.get(key), self._known.pop(key, None)
+            now, before = cluster.workloads.get(key), self._last_workloads.pop(key, None)
             if now is not None:
-                self._known[key] = now
-                self._record_finished(now, now.status, cluster)  # without a job, its creator finishes it
+                self._last_workloads[key] = now
+                self._record_finished(
+                    now, now.status, cluster
+                )  # a Workload without a job is finished by its creator
                 self._record_deactivated(now, cluster)
             elif before is not None:
                 self._record_deleted(before, cluster, now_ms)
 
     def _note_eviction(self, uid: str, status: WorkloadStatus) -> None:
-        """Keeps an eviction, once."""
-        found = find_condition(status.conditions, EVICTED)
-        if found is None or found.status != "True":
+        """Adds the eviction in the status unless it is known already."""
+        evicted = find_condition(status.conditions, EVICTED)
+        if evicted is None or evicted.status != "True":
             return
-        eviction = Eviction(at=_time(millis(found.last_transition_time)), reason=found.reason)
-        noted = self._evictions.setdefault(uid, [])
-        if eviction not in noted and len(noted) < EVICTIONS_MAX:
-            noted.append(eviction)
+        eviction = Eviction(at=_time(millis(evicted.last_transition_time)), reason=evicted.reason)
+        evictions = self._evictions.setdefault(uid, [])
+        if eviction not in evictions and len(evictions) < EVICTIONS_MAX:
+            evictions.append(eviction)
 
     def _record_finished(
         self, workload: Workload, status: WorkloadStatus, cluster: ClusterState, since_ms: int = 0
@@ -98,7 +101,7 @@ class Journal(Observer):
         self._deactivated.discard(uid)
 
     def _record_deactivated(self, workload: Workload, cluster: ClusterState) -> None:
-        """Records a Workload that was deactivated and holds no quota any more."""
+        """Records a deactivated Workload once it no longer holds quota."""
         uid = workload.metadata.uid
         if workload.spec.active:
             self._deactivated.discard(uid)
@@ -141,10 +144,11 @@ class Journal(Observer):
 
 
 def _queue(workload: Workload, status: WorkloadStatus, cluster: ClusterState) -> str:
-    """Returns its ClusterQueue: of its admission, else of its LocalQueue."""
-    held = status.admission or workload.status.admission
-    if held is not None:
-        return held.cluster_queue
+    """Returns the ClusterQueue of the Workload's admission, else that of its LocalQueue, else the name of its
+    queue."""
+    admission = status.admission or workload.status.admission
+    if admission is not None:
+        return admission.cluster_queue
     local = cluster.local_queue_of(workload)
     return local.spec.cluster_queue if local is not None else workload.spec.queue_name
 
@@ -169,8 +173,10 @@ def _first_ready_ms(status: WorkloadStatus) -> int | None:
 
 
 def _since_ms(status: WorkloadStatus, kind: str) -> int | None:
-    found = find_condition(status.conditions, kind)
-    return millis(found.last_transition_time) if found is not None and found.status == "True" else None
+    condition = find_condition(status.conditions, kind)
+    if condition is None or condition.status != "True":
+        return None
+    return millis(condition.last_transition_time)
 
 
 def _time(at_ms: int) -> datetime:

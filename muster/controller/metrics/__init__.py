@@ -1,1 +1,1 @@
-"""Metrics of passes and writes, and gauges of the queues."""
+"""Metrics of passes and writes, and gauges of queues."""

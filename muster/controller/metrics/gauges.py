@@ -1,7 +1,7 @@
-"""Gauges of the queues at one moment.
+"""Gauges of queues and of ProvisioningRequests.
 
-Names, labels and units are Kueue's where it has the same metric (pkg/metrics/metrics.go), with `muster_` for
-`kueue_`. Quantities are in Kubernetes' units: cores, bytes.
+Names, labels and units are those of Kueue's metrics if these exist (pkg/metrics/metrics.go), with the prefix
+`muster_`. Quantities are in Kubernetes' units: cores, bytes.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -24,17 +24,17 @@ STATE = ("cluster_queue", "state")
 GAUGES: dict[str, tuple[tuple[str, ...], str]] = {
     "muster_pending_workloads": (
         ("cluster_queue", "status"),
-        "Workloads without quota; status `inadmissible`: they would not fit an empty queue either.",
+        "Workloads without quota; status `inadmissible`: not even an empty queue could admit them.",
     ),
     "muster_oldest_pending_workload_timestamp_seconds": (
         QUEUE,
-        "When the admissible workload that has waited longest was queued.",
+        "When the longest-waiting admissible workload was queued.",
     ),
     "muster_reserving_active_workloads": (QUEUE, "Workloads that hold quota."),
     "muster_admitted_active_workloads": (QUEUE, "Workloads that are admitted."),
     "muster_suspension_blocked_workloads": (
         ("cluster_queue", "reason"),
-        "Workloads that must stop and have not, by the reason of their condition SuspensionBlocked.",
+        "Workloads that must stop but have not stopped, by the reason of their condition SuspensionBlocked.",
     ),
     "muster_cluster_queue_nominal_quota": (QUOTA, "Nominal quota of the ClusterQueue."),
     "muster_cluster_queue_resource_reservation": (QUOTA, "Quota reserved by workloads."),
@@ -48,12 +48,12 @@ GAUGES: dict[str, tuple[tuple[str, ...], str]] = {
 
 Labels = tuple[str, ...]
 Values = Mapping[str, Mapping[Labels, float]]
-"""Values by the name of the gauge and by labels."""
+"""Values by gauge name and labels."""
 
 
 class QueueGauges(Collector):
-    """Gauges of the queues and of ProvisioningRequests. The values of a queue, or of a state of requests, are
-    replaced as a whole, as a scrape may come at any time."""
+    """The gauges of queues and of ProvisioningRequests. The values of a queue or of a state of requests are
+    replaced as a whole, as a scrape may happen at any time."""
 
     def __init__(self) -> None:
         self._by_queue: dict[str, Values] = {}
@@ -61,7 +61,7 @@ class QueueGauges(Collector):
         self._by_state: dict[QueueAndState, Values] = {}
 
     def update(self, cluster: ClusterState, plan: PassPlan) -> None:
-        """Takes what has changed of queues and requests as they were at the beginning of the pass."""
+        """Updates the gauges of queues and requests that changed by the beginning of the pass."""
         counts, changed = plan.counts, plan.changed_queues
         if changed is None:
             queues = cluster.cluster_queues.keys() | counts.by_cluster_queue.keys()
@@ -73,17 +73,17 @@ class QueueGauges(Collector):
             self._by_state[labels] = {name: {labels: value} for name, value in self._requests.of(labels)}
 
     def collect(self) -> Iterator[Metric]:
-        every = [*self._by_queue.values(), *self._by_state.values()]
+        groups = [*self._by_queue.values(), *self._by_state.values()]
         for name, (labels, documentation) in GAUGES.items():
             family = GaugeMetricFamily(name, documentation, labels=labels)
-            for values in every:
+            for values in groups:
                 for label_values, value in values.get(name, {}).items():
                     family.add_metric(label_values, value)
             yield family
 
 
 class WatchAges(Collector):
-    """The age of each watch's last event. Computed at every scrape, as it keeps growing."""
+    """The age of each watch's last event, computed on every scrape."""
 
     def __init__(self, ages_s: Callable[[], Mapping[str, float]]) -> None:
         self._ages_s = ages_s
@@ -100,8 +100,8 @@ class WatchAges(Collector):
 
 
 def _of_queue(key: str, cluster: ClusterState, counts: QueueCounts) -> Values:
-    """Returns the gauges of a queue, which may be gone, from the counts of its Workloads: its status may be
-    older."""
+    """Returns the gauges of a queue, which may no longer exist, from the counts of its Workloads, as its
+    status may be outdated."""
     queue, count = cluster.cluster_queues.get(key), counts.by_cluster_queue.get(key)
     values = _of_count(key, count) if count is not None else {}
     return {**values, **_of_quota(queue, count or QueueCount(), cluster)} if queue is not None else values
@@ -127,7 +127,7 @@ def _by_labels(queue: ClusterQueue, amounts: Mapping[Resource, int]) -> dict[Lab
 
 
 def in_api_unit(resource: str, amount: int) -> float:
-    """Returns the amount in the resource's own unit; the core counts cpu in thousandths."""
+    """Converts an amount to Kubernetes' unit of the resource, as the core counts cpu in thousandths."""
     return amount / 1000 if resource == "cpu" else amount
 
 

@@ -1,7 +1,7 @@
-"""Counters and histograms of the controller's work, computed from the results of passes, outside decisions.
+"""Counters and histograms, computed from the results of passes and writes.
 
-Names and labels are Kueue's where it has the same metric (pkg/metrics/metrics.go), with `muster_` for
-`kueue_`.
+Names and labels are those of Kueue's metrics if these exist (pkg/metrics/metrics.go), with the prefix
+`muster_`.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,12 +33,12 @@ CHECK_EVENTS = (f"{EVICTED_EVENT}AdmissionCheck", "AdmissionCheckRejected")
 
 
 class Metrics(Observer, Collector):
-    """All metrics of /metrics, in `registry`."""
+    """The metrics of the endpoint /metrics, in `registry`."""
 
     def __init__(self, leads: Callable[[], bool]) -> None:
         self.registry = CollectorRegistry()
         self._queues = QueueGauges()
-        leader = Gauge("muster_leader", "1 for the replica that leads, 0 for others.", registry=self.registry)
+        leader = Gauge("muster_leader", "1 for the leading replica, 0 for others.", registry=self.registry)
         leader.set_function(leads)
         self._reserved = self._counter(
             "quota_reserved_workloads", "Workloads that reserved quota.", *QUEUE_AND_PRIORITY
@@ -62,13 +62,13 @@ class Metrics(Observer, Collector):
         self._errors = self._counter("metrics_errors", "Passes and writes that could not be counted.")
         self._differences = self._counter(
             "pass_differences",
-            "Workloads that a full pass found changed, and that the passes before it had missed: always 0.",
+            "Changed Workloads that were detected only by a full pass; always 0 unless there is a bug.",
         )
         self._journal_failures = self._counter(
-            "journal_failures", "Failed writes of the journal, and passes that it could not record."
+            "journal_failures", "Failed writes of the journal, and passes that were not recorded."
         )
         self._journal_lost = self._counter("journal_lost_records", "Records that the journal dropped.")
-        self._eta_failures = self._counter("eta_failures", "Rounds of estimates of starts that failed.")
+        self._eta_failures = self._counter("eta_failures", "Failed calculations of estimated starts.")
         self._eta_starts = self._counter(
             "eta_starts",
             "Gangs that started before, within or after the range (p10 to p90) of their first estimate.",
@@ -132,7 +132,7 @@ class Metrics(Observer, Collector):
         self._queues.update(passed.cluster, passed.plan)
 
     def _count_status(self, workload: Workload, planned: PlannedWrite, passed: CompletedPass) -> None:
-        """Counts the changes that a write makes to a Workload's status."""
+        """Counts the status changes of a Workload that a write contains."""
         assert isinstance(planned.write, MergePatch)
         status = msgspec.convert(planned.write.body["status"], WorkloadStatus)
         queue = status.admission.cluster_queue if status.admission else queue_of(workload, passed.cluster)
@@ -169,9 +169,9 @@ class Metrics(Observer, Collector):
                 self._finished.labels(*queue_and_priority).inc()
             case "Preempted":
                 preempted = find_condition(status.conditions, workload_status.PREEMPTED)
-                by = passed.cluster.workloads.get(passed.plan.preemptors.get(workload.key, ""))
-                by_queue = queue_of(by, passed.cluster) if by else ""
-                self._preempted.labels(by_queue, preempted.reason if preempted else "").inc()
+                preemptor = passed.cluster.workloads.get(passed.plan.preemptors.get(workload.key, ""))
+                queue = queue_of(preemptor, passed.cluster) if preemptor else ""
+                self._preempted.labels(queue, preempted.reason if preempted else "").inc()
             case reason if reason.startswith(EVICTED_EVENT):
                 self._evicted.labels(
                     queue_and_priority[0], reason.removeprefix(EVICTED_EVENT), queue_and_priority[1]
@@ -191,7 +191,7 @@ class Metrics(Observer, Collector):
 
 
 def _queued_at_ms(workload: Workload, status: WorkloadStatus) -> int:
-    """Returns when it was created or last requeued."""
+    """Returns when the Workload was created or last requeued."""
     requeued = find_condition(status.conditions, workload_status.REQUEUED)
     if requeued is not None and requeued.status == "True":
         return millis(requeued.last_transition_time)

@@ -1,4 +1,4 @@
-"""The interface through which the controller reports passes and writes, as to metrics."""
+"""The interface through which the controller reports passes and writes, for example to metrics."""
 
 import logging
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CompletedPass:
-    """One pass: its cluster, its plan, and the writes that succeeded."""
+    """The cluster, the plan and the successful writes (`done`) of a pass."""
 
     cluster: ClusterState
     plan: PassPlan
@@ -25,7 +25,7 @@ class CompletedPass:
 
 
 class Observer:
-    """Ignores every report."""
+    """The base of observers; ignores every report."""
 
     def passed(self, passed: CompletedPass) -> None:
         """Called after each pass."""
@@ -34,18 +34,18 @@ class Observer:
         """Called after each write, with its error if it failed."""
 
     def failed(self) -> None:
-        """Called when one of the other methods raised."""
+        """Called when another method raised an exception."""
 
 
 class Background(Observer):
-    """An observer with work of its own, beside the controller's passes."""
+    """An observer with a background task."""
 
     async def run(self, kube: Kube) -> None:
-        """Works until cancelled."""
+        """Runs until cancelled."""
 
 
 class Observers(Observer):
-    """Reports to several observers, whose errors do not reach each other."""
+    """Reports to several observers; an error of one does not affect the others."""
 
     def __init__(self, *observers: Observer) -> None:
         self._observers = tuple(FailSafeObserver(observer) for observer in observers)
@@ -60,7 +60,7 @@ class Observers(Observer):
 
 
 class FailSafeObserver(Observer):
-    """Wraps an observer; its errors are logged and counted, and never reach the controller."""
+    """Wraps an observer; logs and counts its errors instead of propagating them to the controller."""
 
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
@@ -77,6 +77,6 @@ class FailSafeObserver(Observer):
         except Exception:
             self._report(str(write))
 
-    def _report(self, what: str) -> None:
-        log.exception("metrics of %s are lost", what)
+    def _report(self, subject: str) -> None:
+        log.exception("metrics of %s are lost", subject)
         self._observer.failed()

@@ -7,25 +7,26 @@ from muster.controller.passes.queue_counts import queue_of
 from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.meta import is_true, millis
 
-# In the order of progress: the last condition that is true is the state.
+# Ordered by progress: the last true condition is the state.
 REQUEST_STATES = ("Accepted", "Provisioned", "BookingExpired", "CapacityRevoked", "Failed")
 
 QueueAndState = tuple[str, str]
 RequestKey = tuple[str, str]
-"""The keys of a Workload and of its request."""
+"""The keys of a Workload and its request."""
 CreatedMs = Mapping[QueueAndState, Mapping[RequestKey, int]]
-"""When requests were created."""
+"""The creation times of requests."""
 
 
 class RequestGauges:
-    """Counts the requests of the Workloads that exist."""
+    """Counts the requests of existing Workloads."""
 
     def __init__(self) -> None:
         self._by_workload: dict[str, CreatedMs] = {}
         self._created_ms: dict[QueueAndState, dict[RequestKey, int]] = {}
 
     def update(self, cluster: ClusterState, workloads: Iterable[str]) -> set[QueueAndState]:
-        """Takes the requests of these Workloads, by key, as they are now. Returns what has changed."""
+        """Updates the requests of these Workloads, given by key. Returns the queues and states that
+        changed."""
         changed = set[QueueAndState]()
         for key in workloads:
             before, now = self._by_workload.pop(key, {}), _of_workload(key, cluster)
@@ -44,7 +45,7 @@ class RequestGauges:
             self._created_ms.setdefault(labels, {}).update(requests)
 
     def of(self, labels: QueueAndState) -> Iterator[tuple[str, float]]:
-        """Yields the names and values of the gauges with these labels, of none without requests."""
+        """Yields the names and values of the gauges with these labels; nothing without requests."""
         created_ms = self._created_ms.get(labels)
         if created_ms:
             yield "muster_provisioning_requests", len(created_ms)
@@ -53,17 +54,17 @@ class RequestGauges:
 
 
 def _of_workload(key: str, cluster: ClusterState) -> CreatedMs:
-    found: dict[QueueAndState, dict[RequestKey, int]] = {}
+    created_ms: dict[QueueAndState, dict[RequestKey, int]] = {}
     workload = cluster.workloads.get(key)
     if workload is None:
-        return found
+        return created_ms
     for request in cluster.requests_of(workload):
         labels = queue_of(workload, cluster), request_state(request)
-        found.setdefault(labels, {})[key, request.key] = millis(request.metadata.creation_timestamp)
-    return found
+        created_ms.setdefault(labels, {})[key, request.key] = millis(request.metadata.creation_timestamp)
+    return created_ms
 
 
 def request_state(request: ProvisioningRequest) -> str:
-    """Returns how far a request has come: the last of REQUEST_STATES that is true, else Pending."""
+    """Returns the state of a request: the last of REQUEST_STATES that is true, else Pending."""
     true = [s for s in REQUEST_STATES if is_true(request.status.conditions, s)]
     return true[-1] if true else "Pending"

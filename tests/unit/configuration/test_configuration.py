@@ -124,16 +124,16 @@ WRONG = {
     "unknown field": ('{"waitForPodsReady": {"time": "5m"}}', "unknown field `time`"),
     "an aging step of 0": (
         '{"rules": {"aging": {"step": 0, "period": "1h", "max": 9}}}',
-        "rules.aging: step, period and max must be 1 or more",
+        "rules.aging: step and max must be at least 1",
     ),
     "unknown rule": ('{"rules": {"luck": true}}', "luck"),
     "not a duration": (
         '{"waitForPodsReady": {"timeout": "5 min"}}',
-        "waitForPodsReady.timeout: '5 min' is no",
+        "waitForPodsReady.timeout is '5 min'; expected a duration",
     ),
     "a negative retention": (
         '{"objectRetentionPolicies": {"workloads": {"afterFinished": "-5s"}}}',
-        "objectRetentionPolicies.workloads.afterFinished: '-5s' is no duration",
+        "objectRetentionPolicies.workloads.afterFinished is '-5s'; expected a duration",
     ),
     "a retention of nothing known": (
         '{"objectRetentionPolicies": {"workloads": {"afterDeactivated": "5s"}}}',
@@ -141,19 +141,19 @@ WRONG = {
     ),
     "an empty duration": (
         '{"waitForPodsReady": {"recoveryTimeout": ""}}',
-        "recoveryTimeout: '' is no duration",
+        "recoveryTimeout is ''; expected a duration",
     ),
     "no timestamp": (
         '{"waitForPodsReady": {"requeuingStrategy": {"timestamp": "Now"}}}',
-        "requeuingStrategy.timestamp: 'Now' is neither Eviction nor Creation",
+        "requeuingStrategy.timestamp is 'Now'; expected Eviction or Creation",
     ),
     "unknown gate": (
         '{"featureGates": {"ConcurrentAdmissions": true}}',
-        "featureGates: ConcurrentAdmissions can not be set; expected one of: CleanupProvisioning",
+        "featureGates: ConcurrentAdmissions is unknown; expected one of: CleanupProvisioning",
     ),
     "a gate of fair sharing without fair sharing": (
         '{"featureGates": {"FairSharingPreemptWithinNominal": false}}',
-        "FairSharingPreemptWithinNominal says how shares are weighed: set fairSharing too",
+        "FairSharingPreemptWithinNominal needs fair sharing: set fairSharing too",
     ),
     "not JSON": ("waitForPodsReady:", "JSON is malformed"),
 }
@@ -206,7 +206,7 @@ def test_every_gate_of_kueue_can_be_set_or_is_refused_with_a_reason() -> None:
 
 @pytest.mark.parametrize("gate", REFUSED)
 def test_other_gates_of_kueue_are_refused_with_the_reason(gate: str) -> None:
-    with pytest.raises(ValueError, match=f"featureGates: {gate} can not be set: {REFUSED[gate]}"):
+    with pytest.raises(ValueError, match=f"featureGates: {gate} can't be set: {REFUSED[gate]}"):
         parse(json.dumps({"featureGates": {gate: False}}))
 
 
