@@ -1,4 +1,4 @@
-"""`python -m sandbox VERB`: a whole environment on this machine. Each verb has its own --help."""
+"""`python -m sandbox VERB`: a complete environment on this machine. Each verb has its own --help."""
 
 import argparse
 import os
@@ -24,8 +24,8 @@ from sandbox.up import down, up
 def main(arguments: list[str]) -> int:
     """Runs one verb; returns the exit code."""
     options = _parser().parse_args(arguments)
-    left = f"; its processes run until: {options.state.command('down')}" if options.verb == "up" else ""
-    return carry_out(options.verb, lambda: options.run(options), still_running=left)
+    note = f"; its processes run until: {options.state.command('down')}" if options.verb == "up" else ""
+    return carry_out(options.verb, lambda: options.run(options), still_running=note)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -37,36 +37,38 @@ def _parser() -> argparse.ArgumentParser:
         type=sandbox_named,
         default=os.environ.get(NAME_VARIABLE, DEFAULTS["NAME"]),
         dest="state",
-        help=f"which sandbox ({DEFAULTS['NAME']}, or ${NAME_VARIABLE})",
+        help=f"the name of the sandbox ({DEFAULTS['NAME']}, or ${NAME_VARIABLE})",
     )
     engine = argparse.ArgumentParser(add_help=False)
     engine.add_argument(
         "--engine", choices=ENGINES, default="muster", help="the engine that admits gangs (muster)"
     )
 
-    verb = verbs.add_parser("up", parents=[named, engine], help="bring everything up and play the scenarios")
+    verb = verbs.add_parser("up", parents=[named, engine], help="create the sandbox and play the scenarios")
     verb.add_argument("--fresh", action="store_true", help="replace a running sandbox; its jobs are lost")
     verb.add_argument(
         "--ray",
         choices=("simulated", "real"),
         default="simulated",
-        help="real: a local Ray executes the jobs, and one of them is preempted and resumes",
+        help="real: a local Ray executes the jobs, one of which is preempted and resumes",
     )
     which = verb.add_mutually_exclusive_group()
-    which.add_argument("--scenario", metavar="NAME", help="play this one only")
+    which.add_argument("--scenario", metavar="NAME", help="play only this scenario")
     which.add_argument("--no-scenario", action="store_true", help="submit no jobs")
     verb.set_defaults(run=_up)
     verb = verbs.add_parser("apply", parents=[named], help="deploy the current stack file")
     verb.set_defaults(run=_apply)
     verb = verbs.add_parser("scenario", parents=[named], help="play the scenarios again")
-    verb.add_argument("--scenario", metavar="NAME", help="this one only")
+    verb.add_argument("--scenario", metavar="NAME", help="play only this scenario")
     verb.set_defaults(run=_scenario)
     verb = verbs.add_parser(
-        "env", parents=[named], help="commands for a shell to evaluate, so that kubectl works on it"
+        "env",
+        parents=[named],
+        help="print commands for a shell to evaluate, so that kubectl uses the sandbox",
     )
     verb.set_defaults(run=_env)
     verb = verbs.add_parser("logs", parents=[named], help="print the log of one process")
-    verb.add_argument("--process", metavar="NAME", help="which one, by its name in status")
+    verb.add_argument("--process", metavar="NAME", help="the process, as named in status")
     verb.add_argument("--follow", action="store_true", help="follow the log until Ctrl-C")
     verb.add_argument("--lines", type=int, default=100, help="number of last lines (100)")
     verb.set_defaults(run=lambda o: logs(o.state, o.process, o.follow, o.lines))
@@ -74,12 +76,12 @@ def _parser() -> argparse.ArgumentParser:
     verb.set_defaults(run=_down)
     verb = verbs.add_parser("status", parents=[named], help="show queues, workloads, nodes and processes")
     verb.set_defaults(run=_status)
-    verb = verbs.add_parser("drift", parents=[named], help="changes made by hand")
+    verb = verbs.add_parser("drift", parents=[named], help="show changes made by hand")
     verb.add_argument("--fix", action="store_true", help="revert them")
     verb.add_argument("--json", type=Path, metavar="FILE", help="also write them to FILE")
     verb.set_defaults(run=lambda options: drift(options.state, options.fix, options.json))
     verb = verbs.add_parser("kubectl", parents=[named], help="run kubectl in the sandbox")
-    verb.add_argument("arguments", nargs=argparse.REMAINDER, help="as for kubectl")
+    verb.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of kubectl")
     verb.set_defaults(run=_kubectl)
     verb = verbs.add_parser("tools", parents=[engine], help="find or build the tools, and list them")
     verb.add_argument("--all", action="store_true", help="the tools of all engines")
@@ -131,8 +133,8 @@ def _admin(state: RunState) -> Kubectl:
 
 def _tools(options: argparse.Namespace) -> int:
     names = tuple(TOOLS) if options.all else tools_for(options.engine)
-    found = ensure_tools(names, Screen()).values()
-    rows = [(f.tool.name, f.tool.version, f.source, f"{f.seconds:.0f} s") for f in found]
+    tools = ensure_tools(names, Screen()).values()
+    rows = [(t.tool.name, t.tool.version, t.source, f"{t.seconds:.0f} s") for t in tools]
     title = f"Tools (cache: {cache_directory() / 'tools'})"
     console().print(table(title, ("tool", "version", "from", "took"), rows))
     return 0

@@ -1,4 +1,4 @@
-"""`apply`: shows the plan of the current stack file, and deploys it into a running sandbox."""
+"""`apply`: shows the plan for the current stack file, and deploys it to a running sandbox."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAMESPACE = "kubernetes:core/v1:Namespace"
 
 
 def apply(state: RunState, source: Path = SOURCE) -> None:
-    """Deploys the stack file, and updates nodes and processes that depend on it; jobs go on.
+    """Deploys the stack file, and updates the nodes and processes that depend on it; jobs keep running.
 
     Raises StepError if the sandbox is not up, the file is invalid, or the plan would delete jobs.
     """
@@ -36,12 +36,12 @@ def apply(state: RunState, source: Path = SOURCE) -> None:
         require_api(state)
         update = _Update(state, engine_of(state), source)
         run_steps(update.steps(), update.screen)
-        said = "it runs the current stack file" if update.changed else "no change"
-        update.screen.line(f"sandbox {state.name}: {said}")
+        result = "the current stack file is deployed" if update.changed else "no change"
+        update.screen.line(f"sandbox {state.name}: {result}")
 
 
 class _Update:
-    """The deployment of a stack file into one sandbox. Each step can be repeated after an interruption."""
+    """The deployment of a stack file to a sandbox. Each step can be repeated after an interruption."""
 
     def __init__(self, state: RunState, engine: str, source: Path) -> None:
         self.state, self.engine, self.source = state, engine, source
@@ -59,8 +59,8 @@ class _Update:
         return [
             Step("plan", f"{self.source.name} with engine {self.engine}", self.plan),
             Step("pulumi up", "carries out the plan", self.pulumi_up),
-            Step("nodes", "of pools that are not queued", self.nodes),
-            Step("processes", "that the stack file configures", self.processes),
+            Step("nodes", "nodes of pools that are not queued", self.nodes),
+            Step("processes", "processes that the stack file configures", self.processes),
         ]
 
     def plan(self) -> str:
@@ -81,18 +81,18 @@ class _Update:
         return deploy(self.stack, self.screen)
 
     def nodes(self) -> str:
-        """Creates, updates and deletes nodes of static pools; only cordons those with pods of jobs."""
-        found = [
+        """Creates, updates and deletes nodes of static pools; nodes with pods of jobs are only cordoned."""
+        existing = [
             node
             for node in self.kubectl.objects("nodes")
             if PROVISIONING_LABEL not in node["metadata"].get("labels", {})
         ]
-        wanted = static_nodes(self.stack_file.settings.pools)
-        if gone := surplus(found, wanted):
+        desired = static_nodes(self.stack_file.settings.pools)
+        if obsolete := surplus(existing, desired):
             # First, so that no pod is scheduled to a node that is about to be deleted.
-            self.kubectl.run("cordon", *gone)
+            self.kubectl.run("cordon", *obsolete)
         pods = self.kubectl.objects("pods", "--field-selector=status.phase!=Succeeded,status.phase!=Failed")
-        changes = node_changes(found, wanted, pods_on_nodes(pods))
+        changes = node_changes(existing, desired, pods_on_nodes(pods))
         for pod in pods:
             if pod["spec"].get("nodeName") in changes.delete:
                 namespace, name = kinds.key(pod)
@@ -107,12 +107,12 @@ class _Update:
         return str(changes)
 
     def processes(self) -> str:
-        """Saves the stack file as deployed, and restarts processes started with another one."""
+        """Saves the stack file as deployed, and restarts processes that were started with an older file."""
         file = deployed(self.state)
         if file.read_bytes() == self.next_file.read_bytes():
             self.next_file.unlink()
         else:
-            self.next_file.touch()  # newer than every process that read the file before
+            self.next_file.touch()  # newer than every process that read the former file
             self.next_file.replace(file)
             self.changed = True
         running = Processes(self.state)
@@ -124,29 +124,29 @@ class _Update:
 
 
 def pods_on_nodes(pods: Iterable[kinds.Object]) -> dict[str, list[str]]:
-    """Returns the names of pods by node, without those that a ReplicaSet recreates on another node."""
-    found: dict[str, list[str]] = {}
+    """Returns the names of pods by node, except pods that a ReplicaSet recreates on another node."""
+    names: dict[str, list[str]] = {}
     for pod in pods:
         owners = pod["metadata"].get("ownerReferences") or []
         if not any(owner["kind"] == "ReplicaSet" for owner in owners):
-            found.setdefault(pod["spec"].get("nodeName", ""), []).append("/".join(kinds.key(pod)))
-    return found
+            names.setdefault(pod["spec"].get("nodeName", ""), []).append("/".join(kinds.key(pod)))
+    return names
 
 
 def keep_jobs(state: RunState, changes: Iterable[Change]) -> None:
-    """Raises StepError if the changes delete a namespace with jobs that have not ended."""
-    gone = {
+    """Raises StepError if the changes delete a namespace with unfinished jobs."""
+    deleted = {
         str(change.before["metadata"]["name"])
         for change in changes
         if change.type == NAMESPACE and change.op in ("delete", "replace")
     }
-    if not gone:
+    if not deleted:
         return
     with closing(kinds.connect(state.kubeconfig)) as client:
-        lost = [(kind, obj) for kind, obj in ray_objects(client) if kinds.key(obj)[0] in gone]
+        lost = [(kind, obj) for kind, obj in ray_objects(client) if kinds.key(obj)[0] in deleted]
     if lost:
         raise StepError(
-            f"the plan deletes namespace {', '.join(sorted(gone))}, and with it "
+            f"the plan deletes namespace {', '.join(sorted(deleted))}, including "
             f"{named(lost)}; nothing was changed",
             try_this="keep the tenant in the stack file, or delete its jobs with kubectl first",
         )

@@ -1,8 +1,8 @@
 """Creates the locked Python environment, then runs `python -m MODULE ARGUMENTS` in it.
 
-Every make target starts here, so this file uses the standard library only and parses on old Pythons, whose
-users the version check below must reach. The environment is in the cache, outside the checkout, under a key
-made from requirements/all.lock and the Python version.
+Every make target starts here, so this file uses only the standard library, and its syntax is valid in old
+Pythons, so that the version check below is executed. The environment is in the cache, outside the checkout,
+under a key derived from requirements/all.lock and the Python version.
 """
 
 import sys
@@ -28,15 +28,17 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parent.parent
 LOCK = CHECKOUT / "requirements" / "all.lock"
 SECONDS_VARIABLE = "MUSTER_ENVIRONMENT_SECONDS"
-"""Set for the sandbox: the seconds that this took, which it shows as its first step."""
+"""Environment variable with the duration of this step in seconds, which the sandbox shows as its first
+step."""
 
 
 class BootstrapError(Exception):
-    """The environment cannot be created; the message says why and what to try."""
+    """The environment can't be created; the message contains the cause and what to try."""
 
 
 def cache_directory() -> Path:
-    """Returns the folder of what outlives a checkout: $MUSTER_CACHE, else in the user's cache folder."""
+    """Returns the cache folder, which outlives a checkout: $MUSTER_CACHE, else `muster` in the user's cache
+    folder."""
     if chosen := os.environ.get("MUSTER_CACHE"):
         return Path(chosen).expanduser().resolve()
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
@@ -44,28 +46,29 @@ def cache_directory() -> Path:
 
 
 def environment_key(lock_text: str, python_version: str) -> str:
-    """Returns the folder name of the environment of these locked requirements and this Python."""
+    """Returns the folder name of the environment for these locked requirements and this Python version."""
     digest = hashlib.sha256(f"{python_version}\n{lock_text}".encode()).hexdigest()
     return f"venv-{python_version}-{digest[:16]}"
 
 
 def pinned_requirement(lock_text: str, package: str) -> str:
     """Returns the lines of one package in a lock file: its exact version and its hashes."""
-    found = re.search(rf"(?m)^{re.escape(package)}==.*(?:\n[ ]+--hash=.*)+", lock_text)
-    if found is None:
-        raise BootstrapError(f"{LOCK} pins no {package} with hashes; regenerate it with: make lock")
-    return found.group(0) + "\n"
+    match = re.search(rf"(?m)^{re.escape(package)}==.*(?:\n[ ]+--hash=.*)+", lock_text)
+    if match is None:
+        raise BootstrapError(f"{LOCK} does not pin {package} with hashes; regenerate it with: make lock")
+    return match.group(0) + "\n"
 
 
 @contextmanager
 def exclusive(lock_file: Path, waiting_for: str) -> Iterator[None]:
-    """Holds a lock against other runs of Muster on this machine; the kernel releases it if we die."""
+    """Holds a lock that excludes other runs of Muster on this machine; the kernel releases it if the process
+    dies."""
     lock_file.parent.mkdir(parents=True, exist_ok=True)
     with lock_file.open("w") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print(f"waiting for another run that makes {waiting_for} ...", file=sys.stderr, flush=True)
+            print(f"waiting for another run that creates {waiting_for} ...", file=sys.stderr, flush=True)
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
@@ -92,19 +95,19 @@ def pip_settings_for_uv(python: Path) -> dict[str, str]:
     for line in listed.stdout.splitlines():
         name, _, value = line.partition("=")
         variable = {"index-url": "UV_DEFAULT_INDEX", "extra-index-url": "UV_INDEX", "cert": "SSL_CERT_FILE"}
-        if (known := variable.get(name.rpartition(".")[2])) and known not in os.environ:
-            settings[known] = value.strip("'")
+        if (uv_name := variable.get(name.rpartition(".")[2])) and uv_name not in os.environ:
+            settings[uv_name] = value.strip("'")
     return settings
 
 
 def make_environment(environment: Path, lock_text: str) -> None:
-    """Builds the environment in place; the stamp, written last, marks it as complete.
+    """Creates the environment in place; the stamp, written last, marks it as complete.
 
-    A venv contains absolute paths, so it cannot be built under another name and renamed.
+    A venv contains absolute paths, so it can't be created under another name and renamed.
     """
     if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
         raise BootstrapError(
-            f"{sys.executable} has no venv or no pip.\n"
+            f"{sys.executable} lacks venv or pip.\n"
             "try: install them (Debian: apt-get install python3-venv) or use make PYTHON=/other/python3"
         )
     began = time.monotonic()
@@ -123,7 +126,8 @@ def make_environment(environment: Path, lock_text: str) -> None:
 
 
 def stamp(environment: Path) -> Path:
-    """Returns the file that marks the environment as complete; it contains the seconds that it took."""
+    """Returns the file that marks the environment as complete; it contains the duration of its creation in
+    seconds."""
     return environment / "muster-complete"
 
 
@@ -138,18 +142,19 @@ def ensure_environment() -> Path:
             began = time.monotonic()
             make_environment(environment, lock_text)
             took = time.monotonic() - began
-            print(f"environment: made in {took:.1f} s ({environment})", file=sys.stderr, flush=True)
+            print(f"environment: created in {took:.1f} s ({environment})", file=sys.stderr, flush=True)
     return environment / "bin" / "python"
 
 
 def without_sandboxes(path: str) -> str:
-    """PATH without the folders that `make env` adds: a sandbox's commands are no tools for another one."""
+    """Returns the PATH without the folders that `make env` adds, as they contain commands of a single
+    sandbox."""
     entries = path.split(os.pathsep)
     return os.pathsep.join(e for e in entries if not re.search(r"/\.muster/[^/]+/bin/?$", e))
 
 
 def main(arguments: list[str]) -> None:
-    """Replaces this process by `python -m` and the arguments; never returns."""
+    """Replaces this process with `python -m` and the arguments; does not return."""
     if not arguments:
         sys.exit("usage: python3 sandbox/bootstrap.py MODULE [ARGUMENT ...]; for example: sandbox up --help")
     began = time.monotonic()

@@ -1,4 +1,4 @@
-"""The stack of a sandbox in Pulumi's terms: the CLI on its cluster, and its deployment."""
+"""The Pulumi CLI for a sandbox's cluster, and the deployment of the stack."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sandbox.toolchain.steps import Screen
 
 
 def pulumi_cli(state: RunState, binary: Path, **variables: str) -> PulumiCli:
-    """Returns the CLI for the state and the cluster of this sandbox, with more variables."""
+    """Returns the CLI for the state and cluster of this sandbox, with additional environment variables."""
     return PulumiCli(binary, state.root, env={"KUBECONFIG": str(state.kubeconfig), **variables})
 
 
 def deploy(stack: Stack, screen: Screen) -> str:
-    """Runs `pulumi up`, shows its progress, and returns counts of resources as previews do."""
+    """Runs `pulumi up` and shows its progress. Returns the counts of resources, formatted as in previews."""
     lines = [""]
     with screen.activity(lambda elapsed: f"  {elapsed:.0f} s: {lines[-1]}"):
         outcome = stack.up(lines.append)

@@ -19,10 +19,11 @@ from sandbox.toolchain.steps import Screen
 
 
 def drift(state: RunState, fix: bool = False, file: Path | None = None) -> int:
-    """Prints each object changed by hand; with `fix` reverts it. Returns the exit code (drift/report.py).
+    """Prints each object that was changed by hand; with `fix`, reverts it. Returns the exit code
+    (drift/report.py).
 
-    Compares the cluster with the last deployed state: the stack file and the program may have been edited
-    since. Fields that controllers own are no drift. file: gets the same as JSON.
+    Compares the cluster with the last deployed state, as the stack file and the program may have been edited
+    since. Fields owned by controllers are no drift. `file` receives the same report as JSON.
     """
     stack = _stack(state)
     if edited(stack):
@@ -36,7 +37,7 @@ def drift(state: RunState, fix: bool = False, file: Path | None = None) -> int:
 
 
 def edited(stack: Stack) -> bool:
-    """Whether the stack file of the checkout differs from the deployed one."""
+    """Returns whether the stack file of the checkout differs from the deployed file."""
     config = yaml.safe_load(stack.config.read_text())["config"]
     return bool(stack_for(config["muster:admission"]["engine"])[0]["config"] != config)
 

@@ -1,4 +1,4 @@
-"""The state of a sandbox, read from its processes and its API server."""
+"""Determines the state of a sandbox from its processes and its API server."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from sandbox.toolchain.steps import StepError
 
 NO_ANSWER = (ApiError, ConfigError, httpx2.HTTPError)
 NAMES_MAX = 5
-"""The number of jobs that a message names; it only counts the others."""
+"""The maximum number of jobs that a message names; it counts the others."""
 
 
 def engine_of(state: RunState) -> str:
-    """Returns the sandbox's engine, or its last one; the default if it was never up."""
+    """Returns the sandbox's current or last engine; the default if it was never up."""
     if (file := deployed(state)).exists():
         return str(yaml.safe_load(file.read_text())["config"]["muster:admission"]["engine"])
     if state.timings.exists():
@@ -39,47 +39,49 @@ def engine_of(state: RunState) -> str:
 
 
 def up_since(state: RunState) -> float | None:
-    """Returns when the oldest live process was created, in seconds since the epoch; None if none runs."""
+    """Returns the creation time of the oldest live process, in seconds since the epoch; None if no process
+    runs."""
     live = [row.created for row in Processes(state).table().values() if row.process() is not None]
     return min(live, default=None)
 
 
 def existing_names(checkout: Path) -> list[str]:
     """Returns the names of the checkout's sandboxes, including stopped ones."""
-    kept = [path for name in ("processes", "timings.json") for path in checkout.glob(f".muster/*/{name}")]
-    return sorted({path.parent.name for path in kept})
+    traces = [path for name in ("processes", "timings.json") for path in checkout.glob(f".muster/*/{name}")]
+    return sorted({path.parent.name for path in traces})
 
 
 def require_up(state: RunState) -> None:
-    """Raises StepError with the running sandboxes if this one does not run."""
+    """Raises StepError with the names of running sandboxes if this sandbox is not up."""
     if up_since(state) is None or not state.kubeconfig.exists():
         others = [
             name
             for name in existing_names(state.checkout)
             if up_since(RunState(name, state.checkout)) is not None
         ]
-        there_are = f"; running: {', '.join(others)}" if others else ""
+        suffix = f"; running: {', '.join(others)}" if others else ""
         raise StepError(
-            f"sandbox {state.name} is not up{there_are}",
+            f"sandbox {state.name} is not up{suffix}",
             try_this=state.command("up", ENGINE=engine_of(state)),
         )
 
 
 def require_api(state: RunState) -> None:
-    """Raises StepError if the sandbox is not up, or its API server does not answer."""
+    """Raises StepError if the sandbox is not up or its API server does not respond."""
     require_up(state)
     try:
         with closing(kinds.connect(state.kubeconfig)) as client:
             client.get(kinds.Namespace, "default")
     except NO_ANSWER as error:
         raise StepError(
-            f"the API server of sandbox {state.name} does not answer: {error}",
+            f"the API server of sandbox {state.name} does not respond: {error}",
             try_this=state.command("status"),
         ) from error
 
 
 def require_unused(state: RunState, engine: str) -> None:
-    """Raises StepError if the sandbox runs, with its jobs and the next commands: `up` would replace it."""
+    """Raises StepError if the sandbox is up, as `up` would replace it; the message has its jobs and the next
+    commands."""
     since = up_since(state)
     if since is None:
         return
@@ -87,7 +89,7 @@ def require_unused(state: RunState, engine: str) -> None:
     raise StepError(
         f"sandbox {state.name} is up already{finished}: engine {engine_of(state)}, for "
         f"{duration(time.time() - since)}, {_contents(state)}; nothing was changed",
-        try_this=f"{state.command('apply')} (deploys the stack file into it), {state.command('status')}, or "
+        try_this=f"{state.command('apply')} (deploys the stack file to it), {state.command('status')}, or "
         f"{state.command('up', ENGINE=engine, FRESH='1')} (replaces it; its jobs are lost)",
     )
 
@@ -100,7 +102,8 @@ def only_run(state: RunState) -> Iterator[None]:
 
 
 def ray_objects(client: Client) -> list[tuple[str, Object]]:
-    """Returns kind and object of every RayJob, RayCluster and RayService without owner that has not ended."""
+    """Returns the kind and the object of each unfinished RayJob, RayCluster and RayService without an
+    owner."""
     return [
         (name, obj)
         for name, kind in JOB_KINDS.items()
@@ -110,7 +113,7 @@ def ray_objects(client: Client) -> list[tuple[str, Object]]:
 
 
 def users_objects(client: Client) -> list[tuple[str, Object]]:
-    """Returns those of `ray_objects` that no scenario submitted."""
+    """Returns the `ray_objects` that were not submitted by a scenario."""
     return [
         (kind, obj)
         for kind, obj in ray_objects(client)
@@ -128,10 +131,10 @@ def named(objects: list[tuple[str, Object]]) -> str:
 def _contents(state: RunState) -> str:
     try:
         with closing(kinds.connect(state.kubeconfig)) as client:
-            found = ray_objects(client)
+            jobs = ray_objects(client)
     except NO_ANSWER:
-        return "its API server does not answer"
-    return f"with {named(found)} in it" if found else "with no job in it"
+        return "its API server does not respond"
+    return f"with {named(jobs)}" if jobs else "without jobs"
 
 
 def _has_ended(job: Object) -> bool:

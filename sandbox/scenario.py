@@ -1,4 +1,4 @@
-"""`scenario`: the scenarios of each engine, and playing one in a running sandbox."""
+"""`scenario`: plays the engine's scenarios in a running sandbox."""
 
 from __future__ import annotations
 
@@ -27,21 +27,22 @@ SCENARIOS: dict[str, tuple[Scenario, ...]] = {
     "kai": (serving("kai"),),
 }
 ENGINES = tuple(SCENARIOS)
-# The processes that admit gangs; the first one's log is the most informative.
+# The processes that admit gangs; the log of the first is the most informative.
 ADMITTING = {"muster": ("controller",), "kueue": ("kueue",), "kai": kai_process.SERVICES}
 
 
 def chosen(engine: str, name: str | None) -> tuple[Scenario, ...]:
-    """Returns the engine's scenario of that name, or all. Raises StepError for an unknown name."""
-    found = tuple(s for s in SCENARIOS[engine] if name in (None, s.name))
-    if not found:
+    """Returns the engine's scenario with this name; all scenarios if it is None. Raises StepError for an
+    unknown name."""
+    scenarios = tuple(s for s in SCENARIOS[engine] if name in (None, s.name))
+    if not scenarios:
         names = ", ".join(s.name for s in SCENARIOS[engine])
         raise StepError(f"engine {engine} has no scenario {name!r}", try_this=f"SCENARIO= one of: {names}")
-    return found
+    return scenarios
 
 
 def scenario(state: RunState, name: str | None) -> None:
-    """Plays one scenario again, or all. Raises StepError if the sandbox has other jobs."""
+    """Plays a scenario again, or all of them. Raises StepError if the sandbox has other jobs."""
     with only_run(state):
         require_api(state)
         engine, screen = engine_of(state), Screen()
@@ -61,13 +62,13 @@ def _require_empty(state: RunState) -> None:
         others = users_objects(client)
     if others:
         raise StepError(
-            f"a scenario needs the sandbox to itself; {named(others)} would interfere",
-            try_this="delete these with kubectl, or wait until they have ended",
+            f"a scenario needs a sandbox without other jobs; {named(others)} would interfere",
+            try_this="delete these with kubectl, or wait until they have finished",
         )
 
 
 def play_scenario(state: RunState, engine: str, scenario: Scenario, screen: Screen) -> str:
-    """Submits the scenario's examples, fitted to the stack's quotas, and checks what happened."""
+    """Submits the scenario's examples, fitted to the stack's quotas, and checks its milestones."""
     processes = Processes(state)
     examples = runner.read_examples(scenario, EXAMPLES)
     remedy = f"change that in {SOURCE}, then {state.command('apply')}"
@@ -85,8 +86,8 @@ def play_scenario(state: RunState, engine: str, scenario: Scenario, screen: Scre
         for name in processes.table():
             processes.check(name)  # a process that ended is the likely reason
         raise StepError(
-            "not everything happened, or not in that order: see the table above",
+            "milestones are missing or out of order: see the table above",
             log=state.log(ADMITTING[engine][0]),
             try_this=f"{state.command('status')}, and {state.command('logs')}",
         )
-    return "everything happened, in that order"
+    return "all milestones observed, in order"

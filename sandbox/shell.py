@@ -1,4 +1,4 @@
-"""`env`: prints variables for a shell, so that kubectl, pulumi, muster and make work on the sandbox."""
+"""`env`: prints variables for a shell, so that kubectl, pulumi, muster and make use the sandbox."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sandbox.toolchain.steps import Screen
 
 
 def exports(state: RunState) -> str:
-    """Returns lines `export NAME=value` for a POSIX shell; prints progress to stderr.
+    """Returns `export NAME=value` lines for a POSIX shell; prints progress to stderr.
 
     Sets KUBECONFIG, PATH with the sandbox's commands first, and the sandbox's name for make.
     Raises StepError if the sandbox is not up.
@@ -28,7 +28,8 @@ def exports(state: RunState) -> str:
 
 
 def make_commands(state: RunState) -> Path:
-    """Writes kubectl and pulumi for this sandbox, and this checkout's muster, into a folder; returns it."""
+    """Creates a folder with kubectl and pulumi for this sandbox, and muster of this checkout. Returns the
+    folder."""
     tools = ensure_tools(["kubectl", "pulumi"], Screen(sys.stderr))
     cli = pulumi_cli(state, tools["pulumi"].path)
     folder = state.root / "bin"
@@ -37,8 +38,8 @@ def make_commands(state: RunState) -> Path:
     link.unlink(missing_ok=True)
     link.symlink_to(tools["kubectl"].path)
     write_script(folder / "pulumi", [str(cli.binary)], cli.variables)
-    # -P: a folder called muster where the user types it is not this package.
-    for name in ("muster", "kubectl-muster"):  # the latter is what kubectl runs for `kubectl muster`
+    # -P: ignores a folder named muster in the user's working directory.
+    for name in ("muster", "kubectl-muster"):  # kubectl runs the latter for `kubectl muster`
         write_script(folder / name, [sys.executable, "-P", "-m", "muster"], {"PYTHONPATH": str(CHECKOUT)})
     completion = [sys.executable, "-P", "-m", "muster.cli.kubectl_completion"]
     write_script(folder / "kubectl_complete-muster", completion, {"PYTHONPATH": str(CHECKOUT)})

@@ -1,4 +1,4 @@
-"""The stack file of the sandbox: stacks/Pulumi.local.yaml, with the engine that was asked for."""
+"""The stack file of the sandbox: stacks/Pulumi.local.yaml, with the requested engine."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ SOURCE = CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml"
 
 @dataclass(frozen=True)
 class StackFile:
-    """The content of a stack file with one engine.
+    """The content of a stack file for an engine.
 
-    content: the file as YAML gives it. changes: sentences on what the engine changes beside its name.
+    content: the parsed YAML. changes: sentences about other settings that the engine changes.
     """
 
     content: dict[str, Any]
@@ -33,10 +33,10 @@ class StackFile:
 
 
 def read(engine: str, source: Path | None = None) -> StackFile:
-    """Returns the stack file with this engine. Raises StepError with every problem of an invalid file."""
+    """Returns the stack file for this engine. Raises StepError with all problems of an invalid file."""
     source = source or SOURCE
     try:
-        load(source)  # reports a file that is not YAML, or not a stack, in terms of the settings
+        load(source)  # reports a file that is not YAML or not a stack with the error messages of settings
         content, changes = stack_for(engine, source)
         return StackFile(content, parse(content["config"], str(source)), changes)
     except SettingsError as error:
@@ -44,15 +44,16 @@ def read(engine: str, source: Path | None = None) -> StackFile:
 
 
 def stack_for(engine: str, source: Path | None = None) -> tuple[dict[str, Any], list[str]]:
-    """Returns the current content of the stack file for this engine, and what else the engine changes."""
+    """Returns the current content of the stack file for this engine, and sentences about other settings that
+    it changes."""
     content: dict[str, Any] = yaml.safe_load((source or SOURCE).read_text(encoding="utf-8"))
     return content, settings_for(engine, content["config"])
 
 
 def settings_for(engine: str, config: dict[str, Any]) -> list[str]:
-    """Changes the stack's settings to this engine; returns what else that changes.
+    """Sets the engine in the stack's settings; returns sentences about other settings that it changes.
 
-    KAI creates no ProvisioningRequests, so a queued pool would never get nodes.
+    KAI creates no ProvisioningRequests, so queued pools would never get nodes.
     """
     config.setdefault("muster:admission", {})["engine"] = engine
     if engine != "kai":
@@ -60,9 +61,9 @@ def settings_for(engine: str, config: dict[str, Any]) -> list[str]:
     queued = [pool for pool in config["muster:pools"] if pool.get("provisioning") == "queued"]
     for pool in queued:
         pool["provisioning"] = "on-demand"
-    return [f"{pool['name']} on demand instead of queued, as KAI needs it" for pool in queued]
+    return [f"{pool['name']} on demand instead of queued, as KAI requires" for pool in queued]
 
 
 def deployed(state: RunState) -> Path:
-    """Returns the path of the stack file that a sandbox runs; `make up` and `make apply` write it."""
+    """Returns the path of the deployed stack file, which `make up` and `make apply` write."""
     return state.root / f"Pulumi.{STACK}.yaml"

@@ -1,4 +1,4 @@
-"""`up`: the steps that create a running environment, and `down`, which stops it."""
+"""`up`, the steps that create a sandbox, and `down`, which removes it."""
 
 import os
 import shutil
@@ -39,7 +39,7 @@ KAI_SCHEDULER = "kai-scheduler"
 
 @dataclass
 class Environment:
-    """The creation of one sandbox: each step uses the results of earlier steps."""
+    """The creation of a sandbox; each step uses the results of earlier steps."""
 
     state: RunState
     engine: str
@@ -51,32 +51,32 @@ class Environment:
 
     @property
     def kubectl(self) -> Kubectl:
-        """Returns kubectl for the administrator; requires the tools."""
+        """The administrator's kubectl; requires the tools."""
         return Kubectl(self.tools["kubectl"], self.state.kubeconfig)
 
     @property
     def stack_file(self) -> Path:
-        """The settings of this sandbox: stack local with the chosen engine."""
+        """The deployed stack file: stack local with the chosen engine."""
         return deployed(self.state)
 
     def steps(self, scenarios: Sequence[Scenario]) -> list[Step]:
-        """Returns the steps in order; without scenarios no jobs are submitted."""
+        """Returns the steps in order. Without scenarios, no jobs are submitted."""
         engine = {
-            "muster": "the controller under its own ServiceAccount",
+            "muster": "the controller, with its ServiceAccount",
             "kueue": "the real Kueue",
             "kai": "the real KAI Scheduler",
         }
         and_kai = ", KAI's" if self.engine == "kai" else ""
         steps = [
             Step("settings", f"stack {STACK} with engine {self.engine}", partial(self.settle, scenarios)),
-            Step("tools", "builds those that are neither on PATH nor in the cache", self.prepare_tools),
+            Step("tools", "builds tools that are neither on PATH nor in the cache", self.prepare_tools),
             Step(
                 "control plane", "etcd, API server, controller manager, scheduler, kwok", self.control_plane
             ),
             Step("CRDs", f"KubeRay's, Kueue's and ProvisioningRequest{and_kai}", self.crds),
-            Step("nodes", "of the stack's pools that are not queued; volumes for claims", self.nodes),
+            Step("nodes", "nodes of the stack's pools that are not queued; volumes for claims", self.nodes),
             Step("operators", "KubeRay, stand-ins for Ray's dashboard and GKE's autoscaler", self.operators),
-            Step("pulumi up", f"stack {STACK}, the same program as every other stack", self.pulumi_up),
+            Step("pulumi up", f"stack {STACK}, with the same program as all stacks", self.pulumi_up),
             Step("admission", engine[self.engine], self.admission),
         ]
         if self.engine in WITH_PAGE:
@@ -84,18 +84,19 @@ class Environment:
         steps += [Step(f"scenario: {s.name}", s.summary, partial(self.play, s)) for s in scenarios]
         if self.real_ray:
             steps.insert(
-                2, Step("Ray", "of requirements/ray.lock, in an environment of its own", self.install_ray)
+                2,
+                Step("Ray", "packages of requirements/ray.lock, in a separate environment", self.install_ray),
             )
         return steps
 
     def settle(self, scenarios: Sequence[Scenario]) -> str:
-        """Writes the settings of this sandbox, and removes an earlier one of its name.
+        """Writes the settings of this sandbox, and removes a former sandbox with the same name.
 
-        First raises StepError for settings that are invalid or too small for a scenario.
+        Before that, raises StepError for settings that are invalid or too small for a scenario.
         """
         stack_file = read(self.engine, self.source)
-        without = self.state.command("up", ENGINE=self.engine, SCENARIO="no")
-        remedy = f"change that in {self.source}, or {without}"
+        without_jobs = self.state.command("up", ENGINE=self.engine, SCENARIO="no")
+        remedy = f"change that in {self.source}, or {without_jobs}"
         for scenario in scenarios:
             fit(scenario, runner.read_examples(scenario, EXAMPLES), stack_file.settings, remedy)
         stop(self.state)
@@ -107,11 +108,11 @@ class Environment:
 
     def prepare_tools(self) -> str:
         """Finds or builds the engine's tools."""
-        found = ensure_tools(tools_for(self.engine), self.screen)
-        self.tools = {name: tool.path for name, tool in found.items()}
-        sources = [tool.source for tool in found.values()]
-        said = {"built": "built", "cache": "from the cache", "PATH": "from PATH"}
-        return ", ".join(f"{sources.count(source)} {said[source]}" for source in sorted(set(sources)))
+        tools = ensure_tools(tools_for(self.engine), self.screen)
+        self.tools = {name: tool.path for name, tool in tools.items()}
+        sources = [tool.source for tool in tools.values()]
+        labels = {"built": "built", "cache": "from the cache", "PATH": "from PATH"}
+        return ", ".join(f"{sources.count(source)} {labels[source]}" for source in sorted(set(sources)))
 
     def install_ray(self) -> str:
         """Installs Ray, unless it is in the cache."""
@@ -128,7 +129,7 @@ class Environment:
         return f"{create_crds(self.kubectl, ensure_crds(self.engine))} served"
 
     def nodes(self) -> str:
-        """Simulates the nodes of pools that are not queued, and creates volumes."""
+        """Creates simulated nodes of pools that are not queued, and volumes."""
         nodes = static_nodes(load(self.stack_file).pools)
         create_nodes(self.kubectl, nodes)
         create_volumes(self.kubectl, self.state.volumes)
@@ -141,8 +142,8 @@ class Environment:
         return "ready"
 
     def pulumi_up(self) -> str:
-        """Runs the real Pulumi program against this cluster."""
-        # If it is killed, another `up` begins with an empty cluster and an empty state.
+        """Deploys the Pulumi program to this cluster."""
+        # Saved only once: after an interruption, `up` starts with an empty cluster and an empty state.
         cli = pulumi_cli(self.state, self.tools["pulumi"], **SAVED_ONCE)
         return deploy(cli.select(STACK, self.stack_file), self.screen)
 
@@ -167,7 +168,7 @@ class Environment:
         return resumed_training.play(self.state, self.kubectl, EXAMPLES, self.screen)
 
     def play(self, scenario: Scenario) -> str:
-        """Submits the scenario's examples and checks what happened."""
+        """Submits the scenario's examples, and checks its milestones."""
         return play_scenario(self.state, self.engine, scenario, self.screen)
 
 
@@ -180,14 +181,14 @@ def up(
     source: Path = SOURCE,
     real_ray: bool = False,
 ) -> None:
-    """Brings the sandbox up and plays these scenarios, by default the engine's.
+    """Creates the sandbox and plays these scenarios, by default the engine's.
 
-    With a real Ray these are replaced by a training job that is preempted and resumes.
-    Raises StepError if a step fails (already printed), or if the sandbox already runs and `fresh` is not set.
+    With a real Ray, the default is a training job that is preempted and resumes. Raises StepError if a step
+    fails (already printed), or if the sandbox is up and `fresh` is not set.
     """
     if real_ray and engine == "kai":
         raise StepError(
-            "with engine kai a preempted RayJob is not started again",
+            "with engine kai, a preempted RayJob is not restarted",
             try_this=state.command("up", RAY="real"),
         )
     environment = Environment(state, engine, source, real_ray)
@@ -203,34 +204,34 @@ def up(
         save_timings(state.timings, timings, {"engine": engine, "cores": os.cpu_count()})
     look = "kubectl get podgroups -A" if engine == "kai" else "muster queue -A"
     environment.screen.line(
-        f"\nIt runs. To use kubectl, pulumi and muster in this shell:\n  {enter(state)}\n"
-        f"  {look}\n{_shown(state)}"
-        "Look at it, deploy the edited stack file, and stop it with:\n"
+        f"\nThe sandbox is up. To use kubectl, pulumi and muster in this shell:\n  {enter(state)}\n"
+        f"  {look}\n{_page_lines(state)}"
+        "To inspect it, deploy the edited stack file, and stop it:\n"
         f"  {state.command('status')}\n  {state.command('apply')}\n  {state.command('down')}"
     )
 
 
-def _shown(state: RunState) -> str:
-    """Returns the lines that name the page, if there is one."""
+def _page_lines(state: RunState) -> str:
+    """Returns lines with the address of the page; empty without a page."""
     address = page_address(state)
     return f"Queues and workloads in a browser:\n  {address}\n" if address else ""
 
 
 def enter(state: RunState) -> str:
-    """Returns the command that puts the sandbox's tools on a shell's PATH."""
+    """Returns the command that adds the sandbox's tools to a shell's PATH."""
     return f'eval "$({state.command("env")})"'
 
 
 def down(state: RunState) -> None:
-    """Stops and removes this sandbox; its logs and timings stay.
+    """Stops and removes this sandbox, except its logs and timings.
 
-    Raises StepError if no sandbox of this name exists.
+    Raises StepError if no sandbox with this name exists.
     """
     names = existing_names(state.checkout)
     if state.name not in names:
-        there_are = f"there are {', '.join(names)}" if names else "there is none"
+        existing = f"existing: {', '.join(names)}" if names else "there are no sandboxes"
         remedy = RunState(names[0], state.checkout).command("down") if names else ""
-        raise StepError(f"no sandbox {state.name!r} in {state.checkout}; {there_are}", try_this=remedy)
+        raise StepError(f"no sandbox {state.name!r} in {state.checkout}; {existing}", try_this=remedy)
     with only_run(state):
         stop(state)
         if state.root.is_dir():
@@ -240,6 +241,8 @@ def down(state: RunState) -> None:
 
 
 def stop(state: RunState) -> None:
-    """Stops every process of this sandbox. Raises StepError if one still runs."""
-    if left := Processes(state).stop_everything():
-        raise StepError(f"still running after SIGKILL: {', '.join(left)}", try_this="look at them with ps")
+    """Stops all processes of this sandbox. Raises StepError if any still runs."""
+    if remaining := Processes(state).stop_everything():
+        raise StepError(
+            f"still running after SIGKILL: {', '.join(remaining)}", try_this="inspect them with ps"
+        )

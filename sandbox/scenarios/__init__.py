@@ -1,4 +1,4 @@
-"""Scenarios of `make up`: jobs are submitted, and milestones are observed on the API server.
+"""Scenarios of `make up`, which submit jobs and observe milestones on the API server.
 
-`jobs` and `serving` are the scenarios, `runner` submits and prints; the other modules are pure.
+`jobs` and `serving` are the scenarios; `runner` submits the jobs and prints; the other modules are pure.
 """

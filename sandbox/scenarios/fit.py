@@ -1,7 +1,7 @@
 """Fits a scenario's gangs to the quotas of a stack, or reports what the stack lacks. Pure.
 
-A scenario shows that the second gang takes the place of the first one, so each has to fit alone, and the two
-must not fit together. Only the number of GPU workers is changed, if the examples' own does not fit.
+In a scenario the second gang preempts the first, so each must fit alone, and both must not fit together. Only
+the number of GPU workers is changed, if that of the examples does not fit.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from settings.model.tenants.tenant import Tenant
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
-# What KubeRay requests for the pod that submits a RayJob, unless the job has a template for it.
+# The requests of KubeRay's default pod that submits a RayJob.
 SUBMITTER = {"cpu": "500m", "memory": "200Mi"}
 
 
 def fit(
     scenario: Scenario, manifests: Mapping[str, Object], settings: Settings, remedy: str
 ) -> dict[str, Object]:
-    """Returns the manifests by role, with as many workers as the scenario needs with these quotas.
+    """Returns the manifests by role, with the numbers of workers that the scenario needs with these quotas.
 
-    Raises: StepError with what the stack lacks; `remedy` is what a user may do about it.
+    Raises: StepError with what the stack lacks; `remedy` is what the user can do.
     """
     problems = list(_unmet(scenario, manifests, settings))
     if not problems:
@@ -60,7 +60,7 @@ def resized(manifest: Object, replicas: int) -> Object:
 
 
 def _unmet(scenario: Scenario, manifests: Mapping[str, Object], settings: Settings) -> Iterator[str]:
-    """Yields what the examples name, or preemption requires, and the stack lacks."""
+    """Yields what the examples refer to, or preemption requires, but the stack lacks."""
     priorities = settings.admission.priorities
     queues: set[str] = set()
     for role, manifest in manifests.items():
@@ -100,12 +100,14 @@ def _queue(manifest: Object, settings: Settings) -> ClusterQueue:
 
 
 def _sizes(first: Object, second: Object, capacity: QueueCapacity) -> tuple[int, int] | None:
-    """Returns the workers of both, as close to the examples' as possible; None if no sizes fit."""
-    most = _largest(first, capacity, borrowing=True), _largest(second, capacity, borrowing=False)
-    if 0 in most:
+    """Returns the numbers of workers of both gangs, as close to the examples' as possible; None if none
+    fit."""
+    first_max = _largest(first, capacity, borrowing=True)
+    second_max = _largest(second, capacity, borrowing=False)
+    if 0 in (first_max, second_max):
         return None
-    for n in range(min(workers(second), most[1]), most[1] + 1):
-        for m in range(min(workers(first), most[0]), most[0] + 1):
+    for n in range(min(workers(second), second_max), second_max + 1):
+        for m in range(min(workers(first), first_max), first_max + 1):
             if not _together(resized(first, m), resized(second, n), capacity):
                 return m, n
     return None
@@ -124,7 +126,7 @@ def _together(first: Object, second: Object, capacity: QueueCapacity) -> bool:
 
 
 def _gang(manifest: Object) -> list[PodSet]:
-    """Returns its head, the pod that submits a RayJob, and last its workers."""
+    """Returns the pod sets of the gang: the head, the submitter of a RayJob, and last the workers."""
     spec = cluster_spec(manifest)
     (group,) = spec["workerGroupSpecs"]
     head = PodSet(1, pod_requests(spec["headGroupSpec"]["template"]["spec"]))
@@ -135,30 +137,31 @@ def _gang(manifest: Object) -> list[PodSet]:
 
 
 def _too_little(manifests: Mapping[str, Object], capacity: QueueCapacity, settings: Settings) -> list[str]:
-    """Returns what is missing for the smallest gang of each role."""
-    found = []
+    """Returns what the stack lacks for the smallest gang of each role."""
+    problems = []
     for role, manifest in manifests.items():
-        for lack in capacity.shortages(_gang(resized(manifest, 1))):
-            what = f"{lack.needs.normalize():f} {lack.resource} of flavor {lack.flavor}"
+        for shortage in capacity.shortages(_gang(resized(manifest, 1))):
+            amount = f"{shortage.needs.normalize():f} {shortage.resource} of flavor {shortage.flavor}"
             where = (
                 "in its pools"
-                if lack.resource == "nodes"
+                if shortage.resource == "nodes"
                 else f"in ClusterQueue {_queue(manifest, settings).name}"
             )
-            found.append(f"{what} {where} for the {role} job; the stack gives {lack.available.normalize():f}")
-    return list(dict.fromkeys(found))
+            available = f"the stack has {shortage.available.normalize():f}"
+            problems.append(f"{amount} {where} for the {role} job; {available}")
+    return list(dict.fromkeys(problems))
 
 
 def _too_much(first: Object, second: Object, capacity: QueueCapacity, settings: Settings) -> str:
     m, n = _largest(first, capacity, borrowing=True), _largest(second, capacity, borrowing=False)
     return (
-        f"two jobs that do not fit together: {m} and {n} workers, the most that fit alone, both fit into "
+        f"two jobs that do not fit together: even {m} and {n} workers, the most that fit alone, fit into "
         f"ClusterQueue {_queue(first, settings).name}; lower its quotas or raise the pools' nodes.max"
     )
 
 
 def changes(before: Mapping[str, Object], after: Mapping[str, Object]) -> Sequence[str]:
-    """Describes what `fit` changed, one sentence per role."""
+    """Returns a sentence for each role whose number of workers `fit` has changed."""
     return [
         f"the {role} job has {workers(after[role])} workers instead of {workers(before[role])}"
         for role in before

@@ -1,7 +1,7 @@
-"""A dev job is preempted by a production job and resumed: seven milestones in this order.
+"""A scenario in which a dev job is preempted by a production job and resumed, with seven ordered milestones.
 
-The checks do not depend on the engine: they read Workload conditions of Kueue's API, KubeRay's status, pods
-and nodes.
+The checks are the same for all engines: they read the Workload conditions of Kueue's API, KubeRay's status,
+pods and nodes.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from sandbox.scenarios.milestones import JobsByRole, Milestone, Scenario, is_sus
 from sandbox.scenarios.observations import JobRef, ObservedObjects, job_status, seconds, why_waiting
 
 ONE_STEP_SECONDS = 2.0
-"""Nodes created within this time count as one step; creation times are whole seconds."""
+"""The maximum time between nodes that were created in one step; creation times are whole seconds."""
 
 
 def dev_runs_on_gpus(observed: ObservedObjects, jobs: JobsByRole) -> str:
-    """Checks that the whole dev gang runs, its GPU workers on nodes with GPUs, and Ray runs the job."""
+    """Checks that the whole dev gang runs, with GPU workers on GPU nodes, and that Ray runs the job."""
     workers = gpu_workers(observed, running_gang(observed, jobs["dev"]))
     if job_status(observed.job(jobs["dev"]))[0] != "RUNNING" or not workers:
         return ""
@@ -25,23 +25,24 @@ def dev_runs_on_gpus(observed: ObservedObjects, jobs: JobsByRole) -> str:
 
 
 def prod_waits(observed: ObservedObjects, jobs: JobsByRole) -> str:
-    """Checks that the production Workload waits for quota; returns its reason."""
+    """Checks that the production Workload waits for quota; returns the reason."""
     return why_waiting(observed.workload(jobs["prod"]))
 
 
 def dev_is_preempted(observed: ObservedObjects, jobs: JobsByRole) -> str:
-    """Checks that the Workload is preempted, KubeRay has suspended the job, and no pods are left."""
+    """Checks that the Workload is preempted, that KubeRay has suspended the job, and that no pods remain."""
     dev = jobs["dev"]
     evicted = condition(observed.workload(dev), "Evicted")
     if evicted.get("status") != "True" or evicted.get("reason") != "Preempted":
         return ""
     if job_status(observed.job(dev))[1] != "Suspended" or observed.pods(dev):
         return ""
-    return "Workload Evicted (Preempted), RayJob Suspended, no pods left"
+    return "Workload Evicted (Preempted), RayJob Suspended, no pods remain"
 
 
 def prod_is_provisioned(observed: ObservedObjects, jobs: JobsByRole) -> str:
-    """Checks that the request is Provisioned, and all its nodes were created at once and are ready."""
+    """Checks that the request is Provisioned, and that all its nodes are ready and were created in one
+    step."""
     request = observed.request(jobs["prod"])
     if not request or not is_true(request, "Provisioned"):
         return ""
@@ -49,24 +50,25 @@ def prod_is_provisioned(observed: ObservedObjects, jobs: JobsByRole) -> str:
     nodes = observed.nodes(name)
     if not nodes or not all(is_true(n, "Ready") for n in nodes):
         return ""
-    made = [seconds(n["metadata"]["creationTimestamp"]) for n in nodes]
-    if max(made) - min(made) > ONE_STEP_SECONDS:
+    created = [seconds(n["metadata"]["creationTimestamp"]) for n in nodes]
+    if max(created) - min(created) > ONE_STEP_SECONDS:
         return ""
-    return f"{len(nodes)} nodes at once for {name}"
+    return f"{len(nodes)} nodes in one step for {name}"
 
 
 def prod_is_admitted_whole(observed: ObservedObjects, jobs: JobsByRole) -> str:
-    """Checks that the Workload is Admitted, its whole gang runs, and no pod is older than the admission."""
+    """Checks that the Workload is Admitted, that its whole gang runs, and that no pod is older than the
+    admission."""
     return admitted_whole(observed, jobs["prod"])
 
 
 def prod_succeeds(observed: ObservedObjects, jobs: JobsByRole) -> str:
-    """Checks that the production job succeeded, for Ray and KubeRay."""
+    """Checks that the production job succeeded, according to Ray and KubeRay."""
     return _succeeded(observed, jobs["prod"])
 
 
 def dev_succeeds(observed: ObservedObjects, jobs: JobsByRole) -> str:
-    """Checks that the dev job succeeded, which after its suspension requires a second run."""
+    """Checks that the dev job succeeded, which requires a second run after its suspension."""
     return _succeeded(observed, jobs["dev"])
 
 

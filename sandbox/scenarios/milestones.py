@@ -1,4 +1,4 @@
-"""Scenarios as data: the jobs to submit, and the milestones to observe in this order. Pure."""
+"""Scenarios as data: the jobs to submit, and the milestones to observe in order. Pure."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from sandbox.scenarios.gangs import cluster_spec
 from sandbox.scenarios.observations import JobRef, ObservedChange, ObservedObjects
 
 JobsByRole = Mapping[str, JobRef]
-"""The jobs of a scenario by their role, such as `dev`."""
+"""The jobs of a scenario by role, such as `dev`."""
 
 Check = Callable[[ObservedObjects, JobsByRole], str]
-"""Returns a description of what was observed, or an empty string if it was not."""
+"""A function that returns a description of the observation; empty if the milestone is not reached."""
 
 
 @dataclass(frozen=True)
 class Milestone:
-    """Once observed, the job with the role `submit` is created, or that with the role `remove`
-    deleted. One that might be observed too early is checked only `after` another milestone.
+    """A milestone. When it is observed, the job with the role `submit` is created, or the job with the role
+    `remove` is deleted. A milestone that could be observed too early is checked only `after` another.
     """
 
     title: str
@@ -31,9 +31,9 @@ class Milestone:
 
 @dataclass(frozen=True)
 class Scenario:
-    """`kinds` are watched. `policies_active` tells from a job, as the API server would create it, whether the
-    stack's admission policies are active. `examples` are files of the folder examples/ by role; the first is
-    submitted at the start."""
+    """A scenario. `kinds` are the kinds to watch. `policies_active` returns whether the stack's admission
+    policies have changed a job in a dry run. `examples` are files in the folder examples/ by role; the first
+    is submitted at the start."""
 
     name: str
     summary: str
@@ -49,7 +49,8 @@ class Scenario:
 
 @dataclass(frozen=True)
 class MilestoneResult:
-    """`at`: when first observed (None: never); `detail`: what was observed; `problem`: why it is invalid."""
+    """The result of a milestone. `at` is the time of its first observation, None if it was not observed;
+    `detail` describes the observation; `problem` is why the result is invalid."""
 
     title: str
     at: float | None
@@ -57,8 +58,8 @@ class MilestoneResult:
     problem: str = ""
 
 
-class Progress:
-    """Follows the changes and records when each milestone is first observed."""
+class MilestoneTracker:
+    """Applies the observed changes, and records the first observation of each milestone."""
 
     def __init__(self, scenario: Scenario, jobs: JobsByRole) -> None:
         self.observed = ObservedObjects()
@@ -66,7 +67,7 @@ class Progress:
         self._first: dict[str, tuple[float, str]] = {}
 
     def apply(self, change: ObservedChange) -> list[MilestoneResult]:
-        """Applies one change; returns the results of the milestones that it reached."""
+        """Applies a change; returns the results of the milestones that it reached."""
         self.observed.apply(change)
         reached = []
         for milestone in self._scenario.milestones:
@@ -79,38 +80,38 @@ class Progress:
         return [r for r in self.results() if r.title in reached] if reached else []
 
     def results(self) -> list[MilestoneResult]:
-        """Returns the results in order, with problems of milestones missing or too early."""
-        found: list[MilestoneResult] = []
+        """Returns the results in order, with the problems of missing or early milestones."""
+        results: list[MilestoneResult] = []
         for milestone in self._scenario.milestones:
             at, detail = self._first.get(milestone.title, (None, ""))
-            found.append(MilestoneResult(milestone.title, at, detail, _problem(at, found)))
-        return found
+            results.append(MilestoneResult(milestone.title, at, detail, _problem(at, results)))
+        return results
 
     @property
     def done(self) -> bool:
-        """Whether all milestones were observed, in order or not."""
+        """True if all milestones were observed, in any order."""
         return len(self._first) == len(self._scenario.milestones)
 
 
 def is_suspended(job: Object) -> bool:
-    """Whether the job was suspended at creation, as with engines that use Kueue's labels."""
+    """Returns whether the job was suspended at creation, as with engines that use Kueue's labels."""
     return bool(job["spec"].get("suspend") or cluster_spec(job).get("suspend"))
 
 
 def check(scenario: Scenario, changes: Iterable[ObservedChange], jobs: JobsByRole) -> list[MilestoneResult]:
-    """Returns the results after these changes, which must be in order of time."""
-    progress = Progress(scenario, jobs)
+    """Returns the results after these changes, which must be sorted by time."""
+    tracker = MilestoneTracker(scenario, jobs)
     for change in changes:
-        progress.apply(change)
-    return progress.results()
+        tracker.apply(change)
+    return tracker.results()
 
 
 def _problem(at: float | None, earlier: list[MilestoneResult]) -> str:
     if at is None:
-        return "not seen"
+        return "not observed"
     for milestone in earlier:
         if milestone.at is None:
-            return f"seen without: {milestone.title}"
+            return f"observed without: {milestone.title}"
         if milestone.at > at:
-            return f"seen before: {milestone.title}"
+            return f"observed before: {milestone.title}"
     return ""

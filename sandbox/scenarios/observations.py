@@ -1,4 +1,4 @@
-"""Objects observed by watches, and lookups for scenarios and the timeline. Pure."""
+"""The objects observed by watches, with lookups for scenarios and the timeline. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ RAY_CLUSTER_LABEL = "ray.io/cluster"
 
 @dataclass(frozen=True)
 class ObservedChange:
-    """One change of an object, `at` seconds after the scenario began; a deleted one is in its last state."""
+    """A change of an object, `at` seconds after the start of the scenario; a deleted object has its last
+    state."""
 
     at: float
     kind: str
@@ -25,7 +26,7 @@ class ObservedChange:
 
 @dataclass(frozen=True)
 class JobRef:
-    """One RayJob, RayCluster or RayService of the scenario."""
+    """A RayJob, RayCluster or RayService of the scenario."""
 
     kind: str
     namespace: str
@@ -34,20 +35,20 @@ class JobRef:
 
 @dataclass
 class ObservedObjects:
-    """The objects as last observed."""
+    """The last observed state of all objects."""
 
     objects: dict[str, dict[tuple[str, str], Object]] = field(default_factory=dict)
 
     def apply(self, change: ObservedChange) -> None:
-        """Applies one change."""
-        of_kind = self.objects.setdefault(change.kind, {})
+        """Applies a change."""
+        by_key = self.objects.setdefault(change.kind, {})
         if change.deleted:
-            of_kind.pop(key(change.obj), None)
+            by_key.pop(key(change.obj), None)
         else:
-            of_kind[key(change.obj)] = change.obj
+            by_key[key(change.obj)] = change.obj
 
     def all(self, kind: str) -> Iterator[Object]:
-        """Returns all objects of one kind."""
+        """Returns all objects of a kind."""
         return iter(self.objects.get(kind, {}).values())
 
     def job(self, ref: JobRef) -> Object:
@@ -59,25 +60,25 @@ class ObservedObjects:
         return self._owned_by("Workload", self.job(ref))
 
     def pod_group(self, ref: JobRef) -> Object:
-        """Returns the job's PodGroup, which KAI creates, or an empty dictionary."""
+        """Returns the job's PodGroup, created by KAI, or an empty dictionary."""
         return self._owned_by("PodGroup", self.job(ref))
 
     def pods(self, ref: JobRef) -> list[Object]:
-        """Returns all pods of the job, of any of its Ray clusters and of its submitter."""
+        """Returns all pods of the job: those of its Ray clusters and of its submitter."""
         return [p for p in self.all("Pod") if key(p)[0] == ref.namespace and _pod_of(p, ref)]
 
     def gang(self, ref: JobRef) -> list[Object]:
-        """Returns the job's heads and workers."""
+        """Returns the job's head and worker pods."""
         return [p for p in self.pods(ref) if RAY_CLUSTER_LABEL in labels(p)]
 
     def request(self, ref: JobRef) -> Object:
-        """Returns the Workload's provisioned request, else any other, else an empty dictionary."""
+        """Returns the Workload's provisioned request, else any of its requests, else an empty dictionary."""
         workload = self.workload(ref)
-        mine = [r for r in self.all("ProvisioningRequest") if workload and owned(r, workload)]
-        return next((r for r in mine if is_true(r, "Provisioned")), mine[0] if mine else {})
+        requests = [r for r in self.all("ProvisioningRequest") if workload and owned(r, workload)]
+        return next((r for r in requests if is_true(r, "Provisioned")), requests[0] if requests else {})
 
     def nodes(self, resize_name: str) -> list[Object]:
-        """Returns the nodes created for one request."""
+        """Returns the nodes that were created for a request."""
         return [n for n in self.all("Node") if labels(n).get(PROVISIONING_LABEL) == resize_name]
 
     def _owned_by(self, kind: str, job: Object) -> Object:
@@ -88,7 +89,7 @@ def _pod_of(pod: Object, ref: JobRef) -> bool:
     cluster = labels(pod).get(RAY_CLUSTER_LABEL, "")
     if ref.kind == "RayCluster":
         return cluster == ref.name
-    # KubeRay names clusters `<job>-<5 characters>`; after a suspension nothing else links them to the job.
+    # KubeRay names clusters `<job>-<5 characters>`; after a suspension, only the name links them to the job.
     return cluster.rpartition("-")[0] == ref.name or labels(pod).get(JOB_NAME_LABEL) == ref.name
 
 
@@ -98,19 +99,20 @@ def labels(obj: Object) -> dict[str, str]:
 
 
 def owned(obj: Object, owner: Object) -> bool:
-    """Whether `owner` is among the object's owners."""
+    """Returns whether `owner` is among the object's owners."""
     references = obj["metadata"].get("ownerReferences") or []
     return any(r["uid"] == owner["metadata"]["uid"] for r in references)
 
 
 def job_status(job: Object) -> tuple[str, str]:
-    """Returns a RayJob's job status (RUNNING, SUCCEEDED …) and deployment status (Suspended …)."""
+    """Returns a RayJob's job status (such as RUNNING) and deployment status (such as Suspended)."""
     status = job.get("status") or {}
     return str(status.get("jobStatus", "")), str(status.get("jobDeploymentStatus", ""))
 
 
 def why_waiting(workload: Object) -> str:
-    """Returns the engine's reason why the Workload has no quota; empty if it has, or if none is given yet."""
+    """Returns the engine's message why the Workload has no quota; empty if it has quota or there is no
+    message yet."""
     reserved = condition(workload, "QuotaReserved")
     return str(reserved.get("message", "")) if reserved.get("status") == "False" else ""
 

@@ -1,4 +1,4 @@
-"""A played scenario as data: the phases of its jobs, its milestones, and the use of GPUs over time. Pure.
+"""The recording of a scenario: the phases of its jobs, its milestones, and the use of GPUs over time. Pure.
 
 `make up` and `make scenario` write it to the sandbox's logs; `make pictures` draws it.
 """
@@ -21,7 +21,8 @@ from sandbox.stand_ins.capacity import pod_requests, quantity
 
 
 class Job(msgspec.Struct, frozen=True):
-    """One gang: the name and the priority of its manifest, its GPUs, and its phases as (seconds, phase)."""
+    """A job: the name and priority of its manifest, the number of its GPUs, and its phases as (seconds,
+    phase)."""
 
     name: str
     priority: str
@@ -30,9 +31,9 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class Gpus(msgspec.Struct, frozen=True):
-    """GPUs from `at` on: those of pods on nodes, those reserved in the ClusterQueue, and its nominal quota.
+    """The use of GPUs since `at`: by pods on nodes, and reserved in the ClusterQueue, with its nominal quota.
 
-    The last two are 0 without a ClusterQueue, as with KAI.
+    `reserved` and `quota` are 0 without a ClusterQueue, as with KAI.
     """
 
     at: float
@@ -42,7 +43,7 @@ class Gpus(msgspec.Struct, frozen=True):
 
 
 class Recording(msgspec.Struct, frozen=True):
-    """One run; `seconds` is its length, `queue` the ClusterQueue of its jobs."""
+    """A run of a scenario; `seconds` is its duration, `queue` the ClusterQueue of its jobs."""
 
     scenario: str
     seconds: float
@@ -53,22 +54,22 @@ class Recording(msgspec.Struct, frozen=True):
 
     @property
     def complete(self) -> bool:
-        """Whether all milestones were observed, in their order."""
+        """True if all milestones were observed, in order."""
         return not any(milestone.problem for milestone in self.milestones)
 
 
 def to_json(recording: Recording) -> bytes:
-    """Returns the recording as indented JSON."""
+    """Encodes the recording as indented JSON."""
     return msgspec.json.format(msgspec.json.encode(recording), indent=1) + b"\n"
 
 
 def from_json(text: bytes) -> Recording:
-    """Returns the recording; raises msgspec.ValidationError for anything else."""
+    """Decodes a recording. Raises: msgspec.ValidationError."""
     return msgspec.json.decode(text, type=Recording)
 
 
 def recorded_job(manifest: Object, priority: str, phases: Iterable[tuple[float, Phase]]) -> Job:
-    """Returns a job's part of the recording; the name is without the suffix that each run generates."""
+    """Returns the record of a job; its name omits the suffix that each run generates."""
     return Job(
         manifest["metadata"]["generateName"].rstrip("-"),
         priority,
@@ -78,7 +79,7 @@ def recorded_job(manifest: Object, priority: str, phases: Iterable[tuple[float, 
 
 
 def gang_gpus(manifest: Object) -> int:
-    """Returns the GPUs of a gang's workers."""
+    """Returns the number of GPUs of a gang's workers."""
     groups = cluster_spec(manifest).get("workerGroupSpecs") or []
     return sum(
         int(group.get("replicas", 1)) * int(group.get("numOfHosts", 1)) * _gpus(group["template"])
@@ -88,7 +89,7 @@ def gang_gpus(manifest: Object) -> int:
 
 @dataclass
 class GpuUse:
-    """The use of GPUs by a scenario's jobs, one entry a change."""
+    """The use of GPUs by a scenario's jobs, with an entry for each change."""
 
     queue: str = ""
     changes: list[Gpus] = field(default_factory=list)
@@ -104,7 +105,7 @@ class GpuUse:
 
 
 def _queue(observed: ObservedObjects, jobs: JobsByRole) -> str:
-    """The ClusterQueue that has admitted one of the jobs; empty before, and with KAI."""
+    """Returns the ClusterQueue of the first admitted job; empty before an admission, and with KAI."""
     for ref in jobs.values():
         admission = (observed.workload(ref).get("status") or {}).get("admission")
         if admission:
@@ -114,21 +115,21 @@ def _queue(observed: ObservedObjects, jobs: JobsByRole) -> str:
 
 def _reserved(queue: Object) -> int:
     flavors = (queue.get("status") or {}).get("flavorsReservation") or []
-    return _sum(r["total"] for flavor in flavors for r in _of_gpus(flavor["resources"]))
+    return _sum(r["total"] for flavor in flavors for r in _gpu_resources(flavor["resources"]))
 
 
 def _quota(queue: Object) -> int:
     groups = (queue.get("spec") or {}).get("resourceGroups") or []
     flavors = [flavor for group in groups for flavor in group["flavors"]]
-    return _sum(r["nominalQuota"] for flavor in flavors for r in _of_gpus(flavor["resources"]))
+    return _sum(r["nominalQuota"] for flavor in flavors for r in _gpu_resources(flavor["resources"]))
 
 
-def _of_gpus(resources: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _gpu_resources(resources: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [resource for resource in resources if resource["name"] == GPU]
 
 
 def _gpus(pod: Object) -> int:
-    """Returns the GPUs of one pod or pod template."""
+    """Returns the number of GPUs of a pod or pod template."""
     return int(pod_requests(pod["spec"]).get(GPU, Decimal(0)))
 
 

@@ -1,6 +1,6 @@
-"""A training job that a real Ray executes is preempted, and resumes from its checkpoint.
+"""A scenario in which a training job, executed by a real Ray, is preempted and resumes from its checkpoint.
 
-The evidence is what the jobs print: the log of each of them, as `make logs PROCESS=job-<RayJob>` shows it.
+The checks read the jobs' logs, which `make logs PROCESS=job-<RayJob>` prints.
 """
 
 from __future__ import annotations
@@ -16,16 +16,19 @@ from sandbox.toolchain.steps import Screen, StepError
 
 NAMESPACE = "team-a"
 CHECKPOINTS_BEFORE = 3
-SECONDS_MAX = 300.0  # for each stage: a Ray head takes 4 s on an idle machine, a minute on a busy one
+SECONDS_MAX = (
+    300.0  # per wait; a Ray head starts within 4 s on an idle machine, and within a minute on a busy machine
+)
 PAUSE_SECONDS = 0.5
 STEP = re.compile(r"^step (\d+) of", re.MULTILINE)
 RESUMED = re.compile(r"^resumed at step (\d+)$", re.MULTILINE)
 
 
 def play(state: RunState, kubectl: Kubectl, examples: Path, screen: Screen) -> str:
-    """Submits training, after its first checkpoints a production job, and waits until both have succeeded.
+    """Submits a training job and, after its first checkpoints, a production job; waits for the success of
+    both.
 
-    Raises StepError if a stage takes too long, a job fails, or training starts from the beginning again.
+    Raises StepError if a wait takes too long, a job fails, or training restarts from the beginning.
     """
     processes = Processes(state)
     alive = partial(processes.check, "ray-dashboard")
@@ -49,7 +52,7 @@ def play(state: RunState, kubectl: Kubectl, examples: Path, screen: Screen) -> s
             screen.line(f"  {job}: {line}")
     resumed = RESUMED.search(printed(state, training))
     if resumed is None:
-        raise StepError("training started from the beginning again", log=state.log(f"job-{training}"))
+        raise StepError("training restarted from the beginning", log=state.log(f"job-{training}"))
     return f"training resumed at step {resumed[1]}"
 
 
@@ -60,7 +63,7 @@ def submit(kubectl: Kubectl, file: Path) -> str:
 
 
 def succeeded(kubectl: Kubectl, job: str) -> bool:
-    """Whether Ray reports the job's success. Raises StepError if it reports a failure."""
+    """Returns whether Ray reports the job's success. Raises StepError if Ray reports a failure."""
     path = "jsonpath={.status.jobStatus} {.status.message}"
     status, _, message = kubectl.run("get", "rayjob", job, "-n", NAMESPACE, "-o", path).partition(" ")
     if status == "FAILED":
@@ -69,11 +72,11 @@ def succeeded(kubectl: Kubectl, job: str) -> bool:
 
 
 def printed(state: RunState, job: str) -> str:
-    """Returns what all starts of the job have printed."""
+    """Returns the output of all runs of the job."""
     log = state.log(f"job-{job}")
     return log.read_text() if log.exists() else ""
 
 
 def last_step(text: str) -> int:
-    """Returns the step that training printed last; 0 before the first."""
+    """Returns the last step in the output of training; 0 before the first step."""
     return int((STEP.findall(text) or ["0"])[-1])

@@ -1,6 +1,6 @@
-"""Runs a scenario: submits its examples, and prints their milestones and phases by the API server.
+"""Runs a scenario: submits its examples, and prints milestones and phases as observed on the API server.
 
-`milestones` and `timeline` decide what was observed; this module has the watches, the clock and the screen.
+`milestones` and `timeline` evaluate the observations; this module has the watches, the clock and the console.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sandbox.cluster import kinds
 from sandbox.cluster.kinds import Object
 from sandbox.cluster.processes import wait_until
 from sandbox.scenarios.fit import PRIORITY_LABEL
-from sandbox.scenarios.milestones import JobsByRole, MilestoneResult, Progress, Scenario, is_suspended
+from sandbox.scenarios.milestones import JobsByRole, MilestoneResult, MilestoneTracker, Scenario, is_suspended
 from sandbox.scenarios.observations import JobRef, ObservedChange, ObservedObjects, job_status
 from sandbox.scenarios.recording import GpuUse, Recording, recorded_job
 from sandbox.scenarios.timeline import Timeline, bars, phase
@@ -50,11 +50,12 @@ def run(
     limit_seconds: float = LIMIT_SECONDS,
     check: Callable[[], None] = lambda: None,
 ) -> Recording:
-    """Runs the scenario once; the recording is complete if all milestones were observed in order in time.
+    """Runs the scenario once. The recording is complete if all milestones were observed in order within the
+    limit.
 
-    `examples` are what is submitted, by role, with names still to be generated.
-    `check` is called while nothing happens; what it raises (an engine that has ended) ends the waiting.
-    Raises: StepError if it cannot begin: a cluster without the stack, or leftovers that do not go away.
+    `examples` are the manifests to submit, by role, with generateName. `check` is called while no changes
+    arrive; its exceptions, such as for an engine that has ended, end the run. Raises: StepError if the run
+    can't start: the stack is not deployed, or leftovers are not deleted in time.
     """
     manifests = {role: _named(manifest) for role, manifest in examples.items()}
     with closing(kinds.connect(kubeconfig)) as client:
@@ -62,7 +63,7 @@ def run(
         for manifest in manifests.values():
             wait_for_policy(client, manifest, scenario.policies_active)
         console = Console(file=out, width=None if out.isatty() else PLAIN_WIDTH, highlight=False)
-        # The watches have a client of their own, which ends with them.
+        # The watches have a separate client, which is closed with them.
         scenario_run = ScenarioRun(client, kinds.connect(kubeconfig), console, scenario, manifests)
         scenario_run.run(limit_seconds, check)
         scenario_run.report()
@@ -75,28 +76,28 @@ def read_examples(scenario: Scenario, folder: Path) -> dict[str, Object]:
 
 
 def _named(manifest: Object) -> Object:
-    """Returns the manifest with a name as the API server would generate it."""
+    """Returns the manifest with a generated name, like the API server's."""
     metadata = {**manifest["metadata"], "name": manifest["metadata"]["generateName"] + secrets.token_hex(3)}
     metadata["labels"] = {**metadata["labels"], SCENARIO_LABEL: "true"}
     return {**manifest, "metadata": metadata}
 
 
 def remove_leftovers(client: Client) -> None:
-    """Deletes what was submitted earlier, which would hold quota, and waits until it is gone."""
+    """Deletes the jobs of earlier runs, which would hold quota, and waits until they are gone."""
 
-    def left() -> list[tuple[kinds.Kind, Object]]:
+    def leftovers() -> list[tuple[kinds.Kind, Object]]:
         labels: dict[str, Any] = {SCENARIO_LABEL: "true"}
         return [(k, o) for k in JOB_KINDS.values() for o in client.list(k, namespace="*", labels=labels)]
 
-    for kind, job in left():
+    for kind, job in leftovers():
         kinds.delete(client, kind, job)
-    wait_until("deletion of what an earlier run submitted", lambda: not left(), CLEAN_SECONDS_MAX)
+    wait_until("deletion of the jobs of an earlier run", lambda: not leftovers(), CLEAN_SECONDS_MAX)
 
 
 def wait_for_policy(
     client: Client, manifest: Object, policies_active: Callable[[Object], bool] = is_suspended
 ) -> None:
-    """Waits until `policies_active` is true of a new job: new admission policies take effect with a delay."""
+    """Waits until `policies_active` is true for a new job, as admission policies take effect with a delay."""
 
     def is_active() -> bool:
         return policies_active(client.create(JOB_KINDS[manifest["kind"]](manifest), dry_run=True))
@@ -108,7 +109,7 @@ def wait_for_policy(
 
 
 class ScenarioRun:
-    """One run of a scenario: submits jobs, watches their objects and prints what happens."""
+    """A run of a scenario: submits jobs, watches their objects and prints the events."""
 
     def __init__(
         self,
@@ -121,18 +122,19 @@ class ScenarioRun:
         self._client, self._watching, self._console = client, watching, console
         self._scenario, self._manifests = scenario, manifests
         self._jobs: JobsByRole = {role: JobRef(m["kind"], *kinds.key(m)) for role, m in manifests.items()}
-        self._progress = Progress(scenario, self._jobs)
+        self._tracker = MilestoneTracker(scenario, self._jobs)
         self._timeline, self._gpus = Timeline(), GpuUse()
         self._changes: queue.SimpleQueue[ObservedChange] = queue.SimpleQueue()
         self._began = time.monotonic()
 
     def run(self, limit_seconds: float, check: Callable[[], None]) -> None:
-        """Submits the first job, and the others at their milestones, until all milestones are observed."""
+        """Submits the first job, and other jobs at their milestones, until all milestones are observed or the
+        time is over."""
         reflectors = [Reflector(self._watching, kind, self._enqueue).start() for kind in self._scenario.kinds]
         self._submit(next(iter(self._manifests)))
-        # On a terminal the bars grow below the lines; elsewhere there are only the lines.
+        # On a terminal, live bars are below the lines.
         with self._live():
-            while not self._progress.done and self._elapsed() < limit_seconds:
+            while not self._tracker.done and self._elapsed() < limit_seconds:
                 try:
                     reached = self._apply(self._changes.get(timeout=0.25))
                 except queue.Empty:
@@ -143,7 +145,7 @@ class ScenarioRun:
             reflector.stop()
 
     def recording(self) -> Recording:
-        """Returns what was seen."""
+        """Returns the recording of the run."""
         jobs = [
             recorded_job(manifest, _priority(manifest), self._timeline.changes[self._jobs[role].name])
             for role, manifest in self._manifests.items()
@@ -154,21 +156,21 @@ class ScenarioRun:
             self._elapsed(),
             self._gpus.queue,
             jobs,
-            self._progress.results(),
+            self._tracker.results(),
             self._gpus.changes,
         )
 
     def report(self) -> None:
-        """Prints the table and the timeline, and what is missing."""
-        milestones = self._progress.results()
+        """Prints the table, the timeline, and the missed milestones."""
+        milestones = self._tracker.results()
         self._console.print(_table(milestones))
         self._console.print(self._bars(), markup=False)
         missed = [m for m in milestones if m.problem]
         for milestone in missed:
-            what = f"NOT AS EXPECTED: {milestone.title}: {milestone.problem}"
-            self._console.print(what, markup=False, style="red")
+            problem = f"NOT AS EXPECTED: {milestone.title}: {milestone.problem}"
+            self._console.print(problem, markup=False, style="red")
         if missed:
-            for line in state_of(self._progress.observed, self._jobs.values()):
+            for line in state_of(self._tracker.observed, self._jobs.values()):
                 self._console.print(line, markup=False)
 
     def _submit_or_remove(self, reached: Iterable[MilestoneResult]) -> None:
@@ -189,15 +191,15 @@ class ScenarioRun:
         self._client.delete(JOB_KINDS[ref.kind], ref.name, namespace=ref.namespace)
         self._print(f"{ref.name}: deleted")
 
-    def _enqueue(self, kind: str, obj: Object, gone: bool) -> None:
-        """Called by the reflectors' threads."""
-        self._changes.put(ObservedChange(self._elapsed(), kind, obj, gone))
+    def _enqueue(self, kind: str, obj: Object, deleted: bool) -> None:
+        """Enqueues a change; called on the reflectors' threads."""
+        self._changes.put(ObservedChange(self._elapsed(), kind, obj, deleted))
 
     def _apply(self, change: ObservedChange) -> list[MilestoneResult]:
-        reached = self._progress.apply(change)
-        self._gpus.record(change.at, self._progress.observed, self._jobs)
+        reached = self._tracker.apply(change)
+        self._gpus.record(change.at, self._tracker.observed, self._jobs)
         for ref in self._jobs.values():
-            now = phase(self._progress.observed, ref)
+            now = phase(self._tracker.observed, ref)
             if self._timeline.record(change.at, ref.name, now) and now is not None:
                 self._print(f"{ref.name}: {now.value}", change.at)
         for milestone in reached:
@@ -205,7 +207,7 @@ class ScenarioRun:
         return reached
 
     def _elapsed(self) -> float:
-        """Returns seconds, to the millisecond: more digits say nothing."""
+        """Returns the elapsed seconds, rounded to milliseconds."""
         return round(time.monotonic() - self._began, 3)
 
     def _print(self, text: str, at: float | None = None, style: str = "") -> None:
@@ -226,11 +228,11 @@ def _priority(manifest: Object) -> str:
 
 
 def _table(milestones: Sequence[MilestoneResult]) -> Table:
-    table = Table(title="Seen on the API server")
+    table = Table(title="Observed on the API server")
     table.add_column("#", justify="right")
     table.add_column("milestone")
     table.add_column("at", justify="right")
-    table.add_column("what was seen", overflow="fold")
+    table.add_column("observation", overflow="fold")
     for number, milestone in enumerate(milestones, start=1):
         at = "-" if milestone.at is None else f"{milestone.at:.1f} s"
         table.add_row(str(number), milestone.title, at, Text(milestone.problem or milestone.detail))

@@ -19,25 +19,26 @@ SERVES = "inference serves"
 
 
 def training_runs(observed: ObservedObjects, jobs: JobsByRole) -> str:
-    """Checks that the whole gang runs, its GPU workers on nodes with GPUs."""
+    """Checks that the whole gang runs, with GPU workers on GPU nodes."""
     gang = running_gang(observed, jobs["training"])
     workers = gpu_workers(observed, gang)
     return f"all {len(gang)} pods running, {len(workers)} on GPU nodes" if workers else ""
 
 
 def training_is_suspended(observed: ObservedObjects, jobs: JobsByRole) -> str:
-    """Checks that the Workload is preempted, KubeRay has suspended the cluster, and no pods are left."""
+    """Checks that the Workload is preempted, that KubeRay has suspended the cluster, and that no pods
+    remain."""
     training = jobs["training"]
     evicted = condition(observed.workload(training), "Evicted")
     if evicted.get("status") != "True" or evicted.get("reason") != "Preempted":
         return ""
     if not is_true(observed.job(training), "RayClusterSuspended") or observed.pods(training):
         return ""
-    return "Workload Evicted (Preempted), RayCluster suspended, no pods left"
+    return "Workload Evicted (Preempted), RayCluster suspended, no pods remain"
 
 
 def training_waits_as_pods(observed: ObservedObjects, jobs: JobsByRole) -> str:
-    """Checks that no pod of the gang is on a node although its cluster is not suspended: pods are pending."""
+    """Checks that all pods of the gang are pending, as its cluster is not suspended."""
     training = jobs["training"]
     group, gang = observed.pod_group(training), observed.gang(training)
     if not observed.job(jobs["inference"]) or not group or not gang or on_nodes(gang):
@@ -48,24 +49,24 @@ def training_waits_as_pods(observed: ObservedObjects, jobs: JobsByRole) -> str:
 
 
 def inference_is_admitted_whole(observed: ObservedObjects, jobs: JobsByRole) -> str:
-    """Checks that the service's Workload is Admitted and its whole gang runs."""
+    """Checks that the service's Workload is Admitted and that its whole gang runs."""
     return admitted_whole(observed, jobs["inference"])
 
 
 def inference_is_bound_whole(observed: ObservedObjects, jobs: JobsByRole) -> str:
-    """Checks that all pods of the service's PodGroup run, and none of the training."""
+    """Checks that all pods of the service's PodGroup run, and no pods of the training."""
     inference = jobs["inference"]
     group, gang = observed.pod_group(inference), running_gang(observed, inference)
     if not group or not gang or on_nodes(observed.gang(jobs["training"])):
         return ""
-    wanted = group["spec"].get("minMember")
-    if wanted != len(gang) or not gpu_workers(observed, gang):
+    pods_min = group["spec"].get("minMember")
+    if pods_min != len(gang) or not gpu_workers(observed, gang):
         return ""
-    return f"PodGroup of {wanted} in queue {_queue(group)}, all {len(gang)} pods running"
+    return f"PodGroup of {pods_min} in queue {_queue(group)}, all {len(gang)} pods running"
 
 
 def inference_serves(observed: ObservedObjects, jobs: JobsByRole) -> str:
-    """Checks that the RayService is Ready and Ray Serve runs every application."""
+    """Checks that the RayService is Ready and that Ray Serve runs all applications."""
     service = observed.job(jobs["inference"])
     status = service.get("status") or {}
     applications = (status.get("activeServiceStatus") or {}).get("applicationStatuses") or {}
@@ -79,14 +80,15 @@ def inference_serves(observed: ObservedObjects, jobs: JobsByRole) -> str:
 
 
 def training_runs_again(observed: ObservedObjects, jobs: JobsByRole) -> str:
-    """Checks that the service and its pods are gone, and the whole training runs."""
+    """Checks that the service and its pods are gone, and that the whole training runs."""
     if observed.job(jobs["inference"]) or observed.pods(jobs["inference"]):
         return ""
     return training_runs(observed, jobs)
 
 
 def has_kai_queue(job: Object) -> bool:
-    """Whether the job has KAI's queue label, which the stack's admission policy adds with engine kai."""
+    """Returns whether the job has KAI's queue label, which the stack's admission policy adds with engine
+    kai."""
     return KAI_QUEUE_LABEL in labels(job)
 
 

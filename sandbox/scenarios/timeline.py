@@ -1,4 +1,4 @@
-"""The phases of each job over time, as changes and as bars of text. Pure."""
+"""The phases of jobs over time, as changes and as bars of text. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sandbox.scenarios.observations import JobRef, ObservedObjects, job_status
 
 
 class Phase(Enum):
-    """A job's phase from the user's view."""
+    """The phase of a job from the user's point of view."""
 
     WAITING = "waiting"
     PROVISIONING = "provisioning"
@@ -28,7 +28,7 @@ MARKS = {
     Phase.PREEMPTED: "x",
     Phase.DONE: " ",
 }
-"""The marks of phases in a bar of text."""
+"""The characters for phases in a bar of text."""
 
 
 def phase(observed: ObservedObjects, ref: JobRef) -> Phase | None:
@@ -40,7 +40,7 @@ def phase(observed: ObservedObjects, ref: JobRef) -> Phase | None:
         return Phase.DONE
     if not workload:
         return _phase_by_pods(observed, ref)
-    # Evicted is set before its pods are deleted and its quota released, until quota is reserved again.
+    # Evicted is set before the pods are deleted and the quota is released, until quota is reserved again.
     if is_true(workload, "Evicted"):
         return Phase.PREEMPTED
     if is_true(workload, "Admitted"):
@@ -49,7 +49,7 @@ def phase(observed: ObservedObjects, ref: JobRef) -> Phase | None:
 
 
 def _phase_by_pods(observed: ObservedObjects, ref: JobRef) -> Phase:
-    """Returns the phase of a job without a Workload: KAI evicts pods, but does not suspend RayClusters."""
+    """Returns the phase of a job without a Workload, as KAI evicts pods and does not suspend RayClusters."""
     if running_gang(observed, ref):
         return Phase.RUNNING
     ran = is_true(observed.job(ref), "RayClusterProvisioned")
@@ -58,12 +58,12 @@ def _phase_by_pods(observed: ObservedObjects, ref: JobRef) -> Phase:
 
 @dataclass
 class Timeline:
-    """The phases of each job as (start in seconds, phase), in order of time."""
+    """The phases of each job as (start in seconds, phase), sorted by time."""
 
     changes: dict[str, list[tuple[float, Phase]]] = field(default_factory=dict)
 
     def record(self, at: float, name: str, now: Phase | None) -> bool:
-        """Records the job's phase (None: it does not exist); returns whether it changed."""
+        """Records the job's phase, None if the job does not exist; returns whether it changed."""
         if now is None and name not in self.changes:
             return False
         now = now or Phase.DONE
@@ -75,9 +75,10 @@ class Timeline:
 
 
 def bars(changes: Mapping[str, Sequence[tuple[float, Phase]]], until: float, width: int = 60) -> list[str]:
-    """Returns a line per job, `width` columns for the time from 0 to `until`, then a scale and a legend.
+    """Returns a line for each job, with `width` columns for the time from 0 to `until`, then a scale and a
+    legend.
 
-    A phase shorter than a column gets the column in which it began.
+    A phase that is shorter than a column is shown in the column in which it began.
     """
     column = max(until, 0.001) / width
     longest = max([len(name) for name in changes], default=0)

@@ -1,1 +1,1 @@
-"""Stand-ins for the cloud and Ray in a sandbox: queued provisioning, Ray's dashboard, Ray Serve."""
+"""Stand-ins for the cloud and for Ray in a sandbox: queued provisioning, Ray's dashboard, Ray Serve."""

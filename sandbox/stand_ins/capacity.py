@@ -1,7 +1,4 @@
-"""The pure part of the queued-provisioning stand-in: how many nodes of which pool a request needs.
-
-It takes shapes and pod templates, and returns a number of nodes or raises an error; it does no I/O.
-"""
+"""Computes the pool and the number of nodes for a request, for the queued-provisioning stand-in. Pure."""
 
 from __future__ import annotations
 
@@ -21,8 +18,8 @@ ACCELERATORS = ("nvidia.com/gpu", "google.com/tpu")
 
 @dataclass(frozen=True)
 class Shape:
-    """The nodes of a queued pool: labels, taints, capacity of one node, and their maximum number; `levels`
-    are labels of the levels above the nodes, the largest first."""
+    """The nodes of a queued pool: labels, taints, capacity of a node, and their maximum number. `levels` are
+    the labels of topology levels above the nodes, the largest first."""
 
     pool: str
     labels: Mapping[str, str]
@@ -34,19 +31,19 @@ class Shape:
 
 @dataclass(frozen=True)
 class PodSet:
-    """`count` pods of one template, `template` being the PodTemplate's `template` (metadata and spec)."""
+    """A number of pods with the same template, which is the PodTemplate's `template` (metadata and spec)."""
 
     template: Mapping[str, Any]
     count: int
 
 
 class CannotServeError(Exception):
-    """The request can never be served; the message says why and what to change."""
+    """The request can never be served; the message contains the cause and what to change."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """The pool that serves a request, and the nodes that its whole gang takes."""
+    """The pool that serves a request, and the number of nodes for its whole gang."""
 
     shape: Shape
     nodes: int
@@ -60,46 +57,47 @@ def need(pod_sets: Sequence[PodSet], shapes: Sequence[Shape]) -> Need:
     """
     if len(pod_sets) != 1:
         raise CannotServeError(
-            f"queued provisioning takes one pod set per request, this one has {len(pod_sets)}; set the "
+            f"queued provisioning supports one pod set per request, but this request has "
+            f"{len(pod_sets)}; set the "
             "ProvisioningRequestConfig's podSetMergePolicy to IdenticalWorkloadSchedulingRequirements, "
             "or use one worker group"
         )
     spec, count = pod_sets[0].template["spec"], pod_sets[0].count
-    wanted = pod_requests(spec)
-    if not any(wanted.get(name) for name in ACCELERATORS):
+    requests = pod_requests(spec)
+    if not any(requests.get(name) for name in ACCELERATORS):
         raise CannotServeError(
-            "queued provisioning serves accelerators only, these pods request none of "
+            "queued provisioning serves only accelerators, but these pods request none of "
             f"{', '.join(ACCELERATORS)}; give CPU pods a flavor without this admission check"
         )
     matching = [s for s in shapes if _selects(spec, s) and _tolerates(spec, s)]
     for shape in matching:
-        per_node = _pods_per_node(wanted, shape)
+        per_node = _pods_per_node(requests, shape)
         if per_node:
             return Need(shape, -(-count // per_node))
-    raise CannotServeError(_why_none(wanted, spec, matching, shapes))
+    raise CannotServeError(_why_none(requests, spec, matching, shapes))
 
 
 def pod_requests(spec: Mapping[str, Any]) -> dict[str, Decimal]:
-    """Returns the requests of one pod, as the controller counts them and the scheduler does."""
+    """Returns the requests of a pod, as the controller and the scheduler count them."""
     counted = pods.pod_requests(pods.encode_template({"spec": spec}))
     return {name: quantity(quantities.format(name, units)) for name, units in counted.items()}
 
 
 def quantity(value: object) -> Decimal:
-    """Returns a Kubernetes quantity as a number."""
+    """Parses a Kubernetes quantity."""
     return parse_quantity(str(value)) or Decimal(0)
 
 
-def _pods_per_node(wanted: Mapping[str, Decimal], shape: Shape) -> int:
-    """Returns how many equal pods fit on one empty node; for equal pods first-fit is a division."""
-    room = {name: quantity(value) for name, value in shape.capacity.items()}
-    fits = [int(room.get(name, Decimal(0)) // value) for name, value in wanted.items() if value]
-    return min([*fits, int(room.get("pods", Decimal(110)))])
+def _pods_per_node(requests: Mapping[str, Decimal], shape: Shape) -> int:
+    """Returns how many equal pods fit on an empty node."""
+    capacity = {name: quantity(value) for name, value in shape.capacity.items()}
+    fits = [int(capacity.get(name, Decimal(0)) // value) for name, value in requests.items() if value]
+    return min([*fits, int(capacity.get("pods", Decimal(110)))])
 
 
 def _selects(spec: Mapping[str, Any], shape: Shape) -> bool:
     selector = spec.get("nodeSelector") or {}
-    # The label of an earlier attempt's nodes does not select a pool.
+    # The label of the nodes of an earlier attempt does not select a pool.
     return all(shape.labels.get(k) == v for k, v in selector.items() if k != PROVISIONING_LABEL)
 
 
@@ -118,12 +116,15 @@ def _matches(toleration: Mapping[str, str], taint: Mapping[str, str]) -> bool:
 
 
 def _why_none(
-    wanted: Mapping[str, Decimal], spec: Mapping[str, Any], matching: Sequence[Shape], shapes: Sequence[Shape]
+    requests: Mapping[str, Decimal],
+    spec: Mapping[str, Any],
+    matching: Sequence[Shape],
+    shapes: Sequence[Shape],
 ) -> str:
     pools = ", ".join(s.pool for s in matching or shapes) or "none"
     if matching:
-        asks = ", ".join(f"{name}={value.normalize():f}" for name, value in sorted(wanted.items()))
-        return f"one pod ({asks}) is larger than a node of the matching queued pools ({pools})"
+        amounts = ", ".join(f"{name}={value.normalize():f}" for name, value in sorted(requests.items()))
+        return f"one pod ({amounts}) is larger than a node of the matching queued pools ({pools})"
     return (
         f"no queued pool has the labels {spec.get('nodeSelector') or {}} with taints that the pods tolerate; "
         f"queued pools: {pools}"

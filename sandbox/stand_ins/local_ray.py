@@ -1,7 +1,7 @@
-"""A local Ray of one RayJob: a head on loopback with ports of its own, and its REST API.
+"""A local Ray head for a RayJob, on the loopback interface with its own ports, and its REST API.
 
-One head takes the place of the whole Ray cluster: it has the GPUs of all workers, as a number. Every head
-requires a token of its own, like the examples' `authOptions`.
+The head represents the whole Ray cluster: it reports the number of GPUs of all workers. Each head requires
+its own token, as with the examples' `authOptions`.
 """
 
 from __future__ import annotations
@@ -27,21 +27,23 @@ PORTS = 10
 FIRST_PORTS = range(20_000, 30_000, PORTS)  # below the kernel's ephemeral range
 CPUS = 4
 MEMORY_BYTES, STORE_BYTES = 1_000_000_000, 80_000_000
-ANSWER_SECONDS_MAX = 30.0
+RESPONSE_SECONDS_MAX = 30.0
 DASHBOARD_SECONDS_MAX = 300  # Ray's default of 30 s is too short on a busy machine
 
 RAY_FOLDER = "ray"
 
-Answer = dict[str, Any]
+JobDetails = dict[str, Any]
+"""Ray's details of a job (ray.dashboard JobDetails)."""
 
 
 class LocalRay:
-    """One head, from its start to `stop`."""
+    """A head, from its start to `stop`."""
 
     def __init__(self, python: Path, program: Program, gpus: int, folder: Path, log: Path) -> None:
-        """Starts the head in the folder, which it owns; its own output is appended to the log.
+        """Starts the head in the folder, which it owns; appends its output to the log.
 
-        The folder's path is short: Ray's sockets are in it, whose paths have at most 107 characters.
+        The folder's path must be short, as it contains Ray's sockets, whose paths have at most 107
+        characters.
         """
         self._port, self._token = _free_ports(), secrets.token_hex(16)
         self.folder = folder
@@ -54,11 +56,11 @@ class LocalRay:
             )
 
     def ended(self) -> bool:
-        """Whether the head has ended by itself."""
+        """Returns whether the head's process has ended."""
         return self._process.poll() is not None
 
     def ready(self) -> bool:
-        """Whether the dashboard and the agent that runs jobs respond."""
+        """Returns whether the dashboard and the agent that runs jobs respond."""
         paths = ((self._port + 1, "/api/gcs_healthz"), (self._port + 3, "/api/local_raylet_healthz"))
         return all(self._call("GET", port, path) is not None for port, path in paths)
 
@@ -71,17 +73,17 @@ class LocalRay:
         }
         return self._call("POST", self._port + 1, "/api/jobs/", body) is not None
 
-    def job(self, submission: str) -> Answer | None:
-        """Returns Ray's details of the job; None while it does not answer."""
-        answer = self._call("GET", self._port + 1, f"/api/jobs/{submission}")
-        return json.loads(answer) if answer else None
+    def job(self, submission: str) -> JobDetails | None:
+        """Returns Ray's details of the job; None while Ray does not respond."""
+        response = self._call("GET", self._port + 1, f"/api/jobs/{submission}")
+        return json.loads(response) if response else None
 
     def driver_log(self, submission: str) -> bytes:
-        """Returns what the job has printed."""
+        """Returns the output of the job."""
         return driver_log(self.folder / RAY_FOLDER, submission)
 
     def stop(self) -> None:
-        """Kills all processes, as the end of the pods does."""
+        """Kills all processes, as at the end of the pods."""
         self._process.terminate()
         self._process.wait()
 
@@ -100,7 +102,7 @@ class LocalRay:
         }
 
     def _call(self, method: str, port: int, path: str, body: object = None) -> bytes | None:
-        """Returns the answer's body; None if there is none, or an error."""
+        """Returns the body of the response; None without a response or after an error."""
         request = urllib.request.Request(
             f"http://127.0.0.1:{port}{path}",
             method=method,
@@ -109,26 +111,26 @@ class LocalRay:
         )
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
-            with opener.open(request, timeout=ANSWER_SECONDS_MAX) as answer:
-                content: bytes = answer.read()
+            with opener.open(request, timeout=RESPONSE_SECONDS_MAX) as response:
+                content: bytes = response.read()
                 return content
-        except OSError:  # URLError and HTTPError included
+        except OSError:  # includes URLError and HTTPError
             return None
 
 
 def driver_log(folder: Path, submission: str) -> bytes:
     """Returns the log of a job's driver in Ray's folder; empty before the driver starts.
 
-    Not by the link session_latest: every process of Ray that starts removes it for a moment.
+    Does not use the link session_latest, as every starting Ray process removes it briefly.
     """
     logs = folder.glob(f"session_[0-9]*/logs/job-driver-{submission}.log")
     return b"".join(log.read_bytes() for log in logs)
 
 
 def _arguments(port: int, gpus: int, folder: Path) -> list[str]:
-    """Returns the arguments of `ray` for a head with this block of ports."""
+    """Returns the arguments of `ray` for a head that uses this block of ports."""
     flags = {
-        # Each head has an address of its own; Ray would replace 127.0.0.1 by the machine's external address.
+        # Each head has its own address; Ray would replace 127.0.0.1 with the machine's external address.
         "node-ip-address": f"127.77.{(port - FIRST_PORTS.start) // PORTS // 250}.{port // PORTS % 250 + 1}",
         "port": port,
         "dashboard-host": "127.0.0.1",
@@ -148,7 +150,7 @@ def _arguments(port: int, gpus: int, folder: Path) -> list[str]:
 
 
 def _free_ports() -> int:
-    """Returns the first port of a block that is free now."""
+    """Returns the first port of a block of free ports."""
     for first in random.sample(FIRST_PORTS, len(FIRST_PORTS)):
         if all(_is_free(port) for port in range(first, first + PORTS)):
             return first

@@ -1,12 +1,12 @@
-"""Stand-in for Ray's dashboard, as a forward proxy for the stock KubeRay operator.
+"""Stand-in for Ray's dashboard: a forward proxy for the unmodified KubeRay operator.
 
 Run as `python -m sandbox.stand_ins.ray_dashboard --kubeconfig FILE --port N`, with
-`HTTP_PROXY=http://127.0.0.1:N` in the operator's environment: it then receives the operator's calls to
+`HTTP_PROXY=http://127.0.0.1:N` in the operator's environment: it receives the operator's calls to
 `http://<head service>:8265/api/...` and to Serve's proxy at `http://<head pod>:8000/-/healthz`. `ray_jobs.py`
-simulates the jobs, `ray_serve.py` Ray Serve. With `--ray PYTHON --logs FOLDER` a local Ray executes the jobs
+simulates the jobs, `ray_serve.py` Ray Serve. With `--ray PYTHON --logs FOLDER`, a local Ray executes the jobs
 (`real_jobs.py`).
 
-Not simulated: authentication; without `--ray` logs and runtime environments.
+Not simulated: authentication; without `--ray`, also logs and runtime environments.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from sandbox.stand_ins.real_jobs import RealJobs
 JOBS_PATH = "/api/jobs/"
 SERVE_PATH = "/api/serve/applications/"
 HEALTH_PATH = "/-/healthz"
-NO_HEAD = {"error": "no head runs there"}
+NO_HEAD = {"error": "no head is running at this address"}
 BODY_BYTES_MAX = 1_000_000
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Ray's endpoints for jobs and Serve, by absolute URL (as a proxy) or by path."""
+    """Serves Ray's endpoints for jobs and Serve, by absolute URL (as a proxy) or by path."""
 
     jobs: Jobs
     serve: Serve
@@ -50,10 +50,10 @@ class Handler(BaseHTTPRequestHandler):
             healthy = self.serve.proxy_answers(url.hostname or "")
             self._answer(200 if healthy else 503, {"healthy": healthy})
         else:
-            self._tell_job()
+            self._send_job()
 
     def do_POST(self) -> None:
-        """Submits a job by `/api/jobs/`, stops one by `/api/jobs/<id>/stop`."""
+        """Submits a job at `/api/jobs/`, or stops a job at `/api/jobs/<id>/stop`."""
         submission, action = self._job()
         body = self._body()
         if body is None:
@@ -64,7 +64,7 @@ class Handler(BaseHTTPRequestHandler):
             self._submit(body)
 
     def do_PUT(self) -> None:
-        """Deploys by `/api/serve/applications/`."""
+        """Deploys applications at `/api/serve/applications/`."""
         url, body = urlsplit(self.path), self._body()
         if body is None:
             return
@@ -82,7 +82,7 @@ class Handler(BaseHTTPRequestHandler):
         """Accepts `/api/jobs/<id>` without effect: the job ends with its RayJob."""
         self._answer(200, {"deleted": True})
 
-    def _tell_job(self) -> None:
+    def _send_job(self) -> None:
         submission, action = self._job()
         info = self.jobs.info(submission) if submission else None
         if info is None:
@@ -101,11 +101,11 @@ class Handler(BaseHTTPRequestHandler):
         if self.jobs.submit(submission):
             self._answer(200, {"job_id": submission, "submission_id": submission})
         else:
-            # The message by which KubeRay recognizes that its job was submitted before.
+            # KubeRay recognizes by this message that the job was submitted before.
             self._answer(500, {"error": f"{submission} exists. Please use a different submission_id."})
 
     def _job(self) -> tuple[str, str]:
-        """Returns submission id and action of the path; empty if it has none."""
+        """Returns the submission id and the action in the path, each empty if missing."""
         path = urlsplit(self.path).path
         if not path.startswith(JOBS_PATH):
             return "", ""
@@ -113,11 +113,11 @@ class Handler(BaseHTTPRequestHandler):
         return submission, action
 
     def _body(self) -> bytes | None:
-        """Returns the body, or None after answering that it is too long."""
+        """Returns the body; None after rejecting a body that is too long."""
         length = int(self.headers.get("Content-Length") or 0)
         if length > BODY_BYTES_MAX:
             self.close_connection = True
-            self._answer(413, {"error": f"body of {length} bytes, at most {BODY_BYTES_MAX} are read"})
+            self._answer(413, {"error": f"the body has {length} bytes; expected at most {BODY_BYTES_MAX}"})
             return None
         return self.rfile.read(length)
 
@@ -130,11 +130,11 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Logs nothing: the operator polls every job every few seconds."""
+        """Logs nothing, as the operator polls every job every few seconds."""
 
 
 def serve(jobs: Jobs, applications: Serve, port: int) -> ThreadingHTTPServer:
-    """Returns a server on loopback, which the caller runs."""
+    """Returns a server on the loopback interface, which the caller runs."""
     handler = type("DashboardHandler", (Handler,), {"jobs": jobs, "serve": applications})
     server = ThreadingHTTPServer(("127.0.0.1", port), handler)
     server.daemon_threads = True
@@ -146,7 +146,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m sandbox.stand_ins.ray_dashboard")
     parser.add_argument("--kubeconfig", type=Path, required=True, help="the cluster whose Ray to simulate")
     parser.add_argument("--port", type=int, required=True, help="port on 127.0.0.1 to listen on")
-    parser.add_argument("--ray", type=Path, help="a Python with Ray, which executes the jobs")
+    parser.add_argument("--ray", type=Path, help="a Python with Ray that executes the jobs")
     parser.add_argument("--logs", type=Path, help="folder of the logs of executed jobs")
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")

@@ -1,9 +1,9 @@
-"""Runs a Ray head as a process, and ends everything that it started.
+"""Runs a Ray head as a process, and kills all of its descendants when it ends.
 
 Run as `python -m sandbox.stand_ins.ray_head FOLDER COMMAND...`. Ray's drivers and workers leave their process
-group, but stay descendants of this process, which is their subreaper. On SIGTERM, or when the head or the
-stand-in that started it ends, it kills all of them, as the end of a pod does. The stand-in removes FOLDER
-after it has read the logs; if it has ended, this process does.
+group, but remain descendants of this process, which is their subreaper. On SIGTERM, or when the head or the
+parent stand-in ends, it kills all of them, as at the end of a pod. The stand-in removes FOLDER after it has
+read the logs; if the stand-in has ended, this process removes it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ LOOK_SECONDS = 0.2
 
 
 def kill_descendants() -> None:
-    """Kills all descendants until none is left: a killed process may have started another one just before."""
-    me = psutil.Process()
-    while children := me.children(recursive=True):
+    """Kills descendants until none exist, as a process may start another just before it is killed."""
+    process = psutil.Process()
+    while children := process.children(recursive=True):
         for child in children:
             try:
                 child.kill()
@@ -35,7 +35,7 @@ def kill_descendants() -> None:
 
 
 def main(folder: str, command: list[str]) -> None:
-    """Runs the command until it ends, or this process is told to."""
+    """Runs the command until it ends or this process must stop."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     stopped: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _frame: stopped.append(number))

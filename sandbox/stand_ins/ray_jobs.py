@@ -1,9 +1,9 @@
-"""Simulates Ray jobs for the dashboard's stand-in, from their RayJobs and submitter pods.
+"""Simulates Ray jobs for the dashboard's stand-in, based on their RayJobs and submitter pods.
 
-A job runs for the seconds in the RayJob's annotation `sandbox.muster.dev/run-seconds` (default 10) and ends
-as `sandbox.muster.dev/outcome` says (SUCCEEDED, or FAILED). In K8sJobMode it starts when its submitter pod
-runs, and ends that pod as `ray job submit` would; both are read from the API server, so a restart loses
-nothing. In HTTPMode it starts when it is POSTed, which a restart loses.
+The RayJob's annotations `sandbox.muster.dev/run-seconds` (default 10) and `sandbox.muster.dev/outcome`
+(SUCCEEDED or FAILED) set the duration and the outcome of a job. In K8sJobMode it starts when its submitter
+pod runs, and ends that pod like `ray job submit`; both are read from the API server, so a restart loses no
+state. In HTTPMode it starts when it is POSTed; a restart loses that.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ log = logging.getLogger("ray-jobs")
 
 @dataclass(frozen=True)
 class JobInfo:
-    """State of one Ray job; times in seconds since the epoch."""
+    """The state of a Ray job; times are in seconds since the epoch."""
 
     status: str
     started: float
@@ -46,7 +46,8 @@ class JobInfo:
     message: str = "The sandbox's job is simulated."
 
     def body(self, submission_id: str) -> dict[str, Any]:
-        """Returns the REST API's response (ray.dashboard JobDetails, the fields that KubeRay reads)."""
+        """Returns the response of the REST API: the fields of ray.dashboard's JobDetails that KubeRay
+        reads."""
         return {
             "submission_id": submission_id,
             "status": self.status,
@@ -57,7 +58,7 @@ class JobInfo:
 
 
 def run_seconds(rayjob: Object) -> float:
-    """Returns how long the job runs; the default if the annotation is absent or not a number."""
+    """Returns the job's duration; the default if the annotation is absent or not a number."""
     text = (rayjob["metadata"].get("annotations") or {}).get(RUN_SECONDS, "")
     try:
         return max(0.0, float(text))
@@ -77,13 +78,13 @@ def job_info(rayjob: Object, started: float, now: float) -> JobInfo:
 
 
 def submission_id(pod: Object) -> str:
-    """Returns the submission id of a submitter pod, which KubeRay passes in its environment."""
+    """Returns the submission id in the environment of a submitter pod, which KubeRay sets."""
     env = pod["spec"]["containers"][0].get("env") or []
     return next((str(e.get("value", "")) for e in env if e["name"] == "RAY_JOB_SUBMISSION_ID"), "")
 
 
 def container_start(pod: Object) -> float | None:
-    """Returns when the submitter's container started, even if it has ended since; None before that."""
+    """Returns the start time of the submitter's container, even if it has ended; None before its start."""
     for status in (pod.get("status") or {}).get("containerStatuses") or []:
         state = status.get("state") or {}
         since = (state.get("running") or state.get("terminated") or {}).get("startedAt")
@@ -113,10 +114,10 @@ def ended_status(pod: Object, info: JobInfo) -> Object:
         "state": {"terminated": terminated},
     }
     not_ready = {"type": "Ready", "status": "False", "reason": "PodCompleted", "lastTransitionTime": finished}
-    kept = [c for c in pod["status"].get("conditions") or [] if c["type"] != "Ready"]
+    conditions = [c for c in pod["status"].get("conditions") or [] if c["type"] != "Ready"]
     return {
         "phase": "Failed" if failed else "Succeeded",
-        "conditions": [*kept, not_ready],
+        "conditions": [*conditions, not_ready],
         "containerStatuses": [ended],
     }
 
@@ -126,7 +127,7 @@ def _rfc3339(at: float) -> str:
 
 
 class Jobs:
-    """The Ray jobs, derived from their RayJobs and submitter pods."""
+    """The simulated Ray jobs, based on their RayJobs and submitter pods."""
 
     def __init__(self, client: Client, clock: Callable[[], float] = time.time) -> None:
         self._client, self._clock = client, clock
@@ -143,7 +144,7 @@ class Jobs:
         threading.Thread(target=self._end_submitters, name="submitters", daemon=True).start()
 
     def close(self) -> None:
-        """Ends the execution of jobs; simulated ones need nothing."""
+        """Ends the execution of jobs; does nothing for simulated jobs."""
 
     def info(self, submission: str) -> JobInfo | None:
         """Returns the job, or None before it is submitted."""
@@ -155,15 +156,15 @@ class Jobs:
         return job_info(rayjob, began, self._clock()) if rayjob and began is not None else None
 
     def began(self, submission: str) -> float | None:
-        """Returns when the job was POSTed or its submitter started; None before that."""
+        """Returns the time at which the job was POSTed or its submitter started; None before that."""
         with self._lock:
             posted = self._posted.get(submission)
-        # The earliest start: a retried submitter finds its job already running.
+        # The earliest start, as the job of a retried submitter is already running.
         starts = [container_start(p) for p in self._submitters.objects() if submission_id(p) == submission]
         return min((s for s in (*starts, posted) if s is not None), default=None)
 
     def logs(self, submission: str) -> str:
-        """Returns what the job has printed; a simulated one prints its status."""
+        """Returns the output of the job; that of a simulated job is its status."""
         info = self.info(submission)
         return f"The sandbox's job is {info.status}.\n" if info else ""
 
@@ -178,7 +179,7 @@ class Jobs:
         return True
 
     def stop(self, submission: str) -> bool:
-        """Stops a running job; returns False if there is none."""
+        """Stops a running job; returns False if it does not run."""
         info = self.info(submission)
         if info is None or info.status != "RUNNING":
             return False

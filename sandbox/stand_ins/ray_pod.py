@@ -1,8 +1,8 @@
-"""Parts that a head's pod gives to the program of a RayJob: mounted files, environment and GPUs. Pure.
+"""Derives the program of a RayJob from its head pod: mounted files, environment and GPUs. Pure.
 
-A path of a mount (`/home/ray/train`) does not exist on this machine. Its folder's path replaces it, as text,
-in the entrypoint and in the container's environment. Not simulated: images, valueFrom, subPath, init
-containers.
+The path of a mount (`/home/ray/train`) does not exist on this machine. It is replaced with the path of a
+local folder, as text, in the entrypoint and in the container's environment. Not simulated: images, valueFrom,
+subPath, init containers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GPU = "nvidia.com/gpu"
 
 @dataclass(frozen=True)
 class Program:
-    """The run of a RayJob: its entrypoint, the variables of its environment, and its runtime environment."""
+    """The program of a RayJob: its entrypoint, its environment variables, and its runtime environment."""
 
     entrypoint: str
     variables: Mapping[str, str]
@@ -31,7 +31,7 @@ class Program:
 
 
 def head_container(rayjob: Object) -> Object:
-    """Returns the container of the head that runs Ray."""
+    """Returns the head's container that runs Ray."""
     container: Object = _head_pod(rayjob)["containers"][0]
     return container
 
@@ -43,23 +43,25 @@ def mounts(rayjob: Object) -> dict[str, Object]:
 
 
 def program(rayjob: Object, folders: Mapping[str, Path]) -> Program:
-    """Returns the program with the folder of each mounted path in place of the path."""
+    """Returns the program, with each mounted path replaced with its folder."""
 
-    def here(text: str) -> str:
+    def localized(text: str) -> str:
         for path in sorted(folders, key=len, reverse=True):
             text = text.replace(path, str(folders[path]))
         return text
 
-    # `ray job submit` receives the words from a shell, and passes them on in one line.
+    # `ray job submit` receives the words from a shell, and submits them as one line.
     entrypoint = subprocess.list2cmdline(shlex.split(rayjob["spec"]["entrypoint"]))
-    variables = {e["name"]: here(e["value"]) for e in head_container(rayjob).get("env") or () if "value" in e}
+    variables = {
+        e["name"]: localized(e["value"]) for e in head_container(rayjob).get("env") or () if "value" in e
+    }
     cluster = {"RAY_CLUSTER_NAME": str(rayjob["status"]["rayClusterName"])}  # as KubeRay sets it
     runtime_env = yaml.safe_load(rayjob["spec"].get("runtimeEnvYAML") or "{}")
-    return Program(here(entrypoint), {**variables, **cluster}, runtime_env)
+    return Program(localized(entrypoint), {**variables, **cluster}, runtime_env)
 
 
 def gpus(rayjob: Object) -> int:
-    """Returns the GPUs of all workers."""
+    """Returns the number of GPUs of all workers."""
     return sum(
         int(group.get("replicas", 1)) * int(_limits(group).get(GPU, 0))
         for group in rayjob["spec"]["rayClusterSpec"].get("workerGroupSpecs") or ()

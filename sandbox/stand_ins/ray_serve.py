@@ -1,8 +1,8 @@
-"""Simulates Ray Serve for the dashboard's stand-in: applications run once all of their cluster runs.
+"""Simulates Ray Serve for the dashboard's stand-in: applications run once their whole cluster runs.
 
-Applications belong to the head that they were deployed to and are lost with it, as in a cluster without fault
-tolerance of its control store; the operator then deploys them again. Serve's proxy on the head responds after
-the first deployment.
+Applications belong to the head that they were deployed to, and are lost with it, as in a cluster without GCS
+fault tolerance; the operator then deploys them again. Serve's proxy on the head responds after the first
+deployment.
 
 Not simulated: replicas, requests, failing applications, code changes without a new configuration.
 """
@@ -29,7 +29,7 @@ Application = Mapping[str, Any]
 def read_config(config: object) -> list[Application]:
     """Returns the applications of a serveConfigV2 (ray.serve ServeDeploySchema).
 
-    Raises ValueError with what is missing.
+    Raises ValueError that names what is missing.
     """
     applications = config.get("applications") if isinstance(config, dict) else None
     if not isinstance(applications, list):
@@ -41,9 +41,9 @@ def read_config(config: object) -> list[Application]:
 
 
 def serve_details(applications: Sequence[Application], running: bool) -> dict[str, Any]:
-    """Returns the dashboard's response (ray.serve ServeInstanceDetails, the fields that KubeRay reads).
+    """Returns the dashboard's response: the fields of ray.serve's ServeInstanceDetails that KubeRay reads.
 
-    It lists deployments in the configuration only; Ray would find others in the application's code.
+    Lists only the deployments in the configuration; Ray also lists those in the application's code.
     """
     status, deployment_status = ("RUNNING", "HEALTHY") if running else ("DEPLOYING", "UPDATING")
     return {
@@ -64,7 +64,7 @@ def serve_details(applications: Sequence[Application], running: bool) -> dict[st
 
 
 class Serve:
-    """The applications of every cluster, by head pod."""
+    """The applications of all clusters, by head pod."""
 
     def __init__(self, client: Client) -> None:
         self._heads = Reflector(client, kinds.Pod, self._forget, labels=HEAD_LABELS)
@@ -80,7 +80,7 @@ class Serve:
     def deploy(self, host: str, config: object) -> bool:
         """Deploys to the cluster of a head service's host name; returns False if it has no head.
 
-        Raises ValueError for a configuration that Ray Serve would refuse.
+        Raises ValueError for a configuration that Ray Serve would reject.
         """
         applications, head = read_config(config), self._head(host)
         if head is None:
@@ -101,7 +101,7 @@ class Serve:
             return serve_details(self._applications.get(head["metadata"]["uid"], ()), ready)
 
     def proxy_answers(self, ip: str) -> bool:
-        """Whether Serve's proxy runs on the head pod with this address."""
+        """Returns whether Serve's proxy runs on the head pod with this address."""
         heads = (h for h in self._heads.objects() if (h.get("status") or {}).get("podIP") == ip)
         with self._lock:
             return any(self._applications.get(h["metadata"]["uid"]) for h in heads)
@@ -110,18 +110,19 @@ class Serve:
         namespace, cluster = _cluster_of(host)
         for pod in self._heads.objects():
             running = (pod.get("status") or {}).get("phase") == "Running"
-            here = pod["metadata"]["namespace"] == namespace
-            if running and here and pod["metadata"]["labels"].get(CLUSTER_LABEL) == cluster:
+            in_namespace = pod["metadata"]["namespace"] == namespace
+            if running and in_namespace and pod["metadata"]["labels"].get(CLUSTER_LABEL) == cluster:
                 return pod
         return None
 
-    def _forget(self, _kind: str, pod: Object, gone: bool) -> None:
-        if gone:
+    def _forget(self, _kind: str, pod: Object, deleted: bool) -> None:
+        if deleted:
             with self._lock:
                 self._applications.pop(pod["metadata"]["uid"], None)
 
 
 def _cluster_of(host: str) -> tuple[str, str]:
-    """Returns namespace and name of the RayCluster in `<cluster>-head-svc.<namespace>.svc.cluster.local`."""
-    service, _, rest = host.partition(".")
-    return rest.partition(".")[0], service.removesuffix(HEAD_SERVICE_SUFFIX)
+    """Parses `<cluster>-head-svc.<namespace>.svc.cluster.local`; returns the namespace and name of the
+    RayCluster."""
+    service, _, domain = host.partition(".")
+    return domain.partition(".")[0], service.removesuffix(HEAD_SERVICE_SUFFIX)

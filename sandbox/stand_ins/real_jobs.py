@@ -1,10 +1,10 @@
-"""Ray jobs that a real Ray executes, one local head for each RayJob: `make up RAY=real`.
+"""Executes Ray jobs with a real Ray, with a local head for each RayJob: `make up RAY=real`.
 
-A head starts when the simulated jobs would begin, and is killed with its head pod, as on a preemption. What a
-job prints is appended to the log `job-<RayJob>` of the sandbox. A mounted ConfigMap's files are written to a
-folder; a mounted claim is the folder of its volume.
+A head starts when a simulated job would start, and is killed when its head pod ends, as on a preemption. The
+output of a job is appended to the sandbox's log `job-<RayJob>`. The files of a mounted ConfigMap are written
+to a folder; a mounted claim is the folder of its volume.
 
-Not simulated: several nodes and the loss of one, images. Ray Serve, and RayClusters without a job, stay
+Not simulated: several nodes, the loss of a node, images. Ray Serve, and RayClusters without a job, are still
 simulated.
 """
 
@@ -23,7 +23,7 @@ from lightkube.core.exceptions import ApiError
 from sandbox.cluster import kinds
 from sandbox.cluster.kinds import Object
 from sandbox.stand_ins import ray_pod
-from sandbox.stand_ins.local_ray import Answer, LocalRay
+from sandbox.stand_ins.local_ray import JobDetails, LocalRay
 from sandbox.stand_ins.ray_jobs import JobInfo, Jobs, job_id
 from sandbox.stand_ins.ray_serve import CLUSTER_LABEL, HEAD_LABELS
 from sandbox.stand_ins.reflector import Reflector
@@ -35,7 +35,7 @@ log = logging.getLogger("real-jobs")
 
 
 class RealJobs(Jobs):
-    """The jobs of all RayJobs, as their own Rays report them."""
+    """The jobs of all RayJobs, as reported by their Ray heads."""
 
     def __init__(self, client: Client, python: Path, logs: Path) -> None:
         """`python` has Ray installed; `logs` is the folder of the sandbox's logs."""
@@ -48,23 +48,23 @@ class RealJobs(Jobs):
         self._rays: dict[str, LocalRay] = {}
 
     def start(self) -> None:
-        """Starts the watches, and a thread that starts a Ray for each job that begins."""
+        """Starts the watches, and a thread that starts a Ray head for each job."""
         super().start()
         self._heads.start()
         threading.Thread(target=self._start_jobs, name="jobs", daemon=True).start()
 
     def info(self, submission: str) -> JobInfo | None:
-        """Returns the job as Ray last reported it; None before Ray has accepted it."""
+        """Returns Ray's last report of the job; None before Ray has accepted it."""
         return self._infos.get(submission)
 
     def close(self) -> None:
-        """Ends every Ray."""
+        """Ends all Ray heads."""
         for ray in list(self._rays.values()):
             ray.stop()
             ray.remove()
 
     def logs(self, submission: str) -> str:
-        """Returns what the job has printed."""
+        """Returns the output of the job."""
         return self._printed.get(submission, b"").decode(errors="replace")
 
     def _start_jobs(self) -> None:
@@ -78,7 +78,7 @@ class RealJobs(Jobs):
                     threading.Thread(target=self._run, args=(rayjob, submission), daemon=True).start()
 
     def _run(self, rayjob: Object, submission: str) -> None:
-        """Runs one job until its head pod is gone."""
+        """Runs a job until its head pod is gone."""
         name = kinds.key(rayjob)[1]
         folder = Path(tempfile.mkdtemp(prefix="muster-ray-"))
         try:
@@ -88,14 +88,14 @@ class RealJobs(Jobs):
             return
         ray = LocalRay(self._python, program, ray_pod.gpus(rayjob), folder, self._logs / "real-ray.log")
         self._rays[submission] = ray
-        while not ray.ready() and not self._is_over(ray, rayjob):
+        while not ray.ready() and not self._has_ended(ray, rayjob):
             time.sleep(POLL_SECONDS)
         ray.submit(submission, program)
-        while not self._is_over(ray, rayjob):
+        while not self._has_ended(ray, rayjob):
             self._report(submission, name, ray)
             time.sleep(POLL_SECONDS)
         if ray.ended():
-            self._fail(submission, f"{name}: its Ray has ended; see the log real-ray")
+            self._fail(submission, f"{name}: its Ray head has ended; see the log real-ray")
         ray.stop()
         self._print(submission, name, ray)
         ray.remove()
@@ -104,7 +104,7 @@ class RealJobs(Jobs):
         now = time.time()
         self._infos[submission] = JobInfo("FAILED", now, now, message)
 
-    def _is_over(self, ray: LocalRay, rayjob: Object) -> bool:
+    def _has_ended(self, ray: LocalRay, rayjob: Object) -> bool:
         return ray.ended() or self._head_pod(rayjob) is None
 
     def _report(self, submission: str, name: str, ray: LocalRay) -> None:
@@ -114,7 +114,7 @@ class RealJobs(Jobs):
             self._infos[submission] = job_info_of(details)
 
     def _print(self, submission: str, name: str, ray: LocalRay) -> None:
-        """Appends to the job's log what it has printed since the last time."""
+        """Appends the job's new output to its log."""
         printed = ray.driver_log(submission)
         before = len(self._printed.get(submission, b""))
         self._printed[submission] = printed
@@ -122,36 +122,42 @@ class RealJobs(Jobs):
             output.write(printed[before:])
 
     def _head_pod(self, rayjob: Object) -> Object | None:
-        """Returns the running head pod of the RayCluster that the job had when it began."""
+        """Returns the running head pod of the RayCluster that the job had at its start; None if there is
+        none."""
         namespace, cluster = kinds.key(rayjob)[0], (rayjob.get("status") or {}).get("rayClusterName")
         for pod in self._heads.objects():
-            mine = kinds.key(pod)[0] == namespace and pod["metadata"]["labels"].get(CLUSTER_LABEL) == cluster
+            label = pod["metadata"]["labels"].get(CLUSTER_LABEL)
             deleted = pod["metadata"].get("deletionTimestamp") is not None
-            if mine and not deleted and (pod.get("status") or {}).get("phase") == "Running":
+            if (
+                (kinds.key(pod)[0], label) == (namespace, cluster)
+                and not deleted
+                and (pod.get("status") or {}).get("phase") == "Running"
+            ):
                 return pod
         return None
 
     def _folders(self, rayjob: Object, folder: Path) -> dict[str, Path]:
-        """Returns a folder for each mount of the head, with the files of its ConfigMap."""
-        namespace, found = kinds.key(rayjob)[0], {}
+        """Creates a folder for each mount of the head, with the files of its ConfigMap. Returns the folders
+        by mount path."""
+        namespace, folders = kinds.key(rayjob)[0], {}
         for number, (path, volume) in enumerate(ray_pod.mounts(rayjob).items()):
             if "persistentVolumeClaim" in volume:
                 name = volume["persistentVolumeClaim"]["claimName"]
                 claim = self._client.get(kinds.PersistentVolumeClaim, name, namespace=namespace)
                 disk = self._client.get(kinds.PersistentVolume, claim["spec"]["volumeName"])
-                found[path] = Path(disk["spec"]["hostPath"]["path"])
+                folders[path] = Path(disk["spec"]["hostPath"]["path"])
                 continue
-            found[path] = folder / str(number)
-            found[path].mkdir()
+            folders[path] = folder / str(number)
+            folders[path].mkdir()
             if "configMap" in volume:
                 files = self._client.get(kinds.ConfigMap, volume["configMap"]["name"], namespace=namespace)
                 for key, text in (files.get("data") or {}).items():
-                    (found[path] / key).write_text(text)
-        return found
+                    (folders[path] / key).write_text(text)
+        return folders
 
 
-def job_info_of(details: Answer) -> JobInfo:
-    """Returns the state of a job from Ray's details; PENDING counts as running until Ray says more."""
+def job_info_of(details: JobDetails) -> JobInfo:
+    """Returns the state of a job from Ray's details; a PENDING job counts as running."""
     status = details["status"] if details["status"] in ENDED else "RUNNING"
     ended = details["end_time"] / 1000 if status in ENDED and details.get("end_time") else None
     started = (details.get("start_time") or 0) / 1000

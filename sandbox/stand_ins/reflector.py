@@ -1,4 +1,4 @@
-"""Keeps the objects of one kind in memory by list and watch, for the stand-ins and scenarios."""
+"""Caches the objects of a kind with a list and a watch, for the stand-ins and scenarios."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ WATCH_SECONDS_MAX = 300
 log = logging.getLogger(__name__)
 
 Changed = Callable[[str, Object, bool], None]
-"""Called with the kind's name, the object, and whether it was deleted."""
+"""A callback with the kind's name, the object, and whether it was deleted."""
 
 
 class Reflector:
-    """The objects of one kind, as last seen. Calls `changed` on its own thread."""
+    """A cache of the objects of a kind. Calls `changed` on its own thread."""
 
     def __init__(
         self, client: Client, kind: Kind, changed: Changed, *, labels: dict[str, Any] | None = None
     ) -> None:
-        """Watches `kind` in all namespaces; `labels` narrows it (a value of None: the label must exist)."""
+        """Watches `kind` in all namespaces; `labels` is a selector (a value of None: the label must
+        exist)."""
         self._client, self._kind, self._changed, self._labels = client, kind, changed, labels
         self._name = kind.__name__
         self._scope = "*" if issubclass(kind, GenericNamespacedResource) else None
@@ -45,9 +46,9 @@ class Reflector:
         return self
 
     def stop(self) -> None:
-        """Prevents further lists and watches; a running one ends within WATCH_SECONDS_MAX.
+        """Prevents further lists and watches; a running watch ends within WATCH_SECONDS_MAX.
 
-        The client must not be closed before: the thread would keep reading from a file descriptor that may
+        The client must not be closed before that, as the thread would read from a file descriptor that may
         have been reused.
         """
         self._stopped.set()
@@ -57,12 +58,12 @@ class Reflector:
         return self._listed.wait(timeout_seconds)
 
     def objects(self) -> list[Object]:
-        """Returns all objects as last seen, by namespace and name."""
+        """Returns all cached objects, sorted by namespace and name."""
         with self._lock:
             return [self._objects[k] for k in sorted(self._objects)]
 
     def get(self, namespace: str, name: str) -> Object | None:
-        """Returns one object as last seen."""
+        """Returns a cached object; None if it does not exist."""
         with self._lock:
             return self._objects.get((namespace, name))
 
@@ -74,21 +75,21 @@ class Reflector:
             except (httpx2.HTTPError, msgspec.MsgspecError, OSError) as error:
                 if self._stopped.is_set():
                     return
-                log.info("watch of %s broke, listing again: %s", self._name, error)
+                log.info("watch of %s failed, listing again: %s", self._name, error)
                 time.sleep(RELIST_WAIT_SECONDS)
 
     def _list(self) -> str:
-        found = self._client.list(self._kind, namespace=self._scope, labels=self._labels)
-        objects = {key(o): dict(o) for o in found}
+        response = self._client.list(self._kind, namespace=self._scope, labels=self._labels)
+        objects = {key(o): dict(o) for o in response}
         with self._lock:
-            gone = [o for k, o in self._objects.items() if k not in objects]
+            deleted = [o for k, o in self._objects.items() if k not in objects]
             self._objects = objects
         self._listed.set()
-        for obj in gone:
+        for obj in deleted:
             self._changed(self._name, obj, True)
         for obj in objects.values():
             self._changed(self._name, obj, False)
-        return str(found.resourceVersion)
+        return str(response.resourceVersion)
 
     def _watch(self, version: str) -> None:
         events = self._client.watch(
@@ -99,10 +100,10 @@ class Reflector:
             server_timeout=WATCH_SECONDS_MAX,
         )
         for operation, obj in events:
-            gone = operation == "DELETED"
+            deleted = operation == "DELETED"
             with self._lock:
-                if gone:
+                if deleted:
                     self._objects.pop(key(obj), None)
                 else:
                     self._objects[key(obj)] = dict(obj)
-            self._changed(self._name, dict(obj), gone)
+            self._changed(self._name, dict(obj), deleted)

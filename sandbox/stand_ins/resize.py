@@ -1,4 +1,4 @@
-"""Pure functions of a ProvisioningRequest: names of its resize request and nodes, conditions."""
+"""Derives the resize request, the nodes and the conditions of a ProvisioningRequest. Pure."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ ACCEPTED: Condition = ("Accepted", "True", "Accepted", "Queued provisioning has 
 
 
 def resize_request_name(request: Object) -> str:
-    """Returns the request's name in the cloud, derived from its UID, so that a restart finds its nodes."""
+    """Returns the name of the resize request. It is derived from the UID, so that a restarted process finds
+    the nodes."""
     digest = hashlib.sha256(request["metadata"]["uid"].encode()).hexdigest()[:16]
     return f"gke-muster-{digest}"
 
 
-def node_names(request: Object, wanted: Need) -> list[str]:
+def node_names(request: Object, needed: Need) -> list[str]:
     """Returns the names of all nodes of the request."""
     digest = resize_request_name(request).rsplit("-", 1)[1][:8]
-    return [f"gke-{wanted.shape.pool}-{digest}-{i}" for i in range(wanted.nodes)]
+    return [f"gke-{needed.shape.pool}-{digest}-{i}" for i in range(needed.nodes)]
 
 
 def open_request(request: Object) -> bool:
-    """Whether the request is of our class and has, or waits for, nodes."""
+    """Returns whether the request has the class of queued provisioning, and has nodes or waits for them."""
     return (
         request["spec"]["provisioningClassName"] == PROVISIONING_CLASS
         and not request["metadata"].get("deletionTimestamp")
@@ -43,17 +44,17 @@ def open_request(request: Object) -> bool:
 
 
 def queued_node(shape: Shape, name: str, resize_name: str) -> Object:
-    """Returns a node of a queued pool for one request."""
+    """Returns a node of a queued pool for a request."""
     labels = {**shape.labels, QUEUED_LABEL: "true", PROVISIONING_LABEL: resize_name}
     labels |= level_labels(name, shape.levels)
     return node(name, labels, shape.taints, shape.capacity)
 
 
-def merged_conditions(have: Sequence[Object], wanted: Sequence[Condition], generation: int) -> list[Object]:
-    """Returns conditions with the wanted ones set; transition times change only with the status."""
+def merged_conditions(existing: Sequence[Object], new: Sequence[Condition], generation: int) -> list[Object]:
+    """Returns the existing conditions updated with the new; transition times change only with the status."""
     now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    by_type = {c["type"]: c for c in have}
-    for name, status, reason, message in wanted:
+    by_type = {c["type"]: c for c in existing}
+    for name, status, reason, message in new:
         old = by_type.get(name, {})
         by_type[name] = {
             "type": name,

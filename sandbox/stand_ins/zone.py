@@ -1,8 +1,8 @@
-"""Capacity and speed of the simulated zone, which tests set in ConfigMap kube-system/sandbox-zone.
+"""The capacity and speed of the simulated zone, which tests set in ConfigMap kube-system/sandbox-zone.
 
-Keys, for a pool `l4`: `l4.nodes`, the total number of nodes (default: the pool's maximum); `l4.seconds`, how
-long creating nodes takes (default 1); `l4.stockout: fail`, to end a request that does not fit with
-Failed/OutOfCapacity (default: it waits).
+Keys, for a pool `l4`: `l4.nodes`, the total number of nodes (default: the pool's maximum); `l4.seconds`, the
+duration of the creation of nodes (default: 1); `l4.stockout: fail`, so that a request that does not fit ends
+with Failed/OutOfCapacity (default: it waits).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from sandbox.stand_ins.capacity import Shape
 
 CONFIG_MAP = ("kube-system", "sandbox-zone")
-MAKING_SECONDS = 1.0
+CREATION_SECONDS = 1.0
 
 log = logging.getLogger("provisioner")
 
@@ -29,12 +29,12 @@ class Zone:
         """Returns the total number of nodes that the zone has for the pool."""
         return int(self._number(f"{shape.pool}.nodes", shape.nodes_max))
 
-    def making_seconds(self, shape: Shape) -> float:
-        """Returns how long the zone takes to create nodes, regardless of their number."""
-        return self._number(f"{shape.pool}.seconds", MAKING_SECONDS)
+    def creation_seconds(self, shape: Shape) -> float:
+        """Returns the duration of the creation of nodes, regardless of their number."""
+        return self._number(f"{shape.pool}.seconds", CREATION_SECONDS)
 
     def fails_when_out(self, shape: Shape) -> bool:
-        """Whether a request that does not fit fails instead of waiting."""
+        """Returns whether a request that does not fit fails instead of waiting."""
         return self.data.get(f"{shape.pool}.stockout") == "fail"
 
     def _number(self, name: str, default: float) -> float:

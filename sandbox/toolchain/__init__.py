@@ -1,1 +1,1 @@
-"""Finds or builds the programs that a sandbox and a preview run, and shows progress."""
+"""Finds or builds the programs for sandboxes and previews, and shows progress."""

@@ -1,4 +1,4 @@
-"""Runs a command: its arguments, its exit code, and messages if it fails or is interrupted."""
+"""Runs a command, with its exit code and with messages if it fails or is interrupted."""
 
 import argparse
 import signal
@@ -15,10 +15,10 @@ INTERRUPTED = 130  # as in shells: 128 + SIGINT
 
 
 def carry_out(name: str, command: Callable[[], int], still_running: str = "") -> int:
-    """Runs `command` and returns its exit code; prints a StepError, a FileError or that it was interrupted.
+    """Runs `command` and returns its exit code; prints StepErrors, FileErrors and interruptions.
 
-    SIGTERM ends a command like Ctrl-C, so that its processes are stopped. `still_running` is added to the
-    message if an interrupted command leaves processes behind.
+    SIGTERM ends a command like Ctrl-C, so that its processes are stopped. `still_running` is appended to the
+    message of an interruption.
     """
     signal.signal(signal.SIGTERM, _interrupt)
     try:
@@ -35,7 +35,7 @@ def carry_out(name: str, command: Callable[[], int], still_running: str = "") ->
 
 
 def sandbox_named(name: str) -> RunState:
-    """Returns the sandbox that an argument names; argparse prints why a name is invalid."""
+    """Returns the sandbox with the name in an argument; argparse prints the error of an invalid name."""
     try:
         return RunState(name)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Finds tools on PATH, in exactly the wanted version, or in the cache; else builds them into the cache."""
+"""Finds tools with the pinned version on PATH or in the cache; else builds them into the cache."""
 
 import hashlib
 import json
@@ -26,8 +26,8 @@ Source = Literal["PATH", "cache", "built"]
 
 
 @dataclass(frozen=True)
-class Found:
-    """An executable that is ready, its source, and the seconds that building it took in this run."""
+class ReadyTool:
+    """The path and source of an executable; `seconds` is the duration of its build in this run."""
 
     tool: Tool
     path: Path
@@ -37,7 +37,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Receipt:
-    """Written beside each built tool: its build's time, size and Go version."""
+    """The facts about a build, which are written next to the built tool."""
 
     tool: str
     version: str
@@ -48,31 +48,31 @@ class Receipt:
     go: str
 
 
-def ensure_tools(names: Sequence[str], screen: Screen) -> dict[str, Found]:
-    """Returns every named tool, ready to run. Raises StepError with the tool whose build fails."""
-    found: dict[str, Found] = {}
+def ensure_tools(names: Sequence[str], screen: Screen) -> dict[str, ReadyTool]:
+    """Returns the tools by name, ready to run. Raises StepError with the tool whose build fails."""
+    ready: dict[str, ReadyTool] = {}
     missing: list[Tool] = []
     for name in names:
         tool = TOOLS[name]
         if (on_path := on_path_in_right_version(tool)) is not None:
-            found[name] = Found(tool, on_path, "PATH", 0.0)
+            ready[name] = ReadyTool(tool, on_path, "PATH", 0.0)
         elif (cached := _directory(tool) / tool.name).exists():
-            found[name] = Found(tool, cached, "cache", 0.0)
+            ready[name] = ReadyTool(tool, cached, "cache", 0.0)
         else:
             missing.append(tool)
     if missing:
-        found |= _build_all(missing, screen)
-    return {name: found[name] for name in names}
+        ready |= _build_all(missing, screen)
+    return {name: ready[name] for name in names}
 
 
 def prints_version(tool: Tool, output: str) -> bool:
-    """Whether a tool's output has exactly the wanted version, with or without its v."""
-    wanted = re.escape(tool.version.removeprefix("v"))
-    return re.search(rf"(?<![\w.])v?{wanted}(?![\w.+-])", output) is not None
+    """Returns whether the tool's output contains exactly the pinned version, with or without its v."""
+    pinned = re.escape(tool.version.removeprefix("v"))
+    return re.search(rf"(?<![\w.])v?{pinned}(?![\w.+-])", output) is not None
 
 
 def on_path_in_right_version(tool: Tool) -> Path | None:
-    """Returns the tool on PATH if it prints exactly the wanted version."""
+    """Returns the tool on PATH if it prints exactly the pinned version."""
     on_path = shutil.which(tool.name)
     if on_path is None or tool.version_args is None:
         return None
@@ -90,9 +90,9 @@ def on_path_in_right_version(tool: Tool) -> Path | None:
 
 
 def build_key(tool: Tool, sources: Sequence[bytes], system: str) -> str:
-    """Returns the cache folder of a build, which depends on its sources, its flags and the machine.
+    """Returns the name of a build's cache folder, which depends on its sources, its flags and the machine.
 
-    sources: go.mod and go.sum, which pin the modules, and Go files of our own.
+    sources: go.mod and go.sum, which pin the modules, and Muster's own Go files.
     """
     digest = hashlib.sha256()
     for part in (*sources, " ".join(BUILD_FLAGS).encode(), tool.all_ldflags.encode(), system.encode()):
@@ -108,22 +108,22 @@ def _directory(tool: Tool) -> Path:
     return cache_directory() / "tools" / key
 
 
-def _build_all(missing: Sequence[Tool], screen: Screen) -> dict[str, Found]:
+def _build_all(missing: Sequence[Tool], screen: Screen) -> dict[str, ReadyTool]:
     go = find_go()
-    found: dict[str, Found] = {}
+    ready: dict[str, ReadyTool] = {}
     with exclusive(cache_directory() / "tools" / "lock", "the tools"):
         for leftover in (cache_directory() / "tools").glob("*.unfinished"):
-            shutil.rmtree(leftover)  # left by a killed run; no other run builds while we hold the lock
+            shutil.rmtree(leftover)  # of a killed run; the lock excludes other builds
         for number, tool in enumerate(missing, start=1):
             path = _directory(tool) / tool.name
             if path.exists():  # another run built it while this one waited for the lock
-                found[tool.name] = Found(tool, path, "cache", 0.0)
+                ready[tool.name] = ReadyTool(tool, path, "cache", 0.0)
                 continue
             place = f"  {tool.name} {tool.version} ({number} of {len(missing)})"
             receipt = _build(tool, go, screen, place)
             screen.line(f"{place}: built in {receipt.seconds:.0f} s, {receipt.bytes / 1e6:.0f} MB")
-            found[tool.name] = Found(tool, path, "built", receipt.seconds)
-    return found
+            ready[tool.name] = ReadyTool(tool, path, "built", receipt.seconds)
+    return ready
 
 
 def _build(tool: Tool, go: Go, screen: Screen, place: str) -> Receipt:
@@ -189,8 +189,8 @@ def _build_failure(tool: Tool, log: Path) -> StepError:
 
 
 def advice_on_build(output: str) -> str:
-    """Returns what to try, from the end of a failed build's log."""
-    known = (
+    """Returns advice for the end of a failed build's log."""
+    advice_by_pattern = (
         (
             r"no space left",
             "free some disk: the builds need about 15 GB in Go's build cache (go env GOCACHE)",
@@ -206,7 +206,7 @@ def advice_on_build(output: str) -> str:
         ),
         (r"signal: killed|cannot allocate memory", "free some memory: a build needs about 4 GB"),
     )
-    for pattern, advice in known:
+    for pattern, advice in advice_by_pattern:
         if re.search(pattern, output):
             return advice
-    return "read the log; finished builds are kept, so running this again continues from here"
+    return "read the log; finished builds are cached, so another run continues from here"

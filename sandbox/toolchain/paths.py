@@ -1,4 +1,4 @@
-"""Paths: the checkout, the cache that outlives it, and the run state of one sandbox."""
+"""Paths of the checkout, of the cache that outlives it, and of the files of a sandbox."""
 
 import re
 from dataclasses import dataclass
@@ -9,22 +9,22 @@ from sandbox.bootstrap import CHECKOUT, cache_directory
 __all__ = ["CHECKOUT", "MARK", "PROCESS_MARK", "RunState", "cache_directory"]
 
 NAME_VARIABLE = "MUSTER_NAME"
-"""Environment variable with the name of the sandbox that commands mean where they are given none."""
+"""Environment variable with the default sandbox name of commands."""
 
 MARK = "MUSTER_SANDBOX"
-"""Environment variable of every process of a sandbox: the path of its run state."""
+"""Environment variable of all processes of a sandbox, with the path of its run state."""
 
 PROCESS_MARK = "MUSTER_PROCESS"
 """Environment variable of a process of a sandbox, and of those that it starts: its name in `status`."""
 
 
 DEFAULTS = {"NAME": "local", "ENGINE": "muster"}
-"""The values of the Makefile's variables that need not be typed."""
+"""The default values of the Makefile's variables."""
 
 
 @dataclass(frozen=True)
 class RunState:
-    """The files of one sandbox of one checkout, under `.muster/<name>/`, ignored by git."""
+    """The files of a sandbox, in the checkout's folder `.muster/<name>/`, which git ignores."""
 
     name: str = DEFAULTS["NAME"]
     checkout: Path = CHECKOUT
@@ -38,7 +38,7 @@ class RunState:
 
     @property
     def root(self) -> Path:
-        """The folder of everything below."""
+        """The folder of all other paths."""
         return self.checkout / ".muster" / self.name
 
     @property
@@ -48,41 +48,41 @@ class RunState:
 
     @property
     def volumes(self) -> Path:
-        """The folder with one folder per volume of the controller's pod, and per PersistentVolume."""
+        """The folder with a subfolder for each volume of the controller's pod and each PersistentVolume."""
         return self.root / "volumes"
 
     @property
     def logs(self) -> Path:
-        """The folder with one `<process>.log` per process."""
+        """The folder with a `<process>.log` for each process."""
         return self.root / "logs"
 
     @property
     def processes(self) -> Path:
-        """The folder with one `<process>.json` per supervised process."""
+        """The folder with a `<process>.json` for each supervised process."""
         return self.root / "processes"
 
     @property
     def timings(self) -> Path:
-        """The file with the seconds of each step of the last `up`."""
+        """The file with the durations of the steps of the last `up`."""
         return self.root / "timings.json"
 
     def command(self, target: str, **variables: str) -> str:
-        """Returns the command for this sandbox, as `make status NAME=mine`, without default values."""
-        given = {"NAME": self.name, **variables}
+        """Returns a command for this sandbox, such as `make status NAME=mine`; omits default values."""
+        assignments = {"NAME": self.name, **variables}
         return " ".join(
             [
                 "make",
                 target,
-                *(f"{key}={value}" for key, value in given.items() if value != DEFAULTS.get(key)),
+                *(f"{key}={value}" for key, value in assignments.items() if value != DEFAULTS.get(key)),
             ]
         )
 
     def log(self, process: str) -> Path:
-        """Returns the log file of one process."""
+        """Returns the log file of a process."""
         return self.logs / f"{process}.log"
 
     def recording(self, scenario: str) -> Path:
-        """Returns the file with the last run of a scenario, which `down` keeps."""
+        """Returns the file with the last recording of a scenario, which `down` does not delete."""
         return self.logs / f"scenario-{scenario}.json"
 
     def make(self) -> None:

@@ -1,4 +1,4 @@
-"""Python environments of their own, for programs whose dependencies conflict with ours."""
+"""Separate Python environments, for programs whose dependencies conflict with Muster's."""
 
 import hashlib
 import os
@@ -16,7 +16,7 @@ ERROR_LINES = 10
 def python_with(name: str) -> Path:
     """Returns a Python with the packages of `requirements/<name>.lock`, installed once per lock and Python.
 
-    Raises StepError with the end of the output if they cannot be installed.
+    Raises StepError with the end of the output if they can't be installed.
     """
     lock = CHECKOUT / "requirements" / f"{name}.lock"
     key = hashlib.sha256(sys.version.encode() + lock.read_bytes()).hexdigest()[:16]
@@ -41,16 +41,16 @@ def python_with(name: str) -> Path:
 
 
 def _run(name: str, module: str, *arguments: str) -> None:
-    ran = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", module, *arguments],
         env={**os.environ, **pip_settings_for_uv(Path(sys.executable))},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
-    if ran.returncode != 0:
-        said = "\n".join(ran.stdout.splitlines()[-ERROR_LINES:])
+    if result.returncode != 0:
+        output = "\n".join(result.stdout.splitlines()[-ERROR_LINES:])
         raise StepError(
-            f"the Python environment {name} cannot be installed:\n{said}",
+            f"the Python environment {name} can't be installed:\n{output}",
             try_this="check that the package index is reachable (pip config list)",
         )

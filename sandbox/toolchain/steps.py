@@ -1,4 +1,4 @@
-"""Runs named steps in order, and shows the progress and duration of each."""
+"""Runs steps in order, and shows the progress and duration of each."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 HEARTBEAT_SECONDS = 30.0
-"""Interval at which a long step prints a line if there is no terminal."""
+"""The interval at which a long step prints a line if there is no terminal."""
 
 
 class StepError(Exception):
@@ -37,16 +37,16 @@ class StepError(Exception):
 
 @dataclass(frozen=True)
 class Step:
-    """`run` does the work and returns a short outcome; `says` describes what is being done."""
+    """A step. `run` executes it and returns a short outcome; `summary` describes it."""
 
     name: str
-    says: str
+    summary: str
     run: Callable[[], str]
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Duration of one step."""
+    """The duration of a step."""
 
     step: str
     seconds: float
@@ -54,14 +54,14 @@ class Timing:
 
 @dataclass
 class Screen:
-    """Writes progress: one line that is rewritten on a terminal, plain lines everywhere else."""
+    """Shows progress: a line that is rewritten on a terminal, plain lines otherwise."""
 
     out: TextIO = field(default_factory=lambda: sys.stdout)
     clock: Callable[[], float] = time.monotonic
 
     @property
     def live(self) -> bool:
-        """Whether a line can be rewritten in place."""
+        """True if a line can be rewritten in place."""
         return self.out.isatty()
 
     def line(self, text: str) -> None:
@@ -95,9 +95,9 @@ class Screen:
 
 
 def run_steps(steps: Sequence[Step], screen: Screen, before: Sequence[Timing] = ()) -> list[Timing]:
-    """Runs the steps in order and shows each; `before` are finished steps, also shown and counted.
+    """Runs the steps in order and shows them; `before` contains finished steps to show first.
 
-    Prints which step failed and re-raises its StepError, which the caller explains.
+    Prints a failed step and re-raises its StepError, which the caller explains.
     """
     timings: list[Timing] = []
     total = len(before) + len(steps)
@@ -106,7 +106,7 @@ def run_steps(steps: Sequence[Step], screen: Screen, before: Sequence[Timing] = 
         timings.append(timing)
     for number, step in enumerate(steps, start=len(before) + 1):
         place = f"[{number}/{total}] {step.name}"
-        screen.line(f"{place}: {step.says} ...")
+        screen.line(f"{place}: {step.summary} ...")
         began = screen.clock()
         try:
             outcome = step.run()
@@ -120,13 +120,13 @@ def run_steps(steps: Sequence[Step], screen: Screen, before: Sequence[Timing] = 
 
 
 def save_timings(path: Path, timings: Sequence[Timing], facts: dict[str, object]) -> None:
-    """Writes the steps' seconds and facts about the run (engine, cores), which `bench` reads."""
+    """Writes the durations of the steps and facts about the run (engine, cores), which `bench` reads."""
     steps = [{"step": timing.step, "seconds": round(timing.seconds, 3)} for timing in timings]
     path.write_text(json.dumps({**facts, "steps": steps}, indent=2) + "\n")
 
 
 def tail(log: Path, lines: int = 15) -> str:
-    """Returns the end of a log, or a note that there is none."""
+    """Returns the end of a log, or a note if there is none."""
     if not log.exists():
         return "(no log was written)"
     return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])

@@ -1,4 +1,4 @@
-"""The tools of a sandbox: their versions, and how each is built from its pinned module."""
+"""The versions and the builds of a sandbox's tools."""
 
 from dataclasses import dataclass, replace
 
@@ -15,11 +15,11 @@ _HELM_LDFLAGS = "-X helm.sh/helm/v3/internal/version.version=v3.22.0"
 
 @dataclass(frozen=True)
 class Tool:
-    """One executable.
+    """An executable.
 
-    `module` is the folder in `modules/` whose go.mod and go.sum pin it, `version_args` make it print its
-    version (None: it cannot, so one on PATH is never used), `build_seconds` is the time of a cold build on
-    two cores, for the progress line only.
+    `module` is the folder in `modules/` whose go.mod and go.sum pin it. `version_args` are the arguments with
+    which it prints its version; None if it can't, so that an executable on PATH is never used.
+    `build_seconds` is the duration of a cold build on two cores, for the progress line only.
     """
 
     name: str
@@ -32,7 +32,8 @@ class Tool:
 
     @property
     def all_ldflags(self) -> str:
-        """Flags that strip symbol tables and set the version, which the module proxy's source lacks."""
+        """The flags that strip symbol tables and set the version, which sources from the module proxy
+        lack."""
         return f"-s -w {self.ldflags}"
 
 
@@ -43,7 +44,7 @@ def _kubernetes(name: str, build_seconds: int, *version_args: str) -> Tool:
 
 
 def _kai(command: str, build_seconds: int) -> Tool:
-    # KAI's executables have generic names, such as "scheduler"; ours are prefixed.
+    # KAI's executables have generic names such as "scheduler", so a prefix is added.
     package = f"{KAI_MODULE}/cmd/{command}"
     return Tool(f"kai-{command}", "v0.12.0", "kai", package, build_seconds, version_args=None)
 
@@ -63,7 +64,7 @@ _ALL = (
         _PULUMI_LDFLAGS,
         ("version",),
     ),
-    # Runs programs in YAML; from the proxy, unlike the hosts of other languages.
+    # Runs programs in YAML; available on the module proxy, unlike the hosts of other languages.
     Tool(
         "pulumi-language-yaml",
         "v1.38.0",
@@ -72,7 +73,7 @@ _ALL = (
         100,
         version_args=None,
     ),
-    # Generates the Python SDKs of packages; of our own, as Pulumi's host for Python is not on the proxy.
+    # Muster's own program that generates Python SDKs, as Pulumi's host for Python is not on the proxy.
     Tool("python-sdk", "v3.259.0", "python-sdk", ".", 80, version_args=None),
     Tool("etcd", "v3.6.15", "etcd", "go.etcd.io/etcd/server/v3", 35),
     _kubernetes("kube-apiserver", 240),
@@ -97,7 +98,7 @@ _ALL = (
     _kai("podgrouper", 5),
     _kai("podgroupcontroller", 5),
     _kai("queuecontroller", 5),
-    # Counts pods' requests with Kubernetes' own code, for a property of the tests; of our own.
+    # Counts pods' requests with Kubernetes' own code, for a property test; Muster's own program.
     Tool("pod-requests", KUBERNETES, "pod-requests", ".", 60, version_args=None),
     # Renders the operators' charts in the tests; --template omits the commit.
     Tool(
@@ -129,15 +130,15 @@ KAI_TOOLS = tuple(name for name in TOOLS if name.startswith("kai-"))
 
 
 def tools_for(engine: str) -> tuple[str, ...]:
-    """Returns the tools that `up` needs with this admission engine."""
-    own = {"kueue": ("kueue",), "kai": KAI_TOOLS}
-    return ("pulumi", *CLUSTER_TOOLS, *own.get(engine, ()))
+    """Returns the names of the tools that `up` needs with this admission engine."""
+    engine_tools = {"kueue": ("kueue",), "kai": KAI_TOOLS}
+    return ("pulumi", *CLUSTER_TOOLS, *engine_tools.get(engine, ()))
 
 
 @dataclass(frozen=True)
 class CrdSource:
-    """CustomResourceDefinitions in a Go module pinned by `wrapper`: `files` in its `folder`, with `version`
-    alone of their versions; if it is empty, with all."""
+    """CustomResourceDefinitions in a Go module pinned by `wrapper`: `files` in its `folder`, restricted to
+    `version`; all versions if it is empty."""
 
     wrapper: str
     module: str
@@ -152,7 +153,7 @@ _CRD_SOURCES = (
     CrdSource("kueue", "k8s.io/autoscaler/cluster-autoscaler/apis", "config/crd"),
 )
 _KAI_CRDS = "deployments/kai-scheduler/crds"
-# Without the CRDs of KAI's operator, 90% of all: it installs services that the sandbox starts itself.
+# Without the CRDs of KAI's operator, 90% of the total: the sandbox starts the services itself.
 _KAI_CRD_SOURCES = (
     CrdSource("kai", KAI_MODULE, _KAI_CRDS, "scheduling.run.ai_*.yaml"),
     CrdSource("kai", KAI_MODULE, _KAI_CRDS, "kai.scheduler_topologies.yaml"),

@@ -98,7 +98,7 @@ def test_a_team_is_added_while_a_job_runs_and_the_commands_of_the_docs_work(
 
     told = capsys.readouterr().out
     assert told.index("+     ClusterQueue vision") < told.index("pulumi up: carries out the plan")
-    assert told.endswith(f"sandbox {cluster.state.name}: it runs the current stack file\n")
+    assert told.endswith(f"sandbox {cluster.state.name}: the current stack file is deployed\n")
     assert static_nodes(cluster) == ["gke-system-0", "gke-system-1", "gke-system-2"]
     now = running(cluster.state)
     assert now is not None

@@ -282,9 +282,9 @@ def test_last_run_of_a_sandbox_is_taken_over_and_drawn(state: RunState, folder: 
 
 
 def test_run_that_missed_a_milestone_is_not_taken_over(state: RunState, folder: Path) -> None:
-    missed = MilestoneResult("it ends", None, "", "not seen")
+    missed = MilestoneResult("it ends", None, "", "not observed")
     state.recording("jobs").write_bytes(to_json(msgspec.structs.replace(SMALL, milestones=[missed])))
-    with pytest.raises(StepError, match="it ends: not seen"):
+    with pytest.raises(StepError, match="it ends: not observed"):
         pictures(state, None, folder)
     assert (folder / RECORDING.name).read_bytes() == RECORDING.read_bytes()
 

@@ -20,14 +20,14 @@ def test_an_unknown_name_is_refused_with_a_list_of_sandboxes(tmp_path: Path) -> 
     for name in ("local", "mine"):
         brought_up(name, tmp_path)
     RunState("preview", tmp_path).logs.mkdir(parents=True)  # the files of `make preview` are no sandbox
-    with pytest.raises(StepError, match=r"no sandbox 'typo' in .*; there are local, mine") as refused:
+    with pytest.raises(StepError, match=r"no sandbox 'typo' in .*; existing: local, mine") as refused:
         down(RunState("typo", tmp_path))
     assert refused.value.try_this == "make down"
     assert not list((tmp_path / ".muster").glob("typo*"))
 
 
 def test_the_refusal_says_if_there_is_no_sandbox(tmp_path: Path) -> None:
-    with pytest.raises(StepError, match=r"no sandbox 'local' in .*; there is none"):
+    with pytest.raises(StepError, match=r"no sandbox 'local' in .*; there are no sandboxes"):
         down(RunState("local", tmp_path))
 
 

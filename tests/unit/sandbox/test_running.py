@@ -57,7 +57,7 @@ def test_commands_name_only_what_is_not_the_default(
 def test_up_over_a_running_sandbox_changes_nothing_and_names_the_next_commands(
     state: RunState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "_contents", lambda state: "with RayJob team-a/train in it")
+    monkeypatch.setattr(running, "_contents", lambda state: "with RayJob team-a/train")
     with pytest.raises(
         StepError, match=r"sandbox mine is up already: engine kueue, for \d+[smhd], "
     ) as refused:
@@ -145,7 +145,7 @@ def test_env_prints_nothing_to_evaluate_if_it_fails(
 
 def test_logs_of_an_unknown_process_list_the_processes(state: RunState) -> None:
     state.log("etcd").write_text("")
-    with pytest.raises(StepError, match="sandbox mine has no log of 'typo'; there are etcd") as refused:
+    with pytest.raises(StepError, match="sandbox mine has no log of 'typo'; choose one of etcd") as refused:
         logs.logs(state, "typo", False, 10)
     assert refused.value.try_this == "make logs NAME=mine PROCESS=etcd"
 

@@ -74,23 +74,23 @@ def test_correct_run_reaches_the_seven_milestones_in_order() -> None:
 @pytest.mark.parametrize(
     ("story_changes", "number", "problem"),
     [
-        pytest.param([], 1, "not seen", id="nothing happened"),
-        pytest.param(instead(1, DEV_RUNS[1:]), 1, "not seen", id="dev not on a GPU node"),
+        pytest.param([], 1, "not observed", id="nothing happened"),
+        pytest.param(instead(1, DEV_RUNS[1:]), 1, "not observed", id="dev not on a GPU node"),
         pytest.param(
-            instead(1, [*DEV_RUNS[:-2], DEV_RUNS[-1]]), 1, "not seen", id="only part of dev's gang runs"
+            instead(1, [*DEV_RUNS[:-2], DEV_RUNS[-1]]), 1, "not observed", id="only part of dev's gang runs"
         ),
-        pytest.param(without(2), 2, "not seen", id="production never waits"),
-        pytest.param(instead(3, DEV_PREEMPTED[:-1]), 3, "not seen", id="a pod of dev remains"),
+        pytest.param(without(2), 2, "not observed", id="production never waits"),
+        pytest.param(instead(3, DEV_PREEMPTED[:-1]), 3, "not observed", id="a pod of dev remains"),
         pytest.param(
             instead(3, [workload("dev", Evicted=("True", "Deactivated")), *DEV_PREEMPTED[1:]]),
             3,
-            "not seen",
+            "not observed",
             id="evicted for another reason",
         ),
         pytest.param(
             [DEV_RUNS, PROD_WAITS, PROD_PROVISIONED, DEV_PREEMPTED, PROD_ADMITTED, PROD_DONE, DEV_DONE],
             4,
-            f"seen before: {TITLES[2]}",
+            f"observed before: {TITLES[2]}",
             id="provisioned before dev is preempted",
         ),
         pytest.param(
@@ -98,7 +98,7 @@ def test_correct_run_reaches_the_seven_milestones_in_order() -> None:
                 4, [node("n1", "resize"), node("n2", "resize", created=LATER), provisioning_request("True")]
             ),
             4,
-            "not seen",
+            "not observed",
             id="nodes created one by one",
         ),
         pytest.param(
@@ -106,24 +106,26 @@ def test_correct_run_reaches_the_seven_milestones_in_order() -> None:
                 4, [node("n1", "resize"), node("n2", "resize", ready="False"), provisioning_request("True")]
             ),
             4,
-            "not seen",
+            "not observed",
             id="Provisioned with a node that is not ready",
         ),
         pytest.param(
             instead(4, [*PROD_PROVISIONED[:2], provisioning_request("False")]),
             4,
-            "not seen",
+            "not observed",
             id="not Provisioned",
         ),
-        pytest.param(instead(5, [PROD_ADMITTED[0], *gang("prod", 2)]), 5, "not seen", id="half a gang"),
+        pytest.param(instead(5, [PROD_ADMITTED[0], *gang("prod", 2)]), 5, "not observed", id="half a gang"),
         pytest.param(
             instead(5, [PROD_ADMITTED[0], *gang("prod", created="2030-01-01T11:59:59Z")]),
             5,
-            "not seen",
+            "not observed",
             id="pods older than the admission",
         ),
-        pytest.param(instead(6, [job("prod", "FAILED", "Failed")]), 6, "not seen", id="production fails"),
-        pytest.param(without(3), 7, f"seen without: {TITLES[2]}", id="dev succeeds without being preempted"),
+        pytest.param(instead(6, [job("prod", "FAILED", "Failed")]), 6, "not observed", id="production fails"),
+        pytest.param(
+            without(3), 7, f"observed without: {TITLES[2]}", id="dev succeeds without being preempted"
+        ),
     ],
 )
 def test_wrong_run_misses_its_milestone_with_a_reason(

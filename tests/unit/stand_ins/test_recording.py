@@ -120,4 +120,4 @@ def test_what_is_no_recording_is_refused_with_its_path() -> None:
 
 def test_recording_with_a_missing_milestone_is_not_complete() -> None:
     assert recording().complete
-    assert not recording("not seen").complete
+    assert not recording("not observed").complete

@@ -104,7 +104,7 @@ def test_correct_run_reaches_the_five_milestones_in_order(engine: str) -> None:
 )
 def test_wrong_run_misses_its_milestone(engine: str, number: int, changes: list[ObservedChange]) -> None:
     milestone = check(serving(engine), story(*GOOD[engine][: number - 1], changes), ROLES)[number - 1]
-    assert milestone.problem == "not seen"
+    assert milestone.problem == "not observed"
 
 
 @pytest.mark.parametrize("engine", GOOD)
