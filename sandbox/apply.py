@@ -143,10 +143,10 @@ def keep_jobs(state: RunState, changes: Iterable[Change]) -> None:
     if not deleted:
         return
     with closing(kinds.connect(state.kubeconfig)) as client:
-        lost = [(kind, obj) for kind, obj in ray_objects(client) if kinds.key(obj)[0] in deleted]
-    if lost:
+        jobs = [(kind, obj) for kind, obj in ray_objects(client) if kinds.key(obj)[0] in deleted]
+    if jobs:
         raise StepError(
             f"the plan deletes namespace {', '.join(sorted(deleted))}, including "
-            f"{named(lost)}; nothing was changed",
+            f"{named(jobs)}; nothing was changed",
             try_this="keep the tenant in the stack file, or delete its jobs with kubectl first",
         )

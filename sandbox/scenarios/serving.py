@@ -1,4 +1,4 @@
-"""Training is preempted by inference and resumes after it: the scenario of NVIDIA's example for KAI.
+"""A scenario in which inference preempts training, which resumes later, like NVIDIA's example for KAI.
 
 Source: "NVIDIA KAI Scheduler Enables Gang Scheduling and Workload Prioritization in Ray with KubeRay".
 KubeRay's status and pods look the same with every engine. Evidence of gang admission and preemption is in

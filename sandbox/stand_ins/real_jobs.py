@@ -38,7 +38,7 @@ class RealJobs(Jobs):
     """The jobs of all RayJobs, as reported by their Ray heads."""
 
     def __init__(self, client: Client, python: Path, logs: Path) -> None:
-        """`python` has Ray installed; `logs` is the folder of the sandbox's logs."""
+        """Creates the jobs; `python` has Ray installed, and `logs` is the folder of the sandbox's logs."""
         super().__init__(client)
         self._python, self._logs = python, logs
         self._heads = Reflector(client, kinds.Pod, lambda *_: None, labels=HEAD_LABELS)

@@ -97,8 +97,8 @@ class JobView(ABC, Generic[T]):
 
     @property
     def suspension_obstacle(self) -> StatusReason | None:
-        """Why KubeRay does not suspend this object, as far as the object itself shows; None if nothing
-        prevents it."""
+        """The reason why KubeRay does not suspend this object, as far as the object itself shows; None if
+        nothing prevents it."""
         meta = self.metadata
         if meta.deletion_timestamp:
             finalizers = ", ".join(meta.finalizers) or "none"
@@ -111,8 +111,8 @@ class JobView(ABC, Generic[T]):
 
     @property
     def kuberay_rejection(self) -> StatusReason | None:
-        """Why KubeRay rejects the job's spec, so that the job neither runs nor ends and must not hold quota.
-        None for a job that keeps running although its spec was rejected."""
+        """The reason why KubeRay rejects the job's spec, so that the job neither runs nor ends and must not
+        hold quota. None for a job that keeps running although its spec was rejected."""
         return None
 
     @property
@@ -189,7 +189,7 @@ class JobView(ABC, Generic[T]):
     @property
     @abstractmethod
     def ineligibility(self) -> str | None:
-        """Why the job can't be admitted with this spec; None if it can."""
+        """The reason why the job can't be admitted with this spec; None if it can."""
 
 
 Job = JobView[Any]

@@ -30,12 +30,12 @@ class RayClusterGang(JobView[RayCluster]):
 
     @property
     def suspension_obstacle(self) -> StatusReason | None:
-        """KubeRay ignores a RayCluster with an invalid spec, and reports that only in an event."""
+        """Includes an invalid spec: KubeRay ignores such a RayCluster, and reports that only in an event."""
         return super().suspension_obstacle or self._rejection
 
     @property
     def kuberay_rejection(self) -> StatusReason | None:
-        """None if the cluster was ready before its spec was rejected: it keeps running."""
+        """The rejection; None if the cluster was ready before its spec was rejected, as it keeps running."""
         return None if self.running else self._rejection
 
     @cached_property

@@ -26,17 +26,17 @@ class RayJobGang(JobView[RayJob]):
 
     @property
     def suspension_obstacle(self) -> StatusReason | None:
-        """KubeRay suspends a RayJob only while it initializes or runs, and never leaves ValidationFailed
-        (rayjob_controller.go: Reconcile, updateStatusToSuspendingIfNeeded)."""
+        """Includes the states Waiting and ValidationFailed: KubeRay suspends a RayJob only while it
+        initializes or runs (rayjob_controller.go: Reconcile, updateStatusToSuspendingIfNeeded)."""
         if self.obj.status.job_deployment_status == "Waiting":
             return StatusReason("Waiting", "waits for spec.jobId, and KubeRay can't suspend it in that state")
         return self.kuberay_rejection or super().suspension_obstacle
 
     @property
     def kuberay_rejection(self) -> StatusReason | None:
-        """ValidationFailed is not a terminal state for KubeRay, but Reconcile has no case for it, so a
-        corrected spec is ignored. The RayCluster keeps running, and KubeRay does not check whether the job
-        has finished."""
+        """The rejection in the state ValidationFailed, which is not terminal for KubeRay, but Reconcile has
+        no case for it, so a corrected spec is ignored. The RayCluster keeps running, and KubeRay does not
+        check whether the job has finished."""
         status = self.obj.status
         if status.job_deployment_status != "ValidationFailed":
             return None

@@ -48,7 +48,8 @@ class RayServiceGang(JobView[RayService]):
 
     @property
     def suspension_obstacle(self) -> StatusReason | None:
-        """KubeRay ignores an invalid service, and does not change its RayClusters (Reconcile)."""
+        """Includes an invalid spec: KubeRay ignores such a service, and does not change its RayClusters
+        (Reconcile)."""
         ready = find_condition(self.obj.status.conditions, "Ready")
         if ready is not None and ready.reason == "ValidationFailed":
             return StatusReason("ValidationFailed", f"was rejected by KubeRay ({ready.message})")
@@ -56,9 +57,9 @@ class RayServiceGang(JobView[RayService]):
 
     @property
     def kuberay_rejection(self) -> StatusReason | None:
-        """None if a cluster runs: the service keeps serving, and KubeRay continues once the spec is
-        corrected. Checks the spec itself, as the reason ValidationFailed stays after a correction until the
-        service is ready."""
+        """The rejection; None if a cluster runs, as the service keeps serving, and KubeRay continues once the
+        spec is corrected. Checks the spec itself, as the reason ValidationFailed stays after a correction
+        until the service is ready."""
         if self._fault is None or any(cluster.running for cluster in self._clusters):
             return None
         return StatusReason("InvalidSpec", f"is rejected by KubeRay: {self._fault}")

@@ -1,1 +1,1 @@
-"""One pass: from the objects as observed, by a decision of the core, to writes."""
+"""Passes, which read the observed objects, let the core decide, and plan writes."""

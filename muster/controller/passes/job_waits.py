@@ -25,8 +25,8 @@ ANNOTATION_LENGTH_MAX = 8 * MESSAGE_LENGTH_MAX  # a longer one was not written b
 
 @dataclass(frozen=True, slots=True)
 class JobWait:
-    """Why a job waits. `reason` is that of the Workload's condition. `queue` is the ClusterQueue; `position`
-    starts at 1, None if the workload is not queued."""
+    """The reason why a job waits. `reason` is that of the Workload's condition. `queue` is the ClusterQueue;
+    `position` starts at 1, None if the workload is not queued."""
 
     reason: str
     message: str

@@ -1,1 +1,1 @@
-"""Admission checks that ProvisioningRequests answer."""
+"""Manages the ProvisioningRequests of admission checks, and the states of these checks."""
