@@ -45,7 +45,7 @@ def test_a_namespace_with_jobs_is_not_deleted(
 ) -> None:
     cluster = Sandbox(("train", "Running"), ("ended", "Complete"))
     monkeypatch.setattr(kinds, "connect", lambda _kubeconfig: cluster)
-    with pytest.raises(StepError, match="deletes namespace vision, and with it RayJob vision/train; nothing"):
+    with pytest.raises(StepError, match="deletes namespace vision, including RayJob vision/train; nothing"):
         keep_jobs(RunState("mine", tmp_path), (of_namespace(op),))
 
 

@@ -27,7 +27,7 @@ def test_stack_local_is_valid_with_every_engine(engine: str) -> None:
 
 def test_kai_gets_static_gpu_nodes_and_the_change_is_reported() -> None:
     config, changes = settings("kai")
-    assert changes == ["l4 on demand instead of queued, as KAI needs it"]
+    assert changes == ["l4 on demand instead of queued, as KAI requires"]
     gpus = [
         n["metadata"]["labels"]
         for n in static_nodes(parse(config, "local").pools)

@@ -101,13 +101,13 @@ def remove_tenant(config: Config) -> None:
         pytest.param(
             gpus(0),
             "scenario jobs needs 1 nvidia.com/gpu of flavor l4 in ClusterQueue team-a for the dev job; the "
-            "stack gives 0",
+            "stack has 0",
             id="no GPUs",
         ),
         pytest.param(quota("l4", cpu=1), "needs 2 cpu of flavor l4 in ClusterQueue team-a", id="cpu"),
         pytest.param(
             all_of(gpus(100), quota("l4", cpu=400, memory="1600Gi")),
-            "needs two jobs that do not fit together: 10 and 10 workers",
+            "needs two jobs that do not fit together: even 10 and 10 workers",
             id="a quota beyond the nodes",
         ),
         pytest.param(

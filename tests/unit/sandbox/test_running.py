@@ -62,7 +62,7 @@ def test_up_over_a_running_sandbox_changes_nothing_and_names_the_next_commands(
         StepError, match=r"sandbox mine is up already: engine kueue, for \d+[smhd], "
     ) as refused:
         up(state, "kai")
-    assert "with RayJob team-a/train in it; nothing was changed" in str(refused.value)
+    assert "with RayJob team-a/train; nothing was changed" in str(refused.value)
     assert "make apply NAME=mine" in refused.value.try_this
     assert "make up NAME=mine ENGINE=kai FRESH=1" in refused.value.try_this
     assert deployed(state).exists()
@@ -73,7 +73,7 @@ def test_a_sandbox_whose_up_failed_is_reported_as_incomplete(state: RunState, ku
     state.timings.unlink()
     if not kubeconfig:
         state.kubeconfig.unlink()
-    with pytest.raises(StepError, match=r"not completely\): .*its API server does not answer"):
+    with pytest.raises(StepError, match=r"not completely\): .*its API server does not respond"):
         require_unused(state, "muster")
 
 
@@ -86,7 +86,7 @@ def test_a_sandbox_whose_up_failed_is_reported_as_incomplete(state: RunState, ku
 )
 def test_commands_report_an_api_server_that_does_not_answer(command: object, state: RunState) -> None:
     assert callable(command)
-    with pytest.raises(StepError, match=r"^the API server of sandbox mine does not answer") as refused:
+    with pytest.raises(StepError, match=r"^the API server of sandbox mine does not respond") as refused:
         command(state)
     assert refused.value.try_this == "make status NAME=mine"
 

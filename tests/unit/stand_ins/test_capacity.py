@@ -66,8 +66,10 @@ def test_request_takes_the_fewest_nodes_of_the_first_fitting_pool(
 @pytest.mark.parametrize(
     ("pod_sets", "says"),
     [
-        pytest.param([pods(1), pods(1)], "one pod set per request, this one has 2", id="two pod sets"),
-        pytest.param([pods(1, gpus=0)], "accelerators only", id="CPU only"),
+        pytest.param(
+            [pods(1), pods(1)], "one pod set per request, but this request has 2", id="two pod sets"
+        ),
+        pytest.param([pods(1, gpus=0)], "serves only accelerators", id="CPU only"),
         pytest.param([pods(1, gpus=2)], "larger than a node", id="larger than a machine"),
         pytest.param([pods(1, tolerations=[])], "taints that the pods tolerate", id="taints not tolerated"),
         pytest.param(
