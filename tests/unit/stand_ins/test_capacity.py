@@ -96,7 +96,10 @@ def container(**requests: str) -> dict[str, Any]:
     [
         pytest.param(
             {
-                "containers": [container(cpu="1"), {"resources": {"limits": {"cpu": "500m", "memory": "1Gi"}}}],
+                "containers": [
+                    container(cpu="1"),
+                    {"resources": {"limits": {"cpu": "500m", "memory": "1Gi"}}},
+                ],
                 "initContainers": [container(cpu="2"), container(memory="1Mi")],
             },
             {"cpu": 2, "memory": 2**30},

@@ -121,7 +121,10 @@ def test_the_clean_up_ends_without_a_workload(ray_cluster: Body, removed: bool) 
 
 def test_the_clean_up_of_another_workload_does_not_end() -> None:
     """Only the pass that finds no Workload of the gang ends it."""
-    objects = {kinds.RAY_CLUSTERS: [deleted()], kinds.WORKLOADS: [workload_body(ray_cluster("notebook"), *RUNS)]}
+    objects = {
+        kinds.RAY_CLUSTERS: [deleted()],
+        kinds.WORKLOADS: [workload_body(ray_cluster("notebook"), *RUNS)],
+    }
     assert list(finalizer_removals_without_workload(make_cluster(objects))) == []
 
 
