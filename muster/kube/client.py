@@ -94,7 +94,7 @@ class Kube:
                 return chunk.metadata.resource_version, objects
             parameters["continue"] = chunk.metadata.continue_
 
-    async def version(self, kind: Kind[Any]) -> str:
+    async def current_version(self, kind: Kind[Any]) -> str:
         """Returns the resource version of a list of the kind, of which it reads one object."""
         answer = await self._answer(Request("GET", kind.path(), {"limit": "1"}))
         return _decoded(_LIST_DECODER, answer).metadata.resource_version

@@ -104,7 +104,7 @@ class History:
         before = self.highest(kind)
         try:
             async with asyncio.timeout(ANSWER_S_MAX):
-                version = await kube.version(kind)
+                version = await kube.current_version(kind)
         except (RequestError, TimeoutError) as error:
             # its CustomResourceDefinition was deleted, or a permission: its reflector notices
             return isinstance(error, StatusError) and error.code in (NOT_FOUND, FORBIDDEN)

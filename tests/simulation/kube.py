@@ -86,7 +86,7 @@ class EmulatedKube(Kube):
         await self._hear(kind, version)
         return version, list(map(kept, found))  # type: ignore[arg-type]  # of the kind's view
 
-    async def version(self, kind: Kind[Any]) -> str:
+    async def current_version(self, kind: Kind[Any]) -> str:
         restores = self._api.restores
         await self._read_way()
         self._check_served(kind)

@@ -240,7 +240,7 @@ def test_pages_are_asked_for_again(name: str, tmp_path: Path, monkeypatch: pytes
 
 def test_the_version_of_a_kind_is_that_of_a_list_of_one_object(tmp_path: Path) -> None:
     page = {"metadata": {"resourceVersion": "9", "continue": "next"}, "items": [{"spec": {}}]}
-    found, received = asked(tmp_path, lambda kube: kube.version(kinds.PODS), answer(200, page))
+    found, received = asked(tmp_path, lambda kube: kube.current_version(kinds.PODS), answer(200, page))
     assert found == "9"
     assert [r.target for r in received] == ["/api/v1/pods?limit=1"]
 

@@ -24,7 +24,7 @@ class Answers(Kube):
         self._answers = answers
         self.asked: list[str] = []
 
-    async def version(self, kind: Kind[Any]) -> str:
+    async def current_version(self, kind: Kind[Any]) -> str:
         self.asked.append(kind.name)
         answers = self._answers[kind.name]
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
@@ -127,13 +127,13 @@ def test_a_doubt_while_another_one_is_resolved_is_resolved_too() -> None:
     """The first answer may be older than a restart of the API server that has just been noticed."""
     history, kube = History(), Answers(Namespace=["7", "6"])
     history.note(NAMESPACES, "7")
-    version = kube.version
+    version = kube.current_version
 
     async def late(kind: Kind[Any]) -> str:
         await asyncio.sleep(1)
         return await version(kind)
 
-    kube.version = late  # type: ignore[method-assign]
+    kube.current_version = late  # type: ignore[method-assign]
 
     async def story() -> None:
         asyncio.get_running_loop().call_later(0.5, history.doubt)

@@ -46,7 +46,7 @@ class MemoryKube(Kube):
         for queue in self._watches[kind]:
             queue.put_nowait(event)
 
-    async def version(self, kind: Kind[Any]) -> str:
+    async def current_version(self, kind: Kind[Any]) -> str:
         return str(next(self._versions))
 
     def go_back(self) -> None:
