@@ -1,1 +1,1 @@
-"""Talking to the API server: kinds, writes, a local copy kept by watches."""
+"""The client of the API server: kinds, writes, and local copies that watches update."""

@@ -1,4 +1,4 @@
-"""Where the API server is and how to authenticate: the pod's ServiceAccount, or a kubeconfig."""
+"""Address and credentials of the API server, from the pod's ServiceAccount or a kubeconfig."""
 
 import base64
 import os
@@ -85,7 +85,7 @@ def default_namespace(kubeconfig: str | None, context: str | None = None) -> str
         except FileError as error:
             raise ConfigError(f"namespace of the pod: {error}") from error
     path = _path(kubeconfig)
-    return _read(path, lambda found: _context(found, context)).namespace or "default"
+    return _read(path, lambda kubeconfig: _context(kubeconfig, context)).namespace or "default"
 
 
 def _in_pod(kubeconfig: str | None, context: str | None) -> bool:
@@ -108,7 +108,7 @@ def from_service_account(folder: Path, environment: Mapping[str, str]) -> Access
 
 def from_kubeconfig(path: Path, context_name: str | None = None) -> Access:
     """Returns the access of a context, by default the current one. Files in it are relative to its folder."""
-    cluster, user = _read(path, lambda found: _cluster_and_user(found, context_name))
+    cluster, user = _read(path, lambda kubeconfig: _cluster_and_user(kubeconfig, context_name))
     server = cluster.server.rstrip("/")
     tls = None if server.startswith("http://") else _tls(cluster, user, path.parent)
     return Access(server, tls, _credentials(user, path.parent))
@@ -132,8 +132,8 @@ def _read(path: Path, entries: Callable[[Any], T]) -> T:
 
 
 def _context(kubeconfig: Any, name: str | None) -> _Context:
-    found: _Context = _named(kubeconfig, "contexts", name or kubeconfig.get("current-context"), _Context)
-    return found
+    context: _Context = _named(kubeconfig, "contexts", name or kubeconfig.get("current-context"), _Context)
+    return context
 
 
 def _cluster_and_user(kubeconfig: Any, context_name: str | None) -> tuple[_Cluster, _User]:

@@ -44,7 +44,7 @@ class WriteError(Exception):
 
 
 class NotLeading(Exception):
-    """This process does not hold the Lease (any more) and must not write."""
+    """This process does not hold the Lease, and must not write."""
 
 
 def without_election() -> float:
@@ -100,9 +100,9 @@ class Kube:
         return _decoded(_LIST_DECODER, answer).metadata.resource_version
 
     async def _page(self, request: Request) -> bytes:
-        """Asks for another page again after the time that the API server names, as client-go does
-        (rest/request.go). The first page may come from etcd, and its version be too large for the watch cache
-        that has to answer with the others: under load the cache is seconds behind."""
+        """Requests a page. Retries later pages after the time that the API server asks for, as client-go does
+        (rest/request.go): the first page may come from etcd, at a version that the watch cache, which serves
+        the others, reaches only seconds later under load."""
         for _ in range(PAGE_RETRIES_MAX if "continue" in request.parameters else 0):
             try:
                 return await self._answer(request)

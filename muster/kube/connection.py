@@ -15,7 +15,7 @@ from muster.kube.errors import ConfigError, NoAnswer, status_error
 UNAUTHORIZED, UNSUCCESSFUL = 401, 300  # redirections are not followed
 REQUEST_TIMEOUT_S = 30.0
 # The API server ends a request after 60 s (--request-timeout). Under load a list may take most of that, and
-# asking again sooner would begin it from the start.
+# an earlier retry would start it from the beginning.
 READ_S_MAX = 65.0
 CONNECT_S_MAX = 10.0
 IDLE_S_MAX = 60.0  # for which an unused connection is kept
@@ -56,7 +56,7 @@ class Connection:
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Yields the body of the answer in the pieces in which it arrives, whatever time that takes."""
+        """Yields the body of the answer in pieces, as they arrive, without a timeout."""
         try:
             response = await self._begun(request, _STREAMED)
         except (aiohttp.ClientError, OSError) as error:
@@ -71,8 +71,7 @@ class Connection:
             await self._session.close()
 
     async def _begun(self, request: Request, timeout: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
-        """Returns the answer, of which the body may be still to come, if it is no error. Credentials that are
-        refused are renewed once."""
+        """Returns the answer, whose body may not have arrived yet. Renews refused credentials once."""
         response = await self._send(request, timeout)
         if response.status == UNAUTHORIZED and self._access.credentials.expire():
             response.release()

@@ -129,12 +129,10 @@ class ExecCredentials(Credentials):
             process = await asyncio.create_subprocess_exec(
                 *command, env=environment, stdout=pipe, stderr=pipe
             )
-            told, complaint = await process.communicate()
+            output, errors = await process.communicate()
             if process.returncode:
-                raise ConfigError(
-                    f"exec plugin {plugin.command}: {complaint.decode(errors='replace').strip()}"
-                )
-            return msgspec.json.decode(told, type=_ExecCredential).status.token
+                raise ConfigError(f"exec plugin {plugin.command}: {errors.decode(errors='replace').strip()}")
+            return msgspec.json.decode(output, type=_ExecCredential).status.token
         except OSError as error:
             raise ConfigError(f"exec plugin {plugin.command}: {error.strerror}") from error
         except msgspec.DecodeError as error:

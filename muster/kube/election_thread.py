@@ -1,7 +1,7 @@
-"""Leader election in a thread of its own: a pass that computes for longer than a Lease lasts keeps it.
+"""Leader election in a separate thread: a pass that computes for longer than a Lease lasts keeps the Lease.
 
-client-go renews in a goroutine of its own for the same reason. Whether passes make progress is not the
-election's concern: the liveness probe restarts a process without any.
+client-go renews in a separate goroutine for the same reason. The election does not check that passes make
+progress: the liveness probe restarts a process that makes none.
 """
 
 from contextlib import AbstractAsyncContextManager

@@ -1,4 +1,4 @@
-"""Why requests fail: no answer, or the API server's error with its Status."""
+"""Errors of requests: no answer, or an error of the API server with its Status."""
 
 import msgspec
 
@@ -25,7 +25,7 @@ class Status(View):
 
 
 class ConfigError(ValueError):
-    """No connection can be made: what in the kubeconfig or the environment is missing or wrong."""
+    """The kubeconfig or the environment lacks a value, or has a wrong one: no connection is possible."""
 
 
 class RequestError(Exception):

@@ -84,7 +84,7 @@ class History:
         self._intact.set()
 
     def restart(self) -> None:
-        """Forgets the lost history: whoever has read from it lists everything again."""
+        """Forgets the lost history. Reflectors that have read from it must be replaced."""
         self._highest.clear()
         self._resolved, self.went_back = self._doubts, False
 

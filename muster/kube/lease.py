@@ -78,22 +78,23 @@ class Election:
         return LEASE_S - age_s if age_s < RENEW_DEADLINE_S else 0.0
 
     async def acquire(self) -> None:
-        """Waits until it leads."""
+        """Waits until this candidate leads."""
         log.info("%s waits for Lease %s", self.identity, self._key)
         while not await self._try():
             await asyncio.sleep(min(self._pause_s(), self._expires_in_s() or RETRY_S))
         log.info("%s leads: it holds Lease %s", self.identity, self._key)
 
     async def renew(self) -> None:
-        """Renews for ever. Raises: NotLeading if renewals fail for too long, or another replica holds it."""
+        """Renews it until cancelled. Raises: NotLeading if renewals fail for too long, or it has another
+        holder."""
         while True:
-            # Since the last one began: where each takes seconds, the next one follows at once.
+            # Counted from the start of the last try: if each takes seconds, the next one follows immediately.
             await asyncio.sleep(max(0.0, self.last_try_s + self._pause_s() - self._clock_s()))
             if not await self._try() and not self.is_leader:
                 raise NotLeading(f"{self.identity} has lost Lease {self._key}")
 
     async def release(self) -> None:
-        """Releases it, so that the next leader need not wait; no write may follow."""
+        """Releases the Lease, so that the next leader need not wait; no write may follow."""
         if not self.is_leader:
             return
         self._renewed_s = None
@@ -108,7 +109,7 @@ class Election:
             log.warning("Lease %s is not released, it expires: %s", self._key, _describe(error))
 
     async def _try(self) -> bool:
-        """Takes or renews it; returns whether this certainly succeeded."""
+        """Takes or renews the Lease; returns whether it certainly did."""
         self.last_try_s = self._clock_s()
         try:
             async with asyncio.timeout(TRY_S_MAX):
@@ -116,16 +117,16 @@ class Election:
         except (RequestError, WriteError, TimeoutError) as error:
             log.warning("Lease %s: %s", self._key, _describe(error))
             return False
-        # From when the change was sent: the others count from when it arrived, which is later.
+        # Counted from the sending of the change: other replicas count from its arrival, which is later.
         self._renewed_s = self._sent_s if taken else None
         return taken
 
     async def _take(self) -> bool:
-        """Takes or renews it; returns whether it did. Raises: RequestError, WriteError."""
-        known, self._renewed = self._renewed, None
-        if known is not None:
+        """Takes or renews the Lease; returns whether it did. Raises: RequestError, WriteError."""
+        renewed, self._renewed = self._renewed, None
+        if renewed is not None:
             try:
-                await self._write(known, self._held())
+                await self._write(renewed, self._held())
                 return True
             except WriteError as error:
                 if not error.stale:

@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, which goes on while the main one computes."""
+"""An event loop in a separate thread, which runs while the main loop computes."""
 
 import asyncio
 import threading
@@ -19,7 +19,7 @@ class LoopThread:
 
     @asynccontextmanager
     async def begun(self, name: str, close: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
-        """Runs the thread until the end of the block; then cancels what it still runs, and calls `close`."""
+        """Runs the thread until the end of the block; then cancels its remaining tasks, and calls `close`."""
         self._loop = uvloop.new_event_loop()
         thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
         thread.start()
@@ -32,7 +32,7 @@ class LoopThread:
             self._loop.close()
 
     async def call(self, work: Coroutine[Any, Any, R]) -> R:
-        """Waits for work of the thread; if this is cancelled, the work is."""
+        """Runs the coroutine in the thread; returns its result. If this is cancelled, the coroutine is."""
         return await asyncio.wrap_future(self.start(work))
 
     def start(self, work: Coroutine[Any, Any, R]) -> Future[R]:

@@ -124,8 +124,8 @@ class Reflector(Generic[T]):
             self._changed()
 
     async def _pause(self, error: Exception | None) -> None:
-        """Pauses before the next request: not at all after a watch that was steady, or that the server ended
-        after it had sent something, as to one that is read too slowly; else with exponential backoff."""
+        """Pauses before the next request, with exponential backoff. Does not pause after a steady watch, or
+        one that the server ended after it had sent events, as it does to slow readers."""
         steady = self._watch_began_s is not None and self._clock_s() - self._watch_began_s >= STEADY_S
         ended = error is None and self._version != self._watched_from
         if steady or ended:

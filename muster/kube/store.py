@@ -34,8 +34,8 @@ class Store(Generic[T]):
         self._note_changes(key for key in keys if before.get(key) is not self.items.get(key))
 
     def known(self, new: T) -> T:
-        """Returns the object itself if the store holds this version of it: a list that is taken again needs
-        no memory for it, and does not change it."""
+        """Returns the stored object if it has the same version: a repeated list then costs no memory, and
+        changes nothing."""
         old = self.items.get(new.key)
         same = old is not None and old.metadata.uid == new.metadata.uid and _version(old) == _version(new)
         return old if old is not None and same else new
@@ -46,7 +46,7 @@ class Store(Generic[T]):
         self.items = {}
 
     def take_changed(self) -> set[str] | None:
-        """Returns the keys whose objects may have changed since the last call; None in the first one: all."""
+        """Returns keys of objects that may have changed since the last call; None in the first call: all."""
         changed, self._changed = self._changed, set()
         return changed
 
@@ -67,8 +67,8 @@ class Store(Generic[T]):
 
     def remove(self, deleted: T) -> None:
         self._deleted_uids.append(deleted.metadata.uid)
-        known = self.items.get(deleted.key)
-        if known is not None and known.metadata.uid == deleted.metadata.uid:
+        stored = self.items.get(deleted.key)
+        if stored is not None and stored.metadata.uid == deleted.metadata.uid:
             del self.items[deleted.key]
             self._note_changes((deleted.key,))
 
@@ -97,7 +97,7 @@ class Stores:
         return self._by_kind.setdefault(kind, Store())
 
     def holds(self, kind: Kind[Any], key: str) -> bool:
-        """Whether it is an object of a watched kind."""
+        """Returns whether an object of a watched kind is stored under this key."""
         return kind in self._by_kind and key in self._by_kind[kind].items
 
     def put(self, kind: Kind[Any], obj: Object) -> None:

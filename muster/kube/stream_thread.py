@@ -1,7 +1,7 @@
-"""Streams that a thread reads: the API server ends a watch that is not read while a pass computes.
+"""Streams that a separate thread reads: the API server ends a watch that is not read while a pass computes.
 
-It gives a watch about a second to take its events (k8s.io/apiserver pkg/storage/cacher, time_budget.go). The
-thread only reads; what arrives is decoded where it is used.
+It waits about a second for a slow watch (k8s.io/apiserver pkg/storage/cacher, time_budget.go). The thread
+only reads; the main loop decodes.
 """
 
 import asyncio
