@@ -117,7 +117,12 @@ def _shortfalls(waiting: core.Waiting) -> Table:
             shortfall.resource,
             *(
                 quantities.format(shortfall.resource, n)
-                for n in (shortfall.needed, max(0, shortfall.available), shortfall.missing, shortfall.most)
+                for n in (
+                    shortfall.needed,
+                    max(0, shortfall.available),
+                    shortfall.missing,
+                    shortfall.available_max,
+                )
             ),
         )
         for shortfall in waiting.shortfalls
@@ -165,7 +170,7 @@ def _shortfall(shortfall: core.Shortfall) -> Mapping[str, str]:
         "needed": shortfall.needed,
         "available": max(0, shortfall.available),
         "missing": shortfall.missing,
-        "most": shortfall.most,
+        "most": shortfall.available_max,
     }
     return {
         "flavor": shortfall.flavor,

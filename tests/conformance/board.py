@@ -93,7 +93,7 @@ class Board:
         self.state = self._loaded(data)
         self.state.generations.update({name: number + 1 for name, number in before.generations.items()})
         for holding in held.values():
-            self.state.hold(replace(holding, node=self.state.tree.queues[holding.node.name]))
+            self.state.add_holding(replace(holding, node=self.state.tree.queues[holding.node.name]))
         self.queues = self._new_queues()
 
     def cycle(self) -> list[Entry]:
@@ -139,10 +139,10 @@ class Board:
     def _settle(self, head: Entry) -> None:
         queue = self.queues[head.queue.name]
         if head.outcome is not Outcome.ADMITTED:
-            flavors_left = head.scan is not None and head.scan.progress.pending
-            queue.requeue_head(REQUEUE[head.outcome], flavors_left)
+            pending_flavors = head.scan is not None and head.scan.progress.pending
+            queue.requeue_head(REQUEUE[head.outcome], pending_flavors)
         elif self._case.config.get("statusPatchError"):
-            self.state.take_back(self.held()[head.workload.key])  # it stays the head of its queue
+            self.state.remove_holding(self.held()[head.workload.key])  # it stays the head of its queue
         else:
             queue.admit_head()
 
@@ -150,7 +150,7 @@ class Board:
         """Removes finished workloads, and reopens all queues of their trees."""
         for key in keys:
             holding = self.held()[key]
-            self.state.take_back(holding)
+            self.state.remove_holding(holding)
             for queue in self.queues.values():
                 if queue.node.root is holding.node.root:
                     queue.open()

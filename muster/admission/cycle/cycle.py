@@ -123,7 +123,7 @@ class Cycle:
         if head.replaced is not None:
             # No later head of the cycle may count on the slice's quota: all of it goes to its successor.
             self._reserved.claim(head)
-            self._state.take_back(head.replaced)
+            self._state.remove_holding(head.replaced)
             usage = usage_of(head.admission, workload)
         if workload.admission is not None:
             self._state.place(
@@ -131,7 +131,7 @@ class Cycle:
             )
             return
         priority_boost = self._state.priority_boost(workload, self._now_ms)
-        self._state.hold(
+        self._state.add_holding(
             Holding(workload, head.node, usage, self._now_ms, False, head.admission, placed, priority_boost)
         )
 

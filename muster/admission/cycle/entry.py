@@ -6,11 +6,11 @@ from typing import NamedTuple, Protocol
 
 from muster.admission.cycle.assignment_cache import AssignmentCache
 from muster.admission.flavors.assignment import Assignment
-from muster.admission.flavors.attempts import Progress
+from muster.admission.flavors.attempts import ScanProgress
 from muster.admission.model import Admission, ClusterQueue, Rules, Workload
 from muster.admission.preemption.search import Target
 from muster.admission.queueing.groups import QueueOrder
-from muster.admission.queueing.requeue import Requeue
+from muster.admission.queueing.requeue import RequeueReason
 from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.state.holdings import Holding
 from muster.admission.wait_note import Ruling, WaitNote
@@ -36,17 +36,17 @@ class Outcome(Enum):
 
 
 REQUEUE = {
-    Outcome.PREEMPTING: Requeue.PENDING_PREEMPTION,
-    Outcome.DEFERRED: Requeue.PENDING_PREEMPTION,
-    Outcome.OVERLAPPING: Requeue.AFTER_NOMINATION,
-    Outcome.CROWDED_OUT: Requeue.AFTER_NOMINATION,
-    Outcome.HELD: Requeue.NO_FIT,
-    Outcome.GATED: Requeue.PREEMPTION_GATED,
-    Outcome.NO_CANDIDATES: Requeue.NO_CANDIDATES,
-    Outcome.NO_FIT: Requeue.NO_FIT,
-    Outcome.WRONG_NAMESPACE: Requeue.NAMESPACE_MISMATCH,
-    Outcome.CHECK_FAILED: Requeue.GENERIC,
-    Outcome.REFUSED: Requeue.GENERIC,
+    Outcome.PREEMPTING: RequeueReason.PENDING_PREEMPTION,
+    Outcome.DEFERRED: RequeueReason.PENDING_PREEMPTION,
+    Outcome.OVERLAPPING: RequeueReason.AFTER_NOMINATION,
+    Outcome.CROWDED_OUT: RequeueReason.AFTER_NOMINATION,
+    Outcome.HELD: RequeueReason.NO_FIT,
+    Outcome.GATED: RequeueReason.PREEMPTION_GATED,
+    Outcome.NO_CANDIDATES: RequeueReason.NO_CANDIDATES,
+    Outcome.NO_FIT: RequeueReason.NO_FIT,
+    Outcome.WRONG_NAMESPACE: RequeueReason.NAMESPACE_MISMATCH,
+    Outcome.CHECK_FAILED: RequeueReason.GENERIC,
+    Outcome.REFUSED: RequeueReason.GENERIC,
 }
 """Why a head is requeued; an admitted one is not."""
 
@@ -54,7 +54,7 @@ REQUEUE = {
 class FlavorScan(NamedTuple):
     """How far the search for flavors came, and when: `generation` is the state's for the queue."""
 
-    progress: Progress
+    progress: ScanProgress
     cycle: int
     generation: int
 

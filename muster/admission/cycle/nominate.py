@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from muster.admission.cycle.entry import Entry, FlavorScan, Outcome
 from muster.admission.flavors.assigner import FlavorAssigner, Pinned, Simulate
 from muster.admission.flavors.assignment import Assignment
-from muster.admission.flavors.attempts import Progress
+from muster.admission.flavors.attempts import ScanProgress
 from muster.admission.flavors.fungibility import Grade, Mode
 from muster.admission.flavors.partial_admission import Counts, reduce_counts
 from muster.admission.model import CheckState, ClusterQueue, FlavorResource, LabelSelector, Workload
@@ -60,7 +60,7 @@ def _is_cacheable(state: WorkingState, head: Entry) -> bool:
     return state.flavors[head.queue.name].placer_of(head.workload) is None
 
 
-def _progress(state: WorkingState, head: Entry, scan: FlavorScan, cycle: int) -> Progress | None:
+def _progress(state: WorkingState, head: Entry, scan: FlavorScan, cycle: int) -> ScanProgress | None:
     """Where the search for flavors goes on; None at the first one (Kueue: lastAssignmentOutdated).
 
     Where it ended in the cycle before holds whatever has happened since, an older one as long as
@@ -85,7 +85,7 @@ class _Options:
         self,
         state: WorkingState,
         head: Entry,
-        progress: Progress | None = None,
+        progress: ScanProgress | None = None,
         pinned: Pinned | None = None,
         shared_targets: SharedTargets | None = None,
     ) -> None:

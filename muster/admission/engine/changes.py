@@ -60,12 +60,12 @@ class Changes:
 
     def _take_back(self, state: WorkingState, holding: Holding) -> Workload | None:
         workload = holding.workload
-        state.take_back(holding)
+        state.remove_holding(holding)
         del self.admitted[workload.key]
         replaced = self.replaced.pop(workload.key, None)
         if replaced is not None:
             # The slice that it grew from was to leave only if it came in.
-            state.hold(replaced)
+            state.add_holding(replaced)
             if not replaced.started:
                 self.admitted[replaced.workload.key] = replaced
         self.count += 1

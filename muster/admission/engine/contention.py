@@ -47,7 +47,7 @@ class ContentionGroup:
         """Takes over the pending workloads of the same group of another state, and why they wait. `held` are
         the copies of its holdings."""
         for name, queue in other.queues.items():
-            self.queues[name].take_over(queue)
+            self.queues[name].restore_from(queue)
             if len(queue):
                 self.selector.pruning.changed(name)
         self.placing = {key: held[holding] for key, holding in other.placing.items()}
@@ -55,11 +55,11 @@ class ContentionGroup:
         if self.backfill is not None and other.backfill is not None:
             self.backfill.take_over(other.backfill)
 
-    def take_objects(self, roots: Container[QuotaNode]) -> bool:
+    def update_objects(self, roots: Container[QuotaNode]) -> bool:
         """Takes the state's objects, of which the quotas of the trees with these roots have changed. Returns
         whether decisions may change."""
         for name, queue in self.queues.items():
-            queue.take_objects(self.state.queue(name), self.state.snapshot.local_usage)
+            queue.update_objects(self.state.queue(name), self.state.snapshot.local_usage)
         changed = any(queue.node.root in roots for queue in self.queues.values())
         if changed:
             self.selector = HeadSelector(self.state, self.queues, self.occupied, type(self.selector.pruning))

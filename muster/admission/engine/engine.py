@@ -15,7 +15,7 @@ from muster.admission.engine.live_state import LiveState
 from muster.admission.engine.quota_usage import NodeUsage, quota_usage
 from muster.admission.engine.settlement import settle
 from muster.admission.explain import Explainer
-from muster.admission.model import Decision, Plan, Rules, Snapshot, Waiting, Workload
+from muster.admission.model import Plan, PlannedAdmission, Rules, Snapshot, Waiting, Workload
 from muster.admission.pruning.protocol import Pruning
 from muster.admission.pruning.wake_index import WakeIndex
 from muster.admission.validation import check, check_rules, check_workload
@@ -60,7 +60,7 @@ class Engine:
         weights, `local_usage` and `spent` change in place; whatever else does rebuilds the state."""
         objects = replace(objects, workloads=())
         check(objects)
-        if not self._live.take_objects(objects):
+        if not self._live.update_objects(objects):
             self._build(replace(objects, workloads=self.snapshot.workloads))
 
     def fork(self) -> "Engine":
@@ -131,7 +131,7 @@ class Engine:
         self._news = tuple(sorted(key for key in news if live.workloads.pending(key) is not None))
         return Plan(
             admissions=tuple(
-                Decision(key, holding.admission)
+                PlannedAdmission(key, holding.admission)
                 for key, holding in changes.admitted.items()
                 if holding.admission is not None
             ),
@@ -223,7 +223,7 @@ class Engine:
         for holding in changes.admitted.values():
             if holding.evicted:  # it was moved and then preempted: it leaves from where it is
                 holding.admission = None
-            if holding.workload.admission is not None and self._live.state.leave_places(holding):
+            if holding.workload.admission is not None and self._live.state.free_former_domains(holding):
                 self._live.touch(self._live.groups[holding.node.name])
             # From here on its pods may run: to take its quota is to preempt it.
             holding.started = True

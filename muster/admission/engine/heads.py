@@ -3,12 +3,12 @@
 from collections.abc import Callable, Container, Iterable, Mapping
 
 from muster.admission.cycle.entry import CycleOrder, Entry, cycle_order
-from muster.admission.flavors.attempts import Progress
+from muster.admission.flavors.attempts import ScanProgress
 from muster.admission.model import PreemptionPolicy
 from muster.admission.pruning.protocol import Estimate, GroupEstimate, Pruning
 from muster.admission.queueing.groups import EquivalenceGroup
 from muster.admission.queueing.pending import PendingQueue
-from muster.admission.queueing.requeue import Requeue
+from muster.admission.queueing.requeue import RequeueReason
 from muster.admission.state.state import WorkingState
 
 IsPassed = Callable[[PendingQueue], bool]
@@ -95,7 +95,7 @@ class HeadSelector:
             if (keeps and to_keep_from) or (followed and not feasibility.tries_once):
                 heads.append(head)
             elif followed:
-                moved |= queue.requeue_head(Requeue.NO_FIT, passes=is_passed(queue))
+                moved |= queue.requeue_head(RequeueReason.NO_FIT, passes=is_passed(queue))
             else:
                 queue.close()
                 done.add(queue)
@@ -177,7 +177,7 @@ def _keeps(queue: PendingQueue, state: WorkingState) -> bool:
 
 
 SCANS_MAX = 32  # cycles in which a head tries its flavors while nothing changes
-_OVER = Progress()  # all flavors have been tried
+_OVER = ScanProgress()  # all flavors have been tried
 
 
 class FlavorScans:
@@ -186,7 +186,7 @@ class FlavorScans:
     __slots__ = ("_by_key",)
 
     def __init__(self) -> None:
-        self._by_key: dict[str, list[Progress]] = {}
+        self._by_key: dict[str, list[ScanProgress]] = {}
 
     def clear(self) -> None:
         self._by_key.clear()

@@ -85,7 +85,7 @@ class LiveState:
     def fork(self) -> "LiveState":
         """A copy that shares what never changes: objects, and what is queued."""
         copy = LiveState(self.objects, self.rules, self.pruning)
-        held = copy.state.take_over(self.state)
+        held = copy.state.restore_from(self.state)
         copy.workloads = self.workloads.fork(held)
         for group in dict.fromkeys(self.groups.values()):
             copy.groups[group.names[0]].take_over(group, held)
@@ -95,16 +95,16 @@ class LiveState:
         copy._not_queued = set(self._not_queued)
         return copy
 
-    def take_objects(self, objects: Snapshot) -> bool:
+    def update_objects(self, objects: Snapshot) -> bool:
         """Takes objects that differ in quotas, weights, `local_usage` and `spent` only. Returns False if more
         has changed."""
         if not _differ_in_amounts(self.objects, objects):
             return False
         self.objects = objects
-        roots = self.state.take_objects(objects)
+        roots = self.state.update_objects(objects)
         self._install_rules()
         for group in dict.fromkeys(self.groups.values()):
-            if group.take_objects(roots):
+            if group.update_objects(roots):
                 self.touch(group)
         return True
 
@@ -137,7 +137,7 @@ class LiveState:
         if workload.admission is None:
             self._add_pending(workload)
         elif (group := self.groups.get(workload.admission.cluster_queue)) is not None:
-            holding = self.state.hold_reserved(workload, workload.admission)
+            holding = self.state.add_reserved(workload, workload.admission)
             if self.rules.topology and needs_second_pass(workload):
                 group.placing[workload.key] = holding
             if group.is_waiting or workload.admission.cluster_queue in self.draining:
@@ -212,7 +212,7 @@ class LiveState:
             group.queues[name].remove(workload)
             self.touch(group, name)
         else:
-            self.state.take_back(holding or self.state.holdings[name][key])
+            self.state.remove_holding(holding or self.state.holdings[name][key])
             group.placing.pop(key, None)
             # Where no workload waits, released quota changes nothing: most events of a simulation end here.
             if group.is_waiting:

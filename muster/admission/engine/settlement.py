@@ -22,7 +22,7 @@ from muster.admission.engine.heads import SCANS_MAX, FlavorScans, Head
 from muster.admission.model import Workload
 from muster.admission.pruning.protocol import GroupEstimate
 from muster.admission.queueing.pending import PendingQueue
-from muster.admission.queueing.requeue import Requeue
+from muster.admission.queueing.requeue import RequeueReason
 from muster.admission.rules.backfill import BLOCKED_HEADS_MAX
 from muster.admission.wait_note import earliest
 
@@ -222,7 +222,7 @@ class _Settlement:
             head.note = head.note or last.note
             head.until_ms = earliest(head.until_ms, last.until_ms)
         self._heads[head.workload.key] = head
-        if REQUEUE[head.outcome] is Requeue.PENDING_PREEMPTION:
+        if REQUEUE[head.outcome] is RequeueReason.PENDING_PREEMPTION:
             self._waiting.add(head.workload.key)
         else:
             self._waiting.discard(head.workload.key)

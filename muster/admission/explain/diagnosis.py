@@ -16,7 +16,7 @@ from muster.admission.flavors.demand import PodSetGroup, pod_set_groups, total
 from muster.admission.flavors.queue_flavors import NOT_ALLOWED, FlavorGroup, QueueFlavors
 from muster.admission.model import Exclusion, ExclusionCause, FlavorResource, Shortfall, Workload
 from muster.admission.nodes import mismatches
-from muster.admission.quota.raised import raised
+from muster.admission.quota.more_quota import with_more_quota
 from muster.admission.quota.tree import QuotaNode
 
 
@@ -68,7 +68,7 @@ def diagnose(
     pod set, if not all."""
 
     def assign(extra: dict[FlavorResource, int]) -> Assignment:
-        above = raised(node, extra) if extra else node
+        above = with_more_quota(node, extra) if extra else node
         return FlavorAssigner(flavors, above, workload, empty=empty).assign(counts)
 
     def room(fr: FlavorResource) -> int:
@@ -81,7 +81,7 @@ def diagnose(
         short[refusal.pod_set, refusal.resource] = None
         options = [of for of in refusal.shortages if _has_quota(node, of)]
         for shortage in _nearest(options, room, extra):
-            fr = shortage.wanted
+            fr = shortage.flavor_resource
             missing, added = shortage.needed - room(fr), extra.get(fr, 0)
             extra[fr] = missing if missing > added else 2 * added  # every round adds some: it ends
         assignment = assign(extra)
@@ -123,7 +123,7 @@ def _groups(flavors: QueueFlavors, pod_set_group: PodSetGroup) -> Iterable[tuple
 
 def _has_quota(node: QuotaNode, shortages: Sequence[Shortage]) -> bool:
     """Whether the queue has quota for everything that is short: else the flavor is not for these pods."""
-    return all(node.potentially_available(shortage.wanted) > 0 for shortage in shortages)
+    return all(node.potentially_available(shortage.flavor_resource) > 0 for shortage in shortages)
 
 
 def _nearest(
@@ -137,7 +137,7 @@ def _nearest(
     def lack(shortages: Sequence[Shortage]) -> tuple[bool, Fraction]:
         never = any(shortage.obstacle is Obstacle.CAPACITY for shortage in shortages)
         return never, max(
-            Fraction(one.needed - room(one.wanted) - extra.get(one.wanted, 0), one.needed)
+            Fraction(one.needed - room(one.flavor_resource) - extra.get(one.flavor_resource, 0), one.needed)
             for one in shortages
         )
 
@@ -157,7 +157,7 @@ def _shortfall(node: QuotaNode, fr: FlavorResource, missing: int, room: int) -> 
         nominal=node.quota(fr).nominal,
         used=node.usage.get(fr, 0),
         available=node.available(fr),
-        most=node.potentially_available(fr),
+        available_max=node.potentially_available(fr),
     )
 
 

@@ -83,9 +83,11 @@ def _left(node: QuotaNode, lack: Shortfall) -> str:
 
 def _most(lack: Shortfall) -> str:
     borrowed = (
-        f" ({_amount(lack, lack.most - lack.nominal)} of it borrowed)" if lack.most > lack.nominal else ""
+        f" ({_amount(lack, lack.available_max - lack.nominal)} of it borrowed)"
+        if lack.available_max > lack.nominal
+        else ""
     )
-    return f"{_amount(lack, lack.most)}{borrowed}"
+    return f"{_amount(lack, lack.available_max)}{borrowed}"
 
 
 def _needed(lack: Shortfall) -> str:

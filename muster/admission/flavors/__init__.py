@@ -4,7 +4,7 @@
     FlavorAssigner(flavors, node, workload, …)       assigner.py: one a nomination
         .assign(counts) -> Assignment                assignment.py: a PodSetChoice for each pod set
     reduce_counts(pod_sets, attempt)                 partial_admission.py: fewer pods, where all do not fit
-    Assignment.progress -> Progress                  attempts.py: where the next search goes on
+    Assignment.progress -> ScanProgress                  attempts.py: where the next search goes on
     Assignment.refusal, PodSetChoice.searches        attempts.py: what speaks against which flavor
     Grade, Mode                                      fungibility.py: how good a flavor is
     Placer                                           placement.py: where the pods go on it

@@ -12,7 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from muster.admission.flavors.assignment import Assignment, PodSetChoice
-from muster.admission.flavors.attempts import ALL_TRIED, Attempt, FlavorSearch, Obstacle, Progress, Shortage
+from muster.admission.flavors.attempts import (
+    ALL_TRIED,
+    Attempt,
+    FlavorSearch,
+    Obstacle,
+    ScanProgress,
+    Shortage,
+)
 from muster.admission.flavors.demand import Demand, PodSetGroup, pod_set_groups, rank, total
 from muster.admission.flavors.fungibility import BEST, NO_FIT, Grade, Mode
 from muster.admission.flavors.queue_flavors import NOT_ALLOWED, FlavorGroup, QueueFlavors
@@ -40,7 +47,7 @@ class FlavorAssigner:
     simulate: Simulate | None = None
     empty: bool = False
     replaced: Sequence[PodSetAssignment] = ()
-    progress: Progress | None = None
+    progress: ScanProgress | None = None
     pinned: Pinned | None = None
 
     def assign(self, counts: Sequence[int] = ()) -> Assignment:

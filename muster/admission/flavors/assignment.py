@@ -6,11 +6,11 @@ A topology (flavors/placement.py) adds to the choices where the pods go, or make
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from muster.admission.flavors.attempts import FlavorRefusal, FlavorSearch, Obstacle, Progress
+from muster.admission.flavors.attempts import FlavorRefusal, FlavorSearch, Obstacle, ScanProgress
 from muster.admission.flavors.demand import Demand, added
 from muster.admission.flavors.fungibility import BEST, Grade, Mode
 from muster.admission.model import Admission, FlavorResource, PodSetAssignment, TopologyAssignment
-from muster.admission.topology import Placed
+from muster.admission.topology import TopologyUsage
 
 
 @dataclass(slots=True)
@@ -22,7 +22,7 @@ class PodSetChoice:
     requests: Mapping[str, int]  # of all its pods; of `pods` too where the queue counts them
     flavors: dict[str, str] = field(default_factory=dict)  # by resource
     grades: dict[str, Grade] = field(default_factory=dict)  # by resource
-    tried: dict[str, int] = field(default_factory=dict)  # by resource, see Progress
+    tried: dict[str, int] = field(default_factory=dict)  # by resource, see ScanProgress
     mode: Mode = Mode.FIT  # that of its worst resource
     searches: list[FlavorSearch] = field(default_factory=list)
     topology: TopologyAssignment | None = None
@@ -83,7 +83,7 @@ class Assignment:
     usage: dict[FlavorResource, int] = field(default_factory=dict)
     borrowing: int = 0  # from how far away, 0 if not at all
     mode: Mode = Mode.FIT  # that of the worst pod set
-    placed: tuple[Placed, ...] = ()  # what it would take of topologies
+    placed: tuple[TopologyUsage, ...] = ()  # what it would take of topologies
     _admission: Admission | None = None
 
     @property
@@ -97,9 +97,9 @@ class Assignment:
         }
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> ScanProgress:
         """Where the search ended, for the next cycle."""
-        return Progress(tuple(choice.tried for choice in self.pod_sets))
+        return ScanProgress(tuple(choice.tried for choice in self.pod_sets))
 
     @property
     def nominated(self) -> dict[str, dict[str, str]]:

@@ -15,7 +15,7 @@ ALL_TRIED = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ScanProgress:
     """The end of the search for each pod set that was looked at, in order: by resource, the index in its
     resource group of the flavor at which the search ended, or ALL_TRIED if that was the last one."""
 
@@ -45,10 +45,10 @@ class Obstacle(IntEnum):
 class Shortage(NamedTuple):
     """A quantity that a flavor can not give now."""
 
-    wanted: FlavorResource
+    flavor_resource: FlavorResource
     needed: int  # by the workload in all: for its earlier pod sets and for this one
     earlier: int  # the part for earlier pod sets
-    room: int  # what there is: left now, or at most ever
+    headroom: int  # what there is: left now, or at most ever
     obstacle: Obstacle  # QUOTA or CAPACITY
 
 
@@ -82,7 +82,7 @@ class FlavorSearch(NamedTuple):
     resource: str  # the first that the pod sets ask for
     attempts: Sequence[Attempt] = ()
     best: Attempt | None = None
-    tried: int = ALL_TRIED  # to be remembered, see Progress
+    tried: int = ALL_TRIED  # to be remembered, see ScanProgress
     covered: bool = True  # the resource, by a group of the queue
 
     @property

@@ -18,7 +18,7 @@ from muster.admission.model import (
     TopologyDomain,
     Workload,
 )
-from muster.admission.topology import Placed, PlacementRequest, Topologies
+from muster.admission.topology import PlacementRequest, Topologies, TopologyUsage
 
 Requests = Mapping[str, Sequence[PlacementRequest]]
 """Requests for placement, by flavor."""
@@ -128,12 +128,12 @@ class Placer:
                 requests.setdefault(flavors[0], []).append(request)
         return requests
 
-    def placed(self, workload: Workload, assignment: Assignment) -> tuple[Placed, ...]:
+    def placed(self, workload: Workload, assignment: Assignment) -> tuple[TopologyUsage, ...]:
         """Pods of an assignment on the domains beyond those that the workload has there already."""
         before = {of.name: of.topology for of in workload.admission.pod_sets} if workload.admission else {}
         requests = {pod_set.name: pod_set.requests for pod_set in workload.pod_sets}
         return tuple(
-            Placed(flavor, beyond(choice.topology, before.get(choice.name)), requests[choice.name])
+            TopologyUsage(flavor, beyond(choice.topology, before.get(choice.name)), requests[choice.name])
             for choice in assignment.pod_sets
             if choice.topology is not None
             for flavor in sorted({name for name in choice.flavors.values() if name in self._topologies})
@@ -153,11 +153,13 @@ class Placer:
         return False
 
 
-def placed_by(workload: Workload, admission: Admission, topologies: Topologies) -> tuple[Placed, ...]:
+def topology_usage(
+    workload: Workload, admission: Admission, topologies: Topologies
+) -> tuple[TopologyUsage, ...]:
     """Pods of an admission on the domains of each of its flavors (Kueue: Info.TASUsage)."""
     requests = {pod_set.name: pod_set.requests for pod_set in workload.pod_sets}
     return tuple(
-        Placed(flavor, of.topology, requests.get(of.name, {}))
+        TopologyUsage(flavor, of.topology, requests.get(of.name, {}))
         for of in admission.pod_sets
         if of.topology is not None
         for flavor in sorted(set(of.flavors.values()))

@@ -1,8 +1,8 @@
-"""The values that the core reads and answers: frozen, exact, without I/O.
+"""The core's inputs and outputs: immutable values, without I/O.
 
-Units: quantities are integers, `cpu` in millicores and every other resource in its own
-unit (bytes, devices, pods), as Kueue counts them (pkg/resources/requests.go). Times are
-integer milliseconds since the epoch. Names follow the `kueue.x-k8s.io/v1beta2` API.
+Quantities are integers, `cpu` in millicores and every other resource in its own unit (bytes,
+devices, pods), as in Kueue (pkg/resources/requests.go). Times are integer milliseconds since the
+epoch. Names follow the `kueue.x-k8s.io/v1beta2` API.
 """
 
 from muster.admission.model.flavors import (
@@ -15,10 +15,10 @@ from muster.admission.model.flavors import (
     Toleration,
 )
 from muster.admission.model.plan import (
-    Decision,
     Exclusion,
     ExclusionCause,
     Plan,
+    PlannedAdmission,
     Preemption,
     PreemptionReason,
     Shortfall,
@@ -74,7 +74,6 @@ __all__ = [
     "CheckState",
     "ClusterQueue",
     "Cohort",
-    "Decision",
     "Exclusion",
     "ExclusionCause",
     "FairSharing",
@@ -87,6 +86,7 @@ __all__ = [
     "LabelSelector",
     "Node",
     "Plan",
+    "PlannedAdmission",
     "PodSet",
     "PodSetAssignment",
     "Preemption",

@@ -1,4 +1,4 @@
-"""Kinds of nodes: labels, taints, and what pods say of them."""
+"""ResourceFlavors, and the constraints of pods on their labels and taints."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ class Taint:
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """An empty `key` with operator Exists tolerates everything; effect None means every effect."""
+    """An empty `key` with operator Exists tolerates all taints; effect None matches all effects."""
 
     key: str
     operator: str  # Equal | Exists
@@ -39,14 +39,14 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
-    """Requirements that all have to hold; a selector without any selects everything."""
+    """Requirements that must all hold; an empty selector matches everything."""
 
     requirements: tuple[Requirement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PreferredTerm:
-    """Nodes on which all of this holds are worth `weight` more."""
+    """A preferred node affinity term: adds `weight` to the score of nodes that meet all requirements."""
 
     weight: int
     requirements: tuple[Requirement, ...]
@@ -54,10 +54,10 @@ class PreferredTerm:
 
 @dataclass(frozen=True, slots=True)
 class Flavor:
-    """A ResourceFlavor: the nodes that carry these labels, behind these taints.
+    """A ResourceFlavor: the nodes with these labels and taints.
 
-    With `topology`, the name of a Topology, pods are placed on its domains. `node_sizes` is what one node has
-    for pods, for each kind of nodes; empty: not known."""
+    If `topology` names a Topology, pods are placed on its domains. `node_sizes` holds the allocatable
+    resources of each machine type in the flavor; empty if unknown."""
 
     name: str
     node_labels: Mapping[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The plan: the answer of a decision."""
+"""The plan: the result of a decision."""
 
 from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
@@ -7,7 +7,7 @@ from muster.admission.model.workloads import Admission
 
 
 class PreemptionReason(StrEnum):
-    """Kueue's reasons for condition Preempted."""
+    """Kueue's reasons of the condition Preempted."""
 
     IN_CLUSTER_QUEUE = "InClusterQueue"
     IN_COHORT_RECLAMATION = "InCohortReclamation"
@@ -17,23 +17,23 @@ class PreemptionReason(StrEnum):
 
 class WaitReason(Enum):
     QUOTA = auto()
-    PREEMPTION = auto()  # its victims are chosen or leaving
-    NEVER_FITS = auto()  # larger than the queue can ever have
-    TOPOLOGY = auto()  # its pods find no places near each other now
+    PREEMPTION = auto()  # its preemption targets are selected or terminating
+    NEVER_FITS = auto()  # larger than the queue's potential quota
+    TOPOLOGY = auto()  # no topology domain fits its pods now
     NO_FLAVOR = auto()
     BEHIND_HEAD = auto()  # StrictFIFO: the head blocks
     QUEUE_STOPPED = auto()
-    QUEUE_INACTIVE = auto()  # missing, or names a missing flavor or a cohort cycle
+    QUEUE_INACTIVE = auto()  # missing, references a missing flavor, or is in a cohort cycle
     BACKOFF = auto()
-    BUDGET = auto()  # of its queue, or of a cohort of it
-    RESERVED = auto()  # it would delay a head for which room is reserved
-    CHECK_FAILED = auto()  # and is not prepared again yet
-    REFUSED = auto()  # by the queue's namespaces, or for what its pods ask
-    GATED = auto()  # it would have to preempt, and may not yet
+    BUDGET = auto()  # it would exceed a budget of its queue or a cohort
+    RESERVED = auto()  # it would delay a head with a backfill reservation
+    CHECK_FAILED = auto()  # an admission check failed and was not reset yet
+    REFUSED = auto()  # by the queue's namespaceSelector, or because its requests are invalid
+    GATED = auto()  # it needs preemption, which is gated
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class PlannedAdmission:
     workload: str  # key
     admission: Admission
 
@@ -47,13 +47,12 @@ class Preemption:
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """Quota that a workload lacks of a flavor's resource, in the core's units.
+    """The quota of one flavor and resource that a workload lacks, in the core's units.
 
-    `needed` is what it asks for there, all its pods together; the queue has `nominal` of its own and
-    uses `used`; `available` could be used now (negative where more is used than the quota allows), and
-    `most` while nothing ran, own and borrowed. With `missing` more nominal quota in the queue, for each of
-    its shortfalls, the workload would get its quota: now, or for NEVER_FITS and NO_FLAVOR once nothing
-    else runs.
+    `needed` is the total request of its pods; `nominal` and `used` are the queue's nominal quota and usage.
+    `available` is the quota that it could use now, own and borrowed (negative if usage exceeds the quota);
+    `available_max` is the same in an empty cluster. If every shortfall's nominal quota grew by `missing`,
+    quota could be reserved: now, or for NEVER_FITS and NO_FLAVOR in an empty cluster.
     """
 
     flavor: str
@@ -63,7 +62,7 @@ class Shortfall:
     nominal: int
     used: int
     available: int
-    most: int
+    available_max: int
 
 
 class ExclusionCause(StrEnum):
@@ -71,44 +70,44 @@ class ExclusionCause(StrEnum):
     NODE_SELECTOR = "NodeSelector"
     NODE_AFFINITY = "NodeAffinity"
     NODE_SIZE = "NodeSize"  # a pod is larger than the nodes
-    NO_QUOTA = "NoQuota"  # the flavor does not provide a resource that the pods ask for
-    OTHER = "Other"  # its topology, or the flavors that the workload may take
+    NO_QUOTA = "NoQuota"  # the flavor has no quota for a requested resource
+    OTHER = "Other"  # its topology, or the workload's allowed flavors
 
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """One reason why the pods of a set can not use a flavor; a flavor may have several."""
+    """A reason why a pod set cannot use a flavor; a flavor may have several."""
 
     flavor: str
     pod_set: str
     cause: ExclusionCause
-    message: str  # the end of a sentence about the flavor
-    key: str = ""  # of the taint, of the label that a node selector asks for, or the resource
+    message: str  # a predicate: the flavor is the subject
+    key: str = ""  # of the taint or of the node selector's label, or the resource
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Why a workload waits, as data and as one sentence for a user."""
+    """The reason why a workload waits, as data and as a sentence for users."""
 
     workload: str
     reason: WaitReason
     message: str
-    until_ms: int | None = None  # a moment worth looking again, if one is known
-    shortfalls: tuple[Shortfall, ...] = ()  # if quota is what binds: all of it, what is lacked most first
-    exclusions: tuple[Exclusion, ...] = ()  # flavors that its pods can not use
-    others: tuple[str, ...] = ()  # keys of victims that have to leave, or of a workload ahead of it
+    until_ms: int | None = None  # when to decide again, if known
+    shortfalls: tuple[Shortfall, ...] = ()  # if quota is the limit; the largest relative shortfall first
+    exclusions: tuple[Exclusion, ...] = ()  # flavors that its pods cannot use
+    others: tuple[str, ...] = ()  # keys of its preemption targets, or of a workload ahead of it
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Actions to take now. Every pending workload is in `admissions` or `waiting`, never in both.
+    """Actions to take now. Every pending workload is either in `admissions` or in `waiting`.
 
-    `drained` are keys of reserved workloads that a queue with HoldAndDrain sends away; `replaced` those
-    of slices that end because an admitted one takes their place; `displaced` those of admitted ones
-    that lost a node whose pods find no other.
+    The other fields are keys of workloads that lose their quota: `drained` by a queue with HoldAndDrain;
+    `replaced` by a new slice of the same job that is admitted; `displaced` by a failed node without a
+    replacement.
     """
 
-    admissions: tuple[Decision, ...]
+    admissions: tuple[PlannedAdmission, ...]
     preemptions: tuple[Preemption, ...]
     waiting: tuple[Waiting, ...]
     drained: tuple[str, ...] = ()

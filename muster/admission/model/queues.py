@@ -1,4 +1,4 @@
-"""ClusterQueues and Cohorts: quotas, policies, and how they share."""
+"""ClusterQueues and Cohorts: their quotas, preemption policies and budgets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from muster.admission.model.flavors import LabelSelector
 
 
 class FlavorResource(NamedTuple):
-    """One column of quota: a resource on a kind of node."""
+    """A resource of a flavor: the key of quotas and usage."""
 
     flavor: str
     resource: str
@@ -18,7 +18,7 @@ class FlavorResource(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """`None` for a limit means unlimited."""
+    """Quota of a flavor's resource; a limit of None means unlimited."""
 
     nominal: int
     borrowing_limit: int | None = None
@@ -33,7 +33,7 @@ class FlavorQuotas:
 
 @dataclass(frozen=True, slots=True)
 class ResourceGroup:
-    """Resources that share one flavor choice; flavors in the order they are tried."""
+    """Resources that take the same flavor; flavors are tried in this order."""
 
     covered: tuple[str, ...]
     flavors: tuple[FlavorQuotas, ...]
@@ -63,7 +63,9 @@ class FungibilityPolicy(StrEnum):
 
 
 class FungibilityPreference(StrEnum):
-    """Which of two evils a flavor choice prefers; as Kueue's code has it, not its API's comments."""
+    """A preference between flavors that borrow and flavors that preempt.
+
+    The meaning is that of Kueue's code; the comments of its API swap them."""
 
     BORROWING_OVER_PREEMPTION = "BorrowingOverPreemption"
     PREEMPTION_OVER_BORROWING = "PreemptionOverBorrowing"
@@ -71,17 +73,17 @@ class FungibilityPreference(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BorrowWithinCohort:
-    """A workload may borrow what it takes from others of lower priority, if that is at most the
-    threshold (None: no threshold)."""
+    """Allows preemption of lower priorities in the cohort while borrowing, up to the threshold
+    (None: no threshold)."""
 
     priority_threshold_max: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """An AdmissionCheck that a queue asks for; on these flavors only, or on all if there are none.
+    """An AdmissionCheck of a queue, for these flavors; for all flavors if empty.
 
-    `provisions`: it may make the nodes, so that pods are placed only once it is ready."""
+    With `provisions` it may create nodes, so pods are placed after it is ready."""
 
     name: str
     flavors: frozenset[str] = frozenset()
@@ -90,11 +92,10 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The most that all workloads of a queue, or of all queues of a cohort, may use of a resource in a
-    period: `unit_ms` is its units times milliseconds, of cpu millicores times milliseconds.
+    """The maximum usage of a resource by all workloads of a queue or cohort in a period.
 
-    Periods follow each other from `anchor_ms` on, before it as well: 1970 began on a Thursday, so that
-    weeks from Monday have the anchor 4 days."""
+    `unit_ms` is in units times milliseconds (cpu: millicores times milliseconds). Periods are aligned to
+    `anchor_ms`: as 1970 began on a Thursday, weeks from Monday have an anchor of 4 days."""
 
     resource: str
     unit_ms: int
@@ -102,14 +103,14 @@ class Budget:
     anchor_ms: int = 0
 
     def period(self, now_ms: int) -> tuple[int, int]:
-        """The beginning of the period, and its end, which is the beginning of the next one."""
+        """Returns the start and the end of the period at `now_ms`."""
         start_ms = now_ms - (now_ms - self.anchor_ms) % self.period_ms
         return start_ms, start_ms + self.period_ms
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Usage of a queue's workloads since then, without those that still hold quota."""
+    """Usage of a queue's workloads since `since_ms`, except workloads that still hold quota."""
 
     resource: str
     since_ms: int
@@ -121,8 +122,8 @@ class Cohort:
     name: str
     parent: str | None = None
     groups: tuple[ResourceGroup, ...] = ()
-    weight: Fraction = Fraction(1)  # of its share, where sharing is fair
-    budgets: tuple[Budget, ...] = ()  # ours: rules/budgets.py
+    weight: Fraction = Fraction(1)  # for fair sharing
+    budgets: tuple[Budget, ...] = ()  # not in Kueue: rules/budgets.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +139,10 @@ class ClusterQueue:
     when_can_borrow: FungibilityPolicy = FungibilityPolicy.MAY_STOP_SEARCH
     when_can_preempt: FungibilityPolicy = FungibilityPolicy.TRY_NEXT_FLAVOR
     preference: FungibilityPreference | None = None
-    weight: Fraction = Fraction(1)  # of its share, where sharing is fair
-    usage_based: bool = False  # LocalQueues that used less go first (admissionScope)
-    namespaces: LabelSelector | None = field(default_factory=LabelSelector)  # None selects none
+    weight: Fraction = Fraction(1)  # for fair sharing
+    usage_based: bool = False  # orders LocalQueues by recent usage (admissionScope)
+    namespaces: LabelSelector | None = field(default_factory=LabelSelector)  # None matches none
     checks: tuple[Check, ...] = ()
-    budgets: tuple[Budget, ...] = ()  # ours: rules/budgets.py
-    run_time_ms_min: int | None = None  # ours, of its workloads: Rules.run_time_ms_min unless set
-    problem: str = ""  # why it admits nothing, while what it holds counts; empty if all is well
+    budgets: tuple[Budget, ...] = ()  # not in Kueue: rules/budgets.py
+    run_time_ms_min: int | None = None  # not in Kueue: overrides Rules.run_time_ms_min
+    problem: str = ""  # why it admits nothing, though its usage counts; empty if none

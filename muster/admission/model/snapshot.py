@@ -1,4 +1,4 @@
-"""Everything that a decision reads, at one moment."""
+"""A snapshot: all inputs of a decision at one time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,11 +12,11 @@ from muster.admission.model.workloads import Workload
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All of it, by name. `workloads` holds the pending and the reserved, none finished.
+    """The objects of a cluster by name. `workloads` are pending or hold quota; finished ones are omitted.
 
-    `namespaces` are labels by namespace; one that is not there has none. `local_usage` is what
-    LocalQueues (namespace/name) used lately, weighted (queueing/usage.py), for queues that go by it.
-    `spent` is what queues used of their budgets (rules/budgets.py)."""
+    `namespaces` are labels by namespace; a missing namespace has none. `local_usage` is the weighted recent
+    usage of LocalQueues (namespace/name; queueing/usage.py), for usage-based queues. `spent` is the
+    usage of queues that counts for their budgets (rules/budgets.py)."""
 
     flavors: Mapping[str, Flavor]
     cohorts: Mapping[str, Cohort]

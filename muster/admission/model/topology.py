@@ -1,4 +1,4 @@
-"""Nodes, the topology that they form, and where on it the pods of a gang go."""
+"""Topologies, nodes, and the topology requests and assignments of pod sets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ HOSTNAME = "kubernetes.io/hostname"
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """Labels of nodes from the widest domain to the narrowest."""
+    """Node label keys, from the widest level to the narrowest."""
 
     name: str
     levels: tuple[str, ...]
@@ -18,8 +18,8 @@ class Topology:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node that pods can be placed on now. `used` is what pods that Muster does not place take,
-    their number under `pods`."""
+    """A node. `used` is the usage of pods that topology-aware scheduling does not place; their number is
+    in `pods`."""
 
     name: str
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class SliceConstraint:
-    """`size` pods each in one domain of this level."""
+    """A slice: `size` pods within one domain of this level."""
 
     level: str
     size: int
@@ -40,10 +40,10 @@ class SliceConstraint:
 
 @dataclass(frozen=True, slots=True)
 class TopologyRequest:
-    """How near the pods of a set want to be: `required` and `preferred` name a level.
+    """The topology request of a pod set: `required` and `preferred` name a level.
 
-    `slices` ask the same for parts of the set, the widest first. Pod sets of one `group` are
-    placed on the same flavor, a leader beside its workers."""
+    `slices` constrain parts of the pod set, the widest level first. Pod sets of the same `group` (a leader
+    and its workers) are placed together, on the same flavor."""
 
     required: str | None = None
     preferred: str | None = None
@@ -54,13 +54,13 @@ class TopologyRequest:
 
 @dataclass(frozen=True, slots=True)
 class TopologyDomain:
-    values: tuple[str, ...]  # one a level
+    values: tuple[str, ...]  # one per level
     count: int  # pods
 
 
 @dataclass(frozen=True, slots=True)
 class TopologyAssignment:
-    """Levels end at the hostname alone where the topology does: hostnames are unique."""
+    """The pods of each domain. If the lowest level is the hostname, `levels` has only that: it is unique."""
 
     levels: tuple[str, ...]
     domains: tuple[TopologyDomain, ...]

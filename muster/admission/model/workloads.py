@@ -1,4 +1,4 @@
-"""Gangs: their requests, their admissions, and their state."""
+"""Workloads: their pod sets, admissions and state."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,15 +9,14 @@ from muster.admission.model.topology import TopologyAssignment, TopologyRequest
 
 Resources = Mapping[str, int]
 
-NEVER_MS = 1 << 62  # a time that does not come by itself
+NEVER_MS = 1 << 62  # a time that is never reached
 
 
 @dataclass(frozen=True, slots=True)
 class PodSet:
-    """`count` equal pods of a gang; `requests` is what one of them asks for.
+    """`count` identical pods of a gang; `requests` are those of one pod.
 
-    With `count_min` fewer pods will do, if not all fit (partial admission). `reclaimable` of them
-    are done and need nothing any more."""
+    `count_min` permits partial admission. `reclaimable` pods have finished and use no quota."""
 
     name: str
     count: int
@@ -33,9 +32,9 @@ class PodSet:
 
 @dataclass(frozen=True, slots=True)
 class PodSetAssignment:
-    """Where a pod set goes: a flavor for each resource, and what all its pods use together.
+    """The assignment of a pod set: a flavor for each resource, and the usage of all its pods.
 
-    `topology_delayed`: it is placed only once its admission checks have made the nodes."""
+    With `topology_delayed` it is placed after its admission checks have created the nodes."""
 
     name: str
     count: int
@@ -60,11 +59,11 @@ class CheckState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A gang. `admission` is set once its quota is reserved, whole; `evicted` while it is being
-    stopped: it holds its quota until its pods are gone and the admission is withdrawn.
+    """A gang. `admission` is set while it holds quota; `evicted` while it is being stopped: it holds its
+    quota until its pods have terminated and the admission is removed.
 
-    `preempting` says that the last plan left it waiting for PREEMPTION: it goes first, so that
-    no other workload takes the room that its victims make."""
+    `preempting`: in the last plan it waited for PREEMPTION. It stays first in its queue, so no other
+    workload takes the quota that its preemption targets release."""
 
     key: str  # namespace/name
     uid: str
@@ -75,18 +74,18 @@ class Workload:
     admission: Admission | None = None
     reserved_at_ms: int = 0
     evicted: bool = False
-    requeue_at_ms: int | None = None  # not to be tried before, after a failed check
+    requeue_at_ms: int | None = None  # the end of its backoff
     preempting: bool = False
-    parked: bool = field(default=False, compare=False)  # tried in vain since it was queued; see Engine
+    parked: bool = field(default=False, compare=False)  # inadmissible since it was last tried; see Engine
     local_queue: str = ""  # namespace/name
     checks: Mapping[str, CheckState] = field(default_factory=dict)  # by name
-    unhealthy_nodes: tuple[str, ...] = ()  # that pods of it were placed on
-    replaces: str | None = None  # key of the slice of the same job that it grows from
-    preemption_gated: bool = False  # it may not preempt yet
-    allowed_flavors: tuple[str, ...] | None = None  # those it may take, if not all
-    run_time_ms: int | None = None  # declared: how long it runs at most, once it has its quota
-    pinned: bool = False  # it is one bare pod, which stays on its node, or ends
-    refused: str = ""  # why it can not be admitted as it is, as a sentence: what it asks breaks a limit
+    unhealthy_nodes: tuple[str, ...] = ()  # failed nodes of its pods
+    replaces: str | None = None  # key of the slice of the same job that it replaces
+    preemption_gated: bool = False  # must not preempt yet
+    allowed_flavors: tuple[str, ...] | None = None  # None: all
+    run_time_ms: int | None = None  # its declared maximum, from the reservation of quota on
+    pinned: bool = False  # a single bare pod, which cannot move to another node
+    refused: str = ""  # why its requests are invalid, as a sentence
 
     @property
     def namespace(self) -> str:

@@ -82,9 +82,9 @@ class WakeIndex(Pruning):
         return False
 
     def feasibility(self, queue: PendingQueue, group: EquivalenceGroup) -> Feasibility:
-        known = group.known
+        known = group.pruning_data
         if not isinstance(known, Feasibility):
-            known = group.known = self._feasibility(self._numbers[queue.queue.name], group)
+            known = group.pruning_data = self._feasibility(self._numbers[queue.queue.name], group)
         return known
 
     def _feasibility(self, number: int, group: EquivalenceGroup) -> Feasibility:

@@ -3,6 +3,6 @@
 from muster.admission.model import Workload
 
 
-def is_held_back(workload: Workload, now_ms: int) -> bool:
+def is_backing_off(workload: Workload, now_ms: int) -> bool:
     """Kueue: backoffWaitingTimeExpired in pkg/cache/queue."""
     return workload.requeue_at_ms is not None and workload.requeue_at_ms > now_ms

@@ -24,7 +24,7 @@ class EquivalenceGroup:
     The orders of removed ones stay in the heap until they come up, or until they are too many. Its queue
     drops a group that has lost its last workload, which then keeps nothing of what it held."""
 
-    __slots__ = ("_first", "_heap", "_live", "equivalence", "known", "parked")
+    __slots__ = ("_first", "_heap", "_live", "equivalence", "parked", "pruning_data")
 
     def __init__(self, equivalence: EquivalenceClass) -> None:
         self.equivalence = equivalence
@@ -32,7 +32,7 @@ class EquivalenceGroup:
         self._heap: list[QueueOrder] = []
         self._first: QueuedWorkload | None = None  # once it was asked for, until they change
         self.parked = False
-        self.known: object = None  # what pruning has computed for its workloads
+        self.pruning_data: object = None  # what pruning has computed for its workloads
 
     def __len__(self) -> int:
         return len(self._live)

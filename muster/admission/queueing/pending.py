@@ -22,7 +22,7 @@ from muster.admission.queueing.groups import (
     equivalence_class,
     queue_order,
 )
-from muster.admission.queueing.requeue import Requeue, stays
+from muster.admission.queueing.requeue import RequeueReason, requeues_immediately
 from muster.admission.queueing.usage import LocalUsage
 from muster.admission.quota.tree import QuotaNode
 
@@ -77,7 +77,7 @@ class PendingQueue:
         self._closed = False
         self._complete: bool | None = None  # `include_parked` of that
 
-    def take_over(self, other: "PendingQueue") -> None:
+    def restore_from(self, other: "PendingQueue") -> None:
         """Takes over the workloads of the same queue of another state."""
         self._fresh, self._tried = other._fresh.copy(), other._tried.copy()
         copies = dict(zip(other.groups, self.groups, strict=True))
@@ -88,12 +88,12 @@ class PendingQueue:
         if len(self):
             self.occupied[self] = None
 
-    def take_objects(self, queue: ClusterQueue, local_usage: LocalUsage) -> None:
+    def update_objects(self, queue: ClusterQueue, local_usage: LocalUsage) -> None:
         """Takes its queue with other quotas, and recent usage."""
         self.queue = queue
         self.local_usage = local_usage if queue.usage_based else None
         for group in self.groups:
-            group.known = None  # it was computed from the quotas
+            group.pruning_data = None  # it was computed from the quotas
 
     def __len__(self) -> int:
         return len(self._fresh.by_key) + len(self._tried.by_key)
@@ -235,11 +235,15 @@ class PendingQueue:
         ranked = nsmallest(1 if self._strict else most, map(self._ranked, self.groups))
         return [self.first(group) for _, _, group in ranked]
 
-    def requeue_head(self, reason: Requeue, flavors_left: bool = False, passes: bool = False) -> bool:
-        """Returns whether the next one may be tried now. `flavors_left`: the head has not tried all flavors
-        yet. `passes`: even of a strict queue (rules/backfill.py)."""
+    def requeue_head(
+        self, reason: RequeueReason, pending_flavors: bool = False, passes: bool = False
+    ) -> bool:
+        """Requeues or parks the head; returns whether the next workload may be tried now.
+
+        `pending_flavors`: the head has not tried all flavors. `passes`: parks it even in a strict queue
+        (rules/backfill.py)."""
         strategy = QueueingStrategy.BEST_EFFORT_FIFO if passes else self.queue.strategy
-        if stays(strategy, reason, flavors_left):
+        if requeues_immediately(strategy, reason, pending_flavors):
             return False
         heappop(self._active)[-1].parked = True
         return True

@@ -5,7 +5,7 @@ from enum import StrEnum
 from muster.admission.model import QueueingStrategy
 
 
-class Requeue(StrEnum):
+class RequeueReason(StrEnum):
     """Why it goes back (Kueue: pkg/cache/queue, RequeueReason)."""
 
     GENERIC = ""
@@ -18,13 +18,17 @@ class Requeue(StrEnum):
     PENDING_PREEMPTION = "PendingPreemption"  # it stays the head until its victims are gone
 
 
-_AT_ONCE = frozenset({Requeue.AFTER_NOMINATION, Requeue.PREEMPTION_FAILED, Requeue.PENDING_PREEMPTION})
+_IMMEDIATE = frozenset(
+    {RequeueReason.AFTER_NOMINATION, RequeueReason.PREEMPTION_FAILED, RequeueReason.PENDING_PREEMPTION}
+)
 
 
-def stays(strategy: QueueingStrategy, reason: Requeue, flavors_left: bool = False) -> bool:
+def requeues_immediately(
+    strategy: QueueingStrategy, reason: RequeueReason, pending_flavors: bool = False
+) -> bool:
     """Whether it is tried again in the next cycle; if not it is parked until something changes.
 
-    `flavors_left`: it has not tried all flavors yet. Kueue: RequeueIfNotPresent."""
+    `pending_flavors`: it has not tried all flavors yet. Kueue: RequeueIfNotPresent."""
     if strategy is QueueingStrategy.STRICT_FIFO:
-        return flavors_left or reason is not Requeue.NAMESPACE_MISMATCH
-    return flavors_left or reason in _AT_ONCE
+        return pending_flavors or reason is not RequeueReason.NAMESPACE_MISMATCH
+    return pending_flavors or reason in _IMMEDIATE

@@ -235,7 +235,7 @@ class QuotaTree:
         """Nodes of cohorts by name, each after the one above it."""
         return self._cohorts
 
-    def take_quotas(self, snapshot: Snapshot) -> set[QuotaNode]:
+    def update_quotas(self, snapshot: Snapshot) -> set[QuotaNode]:
         """Takes quotas and weights of a snapshot with the same queues and cohorts. Returns the roots of trees
         where any of them has changed: usage is to be added to these again."""
         terms = {node: _terms(snapshot.cohorts.get(name)) for name, node in self._cohorts.items()}

@@ -28,7 +28,7 @@ from muster.admission.queueing.groups import QueueOrder, queue_order
 from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState
-from muster.admission.topology import Placed
+from muster.admission.topology import TopologyUsage
 from muster.admission.wait_note import Ruling, WaitNote, earliest
 
 BLOCKED_HEADS_MAX = 8  # of a BestEffortFIFO queue: the first ones may never fit
@@ -50,7 +50,7 @@ class BackfillReservation:
     until_ms: int | None  # the same, unless that is now
     ended: list[Holding]  # by then
     usage: Usage
-    placed: tuple[Placed, ...]
+    placed: tuple[TopologyUsage, ...]
     before: tuple["BackfillReservation", ...]  # those that go before it
 
     @property
@@ -203,11 +203,11 @@ class Backfill:
             for one in runs:
                 self._remove(one.blocked_head.node, one.usage, one.placed)
 
-    def _add(self, node: QuotaNode, usage: Usage, placed: tuple[Placed, ...]) -> None:
+    def _add(self, node: QuotaNode, usage: Usage, placed: tuple[TopologyUsage, ...]) -> None:
         node.add(usage)
         self._state.topologies().add(placed)
 
-    def _remove(self, node: QuotaNode, usage: Usage, placed: tuple[Placed, ...]) -> None:
+    def _remove(self, node: QuotaNode, usage: Usage, placed: tuple[TopologyUsage, ...]) -> None:
         node.remove(usage)
         self._state.topologies().remove(placed)
 

@@ -8,7 +8,7 @@ from math import inf
 from muster.admission.flavors.demand import still_held
 from muster.admission.model import Admission, FlavorResource, PodSetAssignment, Workload
 from muster.admission.quota.tree import QuotaNode
-from muster.admission.topology import Placed
+from muster.admission.topology import TopologyUsage
 
 Precedence = tuple[float, ...]
 """A priority, and how late it was queued (-queued_at_ms): the lower one gives way."""
@@ -27,7 +27,7 @@ class Holding:
     reserved_at_ms: int
     evicted: bool  # it is leaving, but its pods may still run
     admission: Admission | None = None  # if a cycle gave it, which its workload may not show yet
-    placed: tuple[Placed, ...] = ()  # where its pods are, on flavors with a topology
+    placed: tuple[TopologyUsage, ...] = ()  # where its pods are, on flavors with a topology
     priority_boost: int = 0  # what aging has added to its priority while it waited
     started: bool = False  # it has its quota since before this decision
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from muster.admission.flavors.demand import still_held
-from muster.admission.flavors.placement import placed_by
+from muster.admission.flavors.placement import topology_usage
 from muster.admission.flavors.queue_flavors import QueueFlavors
 from muster.admission.model import (
     Admission,
@@ -18,7 +18,7 @@ from muster.admission.model import (
 from muster.admission.quota.tree import QuotaNode, QuotaTree, Usage, cohort_parents, cyclic_cohorts
 from muster.admission.state.holdings import Holding, QueueHoldings
 from muster.admission.state.hooks import UsageLimit, VictimProtection
-from muster.admission.topology import Placed, Topologies
+from muster.admission.topology import Topologies, TopologyUsage
 
 
 class WorkingState:
@@ -62,25 +62,25 @@ class WorkingState:
         self.generations: dict[str, int] = dict.fromkeys(self.tree.queues, 0)
         for workload in snapshot.workloads:
             if workload.admission is not None and workload.admission.cluster_queue in self.tree.queues:
-                self.hold_reserved(workload, workload.admission)
+                self.add_reserved(workload, workload.admission)
 
-    def take_over(self, other: "WorkingState") -> dict[Holding, Holding]:
+    def restore_from(self, other: "WorkingState") -> dict[Holding, Holding]:
         """Takes over the workloads that hold quota from a state with equal queues, and returns the copies."""
         copies: dict[Holding, Holding] = {}
         for name, holdings in other.holdings.items():
             node = self.tree.queues[name]
             for holding in holdings.values():
                 copies[holding] = holding.copy(node)
-                self.hold(copies[holding])
+                self.add_holding(copies[holding])
         self.generations = dict(other.generations)
         self.begin(other.now_ms)
         return copies
 
-    def take_objects(self, snapshot: Snapshot) -> set[QuotaNode]:
+    def update_objects(self, snapshot: Snapshot) -> set[QuotaNode]:
         """Takes objects that differ in quotas, weights, `local_usage` and `spent` only. Returns the roots of
         trees where a quota or a weight has changed."""
         self.snapshot = snapshot
-        roots = self.tree.take_quotas(snapshot)
+        roots = self.tree.update_quotas(snapshot)
         for name, node in self.tree.queues.items():
             if node.root in roots:
                 self.flavors[name] = self._flavors_of(self.queue(name))
@@ -110,27 +110,29 @@ class WorkingState:
         """
         return self.generations[queue]
 
-    def hold(self, holding: Holding) -> None:
+    def add_holding(self, holding: Holding) -> None:
         self.restore(holding)
         self.holdings[holding.node.name].put(holding)
 
-    def place(self, holding: Holding, usage: Usage, admission: Admission, placed: Iterable[Placed]) -> None:
+    def place(
+        self, holding: Holding, usage: Usage, admission: Admission, placed: Iterable[TopologyUsage]
+    ) -> None:
         """Gives a workload that holds quota (other) nodes; pods may still be on those that it leaves.
 
         The holding stays the same object: heads of the same cycle may be about to preempt it."""
         # Released with the usage that the tree knows, before that is replaced.
-        self.take_back(holding)
+        self.remove_holding(holding)
         holding.usage, holding.admission = dict(usage), admission
         holding.placed = (*holding.placed, *placed)
-        self.hold(holding)
+        self.add_holding(holding)
 
-    def take_back(self, holding: Holding) -> None:
+    def remove_holding(self, holding: Holding) -> None:
         """Removes a holding that is gone, or whose admission by this decision is undone."""
         self.release(holding)
         self.holdings[holding.node.name].drop(holding)
         self.generations[holding.node.name] += 1
 
-    def leave_places(self, holding: Holding) -> bool:
+    def free_former_domains(self, holding: Holding) -> bool:
         """Frees the former places of a workload that was placed again; returns whether it had any."""
         admission = holding.admission or holding.workload.admission
         assert admission is not None
@@ -142,10 +144,10 @@ class WorkingState:
         self.topologies().add(placed)
         return True
 
-    def _placed(self, workload: Workload, admission: Admission) -> tuple[Placed, ...]:
+    def _placed(self, workload: Workload, admission: Admission) -> tuple[TopologyUsage, ...]:
         if all(of.topology is None for of in admission.pod_sets):
             return ()
-        return placed_by(workload, admission, self.topologies())
+        return topology_usage(workload, admission, self.topologies())
 
     def evict(self, holding: Holding) -> None:
         """Marks the holding as evicted; it keeps its quota until its pods are gone."""
@@ -202,7 +204,7 @@ class WorkingState:
     def priority_boost_now(self, workload: Workload) -> int:
         return self.priority_boost(workload, self.now_ms)
 
-    def hold_reserved(self, workload: Workload, admission: Admission) -> Holding:
+    def add_reserved(self, workload: Workload, admission: Admission) -> Holding:
         """Adds a workload that has an admission to a queue that exists."""
         node = self.tree.queues[admission.cluster_queue]
         usage = usage_of(admission, workload)
@@ -210,7 +212,7 @@ class WorkingState:
         held = Holding(workload, node, usage, workload.reserved_at_ms, workload.evicted, placed=placed)
         held.priority_boost = self.priority_boost(workload, workload.reserved_at_ms)
         held.started = True
-        self.hold(held)
+        self.add_holding(held)
         return held
 
 

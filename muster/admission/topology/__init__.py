@@ -8,7 +8,7 @@ The interface (muster.admission.topology.cluster, .request and .placements):
     name in topologies               whether pods are placed on this flavor: it names a topology that exists
     topologies.has_levels(flavor, pod_set.topology) -> bool
                                      whether the topology has every level that is asked for
-    topologies.add(placed)           counts pods on their domains: an Iterable[Placed]
+    topologies.add(placed)           counts pods on their domains: an Iterable[TopologyUsage]
     topologies.remove(placed)        gives back what `add` took. For simulations: remove the victims,
                                      ask, add them again; both cost O(domains of the gang)
     topologies.fits(placed) -> bool  whether pods that were placed earlier still fit, all together
@@ -39,7 +39,7 @@ Source of the rules: Kueue's pkg/cache/scheduler/tas_*.go at v0.19.2.
 """
 
 from muster.admission.topology.cluster import Topologies
-from muster.admission.topology.placements import Exclusions, Placed, PlacementRefusal, Placements
+from muster.admission.topology.placements import Exclusions, PlacementRefusal, Placements, TopologyUsage
 from muster.admission.topology.request import PlacementRequest
 
-__all__ = ["Exclusions", "Placed", "PlacementRefusal", "PlacementRequest", "Placements", "Topologies"]
+__all__ = ["Exclusions", "PlacementRefusal", "PlacementRequest", "Placements", "Topologies", "TopologyUsage"]

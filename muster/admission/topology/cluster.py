@@ -16,7 +16,7 @@ from muster.admission.topology.domains import usable
 from muster.admission.topology.elastic import resize
 from muster.admission.topology.flavor import FlavorTopology
 from muster.admission.topology.leaf_capacity import Journal, LeafCapacity, of_one_pod
-from muster.admission.topology.placements import Placed, PlacementRefusal, Placements
+from muster.admission.topology.placements import PlacementRefusal, Placements, TopologyUsage
 from muster.admission.topology.replacement import replace_node
 from muster.admission.topology.request import PlacementRequest
 
@@ -59,13 +59,13 @@ class Topologies:
     def has_levels(self, flavor: str, request: TopologyRequest | None) -> bool:
         return self._flavors[flavor].has_levels(request or _NO_REQUEST)
 
-    def add(self, placed: Iterable[Placed]) -> None:
+    def add(self, placed: Iterable[TopologyUsage]) -> None:
         self._count(placed, 1)
 
-    def remove(self, placed: Iterable[Placed]) -> None:
+    def remove(self, placed: Iterable[TopologyUsage]) -> None:
         self._count(placed, -1)
 
-    def _count(self, placed: Iterable[Placed], sign: int) -> None:
+    def _count(self, placed: Iterable[TopologyUsage], sign: int) -> None:
         """Domains whose nodes are gone or not ready are left out: there is nothing to count against."""
         for gang in placed:
             requests = of_one_pod(gang.requests)
@@ -74,7 +74,7 @@ class Topologies:
                 if leaf_capacity is not None:
                     leaf_capacity.take(requests, sign * domain.count)
 
-    def fits(self, placed: Iterable[Placed]) -> bool:
+    def fits(self, placed: Iterable[TopologyUsage]) -> bool:
         needed: dict[LeafCapacity, dict[str, int]] = {}
         for gang in placed:
             requests = of_one_pod(gang.requests)

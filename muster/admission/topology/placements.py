@@ -7,7 +7,7 @@ from muster.admission.model import Resources, TopologyAssignment
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class TopologyUsage:
     """Pods on domains of a flavor; `requests` is what one of them takes, `pods` apart."""
 
     flavor: str

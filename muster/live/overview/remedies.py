@@ -49,6 +49,6 @@ def _quota(lack: core.Shortfall, queue: str, never: bool) -> str:
     missing = quantities.format(lack.resource, lack.missing)
     amount = f"{missing} more {lack.resource} of flavor {lack.flavor}"
     if never:
-        most = quantities.format(lack.resource, lack.most)
+        most = quantities.format(lack.resource, lack.available_max)
         return f"ClusterQueue {queue} gets {amount} (its maximum is {most}), or the job requests less."
     return f"{amount} become free in ClusterQueue {queue} or its cohort, or are added to its nominal quota."

@@ -175,7 +175,7 @@ def _lacks(waiting: core.Waiting | None) -> Iterator[Lack]:
             shortfall.needed,
             available,
             shortfall.missing,
-            shortfall.most,
+            shortfall.available_max,
         )
 
 

@@ -168,11 +168,11 @@ def _of_attempt(attempt: Attempt) -> set[Reason]:
 
 
 def _of_shortage(shortage: Shortage) -> Reason:
-    flavor, resource = shortage.wanted
+    flavor, resource = shortage.flavor_resource
     if shortage.obstacle is Obstacle.CAPACITY:
         request = shortage.needed - shortage.earlier
-        return "capacity", flavor, resource, shortage.earlier, request, shortage.room
-    return "unused", flavor, resource, shortage.needed - shortage.room
+        return "capacity", flavor, resource, shortage.earlier, request, shortage.headroom
+    return "unused", flavor, resource, shortage.needed - shortage.headroom
 
 
 def _read(texts: Iterable[str] | None) -> set[Reason]:

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 from muster import admission as core
 from muster.admission import quantities
-from muster.admission.flavors.attempts import Progress
-from muster.admission.queueing.backoff import is_held_back
+from muster.admission.flavors.attempts import ScanProgress
+from muster.admission.queueing.backoff import is_backing_off
 from muster.admission.queueing.pending import PendingQueue
-from muster.admission.queueing.requeue import Requeue
+from muster.admission.queueing.requeue import RequeueReason
 from muster.admission.queueing.usage import weighted
 from muster.admission.state.state import WorkingState
 from muster.objects import kueue
@@ -72,8 +72,8 @@ def _head(case: Case) -> None:
 def _requeue(case: Case) -> None:
     """Requeues the head; then a more urgent workload arrives, which must not overtake a sticky head."""
     queue = _queue(case, case.config["queueingStrategy"])
-    reason = Requeue(case.input["requeueReason"])
-    tried = Progress(tuple(case.input.get("lastTriedFlavorIdx") or ()))
+    reason = RequeueReason(case.input["requeueReason"])
+    tried = ScanProgress(tuple(case.input.get("lastTriedFlavorIdx") or ()))
     workload = core.Workload("ns/w", "w", QUEUE, 0, 0, (core.PodSet("main", 1, {}),))
     queue.put(workload)
     queue.open()
@@ -81,7 +81,7 @@ def _requeue(case: Case) -> None:
     assert inadmissible == case.expect["inadmissible"], f"inadmissible: {inadmissible}"
     if "sticky" in case.expect:
         queue.remove(workload)
-        waiting = replace(workload, preempting=reason is Requeue.PENDING_PREEMPTION)
+        waiting = replace(workload, preempting=reason is RequeueReason.PENDING_PREEMPTION)
         queue.put(waiting)
         queue.put(replace(workload, key="ns/urgent", uid="urgent", priority=1))
         queue.open()
@@ -90,7 +90,7 @@ def _requeue(case: Case) -> None:
 
 
 def _backoff(case: Case) -> None:
-    expired = not is_held_back(_workload(case, case.input["workload"]), case.now_ms)
+    expired = not is_backing_off(_workload(case, case.input["workload"]), case.now_ms)
     assert expired == case.expect["backoffExpired"], f"expired: {expired}"
 
 

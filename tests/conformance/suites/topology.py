@@ -4,7 +4,7 @@ from typing import Any
 
 from muster import admission as core
 from muster.admission.quantities import parse
-from muster.admission.topology import Placed, PlacementRequest, Placements, Topologies
+from muster.admission.topology import PlacementRequest, Placements, Topologies, TopologyUsage
 from muster.objects import kueue, topology
 from muster.translation import core_nodes, core_pod_set, core_workload
 from tests.conformance.case import Case, Data, Replay
@@ -38,12 +38,12 @@ def _topologies(case: Case) -> Topologies:
     return Topologies(flavors, topologies, nodes, rules_of(case))
 
 
-def _placed(usage: Data, flavor: str, levels: tuple[str, ...]) -> Placed:
+def _placed(usage: Data, flavor: str, levels: tuple[str, ...]) -> TopologyUsage:
     values = tuple(usage["values"])
     assignment = core.TopologyAssignment(
         levels[-len(values) :], (core.TopologyDomain(values, usage["count"]),)
     )
-    return Placed(flavor, assignment, {r: parse(r, q) for r, q in usage["singlePodRequests"].items()})
+    return TopologyUsage(flavor, assignment, {r: parse(r, q) for r, q in usage["singlePodRequests"].items()})
 
 
 def _wanted(case: Case) -> dict[str, Any]:

@@ -360,7 +360,7 @@ def test_the_quota_that_binds_is_data_too() -> None:
     )
     (waiting,) = decide(of, NOW_MS).waiting
     assert waiting.shortfalls == (
-        Shortfall("l4", GPU, needed=8, missing=2, nominal=16, used=12, available=6, most=18),
+        Shortfall("l4", GPU, needed=8, missing=2, nominal=16, used=12, available=6, available_max=18),
     )
     assert waiting.message == (
         f"needs 8 {GPU} of flavor l4 but ClusterQueue team-a has 4 of 16 left and may borrow 2 more of it"

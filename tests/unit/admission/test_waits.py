@@ -178,7 +178,7 @@ def check(of: Snapshot) -> None:
                     continue
             assert is_admitted(now, one.key), waiting
             for lack in waiting.shortfalls:
-                assert lack.most > 0, f"a flavor without quota is named: {waiting.message}"
+                assert lack.available_max > 0, f"a flavor without quota is named: {waiting.message}"
 
 
 def curable(waiting: Waiting) -> bool:

@@ -29,10 +29,10 @@ def test_only_places_that_it_left_are_free(moved_to: str, changed: bool) -> None
     holding: Holding = state.holdings["q"]["ns/w"]
     before = holding.placed
     holding.admission = placed(moved_to).admission
-    assert state.leave_places(holding) is changed
+    assert state.free_former_domains(holding) is changed
     assert (holding.placed != before) is changed
     assert holding.placed == state_of(replace(placed(moved_to))).holdings["q"]["ns/w"].placed
-    assert state.leave_places(holding) is False, "it has left them"
+    assert state.free_former_domains(holding) is False, "it has left them"
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -19,7 +19,7 @@ from muster.admission import (
 from muster.admission.cycle.assignment_cache import AssignmentCache
 from muster.admission.cycle.entry import Entry, FlavorScan
 from muster.admission.cycle.nominate import nominate
-from muster.admission.flavors.attempts import Progress
+from muster.admission.flavors.attempts import ScanProgress
 from muster.admission.flavors.fungibility import Mode
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import GPU, host, pods, queue, running, snapshot, workload
@@ -137,7 +137,7 @@ def test_no_victims_where_the_head_would_not_be_admitted_then() -> None:
 
 
 TWO_FLAVORS = snapshot(queue("q", {"l4": {GPU: 4}, "t4": {GPU: 4}}), workload("w", "q", 1))
-AFTER_L4 = Progress(({GPU: 0},))
+AFTER_L4 = ScanProgress(({GPU: 0},))
 
 SCANS = {  # the scan and the rules; the flavor
     "none yet": (None, RULES, "l4"),

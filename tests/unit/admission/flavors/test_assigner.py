@@ -23,7 +23,7 @@ from muster.admission import (
 )
 from muster.admission.flavors.assigner import FlavorAssigner, Simulate
 from muster.admission.flavors.assignment import Assignment
-from muster.admission.flavors.attempts import Progress
+from muster.admission.flavors.attempts import ScanProgress
 from muster.admission.flavors.fungibility import Grade, Mode
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import GPU, fr, pods, queue, snapshot, taint, workload
@@ -145,11 +145,11 @@ CHOSEN = {  # assignment, flavor of the GPUs of each pod set
         ["dear"],
     ),
     "goes on where the last search ended": (
-        assign(queue("q", TWO), 3, progress=Progress(({GPU: 0},))),
+        assign(queue("q", TWO), 3, progress=ScanProgress(({GPU: 0},))),
         ["dear"],
     ),
     "starts again after the last flavor": (
-        assign(queue("q", TWO), 3, progress=Progress(({GPU: -1},))),
+        assign(queue("q", TWO), 3, progress=ScanProgress(({GPU: -1},))),
         ["spot"],
     ),
     "keeps to what was chosen at first": (
@@ -225,7 +225,7 @@ def test_resource_groups_are_searched_apart() -> None:
     of = queue("q", {"spot": {GPU: 1}, "dear": {GPU: 4}}, {"e2": {"cpu": 1000}, "n2": {"cpu": 9000}})
     found = assign(of, pods(gpu=2, requests={"cpu": 2000}))
     assert flavors(found) == [{GPU: "dear", "cpu": "n2"}]
-    assert found.progress == Progress(({GPU: -1, "cpu": -1},))
+    assert found.progress == ScanProgress(({GPU: -1, "cpu": -1},))
 
 
 def test_zeros_are_harmless() -> None:
@@ -251,17 +251,17 @@ SEARCHED = {  # flavors, GPUs, index remembered
 
 @pytest.mark.parametrize(("quotas", "gpu", "index"), SEARCHED.values(), ids=SEARCHED.keys())
 def test_end_of_the_search_is_kept(quotas: Any, gpu: int, index: int) -> None:
-    assert assign(queue("q", quotas), gpu).progress == Progress(({GPU: index},))
+    assert assign(queue("q", quotas), gpu).progress == ScanProgress(({GPU: index},))
 
 
 def test_nothing_is_remembered_of_a_search_without_a_flavor() -> None:
     found = assign(queue("q", TWO), pods(gpu=3), pods("b", gpu=20), pods("c", gpu=1))
-    assert found.progress == Progress(({GPU: 0}, {}))
+    assert found.progress == ScanProgress(({GPU: 0}, {}))
     assert len(found.pod_sets) == 2
 
 
 def test_a_search_may_start_after_the_last_flavor() -> None:
-    assert assign(queue("q", TWO), 3, progress=Progress(({GPU: 7},))).mode is Mode.NO_FIT
+    assert assign(queue("q", TWO), 3, progress=ScanProgress(({GPU: 7},))).mode is Mode.NO_FIT
 
 
 SIMULATED = {  # queue, rules, whether preemption is tried for 3 GPUs with a quota of 1

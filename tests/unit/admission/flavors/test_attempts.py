@@ -47,8 +47,8 @@ def test_a_refusal_says_what_speaks_against_each_flavor() -> None:
         ("fenced", "has the taint fence=:NoSchedule, which is not tolerated"),
     )
     assert found.refusal.shortages == (
-        (Shortage(fr("spot"), needed=5, earlier=1, room=4, obstacle=Obstacle.CAPACITY),),
-        (Shortage(fr("dear"), needed=4, earlier=0, room=1, obstacle=Obstacle.CAPACITY),),
+        (Shortage(fr("spot"), needed=5, earlier=1, headroom=4, obstacle=Obstacle.CAPACITY),),
+        (Shortage(fr("dear"), needed=4, earlier=0, headroom=1, obstacle=Obstacle.CAPACITY),),
     )
 
 
@@ -56,15 +56,15 @@ def test_used_quota_is_told_apart_from_missing_capacity() -> None:
     refusal = assign(queue("q", TWO), pods(gpu=3), pods("b", gpu=3)).refusal
     assert refusal is not None
     assert refusal.shortages == (
-        (Shortage(fr("spot"), needed=3, earlier=0, room=1, obstacle=Obstacle.QUOTA),),
-        (Shortage(fr("dear"), needed=6, earlier=3, room=4, obstacle=Obstacle.CAPACITY),),
+        (Shortage(fr("spot"), needed=3, earlier=0, headroom=1, obstacle=Obstacle.QUOTA),),
+        (Shortage(fr("dear"), needed=6, earlier=3, headroom=4, obstacle=Obstacle.CAPACITY),),
     )
 
 
 def test_every_resource_that_is_short_is_told() -> None:
     refusal = assign(queue("q", {"l4": {"cpu": 1000, GPU: 1}}), pods(gpu=2, requests={"cpu": 2000})).refusal
     assert refusal is not None
-    assert {shortage.wanted for shortage in refusal.shortages[0]} == {fr("l4"), fr("l4", "cpu")}
+    assert {shortage.flavor_resource for shortage in refusal.shortages[0]} == {fr("l4"), fr("l4", "cpu")}
 
 
 def test_a_resource_that_no_group_covers() -> None:

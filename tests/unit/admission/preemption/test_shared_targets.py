@@ -60,7 +60,7 @@ def full_states(draw: st.DrawFn) -> WorkingState:
         made = running(f"w{number}", f"q{of}", gpus, priority=priority, reserved_at_ms=at_ms)
         assert made.admission is not None
         if state.tree.queues[f"q{of}"].fits(admitted_usage(made)):
-            state.hold_reserved(made, made.admission)
+            state.add_reserved(made, made.admission)
             if leaves:
                 state.holdings[f"q{of}"].evict(state.holdings[f"q{of}"][made.key])
     return state

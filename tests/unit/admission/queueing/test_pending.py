@@ -7,7 +7,7 @@ import pytest
 
 from muster.admission import LabelSelector, QueueingStrategy, Requirement, Workload
 from muster.admission.queueing.pending import PendingQueue
-from muster.admission.queueing.requeue import Requeue, stays
+from muster.admission.queueing.requeue import RequeueReason, requeues_immediately
 from tests.unit.admission.builders import node, pods, queue, snapshot, workload
 
 STRICT, BEST_EFFORT = QueueingStrategy.STRICT_FIFO, QueueingStrategy.BEST_EFFORT_FIFO
@@ -79,10 +79,10 @@ def test_heads_come_in_queue_order(of: PendingQueue, expected: list[str]) -> Non
 def test_equivalent_workloads_are_parked_together_until_the_queue_opens_again() -> None:
     one, alike, other = workload("one", "q", 3), workload("alike", "q", 3), workload("z", "q", 1)
     of = pending(one, alike, other)
-    assert of.requeue_head(Requeue.NO_FIT)
+    assert of.requeue_head(RequeueReason.NO_FIT)
     assert of.head() is other
     assert of.place(alike)[1] is None
-    assert of.requeue_head(Requeue.NO_FIT)
+    assert of.requeue_head(RequeueReason.NO_FIT)
     assert (of.head(), of.head_group()) == (None, None)
     of.open()
     assert of.head() is alike
@@ -123,7 +123,7 @@ def test_removed_ones_are_heads_no_more_and_are_not_kept_for_ever() -> None:
 def test_all_behind_the_head_are_still_to_be_tried() -> None:
     of = pending(*(workload(f"w{gpus}", "q", gpus, queued_at_ms=gpus) for gpus in (1, 2, 3)))
     assert {of.first(group).key for group in of.behind_head} == {"ns/w2", "ns/w3"}
-    of.requeue_head(Requeue.NO_FIT)
+    of.requeue_head(RequeueReason.NO_FIT)
     assert {of.first(group).key for group in of.behind_head} == {"ns/w3"}
 
 
@@ -168,17 +168,21 @@ def test_preemptors_are_known() -> None:
     assert list(of.preemptors) == []
 
 
-STAYS = {  # reasons for which a head stays, by strategy
-    STRICT: set(Requeue) - {Requeue.NAMESPACE_MISMATCH},
-    BEST_EFFORT: {Requeue.AFTER_NOMINATION, Requeue.PREEMPTION_FAILED, Requeue.PENDING_PREEMPTION},
+REQUEUED_IMMEDIATELY = {  # reasons that requeue a head immediately, by strategy
+    STRICT: set(RequeueReason) - {RequeueReason.NAMESPACE_MISMATCH},
+    BEST_EFFORT: {
+        RequeueReason.AFTER_NOMINATION,
+        RequeueReason.PREEMPTION_FAILED,
+        RequeueReason.PENDING_PREEMPTION,
+    },
 }
 
 
-@pytest.mark.parametrize("strategy", STAYS)
-@pytest.mark.parametrize("reason", Requeue)
-def test_head_is_parked_by_strategy_and_reason(strategy: QueueingStrategy, reason: Requeue) -> None:
+@pytest.mark.parametrize("strategy", REQUEUED_IMMEDIATELY)
+@pytest.mark.parametrize("reason", RequeueReason)
+def test_head_is_parked_by_strategy_and_reason(strategy: QueueingStrategy, reason: RequeueReason) -> None:
     of = pending(workload("w", "q", 1), strategy=strategy)
-    parks = reason not in STAYS[strategy]
+    parks = reason not in REQUEUED_IMMEDIATELY[strategy]
     assert of.requeue_head(reason) == parks
     assert (of.head() is None) == parks
-    assert stays(strategy, reason, flavors_left=True)
+    assert requeues_immediately(strategy, reason, pending_flavors=True)

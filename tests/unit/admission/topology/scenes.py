@@ -20,7 +20,7 @@ from muster.admission.model import (
     TopologyDomain,
     TopologyRequest,
 )
-from muster.admission.topology import Placed, PlacementRequest, Placements, Topologies
+from muster.admission.topology import PlacementRequest, Placements, Topologies, TopologyUsage
 
 GPU, FLAVOR = "gpu", "a"
 BLOCK, RACK, HOST = "block", "rack", HOSTNAME
@@ -69,8 +69,8 @@ def placed(text: str, levels: tuple[str, ...] = (HOST,)) -> TopologyAssignment:
     return TopologyAssignment(levels, domains)
 
 
-def gang(text: str, gpus: int = 1, levels: tuple[str, ...] = (HOST,), flavor: str = FLAVOR) -> Placed:
-    return Placed(flavor, placed(text, levels), {GPU: gpus})
+def gang(text: str, gpus: int = 1, levels: tuple[str, ...] = (HOST,), flavor: str = FLAVOR) -> TopologyUsage:
+    return TopologyUsage(flavor, placed(text, levels), {GPU: gpus})
 
 
 def told(assignment: TopologyAssignment) -> str:

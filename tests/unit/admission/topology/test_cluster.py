@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from muster.admission.model import Flavor
-from muster.admission.topology import Placed, Topologies
+from muster.admission.topology import Topologies, TopologyUsage
 from tests.unit.admission.topology.scenes import (
     ANYWHERE,
     FLAVOR,
@@ -106,7 +106,7 @@ def test_empty_is_as_if_no_pods_were_placed_but_for_the_workloads_own() -> None:
     assert list(place(topologies, *two, pods(1, ANYWHERE, name="c"), empty=True)) == ["c"]
 
 
-FITS: dict[str, tuple[list[Placed], bool]] = {
+FITS: dict[str, tuple[list[TopologyUsage], bool]] = {
     "nothing": ([], True),
     "what is left": ([gang("x1:1 x2:2")], True),
     "more than is left": ([gang("x1:2")], False),
@@ -118,7 +118,7 @@ FITS: dict[str, tuple[list[Placed], bool]] = {
 
 
 @pytest.mark.parametrize(("gangs", "expected"), FITS.values(), ids=FITS.keys())
-def test_placed_pods_still_fit(gangs: list[Placed], expected: bool) -> None:
+def test_placed_pods_still_fit(gangs: list[TopologyUsage], expected: bool) -> None:
     topologies = cluster("x1=2", "x2=2")
     topologies.add([gang("x1:1")])
     for _ in range(2):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster.admission.model import Node, PreferredTerm, Requirement, TopologyAssignment, TopologyRequest
-from muster.admission.topology import Placed, PlacementRequest, Topologies
+from muster.admission.topology import PlacementRequest, Topologies, TopologyUsage
 from tests.unit.admission.strategies import examples
 from tests.unit.admission.topology.scenes import (
     BLOCK,
@@ -135,7 +135,7 @@ def test_kept_counts_equal_fresh_counts(
     def fresh() -> Topologies:
         return cluster(*nodes, levels=LEVELS, **rules)
 
-    kept, placed = fresh(), list[list[Placed]]()
+    kept, placed = fresh(), list[list[TopologyUsage]]()
     for requests, leaves in steps:
         rebuilt = fresh()
         for gang in placed:
@@ -144,7 +144,7 @@ def test_kept_counts_equal_fresh_counts(
         assert answer(placements) == answer(rebuilt.place({FLAVOR: requests}))
         if placements.refusal is None:
             by_name = {request.pod_set.name: request.pod_set.requests for request in requests}
-            gang = [Placed(FLAVOR, of, by_name[name]) for name, of in placements.assignments.items()]
+            gang = [TopologyUsage(FLAVOR, of, by_name[name]) for name, of in placements.assignments.items()]
             assert kept.fits(gang)
             kept.add(gang)
             placed.append(gang)

@@ -242,7 +242,7 @@ def test_an_inactive_workload_loses_its_requeue_state() -> None:
     assert (status.conditions, status.requeue_state) == ((), None)
 
 
-ONE, TWO = (core.Decision(key, core.Admission("team-a", ())) for key in ("a/one", "a/two"))
+ONE, TWO = (core.PlannedAdmission(key, core.Admission("team-a", ())) for key in ("a/one", "a/two"))
 READY = workload(ray_job("dev"), *RUNS, "PodsReady").status
 STARTING = workload(ray_job("dev"), *RUNS).status
 ENDED = workload(ray_job("dev"), *RUNS, "Finished").status

@@ -6,7 +6,7 @@ from muster.admission.model import FlavorResource
 from muster.admission.quota.tree import QuotaNode, Usage
 
 
-def raised(node: QuotaNode, extra: Usage) -> QuotaNode:
+def with_more_quota(node: QuotaNode, extra: Usage) -> QuotaNode:
     """A copy of the queue's node and of the cohorts above it, with so much more nominal quota. The copies
     have no children: what is available can be asked, victims can not be searched."""
     copy = _copied(node)

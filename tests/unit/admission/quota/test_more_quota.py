@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster.admission import ClusterQueue, Cohort, FlavorResource, Quota, Snapshot
-from muster.admission.quota.raised import raised
+from muster.admission.quota.more_quota import with_more_quota
 from muster.admission.quota.tree import QuotaNode, QuotaTree
 from tests.unit.admission.builders import fr, node, queue, snapshot
 from tests.unit.admission.strategies import PROPERTY, cluster_queues, cohorts, examples
@@ -62,7 +62,7 @@ def test_it_is_as_a_tree_with_that_quota(
         return
     before = dict(mine.usage), mine.available(wanted), mine.potentially_available(wanted)
     expected = use(tree(cohorts, {**queues, mine.name: with_more(queues[mine.name], wanted, more)}), usages)
-    found = raised(mine, {wanted: more})
+    found = with_more_quota(mine, {wanted: more})
     for resource in RESOURCES:
         assert found.available(resource) == expected.available(resource)
         assert found.potentially_available(resource) == expected.potentially_available(resource)
@@ -75,4 +75,7 @@ def test_borrowed_quota_is_lent_again() -> None:
     of = snapshot([queue("q", 2, cohort="ml"), queue("other", 4, cohort="ml")])
     borrower = node(of)
     borrower.add({fr("l4"): 4})
-    assert (borrower.available(fr("l4")), raised(borrower, {fr("l4"): 2}).available(fr("l4"))) == (2, 4)
+    assert (borrower.available(fr("l4")), with_more_quota(borrower, {fr("l4"): 2}).available(fr("l4"))) == (
+        2,
+        4,
+    )
