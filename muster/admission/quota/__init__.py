@@ -1,1 +1,1 @@
-"""The tree of quotas: what each node has, uses, may borrow and lend."""
+"""The quota tree: nominal quota, usage, borrowing and lending of ClusterQueues and Cohorts."""

@@ -1,4 +1,4 @@
-"""The weighted dominant resource share of a node: how much it borrows of what could be lent to it.
+"""The weighted dominant resource share of a node: its borrowing relative to the lendable quota.
 
 Kueue: pkg/cache/scheduler/fair_sharing.go, but with exact fractions where Kueue has floats.
 Shares are compared among the children of one cohort only.
@@ -15,9 +15,9 @@ _SCALE = 1000  # shares are thousandths, as in the API's status.fairSharing.weig
 
 
 class Share(NamedTuple):
-    """Ordered as Kueue's CompareDRS: a borrower of weight zero comes after all others.
+    """A share, ordered as by Kueue's CompareDRS: borrowers of weight zero come last.
 
-    `value` is in thousandths of what could be lent, divided by the weight unless that is zero."""
+    `value` is in thousandths of the lendable quota, divided by the weight unless that is zero."""
 
     weightless: bool
     value: Fraction
@@ -25,27 +25,28 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DominantShare:
-    """A share, the resource that it is dominated by ("" without one) and all that is borrowed.
+    """A share, its dominant resource ("" without one) and all borrowed quota.
 
-    A resource without anything to lend is borrowed without a share: more was taken than quotas allow now."""
+    `borrowed` may include resources without lendable quota, which add no share: quotas shrank below the
+    usage."""
 
     share: Share
     resource: str = ""
     borrowed: tuple[FlavorResource, ...] = ()
 
     def borrows_any(self, requested: Usage) -> bool:
-        """Whether any of it is borrowed (Kueue: IsBorrowingOn)."""
+        """Returns whether a requested resource is borrowed (Kueue: IsBorrowingOn)."""
         return any(requested.get(fr, 0) > 0 for fr in self.borrowed)
 
 
-_NONE = Share(False, Fraction(0))
-_NOTHING = DominantShare(_NONE)
+_ZERO = Share(False, Fraction(0))
+_NOT_BORROWING = DominantShare(_ZERO)
 
 
 def dominant_share(node: QuotaNode) -> DominantShare:
-    """The share by the node's present usage; a root cannot borrow."""
+    """Returns the share of the node's current usage; a root cannot borrow."""
     if node.parent is None:
-        return _NOTHING
+        return _NOT_BORROWING
     borrowed: dict[str, int] = {}
     borrowed_from = []
     for fr, quota in node.subtree.items():
@@ -54,23 +55,23 @@ def dominant_share(node: QuotaNode) -> DominantShare:
             borrowed[fr.resource] = borrowed.get(fr.resource, 0) + amount
             borrowed_from.append(fr)
     if not borrowed:
-        return _NOTHING
+        return _NOT_BORROWING
     units = _units(node, node.parent)
     values = [(units[name] * borrowed[name], name) for name in sorted(borrowed) if name in units]
     if not values:
-        return DominantShare(_NONE, "", tuple(borrowed_from))
-    value, resource = max(values, key=lambda pair: pair[0])  # the first name of equals
+        return DominantShare(_ZERO, "", tuple(borrowed_from))
+    value, resource = max(values, key=lambda pair: pair[0])  # of equals, the first by name
     return DominantShare(Share(not node.weight, value), resource, tuple(borrowed_from))
 
 
 def _units(node: QuotaNode, parent: QuotaNode) -> dict[str, Fraction]:
-    """The share that one borrowed unit adds, by resource that the parent could have any of.
+    """Returns the share that one borrowed unit adds, for each resource with potential quota at the parent.
 
-    Quotas and weights never change under a tree, so this is worked out once a node.
+    It depends on quotas and weights alone, so it is computed once.
     """
     if node.units is None:
         lendable: dict[str, int] = {}
-        for fr in parent.root.subtree:  # has what any node below has
+        for fr in parent.root.subtree:  # includes all resources of the tree
             lendable[fr.resource] = lendable.get(fr.resource, 0) + parent.potentially_available(fr)
         scale = Fraction(_SCALE) / (node.weight or 1)
         node.units = {name: scale / amount for name, amount in lendable.items() if amount > 0}

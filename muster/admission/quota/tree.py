@@ -1,9 +1,8 @@
-"""The quota tree: nodes of all ClusterQueues under cohorts of any depth, with what each has, uses, may borrow
-and lend.
+"""The quota tree: ClusterQueues under cohorts of any depth, with quota, usage, borrowing and lending.
 
-The rules are those of Kueue's pkg/cache/scheduler/resource_node.go. A node's subtree quota is
-what it and its children bring in; the part above its lending limit stays at home (its local
-quota), and only usage beyond the local quota counts at the parent.
+Source: Kueue's pkg/cache/scheduler/resource_node.go. A node's subtree quota is its nominal quota plus the
+quota that its children lend. The part above its lending limit is its local quota, and only usage beyond
+the local quota counts at the parent.
 """
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
@@ -18,9 +17,9 @@ _NO_QUOTA = Quota(nominal=0)
 
 
 class QuotaNode:
-    """A ClusterQueue or a Cohort in the tree. Quantities are by flavor and resource.
+    """A ClusterQueue or Cohort of the tree, with quantities by flavor and resource.
 
-    What the quotas alone determine is computed once (`settle`), when they are set."""
+    Values that depend on quotas alone are computed once (`compute_limits`)."""
 
     __slots__ = (
         "_ceilings",
@@ -53,26 +52,26 @@ class QuotaNode:
         self.parent = parent
         self.lineage: tuple[QuotaNode, ...] = (self, *(parent.lineage if parent else ()))
         self.root: QuotaNode = self.lineage[-1]
-        self._descent = self.lineage[-2::-1]  # from below the root down to this node
-        self._changed: set[QuotaNode] = set()  # of a root; see take_changed
+        self._descent = self.lineage[-2::-1]  # from the root's child to this node
+        self._changed: set[QuotaNode] = set()  # used in roots; see take_changed
         self.cohorts: list[QuotaNode] = []
-        self.queues: list[QuotaNode] = []  # the active ones
+        self.queues: list[QuotaNode] = []  # active ones
         self.reset(quotas, weight)
 
     def reset(self, quotas: Mapping[FlavorResource, Quota], weight: Fraction) -> None:
-        """Begins with these quotas, and without usage; `settle` follows."""
+        """Sets quotas and weight, and clears usage; the caller then calls `compute_limits`."""
         self.quotas = quotas
-        self.weight = weight  # of its share
+        self.weight = weight  # for fair sharing
         self.subtree = {fr: quota.nominal for fr, quota in quotas.items()}
         self.usage: dict[FlavorResource, int] = {}
-        self.height = 0  # to the furthest leaf
-        self.units: dict[str, Fraction] | None = None  # by resource; known to quota/share.py
-        self._local: dict[FlavorResource, int] = {}  # where it is not 0
-        self._ceilings: dict[FlavorResource, int] = {}  # most of the parent's, where borrowing is limited
+        self.height = 0  # above the deepest leaf
+        self.units: dict[str, Fraction] | None = None  # by resource; computed by quota/share.py
+        self._local: dict[FlavorResource, int] = {}  # without zeros
+        self._ceilings: dict[FlavorResource, int] = {}  # maximum usage, if borrowing is limited
         self._potential: dict[FlavorResource, int] = {}
 
-    def settle(self) -> None:
-        """Once its subtree quota is summed up."""
+    def compute_limits(self) -> None:
+        """Computes local quota and ceilings; requires the complete subtree quota."""
         for fr, quota in self.quotas.items():
             subtree = self.subtree[fr]
             if quota.lending_limit is not None and subtree > quota.lending_limit:
@@ -82,61 +81,61 @@ class QuotaNode:
 
     @property
     def has_limits(self) -> bool:
-        """Whether `headroom` depends on what is used here."""
+        """Returns whether `headroom` depends on the usage of this node."""
         return bool(self._local or self._ceilings)
 
     def quota(self, fr: FlavorResource) -> Quota:
         return self.quotas.get(fr, _NO_QUOTA)
 
     def local_quota(self, fr: FlavorResource) -> int:
-        """The quota that the lending limit keeps from the parent."""
+        """Returns the quota that the lending limit withholds from the parent."""
         return self._local.get(fr, 0)
 
     def local_available(self, fr: FlavorResource) -> int:
         return max(0, self._local.get(fr, 0) - self.usage.get(fr, 0))
 
     def available(self, fr: FlavorResource) -> int:
-        """Quota that this node can still take, own and borrowed; negative where more is used than allowed."""
+        """Returns the unused quota, own and borrowed; negative if usage exceeds the quota."""
         root = self.root
-        more, most = self.headroom(fr)
-        return int(min(root.subtree.get(fr, 0) - root.usage.get(fr, 0) + more, most))
+        extra, limit = self.headroom(fr)
+        return int(min(root.subtree.get(fr, 0) - root.usage.get(fr, 0) + extra, limit))
 
     def headroom(self, fr: FlavorResource) -> tuple[int, float]:
-        """How `available` depends on the room at the root: so much more than that, but at most the second.
+        """Returns `extra, limit`: `available` is the root's unused quota plus `extra`, and at most `limit`.
 
-        It changes only with what is used below the root, from here up."""
-        more, most = 0, inf
+        It depends on the usage of this node and its ancestors, but not of the root."""
+        extra, limit = 0, inf
         for node in self._descent:
             used = node.usage.get(fr, 0)
             local = node._local.get(fr, 0)
             ceiling = node._ceilings.get(fr)
             if ceiling is not None:
-                most = min(most, ceiling - max(used, local))
+                limit = min(limit, ceiling - max(used, local))
             if used < local:
-                more += local - used
-                most += local - used
-        return more, most
+                extra += local - used
+                limit += local - used
+        return extra, limit
 
     def potentially_available(self, fr: FlavorResource) -> int:
-        """Quota that this node could take if nothing were used anywhere."""
-        room = self._potential.get(fr)
-        if room is None:
-            room = self.root.subtree.get(fr, 0)
+        """Returns the quota that this node could use if the tree had no usage."""
+        potential = self._potential.get(fr)
+        if potential is None:
+            potential = self.root.subtree.get(fr, 0)
             for node in self._descent:
-                room += node._local.get(fr, 0)
-                room = min(room, node._ceilings.get(fr, room))
-            self._potential[fr] = room
-        return room
+                potential += node._local.get(fr, 0)
+                potential = min(potential, node._ceilings.get(fr, potential))
+            self._potential[fr] = potential
+        return potential
 
     def fits(self, usage: Usage) -> bool:
-        # Where more is used than there is, a workload that asks for nothing of it still fits.
-        for fr, amount in usage.items():  # noqa: SIM110 - a generator is slow, and this the hottest place
+        # If usage exceeds the quota, a request of 0 still fits.
+        for fr, amount in usage.items():  # noqa: SIM110 - a generator is slow, and this is the hottest loop
             if max(0, self.available(fr)) < amount:
                 return False
         return True
 
     def add(self, usage: Usage) -> None:
-        """Takes the quantities, at this node and, beyond its local quota, at its ancestors."""
+        """Adds usage to this node and, beyond its local quota, to its ancestors."""
         self.root._changed.add(self)
         for fr, amount in usage.items():
             for node in self.lineage:
@@ -148,20 +147,19 @@ class QuotaNode:
                 amount -= local
 
     def remove(self, usage: Usage) -> None:
-        """Gives back what `add` took."""
+        """Removes usage that `add` added."""
         self.root._changed.add(self)
-        # The reverse of `add`: a parent counts only what is beyond the local quota, so its usage is
-        # released first.
+        # A parent counts only usage beyond the local quota, which is therefore released first.
         for fr, amount in usage.items():
             for node in self.lineage:
                 used = node.usage.get(fr, 0)
                 node.usage[fr] = used - amount
-                amount = min(amount, used - node._local.get(fr, 0))  # the part that is stored in the parent
+                amount = min(amount, used - node._local.get(fr, 0))  # the part that the parent counts
                 if amount <= 0:
                     break
 
     def take_changed(self) -> set["QuotaNode"]:
-        """Nodes below this root whose own usage has changed since the last call."""
+        """Returns the nodes below this root whose usage has changed since the last call."""
         changed = self._changed
         if changed:
             self._changed = set()
@@ -171,22 +169,22 @@ class QuotaNode:
         return self.usage.get(fr, 0) + amount > self.subtree.get(fr, 0)
 
     def would_borrow(self, usage: Usage) -> bool:
-        """Whether it would use more than its own quota if it took these quantities too."""
-        for fr, amount in usage.items():  # noqa: SIM110 - as in `fits`; searches for victims ask this often
+        """Returns whether the node would borrow with this additional usage."""
+        for fr, amount in usage.items():  # noqa: SIM110 - as in `fits`; target searches call it often
             if self.borrowing_with(fr, amount):
                 return True
         return False
 
     def within_nominal(self, resources: Iterable[FlavorResource]) -> bool:
-        for fr in resources:  # noqa: SIM110 - as in `fits`; searches for victims ask this of every queue
+        for fr in resources:  # noqa: SIM110 - as in `fits`; target searches call it for every queue
             if self.usage.get(fr, 0) > self.subtree.get(fr, 0):
                 return False
         return True
 
     def borrowing_level(self, fr: FlavorResource, amount: int) -> tuple[int, bool]:
-        """How far away the quota for `amount` more comes from, and whether from below the root.
+        """Returns how far away `amount` more quota is borrowed, and whether from below the root.
 
-        The distance is the height of the lowest subtree that holds it: 0 means the node itself.
+        The distance is the height of the lowest subtree that fits it: 0 is the node itself.
         Kueue: FindHeightOfLowestSubtreeThatFits, pkg/scheduler/preemption/classical.
         """
         for node in self.lineage:
@@ -197,17 +195,17 @@ class QuotaNode:
 
 
 def borrowers(nodes: Iterable[QuotaNode], resources: Collection[FlavorResource]) -> list[QuotaNode]:
-    """Nodes that use more than their own of any of the resources; mostly there is only one resource."""
+    """Returns the nodes that borrow any of the resources; usually there is only one resource."""
     if len(resources) > 1:
         return [node for node in nodes if not node.within_nominal(resources)]
     return [node for node in nodes for fr in resources if node.usage.get(fr, 0) > node.subtree.get(fr, 0)]
 
 
 class QuotaTree:
-    """Nodes of all ClusterQueues under their cohorts; a cohort in a cycle has none.
+    """Nodes of all ClusterQueues under their cohorts; cohorts in a cycle have no nodes.
 
-    A queue that is not active keeps its quota and usage in the tree, as in Kueue, but is no
-    child that a search for victims would meet.
+    As in Kueue, inactive queues keep quota and usage in the tree. They are not listed as children, so target
+    searches skip them.
     """
 
     __slots__ = ("_cohorts", "queues")
@@ -217,39 +215,45 @@ class QuotaTree:
         cohorts = self._cohorts = dict[str, QuotaNode]()
         for name in parents_first(parents, cyclic_cohorts(parents)):
             parent = cohorts.get(parents[name] or "")
-            node = QuotaNode(name, *_terms(snapshot.cohorts.get(name)), parent)
+            node = QuotaNode(name, *_quotas_and_weight(snapshot.cohorts.get(name)), parent)
             cohorts[name] = node
             if node.parent:
                 node.parent.cohorts.append(node)
         self.queues: dict[str, QuotaNode] = {}
         for name, queue in sorted(snapshot.cluster_queues.items()):
             parent = cohorts.get(queue.cohort or "")
-            node = QuotaNode(name, *_terms(queue), parent)
+            node = QuotaNode(name, *_quotas_and_weight(queue), parent)
             self.queues[name] = node
             if node.parent and name in active:
                 node.parent.queues.append(node)
-        _lift([*cohorts.values(), *self.queues.values()])
+        _sum_up([*cohorts.values(), *self.queues.values()])
 
     @property
     def cohorts(self) -> Mapping[str, QuotaNode]:
-        """Nodes of cohorts by name, each after the one above it."""
+        """Returns the nodes of cohorts by name, parents first."""
         return self._cohorts
 
     def update_quotas(self, snapshot: Snapshot) -> set[QuotaNode]:
-        """Takes quotas and weights of a snapshot with the same queues and cohorts. Returns the roots of trees
-        where any of them has changed: usage is to be added to these again."""
-        terms = {node: _terms(snapshot.cohorts.get(name)) for name, node in self._cohorts.items()}
-        terms |= {node: _terms(snapshot.cluster_queues[name]) for name, node in self.queues.items()}
-        changed = {node.root for node, found in terms.items() if found != (node.quotas, node.weight)}
-        reset = [node for node in terms if node.root in changed]
+        """Sets the quotas and weights of a snapshot with the same queues and cohorts. Returns the roots of
+        changed trees: their usage is cleared, and the caller adds it again."""
+        quotas_by_node = {
+            node: _quotas_and_weight(snapshot.cohorts.get(name)) for name, node in self._cohorts.items()
+        }
+        quotas_by_node |= {
+            node: _quotas_and_weight(snapshot.cluster_queues[name]) for name, node in self.queues.items()
+        }
+        changed = {
+            node.root for node, quotas in quotas_by_node.items() if quotas != (node.quotas, node.weight)
+        }
+        reset = [node for node in quotas_by_node if node.root in changed]
         for node in reset:
-            node.reset(*terms[node])
-        _lift(reset)
+            node.reset(*quotas_by_node[node])
+        _sum_up(reset)
         return changed
 
 
-def _terms(owner: ClusterQueue | Cohort | None) -> tuple[dict[FlavorResource, Quota], Fraction]:
-    """Quotas, and the weight of its share; a cohort that is only named has none of its own."""
+def _quotas_and_weight(owner: ClusterQueue | Cohort | None) -> tuple[dict[FlavorResource, Quota], Fraction]:
+    """Returns quotas and weight; a cohort that is referenced but not declared has no quota."""
     return (quotas_of(owner.groups), owner.weight) if owner is not None else ({}, Fraction(1))
 
 
@@ -262,11 +266,11 @@ def quotas_of(groups: Iterable[ResourceGroup]) -> dict[FlavorResource, Quota]:
     }
 
 
-def _lift(nodes: list[QuotaNode]) -> None:
-    """Sums subtree quotas and heights up the tree, deepest nodes first."""
-    # A node lends what is left above its own lending limit, which is known once its children are summed up.
+def _sum_up(nodes: list[QuotaNode]) -> None:
+    """Sums subtree quotas and heights up the tree."""
+    # Deepest nodes first: what a node lends depends on its complete subtree quota.
     for node in sorted(nodes, key=lambda node: -len(node.lineage)):
-        node.settle()
+        node.compute_limits()
         if node.cohorts or node.queues:
             node.height = 1 + max((child.height for child in node.cohorts), default=0)
         if node.parent:
@@ -276,37 +280,37 @@ def _lift(nodes: list[QuotaNode]) -> None:
 
 
 def cohort_parents(snapshot: Snapshot) -> dict[str, str | None]:
-    """Cohorts that are declared or only named, with their parents; names in order."""
+    """Returns the parent of each declared or referenced cohort, sorted by name."""
     parents: dict[str, str | None] = {name: cohort.parent for name, cohort in snapshot.cohorts.items()}
-    named = [cohort.parent for cohort in snapshot.cohorts.values()]
-    named += [queue.cohort for queue in snapshot.cluster_queues.values()]
-    for name in named:
+    referenced = [cohort.parent for cohort in snapshot.cohorts.values()]
+    referenced += [queue.cohort for queue in snapshot.cluster_queues.values()]
+    for name in referenced:
         if name is not None:
             parents.setdefault(name, None)
     return dict(sorted(parents.items()))
 
 
 def cyclic_cohorts(parents: Mapping[str, str | None]) -> frozenset[str]:
-    """The cohorts whose way up never ends."""
-    ends: dict[str, bool] = {}
+    """Returns the cohorts whose chain of parents contains a cycle."""
+    acyclic: dict[str, bool] = {}
     for start in parents:
-        way: dict[str, None] = {}
+        chain: dict[str, None] = {}
         name: str | None = start
-        while name is not None and name not in ends and name not in way:
-            way[name] = None
+        while name is not None and name not in acyclic and name not in chain:
+            chain[name] = None
             name = parents[name]
-        ended = name is None or ends.get(name, False)
-        ends.update(dict.fromkeys(way, ended))
-    return frozenset(name for name, ended in ends.items() if not ended)
+        reaches_root = name is None or acyclic.get(name, False)
+        acyclic.update(dict.fromkeys(chain, reaches_root))
+    return frozenset(name for name, reaches_root in acyclic.items() if not reaches_root)
 
 
 def parents_first(parents: Mapping[str, str | None], cyclic: Container[str]) -> Iterator[str]:
-    seen: set[str] = set()
+    visited: set[str] = set()
     for start in parents:
-        way = []
+        chain = []
         name: str | None = start
-        while name is not None and name not in seen and name not in cyclic:
-            seen.add(name)
-            way.append(name)
+        while name is not None and name not in visited and name not in cyclic:
+            visited.add(name)
+            chain.append(name)
             name = parents[name]
-        yield from reversed(way)
+        yield from reversed(chain)
