@@ -1,11 +1,10 @@
-"""Choosing a flavor for each pod set and resource group of a workload.
+"""Assigns a flavor to each pod set and resource group of a workload.
 
-The rules are those of Kueue's pkg/scheduler/flavorassigner. Flavors are tried in the queue's
-order, from where the last search ended. All resources of a group take the same flavor, and so do
-all pod sets that stay together (a leader and its workers); the others count against each other in
-the workload's order. A flavor is graded by its worst resource, and the queue's fungibility
-policies say whether a grade is good enough to stop the search. When every pod set has its flavors,
-their pods are placed on the topologies, where there are any (flavors/placement.py).
+Source: Kueue's pkg/scheduler/flavorassigner. Flavors are tried in the queue's order, from where the last
+search ended. All resources of a group take the same flavor, and so do all pod sets of a group (a leader
+and its workers); other pod sets count against each other in the workload's order. A flavor is graded by its
+worst resource, and the queue's fungibility policies decide whether a grade stops the search. When all pod
+sets have flavors, their pods are placed on topologies (flavors/placement.py).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,19 +26,19 @@ from muster.admission.model import FlavorResource, PodSetAssignment, Workload
 from muster.admission.quota.tree import QuotaNode
 
 Simulate = Callable[[FlavorResource, int], Grade]
-"""The grade that preemption could reach for a quantity of one resource."""
+"""Returns the grade that preemption could achieve for a quantity of one resource."""
 
 Pinned = Mapping[str, Mapping[str, str]]
-"""The only flavor that may be chosen, by pod set and resource (Assignment.nominated)."""
+"""The only permitted flavor, by pod set and resource (Assignment.nominated)."""
 
 
 @dataclass(slots=True)
 class FlavorAssigner:
-    """Assigns for a workload of a queue. Without `simulate` nothing is preempted; with `empty` nothing
-    is used.
+    """Assigns flavors to a workload of a queue. Without `simulate` preemption is not considered; `empty`
+    ignores usage.
 
-    `replaced` is what a slice holds that the workload takes the place of: its flavors are kept and
-    its quantities are not counted twice. `progress` is where an earlier search ended."""
+    `replaced` are the assignments of a slice that the workload replaces: its flavors are kept, and its
+    usage is not counted twice. `progress` is where an earlier search ended."""
 
     flavors: QueueFlavors
     node: QuotaNode
@@ -51,8 +50,9 @@ class FlavorAssigner:
     pinned: Pinned | None = None
 
     def assign(self, counts: Sequence[int] = ()) -> Assignment:
-        """`counts` are pods of each pod set, if not all are to be admitted. A workload that holds
-        quota already keeps its flavors: only places are looked for."""
+        """Returns the assignment; `counts` are the pods of each pod set in a partial admission.
+
+        A workload that already holds quota keeps its flavors, and is only placed."""
         assignment = Assignment()
         for pod_set_group in pod_set_groups(self.workload, counts, self.replaced, self.flavors.counts_pods):
             shared = self._choose(pod_set_group, assignment.usage)
@@ -62,35 +62,35 @@ class FlavorAssigner:
                 return assignment
         placer = self.flavors.placer_of(self.workload)
         if placer is not None and assignment.mode is not Mode.NO_FIT:
-            placer.settle(self.workload, assignment, self.empty)
+            placer.place(self.workload, assignment, self.empty)
         return assignment
 
     def _choose(self, pod_set_group: PodSetGroup, used: Mapping[FlavorResource, int]) -> PodSetChoice:
-        """The flavors of all that pod sets which stay together ask for; `used` is for earlier ones."""
+        """Chooses flavors for all requests of a pod set group; `used` is the usage of earlier pod sets."""
         choice = PodSetChoice.of(pod_set_group[0])
         for demand in pod_set_group:
             if demand.held is not None:
-                choice.keep(demand.held.flavors)
-        wanted = total(pod_set_group)
-        # Kueue's order: it decides which resource's refusal is told, and from which one a scan goes on.
-        for resource in sorted(wanted, key=rank):
+                choice.keep_held(demand.held.flavors)
+        requested = total(pod_set_group)
+        # Kueue's order determines which resource a message names, and with which one a scan continues.
+        for resource in sorted(requested, key=rank):
             if resource in choice.flavors:
-                continue  # it came with its group
+                continue  # assigned with its resource group
             group = self.flavors.group_of(resource)
             if group is None:
-                if wanted[resource] == 0 or self.flavors.rules.ignore_undeclared:
+                if requested[resource] == 0 or self.flavors.rules.ignore_undeclared:
                     continue
-                choice.take(FlavorSearch(resource, covered=False))
+                choice.add_best(FlavorSearch(resource, covered=False))
                 break
-            needs = [(name, amount) for name, amount in wanted.items() if name in group.covered]
-            choice.take(self._search(pod_set_group, group, resource, needs, used))
+            needs = [(name, amount) for name, amount in requested.items() if name in group.covered]
+            choice.add_best(self._search(pod_set_group, group, resource, needs, used))
             if choice.mode is Mode.NO_FIT:
                 break
         return choice
 
     def _share(self, shared: PodSetChoice, demand: Demand) -> PodSetChoice:
-        """A pod set's part of what it and others chose together. One that asks for nothing goes where
-        the others are placed."""
+        """Returns a pod set's part of the group's choice. A pod set without requests takes the flavors that
+        place the others."""
         choice = PodSetChoice.of(demand)
         choice.searches = shared.searches
         for resource, flavor in shared.flavors.items():
@@ -110,7 +110,7 @@ class FlavorAssigner:
         needs: Sequence[tuple[str, int]],
         used: Mapping[FlavorResource, int],
     ) -> FlavorSearch:
-        """Tries the group's flavors in order."""
+        """Tries the group's flavors in order, until one stops the search."""
         queue = self.flavors.queue
         first = self.progress.start(pod_set_group[0].position, resource) if self.progress else 0
         refused = self.flavors.refused(pod_set_group, group)
@@ -131,7 +131,7 @@ class FlavorAssigner:
         return FlavorSearch(resource, attempts, best, ALL_TRIED if last == len(group.columns) - 1 else last)
 
     def _exclude(self, pod_set_group: PodSetGroup, flavor: str, resource: str) -> Attempt | None:
-        """The flavor, if it is none for this workload."""
+        """Returns an excluded attempt if the flavor is not eligible for the workload."""
         pinned = self.pinned
         if pinned is not None and all(
             pinned.get(demand.pod_set.name, {}).get(resource) != flavor for demand in pod_set_group
@@ -149,7 +149,7 @@ class FlavorAssigner:
         needs: Sequence[tuple[str, int]],
         used: Mapping[FlavorResource, int],
     ) -> Attempt:
-        """The flavor, graded for what is needed of each resource."""
+        """Grades the flavor for all resources of the group."""
         worst = BEST
         grades: dict[str, Grade] = {}
         shortages: list[Shortage] = []
@@ -168,16 +168,16 @@ class FlavorAssigner:
         """Grades `amount` of the flavor's resource beyond `earlier` (Kueue: fitsResourceQuota)."""
         node = self.node
         needed = earlier + amount
-        room = node.potentially_available(fr) if self.empty else max(0, node.available(fr))
-        if needed <= room:
+        headroom = node.potentially_available(fr) if self.empty else max(0, node.available(fr))
+        if needed <= headroom:
             level, _ = node.borrowing_level(fr, needed)
             return Grade(Mode.FIT, level) if level else BEST
         capacity = node.potentially_available(fr)
-        # Before preemption is asked: no victims can make more than there is.
+        # Preemption cannot help beyond the potential quota.
         if needed > capacity:
             shortages.append(Shortage(fr, needed, earlier, capacity, Obstacle.CAPACITY))
             return NO_FIT
-        shortages.append(Shortage(fr, needed, earlier, room, Obstacle.QUOTA))
+        shortages.append(Shortage(fr, needed, earlier, headroom, Obstacle.QUOTA))
         level, below_root = node.borrowing_level(fr, needed)
         if self.simulate is not None and (
             below_root or needed <= node.quota(fr).nominal or self.flavors.may_borrow
@@ -187,11 +187,11 @@ class FlavorAssigner:
 
 
 def _other_flavor(pod_set_group: PodSetGroup, resource: str, flavor: str) -> str:
-    """The mismatch of a flavor that the replaced slice does not have; empty if it has it."""
+    """Returns the mismatch of a flavor that the replaced slice does not use; empty if it does."""
     for demand in pod_set_group:
-        kept = demand.replaced.flavors.get(resource, "") if demand.replaced else ""
-        if kept != flavor:
-            if kept:
-                return f"is not {kept}, which the slice that it replaces has for {resource}"
+        held = demand.replaced.flavors.get(resource, "") if demand.replaced else ""
+        if held != flavor:
+            if held:
+                return f"is not {held}, which the slice that it replaces has for {resource}"
             return f"does not serve a slice that replaces one without {resource}"
     return ""

@@ -1,6 +1,6 @@
-"""The result of an assigner: flavors for each pod set, with the searches that led to them.
+"""The result of flavor assignment: flavors for each pod set, and the searches that chose them.
 
-A topology (flavors/placement.py) adds to the choices where the pods go, or makes their modes worse.
+Topology placement (flavors/placement.py) then adds topology assignments, or lowers modes.
 """
 
 from collections.abc import Mapping
@@ -15,19 +15,19 @@ from muster.admission.topology import TopologyUsage
 
 @dataclass(slots=True)
 class PodSetChoice:
-    """Flavors for a pod set. If it got none, its mode is NO_FIT and the last search says why."""
+    """The flavors of a pod set. Without flavors the mode is NO_FIT and the last search has the reason."""
 
     name: str
     count: int
-    requests: Mapping[str, int]  # of all its pods; of `pods` too where the queue counts them
+    requests: Mapping[str, int]  # of all its pods; includes `pods` if the queue has quota for it
     flavors: dict[str, str] = field(default_factory=dict)  # by resource
     grades: dict[str, Grade] = field(default_factory=dict)  # by resource
     tried: dict[str, int] = field(default_factory=dict)  # by resource, see ScanProgress
-    mode: Mode = Mode.FIT  # that of its worst resource
+    mode: Mode = Mode.FIT  # of its worst resource
     searches: list[FlavorSearch] = field(default_factory=list)
     topology: TopologyAssignment | None = None
     topology_delayed: bool = False
-    misplaced: str = ""  # why its pods find no places, as a sentence
+    misplaced: str = ""  # why no topology domain fits, as a sentence
 
     @classmethod
     def of(cls, demand: Demand) -> "PodSetChoice":
@@ -39,26 +39,26 @@ class PodSetChoice:
 
     @property
     def obstacle(self) -> Obstacle | None:
-        """The worst obstacle of its groups, as each has to be removed."""
+        """Returns the worst obstacle of its groups, as all must be removed."""
         if self.mode is not Mode.NO_FIT:
             return None
         if self.misplaced:
             return Obstacle.TOPOLOGY
         return max(
-            (found for search in self.searches if (found := search.obstacle)), default=Obstacle.MISMATCH
+            (obstacle for search in self.searches if (obstacle := search.obstacle)), default=Obstacle.MISMATCH
         )
 
-    def keep(self, flavors: Mapping[str, str]) -> None:
-        """Takes the flavors that the workload holds already."""
+    def keep_held(self, flavors: Mapping[str, str]) -> None:
+        """Adds flavors that the workload already holds."""
         self.flavors |= flavors
         self.grades |= dict.fromkeys(flavors, BEST)
         self.tried |= dict.fromkeys(flavors, 0)
 
-    def take(self, search: FlavorSearch) -> None:
-        """The best flavor found; without one, the pod set gets none at all.
+    def add_best(self, search: FlavorSearch) -> None:
+        """Adds the best flavor of a search; without one, the pod set gets no flavors.
 
-        Where a resource fits by borrowing from afar, and preemption nearer by is preferred to that, Kueue
-        grades another resource that has to be preempted as no worse, and takes the flavor for one that fits.
+        As in Kueue, a flavor may count as fitting although one of its resources needs preemption: if another
+        one borrows from farther away, PreemptionOverBorrowing grades that one worst, and its mode is FIT.
         """
         self.searches.append(search)
         if search.best is None:
@@ -75,20 +75,20 @@ class PodSetChoice:
 
 @dataclass(slots=True)
 class Assignment:
-    """The flavors found. If a pod set got none, no later one was looked at, and the mode is NO_FIT.
+    """The flavors of a workload. If a pod set got none, the search ended there and the mode is NO_FIT.
 
-    `usage` is what the workload would use beyond what a slice that it replaces has."""
+    `usage` is the additional usage, without that of a slice that the workload replaces."""
 
     pod_sets: list[PodSetChoice] = field(default_factory=list)
     usage: dict[FlavorResource, int] = field(default_factory=dict)
-    borrowing: int = 0  # from how far away, 0 if not at all
-    mode: Mode = Mode.FIT  # that of the worst pod set
-    placed: tuple[TopologyUsage, ...] = ()  # what it would take of topologies
+    borrowing: int = 0  # the distance (QuotaNode.borrowing_level); 0: none
+    mode: Mode = Mode.FIT  # of its worst pod set
+    placed: tuple[TopologyUsage, ...] = ()  # additional
     _admission: Admission | None = None
 
     @property
     def contested(self) -> set[FlavorResource]:
-        """Resources of flavors that do not fit without preemption."""
+        """Returns the flavor resources that need preemption."""
         return {
             FlavorResource(choice.flavors[resource], resource)
             for choice in self.pod_sets
@@ -98,29 +98,29 @@ class Assignment:
 
     @property
     def progress(self) -> ScanProgress:
-        """Where the search ended, for the next cycle."""
+        """Returns where the search ended, for the next cycle."""
         return ScanProgress(tuple(choice.tried for choice in self.pod_sets))
 
     @property
     def nominated(self) -> dict[str, dict[str, str]]:
-        """Flavors by pod set and resource, to pin another assignment of the same cycle to them."""
+        """Returns flavors by pod set and resource, to pin another assignment of the cycle to them."""
         return {choice.name: choice.flavors for choice in self.pod_sets}
 
     @property
     def obstacle(self) -> Obstacle | None:
-        """The main reason why the workload does not fit (Kueue: resolveNoFitReason)."""
-        return max((found for choice in self.pod_sets if (found := choice.obstacle)), default=None)
+        """Returns the main reason why the workload does not fit (Kueue: resolveNoFitReason)."""
+        return max((obstacle for choice in self.pod_sets if (obstacle := choice.obstacle)), default=None)
 
     @property
     def refusal(self) -> FlavorRefusal | None:
-        """Set if a pod set got no flavor."""
+        """Returns why a pod set got no flavor, if any did not."""
         for choice in self.pod_sets:
             if choice.searches and choice.searches[-1].best is None:
                 return FlavorRefusal.of(choice.name, choice.searches[-1])
         return None
 
     def add(self, demand: Demand, choice: PodSetChoice) -> None:
-        """A pod set's part."""
+        """Adds the choice of a pod set."""
         usage, grades = self.usage, choice.grades
         for resource, flavor in choice.flavors.items():
             fr = FlavorResource(flavor, resource)
@@ -132,25 +132,25 @@ class Assignment:
         self.pod_sets.append(choice)
 
     def worsen(self, choice: PodSetChoice, mode: Mode) -> None:
-        """Lowers the mode of a pod set to what its topology allows."""
+        """Lowers the mode of a pod set to the one that its topology allows."""
         choice.grades = {resource: Grade(mode, grade.borrowing) for resource, grade in choice.grades.items()}
         choice.mode = mode
         self.mode = min(self.mode, mode)
 
     def fail(self, choice: PodSetChoice, why: str) -> None:
-        """Fails a pod set that cannot be placed with these flavors, though it could have their quota."""
+        """Fails a pod set that these flavors cannot place, though their quota suffices."""
         choice.misplaced = why
         choice.mode = self.mode = Mode.NO_FIT
 
     def admission(self, cluster_queue: str) -> Admission:
-        """The admission to reserve; the assignment must not change any more. Of a flavor that the pods only
-        follow (a leader's that asks for nothing) they use nothing."""
+        """Returns the admission; the assignment must not change afterwards. Usage is 0 for flavors that a pod
+        set takes only to follow its group (a leader without requests)."""
         if self._admission is None:
-            self._admission = Admission(cluster_queue, tuple(map(_reserved, self.pod_sets)))
+            self._admission = Admission(cluster_queue, tuple(map(_pod_set_assignment, self.pod_sets)))
         return self._admission
 
 
-def _reserved(choice: PodSetChoice) -> PodSetAssignment:
+def _pod_set_assignment(choice: PodSetChoice) -> PodSetAssignment:
     return PodSetAssignment(
         choice.name,
         choice.count,

@@ -1,7 +1,7 @@
-"""Flavors that were tried, the obstacle of each, and where the search ended: the data of explanations.
+"""Tried flavors, the obstacle of each, and where the search ended: the data of explanations.
 
 The next cycle continues where the search ended (Kueue: LastTriedFlavorIdx of AssignmentClusterQueueState in
-pkg/workload). Whether that still holds is decided by the cycle."""
+pkg/workload), unless the cycle finds the progress outdated."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,18 +16,19 @@ ALL_TRIED = -1
 
 @dataclass(frozen=True, slots=True)
 class ScanProgress:
-    """The end of the search for each pod set that was looked at, in order: by resource, the index in its
-    resource group of the flavor at which the search ended, or ALL_TRIED if that was the last one."""
+    """The end of the search for each examined pod set, in order.
+
+    By resource: the index of the last tried flavor in its resource group, or ALL_TRIED if it was the last."""
 
     tried: tuple[Mapping[str, int], ...] = ()
 
     @property
     def pending(self) -> bool:
-        """Whether some flavor was not tried: the workload is not to be parked yet (PendingFlavors)."""
-        return any(index != ALL_TRIED for of in self.tried for index in of.values())
+        """Returns whether untried flavors remain: the workload is not parked yet (Kueue: PendingFlavors)."""
+        return any(index != ALL_TRIED for indices in self.tried for index in indices.values())
 
     def start(self, pod_set: int, resource: str) -> int:
-        """The index of the flavor to begin with."""
+        """Returns the index of the first flavor to try."""
         if pod_set >= len(self.tried):
             return 0
         return self.tried[pod_set].get(resource, ALL_TRIED) + 1
@@ -36,31 +37,31 @@ class ScanProgress:
 class Obstacle(IntEnum):
     """Reasons against a flavor, the least severe first (Kueue: reasonSeverity)."""
 
-    TOPOLOGY = 1  # its pods find no places near each other
-    QUOTA = 2  # in use
-    CAPACITY = 3  # more than the queue could ever use
-    MISMATCH = 4  # the pods can not run there
+    TOPOLOGY = 1  # no topology domain fits
+    QUOTA = 2  # insufficient unused quota
+    CAPACITY = 3  # more than the queue's potential quota
+    MISMATCH = 4  # the pods cannot run on its nodes
 
 
 class Shortage(NamedTuple):
-    """A quantity that a flavor can not give now."""
+    """Insufficient quota of a flavor for one resource."""
 
     flavor_resource: FlavorResource
-    needed: int  # by the workload in all: for its earlier pod sets and for this one
-    earlier: int  # the part for earlier pod sets
-    headroom: int  # what there is: left now, or at most ever
+    needed: int  # by earlier pod sets of the workload and this one
+    earlier: int  # the part of earlier pod sets
+    headroom: int  # available quota; for CAPACITY the potential quota
     obstacle: Obstacle  # QUOTA or CAPACITY
 
 
 class Attempt(NamedTuple):
-    """A flavor that was tried for the resources of a group, in the end chosen or not."""
+    """A flavor that was tried for the resources of a group."""
 
     flavor: str
     grade: Grade  # of the worst resource
-    grades: Mapping[str, Grade] = {}  # by resource; none where the pods do not match
+    grades: Mapping[str, Grade] = {}  # by resource; empty if the pods do not match
     shortages: tuple[Shortage, ...] = ()
-    mismatch: str = ""  # the end of a sentence about the flavor
-    excluded: bool = False  # not meant for the workload: nothing that could be cured
+    mismatch: str = ""  # a predicate: the flavor is the subject
+    excluded: bool = False  # not eligible for the workload, so not reported as an obstacle
 
     @property
     def borrowing(self) -> int:
@@ -68,7 +69,7 @@ class Attempt(NamedTuple):
 
     @property
     def obstacle(self) -> Obstacle | None:
-        """The reason against the flavor; None if it fits, be it by preemption."""
+        """Returns the reason against the flavor; None if it fits, also by preemption."""
         if self.grade.mode is not Mode.NO_FIT or self.excluded:
             return None
         if self.mismatch:
@@ -77,31 +78,31 @@ class Attempt(NamedTuple):
 
 
 class FlavorSearch(NamedTuple):
-    """The flavors of one resource group that were tried, in order, and the best of them."""
+    """The tried flavors of one resource group, in order, and the best of them."""
 
-    resource: str  # the first that the pod sets ask for
+    resource: str  # the first requested one
     attempts: Sequence[Attempt] = ()
     best: Attempt | None = None
-    tried: int = ALL_TRIED  # to be remembered, see ScanProgress
-    covered: bool = True  # the resource, by a group of the queue
+    tried: int = ALL_TRIED  # see ScanProgress
+    covered: bool = True  # a resource group of the queue covers the resource
 
     @property
     def obstacle(self) -> Obstacle | None:
-        """That of the flavor which is nearest to fitting; None if none was in the way."""
+        """Returns the least severe obstacle of its flavors; None without any."""
         if not self.covered:
             return Obstacle.MISMATCH
-        return min((found for attempt in self.attempts if (found := attempt.obstacle)), default=None)
+        return min((obstacle for attempt in self.attempts if (obstacle := attempt.obstacle)), default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class FlavorRefusal:
-    """Why a pod set got no flavor: what speaks against each, in the order they were tried."""
+    """The reasons why a pod set got no flavor, in the order of attempts."""
 
     pod_set: str
     resource: str
-    covered: bool = True  # by a resource group of the queue
-    mismatches: tuple[tuple[str, str], ...] = ()  # flavor, end of a sentence about it
-    shortages: tuple[tuple[Shortage, ...], ...] = ()  # one tuple for each flavor that matches
+    covered: bool = True  # a resource group of the queue covers the resource
+    mismatches: tuple[tuple[str, str], ...] = ()  # flavor, predicate
+    shortages: tuple[tuple[Shortage, ...], ...] = ()  # one tuple per matching flavor
 
     @classmethod
     def of(cls, pod_set: str, search: FlavorSearch) -> "FlavorRefusal":

@@ -1,4 +1,4 @@
-"""Requests of a workload's pod sets, and which of them take the same flavors."""
+"""Requests of a workload's pod sets, grouped by pod sets that take the same flavors."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,9 +11,9 @@ PODS = "pods"
 
 
 class Demand(NamedTuple):
-    """The requests of all `pods` of a set together, with `pods` where the queue counts them.
+    """The total requests of a pod set; they include `pods` if the queue has quota for it.
 
-    `held` is what the workload has already, `replaced` what the slice has that it takes the place of."""
+    `held` is its current assignment, `replaced` that of the slice that the workload replaces."""
 
     position: int
     pod_set: PodSet
@@ -24,28 +24,28 @@ class Demand(NamedTuple):
 
 
 PodSetGroup = Sequence[Demand]
-"""Pod sets that take the same flavors, mostly a single one."""
+"""Pod sets that take the same flavors; usually there is only one."""
 
 
 def pod_set_groups(
     workload: Workload, counts: Sequence[int], replaced: Sequence[PodSetAssignment], counts_pods: bool
 ) -> Iterable[PodSetGroup]:
-    """Pod sets that take the same flavors, in the order of their first ones. `counts` are pods of each pod
-    set, if given."""
+    """Returns the groups, in the order of their first pod sets. `counts`, if not empty, are the pods of each
+    pod set."""
     held = still_held(workload, workload.admission)
-    found: dict[int | str, list[Demand]] = {}
+    groups: dict[int | str, list[Demand]] = {}
     for position, pod_set in enumerate(workload.pod_sets):
-        has = held[position] if position < len(held) else None
-        pods = pod_set.count - pod_set.reclaimable if has is None else has.count
-        if has is None and counts and pods:
+        current = held[position] if position < len(held) else None
+        pods = pod_set.count - pod_set.reclaimable if current is None else current.count
+        if current is None and counts and pods:
             pods = counts[position]
-        requests = requests_of(pod_set, pods) if has is None else dict(has.usage)
+        requests = requests_of(pod_set, pods) if current is None else dict(current.usage)
         if counts_pods:
             requests[PODS] = pods
-        had = replaced[position] if position < len(replaced) else None
+        previous = replaced[position] if position < len(replaced) else None
         key = position if pod_set.topology is None else pod_set.topology.group or position
-        found.setdefault(key, []).append(Demand(position, pod_set, pods, requests, has, had))
-    return found.values()
+        groups.setdefault(key, []).append(Demand(position, pod_set, pods, requests, current, previous))
+    return groups.values()
 
 
 def requests_of(pod_set: PodSet, count: int) -> dict[str, int]:
@@ -53,36 +53,36 @@ def requests_of(pod_set: PodSet, count: int) -> dict[str, int]:
 
 
 def total(pod_set_group: PodSetGroup) -> Mapping[str, int]:
-    """Requests of the pod sets, less the usage of the slices that they replace."""
+    """Returns the requests of a group, minus the usage of the slices that it replaces."""
     if len(pod_set_group) == 1 and pod_set_group[0].replaced is None:
         return pod_set_group[0].requests
-    wanted: dict[str, int] = {}
+    requests: dict[str, int] = {}
     for demand in pod_set_group:
         for resource in demand.requests:
-            wanted[resource] = wanted.get(resource, 0) + added(demand, resource)
-    return wanted
+            requests[resource] = requests.get(resource, 0) + added(demand, resource)
+    return requests
 
 
 @lru_cache(maxsize=4096)
 def rank(resource: str) -> int:
-    """The order in which resources are searched: of several without a flavor, messages name the first one.
+    """Returns the position of a resource in the search order; messages name the first one without a flavor.
 
-    The FNV-1a hash of the name, as in Kueue's pkg/resources/slice_requests.go.
+    It is the FNV-1a hash of the name, as in Kueue's pkg/resources/slice_requests.go.
     """
-    found = 0xCBF29CE484222325
+    fnv1a = 0xCBF29CE484222325
     for byte in resource.encode():
-        found = (found ^ byte) * 0x100000001B3 % 2**64
-    return found
+        fnv1a = (fnv1a ^ byte) * 0x100000001B3 % 2**64
+    return fnv1a
 
 
 def added(demand: Demand, resource: str) -> int:
-    """Its request of a resource, less the usage of the slice that it replaces."""
+    """Returns the request of a resource, minus the usage of the slice that the pod set replaces."""
     amount = demand.requests.get(resource, 0)
     return amount if demand.replaced is None else amount - demand.replaced.usage.get(resource, 0)
 
 
 def still_held(workload: Workload, admission: Admission | None) -> Sequence[PodSetAssignment]:
-    """The assignments of an admission, pod set by pod set, less the usage of pods that are done.
+    """Returns the assignments of an admission, minus the usage of finished pods.
 
     Kueue: totalRequestsFromAdmission in pkg/workload.
     """
@@ -93,7 +93,7 @@ def still_held(workload: Workload, admission: Admission | None) -> Sequence[PodS
 
 
 def _shrunk(held: PodSetAssignment, pods: int) -> PodSetAssignment:
-    """Fewer pods may have been admitted than there are in the set: there are no more of them now."""
+    # After a partial admission, fewer pods than the pod set's count hold quota.
     if pods >= held.count:
         return held
     usage = {resource: amount // held.count * pods for resource, amount in held.usage.items()}

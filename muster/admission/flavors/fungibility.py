@@ -1,7 +1,7 @@
-"""Grades of flavors, which of two flavors is preferred, and when the search for one stops.
+"""Flavor fungibility: grades of flavors, their order, and when the search stops.
 
-Kueue: granularMode, isPreferred and shouldTryNextFlavor in pkg/scheduler/flavorassigner. Its
-code's meaning of the preference counts, not the comments of its API, which are swapped.
+Kueue: granularMode, isPreferred and shouldTryNextFlavor in pkg/scheduler/flavorassigner. The preference has
+the meaning of Kueue's code; the comments of its API swap the values.
 """
 
 from enum import IntEnum
@@ -11,26 +11,26 @@ from muster.admission.model import ClusterQueue, FungibilityPolicy, FungibilityP
 
 
 class Mode(IntEnum):
-    """Ways to admit a workload with a flavor, worst first."""
+    """Ways in which a flavor fits a workload, worst first."""
 
     NO_FIT = 0
-    NO_CANDIDATES = 1  # by preemption, but nothing may be preempted
+    NO_CANDIDATES = 1  # needs preemption, but has no candidates
     PREEMPT = 2
-    RECLAIM = 3  # by preemption in other queues only
+    RECLAIM = 3  # preempts in other queues only
     FIT = 4
 
 
 class Grade(NamedTuple):
-    """A mode, and from how far away quota is borrowed (QuotaNode.borrowing_level)."""
+    """A mode, and the distance from which quota is borrowed (QuotaNode.borrowing_level)."""
 
     mode: Mode
     borrowing: int
 
     def preferred_to(self, other: "Grade", preference: FungibilityPreference | None) -> bool:
-        """A flavor that does not fit now is worse than all others; then the preference decides.
+        """Returns whether this grade is better; modes without a fit are worse than all others.
 
-        BorrowingOverPreemption, the default, looks at the mode first; PreemptionOverBorrowing at
-        the distance first.
+        BorrowingOverPreemption, the default, compares modes first; PreemptionOverBorrowing compares distances
+        first.
         """
         if self.mode is Mode.NO_FIT or other.mode is Mode.NO_FIT:
             return self.mode is not Mode.NO_FIT
@@ -41,7 +41,7 @@ class Grade(NamedTuple):
         return (self.mode, -self.borrowing) > (other.mode, -other.borrowing)
 
     def stops_search(self, queue: ClusterQueue) -> bool:
-        """Whether no better flavor is looked for, by the queue's policies."""
+        """Returns whether the queue's policies accept the flavor without trying others."""
         if self.mode is not Mode.FIT and (
             self.mode < Mode.PREEMPT or queue.when_can_preempt is FungibilityPolicy.TRY_NEXT_FLAVOR
         ):

@@ -1,6 +1,6 @@
-"""Flavors with a topology: which pod sets may take one, and whether their pods find places on it.
+"""Flavors with a topology: which pod sets match them, and the placement of pods on them.
 
-Quota comes first: only when every pod set has its flavors are the pods placed, all sets together.
+Pods are placed after quota is checked: when all pod sets have flavors, all are placed together.
 Kueue: pkg/scheduler/flavorassigner/tas_flavorassigner.go, and the end of assignFlavors.
 """
 
@@ -21,7 +21,7 @@ from muster.admission.model import (
 from muster.admission.topology import PlacementRequest, Topologies, TopologyUsage
 
 Requests = Mapping[str, Sequence[PlacementRequest]]
-"""Requests for placement, by flavor."""
+"""Placement requests by flavor."""
 
 
 class Placer:
@@ -30,44 +30,43 @@ class Placer:
     __slots__ = ("_delaying", "_only_topologies", "_topologies")
 
     def __init__(self, queue: ClusterQueue, topologies: Topologies) -> None:
-        named = {quotas.flavor for group in queue.groups for quotas in group.flavors}
+        flavors = {quotas.flavor for group in queue.groups for quotas in group.flavors}
         self._topologies = topologies
-        self._only_topologies = bool(named) and all(name in topologies for name in named)
+        self._only_topologies = bool(flavors) and all(name in topologies for name in flavors)
         self._delaying = {
-            name for check in queue.checks if check.provisions for name in (check.flavors or named)
+            name for check in queue.checks if check.provisions for name in (check.flavors or flavors)
         }
 
-    def asks(self, pod_set: PodSet) -> bool:
-        """Whether its pods are to be placed: it says so, or its queue has no flavor where they are not."""
+    def needs_placement(self, pod_set: PodSet) -> bool:
+        """Returns whether the pod set requests a topology, or its queue has only flavors with one."""
         return self._only_topologies or _explicit(pod_set)
 
     def places_on(self, flavor: str) -> bool:
-        """Whether pods with this flavor are placed on its topology."""
+        """Returns whether pods with this flavor are placed on a topology."""
         return flavor in self._topologies
 
     def mismatch(self, pod_set: PodSet, flavor: str, covered: Collection[str]) -> str | None:
-        """Why the pods may not take a flavor for the `covered` resources, as the end of a sentence about
-        the flavor; None if they may. Only the pod set's topology and the names of its resources decide.
+        """Returns why the pods cannot use a flavor for the `covered` resources, as a predicate of the flavor;
+        None if they can. It depends only on the pod set's topology request and the names of its resources.
 
         Kueue: checkPodSetAndFlavorMatchForTAS.
         """
-        known = flavor in self._topologies
+        has_topology = flavor in self._topologies
         if not _explicit(pod_set):
-            if known and not self._only_topologies:
-                return "has a topology, and is for pods that ask for one"
+            if has_topology and not self._only_topologies:
+                return "has a topology, and is for pods that request one"
             return None
-        if not known:
-            # What no pod asks for, and is only made up for the quota, may come from such a flavor.
+        if not has_topology:
+            # Resources that exist for the quota alone, and that no pod requests, need no topology.
             return None if pod_set.requests.keys().isdisjoint(covered) else "has no topology"
         if not self._topologies.has_levels(flavor, pod_set.topology):
-            return "has a topology without a level that is asked for"
+            return "has a topology without a requested level"
         return None
 
-    def settle(self, workload: Workload, assignment: Assignment, empty: bool = False) -> None:
-        """Places the pods of an assignment that has flavors for all of them, or makes its mode worse.
+    def place(self, workload: Workload, assignment: Assignment, empty: bool = False) -> None:
+        """Places the pods of a complete assignment, or lowers its mode.
 
-        Where they would find places on empty nodes, preemption may help. `empty`: the nodes are taken for
-        empty.
+        If they fit only on empty nodes, the mode is PREEMPT. `empty` ignores the usage of nodes.
         """
         requests = self.requests(workload, assignment)
         if assignment.mode is Mode.FIT and requests and self._place(workload, assignment, requests, empty):
@@ -76,45 +75,45 @@ class Placer:
         if not requests or assignment.mode in (Mode.FIT, Mode.NO_FIT) or workload.unhealthy_nodes:
             return
         refusal = self._topologies.place(requests, empty=True).refusal
-        of_requests = [request.pod_set.name for of_flavor in requests.values() for request in of_flavor]
+        requested = [request.pod_set.name for of_flavor in requests.values() for request in of_flavor]
         for choice in assignment.pod_sets:
             if refusal is not None and choice.name in refusal.pod_sets:
                 choice.misplaced = refusal.message
                 assignment.worsen(choice, Mode.NO_FIT)
-            elif refusal is None and choice.name in of_requests:
+            elif refusal is None and choice.name in requested:
                 assignment.worsen(choice, Mode.PREEMPT)
 
     def search(self, workload: Workload, assignment: Assignment) -> Callable[[], bool] | None:
-        """Tells, whenever it is called, whether the pods that have no places yet would find some; None if
-        there are no such pods."""
+        """Returns a function that tells whether the unplaced pods fit at the time of the call; None if there
+        are no unplaced pods."""
         requests = self.requests(workload, assignment)
         if not requests:
             return None
         return lambda: self._topologies.place(requests, workload.unhealthy_nodes).refusal is None
 
     def reserve(self, workload: Workload, assignment: Assignment, targets: bool) -> None:
-        """Where the pods of a preemptor will go, to be kept free for it.
+        """Places the pods of a preemptor, so that their domains can be reserved for it.
 
-        Called while its targets are released; without targets the nodes are taken for empty.
+        Called while its targets are released; without targets the usage of nodes is ignored.
         Kueue: updateAssignmentForTAS in pkg/scheduler/scheduler.go.
         """
         requests = self.requests(workload, assignment)
         if not requests or workload.unhealthy_nodes:
             return
-        found = self._topologies.place(requests, empty=not targets)
-        if found.refusal is None:
-            _set(assignment, found.assignments)
+        placements = self._topologies.place(requests, empty=not targets)
+        if placements.refusal is None:
+            _set(assignment, placements.assignments)
             assignment.placed = self.placed(workload, assignment)
 
     def requests(self, workload: Workload, assignment: Assignment) -> Requests:
-        """The requests of an assignment for placement. Marks the pod sets that are to be placed later, and
-        refuses those that have not exactly one flavor to be placed on."""
+        """Returns the placement requests of an assignment. Marks pod sets that are placed later, and fails
+        those without exactly one flavor that has a topology."""
         requests: dict[str, list[PlacementRequest]] = {}
         choices = {choice.name: choice for choice in assignment.pod_sets}
         for pod_set in workload.pod_sets:
-            if not self.asks(pod_set) or (choice := choices[pod_set.name]).count == 0:
+            if not self.needs_placement(pod_set) or (choice := choices[pod_set.name]).count == 0:
                 continue
-            if choice.topology is not None and not hit(choice.topology, workload.unhealthy_nodes):
+            if choice.topology is not None and not uses_any(choice.topology, workload.unhealthy_nodes):
                 continue
             flavors = sorted({name for name in choice.flavors.values() if name in self._topologies})
             if len(flavors) != 1:
@@ -129,26 +128,27 @@ class Placer:
         return requests
 
     def placed(self, workload: Workload, assignment: Assignment) -> tuple[TopologyUsage, ...]:
-        """Pods of an assignment on the domains beyond those that the workload has there already."""
-        before = {of.name: of.topology for of in workload.admission.pod_sets} if workload.admission else {}
+        """Returns the topology usage that an assignment adds to that of the workload's admission."""
+        admitted = workload.admission.pod_sets if workload.admission else ()
+        before = {pod_set.name: pod_set.topology for pod_set in admitted}
         requests = {pod_set.name: pod_set.requests for pod_set in workload.pod_sets}
         return tuple(
-            TopologyUsage(flavor, beyond(choice.topology, before.get(choice.name)), requests[choice.name])
+            TopologyUsage(flavor, added_pods(choice.topology, before.get(choice.name)), requests[choice.name])
             for choice in assignment.pod_sets
             if choice.topology is not None
             for flavor in sorted({name for name in choice.flavors.values() if name in self._topologies})
         )
 
     def _place(self, workload: Workload, assignment: Assignment, requests: Requests, empty: bool) -> bool:
-        found = self._topologies.place(
+        placements = self._topologies.place(
             requests, workload.unhealthy_nodes, pinned=workload.pinned, empty=empty
         )
-        if found.refusal is None:
-            _set(assignment, found.assignments)
+        if placements.refusal is None:
+            _set(assignment, placements.assignments)
             return True
         for choice in assignment.pod_sets:
-            if choice.name in found.refusal.pod_sets:
-                choice.misplaced = found.refusal.message
+            if choice.name in placements.refusal.pod_sets:
+                choice.misplaced = placements.refusal.message
                 assignment.worsen(choice, Mode.PREEMPT)
         return False
 
@@ -156,20 +156,20 @@ class Placer:
 def topology_usage(
     workload: Workload, admission: Admission, topologies: Topologies
 ) -> tuple[TopologyUsage, ...]:
-    """Pods of an admission on the domains of each of its flavors (Kueue: Info.TASUsage)."""
+    """Returns the topology usage of an admission for each of its flavors (Kueue: Info.TASUsage)."""
     requests = {pod_set.name: pod_set.requests for pod_set in workload.pod_sets}
     return tuple(
-        TopologyUsage(flavor, of.topology, requests.get(of.name, {}))
-        for of in admission.pod_sets
-        if of.topology is not None
-        for flavor in sorted(set(of.flavors.values()))
+        TopologyUsage(flavor, pod_set.topology, requests.get(pod_set.name, {}))
+        for pod_set in admission.pod_sets
+        if pod_set.topology is not None
+        for flavor in sorted(set(pod_set.flavors.values()))
         if flavor in topologies
     )
 
 
 def needs_second_pass(workload: Workload) -> bool:
-    """Whether a workload that holds quota is to be placed (again): its checks have made the nodes,
-    or nodes of it have failed. Kueue: NeedsSecondPass in pkg/workload."""
+    """Returns whether a workload that holds quota needs placement: its checks have created the nodes, or one
+    of its nodes has failed. Kueue: NeedsSecondPass in pkg/workload."""
     if workload.admission is None or workload.evicted:
         return False
     if _is_unplaced(workload.admission):
@@ -178,32 +178,32 @@ def needs_second_pass(workload: Workload) -> bool:
 
 
 def needs_replacement(workload: Workload) -> bool:
-    """Whether it is admitted, and a node failed that pods of it are on."""
+    """Returns whether the workload is admitted and has pods on a failed node."""
     if not workload.unhealthy_nodes or workload.admission is None:
         return False
     if _is_unplaced(workload.admission) or not _is_ready(workload):
         return False
     return any(
-        of.topology is not None and hit(of.topology, workload.unhealthy_nodes)
-        for of in workload.admission.pod_sets
+        pod_set.topology is not None and uses_any(pod_set.topology, workload.unhealthy_nodes)
+        for pod_set in workload.admission.pod_sets
     )
 
 
 def _is_unplaced(admission: Admission) -> bool:
-    return any(of.topology_delayed and of.topology is None for of in admission.pod_sets)
+    return any(pod_set.topology_delayed and pod_set.topology is None for pod_set in admission.pod_sets)
 
 
 def _is_ready(workload: Workload) -> bool:
     return all(state is CheckState.READY for state in workload.checks.values())
 
 
-def hit(assigned: TopologyAssignment, nodes: Collection[str]) -> bool:
-    """Whether one of the nodes is among the lowest domains."""
+def uses_any(assigned: TopologyAssignment, nodes: Collection[str]) -> bool:
+    """Returns whether one of the nodes is among the lowest domains."""
     return any(domain.values[-1] in nodes for domain in assigned.domains)
 
 
-def beyond(assigned: TopologyAssignment, before: TopologyAssignment | None) -> TopologyAssignment:
-    """The pods that were not on their domains before. Those that leave a domain are not told."""
+def added_pods(assigned: TopologyAssignment, before: TopologyAssignment | None) -> TopologyAssignment:
+    """Returns the pods that an assignment adds to domains; pods that leave a domain are ignored."""
     if before is None:
         return assigned
     counts: dict[tuple[str, ...], int] = {}
@@ -216,7 +216,7 @@ def beyond(assigned: TopologyAssignment, before: TopologyAssignment | None) -> T
 
 
 def _explicit(pod_set: PodSet) -> bool:
-    """A group alone asks for no topology (Kueue: IsExplicitlyRequestingTAS)."""
+    """Returns whether a topology is requested; a group alone does not (Kueue: IsExplicitlyRequestingTAS)."""
     request = pod_set.topology
     return request is not None and bool(
         request.required or request.preferred or request.unconstrained or request.slices
@@ -226,7 +226,7 @@ def _explicit(pod_set: PodSet) -> bool:
 def _ambiguous(flavors: Sequence[str]) -> str:
     if flavors:
         return f"several flavors have a topology: {', '.join(flavors)}"
-    return "no flavor that it got has a topology"
+    return "no assigned flavor has a topology"
 
 
 def _set(assignment: Assignment, topologies: Mapping[str, TopologyAssignment]) -> None:

@@ -1,6 +1,6 @@
-"""The fixed part of a queue's flavors, computed once for all assignments.
+"""Static data of a queue's flavors, shared by all assignments.
 
-The groups by resource, the columns of quota by flavor, and which flavors a kind of pods may use.
+Resource groups by resource, flavor resources by flavor, and the flavors that each kind of pods matches.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -23,12 +23,12 @@ from muster.admission.model import (
 from muster.admission.nodes import mismatch
 from muster.admission.topology import Topologies
 
-KINDS_MAX = 10_000  # of pods, for which it remembers the flavors that they match
-NOT_ALLOWED = "is not one of those allowed for it"  # by its annotation
+KINDS_MAX = 10_000  # kinds of pods whose matching flavors are cached
+NOT_ALLOWED = "is not one of those allowed for it"  # an annotation lists them
 
 
 class FlavorGroup(NamedTuple):
-    """A resource group: its flavors in order, each with its columns of quota by resource."""
+    """A resource group: its flavors in order, each with its FlavorResources by resource."""
 
     position: int
     covered: frozenset[str]
@@ -36,17 +36,17 @@ class FlavorGroup(NamedTuple):
 
 
 class QueueFlavors:
-    """A queue's flavors as an assigner needs them: one for each queue of a snapshot.
+    """The flavors of one queue of a snapshot, prepared for assigners.
 
-    A flavor that does not exist matches no pods. `topologies` is called where pods are to be placed; without
-    it topology is not looked at."""
+    A missing flavor matches no pods. `topologies` is called if pods need placement; None ignores
+    topologies."""
 
     __slots__ = (
         "_flavors",
         "_groups",
-        "_known",
         "_placer",
         "_places",
+        "_refusals_by_kind",
         "_sized",
         "_tainted",
         "_topologies",
@@ -71,20 +71,20 @@ class QueueFlavors:
         self._groups = {resource: group for group in groups for resource in group.covered}
         self.counts_pods = PODS in self._groups
         self._flavors = flavors
-        known = [flavors[name] for name in names if name in flavors]
+        existing = [flavors[name] for name in names if name in flavors]
         self._topologies = topologies
         self._placer: Placer | None = None
-        self._places = topologies is not None and any(flavor.topology for flavor in known)
-        self._tainted = len(known) < len(names) or any(flavor.taints for flavor in known)
-        self._sized = any(flavor.node_sizes for flavor in known)
-        self._known: dict[Hashable, tuple[Attempt | None, ...]] = {}
+        self._places = topologies is not None and any(flavor.topology for flavor in existing)
+        self._tainted = len(existing) < len(names) or any(flavor.taints for flavor in existing)
+        self._sized = any(flavor.node_sizes for flavor in existing)
+        self._refusals_by_kind: dict[Hashable, tuple[Attempt | None, ...]] = {}
 
     def flavor(self, name: str) -> Flavor | None:
-        """The flavor; None if it does not exist."""
+        """Returns the flavor; None if it does not exist."""
         return self._flavors.get(name)
 
     def allows(self, workload: Workload, flavor: str) -> bool:
-        """Whether the workload may take the flavor, by its own annotation (gate ConcurrentAdmission)."""
+        """Returns whether the workload's annotation allows the flavor (gate ConcurrentAdmission)."""
         allowed = workload.allowed_flavors
         return allowed is None or not self.rules.concurrent_admission or flavor in allowed
 
@@ -93,17 +93,18 @@ class QueueFlavors:
 
     @property
     def placer(self) -> Placer | None:
-        """None where topology is not looked at. Most queues never need it."""
+        """Returns the placer, created on first use, as most queues never need one; None if topologies are
+        ignored."""
         if self._placer is None and self._topologies is not None:
             self._placer = Placer(self.queue, self._topologies())
         return self._placer
 
     def places_on(self, flavor: str) -> bool:
-        """Whether pods with this flavor are placed on its topology."""
+        """Returns whether pods with this flavor are placed on a topology."""
         return self.placer is not None and self.placer.places_on(flavor)
 
     def placer_of(self, workload: Workload) -> Placer | None:
-        """The placer for the workload; None if nothing of it is to be placed."""
+        """Returns the placer for the workload; None if no pod set needs placement."""
         if self._places:
             return self.placer
         for pod_set in workload.pod_sets:
@@ -112,33 +113,33 @@ class QueueFlavors:
         return None
 
     def refused(self, pod_set_group: PodSetGroup, group: FlavorGroup) -> Sequence[Attempt | None] | None:
-        """The flavors of the group that pods can not use, each in its place; None if they can use all."""
-        found = None
+        """Returns the refusals of flavors that the pods cannot use, by position; None if they can use all."""
+        refusals = None
         for demand in pod_set_group:
-            refused = self._refused(demand.pod_set, group)
-            if found is None or refused is None:
-                found = found or refused
+            of_pod_set = self._refusals(demand.pod_set, group)
+            if refusals is None or of_pod_set is None:
+                refusals = refusals or of_pod_set
             else:
-                found = tuple(one or other for one, other in zip(found, refused, strict=True))
-        return found
+                refusals = tuple(a or b for a, b in zip(refusals, of_pod_set, strict=True))
+        return refusals
 
-    def _refused(self, pod_set: PodSet, group: FlavorGroup) -> tuple[Attempt | None, ...] | None:
+    def _refusals(self, pod_set: PodSet, group: FlavorGroup) -> tuple[Attempt | None, ...] | None:
         selects = pod_set.node_selector or pod_set.affinity
         if not (
             selects or self._tainted or self._sized or self._places or (pod_set.topology and self.placer)
         ):
             return None
         kind = group.position, self._kind(pod_set)
-        found = self._known.get(kind)
-        if found is None:
-            if len(self._known) >= KINDS_MAX:
-                self._known.clear()
-            found = tuple(self._refusal(pod_set, name, group) for name, _ in group.columns)
-            self._known[kind] = found
-        return found
+        refusals = self._refusals_by_kind.get(kind)
+        if refusals is None:
+            if len(self._refusals_by_kind) >= KINDS_MAX:
+                self._refusals_by_kind.clear()
+            refusals = tuple(self._refusal(pod_set, name, group) for name, _ in group.columns)
+            self._refusals_by_kind[kind] = refusals
+        return refusals
 
     def _kind(self, pod_set: PodSet) -> Hashable:
-        """Equal for pods that match the same flavors."""
+        """Returns a key that is equal only for pods that match the same flavors."""
         topology = (pod_set.topology, frozenset(pod_set.requests)) if self._topologies else None
         selector = frozenset(pod_set.node_selector.items())
         requests = frozenset(pod_set.requests.items()) if self._sized else None
@@ -161,14 +162,14 @@ def _group(index: int, group: ResourceGroup) -> FlavorGroup:
         index,
         frozenset(group.covered),
         tuple(
-            (of.flavor, {resource: FlavorResource(of.flavor, resource) for resource in group.covered})
-            for of in group.flavors
+            (quotas.flavor, {resource: FlavorResource(quotas.flavor, resource) for resource in group.covered})
+            for quotas in group.flavors
         ),
     )
 
 
 def _borrows_after_preemption(queue: ClusterQueue, rules: Rules) -> bool:
-    """Whether it may preempt for more than its own quota (Kueue: canPreemptWhileBorrowing)."""
+    """Returns whether the queue may preempt while borrowing (Kueue: canPreemptWhileBorrowing)."""
     if queue.borrow_within_cohort is not None:
         return True
     return rules.fair_sharing is not None and queue.reclaim_within_cohort is not PreemptionPolicy.NEVER

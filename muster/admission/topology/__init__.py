@@ -1,39 +1,39 @@
-"""Where on the nodes the pods of a gang go: topology-aware scheduling.
+"""Topology-aware scheduling: the placement of a gang's pods on topology domains.
 
 The interface (muster.admission.topology.cluster, .request and .placements):
 
     topologies = Topologies(snapshot.flavors, snapshot.topologies, snapshot.nodes, rules)
-        Static trees are built here once for a snapshot; everything else is incremental.
+        Builds static trees, once per snapshot; all later updates are incremental.
 
-    name in topologies               whether pods are placed on this flavor: it names a topology that exists
+    name in topologies               whether pods are placed on this flavor: its topology exists
     topologies.has_levels(flavor, pod_set.topology) -> bool
-                                     whether the topology has every level that is asked for
+                                     whether the topology has all requested levels
     topologies.add(placed)           counts pods on their domains: an Iterable[TopologyUsage]
-    topologies.remove(placed)        gives back what `add` took. For simulations: remove the victims,
-                                     ask, add them again; both cost O(domains of the gang)
-    topologies.fits(placed) -> bool  whether pods that were placed earlier still fit, all together
+    topologies.remove(placed)        reverts `add`. Simulations remove the preemption targets, place, and
+                                     add them again; both calls cost O(domains of the gang)
+    topologies.fits(placed) -> bool  whether pods that were placed earlier still fit together
 
-    topologies.place(wanted, unhealthy=(), pinned=False, empty=False) -> Placements
-        wanted: flavor -> its PlacementRequests, in the order of the workload's pod sets. All pod sets
-            of a workload are placed in one call: they are counted against each other, also over
-            flavors that share nodes. Nothing stays counted afterwards: `add` what is admitted.
-        unhealthy: the workload's failed nodes; then only the first one is replaced, in every
-            request's `current` (a request without `current` is left out of the answer).
-        pinned: the workload is owned by one bare pod, which can't move: it keeps `current`.
-        empty: as if no pods were placed at all (would it fit after preempting everyone?).
-        -> Placements.assignments by pod set; Placements.refusal names the pod sets, says why as data
+    topologies.place(requests, unhealthy=(), pinned=False, empty=False) -> Placements
+        requests: flavor -> its PlacementRequests, in the order of the workload's pod sets. One call places
+            all pod sets of a workload: they count against each other, also across flavors that
+            share nodes. It does not count their usage afterwards: `add` the admitted ones.
+        unhealthy: the workload's failed nodes. Only the first one is replaced, in each request's `current`;
+            requests without `current` get no assignment.
+        pinned: a single bare pod owns the workload and cannot move: it keeps `current`.
+        empty: ignores all placed pods (would it fit after preempting all workloads?).
+        -> Placements.assignments by pod set; Placements.refusal has the pod sets and the reason, as data
            and as a sentence.
 
-Admission checks' node selectors and tolerations (podSetUpdates) are merged into the request's pod
-set by the caller.
+The caller merges the node selectors and tolerations of admission checks (podSetUpdates) into the pod set of
+the request.
 
-A placement goes from `request` (what is requested of the levels) over `domain_capacity` (what a domain holds,
-kept by kind of pods; `leaf_capacity` records what has changed) and `search` or `balanced` (which domains) to
-`spread` (how many pods each, down to the leaves). `order` says which domain comes first, `nodes` which nodes
-match, `reasons` why it failed.
+The steps of a placement: `request` resolves levels and slices; `domain_capacity` computes the capacity of
+domains, cached by kind of pods (`leaf_capacity` records changes); `search` or `balanced` selects domains;
+`spread` distributes the pods down to the leaves. `order` sorts domains, `nodes` matches nodes, `reasons`
+explains failures.
 
-Other than Kueue, no part of a gang is ever placed (where slices do not come out even, Kueue drops
-pods), and flavors that share hosts count against each other within a cycle too.
+Unlike in Kueue, a gang is always placed whole (Kueue drops pods that do not fill a slice), and flavors that
+share hosts count against each other within a cycle, too.
 
 Source of the rules: Kueue's pkg/cache/scheduler/tas_*.go at v0.19.2.
 """

@@ -1,7 +1,7 @@
-"""Balanced placement: few domains, and pods spread evenly over them.
+"""Balanced placement: spreads pods evenly over few domains.
 
-The threshold is the largest number of slices that every chosen domain can get at least. It is looked
-for among domains that share a parent, and what holds less than it is left aside.
+The threshold is the largest number of slices that every selected domain can hold. Each set of sibling
+domains is tried, without the domains that hold fewer slices than the threshold.
 Source: KEP-2724 (balanced placement), Kueue's pkg/cache/scheduler/tas_balanced_placement.go.
 """
 
@@ -16,8 +16,8 @@ from muster.admission.topology.request import LevelRequest
 from muster.admission.topology.spread import DomainPods
 
 
-class _Walk(NamedTuple):
-    """How a greedy placement goes: over how many domains, and the last of them."""
+class _GreedyPlacement(NamedTuple):
+    """The number of domains that a greedy placement uses, and the last ones."""
 
     domains: int
     last_with_leader: DomainCapacity | None
@@ -25,35 +25,35 @@ class _Walk(NamedTuple):
 
 
 class _Candidates(NamedTuple):
-    """Sibling domains, without what can't reach the threshold."""
+    """Sibling domains that reach the threshold."""
 
     threshold: int
-    domains: int  # that a greedy placement takes of them
+    domains: int  # number that a greedy placement uses
     capacities: list[DomainCapacity]
 
 
 def balance(capacities: DomainCapacities, request: LevelRequest, profile: Profile) -> list[DomainPods] | None:
-    """Shares of domains at the level that is asked for, or of the level below where the slices are
-    further down. None: no balanced placement, BestFit has to do."""
+    """Returns the pods of domains at the requested level, or one level below if the slice level is lower.
+    None: there is no balanced placement, and the caller uses BestFit."""
     best: _Candidates | None = None
-    for siblings in _families(capacities, request.level):
-        found = _candidates(siblings, capacities.key, request, best.threshold if best else 1, profile)
-        if found and (best is None or _better(found, best)):
-            best = found
+    for siblings in _siblings(capacities, request.level):
+        candidates = _candidates(siblings, capacities.key, request, best.threshold if best else 1, profile)
+        if candidates and (best is None or _is_better(candidates, best)):
+            best = candidates
     if best is None:
         return None
     chosen = best.capacities
     if request.level < request.slice_level:
-        parents = _fewest(chosen, request, profile, evenest_first=True)
+        parents = _select_fewest(chosen, request, profile, evenest_first=True)
         if parents is None:
             return None
         chosen = [child for capacity in parents for child in capacity.children]
-    chosen_few = _fewest(chosen, request, profile, evenest_first=False)
-    return _even(chosen_few, request, best.threshold, profile) if chosen_few else None
+    fewest = _select_fewest(chosen, request, profile, evenest_first=False)
+    return _spread_evenly(fewest, request, best.threshold, profile) if fewest else None
 
 
-def _families(capacities: DomainCapacities, level: int) -> list[list[DomainCapacity]]:
-    """Domains of this level by their parent."""
+def _siblings(capacities: DomainCapacities, level: int) -> list[list[DomainCapacity]]:
+    """Returns the domains of a level, grouped by parent."""
     return (
         [capacities.levels[0]] if level == 0 else [parent.children for parent in capacities.levels[level - 1]]
     )
@@ -62,28 +62,30 @@ def _families(capacities: DomainCapacities, level: int) -> list[list[DomainCapac
 def _candidates(
     siblings: list[DomainCapacity], key: CapacityKey, request: LevelRequest, floor: int, profile: Profile
 ) -> _Candidates | None:
-    """Candidates of these, if they hold all and every domain can get `floor` slices."""
+    """Returns the candidates among siblings that hold all pods, with a threshold of at least `floor`."""
     below = [child for capacity in siblings for child in capacity.children]
-    walk = _walk(below if request.level < request.slice_level else siblings, request, profile)
-    if walk is None:
+    greedy = _place_greedily(below if request.level < request.slice_level else siblings, request, profile)
+    if greedy is None:
         return None
-    for threshold in _thresholds(walk, request):
+    for threshold in _thresholds(greedy, request):
         if threshold < floor:
             return None
-        kept = _pruned(siblings, threshold, key)
-        after = _walk(kept, request, profile)
-        if after is not None:
-            return _Candidates(threshold, after.domains, kept)
+        pruned = _prune(siblings, threshold, key)
+        greedy = _place_greedily(pruned, request, profile)
+        if greedy is not None:
+            return _Candidates(threshold, greedy.domains, pruned)
     return None
 
 
-def _better(one: _Candidates, other: _Candidates) -> bool:
-    return (-one.threshold, one.domains) < (-other.threshold, other.domains)
+def _is_better(candidates: _Candidates, other: _Candidates) -> bool:
+    return (-candidates.threshold, candidates.domains) < (-other.threshold, other.domains)
 
 
-def _walk(capacities: Sequence[DomainCapacity], request: LevelRequest, profile: Profile) -> _Walk | None:
-    """Walks the domains greedily; None if they do not hold all."""
-    left = request.slice_count
+def _place_greedily(
+    capacities: Sequence[DomainCapacity], request: LevelRequest, profile: Profile
+) -> _GreedyPlacement | None:
+    """Fills domains greedily; returns None if they do not hold all pods."""
+    remaining = request.slice_count
     host: DomainCapacity | None = None
     last: DomainCapacity | None = None
     domains = 0
@@ -92,49 +94,49 @@ def _walk(capacities: Sequence[DomainCapacity], request: LevelRequest, profile: 
         if not capacities[0].leaders:
             return None
         host, *capacities = capacities
-        domains, left = 1, left - host.slices_with_leader
+        domains, remaining = 1, remaining - host.slices_with_leader
     for capacity in profile.by_capacity(capacities):
-        if left <= 0 or not capacity.slices:
+        if remaining <= 0 or not capacity.slices:
             break
-        domains, left, last = domains + 1, left - capacity.slices, capacity
-    return _Walk(domains, host, last) if domains and left <= 0 else None
+        domains, remaining, last = domains + 1, remaining - capacity.slices, capacity
+    return _GreedyPlacement(domains, host, last) if domains and remaining <= 0 else None
 
 
-def _thresholds(walk: _Walk, request: LevelRequest) -> list[int]:
-    """The highest, and one at which the last domain could host the leader too."""
-    threshold = request.slice_count // walk.domains
-    if walk.last_with_leader is not None:
-        threshold = min(threshold, walk.last_with_leader.slices_with_leader)
-    if walk.last is None:
+def _thresholds(greedy: _GreedyPlacement, request: LevelRequest) -> list[int]:
+    """Returns the highest threshold, and a lower one if the last domain could then host the leader, too."""
+    threshold = request.slice_count // greedy.domains
+    if greedy.last_with_leader is not None:
+        threshold = min(threshold, greedy.last_with_leader.slices_with_leader)
+    if greedy.last is None:
         return [threshold]
-    threshold = min(threshold, walk.last.slices)
-    if not request.leaders or walk.last.slices_with_leader >= threshold:
+    threshold = min(threshold, greedy.last.slices)
+    if not request.leaders or greedy.last.slices_with_leader >= threshold:
         return [threshold]
-    return [threshold, walk.last.slices_with_leader]
+    return [threshold, greedy.last.slices_with_leader]
 
 
-def _pruned(siblings: Sequence[DomainCapacity], threshold: int, key: CapacityKey) -> list[DomainCapacity]:
-    """Copies in which domains and their children that hold less than the threshold hold nothing."""
+def _prune(siblings: Sequence[DomainCapacity], threshold: int, key: CapacityKey) -> list[DomainCapacity]:
+    """Returns copies of siblings, in which domains and children below the threshold have no capacity."""
     copies = [capacity.clone() for capacity in siblings]
     for capacity in copies:
         for child in capacity.children:
-            _prune(child, threshold)
+            _clear_below(child, threshold)
         _sum_up(capacity, key)
-        _prune(capacity, threshold)
+        _clear_below(capacity, threshold)
     return copies
 
 
-def _prune(capacity: DomainCapacity, threshold: int) -> None:
+def _clear_below(capacity: DomainCapacity, threshold: int) -> None:
     if capacity.slices < threshold:
-        _each(capacity, DomainCapacity.clear)
+        _apply(capacity, DomainCapacity.clear)
     elif capacity.leaders and capacity.slices_with_leader < threshold:
-        _each(capacity, DomainCapacity.clear_leader)  # it can still take workers
+        _apply(capacity, DomainCapacity.clear_leader)  # workers still fit
 
 
-def _each(capacity: DomainCapacity, change: Callable[[DomainCapacity], None]) -> None:
+def _apply(capacity: DomainCapacity, change: Callable[[DomainCapacity], None]) -> None:
     change(capacity)
     for child in capacity.children:
-        _each(child, change)
+        _apply(child, change)
 
 
 def _sum_up(capacity: DomainCapacity, key: CapacityKey) -> None:
@@ -144,30 +146,33 @@ def _sum_up(capacity: DomainCapacity, key: CapacityKey) -> None:
         capacity.sum_up(key)
 
 
-def _fewest(
+def _select_fewest(
     capacities: Sequence[DomainCapacity], request: LevelRequest, profile: Profile, evenest_first: bool
 ) -> tuple[DomainCapacity, ...] | None:
-    """Picks as many of these as a greedy placement takes, that together hold all and least beyond it: the
-    first such choice in the order of their values, or of how evenly their children hold pods."""
-    walk = _walk(capacities, request, profile)
-    if walk is None:
+    """Selects as many domains as a greedy placement uses, which hold all pods with the least excess.
+
+    Ties go to the first selection in the order of domain values, or of the evenness of their children."""
+    greedy = _place_greedily(capacities, request, profile)
+    if greedy is None:
         return None
     ordered = sorted(capacities, key=_evenness if evenest_first else _rank)
-    # by number of domains chosen: leaders and pods that are left to place, with the choice
-    states: list[dict[tuple[int, int], tuple[DomainCapacity, ...]]] = [{} for _ in range(walk.domains + 1)]
+    # By number of selected domains: remaining leaders and pods, with the selection.
+    states: list[dict[tuple[int, int], tuple[DomainCapacity, ...]]] = [{} for _ in range(greedy.domains + 1)]
     states[0][request.leaders, request.slice_count * request.slice_size] = ()
     for capacity in ordered:
-        for chosen in range(walk.domains, 0, -1):
+        for chosen in range(greedy.domains, 0, -1):
             for (leaders, pods), choice in sorted(states[chosen - 1].items(), key=itemgetter(0)):
                 if leaders <= 0 and pods <= 0:
                     continue
                 if leaders > 0 and capacity.leaders:
-                    left = leaders - capacity.leaders, pods - capacity.pods_with_leader
-                    states[chosen].setdefault(left, (*choice, capacity))
+                    remaining = leaders - capacity.leaders, pods - capacity.pods_with_leader
+                    states[chosen].setdefault(remaining, (*choice, capacity))
                 if capacity.slices:
                     states[chosen].setdefault((leaders, pods - capacity.pods), (*choice, capacity))
-    full = [(pods, choice) for (leaders, pods), choice in states[-1].items() if leaders == 0 and pods <= 0]
-    return max(full, key=itemgetter(0))[1] if full else None
+    complete = [
+        (pods, choice) for (leaders, pods), choice in states[-1].items() if leaders == 0 and pods <= 0
+    ]
+    return max(complete, key=itemgetter(0))[1] if complete else None
 
 
 def _rank(capacity: DomainCapacity) -> int:
@@ -175,18 +180,17 @@ def _rank(capacity: DomainCapacity) -> int:
 
 
 def _evenness(capacity: DomainCapacity) -> tuple[int, int, float, int]:
-    """The order by the entropy of the children's pods: only ever compared, and summed without rounding, so
-    that equal sets of children are equal in any order."""
+    """Returns a sort key by entropy of the children's pods. `fsum` makes it independent of their order."""
     total = sum(child.pods for child in capacity.children)
     parts = [child.pods / total for child in capacity.children if child.pods]
     entropy = -fsum(part * log2(part) for part in parts)
     return (-capacity.leaders, -capacity.slices_with_leader, -entropy, capacity.rank)
 
 
-def _even(
+def _spread_evenly(
     capacities: Sequence[DomainCapacity], request: LevelRequest, threshold: int, profile: Profile
 ) -> list[DomainPods] | None:
-    """The threshold for each, and what is left over to the roomiest."""
+    """Gives each domain the threshold, and the excess to the domains with the most capacity."""
     extra = request.slice_count - len(capacities) * threshold
     if extra < 0:
         return None

@@ -1,4 +1,4 @@
-"""All flavors' topologies over the cluster's nodes: their usage, and places for a workload."""
+"""The topologies of all flavors over the cluster's nodes: usage, and placement of workloads."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -15,18 +15,18 @@ from muster.admission.model import (
 from muster.admission.topology.domains import usable
 from muster.admission.topology.elastic import resize
 from muster.admission.topology.flavor import FlavorTopology
-from muster.admission.topology.leaf_capacity import Journal, LeafCapacity, of_one_pod
+from muster.admission.topology.leaf_capacity import Journal, LeafCapacity, requests_of_one_pod
 from muster.admission.topology.placements import PlacementRefusal, Placements, TopologyUsage
 from muster.admission.topology.replacement import replace_node
 from muster.admission.topology.request import PlacementRequest
 
 _NO_REQUEST = TopologyRequest()
 _JOURNAL_MAX = 20_000
-"""Entries; then everything is counted again."""
+"""The maximum number of entries; then the journal and all cached capacities are dropped."""
 
 
 class Topologies:
-    """See the package for what each method is for."""
+    """The topologies of a snapshot's flavors; the package's docstring describes the methods."""
 
     __slots__ = ("_assumed", "_flavors", "_hosts", "_journal", "_rules")
 
@@ -43,7 +43,7 @@ class Topologies:
         self._hosts: dict[str, LeafCapacity] = {}
         for node in in_order:
             if usable(node) and HOSTNAME in node.labels:
-                self._hosts.setdefault(node.labels[HOSTNAME], LeafCapacity(self._journal)).bring(node)
+                self._hosts.setdefault(node.labels[HOSTNAME], LeafCapacity(self._journal)).add_node(node)
         self._flavors: dict[str, FlavorTopology] = {}
         for name, flavor in flavors.items():
             topology = topologies.get(flavor.topology or "")
@@ -66,9 +66,9 @@ class Topologies:
         self._count(placed, -1)
 
     def _count(self, placed: Iterable[TopologyUsage], sign: int) -> None:
-        """Domains whose nodes are gone or not ready are left out: there is nothing to count against."""
+        """Adds usage, or removes it if `sign` is -1; domains without usable nodes are skipped."""
         for gang in placed:
-            requests = of_one_pod(gang.requests)
+            requests = requests_of_one_pod(gang.requests)
             for domain in gang.assignment.domains:
                 leaf_capacity = self._leaf_capacity(gang.flavor, gang.assignment, domain.values)
                 if leaf_capacity is not None:
@@ -77,7 +77,7 @@ class Topologies:
     def fits(self, placed: Iterable[TopologyUsage]) -> bool:
         needed: dict[LeafCapacity, dict[str, int]] = {}
         for gang in placed:
-            requests = of_one_pod(gang.requests)
+            requests = requests_of_one_pod(gang.requests)
             flavor = self._flavors.get(gang.flavor)
             for domain in gang.assignment.domains:
                 leaf = flavor.tree.leaves.get(domain.values) if flavor else None
@@ -86,39 +86,41 @@ class Topologies:
                 of_leaf = needed.setdefault(leaf.leaf_capacity, {})
                 for resource, amount in requests:
                     of_leaf[resource] = of_leaf.get(resource, 0) + amount * domain.count
-        return all(leaf_capacity.holds(amounts) for leaf_capacity, amounts in needed.items())
+        return all(leaf_capacity.fits(amounts) for leaf_capacity, amounts in needed.items())
 
     def place(
         self,
-        wanted: Mapping[str, Sequence[PlacementRequest]],
+        requests: Mapping[str, Sequence[PlacementRequest]],
         unhealthy: Sequence[str] = (),
         pinned: bool = False,
         empty: bool = False,
     ) -> Placements:
-        self._shorten_journal()
-        groups = [(self._flavors[name], group) for name in sorted(wanted) for group in _groups(wanted[name])]
-        found: dict[str, TopologyAssignment] = {}
+        self._limit_journal()
+        groups = [
+            (self._flavors[name], group) for name in sorted(requests) for group in _groups(requests[name])
+        ]
+        assignments: dict[str, TopologyAssignment] = {}
         try:
             for at, (flavor, group) in enumerate(groups):
                 if unhealthy:
-                    placed = self._replaced(flavor, group, unhealthy[0], pinned)
+                    placed = self._replace_node(flavor, group, unhealthy[0], pinned)
                 else:
-                    placed = self._placed(flavor, group, empty, last=at + 1 == len(groups))
+                    placed = self._place_group(flavor, group, empty, last=at + 1 == len(groups))
                 if isinstance(placed, PlacementRefusal):
-                    return Placements(found, placed)
-                found |= placed
+                    return Placements(assignments, placed)
+                assignments |= placed
         finally:
-            # What was assumed for one pod set must not count for the next workload, even after an error.
-            self._forget()
-        return Placements(found)
+            # Assumed usage must not count for the next workload, even after an error.
+            self._clear_assumed()
+        return Placements(assignments)
 
-    def _shorten_journal(self) -> None:
+    def _limit_journal(self) -> None:
         if len(self._journal) > _JOURNAL_MAX:
             self._journal.clear()
             for flavor in self._flavors.values():
-                flavor.forget()
+                flavor.clear_cache()
 
-    def _placed(
+    def _place_group(
         self, flavor: FlavorTopology, group: list[PlacementRequest], empty: bool, last: bool
     ) -> dict[str, TopologyAssignment] | PlacementRefusal:
         workers, *others = sorted(group, key=lambda request: -request.count)
@@ -139,39 +141,39 @@ class Topologies:
                 assume(request, placed[request.pod_set.name])
         return placed
 
-    def _replaced(
+    def _replace_node(
         self, flavor: FlavorTopology, group: list[PlacementRequest], failed: str, pinned: bool
     ) -> dict[str, TopologyAssignment] | PlacementRefusal:
-        found: dict[str, TopologyAssignment] = {}
+        assignments: dict[str, TopologyAssignment] = {}
         for request in group:
             if request.current is None:
                 continue
             name = request.pod_set.name
             if pinned and self._rules.topology_keeps_pinned:
-                found[name] = request.current
+                assignments[name] = request.current
                 continue
             replaced = replace_node(flavor, request, request.current, failed)
             if isinstance(replaced, PlacementRefusal):
                 return replaced
-            found[name], moved = replaced
+            assignments[name], moved = replaced
             self._assume(flavor, moved, request.pod_set.requests)
-        return found
+        return assignments
 
     def _assume(self, flavor: FlavorTopology, assignment: TopologyAssignment, requests: Resources) -> None:
         for domain in assignment.domains:
             leaf_capacity = flavor.tree.leaves[domain.values].leaf_capacity
-            leaf_capacity.assume(of_one_pod(requests), domain.count)
+            leaf_capacity.assume(requests_of_one_pod(requests), domain.count)
             self._assumed[leaf_capacity] = None
 
-    def _forget(self) -> None:
+    def _clear_assumed(self) -> None:
         for leaf_capacity in self._assumed:
-            leaf_capacity.forget()
+            leaf_capacity.clear_assumed()
         self._assumed.clear()
 
     def _leaf_capacity(
         self, flavor: str, assignment: TopologyAssignment, values: tuple[str, ...]
     ) -> LeafCapacity | None:
-        """The capacity of a leaf; that of a host is one for all flavors."""
+        """Returns the capacity of a leaf; all flavors share that of a host."""
         if assignment.levels[-1:] == (HOSTNAME,):
             return self._hosts.get(values[-1])
         topology = self._flavors.get(flavor)
@@ -180,7 +182,7 @@ class Topologies:
 
 
 def _groups(requests: Sequence[PlacementRequest]) -> list[list[PlacementRequest]]:
-    """A pod set of no group is one of its own."""
+    """Groups requests by pod set group; a pod set without one forms its own."""
     groups: dict[str | int, list[PlacementRequest]] = {}
     for at, request in enumerate(requests):
         groups.setdefault(at if request.group is None else request.group, []).append(request)

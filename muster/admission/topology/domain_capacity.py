@@ -1,7 +1,7 @@
-"""How many pods every domain has room for: counted in the leaves, summed up the tree.
+"""The capacity of domains, in pods: computed for leaves, and summed up the tree.
 
-Counting is most of the work of a placement, so a table is kept for each kind of pods, and only leaves that
-the journal lists since then are counted again.
+This is the largest cost of a placement. Capacities are therefore cached for each kind of pods, and a refresh
+computes only the leaves that the journal lists as changed.
 Source: fillInCounts of Kueue's pkg/cache/scheduler/tas_flavor_snapshot.go.
 """
 
@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from muster.admission.topology.domains import Domain, DomainTree
-from muster.admission.topology.leaf_capacity import LeafCapacity, Requests, count_in
+from muster.admission.topology.leaf_capacity import LeafCapacity, Requests, count_pods
 from muster.admission.topology.nodes import Matches, NodeDemand
 
 
 @dataclass(frozen=True, slots=True)
 class CapacityKey:
-    """Everything that capacities depend on. `inner` holds, by level, the size of the slices within slices."""
+    """All inputs of a capacity. `inner` has the sizes of nested slices by level."""
 
     demand: NodeDemand
     requests: Requests
@@ -23,12 +23,12 @@ class CapacityKey:
     slice_size: int
     slice_level: int
     inner: tuple[tuple[int, int], ...]
-    empty: bool  # as if no gang were placed
+    empty: bool  # ignores placed gangs
 
 
 class DomainCapacity:
-    """The capacity of a domain: pods, and whole slices down to the level of the slices; each also
-    for when one leader is placed in it. `leaders` is 1 if one fits."""
+    """The capacity of a domain in pods and, down to the slice level, in whole slices; each with and without
+    a leader in the domain. `leaders` is 1 if a leader fits."""
 
     __slots__ = (
         "affinity",
@@ -61,7 +61,7 @@ class DomainCapacity:
         self.pods_with_leader = self.slices_with_leader = self.leaders = 0
 
     def clone(self) -> "DomainCapacity":
-        """Copies it with all below it, to simulate on."""
+        """Returns a copy of this subtree, for simulations."""
         copy = DomainCapacity(self.domain, None)
         copy.pods, copy.slices, copy.leaders = self.pods, self.slices, self.leaders
         copy.pods_with_leader, copy.slices_with_leader = self.pods_with_leader, self.slices_with_leader
@@ -70,16 +70,16 @@ class DomainCapacity:
         return copy
 
     def count(self, key: CapacityKey, leaf_capacity: LeafCapacity) -> None:
-        """Counts a leaf."""
-        left = leaf_capacity.left(key.empty)
-        self.pods, self.limited_by = count_in(key.requests, left)
+        """Computes the capacity of a leaf."""
+        free = leaf_capacity.remaining(key.empty)
+        self.pods, self.limited_by = count_pods(key.requests, free)
         self.leaders, self.pods_with_leader = 0, self.pods
-        if key.leader is not None and count_in(key.leader, left).pods:
+        if key.leader is not None and count_pods(key.leader, free).pods:
             self.leaders = 1
-            beside = dict(left)
+            free_with_leader = dict(free)
             for resource, amount in key.leader:
-                beside[resource] = beside.get(resource, 0) - amount
-            self.pods_with_leader = count_in(key.requests, beside).pods
+                free_with_leader[resource] = free_with_leader.get(resource, 0) - amount
+            self.pods_with_leader = count_pods(key.requests, free_with_leader).pods
         if self.domain.level == key.slice_level:
             self.slices_from_pods(key.slice_size)
 
@@ -88,8 +88,8 @@ class DomainCapacity:
         self.slices_with_leader = self.pods_with_leader // size
 
     def sum_up(self, key: CapacityKey, inner_size: int = 1) -> None:
-        """Sums up its children, which hold slices of `inner_size` pods. With a leader in one of them, the
-        one that loses least by it counts."""
+        """Sums up the children, which hold slices of `inner_size` pods. A leader is placed in the child that
+        loses least capacity to it."""
         pods = slices = leaders = affinity = 0
         lost: list[tuple[int, int]] = []
         for child in self.children:
@@ -99,43 +99,45 @@ class DomainCapacity:
             leaders = max(leaders, child.leaders)
             affinity += child.affinity
             if key.leader is None or child.leaders:
-                beside = child.pods_with_leader - child.pods_with_leader % inner_size
-                lost.append((fitting - beside, child.slices - child.slices_with_leader))
+                with_leader = child.pods_with_leader - child.pods_with_leader % inner_size
+                lost.append((fitting - with_leader, child.slices - child.slices_with_leader))
         self.pods, self.slices, self.leaders, self.affinity = pods, slices, leaders, affinity
-        self.pods_with_leader = pods - min(of for of, _ in lost) if lost else 0
-        self.slices_with_leader = slices - min(of for _, of in lost) if lost else 0
+        self.pods_with_leader = pods - min(lost_pods for lost_pods, _ in lost) if lost else 0
+        self.slices_with_leader = slices - min(lost_slices for _, lost_slices in lost) if lost else 0
         if self.domain.level == key.slice_level:
             self.slices_from_pods(key.slice_size)
 
 
 class DomainCapacities:
-    """The capacities of all domains for one kind of pods; `levels` as in the tree."""
+    """The capacities of all domains for one kind of pods; `levels` correspond to those of the tree."""
 
     __slots__ = ("_counted", "_inner", "_journal", "_leaves", "key", "levels", "matches", "outside")
 
     def __init__(
         self, tree: DomainTree, key: CapacityKey, matches: Matches, within: Domain | None = None
     ) -> None:
-        """`within`: leaves that are not below this domain have no room."""
+        """Computes all capacities. `within`: leaves outside this domain have no capacity."""
         self.key = key
         self.matches = matches
-        self.outside = 0  # of the leaves that match
+        self.outside = 0  # matching leaves outside `within`
         self.levels: list[list[DomainCapacity]] = []
         above: list[DomainCapacity] = []
         for domains in tree.levels:
             above = [_capacity(domain, above) for domain in domains]
             self.levels.append(above)
-        self._leaves: dict[LeafCapacity, DomainCapacity] = {}  # that pods may go to
+        self._leaves: dict[LeafCapacity, DomainCapacity] = {}  # eligible ones
         for capacity in above:
-            if self._may_go(capacity, within):
-                self._leaves[tree.leaves[tree.named(capacity.domain.values)].leaf_capacity] = capacity
+            if self._is_eligible(capacity, within):
+                self._leaves[tree.leaves[tree.assigned_values(capacity.domain.values)].leaf_capacity] = (
+                    capacity
+                )
                 capacity.affinity = matches.scores[capacity.rank]
         self._inner = dict(key.inner)
         self._journal = tree.journal
-        self._counted = len(self._journal)  # entries of the journal
+        self._counted = len(self._journal)  # processed entries of the journal
         self._count(self._leaves)
 
-    def _may_go(self, leaf: DomainCapacity, within: Domain | None) -> bool:
+    def _is_eligible(self, leaf: DomainCapacity, within: Domain | None) -> bool:
         if leaf.rank not in self.matches.scores:
             return False
         inside = within is None or leaf.domain.ancestor(within.level) is within
@@ -148,7 +150,7 @@ class DomainCapacities:
         self._count(changed & self._leaves.keys())
 
     def _count(self, leaf_capacities: Iterable[LeafCapacity]) -> None:
-        """Leaves, and all that is above them."""
+        """Computes leaves and all domains above them."""
         changed: set[DomainCapacity] = set()
         for leaf_capacity in leaf_capacities:
             leaf = self._leaves[leaf_capacity]
@@ -160,13 +162,13 @@ class DomainCapacities:
                 capacity.sum_up(self.key, self._inner.get(capacity.domain.level + 1, 1))
             changed = {capacity.parent for capacity in changed if capacity.parent is not None}
 
-    def short_of(self) -> dict[str, int]:
-        """Leaves that pods may go to but that have no room for a single one, by what limits them."""
-        short: dict[str, int] = {}
+    def full_leaves(self) -> dict[str, int]:
+        """Returns the number of eligible leaves without capacity for a pod, by limiting resource."""
+        full: dict[str, int] = {}
         for leaf in self._leaves.values():
             if not leaf.pods:
-                short[leaf.limited_by] = short.get(leaf.limited_by, 0) + 1
-        return short
+                full[leaf.limited_by] = full.get(leaf.limited_by, 0) + 1
+        return full
 
 
 def _capacity(domain: Domain, above: list[DomainCapacity]) -> DomainCapacity:

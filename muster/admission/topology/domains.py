@@ -1,4 +1,4 @@
-"""The domains of a flavor: its nodes under the levels of its topology.
+"""The topology domains of a flavor: its nodes under the levels of its topology.
 
 Source: Kueue's pkg/cache/scheduler/tas_topology_tree.go, tas_nodes_cache.go.
 """
@@ -10,8 +10,8 @@ from muster.admission.topology.leaf_capacity import Journal, LeafCapacity
 
 
 class Domain:
-    """`values` are those of its own level and of all above; `rank` is its place among the domains of
-    its level in the order of their values."""
+    """A topology domain. `values` are the label values from the top level down to its own; `rank` is its
+    position among the domains of its level, sorted by values."""
 
     __slots__ = ("level", "parent", "rank", "values")
 
@@ -29,7 +29,7 @@ class Domain:
 
 
 class Leaf(Domain):
-    """A domain of the lowest level. `node` where it is a single one."""
+    """A domain of the lowest level; `node` is set if that level is the hostname."""
 
     __slots__ = ("leaf_capacity", "node")
 
@@ -42,7 +42,7 @@ class Leaf(Domain):
 
 
 class DomainTree:
-    """Static: built once for a snapshot's nodes. `levels` holds the domains of each level by rank."""
+    """The static tree of domains of a snapshot's nodes; `levels` has the domains of each level by rank."""
 
     __slots__ = ("by_host", "journal", "keys", "leaves", "levels", "topology")
 
@@ -58,50 +58,50 @@ class DomainTree:
         self.journal = journal
         self.keys = topology.levels
         self.by_host = HOSTNAME in topology.levels[-1:]
-        found: dict[tuple[str, ...], Domain] = {}
-        self.leaves: dict[tuple[str, ...], Leaf] = {}  # by the values that an assignment gives
+        domains: dict[tuple[str, ...], Domain] = {}
+        self.leaves: dict[tuple[str, ...], Leaf] = {}  # by values of assignments
         for node in nodes:
             if usable(node) and _belongs(node, flavor, self.keys):
-                self._grow(found, node, hosts)
+                self._add_node(domains, node, hosts)
         self.levels: list[list[Domain]] = [[] for _ in self.keys]
-        for values in sorted(found):
+        for values in sorted(domains):
             level = self.levels[len(values) - 1]
-            found[values].rank = len(level)
-            level.append(found[values])
+            domains[values].rank = len(level)
+            level.append(domains[values])
 
-    def _grow(
-        self, found: dict[tuple[str, ...], Domain], node: Node, hosts: Mapping[str, LeafCapacity]
+    def _add_node(
+        self, domains: dict[tuple[str, ...], Domain], node: Node, hosts: Mapping[str, LeafCapacity]
     ) -> None:
         values = tuple(node.labels[key] for key in self.keys)
-        leaf = self.leaves.get(self.named(values))
+        leaf = self.leaves.get(self.assigned_values(values))
         if leaf is None:
             leaf_capacity = hosts[values[-1]] if self.by_host else LeafCapacity(self.journal)
-            parent = _domain(found, values[:-1]) if len(values) > 1 else None
+            parent = _get_or_add(domains, values[:-1]) if len(values) > 1 else None
             leaf = Leaf(values, parent, leaf_capacity, node if self.by_host else None)
-            self.leaves[self.named(values)] = found[values] = leaf
+            self.leaves[self.assigned_values(values)] = domains[values] = leaf
         if not self.by_host:
-            leaf.leaf_capacity.bring(node)
+            leaf.leaf_capacity.add_node(node)
 
-    def named(self, values: tuple[str, ...]) -> tuple[str, ...]:
-        """How an assignment names a leaf: a hostname says it all."""
+    def assigned_values(self, values: tuple[str, ...]) -> tuple[str, ...]:
+        """Returns the values by which an assignment identifies a leaf: a hostname is unique."""
         return values[-1:] if self.by_host else values
 
     def level(self, key: str) -> int | None:
         return self.keys.index(key) if key in self.keys else None
 
     def assignment(self, pods: Mapping[Domain, int]) -> TopologyAssignment:
-        """Leaves that pods go to, in the order of their values."""
+        """Returns the assignment of pods to leaves, sorted by their values."""
         return TopologyAssignment(
-            self.named(self.keys),
+            self.assigned_values(self.keys),
             tuple(
-                TopologyDomain(self.named(leaf.values), pods[leaf])
+                TopologyDomain(self.assigned_values(leaf.values), pods[leaf])
                 for leaf in sorted(pods, key=lambda leaf: leaf.rank)
                 if pods[leaf]
             ),
         )
 
     def merged(self, *assignments: TopologyAssignment) -> TopologyAssignment:
-        """Pods of one pod set that were placed one after the other; every domain is a leaf here."""
+        """Returns the sum of assignments of one pod set; all their domains must be leaves of this tree."""
         pods: dict[Domain, int] = {}
         for assignment in assignments:
             for domain in assignment.domains:
@@ -110,7 +110,7 @@ class DomainTree:
         return self.assignment(pods)
 
     def stale(self, assignment: TopologyAssignment) -> TopologyDomain | None:
-        """The first domain of it whose nodes are gone or not ready."""
+        """Returns the first domain of the assignment without a usable node."""
         return next((domain for domain in assignment.domains if domain.values not in self.leaves), None)
 
 
@@ -125,10 +125,10 @@ def _belongs(node: Node, flavor: Flavor, keys: tuple[str, ...]) -> bool:
     )
 
 
-def _domain(found: dict[tuple[str, ...], Domain], values: tuple[str, ...]) -> Domain:
-    """The domain of these values, made with all above it where it is new."""
-    domain = found.get(values)
+def _get_or_add(domains: dict[tuple[str, ...], Domain], values: tuple[str, ...]) -> Domain:
+    """Returns the domain with these values; adds it, and its ancestors, if missing."""
+    domain = domains.get(values)
     if domain is None:
-        parent = _domain(found, values[:-1]) if len(values) > 1 else None
-        domain = found[values] = Domain(values, parent)
+        parent = _get_or_add(domains, values[:-1]) if len(values) > 1 else None
+        domain = domains[values] = Domain(values, parent)
     return domain

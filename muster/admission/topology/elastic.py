@@ -1,5 +1,4 @@
-"""Workload slices of elastic jobs: pods of the slice that is replaced stay where they are, only those that
-come on top are placed.
+"""Workload slices of elastic jobs: existing pods keep their domains, and only additional pods are placed.
 
 Source: Kueue's pkg/cache/scheduler/tas_elastic_workloads.go.
 """
@@ -22,23 +21,24 @@ def resize(
     assume: Assume,
     empty: bool,
 ) -> dict[str, TopologyAssignment] | PlacementRefusal | None:
-    """None: there is nothing to build on, all pods are placed. Placed pods are assumed."""
+    """Returns assignments that keep existing pods, and assumes their usage. None: there is no valid previous
+    assignment, so the caller places all pods."""
     before = workers.previous
     leaders_before = leader.previous if leader else None
-    known = [assignment for assignment in (before, leaders_before) if assignment is not None]
-    if before is None or any(flavor.tree.stale(assignment) for assignment in known):
+    previous = [assignment for assignment in (before, leaders_before) if assignment is not None]
+    if before is None or any(flavor.tree.stale(assignment) for assignment in previous):
         return None
-    more = workers.count - sum(domain.count for domain in before.domains)
-    if more > 0:
-        return _grow(flavor, replace(workers, count=more), before, leader, assume, empty)
-    kept = {workers.pod_set.name: _first(before, workers.count)}
+    added = workers.count - sum(domain.count for domain in before.domains)
+    if added > 0:
+        return _grow(flavor, replace(workers, count=added), before, leader, assume, empty)
+    assignments = {workers.pod_set.name: _first_pods(before, workers.count)}
     if leader is not None:
         if leaders_before is None:
             return None
-        kept[leader.pod_set.name] = leaders_before
+        assignments[leader.pod_set.name] = leaders_before
         assume(leader, leaders_before)
-    assume(workers, kept[workers.pod_set.name])
-    return kept
+    assume(workers, assignments[workers.pod_set.name])
+    return assignments
 
 
 def _grow(
@@ -49,27 +49,27 @@ def _grow(
     assume: Assume,
     empty: bool,
 ) -> dict[str, TopologyAssignment] | PlacementRefusal:
-    """A leader that already runs stays as well."""
+    """Places the additional pods; a running leader keeps its domain."""
     assume(added, before)
-    kept: dict[str, TopologyAssignment] = {}
+    running_leader: dict[str, TopologyAssignment] = {}
     if leader is not None and leader.previous is not None:
-        kept[leader.pod_set.name] = leader.previous
+        running_leader[leader.pod_set.name] = leader.previous
         assume(leader, leader.previous)
-    found = flavor.place(added, None if kept else leader, empty)
-    if isinstance(found, PlacementRefusal):
-        return found
+    placed = flavor.place(added, None if running_leader else leader, empty)
+    if isinstance(placed, PlacementRefusal):
+        return placed
     for request in (added, leader):
-        if request is not None and request.pod_set.name in found:
-            assume(request, found[request.pod_set.name])
+        if request is not None and request.pod_set.name in placed:
+            assume(request, placed[request.pod_set.name])
     name = added.pod_set.name
-    return {**found, **kept, name: flavor.tree.merged(found[name], before)}
+    return {**placed, **running_leader, name: flavor.tree.merged(placed[name], before)}
 
 
-def _first(assignment: TopologyAssignment, pods: int) -> TopologyAssignment:
-    """The last pods go first."""
-    kept: list[TopologyDomain] = []
+def _first_pods(assignment: TopologyAssignment, pods: int) -> TopologyAssignment:
+    """Returns the first pods of an assignment: a shrinking job drops pods from the last domains."""
+    domains: list[TopologyDomain] = []
     for domain in assignment.domains:
         if pods > 0:
-            kept.append(TopologyDomain(domain.values, min(domain.count, pods)))
+            domains.append(TopologyDomain(domain.values, min(domain.count, pods)))
             pods -= domain.count
-    return replace(assignment, domains=tuple(kept))
+    return replace(assignment, domains=tuple(domains))

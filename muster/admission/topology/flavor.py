@@ -1,4 +1,4 @@
-"""A flavor's topology: places one group of pods at a time, and remembers what it counted."""
+"""The topology of a flavor: places one pod set group at a time, with cached capacities."""
 
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
@@ -7,20 +7,20 @@ from muster.admission.model import Flavor, Node, Rules, Topology, TopologyAssign
 from muster.admission.topology.balanced import balance
 from muster.admission.topology.domain_capacity import CapacityKey, DomainCapacities
 from muster.admission.topology.domains import Domain, DomainTree
-from muster.admission.topology.leaf_capacity import Journal, LeafCapacity, of_one_pod
+from muster.admission.topology.leaf_capacity import Journal, LeafCapacity, requests_of_one_pod
 from muster.admission.topology.nodes import Matches, NodeDemand, match
 from muster.admission.topology.order import Profile, slices_of
 from muster.admission.topology.placements import NOTHING_EXCLUDED, Exclusions, PlacementRefusal
 from muster.admission.topology.reasons import exclusions_of, sentence
 from muster.admission.topology.request import LevelRequest, PlacementRequest, has_levels, resolve_request
 from muster.admission.topology.search import InsufficientCapacity, search
-from muster.admission.topology.spread import DomainPods, descend, descend_apart, spread
+from muster.admission.topology.spread import DomainPods, descend, descend_separately, spread
 
 K = TypeVar("K")
 V = TypeVar("V")
 
-_REMEMBERED_MAX = 256
-"""Kinds of pods whose capacities a flavor keeps; each is about as large as the tree."""
+_CACHED_MAX = 256
+"""Kinds of pods with cached capacities per flavor; each entry is about as large as the tree."""
 
 
 class FlavorTopology:
@@ -35,7 +35,7 @@ class FlavorTopology:
         journal: Journal,
         rules: Rules,
     ) -> None:
-        """`hosts`: the capacities of all usable nodes by hostname."""
+        """Builds the domain tree. `hosts`: the capacities of all usable nodes by hostname."""
         self.tree = DomainTree(topology, flavor, nodes, hosts, journal)
         self._name = flavor.name
         self._tolerations = flavor.tolerations
@@ -46,8 +46,8 @@ class FlavorTopology:
     def has_levels(self, request: TopologyRequest) -> bool:
         return has_levels(request, self.tree.keys)
 
-    def forget(self) -> None:
-        """Drops all counts, before the journal is cleared."""
+    def clear_cache(self) -> None:
+        """Drops all cached capacities, before the journal is cleared."""
         self._capacities.clear()
 
     def place(
@@ -57,7 +57,7 @@ class FlavorTopology:
         empty: bool = False,
         within: Domain | None = None,
     ) -> dict[str, TopologyAssignment] | PlacementRefusal:
-        """Places the pods; returns assignments by pod set. `within`: no pod may go outside of this domain."""
+        """Returns assignments by pod set, or the refusal. `within`: the domain that pods must not leave."""
         request = resolve_request(workers, 1 if leader else 0, self.tree.keys)
         if isinstance(request, str):
             return self.refuse(request, workers, leader)
@@ -70,7 +70,7 @@ class FlavorTopology:
             key = self.tree.keys[request.level]
             return self.refuse(f"no topology domains at level: {key}", workers, leader)
         capacities = self._capacities_for(self._key(request, workers, leader, empty), within)
-        shares = self._shares(capacities, request)
+        shares = self._distribute(capacities, request)
         if isinstance(shares, InsufficientCapacity):
             excluded = exclusions_of(capacities)
             message = sentence(self.tree, capacities, request, shares, excluded)
@@ -85,25 +85,26 @@ class FlavorTopology:
             placed[leader.pod_set.name] = self.tree.assignment(hosts)
         return placed
 
-    def _shares(
+    def _distribute(
         self, capacities: DomainCapacities, request: LevelRequest
     ) -> list[DomainPods] | InsufficientCapacity:
-        """Pods of each leaf: all pods, never a part of them."""
+        """Returns the pods of each leaf, which include all pods of the request."""
         rules = self._rules
         least_free = rules.topology_mixed and request.unconstrained
         profile = Profile(least_free, rules.topology_prefers_affinity)
         leaf_level = len(self.tree.keys) - 1
         if rules.topology_balanced and not request.required and not request.unconstrained:
             balanced = balance(capacities, request, profile)
-            found = descend_apart(balanced, request, leaf_level, profile) if balanced else None
-            if found is not None:
-                return found
+            shares = descend_separately(balanced, request, leaf_level, profile) if balanced else None
+            if shares is not None:
+                return shares
         chosen = search(capacities, request, profile)
         if isinstance(chosen, InsufficientCapacity):
             return chosen
         shares = spread(chosen, request.count, request.leaders, slices_of(request.slice_size), profile)
-        found = None if shares is None else descend(shares, request, leaf_level, profile)
-        return InsufficientCapacity(chosen[0].domain.level, 0) if found is None else found
+        if shares is not None:
+            shares = descend(shares, request, leaf_level, profile)
+        return InsufficientCapacity(chosen[0].domain.level, 0) if shares is None else shares
 
     def _key(
         self, request: LevelRequest, workers: PlacementRequest, leader: PlacementRequest | None, empty: bool
@@ -111,8 +112,8 @@ class FlavorTopology:
         preferences = self._rules.topology_prefers_affinity
         return CapacityKey(
             NodeDemand.of(workers.pod_set, self._tolerations, preferences),
-            of_one_pod(workers.pod_set.requests),
-            of_one_pod(leader.pod_set.requests) if leader else None,
+            requests_of_one_pod(workers.pod_set.requests),
+            requests_of_one_pod(leader.pod_set.requests) if leader else None,
             request.slice_size,
             request.slice_level,
             tuple(request.inner.items()),
@@ -124,7 +125,7 @@ class FlavorTopology:
             return DomainCapacities(self.tree, key, self._match(key.demand), within)
         capacities = self._capacities.get(key)
         if capacities is None:
-            capacities = _remember(
+            capacities = _cache(
                 self._capacities, key, DomainCapacities(self.tree, key, self._match(key.demand))
             )
         else:
@@ -134,7 +135,7 @@ class FlavorTopology:
     def _match(self, demand: NodeDemand) -> Matches:
         matches = self._matches.get(demand)
         if matches is None:
-            matches = _remember(self._matches, demand, match(demand, self.tree.leaves.values()))
+            matches = _cache(self._matches, demand, match(demand, self.tree.leaves.values()))
         return matches
 
     def refuse(
@@ -148,9 +149,9 @@ class FlavorTopology:
         return PlacementRefusal(self._name, pod_sets, message, excluded)
 
 
-def _remember(memory: dict[K, V], key: K, value: V) -> V:
-    """Bounded: the oldest goes."""
-    if len(memory) >= _REMEMBERED_MAX:
-        del memory[next(iter(memory))]
-    memory[key] = value
+def _cache(cache: dict[K, V], key: K, value: V) -> V:
+    """Adds a cache entry; at the limit, drops the oldest."""
+    if len(cache) >= _CACHED_MAX:
+        del cache[next(iter(cache))]
+    cache[key] = value
     return value

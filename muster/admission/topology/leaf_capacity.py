@@ -1,6 +1,6 @@
-"""The capacity of a leaf, and what is left of it.
+"""The total and free capacity of a leaf.
 
-Nodes are shared by all flavors that select them, so a host's capacity is one object in all their trees.
+Flavors may share nodes, so the trees of all flavors use the same object for the capacity of a host.
 """
 
 from collections.abc import Mapping
@@ -9,27 +9,27 @@ from typing import NamedTuple
 from muster.admission.model import Node, Resources
 
 PODS = "pods"
-_COUNT_MAX = 2**31 - 1  # pods of a set that asks for nothing
+_COUNT_MAX = 2**31 - 1  # for pods without requests
 
 Requests = tuple[tuple[str, int], ...]
 """Requests of one pod, sorted by resource."""
 
 
 class PodCount(NamedTuple):
-    """How many pods fit, and the resource that allows no more."""
+    """The number of pods that fit, and the limiting resource."""
 
     pods: int
     limited_by: str
 
 
 Journal = list["LeafCapacity"]
-"""The leaves that have changed, one after the other; a leaf may occur many times."""
+"""The leaves whose capacity changed, in order; a leaf may occur repeatedly."""
 
 
 class LeafCapacity:
-    """`total` is what nodes offer less what pods take that no admission accounts for; `free` is what
-    placed gangs leave of it; `assumed` is what one placement has already given away. Every change is
-    written down in the journal, for tables of what is left."""
+    """The capacity of a leaf. `total` is the allocatable capacity minus the usage of pods without an
+    admission; `free` is `total` minus the usage of placed gangs; assumed usage is that of the placement in
+    progress. The journal records each change, so that cached capacities can be refreshed."""
 
     __slots__ = ("_assumed", "_journal", "free", "total")
 
@@ -39,19 +39,19 @@ class LeafCapacity:
         self.free: dict[str, int] = {}
         self._assumed: dict[str, int] = {}
 
-    def bring(self, node: Node) -> None:
-        """A node of this leaf."""
+    def add_node(self, node: Node) -> None:
+        """Adds the capacity of a node of this leaf."""
         for resource, amount in node.allocatable.items():
-            self._bring(resource, amount)
+            self._add_capacity(resource, amount)
         for resource, amount in node.used.items():
-            self._bring(resource, -amount)
+            self._add_capacity(resource, -amount)
 
-    def _bring(self, resource: str, amount: int) -> None:
+    def _add_capacity(self, resource: str, amount: int) -> None:
         self.total[resource] = self.total.get(resource, 0) + amount
         self.free[resource] = self.free.get(resource, 0) + amount
 
     def take(self, requests: Requests, pods: int) -> None:
-        """Pods that are placed here; a negative number of pods releases as much."""
+        """Adds the usage of pods that are placed here; a negative number removes it."""
         for resource, amount in requests:
             self.free[resource] = self.free.get(resource, 0) - amount * pods
         self._journal.append(self)
@@ -61,16 +61,16 @@ class LeafCapacity:
             self._assumed[resource] = self._assumed.get(resource, 0) + amount * pods
         self._journal.append(self)
 
-    def forget(self) -> None:
-        """Drops what was assumed."""
+    def clear_assumed(self) -> None:
+        """Removes assumed usage."""
         self._assumed.clear()
         self._journal.append(self)
 
-    def holds(self, amounts: Mapping[str, int]) -> bool:
+    def fits(self, amounts: Mapping[str, int]) -> bool:
         return all(amount <= self.free.get(resource, 0) for resource, amount in amounts.items() if amount)
 
-    def left(self, empty: bool = False) -> Mapping[str, int]:
-        """`empty`: as if no gang were placed, but for what is assumed. May be negative."""
+    def remaining(self, empty: bool = False) -> Mapping[str, int]:
+        """Returns free capacity minus assumed usage, which may be negative. `empty` ignores placed gangs."""
         base = self.total if empty else self.free
         if not self._assumed:
             return base
@@ -80,16 +80,18 @@ class LeafCapacity:
         }
 
 
-def of_one_pod(requests: Resources) -> Requests:
-    """Requests of one pod, with one of the node's `pods`."""
+def requests_of_one_pod(requests: Resources) -> Requests:
+    """Returns the requests of one pod, including one of the node's `pods`."""
     return tuple(sorted({**requests, PODS: requests.get(PODS, 0) + 1}.items()))
 
 
-def count_in(requests: Requests, left: Mapping[str, int]) -> PodCount:
-    """Among resources that limit alike, the first by name is named (Kueue: pkg/resources/requests.go)."""
+def count_pods(requests: Requests, free: Mapping[str, int]) -> PodCount:
+    """Counts the pods that fit. Of equally limiting resources it names the first by name.
+
+    Source: Kueue's pkg/resources/requests.go."""
     pods, limited_by = _COUNT_MAX + 1, ""
     for resource, amount in requests:
-        fitting = min(max(0, left.get(resource, 0) // amount), _COUNT_MAX) if amount else _COUNT_MAX
+        fitting = min(max(0, free.get(resource, 0) // amount), _COUNT_MAX) if amount else _COUNT_MAX
         if fitting < pods:
             pods, limited_by = fitting, resource
     return PodCount(pods, limited_by)

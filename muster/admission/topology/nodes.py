@@ -1,7 +1,7 @@
-"""Which leaves the pods of a pod set may go to: taints, node selectors, node affinity.
+"""Matches pods with leaves: taints, node selectors and node affinity.
 
-Where a leaf is more than a node (the lowest level is not the hostname) all leaves will do, and
-Kubernetes chooses among the nodes. Source: Kueue's scheduling_simulator_default.go.
+If the lowest level is not the hostname, all leaves match, and kube-scheduler selects nodes.
+Source: Kueue's scheduling_simulator_default.go.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from muster.admission.topology.domains import Leaf
 
 @dataclass(frozen=True, slots=True)
 class NodeDemand:
-    """The constraints of pods on a node, apart from capacity; equal demands are matched once."""
+    """The constraints of pods on nodes, except capacity; matches are cached by it."""
 
     selector: tuple[tuple[str, str], ...]
     affinity: tuple[tuple[Requirement, ...], ...]  # any of (all of)
@@ -23,7 +23,7 @@ class NodeDemand:
 
     @staticmethod
     def of(pod_set: PodSet, tolerations: tuple[Toleration, ...], preferences: bool) -> "NodeDemand":
-        """`tolerations` are the flavor's own: pods get them on admission."""
+        """Returns the demand of a pod set; admission adds the flavor's `tolerations` to its pods."""
         return NodeDemand(
             tuple(sorted(pod_set.node_selector.items())),
             pod_set.affinity,
@@ -34,8 +34,8 @@ class NodeDemand:
 
 @dataclass(slots=True)
 class Matches:
-    """`scores` of the leaves that match, by rank: the weight of the preferences that hold there. The
-    other leaves are counted by what excludes them."""
+    """`scores` are the total weights of preferred terms, by rank of matching leaves; the other fields count
+    excluded leaves by cause."""
 
     scores: dict[int, int] = field(default_factory=dict)
     selector: int = 0
@@ -62,7 +62,7 @@ def match(demand: NodeDemand, leaves: Iterable[Leaf]) -> Matches:
 
 
 def untolerated(taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> Taint | None:
-    """The first taint that keeps pods away."""
+    """Returns the first taint with NoSchedule or NoExecute that is not tolerated."""
     for taint in taints:
         if taint.effect is not TaintEffect.PREFER_NO_SCHEDULE and not any(
             tolerates(toleration, taint) for toleration in tolerations
@@ -76,13 +76,15 @@ def _score(preferred: tuple[PreferredTerm, ...], node: Node) -> int:
 
 
 def _all_hold(requirements: tuple[Requirement, ...], labels: Mapping[str, str]) -> bool:
-    """An empty term matches nothing (k8s.io/component-helpers/scheduling/corev1/nodeaffinity)."""
+    """Returns whether a term matches; an empty term never does.
+
+    Source: k8s.io/component-helpers/scheduling/corev1/nodeaffinity."""
     return bool(requirements) and all(
         holds(requirement, labels.get(requirement.key)) for requirement in requirements
     )
 
 
 def _taint_name(taint: Taint) -> str:
-    """The taint's text, as k8s.io/api/core/v1/taint.go writes it."""
+    """Formats a taint as k8s.io/api/core/v1/taint.go does."""
     value = f"={taint.value}" if taint.value else ""
     return f"{taint.key}{value}:{taint.effect}"

@@ -1,7 +1,7 @@
-"""Which domain comes first: the profiles BestFit and LeastFreeCapacity.
+"""The order of domains: the profiles BestFit and LeastFreeCapacity.
 
-BestFit takes the roomiest domains, and of those that hold all the rest the tightest one.
-LeastFreeCapacity, for pods that go anywhere, fills up the fullest first.
+BestFit takes the domains with the most capacity, and for the remainder the tightest domain that holds it.
+LeastFreeCapacity, for unconstrained pods, fills the domains with the least free capacity first.
 Source: KEP-2724 and Kueue's pkg/cache/scheduler/tas_flavor_snapshot.go.
 """
 
@@ -17,8 +17,8 @@ Amount = Callable[[DomainCapacity], int]
 
 
 class Unit(NamedTuple):
-    """The unit of assignment to domains: slices of `size` pods, or pods. `amount` is how many of them a
-    domain holds, `with_leader` how many beside a leader."""
+    """The unit of distribution: slices of `size` pods, or pods. `amount` returns the units that a domain
+    holds, `with_leader` those that it holds in addition to a leader."""
 
     size: int
     amount: Amount
@@ -26,12 +26,12 @@ class Unit(NamedTuple):
 
 
 def slices_of(size: int) -> Unit:
-    """The unit at the level of the slices and above."""
+    """Returns the unit at the slice level and above."""
     return Unit(size, attrgetter("slices"), attrgetter("slices_with_leader"))
 
 
 def pods_by(size: int) -> Unit:
-    """The unit below that, where pods come in inner slices of `size`."""
+    """Returns the unit below the slice level: nested slices of `size` pods."""
     if size == 1:
         return Unit(1, attrgetter("pods"), attrgetter("pods_with_leader"))
     return Unit(
@@ -45,7 +45,7 @@ class Profile:
     prefers_affinity: bool
 
     def by_capacity(self, capacities: Iterable[DomainCapacity]) -> list[DomainCapacity]:
-        """Sorts by slices; among equals the one with the least left over comes first."""
+        """Sorts by slices; of equals, the domain with the fewest excess pods comes first."""
         sign = 1 if self.least_free else -1
         return sorted(
             self._useful(capacities),
@@ -66,7 +66,7 @@ class Profile:
         )
 
     def _useful(self, capacities: Iterable[DomainCapacity]) -> Iterable[DomainCapacity]:
-        """BestFit judges by the first domain, be it full; LeastFreeCapacity would only skip full ones."""
+        """Omits full domains for LeastFreeCapacity; BestFit examines the first domain even if it is full."""
         return (
             [capacity for capacity in capacities if capacity.pods or capacity.leaders]
             if self.least_free
@@ -76,8 +76,8 @@ class Profile:
     def tightest(
         self, capacities: Sequence[DomainCapacity], needed: int, amount: Amount, leaders: int = 0
     ) -> DomainCapacity:
-        """The first of those that hold no more than necessary beyond `needed`; the first of all if none
-        does. A preferred node affinity weighs more than a tight fit."""
+        """Returns the first domain that holds `needed` with the least excess; the first domain if none holds
+        it. Preferred node affinity takes precedence over a tight fit."""
         if self.prefers_affinity:
             best = capacities[0].affinity
             capacities = list(takewhile(lambda capacity: capacity.affinity == best, capacities))
@@ -95,8 +95,8 @@ class Profile:
 def leader_first(
     capacities: Sequence[DomainCapacity], needed: int, leaders: int, unit: Unit
 ) -> Sequence[DomainCapacity]:
-    """The first domain goes ahead that can take the leader and leave enough room for all workers: a
-    leader costs some domains more than others, and there is no way back further down."""
+    """Moves the first domain that can host the leader, with enough capacity remaining for all workers, to the
+    front. A leader reduces some domains more than others, and lower levels cannot revise this choice."""
     if not leaders:
         return capacities
     spare = sum(map(unit.amount, capacities)) - needed

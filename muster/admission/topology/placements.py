@@ -1,4 +1,4 @@
-"""The answers of a topology: places of pods, or why there are none."""
+"""Results of placement: topology assignments, or the reason for a refusal."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from muster.admission.model import Resources, TopologyAssignment
 
 @dataclass(frozen=True, slots=True)
 class TopologyUsage:
-    """Pods on domains of a flavor; `requests` is what one of them takes, `pods` apart."""
+    """The usage of a pod set on domains of a flavor; `requests` are those of one pod, without `pods`."""
 
     flavor: str
     assignment: TopologyAssignment
@@ -17,14 +17,14 @@ class TopologyUsage:
 
 @dataclass(frozen=True, slots=True)
 class Exclusions:
-    """Leaves (nodes, where the hostname is the lowest level) that can't take a single pod, by cause."""
+    """The numbers of leaves (nodes, if the lowest level is the hostname) that fit no pod, by cause."""
 
     total: int = 0
     selector: int = 0
     affinity: int = 0
-    domain: int = 0  # outside of the domain that a replacement has to stay in
+    domain: int = 0  # outside the domain that a replacement must stay in
     taints: Mapping[str, int] = field(default_factory=dict)
-    resources: Mapping[str, int] = field(default_factory=dict)  # the one that limits most
+    resources: Mapping[str, int] = field(default_factory=dict)  # by limiting resource
 
 
 NOTHING_EXCLUDED = Exclusions()
@@ -32,17 +32,17 @@ NOTHING_EXCLUDED = Exclusions()
 
 @dataclass(frozen=True, slots=True)
 class PlacementRefusal:
-    """Why these pod sets (one, or a leader and its workers) can't be placed on the flavor."""
+    """The reason why pod sets (one, or a leader and its workers) cannot be placed on the flavor."""
 
     flavor: str
     pod_sets: tuple[str, ...]
-    message: str  # a sentence, as Kueue words it
+    message: str  # a sentence in Kueue's words
     exclusions: Exclusions = NOTHING_EXCLUDED
 
 
 @dataclass(frozen=True, slots=True)
 class Placements:
-    """Assignments by pod set. With a refusal none of them counts: a gang is placed whole or not at all."""
+    """Assignments by pod set; with a refusal they are void, as gangs are placed whole or not at all."""
 
     assignments: Mapping[str, TopologyAssignment]
     refusal: PlacementRefusal | None = None

@@ -1,4 +1,4 @@
-"""Why pods can't be placed, in Kueue's words.
+"""The reasons why pods cannot be placed, in Kueue's words.
 
 Source: notFitMessage and multiLayerNotFitMessage of pkg/cache/scheduler/tas_flavor_snapshot.go.
 """
@@ -20,7 +20,7 @@ def exclusions_of(capacities: DomainCapacities) -> Exclusions:
         affinity=matches.affinity,
         domain=capacities.outside,
         taints=matches.taints,
-        resources=capacities.short_of(),
+        resources=capacities.full_leaves(),
     )
 
 
@@ -28,23 +28,21 @@ def sentence(
     tree: DomainTree,
     capacities: DomainCapacities,
     request: LevelRequest,
-    too_little: InsufficientCapacity,
+    shortage: InsufficientCapacity,
     excluded: Exclusions,
 ) -> str:
     text = f'topology "{tree.topology}" '
     if request.inner:
         text += "doesn't allow to fit"
-        best = min(
-            capacities.levels[too_little.level], key=lambda capacity: (-capacity.slices, capacity.rank)
-        )
-        for part in request.slices:
-            fitting = _slices_within(best, tree.keys.index(part.level), part.size)
-            text += f"; {fitting}/{request.count // part.size} slice(s) fit on level {part.level}"
+        best = min(capacities.levels[shortage.level], key=lambda capacity: (-capacity.slices, capacity.rank))
+        for constraint in request.slices:
+            fitting = _slices_within(best, tree.keys.index(constraint.level), constraint.size)
+            text += f"; {fitting}/{request.count // constraint.size} slice(s) fit on level {constraint.level}"
     else:
         unit = "pod" if request.slice_size == 1 else "slice"
-        wanted, fitting = request.slice_count, too_little.fitting
+        requested, fitting = request.slice_count, shortage.fitting
         text += f"allows to fit only {fitting} out of" if fitting else "doesn't allow to fit any of"
-        text += f" {wanted} {unit}(s)"
+        text += f" {requested} {unit}(s)"
     causes = ", ".join(sorted(_causes(excluded)))
     return f"{text}. Total nodes: {excluded.total}; excluded: {causes}" if causes else text
 

@@ -1,6 +1,6 @@
-"""A failed node's pods go elsewhere; the other pods of the set stay where they are.
+"""Node replacement: moves the pods of a failed node; the other pods of the set keep their domains.
 
-The replacement keeps what was asked for: all pods in one domain, slices whole.
+The replacement respects the topology request: the required domain, and whole slices.
 Source: findReplacementAssignment of Kueue's pkg/cache/scheduler/tas_flavor_snapshot.go.
 """
 
@@ -16,10 +16,10 @@ from muster.admission.topology.request import PlacementRequest
 def replace_node(
     flavor: FlavorTopology, request: PlacementRequest, current: TopologyAssignment, failed: str
 ) -> tuple[TopologyAssignment, TopologyAssignment] | PlacementRefusal:
-    """Where the pods are then, and where those of the failed node went."""
+    """Returns the new assignment, and the assignment of the moved pods alone."""
     tree = flavor.tree
-    kept = tuple(domain for domain in current.domains if domain.values[-1] != failed)
-    staying = replace(current, domains=kept)
+    healthy = tuple(domain for domain in current.domains if domain.values[-1] != failed)
+    staying = replace(current, domains=healthy)
     stale = tree.stale(staying)
     if stale is not None:
         return flavor.refuse(
@@ -28,13 +28,13 @@ def replace_node(
             request,
         )
     moving = replace(request, count=sum(domain.count for domain in current.domains) - _pods(staying))
-    within = _domain_to_stay_in(tree, moving, staying)
+    within = _required_domain(tree, moving, staying)
     if within is not None:
         moving = _with_whole_slices(moving)
-    found = flavor.place(moving, within=within)
-    if isinstance(found, PlacementRefusal):
-        return found
-    moved = found[request.pod_set.name]
+    placed = flavor.place(moving, within=within)
+    if isinstance(placed, PlacementRefusal):
+        return placed
+    moved = placed[request.pod_set.name]
     if not moved.domains:
         return flavor.refuse(f"cannot find replacement assignment for unhealthy node: {failed}", request)
     return tree.merged(moved, staying), moved
@@ -44,11 +44,11 @@ def _pods(assignment: TopologyAssignment) -> int:
     return sum(domain.count for domain in assignment.domains)
 
 
-def _domain_to_stay_in(
+def _required_domain(
     tree: DomainTree, moving: PlacementRequest, staying: TopologyAssignment
 ) -> Domain | None:
-    """That of a slice which lost a part of its pods, the innermost one; else that of the whole pod set
-    where it has to be in one. None: anywhere."""
+    """Returns the domain of the innermost slice that lost a part of its pods, else the required domain of the
+    pod set. None: any domain."""
     topology = moving.pod_set.topology
     if topology is None or not staying.domains or any(part.size <= 0 for part in topology.slices):
         return None
@@ -63,7 +63,7 @@ def _domain_to_stay_in(
 def _incomplete(
     tree: DomainTree, staying: TopologyAssignment, missing: int, size: int, level: int
 ) -> Domain | None:
-    """The first domain of the level that the missing pods would make whole."""
+    """Returns the first domain of the level whose slices the missing pods would complete."""
     pods: dict[Domain, int] = {}
     for domain in staying.domains:
         of_level = tree.leaves[domain.values].ancestor(level)
@@ -73,7 +73,7 @@ def _incomplete(
 
 
 def _with_whole_slices(moving: PlacementRequest) -> PlacementRequest:
-    """Where outer slices are broken, the pods to be moved come in the largest slices that are not."""
+    """Requests the largest slices that the moved pods fill, if they do not fill outermost slices."""
     topology = moving.pod_set.topology or TopologyRequest()
     if not topology.slices or moving.count % topology.slices[0].size == 0:
         return moving

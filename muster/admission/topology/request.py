@@ -1,4 +1,4 @@
-"""Requests for places, and their meaning on a topology: levels, slices, how near the pods have to be."""
+"""Placement requests, and their resolution on a topology: levels and slices."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -8,12 +8,12 @@ from muster.admission.model import PodSet, SliceConstraint, TopologyAssignment, 
 
 @dataclass(frozen=True, slots=True)
 class PlacementRequest:
-    """`count` pods of a pod set to be placed. What one pod takes of a node is `pod_set.requests` (as
-    in its template, not as transformed for the quota) and one of `pods`.
+    """A request to place `count` pods of a pod set. Each pod uses `pod_set.requests` (those of its template,
+    not transformed for quota) and one of the node's `pods`.
 
-    `implied`: the pod set asks for no topology, but its queue has only flavors with one.
-    `current` is where the workload's own pods are, for the replacement of a failed node;
-    `previous` where those of the slice are that the workload replaces (elastic jobs)."""
+    `implied`: the pod set requests no topology, but its queue has only flavors with one. `current` is the
+    workload's own assignment, for node replacement; `previous` is the assignment of the slice that the
+    workload replaces (elastic jobs)."""
 
     pod_set: PodSet
     count: int
@@ -23,15 +23,16 @@ class PlacementRequest:
 
     @property
     def group(self) -> str | None:
-        """Pod sets of one group are placed together: the smaller one is the leader of the other."""
+        """Returns the pod set group, which is placed together: its smaller pod set is the leader."""
         return self.pod_set.topology.group if self.pod_set.topology else None
 
 
 @dataclass(frozen=True, slots=True)
 class LevelRequest:
-    """`count` pods at `level`, in slices of `slice_size` within a domain of `slice_level`.
+    """A resolved request: `count` pods within a domain of `level`, in slices of `slice_size` that each fit in
+    a domain of `slice_level`.
 
-    `inner` holds the size of further slices in those, for every level that they fill."""
+    `inner` has the sizes of nested slices, by level."""
 
     count: int
     leaders: int  # 0 or 1
@@ -49,8 +50,7 @@ class LevelRequest:
 
 
 def resolve_request(request: PlacementRequest, leaders: int, keys: tuple[str, ...]) -> LevelRequest | str:
-    """Resolves a request on a topology whose levels have these keys; returns a message if it has no meaning
-    there."""
+    """Resolves a request on a topology with these level keys; returns a message if that is impossible."""
     topology = request.pod_set.topology or TopologyRequest()
     slices = topology.slices
     if slices and slices[0].size <= 0:
@@ -83,7 +83,7 @@ def resolve_request(request: PlacementRequest, leaders: int, keys: tuple[str, ..
 
 
 def level_key(topology: TopologyRequest, keys: tuple[str, ...]) -> str | None:
-    """The key of the level that the pods share, if they can; None where nothing is asked for."""
+    """Returns the key of the requested level, required or preferred; None without a request."""
     if topology.required is not None:
         return topology.required
     if topology.preferred is not None:
@@ -94,7 +94,9 @@ def level_key(topology: TopologyRequest, keys: tuple[str, ...]) -> str | None:
 
 
 def has_levels(topology: TopologyRequest, keys: tuple[str, ...]) -> bool:
-    return level_key(topology, keys) in keys and all(part.level in keys for part in topology.slices)
+    return level_key(topology, keys) in keys and all(
+        constraint.level in keys for constraint in topology.slices
+    )
 
 
 def only_slices(topology: TopologyRequest) -> bool:
@@ -102,8 +104,8 @@ def only_slices(topology: TopologyRequest) -> bool:
 
 
 def _inner_sizes(slices: tuple[SliceConstraint, ...], keys: tuple[str, ...]) -> dict[int, int] | str:
-    """Sizes by level of all slices but the outermost. Between two of them the inner size holds too, so
-    that whole slices come to every level."""
+    """Returns slice sizes by level below the outermost slices. Levels between two constraints have the inner
+    size, so every level gets whole slices."""
     inner: dict[int, int] = {}
     for outer, part in pairwise(slices):
         if part.level not in keys:

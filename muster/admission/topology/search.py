@@ -1,4 +1,4 @@
-"""Which domains take all of the pods: one at the level that is asked for, one above it, or several.
+"""Selects domains for all pods: one at the requested level, one above it, or several.
 
 Source: findLevelWithFitDomains of Kueue's pkg/cache/scheduler/tas_flavor_snapshot.go.
 """
@@ -16,7 +16,7 @@ _slices_with_leader = attrgetter("slices_with_leader")
 
 @dataclass(frozen=True, slots=True)
 class InsufficientCapacity:
-    """No domains at this level hold all slices together, the best so many of them."""
+    """The domains of `level` cannot hold all slices; `fitting` slices fit."""
 
     level: int
     fitting: int
@@ -25,13 +25,13 @@ class InsufficientCapacity:
 def search(
     capacities: DomainCapacities, request: LevelRequest, profile: Profile
 ) -> list[DomainCapacity] | InsufficientCapacity:
-    """Searches from the requested level upwards, unless it is required."""
+    """Searches the requested level and, unless it is required, those above."""
     level = request.level
     while True:
         ordered = profile.by_capacity_with_leader(capacities.levels[level])
-        one = _single(ordered, request, profile)
-        if one is not None:
-            return [one]
+        single = _single(ordered, request, profile)
+        if single is not None:
+            return [single]
         if request.required:
             return InsufficientCapacity(level, ordered[0].slices)
         if level == 0 or request.unconstrained:
@@ -41,38 +41,38 @@ def search(
 
 
 def _single(ordered: list[DomainCapacity], request: LevelRequest, profile: Profile) -> DomainCapacity | None:
-    """One domain for all."""
-    wanted = request.slice_count
+    """Selects one domain that holds all pods."""
+    requested = request.slice_count
     for at, capacity in enumerate(ordered):
-        if capacity.leaders >= request.leaders and capacity.slices_with_leader >= wanted:
+        if capacity.leaders >= request.leaders and capacity.slices_with_leader >= requested:
             if profile.least_free:
                 return capacity
-            return profile.tightest(ordered[at:], wanted, _slices_with_leader, request.leaders)
+            return profile.tightest(ordered[at:], requested, _slices_with_leader, request.leaders)
         if not profile.least_free and not (request.required and profile.prefers_affinity):
-            return None  # the first is the roomiest
+            return None  # the first one has the most capacity
     return None
 
 
 def _several(
     ordered: list[DomainCapacity], request: LevelRequest, profile: Profile
 ) -> list[DomainCapacity] | int:
-    """Picks as few domains as possible, the leader's first; or returns how many slices all domains hold
-    together."""
-    wanted, leaders = request.slice_count, request.leaders
-    left = wanted
-    pool = list(leader_first(ordered, wanted, leaders, slices_of(request.slice_size)))
+    """Selects as few domains as possible, the leader's first. If they do not hold all slices, returns the
+    number of slices that fit."""
+    requested, leaders = request.slice_count, request.leaders
+    remaining = requested
+    pool = list(leader_first(ordered, requested, leaders, slices_of(request.slice_size)))
     chosen: list[DomainCapacity] = []
     if leaders:
         if not pool or not pool[0].leaders:
             return 0
         chosen.append(pool[0])
-        left -= pool[0].slices_with_leader
+        remaining -= pool[0].slices_with_leader
         pool = profile.by_capacity(pool[1:])
     for at, capacity in enumerate(pool):
-        if left <= 0:
+        if remaining <= 0:
             break
-        if not profile.least_free and capacity.slices >= left:
-            capacity = profile.tightest(pool[at:], left, _slices)
+        if not profile.least_free and capacity.slices >= remaining:
+            capacity = profile.tightest(pool[at:], remaining, _slices)
         chosen.append(capacity)
-        left -= capacity.slices
-    return chosen if left <= 0 else wanted - left
+        remaining -= capacity.slices
+    return chosen if remaining <= 0 else requested - remaining

@@ -1,4 +1,4 @@
-"""Giving pods out: over chosen domains, then level by level down to the leaves.
+"""Distributes pods over selected domains, then level by level down to the leaves.
 
 Source: updateCountsToMinimumGeneric and phase 2b of Kueue's pkg/cache/scheduler/tas_flavor_snapshot.go.
 """
@@ -12,7 +12,7 @@ from muster.admission.topology.request import LevelRequest
 
 
 class DomainPods(NamedTuple):
-    """The pods that a domain gets."""
+    """The pods and leaders that a domain gets."""
 
     capacity: DomainCapacity
     pods: int
@@ -22,23 +22,25 @@ class DomainPods(NamedTuple):
 def spread(
     capacities: Sequence[DomainCapacity], pods: int, leaders: int, unit: Unit, profile: Profile
 ) -> list[DomainPods] | None:
-    """Fills domains in order, each with as much as it holds; the last one as tight as possible. None if
-    they do not hold all of it."""
-    left = pods // unit.size
-    if not left and not leaders:
+    """Fills domains in order, and places the remainder in the tightest domain that holds it; returns None if
+    they do not hold all pods."""
+    remaining = pods // unit.size
+    if not remaining and not leaders:
         return []
-    capacities = leader_first(capacities, left, leaders, unit)
+    capacities = leader_first(capacities, remaining, leaders, unit)
     shares: list[DomainPods] = []
     for at, capacity in enumerate(capacities):
         amount = unit.with_leader if leaders else unit.amount
-        if capacity.leaders >= leaders and amount(capacity) >= left:
+        if capacity.leaders >= leaders and amount(capacity) >= remaining:
             last = (
-                capacity if profile.least_free else profile.tightest(capacities[at:], left, amount, leaders)
+                capacity
+                if profile.least_free
+                else profile.tightest(capacities[at:], remaining, amount, leaders)
             )
-            return [*shares, DomainPods(last, left * unit.size, leaders)]
-        taken, hosted = min(amount(capacity), left), min(capacity.leaders, leaders)
-        shares.append(DomainPods(capacity, taken * unit.size, hosted))
-        left -= taken
+            return [*shares, DomainPods(last, remaining * unit.size, leaders)]
+        filled, hosted = min(amount(capacity), remaining), min(capacity.leaders, leaders)
+        shares.append(DomainPods(capacity, filled * unit.size, hosted))
+        remaining -= filled
         leaders -= hosted
     return None
 
@@ -46,22 +48,24 @@ def spread(
 def descend(
     shares: list[DomainPods], request: LevelRequest, leaf_level: int, profile: Profile
 ) -> list[DomainPods] | None:
-    """Descends from the level of the search to the slices' level, all domains of a level together: what
-    counts is few domains; from there on each domain's children share what it got."""
+    """Descends from the level of the search to the leaves.
+
+    Down to the slice level, all domains of a level are filled together, to use few domains; below it, each
+    domain's pods go to its own children."""
     level = shares[0].capacity.domain.level
     unit = slices_of(request.slice_size)
-    found: list[DomainPods] | None = shares
-    while found is not None and level < request.slice_level:
+    spread_shares: list[DomainPods] | None = shares
+    while spread_shares is not None and level < request.slice_level:
         level += 1
-        children = [child for share in found for child in share.capacity.children]
-        found = spread(profile.by_capacity(children), request.count, request.leaders, unit, profile)
-    return None if found is None else descend_apart(found, request, leaf_level, profile)
+        children = [child for share in spread_shares for child in share.capacity.children]
+        spread_shares = spread(profile.by_capacity(children), request.count, request.leaders, unit, profile)
+    return None if spread_shares is None else descend_separately(spread_shares, request, leaf_level, profile)
 
 
-def descend_apart(
+def descend_separately(
     shares: list[DomainPods], request: LevelRequest, leaf_level: int, profile: Profile
 ) -> list[DomainPods] | None:
-    """Gives every domain's pods to its own children, down to the leaves."""
+    """Distributes each domain's pods among its own children, down to the leaves."""
     for level in range(shares[0].capacity.domain.level + 1, leaf_level + 1):
         unit = (
             slices_of(request.slice_size)

@@ -20,7 +20,7 @@ from muster.admission import (
 from muster.admission.flavors.assigner import FlavorAssigner
 from muster.admission.flavors.assignment import Assignment
 from muster.admission.flavors.fungibility import Grade, Mode
-from muster.admission.flavors.placement import Placer, beyond, needs_second_pass
+from muster.admission.flavors.placement import Placer, added_pods, needs_second_pass
 from muster.admission.model import FlavorResource
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import GPU, host, on, placed_on, pods, queue, snapshot, workload
@@ -161,7 +161,7 @@ def test_pods_that_would_be_on_two_topologies_are_refused() -> None:
 def test_pods_with_nothing_to_be_placed_by_are_refused() -> None:
     assignment = assign(cluster(queues=only_tpu()), workload("w", "q", pods(requests={})))
     assert assignment.mode is Mode.NO_FIT
-    assert assignment.pod_sets[0].misplaced == "no flavor that it got has a topology"
+    assert assignment.pod_sets[0].misplaced == "no assigned flavor has a topology"
 
 
 PROVISIONED = only_tpu(checks=(Check("make-nodes", provisions=True),))
@@ -288,7 +288,7 @@ def test_second_pass_is_needed(one: Workload, needed: bool) -> None:
     ],
 )
 def test_pods_beyond_those_that_were_there(before: Any, added: list[tuple[str, int]]) -> None:
-    assert placed_on(beyond(on(("x1", 2), ("x2", 1)), before)) == added
+    assert placed_on(added_pods(on(("x1", 2), ("x2", 1)), before)) == added
 
 
 def test_without_the_rule_topologies_are_not_looked_at() -> None:

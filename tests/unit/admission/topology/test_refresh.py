@@ -44,7 +44,7 @@ def test_one_pod_too_many() -> None:
 def test_what_is_remembered_of_shapes_of_pods_is_bounded() -> None:
     """Tenants choose what their pods ask for."""
     topologies = cluster("x1=8")
-    with patch.object(flavor, "_REMEMBERED_MAX", 3):
+    with patch.object(flavor, "_CACHED_MAX", 3):
         for gpus in range(1, 9):
             place_one(topologies, pods(1, ANYWHERE, gpus))
     (of,) = topologies._flavors.values()
