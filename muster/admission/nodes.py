@@ -1,8 +1,7 @@
-"""Whether the pods of a pod set may run on a flavor's nodes: labels, taints and sizes.
+"""Matches pod sets with the nodes of a flavor: labels, taints and sizes.
 
-As Kueue's pkg/scheduler/flavorassigner does it: of what a pod set asks of a node only the keys
-that the flavor itself labels count, the rest is left to the Kubernetes scheduler. The
-sizes of nodes are a rule of Muster's own.
+As in Kueue's pkg/scheduler/flavorassigner, node selectors and affinity are checked only for label keys of the
+flavor; kube-scheduler checks the others. Node sizes are a rule that Kueue does not have.
 """
 
 import re
@@ -25,20 +24,21 @@ _INTEGER = re.compile("[+-]?[0-9]{1,19}")
 
 
 class Mismatch(NamedTuple):
-    """One thing that keeps pods from a flavor's nodes; `key` is that of the taint or the label."""
+    """A reason why pods cannot run on a flavor's nodes; `key` is that of the taint or label, or the
+    resource."""
 
     cause: ExclusionCause
-    message: str  # the end of a sentence about the flavor
+    message: str  # a predicate: the flavor is the subject
     key: str = ""
 
 
 def mismatch(pod_set: PodSet, flavor: Flavor) -> str | None:
-    """Why the pods can not run there, as the end of a sentence about the flavor; None if they can."""
-    return " and ".join(of.message for of in mismatches(pod_set, flavor)) or None
+    """Returns why the pods cannot run there, as a predicate of the flavor; None if they can."""
+    return " and ".join(reason.message for reason in mismatches(pod_set, flavor)) or None
 
 
 def mismatches(pod_set: PodSet, flavor: Flavor) -> Iterator[Mismatch]:
-    """All that has to be changed before the pods can run there."""
+    """Yields all reasons why the pods cannot run there."""
     tolerations = (*pod_set.tolerations, *flavor.tolerations)
     for taint in flavor.taints:
         if taint.effect is not TaintEffect.PREFER_NO_SCHEDULE and not any(
@@ -46,9 +46,9 @@ def mismatches(pod_set: PodSet, flavor: Flavor) -> Iterator[Mismatch]:
         ):
             text = f"has the taint {taint.key}={taint.value}:{taint.effect}, which is not tolerated"
             yield Mismatch(ExclusionCause.TAINT, text, taint.key)
-    for key, wanted in sorted(pod_set.node_selector.items()):
-        if key in flavor.node_labels and flavor.node_labels[key] != wanted:
-            text = f"has the label {key}={flavor.node_labels[key]} where {wanted} is asked for"
+    for key, value in sorted(pod_set.node_selector.items()):
+        if key in flavor.node_labels and flavor.node_labels[key] != value:
+            text = f"has the label {key}={flavor.node_labels[key]}, but the node selector requires {value}"
             yield Mismatch(ExclusionCause.NODE_SELECTOR, text, key)
     if not _affinity_allows(pod_set, flavor):
         yield Mismatch(ExclusionCause.NODE_AFFINITY, "has labels that the node affinity excludes")
@@ -56,17 +56,17 @@ def mismatches(pod_set: PodSet, flavor: Flavor) -> Iterator[Mismatch]:
 
 
 def _too_large(requests: Resources, sizes: Sequence[Resources]) -> Iterator[Mismatch]:
-    """Resources of which a pod asks for more than any node has; if there is none, but no node has enough of
-    all, the pod as a whole. Resources that a size does not list do not count."""
+    """Yields the resources of which a pod requests more than any node has. If there is none, but no node has
+    enough of all, yields the pod as a whole. Resources that a size omits are not checked."""
     if not sizes or any(_lacking(requests, size) == [] for size in sizes):
         return
-    never = set.intersection(*({*_lacking(requests, size)} for size in sizes))
-    for resource in sorted(never):
-        most = quantities.format(resource, max(size[resource] for size in sizes))
-        asked = quantities.format(resource, requests[resource])
-        text = f"has {most} {resource} for pods on its largest node where a pod asks for {asked}"
+    exceeding_all = set.intersection(*({*_lacking(requests, size)} for size in sizes))
+    for resource in sorted(exceeding_all):
+        largest = quantities.format(resource, max(size[resource] for size in sizes))
+        requested = quantities.format(resource, requests[resource])
+        text = f"has {largest} {resource} for pods on its largest node, but a pod requests {requested}"
         yield Mismatch(ExclusionCause.NODE_SIZE, text, resource)
-    if not never:
+    if not exceeding_all:
         lacking = {resource for size in sizes for resource in _lacking(requests, size)}
         pod = " and ".join(f"{quantities.format(name, requests[name])} {name}" for name in sorted(lacking))
         yield Mismatch(ExclusionCause.NODE_SIZE, f"has no node where a pod with {pod} fits", min(lacking))
@@ -77,8 +77,9 @@ def _lacking(requests: Resources, size: Resources) -> list[str]:
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """Whether the taint is tolerated (k8s.io/api/core/v1/toleration.go): an empty operator means Equal, an
-    empty key any."""
+    """Returns whether the taint is tolerated; an empty operator means Equal, an empty key matches all keys.
+
+    Source: k8s.io/api/core/v1/toleration.go."""
     if toleration.effect not in (None, taint.effect) or toleration.key not in ("", taint.key):
         return False
     match toleration.operator:
@@ -94,7 +95,7 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
 
 
 def _affinity_allows(pod_set: PodSet, flavor: Flavor) -> bool:
-    """Whether a term allows the flavor; one that says nothing about its labels does."""
+    """Returns whether a term matches the flavor; a term without its label keys does."""
     terms = [
         [requirement for requirement in term if requirement.key in flavor.node_labels]
         for term in pod_set.affinity
@@ -105,8 +106,8 @@ def _affinity_allows(pod_set: PodSet, flavor: Flavor) -> bool:
 
 
 def holds(requirement: Requirement, label: str | None) -> bool:
-    """Whether a label's value, None where the label is absent, meets the requirement. A Gt or Lt that
-    compares no integers does not.
+    """Returns whether a label's value (None: no such label) meets the requirement. Gt and Lt are false unless
+    both values are integers.
 
     Source: k8s.io/apimachinery/pkg/labels Requirement.Matches.
     """
@@ -124,6 +125,6 @@ def holds(requirement: Requirement, label: str | None) -> bool:
     return label is None  # DoesNotExist
 
 
-def _less(one: str, other: str) -> bool:
-    """False where one of them is no integer."""
-    return bool(_INTEGER.fullmatch(one) and _INTEGER.fullmatch(other)) and int(one) < int(other)
+def _less(left: str, right: str) -> bool:
+    """Returns whether left < right; false unless both are integers."""
+    return bool(_INTEGER.fullmatch(left) and _INTEGER.fullmatch(right)) and int(left) < int(right)

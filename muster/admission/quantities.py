@@ -1,7 +1,7 @@
-"""Kubernetes quantities as exact integers of the model's units, and back.
+"""Converts Kubernetes quantities to exact integers in the model's units, and back.
 
-The forms are those of k8s.io/apimachinery/pkg/api/resource: decimal suffixes n u m k M G T P E,
-binary suffixes Ki Mi Gi Ti Pi Ei, and exponents such as 2e3. No float is ever computed with.
+The syntax is that of k8s.io/apimachinery/pkg/api/resource: decimal suffixes n u m k M G T P E, binary
+suffixes Ki Mi Gi Ti Pi Ei, and exponents such as 2e3. All arithmetic is exact, without floats.
 """
 
 import math
@@ -16,10 +16,10 @@ _FORM = re.compile(
     r"(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?"
 )
 _LENGTH_MAX = 64  # of a text
-_TEXTS_MAX = 4096  # kept with their numbers
+_TEXTS_MAX = 4096  # cached
 MAX = 2**63 - 1
-"""The largest quantity: where Kubernetes caps those with binary suffixes (resource.Quantity, maxAllowed). The
-decimal forms go further there (1e400), but nothing can be counted with them."""
+"""The largest quantity, at which Kubernetes caps binary suffixes (resource.Quantity, maxAllowed). It permits
+larger decimal quantities (1e400), which Muster rejects."""
 
 _SMALL = {suffix: Fraction(1, 1000**power) for power, suffix in enumerate("mun", start=1)}
 _LARGE = {suffix: Fraction(1000**power) for power, suffix in enumerate("kMGTPE", start=1)}
@@ -32,29 +32,29 @@ MILLI = 1000
 
 @lru_cache(_TEXTS_MAX, typed=True)
 def parse(resource: str, value: str | int | float) -> int:
-    """The quantity in the resource's unit: millicores for cpu, else whole units.
+    """Returns the quantity in the resource's unit: millicores for cpu, otherwise whole units.
 
-    A fraction of a unit is rounded away from zero, as Kueue's pkg/resources does. Raises
-    QuantityError, for more than MAX too.
+    Fractions are rounded away from zero, as in Kueue's pkg/resources. Raises QuantityError, also for more
+    than MAX.
     """
     return whole_units(resource, exact(resource, value))
 
 
 def whole_units(resource: str, amount: Fraction) -> int:
-    """The amount in the resource's unit, a fraction of it rounded away from zero."""
+    """Returns the amount in the resource's unit, rounded away from zero."""
     if resource == CPU:
         amount *= MILLI
     return math.ceil(amount) if amount.numerator >= 0 else math.floor(amount)
 
 
 def units_max(resource: str) -> int:
-    """MAX in the resource's unit."""
+    """Returns MAX in the resource's unit."""
     return MAX * MILLI if resource == CPU else MAX
 
 
 def exact(what: str, value: str | int | float) -> Fraction:
-    """The number that the text means, MAX at most; `what` is named by the QuantityError if it means none."""
-    if isinstance(value, int) and abs(value) > MAX:  # its text may be longer than Python makes one
+    """Returns the number of a quantity, MAX at most. Raises QuantityError, which names `what`."""
+    if isinstance(value, int) and abs(value) > MAX:  # Python refuses to format very large integers
         raise QuantityTooLargeError(what, value)
     text = value if isinstance(value, str) else str(value)
     amount = _number(text) if len(text) <= _LENGTH_MAX and not isinstance(value, bool) else None
@@ -67,7 +67,7 @@ def exact(what: str, value: str | int | float) -> Fraction:
 
 @lru_cache(_TEXTS_MAX)
 def _number(text: str) -> Fraction | None:
-    """The number that a text means, None if it means none; a cluster has few different texts, read often."""
+    """Returns the number of a quantity; None if it is invalid. Cached, as clusters repeat few quantities."""
     match = _FORM.fullmatch(text.strip())
     if match is None:
         return None
@@ -83,7 +83,8 @@ def _scale(suffix: str) -> Fraction | int:
 
 
 def format(resource: str, units: int) -> str:
-    """The shortest exact text: cores or millicores for cpu, Ki/Mi/Gi… for bytes, else a number."""
+    """Returns the shortest exact text: cores or millicores for cpu, Ki/Mi/Gi… for bytes, otherwise a
+    number."""
     if resource == CPU:
         return f"{units}m" if units % MILLI else str(units // MILLI)
     if units and _counts_bytes(resource):

@@ -1,8 +1,8 @@
-"""Checks of a snapshot before anything is decided on it.
+"""Validates a snapshot before decisions.
 
-These are the rules that the CRDs' schemas and the Kubernetes API enforce; a snapshot that breaks
-one was built wrong, so the first breach is an error. What only makes a queue unusable (a missing
-flavor, a cycle of cohorts) is no error: see WorkingState.inactive.
+The rules are those that the CRDs' schemas and the Kubernetes API enforce, so a violation is a bug of the
+caller and raises an error. Conditions that only make a queue unusable (a missing flavor, a cycle of cohorts)
+are not errors: see WorkingState.inactive.
 """
 
 from collections.abc import Iterable, Mapping
@@ -34,7 +34,7 @@ class _Named(Protocol):
 
 
 def check(snapshot: Snapshot) -> None:
-    """Raises SnapshotError at the first thing that contradicts itself."""
+    """Raises SnapshotError at the first violation."""
     _check_names("ResourceFlavor", snapshot.flavors)
     _check_names("Cohort", snapshot.cohorts)
     _check_names("ClusterQueue", snapshot.cluster_queues)
@@ -52,24 +52,22 @@ def check(snapshot: Snapshot) -> None:
 def _check_names(kind: str, objects: Mapping[str, _Named]) -> None:
     for key, named in objects.items():
         if key != named.name:
-            raise SnapshotError(
-                f"{kind} {named.name}", "name", f"is kept under {key!r}; expected its own name"
-            )
+            raise SnapshotError(f"{kind} {named.name}", "name", f"has the key {key!r}; expected its name")
 
 
 def _check_unique(where: str, field: str, names: Iterable[str]) -> None:
-    seen: set[str] = set()
+    unique: set[str] = set()
     for name in names:
-        if name in seen:
-            raise SnapshotError(where, field, f"{name!r} is there twice; expected each once")
-        seen.add(name)
+        if name in unique:
+            raise SnapshotError(where, field, f"{name!r} occurs twice; expected unique names")
+        unique.add(name)
 
 
 def check_quotas(node: ClusterQueue | Cohort) -> None:
-    """Raises SnapshotError naming the object and the quota that is wrong, or its weight."""
+    """Raises SnapshotError that names the object and the invalid quota, weight or budget."""
     where = f"{type(node).__name__} {node.name}"
     if node.weight < 0:
-        raise SnapshotError(where, "weight of its share", f"is {node.weight}; expected 0 or more")
+        raise SnapshotError(where, "fair sharing weight", f"is {node.weight}; expected 0 or more")
     _check_unique(where, "resource groups", (name for group in node.groups for name in group.covered))
     for group in node.groups:
         _check_unique(where, "flavors", (flavor.flavor for flavor in group.flavors))
@@ -94,16 +92,18 @@ def _check_budget(where: str, budget: Budget) -> None:
 
 
 def check_rules(rules: Rules) -> None:
-    """Raises SnapshotError naming the rule that makes no sense."""
+    """Raises SnapshotError that names the invalid rule."""
     aging = rules.aging
     if aging is not None and (aging.period_ms <= 0 or aging.step < 0 or aging.boost_max < 0):
-        raise SnapshotError("Rules", "aging", f"is {aging}; expected a period of more than 0, and no fall")
+        raise SnapshotError(
+            "Rules", "aging", f"is {aging}; expected a period of more than 0, and 0 or more otherwise"
+        )
     _check_run_time_min("Rules", rules.run_time_ms_min)
 
 
-def _check_run_time_min(where: str, least_ms: int) -> None:
-    if least_ms < 0:
-        raise SnapshotError(where, "run_time_ms_min", f"is {least_ms}; expected 0 or more")
+def _check_run_time_min(where: str, run_time_ms_min: int) -> None:
+    if run_time_ms_min < 0:
+        raise SnapshotError(where, "run_time_ms_min", f"is {run_time_ms_min}; expected 0 or more")
 
 
 def _check_quota(where: str, field: str, quota: Quota) -> None:
@@ -114,7 +114,7 @@ def _check_quota(where: str, field: str, quota: Quota) -> None:
 
 
 def check_workload(workload: Workload) -> None:
-    """Raises SnapshotError naming the workload and what of it is wrong."""
+    """Raises SnapshotError that names the workload and the invalid field."""
     where = f"Workload {workload.key}"
     if not workload.pod_sets:
         raise SnapshotError(where, "pod sets", "expected at least one")
@@ -150,10 +150,10 @@ def _check_pod_set(where: str, pod_set: PodSet) -> None:
     for resource, amount in pod_set.requests.items():
         if len(resource) > NAME_LENGTH_MAX:
             field = f"requests of pod set {pod_set.name}"
-            short = f"resource {resource[:40]}… has a name of more than {NAME_LENGTH_MAX} characters"
-            raise SnapshotError(where, field, short)
+            problem = f"resource {resource[:40]}… has a name of more than {NAME_LENGTH_MAX} characters"
+            raise SnapshotError(where, field, problem)
         total = amount * max(pod_set.count, 1)
-        # The cheap question first: no resource has a smaller bound.
+        # The cheap comparison first: MAX is the smallest bound of all resources.
         if total > MAX and total > units_max(resource):
             field = f"requests of pod set {pod_set.name}"
             raise SnapshotError(where, field, f"{resource} of all its pods is more than can be counted")
@@ -163,7 +163,7 @@ def _check_pod_set(where: str, pod_set: PodSet) -> None:
 
 
 def _check_slices(where: str, field: str, request: TopologyRequest) -> None:
-    """The widest first, each made of whole ones of the next (Kueue: validateTopologyRequest)."""
+    """Checks that each slice consists of whole slices of the next level (Kueue: validateTopologyRequest)."""
     sizes = [constraint.size for constraint in request.slices]
     if any(size < 1 for size in sizes):
         raise SnapshotError(where, field, f"sizes are {sizes}; expected 1 or more")

@@ -1,4 +1,4 @@
-"""The note of an optional rule for a workload that waits."""
+"""Notes of optional rules on workloads that wait."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -15,15 +15,14 @@ TRANSIENT_REASONS = frozenset(
         WaitReason.PREEMPTION,
     }
 )
-"""Reasons that pass by themselves."""
+"""Reasons that end without a change by users."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaitNote:
-    """A note of a rule. With a `reason` it is why the workload waits; without, it is added to the other
-    message.
+    """A rule's note. With a `reason` it replaces the workload's message; without one, it is appended.
 
-    `until_ms` is the next moment at which the rule may decide otherwise, if nothing else happens."""
+    `until_ms` is the next time at which the rule's decision may change by time alone."""
 
     message: str
     until_ms: int | None = None
@@ -31,15 +30,15 @@ class WaitNote:
 
 
 class Ruling(NamedTuple):
-    """A rule's answer to a workload that would fit: with a note it has to wait. `until_ms` is the next moment
-    at which the answer may be another, if nothing else happens."""
+    """A rule's decision on a workload that fits: with a note, it must wait. `until_ms` is the next time at
+    which the decision may change by time alone."""
 
     note: WaitNote | None
     until_ms: int | None = None
 
 
 def with_note(waiting: Waiting, note: WaitNote | None) -> Waiting:
-    """Adds the note, unless no waiting helps, or the workload's victims are leaving."""
+    """Adds the note, unless waiting does not help or preemption is in progress."""
     if note is None or waiting.reason not in TRANSIENT_REASONS or waiting.reason is WaitReason.PREEMPTION:
         return waiting
     if note.reason is None:
@@ -49,14 +48,14 @@ def with_note(waiting: Waiting, note: WaitNote | None) -> Waiting:
 
 def earliest(*moments_ms: int | None) -> int | None:
     first = None
-    for at_ms in moments_ms:  # a generator is slow, and every event of a simulation asks
+    for at_ms in moments_ms:  # a generator is slow, and each event of a simulation calls this
         if at_ms is not None and (first is None or at_ms < first):
             first = at_ms
     return first
 
 
 def duration(ms: int) -> str:
-    """Formats in whole units, the largest that is exact: 90 s, 2 h."""
+    """Formats a duration in the largest exact unit: 90 s, 2 h."""
     for name, unit_ms in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000)):
         if ms and ms % unit_ms == 0:
             return f"{ms // unit_ms} {name}"

@@ -1,1 +1,1 @@
-"""The configuration file, in the format of Kueue's."""
+"""The controller's configuration file, in Kueue's format."""

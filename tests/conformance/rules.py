@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from muster import admission as core
-from muster.configuration.feature_gates import SUPPORTED, gated
+from muster.configuration.feature_gates import SUPPORTED, with_gates
 from tests.conformance.case import Case, NotApplicable
 
 ONLY_HERE = {
@@ -38,7 +38,7 @@ def rules_of(case: Case, fair: bool | None = None) -> core.Rules:
     sharing = core.FairSharing()
     if strategies:
         sharing = replace(sharing, strategies=tuple(map(core.FairStrategy, strategies)))
-    rules = gated(
+    rules = with_gates(
         core.Rules(fair_sharing=sharing, ignore_undeclared=_ignores_undeclared(case)),
         {name: on for name, on in case.gates.items() if name in SUPPORTED},
     )

@@ -309,7 +309,7 @@ def test_a_too_long_quantity_is_reported_on_the_job() -> None:
     async def story(sim: Simulation) -> None:
         dev = sim.submit(ray_job("dev", worker=template("worker", cpu="1" * 50_000)))
         await sim.until(lambda: bool(events(sim, dev, "Misconfigured")), "it is told")
-        assert "is no quantity of cpu" in sim.waits(dev)
+        assert "is not a quantity of cpu" in sim.waits(dev)
         assert len(sim.waits(dev)) < 400
 
     Simulation(1, stack(gpus(4))).run(story)

@@ -139,7 +139,7 @@ WAITS = {
     ),
     "a quantity below zero": (
         {"worker": template("worker", cpu=-2)},
-        "Misconfigured: pod set 'gpu': '-2' is no quantity of cpu: expected a number with an optional "
+        "Misconfigured: pod set 'gpu': '-2' is not a quantity of cpu: expected a number with an optional "
         "suffix, such as 500m, 4, 1.5Gi or 2e3",
     ),
     "can't be suspended": (
@@ -173,7 +173,7 @@ def test_a_pod_that_is_larger_than_the_nodes_never_gets_quota() -> None:
         sized = {"metadata": {"annotations": {NODE_SIZES: '[{"cpu": "500m", "nvidia.com/gpu": "1"}]'}}}
         sim.patch(kinds.FLAVORS, "l4", sized)
         big = sim.submit(ray_job("big"))
-        why = "l4 has 500m cpu for pods on its largest node where a pod asks for 2"
+        why = "l4 has 500m cpu for pods on its largest node, but a pod requests 2"
         await sim.until(lambda: why in sim.waits(big), why, why_not=lambda: sim.waits(big))
         assert sim.waits(big).startswith("NoMatchingFlavor: pod set gpu asks for nvidia.com/gpu")
         await sim.stays(lambda: not sim.has(big, "QuotaReserved"), "it has no quota", 2)

@@ -1,6 +1,6 @@
-"""The life of a gang between two decisions: its checks, its pods, its time, its queues.
+"""Transitions of workloads between decisions: admission checks, pods ready, execution time, stopped queues.
 
-Pure functions of plain values: the caller reads and writes the objects.
+Pure functions of plain values; the caller reads and writes the objects.
 """
 
 from muster.admission.lifecycle.advance import (

@@ -1,7 +1,7 @@
-"""The next step of a gang that holds quota, when nothing is decided over it.
+"""The next action for a workload that holds quota, apart from the decisions of the core.
 
 Source: Kueue pkg/controller/core/workload_controller.go (Reconcile), in its order: deactivation,
-checks, stopped queues, pods that are not ready, time that is over.
+admission checks, stopped queues, PodsReady timeout, maximum execution time.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ TIME_EXCEEDED, RETRIES_EXCEEDED = "MaximumExecutionTimeExceeded", "RequeuingLimi
 
 @dataclass(frozen=True, slots=True)
 class DeactivationTarget:
-    """Why a gang is to be deactivated: the reason, and the sentence of it."""
+    """The reason and message of a pending deactivation."""
 
     reason: str
     message: str
@@ -29,11 +29,11 @@ class DeactivationTarget:
 
 @dataclass(frozen=True, slots=True)
 class ReservedWorkload:
-    """A gang that holds quota and has not been told to leave.
+    """A workload that holds quota and is not being evicted.
 
-    `admitted_at_ms` None: some check is not ready yet, or with `unplaced` pods of it have no places on
-    their topology. `requeues` counts the evictions for pods that
-    were not ready in time; `max_run_s` is its maximum execution time, `past_run_s` what it has used."""
+    `admitted_at_ms` is None while an admission check is not ready or, with `unplaced`, pods have no topology
+    assignment. `requeues` counts evictions by the PodsReady timeout. `max_run_s` is the maximum execution
+    time, `past_run_s` the time that earlier admissions used."""
 
     key: str
     active: bool = True
@@ -52,21 +52,21 @@ class ReservedWorkload:
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """No change; `until_ms` is when time alone will change that."""
+    """No action; `until_ms` is when time alone may require one."""
 
     until_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Admit:
-    """All checks are ready: its pods may start."""
+    """Admission: all checks are ready, so the pods may start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evict:
-    """Eviction: it has to leave, and is queued again once `requeue_at_ms` is past.
+    """Eviction; the workload is requeued after `requeue_at_ms`.
 
-    `counts`: the eviction is one of those that are limited."""
+    `counts`: it counts towards the limit of requeues."""
 
     reason: str
     message: str
@@ -76,7 +76,7 @@ class Evict:
 
 @dataclass(frozen=True, slots=True)
 class Deactivate:
-    """Deactivation: it is out of the queue until a user sets it active again."""
+    """Deactivation: the workload leaves the queue until a user sets it active."""
 
     target: DeactivationTarget
 
@@ -85,7 +85,7 @@ Action = Stay | Admit | Evict | Deactivate
 
 
 def next_action(gang: ReservedWorkload, rules: WaitForPodsReady | None, now_ms: int) -> Action:
-    """Returns the next action; `rules` None: pods may take any time."""
+    """Returns the next action; `rules` None: there is no PodsReady timeout."""
     if not gang.active:
         return _deactivated(gang.target)
     if gang.target is not None:
@@ -110,7 +110,7 @@ def _by_checks(gang: ReservedWorkload) -> Evict | Deactivate | None:
 
 
 def _by_stops(gang: ReservedWorkload) -> Evict | None:
-    """A held queue cancels what is not admitted yet, a drained one everything, and so does a stopped job."""
+    """Evicts for a stopped job or queue; a queue on Hold evicts only workloads that are not admitted."""
     if gang.job_stopped:
         return Evict(BY_JOB, "The job is stopped")
     admitted = gang.admitted_at_ms is not None
@@ -131,18 +131,18 @@ def _by_time(gang: ReservedWorkload, rules: WaitForPodsReady | None, now_ms: int
     not_ready_ms = readiness.deadline_ms(rules, gang.pods, gang.admitted_at_ms) if rules else None
     if rules is not None and not_ready_ms is not None and not_ready_ms <= now_ms:
         return _not_ready_in_time(gang, rules, now_ms)
-    over_ms = None
+    exceeded_ms = None
     if gang.max_run_s is not None:
-        over_ms = execution.deadline_ms(gang.max_run_s, gang.past_run_s, gang.admitted_at_ms)
-        if over_ms <= now_ms:
+        exceeded_ms = execution.deadline_ms(gang.max_run_s, gang.past_run_s, gang.admitted_at_ms)
+        if exceeded_ms <= now_ms:
             return Deactivate(DeactivationTarget(TIME_EXCEEDED, "exceeding the maximum execution time"))
-    return Stay(min((t for t in (not_ready_ms, over_ms) if t is not None), default=None))
+    return Stay(min((t for t in (not_ready_ms, exceeded_ms) if t is not None), default=None))
 
 
 def _not_ready_in_time(gang: ReservedWorkload, rules: WaitForPodsReady, now_ms: int) -> Evict | Deactivate:
-    again = gang.requeues + 1
-    if rules.retries_max is not None and again > rules.retries_max:
+    attempt = gang.requeues + 1
+    if rules.retries_max is not None and attempt > rules.retries_max:
         message = "exceeding the maximum number of re-queuing retries"
         return Deactivate(DeactivationTarget(RETRIES_EXCEEDED, message))
-    at_ms = now_ms + rules.backoff.wait_s(again) * 1000
+    at_ms = now_ms + rules.backoff.wait_s(attempt) * 1000
     return Evict(BY_PODS_READY, f"Exceeded the PodsReady timeout {gang.key}", at_ms, counts=True)

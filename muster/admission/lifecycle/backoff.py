@@ -1,20 +1,19 @@
-"""How long an evicted gang stays out of its queue."""
+"""The backoff of evicted workloads."""
 
 from dataclasses import dataclass
 
-_DOUBLINGS_MAX = 62  # beyond them every wait is the longest one
+_DOUBLINGS_MAX = 62  # further waits equal max_s in any case
 
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """The first wait in seconds; each further one is twice as long, up to the longest. The defaults
-    are those after PodsReadyTimeout.
+    """Exponential backoff: waits double from `base_s` to `max_s`. The defaults are those of PodsReadyTimeout.
 
-    Kueue (pkg/util/wait) adds a ten-thousandth of it by chance, which we leave out."""
+    Kueue (pkg/util/wait) adds a random jitter of 0.01 %, which Muster omits."""
 
     base_s: int = 60
     max_s: int = 3600
 
     def wait_s(self, attempt: int) -> int:
-        """Before the `attempt`th new try, counted from 1."""
+        """Returns the wait before an attempt; attempts are counted from 1."""
         return min(self.base_s << min(attempt - 1, _DOUBLINGS_MAX), self.max_s)

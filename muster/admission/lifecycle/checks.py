@@ -1,4 +1,4 @@
-"""Admission checks: the second phase of an admission, after the quota is reserved.
+"""Admission checks: the second phase of admission, after quota reservation.
 
 Source: Kueue pkg/workload/admissionchecks.go, reconcileCheckBasedEviction and resetChecksOnEviction.
 """
@@ -11,8 +11,8 @@ from muster.admission.model import CheckState
 
 @dataclass(frozen=True, slots=True)
 class CheckStatus:
-    """One check of one gang. `retries`: how often it has evicted the gang; `changed_at_ms`: when
-    its state last changed; `wait_s`: with RETRY, for how long the gang is to stay away."""
+    """The state of an admission check of a workload. `changed_at_ms` is the last transition, `retries` the
+    number of evictions by this check, `wait_s` the backoff that it requests with RETRY."""
 
     name: str
     state: CheckState = CheckState.PENDING
@@ -31,21 +31,21 @@ def in_state(checks: Iterable[CheckStatus], state: CheckState) -> tuple[CheckSta
 
 
 def sentence(checks: Iterable[CheckStatus], state: CheckState) -> str:
-    """`AdmissionCheck in Retry state: "a" (why)`, as Kueue tells it of those in that state."""
-    found = sorted(in_state(checks, state), key=lambda check: check.name)
-    told = "; ".join(f'"{c.name}" ({c.message})' if c.message else f'"{c.name}"' for c in found)
-    return f"AdmissionCheck{'s' if len(found) > 1 else ''} in {state} state: {told}"
+    """Lists the checks in a state, in Kueue's words: `AdmissionCheck in Retry state: "a" (why)`."""
+    matches = sorted(in_state(checks, state), key=lambda check: check.name)
+    names = "; ".join(f'"{c.name}" ({c.message})' if c.message else f'"{c.name}"' for c in matches)
+    return f"AdmissionCheck{'s' if len(matches) > 1 else ''} in {state} state: {names}"
 
 
 def retry_at_ms(checks: Iterable[CheckStatus]) -> int | None:
-    """When the last of those that ask for another try lets the gang back into its queue."""
-    asked = ((c.changed_at_ms, c.wait_s) for c in in_state(checks, CheckState.RETRY))
-    return max((at_ms + wait_s * 1000 for at_ms, wait_s in asked if wait_s is not None), default=None)
+    """Returns the end of the longest backoff that checks request."""
+    backoffs = ((c.changed_at_ms, c.wait_s) for c in in_state(checks, CheckState.RETRY))
+    return max((at_ms + wait_s * 1000 for at_ms, wait_s in backoffs if wait_s is not None), default=None)
 
 
 def reset_check(check: CheckStatus, now_ms: int) -> CheckStatus:
-    """After an eviction: pending again. Only a check that asked for the retry counts it; others
-    start from 0."""
+    """Resets a check to Pending after an eviction. It increments `retries` if the check requested the retry,
+    and clears it otherwise."""
     if check.state is CheckState.PENDING:
         return check
     return replace(

@@ -1,4 +1,4 @@
-"""All or nothing for pods: a gang whose pods are not all ready in time gives its quota back.
+"""All-or-nothing for pods: a workload whose pods are not ready in time is evicted.
 
 Source: Kueue's waitForPodsReady (apis/config/v1beta2; pkg/controller/core/workload_controller.go,
 admittedNotReadyWorkload and triggerDeactivation; pkg/controller/jobframework, generatePodsReadyCondition).
@@ -11,7 +11,7 @@ from muster.admission.lifecycle.backoff import Backoff
 
 
 class Readiness(StrEnum):
-    """Reasons of the condition PodsReady: the first two while it is False."""
+    """Reasons of the condition PodsReady; it is False for the first two."""
 
     WAIT_FOR_START = "WaitForStart"
     WAIT_FOR_RECOVERY = "WaitForRecovery"
@@ -24,7 +24,7 @@ READY_REASONS = (Readiness.STARTED, Readiness.RECOVERED)
 
 @dataclass(frozen=True, slots=True)
 class PodsReady:
-    """The state of an admitted gang's pods, and since when."""
+    """The condition PodsReady of an admitted workload, and its last transition."""
 
     state: Readiness
     since_ms: int
@@ -32,10 +32,10 @@ class PodsReady:
 
 @dataclass(frozen=True, slots=True)
 class WaitForPodsReady:
-    """How long pods may take, with Kueue's defaults. `recovery_timeout_s` None: for ever.
+    """Kueue's waitForPodsReady, with its defaults. `recovery_timeout_s` None: no timeout.
 
-    `retries_max` None: an evicted gang is retried for ever; else it is deactivated
-    when it would be once more. `block_admission`: nothing else is admitted meanwhile."""
+    `retries_max` None: evicted workloads are requeued without limit; otherwise the next eviction deactivates
+    the workload. `block_admission`: no workload is admitted while pods of another are not ready."""
 
     timeout_s: int = 1800
     recovery_timeout_s: int | None = None
@@ -45,7 +45,7 @@ class WaitForPodsReady:
 
 
 def readiness_after(before: Readiness | None, ready: bool) -> Readiness:
-    """The state of an admitted gang's pods, which are now all ready or not."""
+    """Returns the next reason of PodsReady; `ready`: all pods are ready now."""
     recovering = before in (Readiness.WAIT_FOR_RECOVERY, Readiness.RECOVERED)
     if ready:
         return Readiness.RECOVERED if recovering else Readiness.STARTED
@@ -55,7 +55,7 @@ def readiness_after(before: Readiness | None, ready: bool) -> Readiness:
 
 
 def deadline_ms(rules: WaitForPodsReady, pods: PodsReady | None, admitted_at_ms: int) -> int | None:
-    """When an admitted gang has to go if its pods stay as they are; None: never."""
+    """Returns when an admitted workload is evicted unless its pods become ready; None: never."""
     if pods is None or pods.state is Readiness.WAIT_FOR_START:
         return admitted_at_ms + rules.timeout_s * 1000
     if pods.state is Readiness.WAIT_FOR_RECOVERY and rules.recovery_timeout_s is not None:

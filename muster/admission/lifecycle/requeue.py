@@ -1,7 +1,7 @@
-"""When an evicted gang counts as back in its queue.
+"""Requeueing of evicted workloads.
 
 Source: Kueue pkg/controller/core/workload_controller.go (Reconcile), pkg/controller/jobframework (which
-lets the preempted back at once).
+requeues preempted workloads immediately).
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from muster.admission.model import StopPolicy
 
 @dataclass(frozen=True, slots=True)
 class EvictedWorkload:
-    """A gang without quota that was evicted for `reason`; `requeue_at_ms` is the end of its back-off."""
+    """An evicted workload without quota; `requeue_at_ms` is the end of its backoff."""
 
     reason: str
     active: bool = True
@@ -31,19 +31,19 @@ class EvictedWorkload:
 
 @dataclass(frozen=True, slots=True)
 class Requeued:
-    """Why it is back: Kueue's reason of Requeued, and its sentence."""
+    """Reason and message of the condition Requeued, as Kueue sets them."""
 
     reason: str
     message: str
 
 
 def back_in_queue(gang: EvictedWorkload, now_ms: int) -> Requeued | None:
-    """Returns why it is back in its queue; None while it stays away."""
+    """Returns why the workload is requeued; None while it is not."""
     if gang.reason.startswith(DEACTIVATED):
         return Requeued("Reactivated", "The workload was reactivated") if gang.active else None
     if gang.reason in (BY_CHECK, BY_PODS_READY):
-        over = gang.requeue_at_ms is None or gang.requeue_at_ms <= now_ms
-        return Requeued("BackoffFinished", "The workload backoff was finished") if over else None
+        finished = gang.requeue_at_ms is None or gang.requeue_at_ms <= now_ms
+        return Requeued("BackoffFinished", "The workload backoff was finished") if finished else None
     if gang.reason == BY_CLUSTER_QUEUE:
         return _restarted("ClusterQueue", gang.cluster_queue_stop is not StopPolicy.NONE)
     if gang.reason == BY_LOCAL_QUEUE:

@@ -1,1 +1,1 @@
-"""Pending workloads: their queues, the order in them, and which one is tried next."""
+"""Queues of pending workloads: their order, heads and requeueing."""

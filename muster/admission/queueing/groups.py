@@ -1,9 +1,9 @@
-"""Groups of equivalent pending workloads: what a cycle finds for one holds for its group.
+"""Groups of equivalent pending workloads (Kueue: scheduling equivalence, computeSchedulingHash in
+pkg/workload).
 
-Equivalent are workloads of a queue that differ in age and name only. What one of them cannot get now the
-others cannot get either, so that all are parked together (Kueue: scheduling equivalence,
-computeSchedulingHash in pkg/workload). The younger of two equivalent workloads may preempt at most what
-the older one may.
+Equivalent workloads of a queue differ only in age and name. If one does not fit, the others do not fit
+either, so all are parked together. Preemption does not break this: a newer workload may preempt at most the
+candidates of an older one.
 """
 
 from collections.abc import Hashable, Iterator, KeysView, Mapping
@@ -15,14 +15,14 @@ EquivalenceClass = Hashable
 QueueOrder = tuple[bool, int, int, str, str]
 QueuedWorkload = tuple[QueueOrder, Workload]
 
-_GARBAGE_MAX = 16  # removed workloads that a group of few still keeps
+_GARBAGE_MAX = 16  # removed workloads in the heap of a small group
 
 
 class EquivalenceGroup:
     """Equivalent workloads of a queue, in queue order; never empty.
 
-    The orders of removed ones stay in the heap until they come up, or until they are too many. Its queue
-    drops a group that has lost its last workload, which then keeps nothing of what it held."""
+    Entries of removed workloads remain in the heap until they reach its top or are too many. The queue drops
+    a group with its last workload."""
 
     __slots__ = ("_first", "_heap", "_live", "equivalence", "parked", "pruning_data")
 
@@ -30,15 +30,15 @@ class EquivalenceGroup:
         self.equivalence = equivalence
         self._live: dict[str, QueuedWorkload] = {}
         self._heap: list[QueueOrder] = []
-        self._first: QueuedWorkload | None = None  # once it was asked for, until they change
+        self._first: QueuedWorkload | None = None  # cached until a change
         self.parked = False
-        self.pruning_data: object = None  # what pruning has computed for its workloads
+        self.pruning_data: object = None  # a cache of muster/admission/pruning
 
     def __len__(self) -> int:
         return len(self._live)
 
     def __iter__(self) -> Iterator[QueuedWorkload]:
-        """Iterates in no order."""
+        """Iterates in arbitrary order."""
         return iter(self._live.values())
 
     def copy(self) -> "EquivalenceGroup":
@@ -50,7 +50,7 @@ class EquivalenceGroup:
         return self._live.keys()
 
     def put(self, order: QueueOrder, workload: Workload) -> None:
-        """The key of the workload is the last part of its order."""
+        """Adds a workload; the last part of its order is its key."""
         self._live[workload.key] = order, workload
         heappush(self._heap, order)
         self._first = None
@@ -61,32 +61,32 @@ class EquivalenceGroup:
         return self._first
 
     def _find_first(self) -> QueuedWorkload:
-        # Orders of removed workloads are still in the heap; one that was put again may be there twice.
+        # The heap still has entries of removed workloads, and two of a workload that was added again.
         heap, live = self._heap, self._live
         while True:
             order = heap[0]
-            found = live.get(order[-1])
-            if found is not None and found[0] == order:
-                return found
+            queued = live.get(order[-1])
+            if queued is not None and queued[0] == order:
+                return queued
             heappop(heap)
 
     def remove(self, key: str) -> None:
         del self._live[key]
         self._first = None
-        # Rebuilt once most of it is gone, so that a removal costs the same however many there are.
+        # Rebuilt when most entries are removed: constant amortized cost per removal.
         if not self._live or len(self._heap) > 2 * len(self._live) + _GARBAGE_MAX:
             self._heap = [order for order, _ in self._live.values()]
             heapify(self._heap)
 
     def clear(self) -> None:
-        """Removes all workloads at once."""
+        """Removes all workloads."""
         self._live.clear()
         self._heap.clear()
         self._first = None
 
 
 class PendingGroups:
-    """Workloads of a queue that are tried together, in groups."""
+    """Workloads of a queue in groups that are tried together."""
 
     __slots__ = ("by_key", "groups")
 
@@ -115,41 +115,40 @@ class PendingGroups:
             del self.groups[group.equivalence]
 
     def move(self, group: EquivalenceGroup, to: "PendingGroups") -> None:
-        """Moves a group with all its workloads."""
+        """Moves a group with all its workloads; merges it with an equivalent one."""
         del self.groups[group.equivalence]
-        taken = to.groups.setdefault(group.equivalence, group)
+        target = to.groups.setdefault(group.equivalence, group)
         for order, workload in list(group):
             del self.by_key[workload.key]
-            to.by_key[workload.key] = taken
-            if taken is not group:
-                taken.put(order, workload)
-        if taken is not group:
+            to.by_key[workload.key] = target
+            if target is not group:
+                target.put(order, workload)
+        if target is not group:
             group.clear()
 
 
 def queue_order(workload: Workload, sticky: bool = False) -> QueueOrder:
-    """The order within a queue: higher priority, then the longer wait (Kueue: baseCompareFunc). Ties end at
-    the UID, and at the key where UIDs are equal.
+    """Returns the order within a queue: higher priority, then earlier queueing (Kueue: baseCompareFunc); the
+    UID breaks ties, and then the key.
 
-    With `sticky`, as BestEffortFIFO has it, a workload that waits for its victims comes before all.
+    With `sticky`, as in BestEffortFIFO, a workload with preemption in progress comes first.
     """
     first = sticky and workload.preempting
     return not first, -workload.priority, workload.queued_at_ms, workload.uid, workload.key
 
 
 def is_single(workload: Workload) -> bool:
-    """Whether it waits for its victims, replaces an older slice, or has lost a node."""
+    """Returns whether preemption is in progress for it, it replaces a slice, or a node of it failed."""
     return bool(workload.preempting or workload.replaces or workload.unhealthy_nodes)
 
 
 def equivalence_class(
     workload: Workload, by_local_queue: bool, by_run_time: bool, by_namespace: bool
 ) -> EquivalenceClass:
-    """`by_local_queue`: in a queue whose LocalQueues go by what they used, these differ too.
-    `by_run_time`: where a rule of ours goes by that, so do declared run times. `by_namespace`: in a queue
-    that does not take workloads from all namespaces, so do these.
+    """Returns the equivalence class of a workload; a single workload has its own.
 
-    A single workload is equivalent to no other."""
+    `by_local_queue`: for usage-based queues. `by_run_time`: for rules that use declared run times.
+    `by_namespace`: for queues with a namespaceSelector."""
     return (
         workload.key if is_single(workload) else "",
         workload.local_queue if by_local_queue else "",
@@ -179,6 +178,6 @@ def _pods(pod_set: PodSet) -> Hashable:
     )
 
 
-def _items(of: Mapping[str, object]) -> Hashable:
-    """Items in any order; of one, or none, without the cost of a set."""
-    return frozenset(of.items()) if len(of) > 1 else tuple(of.items())
+def _items(mapping: Mapping[str, object]) -> Hashable:
+    """Returns the items regardless of their order; a tuple if there is at most one, as sets cost more."""
+    return frozenset(mapping.items()) if len(mapping) > 1 else tuple(mapping.items())

@@ -1,11 +1,11 @@
-"""The pending workloads of one active queue, as its cycles take them.
+"""The pending workloads of an active queue, in the order in which cycles try them.
 
-Equivalent workloads form a group; what a cycle finds for one holds for its group. `open` starts a pass: all
-are tried again. In the pass heads come in queue order; a head that cannot be admitted is parked with its
-group, and the next one is tried, unless the queue is strict.
+Equivalent workloads form a group, and a cycle's result for one applies to its group. `open` starts a pass, in
+which all workloads are tried again in queue order. A head that is not admitted is parked with its group, and
+the next one is tried, unless the queue is strict.
 
-Between decisions workloads that were tried in vain stay parked (Kueue: inadmissible workloads), so that a
-decision can try new ones alone; a strict queue parks none.
+Inadmissible workloads (as Kueue calls them) remain parked between decisions, so a decision can try only new
+workloads; a strict queue parks none.
 """
 
 from collections.abc import Callable, Iterable, Iterator, KeysView
@@ -28,7 +28,7 @@ from muster.admission.quota.tree import QuotaNode
 
 
 class PendingQueue:
-    """The pending workloads of a queue in queue order. The head stays the head until it is admitted or
+    """The pending workloads of a queue, in queue order. The head remains the head until it is admitted or
     parked."""
 
     __slots__ = (
@@ -57,9 +57,9 @@ class PendingQueue:
         by_run_time: bool = False,
         priority_boost: Callable[[Workload], int] | None = None,
     ) -> None:
-        """`local_usage` counts if the queue's LocalQueues go by what they used. `by_run_time`: workloads
-        with different declared run times are not equivalent.
-        `priority_boost` is added to a workload's priority while it waits."""
+        """Creates an empty queue. `local_usage` matters only if the queue is usage-based. `by_run_time`:
+        workloads with different declared run times are not equivalent. `priority_boost` is added to the
+        priority of pending workloads."""
         self.queue = queue
         self.node = node
         self.local_usage = local_usage if queue.usage_based else None
@@ -69,31 +69,33 @@ class PendingQueue:
         self._strict = queue.strategy is QueueingStrategy.STRICT_FIFO
         self._fresh = PendingGroups()
         self._tried = PendingGroups()
-        # The queues that have workloads, of all that contend: most decisions need to look at no other one.
+        # The nonempty queues of the contention group, which shares this: most decisions read only these.
         self.occupied: dict[PendingQueue, None] = {}
-        self.preemptors: dict[str, Workload] = {}  # that wait for their victims to leave, by key
+        self.preemptors: dict[str, Workload] = {}  # by key; preemption is in progress for them
         self._active: list[tuple[Fraction | int, QueueOrder, EquivalenceGroup]] = []  # a heap
-        self._opened = self._active  # as it was opened, if it would open the same now
+        self._opened = self._active  # the heap of the last `open`, while it is valid
         self._closed = False
-        self._complete: bool | None = None  # `include_parked` of that
+        self._complete: bool | None = None  # `include_parked` of that heap; None: invalid
 
     def restore_from(self, other: "PendingQueue") -> None:
-        """Takes over the workloads of the same queue of another state."""
+        """Copies the workloads of the same queue of another state."""
         self._fresh, self._tried = other._fresh.copy(), other._tried.copy()
         copies = dict(zip(other.groups, self.groups, strict=True))
-        # Only its first entry counts until the next `open`; the groups of others may be gone.
-        self._active = [(used, order, copies[one]) for used, order, one in other._active if one in copies]
+        # Until the next `open` only the first entry is used; groups of the others may not exist any more.
+        self._active = [
+            (used, order, copies[group]) for used, order, group in other._active if group in copies
+        ]
         self._closed = other._closed
         self.preemptors = dict(other.preemptors)
         if len(self):
             self.occupied[self] = None
 
     def update_objects(self, queue: ClusterQueue, local_usage: LocalUsage) -> None:
-        """Takes its queue with other quotas, and recent usage."""
+        """Sets the queue with changed quotas, and recent usage."""
         self.queue = queue
         self.local_usage = local_usage if queue.usage_based else None
         for group in self.groups:
-            group.pruning_data = None  # it was computed from the quotas
+            group.pruning_data = None  # depends on quotas
 
     def __len__(self) -> int:
         return len(self._fresh.by_key) + len(self._tried.by_key)
@@ -104,8 +106,8 @@ class PendingQueue:
 
     @property
     def fresh(self) -> Iterable[EquivalenceGroup]:
-        """Groups of workloads that are not parked. One that is equivalent to parked ones counts as parked
-        itself (Kueue: hashToBulkMoveReason)."""
+        """Returns the groups that are not parked. A group that is equivalent to a parked one counts as parked
+        (Kueue: hashToBulkMoveReason)."""
         tried = self._tried.groups
         if not self._fresh.groups:
             return ()
@@ -113,13 +115,13 @@ class PendingQueue:
 
     @property
     def parked(self) -> KeysView[str]:
-        """Keys of workloads that were tried in vain, and wait until all are tried."""
+        """Returns the keys of parked workloads."""
         return self._tried.by_key.keys()
 
     def put(self, workload: Workload, tried: bool = False) -> None:
-        """Adds a workload; it takes part from the next `open` on. `tried`: it is parked, unless the queue
-        parks none."""
-        self._changed()
+        """Adds a workload, which is tried after the next `open`. `tried`: parks it, unless the queue is
+        strict."""
+        self._invalidate()
         self.occupied[self] = None
         parked = tried and self._parks(workload)
         order = queue_order(workload, sticky=not self._strict)
@@ -131,7 +133,7 @@ class PendingQueue:
         return not self._strict and not workload.preempting
 
     def is_parked_as(self, workload: Workload) -> bool:
-        """Whether a workload, if it is in this queue, is parked or not as its object says."""
+        """Returns whether a workload, if it is in this queue, is parked exactly if its object is."""
         key, parked = workload.key, workload.parked and self._parks(workload)
         return key not in (self._fresh if parked else self._tried).by_key
 
@@ -146,31 +148,31 @@ class PendingQueue:
         return [order[-1] for _, order in ranked]
 
     def remove(self, workload: Workload) -> None:
-        """Removes a workload that was put; not between `open` and the end of its pass."""
+        """Removes a workload; not allowed during a pass."""
         self._drop(workload)
         if self._active and self._active[0][1][-1] == workload.key:
-            self.close()  # no other one waits behind it any more
+            self.close()  # no workload waits behind it
 
     def _drop(self, workload: Workload) -> None:
-        self._changed()
-        self._line(workload.key).remove(workload.key)
+        self._invalidate()
+        self._groups_of(workload.key).remove(workload.key)
         if workload.preempting:
             del self.preemptors[workload.key]
         if not len(self):
             del self.occupied[self]
 
-    def _changed(self) -> None:
-        """Forgets how it would be opened, which refers to workloads that may be gone."""
+    def _invalidate(self) -> None:
+        """Invalidates the heap of the last `open`, which may have removed workloads."""
         self._complete, self._opened = None, []
         if self._closed:
             self._active = []
 
     def park(self) -> None:
-        """Parks all workloads, which have been tried; not between `open` and the end of its pass."""
+        """Parks all workloads, which have been tried; not allowed during a pass."""
         if self._strict or not self._fresh.by_key:
             return
-        self._changed()
-        # Mostly all of them are parked and none was before: nothing needs to be moved one by one.
+        self._invalidate()
+        # Usually no workload was parked before: swaps instead of moving each group.
         if not self._tried.by_key and not self.preemptors:
             self._fresh, self._tried = self._tried, self._fresh
             return
@@ -179,9 +181,9 @@ class PendingQueue:
                 self._fresh.move(group, self._tried)
 
     def open(self, include_parked: bool = True) -> None:
-        """Starts a pass with all groups, or only with those that are not parked."""
+        """Starts a pass with all groups, or without the parked ones."""
         self._closed = False
-        # Recent usage and boosts change with time alone: their order is computed in every pass.
+        # Recent usage and boosts change with time, so each pass sorts by them again.
         if (
             self._complete is not include_parked
             or self.local_usage is not None
@@ -198,7 +200,7 @@ class PendingQueue:
         self._active = self._opened.copy()
 
     def close(self) -> None:
-        """Ends the pass as if all had been tried in vain; in a strict queue only the head has."""
+        """Ends the pass as if no workload fitted; in a strict queue only the head counts as tried."""
         self._closed = True
         if self._complete is None:
             self._active = []
@@ -208,7 +210,7 @@ class PendingQueue:
 
     @property
     def behind_head(self) -> list[EquivalenceGroup]:
-        """Groups that are still to be tried in this pass, in no order."""
+        """Returns the groups behind the head that this pass has not tried, in arbitrary order."""
         return [group for _, _, group in self._active[1:]]
 
     def head_group(self) -> EquivalenceGroup | None:
@@ -218,21 +220,23 @@ class PendingQueue:
         return self.first(self._active[0][-1]) if self._active else None
 
     def head_order(self) -> QueueOrder:
-        """The head's order, with its boost."""
+        """Returns the head's order, including its boost."""
         return self._active[0][1]
 
     def admit_head(self) -> None:
         group = self._active[0][-1]
         self._drop(self.first(group))
-        # The group is not parked: its next one needs what was just found to fit, and is tried in this pass.
+        # The group is not parked: its next workload has the requests that just fitted, and is tried in this
+        # pass.
         if group:
             heapreplace(self._active, self._ranked(group))
         else:
             heappop(self._active)
 
-    def first_workloads(self, most: int) -> list[Workload]:
-        """The first workloads of at most so many groups, in queue order; of a strict queue its head."""
-        ranked = nsmallest(1 if self._strict else most, map(self._ranked, self.groups))
+    def first_workloads(self, groups_max: int) -> list[Workload]:
+        """Returns the first workloads of up to `groups_max` groups, in queue order; only the head of a strict
+        queue."""
+        ranked = nsmallest(1 if self._strict else groups_max, map(self._ranked, self.groups))
         return [self.first(group) for _, _, group in ranked]
 
     def requeue_head(
@@ -249,15 +253,15 @@ class PendingQueue:
         return True
 
     def place(self, workload: Workload) -> tuple[EquivalenceGroup, Workload | None]:
-        """Its group, and the head that it waits behind: None for a head and for workloads that were tried."""
-        # A strict queue that was skipped has a head all the same, and the others wait behind it.
+        """Returns a workload's group, and the head that blocks it (None for heads and tried workloads)."""
+        # The head of a strict queue also blocks if the queue was skipped.
         if self._closed and self._strict:
             self.open()
-        group = self._line(workload.key).by_key[workload.key]
+        group = self._groups_of(workload.key).by_key[workload.key]
         head = None if self._closed or group.parked else self.head()
         return group, None if head is workload else head
 
-    def _line(self, key: str) -> PendingGroups:
+    def _groups_of(self, key: str) -> PendingGroups:
         return self._tried if key in self._tried.by_key else self._fresh
 
     def _ranked(self, group: EquivalenceGroup) -> tuple[Fraction | int, QueueOrder, EquivalenceGroup]:

@@ -6,16 +6,16 @@ from muster.admission.model import QueueingStrategy
 
 
 class RequeueReason(StrEnum):
-    """Why it goes back (Kueue: pkg/cache/queue, RequeueReason)."""
+    """Reasons to requeue a head (Kueue: pkg/cache/queue, RequeueReason)."""
 
     GENERIC = ""
     NAMESPACE_MISMATCH = "NamespaceMismatch"
-    AFTER_NOMINATION = "FailedAfterNomination"  # it would have fitted, if not for others of the cycle
+    AFTER_NOMINATION = "FailedAfterNomination"  # it would fit without the other heads of the cycle
     NO_FIT = "NoFit"
     NO_CANDIDATES = "PreemptionNoCandidates"
     PREEMPTION_FAILED = "PreemptionFailed"  # a victim could not be evicted
     PREEMPTION_GATED = "PreemptionGated"
-    PENDING_PREEMPTION = "PendingPreemption"  # it stays the head until its victims are gone
+    PENDING_PREEMPTION = "PendingPreemption"  # it stays the head until its targets have terminated
 
 
 _IMMEDIATE = frozenset(
@@ -26,9 +26,9 @@ _IMMEDIATE = frozenset(
 def requeues_immediately(
     strategy: QueueingStrategy, reason: RequeueReason, pending_flavors: bool = False
 ) -> bool:
-    """Whether it is tried again in the next cycle; if not it is parked until something changes.
+    """Returns whether a head is tried again in the next cycle; otherwise it is parked until a change.
 
-    `pending_flavors`: it has not tried all flavors yet. Kueue: RequeueIfNotPresent."""
+    `pending_flavors`: it has not tried all flavors. Kueue: RequeueIfNotPresent."""
     if strategy is QueueingStrategy.STRICT_FIFO:
         return pending_flavors or reason is not RequeueReason.NAMESPACE_MISMATCH
     return pending_flavors or reason in _IMMEDIATE

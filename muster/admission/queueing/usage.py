@@ -1,4 +1,4 @@
-"""Recent usage of LocalQueues, by which some queues order their workloads.
+"""Recent usage of LocalQueues, which orders the workloads of usage-based queues.
 
 Kueue: admission fair sharing, pkg/util/admissionfairsharing, CalculateUsage.
 """
@@ -10,15 +10,15 @@ from muster.admission.model import Resources
 from muster.admission.quantities import CPU, MILLI
 
 LocalUsage = Mapping[str, Fraction]
-"""Weighted usage by LocalQueue (namespace/name); less goes first."""
+"""Weighted usage by LocalQueue (namespace/name); the lowest usage comes first."""
 
 USAGE_MAX = Fraction(1 << 128)
-"""The usage of a LocalQueue without weight: it goes last."""
+"""The usage of a LocalQueue with weight 0, which comes last."""
 
 
 def weighted(consumed: Resources, weights: Mapping[str, Fraction], weight: Fraction) -> Fraction:
-    """`weights` are by resource (1 if missing), `weight` is that of
-    the LocalQueue's fair sharing."""
+    """Returns the weighted usage. `weights` are by resource (default 1); `weight` is the fair sharing weight
+    of the LocalQueue."""
     if weight <= 0:
         return USAGE_MAX
     used = (
@@ -31,7 +31,8 @@ def weighted(consumed: Resources, weights: Mapping[str, Fraction], weight: Fract
 def entry_penalty(
     requests: Resources, weights: Mapping[str, Fraction], weight: Fraction, samples_per_half_life: Fraction
 ) -> Fraction:
-    """The usage that an admission adds to its LocalQueue's, until the next sample shows it: as much as
-    the sample will. Kueue: CalculateEntryPenalty."""
+    """Returns the usage that an admission adds to its LocalQueue until the next sample includes it.
+
+    It equals the contribution of that sample. Kueue: CalculateEntryPenalty."""
     share = 1 - Fraction(0.5 ** float(1 / samples_per_half_life)) if samples_per_half_life else Fraction(0)
     return share * weighted(requests, weights, weight)

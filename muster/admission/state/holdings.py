@@ -1,4 +1,4 @@
-"""Workloads that hold quota, by queue, in the order in which they are preempted."""
+"""Workloads that hold quota, by queue, in the order of preemption."""
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,10 +11,10 @@ from muster.admission.quota.tree import QuotaNode
 from muster.admission.topology import TopologyUsage
 
 Precedence = tuple[float, ...]
-"""A priority, and how late it was queued (-queued_at_ms): the lower one gives way."""
+"""A priority and the negative queueing time (-queued_at_ms): the lower one is preempted first."""
 HoldingOrder = tuple[bool, int, int, str, str]
 ORDERS_MAX = 32
-"""Orders that a queue keeps: tenants choose what their workloads contend for, and each order costs memory."""
+"""The maximum number of sorted lists per queue, as tenants choose the requests and each list uses memory."""
 
 
 @dataclass(slots=True, eq=False)
@@ -25,11 +25,11 @@ class Holding:
     node: QuotaNode  # of the queue that admitted it
     usage: dict[FlavorResource, int]
     reserved_at_ms: int
-    evicted: bool  # it is leaving, but its pods may still run
-    admission: Admission | None = None  # if a cycle gave it, which its workload may not show yet
-    placed: tuple[TopologyUsage, ...] = ()  # where its pods are, on flavors with a topology
-    priority_boost: int = 0  # what aging has added to its priority while it waited
-    started: bool = False  # it has its quota since before this decision
+    evicted: bool  # its pods may still run
+    admission: Admission | None = None  # of this decision; `workload` may not have it yet
+    placed: tuple[TopologyUsage, ...] = ()  # its topology usage
+    priority_boost: int = 0  # from aging, while it was pending
+    started: bool = False  # had quota before this decision
 
     def copy(self, node: QuotaNode) -> "Holding":
         return Holding(
@@ -45,25 +45,25 @@ class Holding:
         )
 
     def uses(self, resources: Iterable[FlavorResource]) -> bool:
-        for fr in resources:  # noqa: SIM110 - a generator is slow, and searches for victims ask this of all
+        for fr in resources:  # noqa: SIM110 - a generator is slow, and target searches call this for all holdings
             if fr in self.usage:
                 return True
         return False
 
     @property
     def pod_sets(self) -> Sequence[PodSetAssignment]:
-        """Its assignments, pod set by pod set."""
+        """Returns the assignments of its pod sets."""
         return still_held(self.workload, self.admission or self.workload.admission)
 
     @property
     def priority(self) -> int:
-        """The priority that decides whether and when it is preempted."""
+        """Returns the priority that protects it from preemption."""
         return self.workload.priority + self.priority_boost
 
     @property
     def order(self) -> HoldingOrder:
-        """The order of candidates of one queue: those that are leaving anyway, then the lower priority, then
-        the latest reservation; ties end at the UID, and at the key where UIDs are equal.
+        """Returns the order of candidates of a queue: evicted workloads first, then lower priority, then
+        later reservation; the UID breaks ties, and then the key.
 
         Kueue: CandidatesOrdering, pkg/scheduler/preemption/common.
         """
@@ -76,16 +76,15 @@ def precedence(workload: Workload) -> Precedence:
 
 
 class QueueHoldings(dict[str, Holding]):
-    """Holdings of one queue, by the workload's key. Only `put`, `drop` and `evict` change it: they keep those
-    that use certain resources in order, once that was needed, so that a search for victims reads no more of
-    them than it takes."""
+    """The holdings of a queue by workload key. Only `put`, `drop` and `evict` change it: they also update the
+    sorted lists of holdings by resources, which let target searches read only the holdings that they take."""
 
     __slots__ = ("_in_order", "version")
 
     def __init__(self) -> None:
         super().__init__()
         self._in_order: dict[frozenset[FlavorResource], list[tuple[HoldingOrder, Holding]]] = {}
-        self.version = 0  # goes up whenever they change
+        self.version = 0  # incremented by each change
 
     def put(self, holding: Holding) -> None:
         self.version += 1
@@ -102,24 +101,24 @@ class QueueHoldings(dict[str, Holding]):
                 del in_order[bisect_left(in_order, (holding.order,))]
 
     def evict(self, holding: Holding) -> None:
-        # Its place in the order depends on whether it is evicted: dropped as it was, put as it is then.
+        # The sort key depends on `evicted`: drop with the old key, put with the new one.
         self.drop(holding)
         holding.evicted = True
         self.put(holding)
 
     def below(self, bound: Precedence, resources: frozenset[FlavorResource]) -> Iterator[Holding]:
-        """Yields holdings below the bound that use any of the resources, in order."""
-        if bound[0] == -inf:  # the policy Never: a queue that preempts nothing keeps no order
+        """Yields the holdings below `bound` that use any of the resources, in order."""
+        if bound[0] == -inf:  # policy Never: needs no sorted list
             return
-        # Sorted only where a search for victims asks: most queues of a large snapshot are never asked.
+        # Sorted on first use: most queues of a large snapshot are never searched.
         in_order = self._in_order.get(resources)
         if in_order is None:
             if len(self._in_order) == ORDERS_MAX:
                 self._in_order.clear()
             using = (holding for holding in self.values() if holding.uses(resources))
             in_order = self._in_order[resources] = sorted((holding.order, holding) for holding in using)
-        # Holdings that leave anyway come first, in any precedence: the loop cannot end among them. Parts of
-        # precedences are compared one by one, as a tuple for each holding costs a tenth of a search.
+        # Evicted holdings come first, in any precedence, so the loop cannot end among them. Comparing the
+        # parts of precedences saves the tuples, a tenth of the time of a search.
         highest = bound[0]
         for order, holding in in_order:
             priority = order[1]
@@ -129,4 +128,4 @@ class QueueHoldings(dict[str, Holding]):
                 if -holding.workload.queued_at_ms < bound[1]:
                     yield holding
             elif order[0]:
-                return  # the others are not lower
+                return  # all others are at or above the bound

@@ -1,4 +1,4 @@
-"""Hooks for optional rules, which the engine gives to the state (muster/admission/rules)."""
+"""Hooks of the state for optional rules (muster/admission/rules), installed by the engine."""
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol
@@ -9,10 +9,11 @@ from muster.admission.wait_note import Ruling, WaitNote
 
 
 class VictimProtection(Protocol):
-    """Withholds candidates from preemption for a time (rules/min_runtime.py).
+    """Protects candidates from preemption for a time (rules/min_runtime.py).
 
-    `now_ms` is set before each decision. `notes` are by the keys of workloads that find no victims only
-    because of it. `begins` is set by a search that met a candidate which the next decision protects."""
+    `now_ms` is set before each decision. `notes` has the keys of workloads that have no preemption targets
+    because of the protection. `begins` is set by a search with a candidate that the next decision
+    protects."""
 
     now_ms: int
     begins: bool
@@ -30,7 +31,7 @@ class VictimProtection(Protocol):
 
 
 class UsageLimit(Protocol):
-    """Refuses workloads for what queues have used so far (rules/budgets.py). `now_ms` is set before each
+    """Limits admissions by the past usage of queues (rules/budgets.py). `now_ms` is set before each
     decision."""
 
     now_ms: int

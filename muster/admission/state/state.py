@@ -1,4 +1,4 @@
-"""The working state: which workloads hold quota, as cycles go on."""
+"""The working state of a decision: quota usage and the workloads that hold quota."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -22,9 +22,9 @@ from muster.admission.topology import Topologies, TopologyUsage
 
 
 class WorkingState:
-    """The snapshot's quota tree with its holdings; `inactive` queues have a sentence why.
+    """The snapshot's quota tree with its holdings; `inactive` has the reason of each inactive queue.
 
-    `min_runtime` and `budgets` are hooks, None where no rule sets them (rules.install)."""
+    `min_runtime` and `budgets` are hooks, set by rules.install if their rules are on."""
 
     __slots__ = (
         "_topologies",
@@ -44,7 +44,7 @@ class WorkingState:
     def __init__(self, snapshot: Snapshot, rules: Rules = Rules()) -> None:  # noqa: B008 - a frozen value
         self.snapshot = snapshot
         self.rules = rules
-        # Victims are searched only where preemption/bound.py allows it; heads that want the same share them.
+        # Prunes target searches by preemption/bound.py; heads with equal needs share the targets.
         self.bounds_preemption = True
         self.min_runtime: VictimProtection | None = None
         self.budgets: UsageLimit | None = None
@@ -65,7 +65,7 @@ class WorkingState:
                 self.add_reserved(workload, workload.admission)
 
     def restore_from(self, other: "WorkingState") -> dict[Holding, Holding]:
-        """Takes over the workloads that hold quota from a state with equal queues, and returns the copies."""
+        """Adds copies of the holdings of a state with the same queues; returns them by original."""
         copies: dict[Holding, Holding] = {}
         for name, holdings in other.holdings.items():
             node = self.tree.queues[name]
@@ -77,8 +77,8 @@ class WorkingState:
         return copies
 
     def update_objects(self, snapshot: Snapshot) -> set[QuotaNode]:
-        """Takes objects that differ in quotas, weights, `local_usage` and `spent` only. Returns the roots of
-        trees where a quota or a weight has changed."""
+        """Sets a snapshot that differs only in quotas, weights, `local_usage` and `spent`. Returns the roots
+        of trees with changed quotas or weights."""
         self.snapshot = snapshot
         roots = self.tree.update_quotas(snapshot)
         for name, node in self.tree.queues.items():
@@ -93,7 +93,7 @@ class WorkingState:
         return QueueFlavors(queue, self.snapshot.flavors, self.rules, topologies)
 
     def topologies(self) -> Topologies:
-        """Built when it is needed first: most clusters place no pods."""
+        """Returns the topologies, built on first use, as most clusters do not use them."""
         if self._topologies is None:
             snapshot, rules = self.snapshot, self.rules
             flavors = snapshot.flavors if rules.topology else {}
@@ -104,7 +104,7 @@ class WorkingState:
         return self.snapshot.cluster_queues[name]
 
     def generation(self, queue: str) -> int:
-        """Changes whenever a workload leaves the queue: flavors that were tried may have room again.
+        """Returns a number that changes when a workload leaves the queue, as tried flavors may fit again.
 
         Kueue: AllocatableResourceGeneration, pkg/cache/scheduler/clusterqueue.go.
         """
@@ -117,26 +117,28 @@ class WorkingState:
     def place(
         self, holding: Holding, usage: Usage, admission: Admission, placed: Iterable[TopologyUsage]
     ) -> None:
-        """Gives a workload that holds quota (other) nodes; pods may still be on those that it leaves.
+        """Sets a new admission of a workload that holds quota. `placed` is added to its topology usage, as
+        pods may still run on the former nodes.
 
-        The holding stays the same object: heads of the same cycle may be about to preempt it."""
-        # Released with the usage that the tree knows, before that is replaced.
+        The holding remains the same object, as heads of the cycle may have it as a target."""
+        # Releases the usage that the tree has counted, before it changes.
         self.remove_holding(holding)
         holding.usage, holding.admission = dict(usage), admission
         holding.placed = (*holding.placed, *placed)
         self.add_holding(holding)
 
     def remove_holding(self, holding: Holding) -> None:
-        """Removes a holding that is gone, or whose admission by this decision is undone."""
+        """Removes a holding whose workload left, or whose admission in this decision is reverted."""
         self.release(holding)
         self.holdings[holding.node.name].drop(holding)
         self.generations[holding.node.name] += 1
 
     def free_former_domains(self, holding: Holding) -> bool:
-        """Frees the former places of a workload that was placed again; returns whether it had any."""
+        """Releases the former topology usage of a workload that was placed again; returns whether it had
+        any."""
         admission = holding.admission or holding.workload.admission
         assert admission is not None
-        placed = self._placed(holding.workload, admission)
+        placed = self._topology_usage(holding.workload, admission)
         if placed == holding.placed:
             return False
         self.topologies().remove(holding.placed)
@@ -144,42 +146,42 @@ class WorkingState:
         self.topologies().add(placed)
         return True
 
-    def _placed(self, workload: Workload, admission: Admission) -> tuple[TopologyUsage, ...]:
-        if all(of.topology is None for of in admission.pod_sets):
+    def _topology_usage(self, workload: Workload, admission: Admission) -> tuple[TopologyUsage, ...]:
+        if all(pod_set.topology is None for pod_set in admission.pod_sets):
             return ()
         return topology_usage(workload, admission, self.topologies())
 
     def evict(self, holding: Holding) -> None:
-        """Marks the holding as evicted; it keeps its quota until its pods are gone."""
+        """Marks the holding as evicted; it holds its quota until its pods have terminated."""
         self.holdings[holding.node.name].evict(holding)
 
     @contextmanager
     def without(self, holdings: Iterable[Holding]) -> Iterator[None]:
-        """Simulates that these have left."""
-        gone = list(holdings)
-        for holding in gone:
+        """Simulates that holdings have released their quota."""
+        released = list(holdings)
+        for holding in released:
             self.release(holding)
         try:
             yield
         finally:
-            for holding in gone:
+            for holding in released:
                 self.restore(holding)
 
     @contextmanager
     def absent(self, holdings: Iterable[Holding]) -> Iterator[None]:
-        """Simulates that these have left and cannot be preempted either."""
-        gone = list(holdings)
-        with self.without(gone):
-            for holding in gone:
+        """Simulates that holdings have released their quota and are no candidates for preemption."""
+        released = list(holdings)
+        with self.without(released):
+            for holding in released:
                 self.holdings[holding.node.name].drop(holding)
             try:
                 yield
             finally:
-                for holding in gone:
+                for holding in released:
                     self.holdings[holding.node.name].put(holding)
 
     def release(self, holding: Holding) -> None:
-        """Simulates that it has left, until it is restored."""
+        """Simulates that a holding has released its quota, until `restore`."""
         holding.node.remove(holding.usage)
         if holding.placed:
             self.topologies().remove(holding.placed)
@@ -190,14 +192,14 @@ class WorkingState:
             self.topologies().add(holding.placed)
 
     def begin(self, now_ms: int) -> None:
-        """Begins a decision."""
+        """Starts a decision at this time."""
         self.now_ms = now_ms
         for rule in (self.min_runtime, self.budgets):
             if rule is not None:
                 rule.now_ms = now_ms
 
     def priority_boost(self, workload: Workload, now_ms: int) -> int:
-        """The boost that aging adds to its priority if it waits until then."""
+        """Returns the boost of aging for a workload that waits until `now_ms`."""
         aging = self.rules.aging
         return 0 if aging is None else aging.boost(now_ms - workload.queued_at_ms)
 
@@ -205,24 +207,24 @@ class WorkingState:
         return self.priority_boost(workload, self.now_ms)
 
     def add_reserved(self, workload: Workload, admission: Admission) -> Holding:
-        """Adds a workload that has an admission to a queue that exists."""
+        """Adds the holding of a workload with an admission; its queue must exist."""
         node = self.tree.queues[admission.cluster_queue]
         usage = usage_of(admission, workload)
-        placed = self._placed(workload, admission)
-        held = Holding(workload, node, usage, workload.reserved_at_ms, workload.evicted, placed=placed)
-        held.priority_boost = self.priority_boost(workload, workload.reserved_at_ms)
-        held.started = True
-        self.add_holding(held)
-        return held
+        placed = self._topology_usage(workload, admission)
+        holding = Holding(workload, node, usage, workload.reserved_at_ms, workload.evicted, placed=placed)
+        holding.priority_boost = self.priority_boost(workload, workload.reserved_at_ms)
+        holding.started = True
+        self.add_holding(holding)
+        return holding
 
 
 def usage_of(admission: Admission, workload: Workload) -> dict[FlavorResource, int]:
-    """Usage of an admission, less that of pods that are done; resources without a flavor count nowhere."""
+    """Returns the usage of an admission, without finished pods and resources without a flavor."""
     usage: dict[FlavorResource, int] = {}
-    for held in still_held(workload, admission):
-        for resource, flavor in held.flavors.items():
+    for assignment in still_held(workload, admission):
+        for resource, flavor in assignment.flavors.items():
             fr = FlavorResource(flavor, resource)
-            usage[fr] = usage.get(fr, 0) + held.usage.get(resource, 0)
+            usage[fr] = usage.get(fr, 0) + assignment.usage.get(resource, 0)
     return usage
 
 
@@ -234,16 +236,16 @@ def _inactive_queues(snapshot: Snapshot, rules: Rules) -> dict[str, str]:
             inactive[name] = queue.problem
         if queue.cohort in cyclic:
             inactive[name] = f"the parents of its cohort {queue.cohort} form a cycle"
-        named = {flavors.flavor for group in queue.groups for flavors in group.flavors}
-        missing = sorted(named - snapshot.flavors.keys())
-        if missing:
-            inactive[name] = f"ResourceFlavor {', '.join(missing)} that it names does not exist"
-        untold = _missing_topologies(snapshot, named) if rules.topology else []
-        if untold:
-            inactive[name] = f"Topology {', '.join(untold)} that a flavor of it names does not exist"
+        flavors = {quotas.flavor for group in queue.groups for quotas in group.flavors}
+        missing_flavors = sorted(flavors - snapshot.flavors.keys())
+        if missing_flavors:
+            inactive[name] = f"ResourceFlavor {', '.join(missing_flavors)} does not exist"
+        missing_topologies = _missing_topologies(snapshot, flavors) if rules.topology else []
+        if missing_topologies:
+            inactive[name] = f"Topology {', '.join(missing_topologies)} of its flavors does not exist"
     return inactive
 
 
 def _missing_topologies(snapshot: Snapshot, flavors: Iterable[str]) -> list[str]:
-    wanted = {snapshot.flavors[name].topology for name in flavors if name in snapshot.flavors}
-    return sorted(name for name in wanted if name is not None and name not in snapshot.topologies)
+    topologies = {snapshot.flavors[name].topology for name in flavors if name in snapshot.flavors}
+    return sorted(name for name in topologies if name is not None and name not in snapshot.topologies)

@@ -72,7 +72,10 @@ def test_pods_match_a_flavor_by_labels_and_taints(pod_set: PodSet, flavor: Flavo
 
 def test_the_reason_names_what_differs() -> None:
     assert mismatch(pods(), TAINTED) == "has the taint gpu=present:NoSchedule, which is not tolerated"
-    assert mismatch(pods(node_selector={"pool": "cpu"}), L4) == "has the label pool=l4 where cpu is asked for"
+    assert (
+        mismatch(pods(node_selector={"pool": "cpu"}), L4)
+        == "has the label pool=l4, but the node selector requires cpu"
+    )
     assert mismatch(pods(affinity=(NEITHER,)), L4) == "has labels that the node affinity excludes"
 
 
@@ -84,19 +87,19 @@ SIZES: dict[str, tuple[dict[str, int], tuple[dict[str, int], ...], str | None]] 
     "more memory": (
         {"cpu": CPU, "memory": 300 * GIB},
         (SMALL,),
-        "has 60Gi memory for pods on its largest node where a pod asks for 300Gi",
+        "has 60Gi memory for pods on its largest node, but a pod requests 300Gi",
     ),
     "more of both": (
         {"cpu": 5 * CPU, "memory": 61 * GIB},
         (SMALL,),
-        "has 4 cpu for pods on its largest node where a pod asks for 5 and has 60Gi memory for pods on its "
-        "largest node where a pod asks for 61Gi",
+        "has 4 cpu for pods on its largest node, but a pod requests 5 and has 60Gi memory for pods on its "
+        "largest node, but a pod requests 61Gi",
     ),
     "fits on one kind of nodes": ({"cpu": 5 * CPU}, (SMALL, LARGE), None),
     "more than any kind has": (
         {"cpu": 9 * CPU},
         (SMALL, LARGE),
-        "has 8 cpu for pods on its largest node where a pod asks for 9",
+        "has 8 cpu for pods on its largest node, but a pod requests 9",
     ),
     "too much of one resource for each kind": (
         {"cpu": 5 * CPU, "memory": 40 * GIB},

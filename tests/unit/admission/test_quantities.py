@@ -93,7 +93,7 @@ def test_parse_names_what_it_refuses(text: str | float) -> None:
 def test_parse_refuses_what_can_not_be_counted(resource: str, text: str | int | float, shown: str) -> None:
     with pytest.raises(QuantityError, match=r"at most 9223372036854775807 \(2\^63 - 1\)") as refused:
         quantities.parse(resource, text)
-    assert str(refused.value).startswith(f"{shown} is no quantity of {resource}: ")
+    assert str(refused.value).startswith(f"{shown} is not a quantity of {resource}: ")
 
 
 @pytest.mark.parametrize("text", TOO_LONG.values(), ids=TOO_LONG.keys())
@@ -131,4 +131,4 @@ SHOWN = {
 
 @pytest.mark.parametrize(("given_", "shown"), SHOWN.values(), ids=SHOWN.keys())
 def test_a_message_shows_the_beginning_of_what_is_refused(given_: str | int, shown: str) -> None:
-    assert str(QuantityError("memory", given_)).startswith(f"{shown} is no quantity of memory")
+    assert str(QuantityError("memory", given_)).startswith(f"{shown} is not a quantity of memory")

@@ -43,7 +43,7 @@ L4 = FlavorQuotas("l4", {GPU: Quota(4)})
 REFUSED = {
     "flavor under another name": (
         replace(SOUND, flavors={"l4": Flavor("t4")}),
-        "ResourceFlavor t4: name: is kept under 'l4'",
+        "ResourceFlavor t4: name: has the key 'l4'",
     ),
     "cohort under another name": (replace(SOUND, cohorts={"a": Cohort("b")}), "Cohort b: name"),
     "queue under another name": (replace(SOUND, cluster_queues={"a": queue("b")}), "ClusterQueue b: name"),
@@ -61,21 +61,21 @@ REFUSED = {
         within(ResourceGroup((GPU,), (L4,)), ResourceGroup((GPU,), ())),
         "resource groups",
     ),
-    "flavor twice in a group": (within(ResourceGroup((GPU,), (L4, L4))), "flavors: 'l4' is there twice"),
+    "flavor twice in a group": (within(ResourceGroup((GPU,), (L4, L4))), "flavors: 'l4' occurs twice"),
     "no quota for a covered resource": (
         within(ResourceGroup((GPU, "cpu"), (L4,))),
         f"quota of flavor l4: expected one for each of: cpu, {GPU}",
     ),
     "workload twice": (
         snapshot(queue("q", 4), workload("w", "q", 1), workload("w", "q", 1, uid="other")),
-        "snapshot: workloads: 'ns/w' is there twice",
+        "snapshot: workloads: 'ns/w' occurs twice",
     ),
-    "negative weight": (snapshot(queue("q", 4, weight=Fraction(-1, 2))), "weight of its share: is -1/2"),
+    "negative weight": (snapshot(queue("q", 4, weight=Fraction(-1, 2))), "fair sharing weight: is -1/2"),
     "no pod sets": (
         snapshot(queue("q", 4), workload("w", "q")),
         "Workload ns/w: pod sets: expected at least one",
     ),
-    "pod set twice": (snapshot(queue("q", 4), workload("w", "q", 1, 1)), "'workers' is there twice"),
+    "pod set twice": (snapshot(queue("q", 4), workload("w", "q", 1, 1)), "'workers' occurs twice"),
     "negative count": (asking(count=-1), "count of pod set workers: is -1"),
     "fewer pods than none will do": (asking(count=2, count_min=-1), "count_min of pod set workers: is -1"),
     "more pods at least than at most": (

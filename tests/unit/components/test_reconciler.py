@@ -7,7 +7,7 @@ import pytest
 from muster.admission import Aging, FairSharing, Rules
 from muster.admission.lifecycle import WaitForPodsReady
 from muster.configuration.configuration import Retention, parse
-from muster.configuration.feature_gates import SUPPORTED, gated
+from muster.configuration.feature_gates import SUPPORTED, with_gates
 from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.live.doctor.installation import RIGHTS, Right
 from settings.model.controller import Gate
@@ -110,7 +110,7 @@ def test_every_feature_gate_is_passed_to_the_controller() -> None:
     declared = declare_with(fairSharing={}, featureGates=gates)
     (container,) = declared.spec(f"Deployment/{CONTROLLER}")["template"]["spec"]["containers"]
     (argument,) = [a for a in container["args"] if a.startswith("--configuration=")]
-    assert parse(argument.removeprefix("--configuration=")).rules == gated(
+    assert parse(argument.removeprefix("--configuration=")).rules == with_gates(
         Rules(fair_sharing=FairSharing()), gates
     )
     assert get_args(Gate) == SUPPORTED

@@ -5,7 +5,7 @@ from itertools import chain
 import pytest
 
 from muster.admission import Rules
-from muster.configuration.feature_gates import SUPPORTED, gated
+from muster.configuration.feature_gates import SUPPORTED, with_gates
 from tests.conformance.case import Case, load
 from tests.conformance.recorder.record import cached_cases
 from tests.conformance.replay import LISTED
@@ -34,7 +34,7 @@ def test_no_case_has_another_gate() -> None:
 def test_cases_and_stacks_map_gates_to_the_same_rules(gate: str) -> None:
     off = Case("suite", "name", {}, {}, {"fairSharing": True}, {gate: False}, now_ms=0)
     fair = rules_of(Case("suite", "name", {}, {}, {"fairSharing": True}, {}, now_ms=0)).fair_sharing
-    assert rules_of(off) == gated(Rules(fair_sharing=fair), {gate: False})
+    assert rules_of(off) == with_gates(Rules(fair_sharing=fair), {gate: False})
 
 
 @pytest.mark.parametrize("gate", ONLY_HERE)

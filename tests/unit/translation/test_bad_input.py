@@ -56,11 +56,11 @@ BROKEN = {
     "unparsable quantity": Broken(
         queue("bad", "four"),
         "ClusterQueue bad is inactive: nominal quota for cpu of flavor l4: "
-        f"'four' is no quantity of cpu: {QUANTITY}",
+        f"'four' is not a quantity of cpu: {QUANTITY}",
     ),
     "unknown flavor": Broken(
         queue("bad", flavor="h100"),
-        "ClusterQueue bad is inactive: ResourceFlavor h100 that it names does not exist",
+        "ClusterQueue bad is inactive: ResourceFlavor h100 does not exist",
     ),
     "cyclic cohort": Broken(
         queue("bad", cohortName="ml"),
@@ -95,4 +95,4 @@ def test_an_error_names_the_workload_and_the_pod_set() -> None:
     with pytest.raises(core.SnapshotError) as error:
         gang("w", "good", "many")
     assert (error.value.where, error.value.field) == ("Workload ns/w", "requests of pod set main")
-    assert str(error.value).endswith(f"'many' is no quantity of cpu: {QUANTITY}")
+    assert str(error.value).endswith(f"'many' is not a quantity of cpu: {QUANTITY}")

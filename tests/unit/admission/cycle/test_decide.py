@@ -378,7 +378,7 @@ ASIDE = {  # workloads that take part in no cycle: snapshot, reason, a piece of 
     "flavor is missing": (
         replace(snapshot(queue("q", 1), workload("w", "q", 1)), flavors={}),
         WaitReason.QUEUE_INACTIVE,
-        "ClusterQueue q is inactive: ResourceFlavor l4 that it names does not exist",
+        "ClusterQueue q is inactive: ResourceFlavor l4 does not exist",
         None,
     ),
     "cohorts in a cycle": (

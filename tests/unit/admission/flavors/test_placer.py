@@ -301,7 +301,7 @@ def test_without_the_rule_topologies_are_not_looked_at() -> None:
 
 def test_a_queue_is_inactive_while_a_topology_is_missing() -> None:
     state = WorkingState(replace(cluster(), topologies={}))
-    assert state.inactive["q"] == "Topology racks that a flavor of it names does not exist"
+    assert state.inactive["q"] == "Topology racks of its flavors does not exist"
 
 
 def test_a_gang_is_placed_once_its_nodes_are_made_though_its_head_needs_none() -> None:

@@ -267,7 +267,7 @@ def test_an_unreadable_quota_is_0() -> None:
     }
     assert written["broken"]["status"] == "False"
     assert (
-        "nominal quota for nvidia.com/gpu of flavor l4: '1e400' is no quantity"
+        "nominal quota for nvidia.com/gpu of flavor l4: '1e400' is not a quantity"
         in written["broken"]["message"]
     )
 

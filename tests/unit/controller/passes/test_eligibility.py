@@ -150,7 +150,7 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
         ray_job("dev", worker=template("worker", cpu="four")),
         {},
         {},
-        "Misconfigured: pod set 'gpu': 'four' is no quantity of cpu: expected a number with an optional "
+        "Misconfigured: pod set 'gpu': 'four' is not a quantity of cpu: expected a number with an optional "
         "suffix, such as 500m, 4, 1.5Gi or 2e3",
     ),
     "an invalid taint effect": (

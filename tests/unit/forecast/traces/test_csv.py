@@ -60,7 +60,7 @@ BAD_ROWS = {
     "pods is a word": ("a,0,5,65,many,1", "2: pods is 'many': expected a number"),
     "GPUs is a word": (
         "a,0,5,65,1,V100",
-        f"2: 'V100' is no quantity of gpus: expected {QUANTITY}",
+        f"2: 'V100' is not a quantity of gpus: expected {QUANTITY}",
     ),
     "negative GPUs": ("a,0,5,65,1,-2", "2: gpus is '-2': expected 0 or more"),
     "no requests at all": (
@@ -69,7 +69,7 @@ BAD_ROWS = {
     ),
     "more GPUs than can be counted": (
         "a,0,5,65,1,9223372036854775808",
-        "2: '9223372036854775808' is no quantity of gpus: expected at most 9223372036854775807 (2^63 - 1)",
+        "2: '9223372036854775808' is not a quantity of gpus: expected at most 9223372036854775807 (2^63 - 1)",
     ),
     "an open quote": (
         '"a,0,5,65,1,1',

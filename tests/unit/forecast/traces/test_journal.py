@@ -158,7 +158,7 @@ BAD_LINES = {
     ),
     "a request that is no quantity": (
         changed(podSets=[{"name": "workers", "count": 1, "requests": {"cpu": "two"}}]),
-        f"'two' is no quantity of cpu: expected {QUANTITY}",
+        f"'two' is not a quantity of cpu: expected {QUANTITY}",
     ),
     "a negative request": (
         changed(podSets=[{"name": "workers", "count": 1, "requests": {"cpu": "-2"}}]),

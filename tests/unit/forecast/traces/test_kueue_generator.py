@@ -157,15 +157,15 @@ BAD_FILES = {
     "a negative run time": (QUEUE % "{className: w, request: 1, runtimeMs: -5}", "Expected `int` >= 0 - at"),
     "a request that is no quantity": (
         QUEUE % "{className: w, request: lots, runtimeMs: 1}",
-        "'lots' is no quantity of cpu: expected a number",
+        "'lots' is not a quantity of cpu: expected a number",
     ),
     "a negative request": (
         QUEUE % "{className: w, request: -1, runtimeMs: 1}",
-        "-1 is no quantity of cpu: expected 0 or more",
+        "-1 is not a quantity of cpu: expected 0 or more",
     ),
     "a quota that is no quantity": (
         (QUEUE % WORKLOAD).replace("nominalQuota: 1", "nominalQuota: plenty"),
-        "'plenty' is no quantity of cpu",
+        "'plenty' is not a quantity of cpu",
     ),
     "more workloads than fit into memory": (
         (QUEUE % WORKLOAD)

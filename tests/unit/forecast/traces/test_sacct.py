@@ -108,7 +108,7 @@ BAD_LINES = {
     "no nodes": (line(ReqTRES="cpu=1,node=0"), "2: node is '0': expected 1 to 2,147,483,647"),
     "GPUs is a word": (
         line(ReqTRES="gres/gpu=all"),
-        f"2: 'all' is no quantity of gres/gpu: expected {QUANTITY}",
+        f"2: 'all' is not a quantity of gres/gpu: expected {QUANTITY}",
     ),
     "memory in another unit": (line(ReqTRES="mem=5X"), "2: mem is '5X': expected an amount such as 64G"),
     "a limit that is none": (

@@ -148,7 +148,7 @@ BAD_SPECIFICATIONS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a request that is no quantity": (
         {"profiles": (profile(requests={"cpu": "many"}),)},
-        "profile of research: 'many' is no quantity of cpu",
+        "profile of research: 'many' is not a quantity of cpu",
     ),
 }
 

@@ -158,8 +158,8 @@ CLUSTERS: dict[str, tuple[dict[Any, list[Body]], list[str]]] = {
         {kinds.FLAVORS: [sized('[{"cpu": "many"}]')]},
         [
             "flavors: ResourceFlavor l4 has an invalid annotation muster.dev/node-sizes, so pod "
-            "sizes are not checked: 'many' is no quantity of cpu: expected a number with an optional suffix, "
-            "such as 500m, 4, 1.5Gi or 2e3"
+            "sizes are not checked: 'many' is not a quantity of cpu: expected a number with an optional "
+            "suffix, such as 500m, 4, 1.5Gi or 2e3"
         ],
     ),
     "a workload that was not examined": (
