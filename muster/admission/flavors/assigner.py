@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from muster.admission.flavors.assignment import Assignment, PodSetChoice
 from muster.admission.flavors.attempts import (
     ALL_TRIED,
-    Attempt,
+    FlavorAttempt,
     FlavorSearch,
     Obstacle,
     ScanProgress,
@@ -115,7 +115,7 @@ class FlavorAssigner:
         first = self.progress.start(pod_set_group[0].position, resource) if self.progress else 0
         refused = self.flavors.refused(pod_set_group, group)
         last = ALL_TRIED
-        best: Attempt | None = None
+        best: FlavorAttempt | None = None
         attempts = []
         for last in range(first, len(group.columns)):
             flavor, columns = group.columns[last]
@@ -130,15 +130,17 @@ class FlavorAssigner:
                 best = attempt
         return FlavorSearch(resource, attempts, best, ALL_TRIED if last == len(group.columns) - 1 else last)
 
-    def _exclude(self, pod_set_group: PodSetGroup, flavor: str, resource: str) -> Attempt | None:
+    def _exclude(self, pod_set_group: PodSetGroup, flavor: str, resource: str) -> FlavorAttempt | None:
         """Returns an excluded attempt if the flavor is not eligible for the workload."""
         pinned = self.pinned
         if pinned is not None and all(
             pinned.get(demand.pod_set.name, {}).get(resource) != flavor for demand in pod_set_group
         ):
-            return Attempt(flavor, NO_FIT, mismatch="was not chosen at first in this cycle", excluded=True)
+            return FlavorAttempt(
+                flavor, NO_FIT, mismatch="was not chosen at first in this cycle", excluded=True
+            )
         if not self.flavors.allows(self.workload, flavor):
-            return Attempt(flavor, NO_FIT, mismatch=NOT_ALLOWED, excluded=True)
+            return FlavorAttempt(flavor, NO_FIT, mismatch=NOT_ALLOWED, excluded=True)
         return None
 
     def _try(
@@ -148,7 +150,7 @@ class FlavorAssigner:
         columns: Mapping[str, FlavorResource],
         needs: Sequence[tuple[str, int]],
         used: Mapping[FlavorResource, int],
-    ) -> Attempt:
+    ) -> FlavorAttempt:
         """Grades the flavor for all resources of the group."""
         worst = BEST
         grades: dict[str, Grade] = {}
@@ -162,7 +164,7 @@ class FlavorAssigner:
             grades[resource] = grade
             if grade is not BEST and worst.preferred_to(grade, self.flavors.queue.preference):
                 worst = grade
-        return Attempt(flavor, worst, grades, tuple(shortages), mismatch)
+        return FlavorAttempt(flavor, worst, grades, tuple(shortages), mismatch)
 
     def _fit(self, fr: FlavorResource, earlier: int, amount: int, shortages: list[Shortage]) -> Grade:
         """Grades `amount` of the flavor's resource beyond `earlier` (Kueue: fitsResourceQuota)."""

@@ -53,7 +53,7 @@ class Shortage(NamedTuple):
     obstacle: Obstacle  # QUOTA or CAPACITY
 
 
-class Attempt(NamedTuple):
+class FlavorAttempt(NamedTuple):
     """A flavor that was tried for the resources of a group."""
 
     flavor: str
@@ -81,8 +81,8 @@ class FlavorSearch(NamedTuple):
     """The tried flavors of one resource group, in order, and the best of them."""
 
     resource: str  # the first requested one
-    attempts: Sequence[Attempt] = ()
-    best: Attempt | None = None
+    attempts: Sequence[FlavorAttempt] = ()
+    best: FlavorAttempt | None = None
     tried: int = ALL_TRIED  # see ScanProgress
     covered: bool = True  # a resource group of the queue covers the resource
 

@@ -6,7 +6,7 @@ Resource groups by resource, flavor resources by flavor, and the flavors that ea
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NamedTuple
 
-from muster.admission.flavors.attempts import Attempt
+from muster.admission.flavors.attempts import FlavorAttempt
 from muster.admission.flavors.demand import PODS, PodSetGroup
 from muster.admission.flavors.fungibility import NO_FIT
 from muster.admission.flavors.placement import Placer
@@ -77,7 +77,7 @@ class QueueFlavors:
         self._places = topologies is not None and any(flavor.topology for flavor in existing)
         self._tainted = len(existing) < len(names) or any(flavor.taints for flavor in existing)
         self._sized = any(flavor.node_sizes for flavor in existing)
-        self._refusals_by_kind: dict[Hashable, tuple[Attempt | None, ...]] = {}
+        self._refusals_by_kind: dict[Hashable, tuple[FlavorAttempt | None, ...]] = {}
 
     def flavor(self, name: str) -> Flavor | None:
         """Returns the flavor; None if it does not exist."""
@@ -112,7 +112,9 @@ class QueueFlavors:
                 return self.placer
         return None
 
-    def refused(self, pod_set_group: PodSetGroup, group: FlavorGroup) -> Sequence[Attempt | None] | None:
+    def refused(
+        self, pod_set_group: PodSetGroup, group: FlavorGroup
+    ) -> Sequence[FlavorAttempt | None] | None:
         """Returns the refusals of flavors that the pods cannot use, by position; None if they can use all."""
         refusals = None
         for demand in pod_set_group:
@@ -123,7 +125,7 @@ class QueueFlavors:
                 refusals = tuple(a or b for a, b in zip(refusals, of_pod_set, strict=True))
         return refusals
 
-    def _refusals(self, pod_set: PodSet, group: FlavorGroup) -> tuple[Attempt | None, ...] | None:
+    def _refusals(self, pod_set: PodSet, group: FlavorGroup) -> tuple[FlavorAttempt | None, ...] | None:
         selects = pod_set.node_selector or pod_set.affinity
         if not (
             selects or self._tainted or self._sized or self._places or (pod_set.topology and self.placer)
@@ -145,9 +147,9 @@ class QueueFlavors:
         requests = frozenset(pod_set.requests.items()) if self._sized else None
         return selector, pod_set.affinity, pod_set.tolerations, topology, requests
 
-    def _refusal(self, pod_set: PodSet, name: str, group: FlavorGroup) -> Attempt | None:
+    def _refusal(self, pod_set: PodSet, name: str, group: FlavorGroup) -> FlavorAttempt | None:
         reason = self._mismatch(pod_set, name, group)
-        return None if reason is None else Attempt(name, NO_FIT, mismatch=reason)
+        return None if reason is None else FlavorAttempt(name, NO_FIT, mismatch=reason)
 
     def _mismatch(self, pod_set: PodSet, name: str, group: FlavorGroup) -> str | None:
         flavor = self._flavors.get(name)

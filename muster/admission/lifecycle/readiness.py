@@ -34,8 +34,8 @@ class PodsReady:
 class WaitForPodsReady:
     """Kueue's waitForPodsReady, with its defaults. `recovery_timeout_s` None: no timeout.
 
-    `retries_max` None: evicted workloads are requeued without limit; otherwise the next eviction deactivates
-    the workload. `block_admission`: no workload is admitted while pods of another are not ready."""
+    `retries_max` limits requeues, after which a workload is deactivated; None: no limit. `block_admission`:
+    no workload is admitted while pods of another are not ready."""
 
     timeout_s: int = 1800
     recovery_timeout_s: int | None = None

@@ -60,7 +60,7 @@ class TopologyDomain:
 
 @dataclass(frozen=True, slots=True)
 class TopologyAssignment:
-    """The pods of each domain. If the lowest level is the hostname, `levels` has only that: it is unique."""
+    """The pods of each domain. If the lowest level is the hostname, `levels` has that alone."""
 
     levels: tuple[str, ...]
     domains: tuple[TopologyDomain, ...]

@@ -1,1 +1,1 @@
-"""The working state: the quota tree with its holdings, which cycles change and searches simulate on."""
+"""The working state of decisions: the quota tree and its holdings, also for simulations of preemption."""

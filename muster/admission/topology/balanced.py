@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from muster.admission.topology.domain_capacity import CapacityKey, DomainCapacities, DomainCapacity
-from muster.admission.topology.order import Profile
+from muster.admission.topology.order import PlacementProfile
 from muster.admission.topology.request import LevelRequest
 from muster.admission.topology.spread import DomainPods
 
@@ -32,7 +32,9 @@ class _Candidates(NamedTuple):
     capacities: list[DomainCapacity]
 
 
-def balance(capacities: DomainCapacities, request: LevelRequest, profile: Profile) -> list[DomainPods] | None:
+def balance(
+    capacities: DomainCapacities, request: LevelRequest, profile: PlacementProfile
+) -> list[DomainPods] | None:
     """Returns the pods of domains at the requested level, or one level below if the slice level is lower.
     None: there is no balanced placement, and the caller uses BestFit."""
     best: _Candidates | None = None
@@ -60,7 +62,11 @@ def _siblings(capacities: DomainCapacities, level: int) -> list[list[DomainCapac
 
 
 def _candidates(
-    siblings: list[DomainCapacity], key: CapacityKey, request: LevelRequest, floor: int, profile: Profile
+    siblings: list[DomainCapacity],
+    key: CapacityKey,
+    request: LevelRequest,
+    floor: int,
+    profile: PlacementProfile,
 ) -> _Candidates | None:
     """Returns the candidates among siblings that hold all pods, with a threshold of at least `floor`."""
     below = [child for capacity in siblings for child in capacity.children]
@@ -82,7 +88,7 @@ def _is_better(candidates: _Candidates, other: _Candidates) -> bool:
 
 
 def _place_greedily(
-    capacities: Sequence[DomainCapacity], request: LevelRequest, profile: Profile
+    capacities: Sequence[DomainCapacity], request: LevelRequest, profile: PlacementProfile
 ) -> _GreedyPlacement | None:
     """Fills domains greedily; returns None if they do not hold all pods."""
     remaining = request.slice_count
@@ -147,7 +153,10 @@ def _sum_up(capacity: DomainCapacity, key: CapacityKey) -> None:
 
 
 def _select_fewest(
-    capacities: Sequence[DomainCapacity], request: LevelRequest, profile: Profile, evenest_first: bool
+    capacities: Sequence[DomainCapacity],
+    request: LevelRequest,
+    profile: PlacementProfile,
+    evenest_first: bool,
 ) -> tuple[DomainCapacity, ...] | None:
     """Selects as many domains as a greedy placement uses, which hold all pods with the least excess.
 
@@ -188,7 +197,7 @@ def _evenness(capacity: DomainCapacity) -> tuple[int, int, float, int]:
 
 
 def _spread_evenly(
-    capacities: Sequence[DomainCapacity], request: LevelRequest, threshold: int, profile: Profile
+    capacities: Sequence[DomainCapacity], request: LevelRequest, threshold: int, profile: PlacementProfile
 ) -> list[DomainPods] | None:
     """Gives each domain the threshold, and the excess to the domains with the most capacity."""
     extra = request.slice_count - len(capacities) * threshold

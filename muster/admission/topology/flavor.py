@@ -9,7 +9,7 @@ from muster.admission.topology.domain_capacity import CapacityKey, DomainCapacit
 from muster.admission.topology.domains import Domain, DomainTree
 from muster.admission.topology.leaf_capacity import Journal, LeafCapacity, requests_of_one_pod
 from muster.admission.topology.nodes import Matches, NodeDemand, match
-from muster.admission.topology.order import Profile, slices_of
+from muster.admission.topology.order import PlacementProfile, slices_of
 from muster.admission.topology.placements import NOTHING_EXCLUDED, Exclusions, PlacementRefusal
 from muster.admission.topology.reasons import exclusions_of, sentence
 from muster.admission.topology.request import LevelRequest, PlacementRequest, has_levels, resolve_request
@@ -91,7 +91,7 @@ class FlavorTopology:
         """Returns the pods of each leaf, which include all pods of the request."""
         rules = self._rules
         least_free = rules.topology_mixed and request.unconstrained
-        profile = Profile(least_free, rules.topology_prefers_affinity)
+        profile = PlacementProfile(least_free, rules.topology_prefers_affinity)
         leaf_level = len(self.tree.keys) - 1
         if rules.topology_balanced and not request.required and not request.unconstrained:
             balanced = balance(capacities, request, profile)

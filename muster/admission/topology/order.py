@@ -40,7 +40,7 @@ def pods_by(size: int) -> Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class PlacementProfile:
     least_free: bool
     prefers_affinity: bool
 

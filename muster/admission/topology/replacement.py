@@ -50,12 +50,12 @@ def _required_domain(
     """Returns the domain of the innermost slice that lost a part of its pods, else the required domain of the
     pod set. None: any domain."""
     topology = moving.pod_set.topology
-    if topology is None or not staying.domains or any(part.size <= 0 for part in topology.slices):
+    if topology is None or not staying.domains or any(constraint.size <= 0 for constraint in topology.slices):
         return None
-    for part in reversed(topology.slices):
-        if moving.count % part.size:
-            level = tree.level(part.level)
-            return None if level is None else _incomplete(tree, staying, moving.count, part.size, level)
+    for constraint in reversed(topology.slices):
+        if moving.count % constraint.size:
+            level = tree.level(constraint.level)
+            return None if level is None else _incomplete(tree, staying, moving.count, constraint.size, level)
     level = tree.level(topology.required) if topology.required else None
     return None if level is None else tree.leaves[staying.domains[0].values].ancestor(level)
 
@@ -68,8 +68,8 @@ def _incomplete(
     for domain in staying.domains:
         of_level = tree.leaves[domain.values].ancestor(level)
         pods[of_level] = pods.get(of_level, 0) + domain.count
-    whole = [domain for domain, count in pods.items() if (count + missing) % size == 0]
-    return min(whole, key=lambda domain: domain.rank, default=None)
+    completed = [domain for domain, count in pods.items() if (count + missing) % size == 0]
+    return min(completed, key=lambda domain: domain.rank, default=None)
 
 
 def _with_whole_slices(moving: PlacementRequest) -> PlacementRequest:
@@ -77,6 +77,6 @@ def _with_whole_slices(moving: PlacementRequest) -> PlacementRequest:
     topology = moving.pod_set.topology or TopologyRequest()
     if not topology.slices or moving.count % topology.slices[0].size == 0:
         return moving
-    whole = [part for part in topology.slices if moving.count % part.size == 0]
-    request = replace(topology, slices=tuple(whole[-1:]))
+    filled = [constraint for constraint in topology.slices if moving.count % constraint.size == 0]
+    request = replace(topology, slices=tuple(filled[-1:]))
     return replace(moving, pod_set=replace(moving.pod_set, topology=request))

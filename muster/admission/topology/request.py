@@ -107,15 +107,17 @@ def _inner_sizes(slices: tuple[SliceConstraint, ...], keys: tuple[str, ...]) -> 
     """Returns slice sizes by level below the outermost slices. Levels between two constraints have the inner
     size, so every level gets whole slices."""
     inner: dict[int, int] = {}
-    for outer, part in pairwise(slices):
-        if part.level not in keys:
-            return f"no requested topology level for additional slice layer: {part.level}"
-        above, level = keys.index(outer.level), keys.index(part.level)
+    for outer, nested in pairwise(slices):
+        if nested.level not in keys:
+            return f"no requested topology level for additional slice layer: {nested.level}"
+        above, level = keys.index(outer.level), keys.index(nested.level)
         if level <= above:
-            return f"additional slice layer topology {part.level} must be at a lower level than {outer.level}"
-        if part.size <= 0 or outer.size % part.size:
             return (
-                f"additional slice layer size {part.size} must evenly divide parent layer size {outer.size}"
+                f"additional slice layer topology {nested.level} must be at a lower level than {outer.level}"
             )
-        inner.update(dict.fromkeys(range(above + 1, level + 1), part.size))
+        if nested.size <= 0 or outer.size % nested.size:
+            return (
+                f"additional slice layer size {nested.size} must evenly divide parent layer size {outer.size}"
+            )
+        inner.update(dict.fromkeys(range(above + 1, level + 1), nested.size))
     return inner

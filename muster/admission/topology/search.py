@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from muster.admission.topology.domain_capacity import DomainCapacities, DomainCapacity
-from muster.admission.topology.order import Profile, leader_first, slices_of
+from muster.admission.topology.order import PlacementProfile, leader_first, slices_of
 from muster.admission.topology.request import LevelRequest
 
 _slices = attrgetter("slices")
@@ -23,7 +23,7 @@ class InsufficientCapacity:
 
 
 def search(
-    capacities: DomainCapacities, request: LevelRequest, profile: Profile
+    capacities: DomainCapacities, request: LevelRequest, profile: PlacementProfile
 ) -> list[DomainCapacity] | InsufficientCapacity:
     """Searches the requested level and, unless it is required, those above."""
     level = request.level
@@ -40,7 +40,9 @@ def search(
         level -= 1
 
 
-def _single(ordered: list[DomainCapacity], request: LevelRequest, profile: Profile) -> DomainCapacity | None:
+def _single(
+    ordered: list[DomainCapacity], request: LevelRequest, profile: PlacementProfile
+) -> DomainCapacity | None:
     """Selects one domain that holds all pods."""
     requested = request.slice_count
     for at, capacity in enumerate(ordered):
@@ -54,7 +56,7 @@ def _single(ordered: list[DomainCapacity], request: LevelRequest, profile: Profi
 
 
 def _several(
-    ordered: list[DomainCapacity], request: LevelRequest, profile: Profile
+    ordered: list[DomainCapacity], request: LevelRequest, profile: PlacementProfile
 ) -> list[DomainCapacity] | int:
     """Selects as few domains as possible, the leader's first. If they do not hold all slices, returns the
     number of slices that fit."""

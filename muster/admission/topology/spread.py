@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from muster.admission.topology.domain_capacity import DomainCapacity
-from muster.admission.topology.order import Profile, Unit, leader_first, pods_by, slices_of
+from muster.admission.topology.order import PlacementProfile, Unit, leader_first, pods_by, slices_of
 from muster.admission.topology.request import LevelRequest
 
 
@@ -20,7 +20,7 @@ class DomainPods(NamedTuple):
 
 
 def spread(
-    capacities: Sequence[DomainCapacity], pods: int, leaders: int, unit: Unit, profile: Profile
+    capacities: Sequence[DomainCapacity], pods: int, leaders: int, unit: Unit, profile: PlacementProfile
 ) -> list[DomainPods] | None:
     """Fills domains in order, and places the remainder in the tightest domain that holds it; returns None if
     they do not hold all pods."""
@@ -46,7 +46,7 @@ def spread(
 
 
 def descend(
-    shares: list[DomainPods], request: LevelRequest, leaf_level: int, profile: Profile
+    shares: list[DomainPods], request: LevelRequest, leaf_level: int, profile: PlacementProfile
 ) -> list[DomainPods] | None:
     """Descends from the level of the search to the leaves.
 
@@ -63,7 +63,7 @@ def descend(
 
 
 def descend_separately(
-    shares: list[DomainPods], request: LevelRequest, leaf_level: int, profile: Profile
+    shares: list[DomainPods], request: LevelRequest, leaf_level: int, profile: PlacementProfile
 ) -> list[DomainPods] | None:
     """Distributes each domain's pods among its own children, down to the leaves."""
     for level in range(shares[0].capacity.domain.level + 1, leaf_level + 1):

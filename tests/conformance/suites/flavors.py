@@ -8,7 +8,7 @@ from typing import Any
 from muster import admission as core
 from muster.admission.flavors.assigner import FlavorAssigner
 from muster.admission.flavors.assignment import Assignment, PodSetChoice
-from muster.admission.flavors.attempts import Attempt, FlavorSearch, Obstacle, Shortage
+from muster.admission.flavors.attempts import FlavorAttempt, FlavorSearch, Obstacle, Shortage
 from muster.admission.flavors.fungibility import Grade, Mode
 from muster.admission.flavors.partial_admission import Counts, reduce_counts
 from muster.admission.quantities import parse
@@ -162,7 +162,7 @@ def _speaking_against(search: FlavorSearch) -> set[Reason]:
     return {reason for attempt in search.attempts for reason in _of_attempt(attempt)}
 
 
-def _of_attempt(attempt: Attempt) -> set[Reason]:
+def _of_attempt(attempt: FlavorAttempt) -> set[Reason]:
     mismatch: set[Reason] = {("mismatch", attempt.flavor)} if attempt.mismatch else set()
     return mismatch | {_of_shortage(shortage) for shortage in attempt.shortages}
 
@@ -200,7 +200,7 @@ def attempts_of(choice: PodSetChoice, groups: Groups) -> dict[str, dict[str, Any
     """Returns attempts by flavor, merged over resource groups as Kueue records them: without flavors that the
     annotation excludes; a flavor that was tried for an earlier resource, but not for a later one of a group
     that also has it, does not provide the later one (mergeFlavorAttemptsForResource)."""
-    merged: dict[str, list[Attempt]] = {}
+    merged: dict[str, list[FlavorAttempt]] = {}
     unprovided: dict[str, set[Reason]] = {}
     for search in choice.searches:
         tried = {attempt.flavor: attempt for attempt in search.attempts if not attempt.excluded}
@@ -219,7 +219,7 @@ def attempts_of(choice: PodSetChoice, groups: Groups) -> dict[str, dict[str, Any
     return attempts
 
 
-def _attempt(flavor: str, attempts: list[Attempt]) -> dict[str, Any]:
+def _attempt(flavor: str, attempts: list[FlavorAttempt]) -> dict[str, Any]:
     worst = min(attempt.grade.mode for attempt in attempts)
     obstacle = max((of for attempt in attempts if (of := attempt.obstacle)), default=None)
     possibility = {mode: name for name, mode in POSSIBILITIES.items()}.get(worst)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from muster.admission.flavors.assignment import PodSetChoice
-from muster.admission.flavors.attempts import Attempt, FlavorSearch
+from muster.admission.flavors.attempts import FlavorAttempt, FlavorSearch
 from muster.admission.flavors.fungibility import BEST, NO_FIT
 from tests.conformance.suites.flavors import attempts_of, compare_attempts
 
@@ -13,29 +13,29 @@ GROUPS = [({"one", "two"}, {"cpu"}), ({"two", "three"}, {"memory"})]
 TAINTED = "has the taint a=b:NoSchedule, which is not tolerated"
 
 
-def fits(flavor: str) -> Attempt:
-    return Attempt(flavor, BEST)
+def fits(flavor: str) -> FlavorAttempt:
+    return FlavorAttempt(flavor, BEST)
 
 
-def fenced(flavor: str) -> Attempt:
-    return Attempt(flavor, NO_FIT, mismatch=TAINTED)
+def fenced(flavor: str) -> FlavorAttempt:
+    return FlavorAttempt(flavor, NO_FIT, mismatch=TAINTED)
 
 
-def not_allowed(flavor: str) -> Attempt:
-    return Attempt(flavor, NO_FIT, mismatch="is not one of those allowed for it", excluded=True)
+def not_allowed(flavor: str) -> FlavorAttempt:
+    return FlavorAttempt(flavor, NO_FIT, mismatch="is not one of those allowed for it", excluded=True)
 
 
-def tried(**by_resource: list[Attempt]) -> dict[str, set[tuple[str | int, ...]]]:
+def tried(**by_resource: list[FlavorAttempt]) -> dict[str, set[tuple[str | int, ...]]]:
     """Returns reasons by flavor."""
     return {flavor: of["reasons"] for flavor, of in attempts_of(choice(by_resource), GROUPS).items()}
 
 
-def choice(by_resource: dict[str, list[Attempt]]) -> PodSetChoice:
+def choice(by_resource: dict[str, list[FlavorAttempt]]) -> PodSetChoice:
     searches = [FlavorSearch(resource, attempts, attempts[-1]) for resource, attempts in by_resource.items()]
     return PodSetChoice("main", 1, {}, searches=searches)
 
 
-CASES: dict[str, tuple[dict[str, list[Attempt]], dict[str, Any]]] = {
+CASES: dict[str, tuple[dict[str, list[FlavorAttempt]], dict[str, Any]]] = {
     "one search": ({"cpu": [fenced("one"), fits("two")]}, {"one": {("mismatch", "one")}, "two": set()}),
     "an excluded flavor is not recorded": ({"cpu": [not_allowed("one"), fits("two")]}, {"two": set()}),
     "a flavor of both groups, tried for one": (
@@ -55,7 +55,7 @@ CASES: dict[str, tuple[dict[str, list[Attempt]], dict[str, Any]]] = {
 
 @pytest.mark.parametrize(("searches", "wanted"), CASES.values(), ids=CASES)
 def test_attempts_are_compared_as_kueue_records_them(
-    searches: dict[str, list[Attempt]], wanted: dict[str, Any]
+    searches: dict[str, list[FlavorAttempt]], wanted: dict[str, Any]
 ) -> None:
     assert tried(**searches) == wanted
 
