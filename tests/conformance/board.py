@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from muster import admission as core
 from muster.admission.cycle.cycle import Cycle
-from muster.admission.cycle.entry import REQUEUE, Entry, Outcome
+from muster.admission.cycle.entry import REQUEUE, Entry, EntryOutcome
 from muster.admission.flavors.attempts import Obstacle
 from muster.admission.flavors.placement import needs_second_pass
 from muster.admission.preemption.search import Target
@@ -27,15 +27,15 @@ OBSTACLES = {
     None: "Pending",
 }
 REASONS = {
-    Outcome.PREEMPTING: "WaitingForPreemptedWorkloads",
-    Outcome.DEFERRED: "WaitingForPreemptedWorkloads",
-    Outcome.OVERLAPPING: "WaitingForQuota",
-    Outcome.CROWDED_OUT: "WaitingForQuota",
-    Outcome.NO_CANDIDATES: "WaitingForQuota",
-    Outcome.GATED: "AdmissionGated",
-    Outcome.WRONG_NAMESPACE: "Misconfigured",
-    Outcome.REFUSED: "Misconfigured",
-    Outcome.CHECK_FAILED: "PendingEvaluation",
+    EntryOutcome.PREEMPTING: "WaitingForPreemptedWorkloads",
+    EntryOutcome.DEFERRED: "WaitingForPreemptedWorkloads",
+    EntryOutcome.OVERLAPPING: "WaitingForQuota",
+    EntryOutcome.CROWDED_OUT: "WaitingForQuota",
+    EntryOutcome.NO_CANDIDATES: "WaitingForQuota",
+    EntryOutcome.GATED: "AdmissionGated",
+    EntryOutcome.WRONG_NAMESPACE: "Misconfigured",
+    EntryOutcome.REFUSED: "Misconfigured",
+    EntryOutcome.CHECK_FAILED: "PendingEvaluation",
 }
 """Kueue's reasons for QuotaReserved=False by the outcome of a head."""
 
@@ -105,7 +105,7 @@ class Board:
             self.heads[head.workload.key] = head
             if head.workload.admission is None:
                 self._settle(head)
-            if head.outcome is Outcome.PREEMPTING:
+            if head.outcome is EntryOutcome.PREEMPTING:
                 self._evict(head.targets)
         return heads
 
@@ -134,13 +134,13 @@ class Board:
 
     def _preempting(self, head: core.Workload) -> bool:
         last = self.heads.get(head.key)
-        return last is not None and last.outcome in (Outcome.PREEMPTING, Outcome.DEFERRED)
+        return last is not None and last.outcome in (EntryOutcome.PREEMPTING, EntryOutcome.DEFERRED)
 
     def _settle(self, head: Entry) -> None:
         queue = self.queues[head.queue.name]
-        if head.outcome is not Outcome.ADMITTED:
-            pending_flavors = head.scan is not None and head.scan.progress.pending
-            queue.requeue_head(REQUEUE[head.outcome], pending_flavors)
+        if head.outcome is not EntryOutcome.ADMITTED:
+            flavors_left = head.scan is not None and head.scan.progress.pending
+            queue.requeue_head(REQUEUE[head.outcome], flavors_left)
         elif self._case.config.get("statusPatchError"):
             self.state.remove_holding(self.held()[head.workload.key])  # it stays the head of its queue
         else:
@@ -230,6 +230,6 @@ def neutral_of(expected: Data) -> Data:
 
 def reason(head: Entry) -> str:
     """Returns Kueue's reason for QuotaReserved=False."""
-    if head.outcome is Outcome.NO_FIT:
+    if head.outcome is EntryOutcome.NO_FIT:
         return OBSTACLES[head.assignment.obstacle]
     return REASONS[head.outcome]

@@ -15,7 +15,7 @@ from typing import Any
 
 from muster import admission as core
 from muster.admission.cycle.cycle import Cycle
-from muster.admission.cycle.entry import REQUEUE, Entry, Outcome
+from muster.admission.cycle.entry import REQUEUE, Entry, EntryOutcome
 from muster.admission.flavors.placement import needs_second_pass
 from muster.admission.queueing.backoff import is_backing_off
 from muster.admission.queueing.pending import PendingQueue
@@ -173,9 +173,9 @@ def left_to_do(of: core.Snapshot, rules: core.Rules, now_ms: int) -> list[str]:
 
 def _news(heads: list[Entry]) -> Iterator[str]:
     for head in heads:
-        if head.outcome is Outcome.ADMITTED:
+        if head.outcome is EntryOutcome.ADMITTED:
             yield f"admits {head.workload.key}"
-        elif head.outcome is Outcome.PREEMPTING:
+        elif head.outcome is EntryOutcome.PREEMPTING:
             for target in head.targets:
                 if not target.holding.evicted:
                     yield f"preempts {target.holding.workload.key} for {head.workload.key}"

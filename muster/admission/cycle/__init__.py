@@ -1,1 +1,1 @@
-"""One scheduling cycle: the heads of the queues are nominated, ordered, and admitted or not."""
+"""A scheduling cycle: nominates the heads of the queues, orders them, and admits those that fit."""

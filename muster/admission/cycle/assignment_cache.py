@@ -1,4 +1,4 @@
-"""The assignment of the last of many equivalent workloads, so that the next one needs no search."""
+"""Reuses the last assignment of an equivalence group, so that the next workload needs no flavor search."""
 
 from muster.admission.flavors.assignment import Assignment, PodSetChoice
 from muster.admission.flavors.fungibility import Mode
@@ -9,8 +9,8 @@ from muster.admission.quota.tree import QuotaNode
 class AssignmentCache:
     """The last assignment of an equivalence group.
 
-    An assignment is stored if no flavor was skipped but those that such pods can never take. The next
-    workload gets the same, as long as all of it fits and is borrowed from as far away as before.
+    It is stored if the search skipped only flavors that the pods can never use. The next workload gets the
+    same assignment as long as all of it fits at the same borrowing level.
     """
 
     __slots__ = ("_needs", "assignment")
@@ -20,20 +20,20 @@ class AssignmentCache:
         self._needs: list[tuple[FlavorResource, int, int]] = []
 
     def lookup(self, node: QuotaNode) -> Assignment | None:
-        """Returns the stored assignment if it fits now; None if not, or if there is none."""
+        """Returns the stored assignment if it fits now; None if it does not, or if none is stored."""
         for fr, amount, level in self._needs:
             if amount > max(0, node.available(fr)) or node.borrowing_level(fr, amount)[0] != level:
                 return None
         return self.assignment
 
     def store(self, assignment: Assignment) -> None:
-        """Stores the assignment of a whole workload whose search for flavors began with the first one and
-        that is not placed on a topology. The assignment must not be changed any more."""
+        """Stores an assignment of all pods, found by a search that started with the first flavor, without
+        placement on a topology. The caller must not change it afterwards."""
         choices = assignment.pod_sets
         if assignment.mode is not Mode.FIT or not all(map(_is_first_choice, choices)):
             return
         if assignment.borrowing and len(choices) > 1:
-            return  # a part of it may borrow from less far away than the whole
+            return  # a single pod set may borrow at a lower level than the whole workload
         levels = {
             FlavorResource(flavor, resource): choice.grades[resource].borrowing
             for choice in choices

@@ -1,8 +1,8 @@
-"""A scheduling cycle: the heads of queues, each nominated, and then processed one after the other, and what
-it keeps for those that wait.
+"""Runs a scheduling cycle: nominates the heads of the queues, then processes them in order and reserves quota
+for those that must wait.
 
-Kueue: schedule and processEntry in pkg/scheduler/scheduler.go. A cycle gives quota to the workloads that it
-admits; the caller evicts the targets of preemptors and requeues the other heads.
+Kueue: schedule and processEntry in pkg/scheduler/scheduler.go. A cycle assigns quota to the workloads that
+it admits; the caller evicts the targets of preemptors and requeues the other heads.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +13,7 @@ from muster.admission.cycle.entry import (
     Entry,
     FlavorScan,
     HeadReservations,
-    Outcome,
+    EntryOutcome,
     cycle_order,
 )
 from muster.admission.cycle.nominate import nominate, renominate
@@ -28,12 +28,12 @@ from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState, usage_of
 from muster.admission.wait_note import earliest
 
-_STARTS_OVER = frozenset({Outcome.PREEMPTING, Outcome.DEFERRED, Outcome.GATED})
-_OTHERS_FAULT = frozenset({Outcome.OVERLAPPING, Outcome.CROWDED_OUT})
+_RESTARTS_SCAN = frozenset({EntryOutcome.PREEMPTING, EntryOutcome.DEFERRED, EntryOutcome.GATED})
+_BLOCKED_BY_OTHERS = frozenset({EntryOutcome.OVERLAPPING, EntryOutcome.CROWDED_OUT})
 
 
 class Cycle:
-    """One cycle, the `number`th over the queues of these heads."""
+    """The `number`th cycle of a pass over the queues of its heads."""
 
     __slots__ = ("_backfill", "_now_ms", "_number", "_reserved", "_rules", "_state")
 
@@ -48,65 +48,66 @@ class Cycle:
         self._reserved = CycleReservations(state)
 
     def run(self, heads: Sequence[Entry]) -> None:
-        """Sets the outcome of each head. There is at most one a queue."""
+        """Sets the outcome of each head. Each queue has at most one."""
         min_runtime = self._state.min_runtime
         shared = SharedTargets() if self._state.bounds_preemption else None
         nominated = [head for head in heads if nominate(self._state, head, self._number, shared)]
         for head in in_order(nominated, self._rules):
             self._process(head)
             if min_runtime is not None and head.note is None:
-                # Popped, as a note holds for this search only: the next one may find victims.
+                # Popped, as a note is valid for this search only: the next search may find victims.
                 head.note = min_runtime.notes.pop(head.workload.key, None)
         self._reserved.release()
 
-    def take(self, head: Entry) -> None:
-        """Processes one of heads that come in order and over which room alone decides: none of them preempts,
-        and no quota is kept for any. Mostly it gets the assignment of an equivalent one."""
-        known = None if head.assignment_cache is None else head.assignment_cache.assignment
-        if known is None:
+    def admit_fitting(self, head: Entry) -> None:
+        """Processes a head that fits and needs nothing but quota; the caller passes such heads in the order
+        of the cycle. None of them preempts, and no quota is reserved for any. Most get the assignment of an
+        equivalent workload."""
+        cached = None if head.assignment_cache is None else head.assignment_cache.assignment
+        if cached is None:
             nominate(self._state, head, self._number)
             self._process(head)
         else:
-            head.assignment = known
+            head.assignment = cached
             self._admit(head)
 
     def _process(self, head: Entry) -> None:
         rival = self._reserved.claimant(head)
-        # Another head has claimed a target first: with the rule, look for an assignment without its targets.
+        # An earlier head has claimed a target: with the rule, look for an assignment without its targets.
         if rival and self._rules.recompute_overlapping:
-            renominate(self._state, head, self._reserved.leaving(head.node))
+            renominate(self._state, head, self._reserved.victims(head.node))
             if head.assignment.mode is Mode.FIT:
                 self._defer(head, rival)
                 return
             rival = self._reserved.claimant(head)
-        # An earlier head of this cycle has taken its places: there may be others.
-        elif self._rules.topology_recompute and self._reserved.only_misplaced(head):
+        # An earlier head of this cycle has taken its nodes: its pods may fit on others.
+        elif self._rules.topology_recompute and self._reserved.lacks_only_nodes(head):
             renominate(self._state, head, ())
             rival = self._reserved.claimant(head)
         mode = head.assignment.mode
-        # The order matters, as the first reason is the one that is reported and decides over requeueing.
+        # The order matters: the first match is reported, and decides how the head is requeued.
         if mode is not Mode.FIT and self._rules.topology_fail_fast and needs_replacement(head.workload):
-            self._close(head, Outcome.NOT_REPLACED)
+            self._close(head, EntryOutcome.NOT_REPLACED)
         elif mode is Mode.NO_FIT:
-            self._close(head, Outcome.NO_FIT)
+            self._close(head, EntryOutcome.NO_FIT)
         elif mode is not Mode.FIT and not head.targets:
-            self._close(head, Outcome.NO_CANDIDATES)
+            self._close(head, EntryOutcome.NO_CANDIDATES)
             self._reserve_unreclaimable(head)
         elif mode is not Mode.FIT and head.workload.preemption_gated and self._rules.preemption_gates:
-            self._close(head, Outcome.GATED)
+            self._close(head, EntryOutcome.GATED)
         elif rival:
-            self._close(head, Outcome.OVERLAPPING, rival)
+            self._close(head, EntryOutcome.OVERLAPPING, rival)
         elif not self._reserved.fits(head) or (mode is Mode.FIT and not self._reserved.fits_now(head)):
-            self._close(head, Outcome.CROWDED_OUT, self._reserved.rival(head))
+            self._close(head, EntryOutcome.CROWDED_OUT, self._reserved.rival(head))
         elif self._is_held(head):
-            self._close(head, Outcome.HELD)
+            self._close(head, EntryOutcome.HELD)
         elif mode is Mode.FIT:
             self._admit(head)
         else:
             self._preempt(head)
 
     def _is_held(self, head: Entry) -> bool:
-        """Whether it would fit, but an optional rule forbids it; its note says why."""
+        """Returns whether an optional rule holds back a head that fits; its note says why."""
         workload, budgets = head.workload, self._state.budgets
         if budgets is not None:
             head.note, head.until_ms = budgets.ruling(head.node, head.usage, workload.run_time_ms)
@@ -118,10 +119,10 @@ class Cycle:
     def _admit(self, head: Entry) -> None:
         workload, usage, placed = head.workload, head.assignment.usage, head.assignment.placed
         self._drop_reservation(head)
-        head.outcome = Outcome.ADMITTED
+        head.outcome = EntryOutcome.ADMITTED
         head.admission = head.assignment.admission(head.queue.name)
         if head.replaced is not None:
-            # No later head of the cycle may count on the slice's quota: all of it goes to its successor.
+            # The slice's quota goes to its successor: no later head of the cycle may use it.
             self._reserved.claim(head)
             self._state.remove_holding(head.replaced)
             usage = usage_of(head.admission, workload)
@@ -137,11 +138,11 @@ class Cycle:
 
     def _preempt(self, head: Entry) -> None:
         self._drop_reservation(head)
-        self._close(head, Outcome.PREEMPTING)
+        self._close(head, EntryOutcome.PREEMPTING)
         self._reserved.claim(head)
-        # As if it had its quota already: another head would take the room that its victims make (Kueue:
-        # processEntry adds the usage of an entry that preempts to its snapshot).
-        self._reserved.keep(head, head.usage)
+        # Else another head could take the quota that its victims release (Kueue: processEntry adds the
+        # usage of a preempting entry to its snapshot).
+        self._reserved.reserve(head, head.usage)
 
     def _drop_reservation(self, head: Entry) -> None:
         if self._backfill is not None:
@@ -149,22 +150,22 @@ class Cycle:
 
     def _defer(self, head: Entry, rival: str) -> None:
         self._drop_reservation(head)
-        self._close(head, Outcome.DEFERRED, rival)
-        self._reserved.keep(head, head.usage)
+        self._close(head, EntryOutcome.DEFERRED, rival)
+        self._reserved.reserve(head, head.usage)
 
-    def _close(self, head: Entry, outcome: Outcome, rival: str = "") -> None:
-        """Sets the outcome of a head that is not admitted. Where its search for flavors ended is kept, unless
-        the next cycle starts from another state, or other heads were the reason and the rules say so."""
+    def _close(self, head: Entry, outcome: EntryOutcome, rival: str = "") -> None:
+        """Sets the outcome of a head that is not admitted. Its flavor scan is kept, unless the next cycle
+        starts from another state, or other heads blocked it and the rules discard it then."""
         head.outcome = outcome
         head.rival = rival
-        if outcome in _STARTS_OVER or (outcome in _OTHERS_FAULT and not self._rules.keep_flavor_scan):
+        if outcome in _RESTARTS_SCAN or (outcome in _BLOCKED_BY_OTHERS and not self._rules.keep_flavor_scan):
             head.scan = None
         else:
             generation = self._state.generation(head.queue.name)
             head.scan = FlavorScan(head.assignment.progress, self._number, generation)
 
     def _reserve_unreclaimable(self, head: Entry) -> None:
-        """Keeps its own quota for a head that finds no victims and could not reclaim it later.
+        """Reserves a queue's own quota for its head that finds no victims and could not reclaim it later.
 
         Kueue: reserveCapacityForUnreclaimablePreempt, quotaResourcesToReserve.
         """
@@ -180,11 +181,12 @@ class Cycle:
             if limit is not None:
                 amount = min(amount, quota.nominal + limit - head.node.usage.get(fr, 0))
             share[fr] = max(0, amount)
-        self._reserved.keep(head, share)
+        self._reserved.reserve(head, share)
 
 
 def in_order(entries: Iterable[Entry], rules: Rules) -> Iterator[Entry]:
-    """Kueue: makeIterator. Each head is to be processed before the next one is taken."""
+    """Iterates over heads in the cycle's order (Kueue: makeIterator). The caller must process each head before
+    it takes the next."""
     if rules.fair_sharing is not None:
         return iter(Tournament(entries, rules))
 
@@ -196,92 +198,93 @@ def in_order(entries: Iterable[Entry], rules: Rules) -> Iterator[Entry]:
 
 
 class CycleReservations:
-    """Quota that counts as used until the end of a cycle, and holdings that count as gone.
+    """Quota that counts as used until the end of a cycle, and victims that count as released.
 
     Kueue: PreemptedWorkloads, and the usage that processEntry adds to its snapshot.
     """
 
-    __slots__ = ("_claims", "_kept", "_leaving", "_state")
+    __slots__ = ("_claims", "_reserved", "_state", "_victims")
 
     def __init__(self, state: WorkingState) -> None:
         self._state = state
-        self._claims: dict[str, str] = {}  # key of the claiming workload by that of the claimed one
-        self._leaving: list[Holding] = []
-        self._kept: list[tuple[Entry, Usage]] = []
+        self._claims: dict[str, str] = {}  # the claiming workload's key by the claimed workload's
+        self._victims: list[Holding] = []
+        self._reserved: list[tuple[Entry, Usage]] = []
 
     def claimant(self, head: Entry) -> str:
-        """Key of a workload that claimed a target of the head before it; empty if there is none."""
+        """Returns the key of a workload that claimed a target of the head first; empty without one."""
         if not self._claims:
             return ""
-        wanted = (holding.workload.key for holding in head.claimed)
-        return next((self._claims[key] for key in wanted if key in self._claims), "")
+        claimed = (holding.workload.key for holding in head.claimed)
+        return next((self._claims[key] for key in claimed if key in self._claims), "")
 
     def claim(self, head: Entry) -> None:
-        """Claims its targets, and the slice that it replaces: no other head may have them."""
+        """Claims the head's targets and the slice that it replaces, so that no other head uses them."""
         self._claims.update((holding.workload.key, head.workload.key) for holding in head.claimed)
-        self._leaving += (target.holding for target in head.targets)
+        self._victims += (target.holding for target in head.targets)
 
-    def keep(self, head: Entry, usage: Usage) -> None:
-        """Keeps usage for a head, with the places that its pods would have."""
+    def reserve(self, head: Entry, usage: Usage) -> None:
+        """Reserves quota for a head, and the nodes assigned to its pods."""
         head.node.add(usage)
         self._state.topologies().add(head.assignment.placed)
-        self._kept.append((head, usage))
+        self._reserved.append((head, usage))
 
     def release(self) -> None:
-        """The end of the cycle: what was kept is kept no longer."""
-        for head, usage in self._kept:
+        """Releases all reservations at the end of the cycle."""
+        for head, usage in self._reserved:
             head.node.remove(usage)
             self._state.topologies().remove(head.assignment.placed)
 
-    def leaving(self, node: QuotaNode) -> list[Holding]:
-        """Victims that leave queues of the node's tree, or places on the cluster's nodes."""
-        return [holding for holding in self._leaving if holding.placed or holding.node.root is node.root]
+    def victims(self, node: QuotaNode) -> list[Holding]:
+        """Returns victims that release quota of the node's tree, or topology nodes."""
+        return [holding for holding in self._victims if holding.placed or holding.node.root is node.root]
 
     def fits(self, head: Entry) -> bool:
-        """Whether it fits beside all that the cycle has given and kept, once all victims have left."""
-        # Most heads: to simulate that nothing leaves costs more than the question.
-        if not (self._leaving or head.targets):
-            return self._has_room(head)
-        with self._state.without(self._gone(head)):
-            return self._has_room(head)
+        """Returns whether the head fits next to everything that the cycle has admitted and reserved, once all
+        victims are released."""
+        # Most heads: a simulated release of nothing would cost more than the check.
+        if not (self._victims or head.targets):
+            return self._fits(head)
+        with self._state.without(self._released(head)):
+            return self._fits(head)
 
-    def only_misplaced(self, head: Entry) -> bool:
-        """Whether it would fit if only its pods found other places."""
+    def lacks_only_nodes(self, head: Entry) -> bool:
+        """Returns whether the head has enough quota, but its nodes are taken."""
         placed = head.assignment.placed
         if not placed:
             return False
-        with self._state.without(self._gone(head)):
+        with self._state.without(self._released(head)):
             return head.node.fits(head.usage) and not self._state.topologies().fits(placed)
 
-    def _gone(self, head: Entry) -> Iterable[Holding]:
+    def _released(self, head: Entry) -> Iterable[Holding]:
         targets = [target.holding for target in head.targets]
-        # one that another head has claimed goes only once
-        return dict.fromkeys(chain(self.leaving(head.node), targets)) if self._leaving else targets
+        # Deduplicated: another head may have claimed the same target.
+        return dict.fromkeys(chain(self.victims(head.node), targets)) if self._victims else targets
 
-    def _has_room(self, head: Entry) -> bool:
+    def _fits(self, head: Entry) -> bool:
         placed = head.assignment.placed
         return head.node.fits(head.usage) and (not placed or self._state.topologies().fits(placed))
 
     def fits_now(self, head: Entry) -> bool:
-        """Whether it fits while the victims still run and their places are not taken yet.
+        """Returns whether the head fits while the victims still run.
 
-        Kueue does not ask this, and may admit too much meanwhile.
+        Kueue does not check this, and may exceed the quota until they have terminated.
         """
-        if not self.leaving(head.node):
+        if not self.victims(head.node):
             return True
-        # What is kept comes out of the victims' quota: while they run it would count twice.
+        # Reservations come out of the victims' quota, which would count twice while these run.
         self.release()
-        fits = self._has_room(head)
-        for waiting, usage in self._kept:
+        fits = self._fits(head)
+        for waiting, usage in self._reserved:
             waiting.node.add(usage)
             self._state.topologies().add(waiting.assignment.placed)
         return fits
 
     def rival(self, head: Entry) -> str:
-        """Key of a workload for which something is kept that the head needs; empty if there is none."""
+        """Returns the key of a workload with a reservation that the head needs; empty without one."""
         rivals = (
             waiting.workload.key
-            for waiting, usage in self._kept
+            for waiting, usage in self._reserved
             if waiting.node.root is head.node.root and usage.keys() & head.usage.keys()
         )
         return next(rivals, "")

@@ -1,4 +1,4 @@
-"""A head in a cycle: its assignment, its outcome, and its place among the others."""
+"""A head in a cycle: its assignment, its outcome, and its position among the heads."""
 
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
@@ -16,43 +16,43 @@ from muster.admission.state.holdings import Holding
 from muster.admission.wait_note import Ruling, WaitNote
 
 
-class Outcome(Enum):
-    """The outcome of a head (Kueue: entryStatus, with the reason why it is requeued)."""
+class EntryOutcome(Enum):
+    """The outcome of a head (Kueue: entryStatus, with the reason for requeueing)."""
 
     UNTRIED = auto()
     ADMITTED = auto()
-    PREEMPTING = auto()  # its targets are to be evicted
-    DEFERRED = auto()  # it fits as soon as the targets of other heads are gone
-    OVERLAPPING = auto()  # another head claimed a target of its own first
-    CROWDED_OUT = auto()  # it does not fit beside what the cycle gave to others
-    HELD = auto()  # by an optional rule: its note says which
-    GATED = auto()  # it needs preemption, and a gate forbids it as yet
-    NO_CANDIDATES = auto()  # it fits by preemption only, and no workload may be preempted
+    PREEMPTING = auto()  # the caller evicts its targets
+    DEFERRED = auto()  # it fits once the targets of other heads have terminated
+    OVERLAPPING = auto()  # an earlier head claimed one of its targets
+    CROWDED_OUT = auto()  # it no longer fits, as the cycle admitted or reserved for other heads
+    HELD = auto()  # an optional rule holds it back: see its note
+    GATED = auto()  # it needs preemption, and a preemption gate is closed
+    NO_CANDIDATES = auto()  # it needs preemption, and there are no candidates
     NO_FIT = auto()
-    WRONG_NAMESPACE = auto()  # the queue does not take workloads from there
-    NOT_REPLACED = auto()  # a node of it failed, and no other can take its pods: it has to go
-    CHECK_FAILED = auto()  # one that it passed before is to be retried, or rejected it
-    REFUSED = auto()  # what its pods ask for is not allowed
+    WRONG_NAMESPACE = auto()  # the queue's namespaceSelector does not match
+    NOT_REPLACED = auto()  # one of its nodes failed, and no other node fits its pods: it is evicted
+    CHECK_FAILED = auto()  # an admission check is in state Retry or Rejected
+    REFUSED = auto()  # its requests are invalid, or exceed a limit
 
 
 REQUEUE = {
-    Outcome.PREEMPTING: RequeueReason.PENDING_PREEMPTION,
-    Outcome.DEFERRED: RequeueReason.PENDING_PREEMPTION,
-    Outcome.OVERLAPPING: RequeueReason.AFTER_NOMINATION,
-    Outcome.CROWDED_OUT: RequeueReason.AFTER_NOMINATION,
-    Outcome.HELD: RequeueReason.NO_FIT,
-    Outcome.GATED: RequeueReason.PREEMPTION_GATED,
-    Outcome.NO_CANDIDATES: RequeueReason.NO_CANDIDATES,
-    Outcome.NO_FIT: RequeueReason.NO_FIT,
-    Outcome.WRONG_NAMESPACE: RequeueReason.NAMESPACE_MISMATCH,
-    Outcome.CHECK_FAILED: RequeueReason.GENERIC,
-    Outcome.REFUSED: RequeueReason.GENERIC,
+    EntryOutcome.PREEMPTING: RequeueReason.PENDING_PREEMPTION,
+    EntryOutcome.DEFERRED: RequeueReason.PENDING_PREEMPTION,
+    EntryOutcome.OVERLAPPING: RequeueReason.AFTER_NOMINATION,
+    EntryOutcome.CROWDED_OUT: RequeueReason.AFTER_NOMINATION,
+    EntryOutcome.HELD: RequeueReason.NO_FIT,
+    EntryOutcome.GATED: RequeueReason.PREEMPTION_GATED,
+    EntryOutcome.NO_CANDIDATES: RequeueReason.NO_CANDIDATES,
+    EntryOutcome.NO_FIT: RequeueReason.NO_FIT,
+    EntryOutcome.WRONG_NAMESPACE: RequeueReason.NAMESPACE_MISMATCH,
+    EntryOutcome.CHECK_FAILED: RequeueReason.GENERIC,
+    EntryOutcome.REFUSED: RequeueReason.GENERIC,
 }
-"""Why a head is requeued; an admitted one is not."""
+"""The reason for requeueing a head that is not admitted."""
 
 
 class FlavorScan(NamedTuple):
-    """How far the search for flavors came, and when: `generation` is the state's for the queue."""
+    """The progress of a search for flavors, its cycle, and the queue's `generation` at that time."""
 
     progress: ScanProgress
     cycle: int
@@ -64,11 +64,11 @@ _UNASSIGNED = Assignment()  # never changed
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """A head of an active queue. The caller gives the first fields, a cycle fills in the others.
+    """A head of an active queue. The caller sets the first fields; a cycle fills in the others.
 
-    `preempting` says that it went back to its queue as PENDING_PREEMPTION; `scan` is what the cycle
-    before left there, and is to be kept for the next one unless it is None. A workload that holds
-    its quota already is there to be placed on its topology (second pass).
+    `preempting`: it was requeued as PENDING_PREEMPTION. `scan` is the flavor scan of the previous cycle; the
+    caller keeps it for the next one unless it is None. A workload that already holds quota is a head only to
+    get nodes of its topology (second pass).
     """
 
     workload: Workload
@@ -76,20 +76,20 @@ class Entry:
     node: QuotaNode
     preempting: bool = False
     scan: FlavorScan | None = None
-    assignment_cache: AssignmentCache | None = None  # the same for all workloads of its queue that are alike
+    assignment_cache: AssignmentCache | None = None  # shared by its equivalence group
     assignment: Assignment = field(default_factory=lambda: _UNASSIGNED)
     targets: tuple[Target, ...] = ()
-    replaced: Holding | None = None  # the slice of the same job that it takes the place of
-    outcome: Outcome = Outcome.UNTRIED
-    rival: str = ""  # key of the workload that has what it needs
+    replaced: Holding | None = None  # the slice of the same job that it replaces
+    outcome: EntryOutcome = EntryOutcome.UNTRIED
+    rival: str = ""  # key of the workload that claimed or reserved what it needs
     admission: Admission | None = None
-    priority_boost: int = 0  # what aging has added to its priority while it waited
-    note: WaitNote | None = None  # of an optional rule
-    until_ms: int | None = None  # when a rule may decide otherwise over a flavor that was tried in this pass
+    priority_boost: int = 0  # added by aging while it waited
+    note: WaitNote | None = None  # from an optional rule
+    until_ms: int | None = None  # when a rule may change its ruling on a flavor tried in this pass
 
     @property
     def ranked(self) -> Workload:
-        """The workload with the priority that counts among the heads."""
+        """The workload with its boosted priority, which orders the heads."""
         workload = self.workload
         return (
             replace(workload, priority=workload.priority + self.priority_boost)
@@ -99,18 +99,18 @@ class Entry:
 
     @property
     def usage(self) -> Usage:
-        """The quota that it takes in addition to what it holds."""
+        """The quota that it needs in addition to what it holds."""
         return self.assignment.usage if self.workload.admission is None else {}
 
     @property
     def claimed(self) -> list[Holding]:
-        """Holdings that no other head may have: the slice that it replaces, and its targets."""
+        """Holdings that no other head may claim: the slice that it replaces, and its targets."""
         replaced = [] if self.replaced is None else [self.replaced]
         return [*replaced, *(target.holding for target in self.targets)]
 
 
 class HeadReservations(Protocol):
-    """Keeps room for heads that wait: a hook of the cycle (rules/backfill.py)."""
+    """Reserves quota for heads that wait: a hook of the cycle (rules/backfill.py)."""
 
     def ruling(self, head: Entry) -> Ruling: ...
 
@@ -125,11 +125,11 @@ CycleOrder = tuple[bool, bool, int, int, int, str, str]
 def cycle_order(
     rules: Rules, order: QueueOrder, admitted: bool, preempting: bool, borrowing: int
 ) -> CycleOrder:
-    """Returns the order of a head by its order in the queue, whether it holds its quota already, whether it
-    is preempting, and its borrowing distance.
+    """Returns the sort key of a head. `order` is its order in the queue, `admitted` whether it already holds
+    quota, `borrowing` its borrowing distance.
 
-    A workload that holds its quota already comes first, then the shorter borrowing distance, the higher
-    priority, and the longer wait. Rules may put preemptors before the distance and ignore priorities.
+    Workloads that already hold quota come first, then the shorter borrowing distance, the higher priority,
+    and the longer wait. Rules may put preemptors before the distance, and ignore priorities.
     """
     _, priority_below, queued_at_ms, uid, name = order
     return (

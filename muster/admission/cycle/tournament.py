@@ -1,7 +1,7 @@
-"""The order in which a cycle processes the heads where sharing is fair.
+"""Orders the heads of a cycle with fair sharing.
 
-At every cohort the nominees of its children compete, and the one wins with which its child would
-have the smallest share; so one head at a time comes up to the root. Kueue:
+At every cohort the nominees of its children compete. The winner is the nominee whose admission would give its
+child the smallest share; the winner at the root is processed next. Kueue:
 pkg/scheduler/fair_sharing_iterator.go.
 """
 
@@ -17,10 +17,10 @@ from muster.admission.quota.tree import QuotaNode, Usage
 
 
 class Rank(NamedTuple):
-    """Among the nominees of a cohort's children; the least wins. Ties end at the UID and the key."""
+    """The rank of a nominee among those of a cohort's children; the lowest wins. UID and key break ties."""
 
     settled: bool  # it waits for no victims
-    borrows: bool  # some of what it asks for
+    borrows: bool  # its queue would borrow some of the resources that it requests
     share: Share
     priority_below: int
     queued_at_ms: int
@@ -29,7 +29,8 @@ class Rank(NamedTuple):
 
 
 def rank(workload: Workload, usage: Usage, child: DominantShare, preempting: bool, rules: Rules) -> Rank:
-    """`child` is the share, with the usage, of the child of the cohort that nominates the workload.
+    """Returns the rank of a workload. `child` is the share of the cohort's child that nominates it, including
+    its usage.
 
     Kueue: entryComparer.less."""
     sharing = rules.fair_sharing or FairSharing()
@@ -49,17 +50,18 @@ _Ranked = tuple[Rank, Entry]
 
 @dataclass(slots=True, eq=False)
 class _Bracket:
-    """The heads below a cohort that are still to come; a queue without a cohort has one for itself."""
+    """The remaining heads below a cohort; a queue without a cohort has its own bracket."""
 
-    heads: list[_Ranked] = field(default_factory=list)  # of its own queues; the best one last
+    heads: list[_Ranked] = field(default_factory=list)  # of its direct queues, best last
     cohorts: list[QuotaNode] = field(default_factory=list)
-    nominee: _Ranked | None = None  # ranked among those of its siblings
+    nominee: _Ranked | None = None  # ranked among its siblings' nominees
 
 
 class Tournament:
-    """Iterates over all heads. What is done with one is to be in the quota tree before the next.
+    """Iterates over all heads. The caller must update the quota tree for each head before it takes the next.
 
-    That changes shares on the head's own way to the root only: all other nominees keep their ranks.
+    Such an update changes shares only between the head's queue and the root: all other nominees keep their
+    ranks.
     """
 
     __slots__ = ("_brackets", "_rules")
@@ -74,7 +76,7 @@ class Tournament:
             self._brackets[cohorts[0]].heads.append(self._ranked(head, head.node))
 
     def __iter__(self) -> Iterator[Entry]:
-        """Trees do not depend on each other; they come one after the other, by name."""
+        """Iterates over the trees by name; they do not depend on each other."""
         for node in sorted(self._brackets, key=lambda node: -len(node.lineage)):
             self._brackets[node].heads.sort(key=lambda ranked: ranked[0], reverse=True)
             self._nominate(node)
@@ -85,12 +87,12 @@ class Tournament:
                 self._leave(head)
 
     def _connect(self, cohorts: tuple[QuotaNode, ...]) -> None:
-        known = cohorts[0] in self._brackets
+        connected = cohorts[0] in self._brackets
         self._brackets.setdefault(cohorts[0], _Bracket())
         for child, cohort in pairwise(cohorts):
-            if known:
+            if connected:
                 return
-            known = cohort in self._brackets
+            connected = cohort in self._brackets
             self._brackets.setdefault(cohort, _Bracket()).cohorts.append(child)
 
     def _leave(self, head: Entry) -> None:
@@ -100,7 +102,7 @@ class Tournament:
             self._nominate(cohort)
 
     def _nominate(self, node: QuotaNode) -> None:
-        """Plays the match of the node's children, all of which have nominated."""
+        """Sets the node's nominee: the best of its children's, which are all set."""
         bracket = self._brackets[node]
         nominees = (self._brackets[cohort].nominee for cohort in bracket.cohorts)
         best = min((*bracket.heads[-1:], *filter(None, nominees)), default=None, key=lambda ranked: ranked[0])
@@ -109,8 +111,8 @@ class Tournament:
         bracket.nominee = best
 
     def _ranked(self, head: Entry, child: QuotaNode) -> _Ranked:
-        """Ranks a head as the nominee of this child of the cohort where it competes next."""
-        # The share that the child would have with it, so the usage is in the tree while that is computed.
+        """Ranks a head as the nominee of `child` in the cohort above."""
+        # The share includes the head, so its usage is in the tree while that is computed.
         head.node.add(head.usage)
         share = dominant_share(child)
         head.node.remove(head.usage)
@@ -118,5 +120,5 @@ class Tournament:
 
 
 def _matches(head: Entry) -> tuple[QuotaNode, ...]:
-    """The cohorts where it competes, from its own up to the root."""
+    """Returns the cohorts in which the head competes, from its own up to the root."""
     return head.node.lineage[1:] or head.node.lineage

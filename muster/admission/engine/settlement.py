@@ -15,7 +15,7 @@ from collections.abc import Container, Iterable
 from dataclasses import replace
 
 from muster.admission.cycle.cycle import Cycle
-from muster.admission.cycle.entry import REQUEUE, Entry, Outcome
+from muster.admission.cycle.entry import REQUEUE, Entry, EntryOutcome
 from muster.admission.engine.changes import Changes
 from muster.admission.engine.contention import ContentionGroup
 from muster.admission.engine.heads import SCANS_MAX, FlavorScans, Head
@@ -177,7 +177,7 @@ class _Settlement:
                 continue
             if feasibility.fits():
                 head = self._entry(queue, feasibility)
-                cycle.take(head)
+                cycle.admit_fitting(head)
                 self._conclude(head)
                 # The next head's estimate depends on what this one has taken.
                 pruning.refresh()
@@ -203,17 +203,17 @@ class _Settlement:
 
     def _conclude(self, head: Entry) -> None:
         before = self._changes.count
-        if head.outcome is Outcome.ADMITTED:
+        if head.outcome is EntryOutcome.ADMITTED:
             self._admit(head)
-        elif head.outcome is Outcome.NOT_REPLACED:
+        elif head.outcome is EntryOutcome.NOT_REPLACED:
             self._changes.displace(self._state, self._placing.pop(head.workload.key))
-        elif head.outcome is Outcome.PREEMPTING:
+        elif head.outcome is EntryOutcome.PREEMPTING:
             self._preempt(head)
         if self._changes.count != before:
             self._moved = True
             # Flavors that were tried before the change may have room now: no scan is at its end any more.
             self._scans.clear()
-        if head.outcome is not Outcome.ADMITTED and head.workload.admission is None:
+        if head.outcome is not EntryOutcome.ADMITTED and head.workload.admission is None:
             self._put_back(head)
 
     def _put_back(self, head: Entry) -> None:

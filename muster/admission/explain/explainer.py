@@ -7,7 +7,7 @@ text. They complete "the workload …".
 from collections.abc import Hashable
 from dataclasses import replace
 
-from muster.admission.cycle.entry import Entry, Outcome
+from muster.admission.cycle.entry import Entry, EntryOutcome
 from muster.admission.cycle.nominate import failed_checks, refusal
 from muster.admission.explain.diagnosis import Blocked, blocked, diagnose
 from muster.admission.explain.sentences import leaving, no_flavor, short, too_large
@@ -130,13 +130,13 @@ class Explainer:
     def _refused(self, workload: Workload, queue: ClusterQueue) -> Waiting | None:
         """Returns why the workload is not nominated (cycle/nominate.py)."""
         match refusal(workload, queue, self._state.snapshot.namespaces):
-            case Outcome.CHECK_FAILED:
+            case EntryOutcome.CHECK_FAILED:
                 failed = ", ".join(sorted(failed_checks(workload)))
                 return _waiting(workload, WaitReason.CHECK_FAILED, f"waits for a new attempt at {failed}")
-            case Outcome.WRONG_NAMESPACE:
+            case EntryOutcome.WRONG_NAMESPACE:
                 why = f"ClusterQueue {queue.name} takes no workloads from namespace {workload.namespace}"
                 return _waiting(workload, WaitReason.REFUSED, why)
-            case Outcome.REFUSED:
+            case EntryOutcome.REFUSED:
                 return _waiting(workload, WaitReason.REFUSED, f"can not be admitted: {workload.refused}")
         return None
 

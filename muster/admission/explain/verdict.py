@@ -3,7 +3,7 @@
 from enum import Enum, auto
 from typing import NamedTuple
 
-from muster.admission.cycle.entry import Entry, Outcome
+from muster.admission.cycle.entry import Entry, EntryOutcome
 from muster.admission.model import Workload
 
 
@@ -25,11 +25,11 @@ class Verdict(NamedTuple):
 
 
 _WAITS = {
-    Outcome.PREEMPTING: Wait.PREEMPTING,
-    Outcome.OVERLAPPING: Wait.OVERLAPPING,
-    Outcome.CROWDED_OUT: Wait.KEPT,
-    Outcome.DEFERRED: Wait.KEPT,
-    Outcome.GATED: Wait.GATED,
+    EntryOutcome.PREEMPTING: Wait.PREEMPTING,
+    EntryOutcome.OVERLAPPING: Wait.OVERLAPPING,
+    EntryOutcome.CROWDED_OUT: Wait.KEPT,
+    EntryOutcome.DEFERRED: Wait.KEPT,
+    EntryOutcome.GATED: Wait.GATED,
 }
 
 

@@ -8,7 +8,7 @@ from itertools import cycle as cycle_through
 from typing import Any
 
 from muster import admission as core
-from muster.admission.cycle.entry import Entry, Outcome, cycle_order
+from muster.admission.cycle.entry import Entry, EntryOutcome, cycle_order
 from muster.admission.flavors.fungibility import Mode
 from muster.admission.queueing.groups import queue_order
 from muster.objects import kueue
@@ -52,7 +52,7 @@ def expected_admissions(expected: Mapping[str, Any] | None, heads: Iterable[Entr
 def compare_summary(board: Board, heads: Iterable[Entry], expected: Data) -> None:
     """Compares what the heads' cycles wrote; of several entries of a head, the last counts."""
     last = {head.workload.key: head for head in heads}
-    reserved = {key: head for key, head in last.items() if head.outcome is Outcome.ADMITTED}
+    reserved = {key: head for key, head in last.items() if head.outcome is EntryOutcome.ADMITTED}
     wanted = expected["newlyQuotaReserved"]
     compare("newly reserved", sorted(reserved), sorted(wanted))
     admitted = {key: all_ready(head) for key, head in reserved.items()}
@@ -78,8 +78,8 @@ def skipped_preemptions(heads: Iterable[Entry]) -> Mapping[str, int]:
     return Counter(
         head.queue.name
         for head in heads
-        if head.outcome is Outcome.OVERLAPPING
-        or (head.outcome is Outcome.CROWDED_OUT and head.assignment.mode is not Mode.FIT)
+        if head.outcome is EntryOutcome.OVERLAPPING
+        or (head.outcome is EntryOutcome.CROWDED_OUT and head.assignment.mode is not Mode.FIT)
     )
 
 
@@ -155,7 +155,7 @@ def admission_fair_sharing(case: Case) -> None:
         heads += turn
         if used is not None:
             used.penalize(
-                head for head in turn if head.outcome is Outcome.ADMITTED and head.queue.usage_based
+                head for head in turn if head.outcome is EntryOutcome.ADMITTED and head.queue.usage_based
             )
             board.reorder()
     summary = case.expect["summary"]

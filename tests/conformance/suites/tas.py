@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from muster import admission as core
-from muster.admission.cycle.entry import Entry, Outcome
+from muster.admission.cycle.entry import Entry, EntryOutcome
 from tests.conformance.board import Board, neutral, neutral_of
 from tests.conformance.case import Case, Data, NotApplicable, Replay
 from tests.conformance.rules import rules_of
@@ -86,22 +86,25 @@ def events(heads: Iterable[Entry], case: Case) -> Iterator[Event]:
     for head in heads:
         key = head.workload.key
         again = head.workload.admission is not None
-        if head.outcome is Outcome.ADMITTED:
+        if head.outcome is EntryOutcome.ADMITTED:
             if not again:
                 yield key, "Normal", "QuotaReserved"
             if not head.workload.unhealthy_nodes and _is_admitted(head):
                 yield key, "Normal", "Admitted"
             continue
-        if head.outcome is Outcome.PREEMPTING:
+        if head.outcome is EntryOutcome.PREEMPTING:
             for target in head.targets:
                 if target.holding.workload.evicted:
                     continue  # it has had its events
                 yield target.holding.workload.key, "Normal", "EvictedDueToPreempted"
                 yield target.holding.workload.key, "Normal", "Preempted"
                 yield key, "Normal", "PreemptedWorkload"
-        if head.outcome is Outcome.NOT_REPLACED and "statusPatchError" not in case.config:
+        if head.outcome is EntryOutcome.NOT_REPLACED and "statusPatchError" not in case.config:
             yield key, "Normal", "EvictedDueToNodeFailures"
-        elif head.outcome is not Outcome.NOT_REPLACED or "not found" not in case.config["statusPatchError"]:
+        elif (
+            head.outcome is not EntryOutcome.NOT_REPLACED
+            or "not found" not in case.config["statusPatchError"]
+        ):
             yield key, "Warning", "SecondPassFailed" if again else "Pending"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from muster.admission import Rules, Snapshot, Workload
 from muster.admission.cycle.cycle import Cycle
-from muster.admission.cycle.entry import Entry, Outcome
+from muster.admission.cycle.entry import Entry, EntryOutcome
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import NOW_MS
 
@@ -27,7 +27,7 @@ def cycle(of: Snapshot, rules: Rules = RULES) -> dict[str, Entry]:
     return {entry.workload.uid: entry for entry in entries}
 
 
-def outcomes(entries: Mapping[str, Entry]) -> dict[str, Outcome]:
+def outcomes(entries: Mapping[str, Entry]) -> dict[str, EntryOutcome]:
     return {name: entry.outcome for name, entry in entries.items()}
 
 

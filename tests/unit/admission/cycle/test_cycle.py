@@ -19,7 +19,7 @@ from muster.admission import (
     Snapshot,
 )
 from muster.admission.cycle.cycle import Cycle
-from muster.admission.cycle.entry import REQUEUE, Outcome
+from muster.admission.cycle.entry import REQUEUE, EntryOutcome
 from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import NOW_MS, pods, queue, running, snapshot, workload
@@ -52,38 +52,38 @@ TWO_VICTIMS = snapshot(
 )
 WITHOUT_VICTIMS = (running("r", "a", gpu=2), workload("big", "a", 4), workload("small", "b", 1, priority=-1))
 
-CASES: dict[str, tuple[Snapshot, Rules, dict[str, Outcome]]] = {
-    "admitted": (snapshot(queue("q", 1), workload("w", "q", 1)), RULES, {"w": Outcome.ADMITTED}),
-    "larger than can be": (snapshot(queue("q", 1), workload("w", "q", 2)), RULES, {"w": Outcome.NO_FIT}),
+CASES: dict[str, tuple[Snapshot, Rules, dict[str, EntryOutcome]]] = {
+    "admitted": (snapshot(queue("q", 1), workload("w", "q", 1)), RULES, {"w": EntryOutcome.ADMITTED}),
+    "larger than can be": (snapshot(queue("q", 1), workload("w", "q", 2)), RULES, {"w": EntryOutcome.NO_FIT}),
     "its victim is to leave": (
         snapshot(queue("q", 1, within_queue=LOWER), running("r"), workload("w", "q", 1, priority=1)),
         RULES,
-        {"w": Outcome.PREEMPTING},
+        {"w": EntryOutcome.PREEMPTING},
     ),
     "no workload may be preempted": (
         snapshot(queue("q", 1, within_queue=LOWER), running("r", priority=1), workload("w", "q", 1)),
         RULES,
-        {"w": Outcome.NO_CANDIDATES},
+        {"w": EntryOutcome.NO_CANDIDATES},
     ),
     "the only victim leaves for another one": (
         ONE_VICTIM,
         RULES,
-        {"first": Outcome.PREEMPTING, "second": Outcome.OVERLAPPING},
+        {"first": EntryOutcome.PREEMPTING, "second": EntryOutcome.OVERLAPPING},
     ),
     "and there is room beside that one": (
         ONE_VICTIM,
         RECOMPUTE,
-        {"first": Outcome.PREEMPTING, "second": Outcome.DEFERRED},
+        {"first": EntryOutcome.PREEMPTING, "second": EntryOutcome.DEFERRED},
     ),
     "both choose the same of two": (
         TWO_VICTIMS,
         RULES,
-        {"first": Outcome.PREEMPTING, "second": Outcome.OVERLAPPING},
+        {"first": EntryOutcome.PREEMPTING, "second": EntryOutcome.OVERLAPPING},
     ),
     "the second takes the other": (
         TWO_VICTIMS,
         RECOMPUTE,
-        {"first": Outcome.PREEMPTING, "second": Outcome.PREEMPTING},
+        {"first": EntryOutcome.PREEMPTING, "second": EntryOutcome.PREEMPTING},
     ),
     "what it chose has just been borrowed": (
         snapshot(
@@ -92,7 +92,7 @@ CASES: dict[str, tuple[Snapshot, Rules, dict[str, Outcome]]] = {
             workload("second", "b", 2, queued_at_ms=2),
         ),
         RULES,
-        {"first": Outcome.ADMITTED, "second": Outcome.CROWDED_OUT},
+        {"first": EntryOutcome.ADMITTED, "second": EntryOutcome.CROWDED_OUT},
     ),
     "its victims would not be enough any more": (
         snapshot(
@@ -103,7 +103,7 @@ CASES: dict[str, tuple[Snapshot, Rules, dict[str, Outcome]]] = {
             cohorts=[Cohort("ml", "org")],
         ),
         RULES,
-        {"owner": Outcome.ADMITTED, "big": Outcome.CROWDED_OUT},
+        {"owner": EntryOutcome.ADMITTED, "big": EntryOutcome.CROWDED_OUT},
     ),
     "what victims leave is taken only once they are gone": (
         snapshot(
@@ -114,7 +114,7 @@ CASES: dict[str, tuple[Snapshot, Rules, dict[str, Outcome]]] = {
             workload("two", "c", 2, queued_at_ms=2),
         ),
         RULES,
-        {"big": Outcome.PREEMPTING, "one": Outcome.ADMITTED, "two": Outcome.CROWDED_OUT},
+        {"big": EntryOutcome.PREEMPTING, "one": EntryOutcome.ADMITTED, "two": EntryOutcome.CROWDED_OUT},
     ),
     "a gate keeps it from preempting": (
         snapshot(
@@ -123,7 +123,7 @@ CASES: dict[str, tuple[Snapshot, Rules, dict[str, Outcome]]] = {
             workload("w", "q", 1, priority=1, preemption_gated=True),
         ),
         GATES,
-        {"w": Outcome.GATED},
+        {"w": EntryOutcome.GATED},
     ),
     "gates count by the rules only": (
         snapshot(
@@ -132,17 +132,17 @@ CASES: dict[str, tuple[Snapshot, Rules, dict[str, Outcome]]] = {
             workload("w", "q", 1, priority=1, preemption_gated=True),
         ),
         RULES,
-        {"w": Outcome.PREEMPTING},
+        {"w": EntryOutcome.PREEMPTING},
     ),
     "a gate does not hold a head that needs no victims": (
         snapshot(queue("q", 1), workload("w", "q", 1, preemption_gated=True)),
         GATES,
-        {"w": Outcome.ADMITTED},
+        {"w": EntryOutcome.ADMITTED},
     ),
     "a head that could not reclaim it keeps its quota": (
         snapshot([queue("a", 4, within_queue=LOWER, **ML), queue("b", 0, **ML)], *WITHOUT_VICTIMS),
         RULES,
-        {"big": Outcome.NO_CANDIDATES, "small": Outcome.CROWDED_OUT},
+        {"big": EntryOutcome.NO_CANDIDATES, "small": EntryOutcome.CROWDED_OUT},
     ),
     "by the rules one that preempted keeps its own all the same": (
         snapshot(
@@ -152,7 +152,7 @@ CASES: dict[str, tuple[Snapshot, Rules, dict[str, Outcome]]] = {
             workload("small", "b", 1, priority=-1),
         ),
         PREEMPTORS_FIRST,
-        {"big": Outcome.NO_CANDIDATES, "small": Outcome.CROWDED_OUT},
+        {"big": EntryOutcome.NO_CANDIDATES, "small": EntryOutcome.CROWDED_OUT},
     ),
     "a head keeps no more than it may borrow": (
         snapshot(
@@ -162,7 +162,7 @@ CASES: dict[str, tuple[Snapshot, Rules, dict[str, Outcome]]] = {
             workload("small", "b", 2),
         ),
         RULES,
-        {"big": Outcome.NO_FIT, "small": Outcome.ADMITTED},
+        {"big": EntryOutcome.NO_FIT, "small": EntryOutcome.ADMITTED},
     ),
     "a head without victims keeps its own and what it may borrow": (
         snapshot(
@@ -172,7 +172,7 @@ CASES: dict[str, tuple[Snapshot, Rules, dict[str, Outcome]]] = {
             workload("small", "c", 3, priority=-1),
         ),
         RULES,
-        {"big": Outcome.NO_CANDIDATES, "small": Outcome.CROWDED_OUT},
+        {"big": EntryOutcome.NO_CANDIDATES, "small": EntryOutcome.CROWDED_OUT},
     ),
     "and nothing of what it may not": (
         snapshot(
@@ -182,7 +182,7 @@ CASES: dict[str, tuple[Snapshot, Rules, dict[str, Outcome]]] = {
             workload("small", "b", 3, priority=-1),
         ),
         RULES,
-        {"big": Outcome.NO_CANDIDATES, "small": Outcome.ADMITTED},
+        {"big": EntryOutcome.NO_CANDIDATES, "small": EntryOutcome.ADMITTED},
     ),
     "a head that does not borrow keeps what is left of its own": (
         snapshot(
@@ -191,43 +191,43 @@ CASES: dict[str, tuple[Snapshot, Rules, dict[str, Outcome]]] = {
             workload("big", "a", 4),
         ),
         RULES,
-        {"big": Outcome.NO_CANDIDATES},
+        {"big": EntryOutcome.NO_CANDIDATES},
     ),
     "one that could keeps nothing": (
         snapshot([queue("a", 4, **RECLAIMING), queue("b", 0, **ML)], *WITHOUT_VICTIMS),
         RULES,
-        {"big": Outcome.NO_CANDIDATES, "small": Outcome.ADMITTED},
+        {"big": EntryOutcome.NO_CANDIDATES, "small": EntryOutcome.ADMITTED},
     ),
     "a check failed": (
         snapshot(queue("q", 1), workload("w", "q", 1, checks={"a": CheckState.READY, "b": CheckState.RETRY})),
         RULES,
-        {"w": Outcome.CHECK_FAILED},
+        {"w": EntryOutcome.CHECK_FAILED},
     ),
     "checks are not ready yet": (
         snapshot(
             queue("q", 1), workload("w", "q", 1, checks={"a": CheckState.READY, "b": CheckState.PENDING})
         ),
         RULES,
-        {"w": Outcome.ADMITTED},
+        {"w": EntryOutcome.ADMITTED},
     ),
     "it breaks a limit": (
         snapshot(queue("q", 1), workload("w", "q", 1, refused="asks for more cpu than allowed")),
         RULES,
-        {"w": Outcome.REFUSED},
+        {"w": EntryOutcome.REFUSED},
     ),
     "from a namespace that the queue does not take": (
         snapshot(
             queue("q", 1, namespaces=LabelSelector((Requirement("team", "Exists"),))), workload("w", "q", 1)
         ),
         RULES,
-        {"w": Outcome.WRONG_NAMESPACE},
+        {"w": EntryOutcome.WRONG_NAMESPACE},
     ),
 }
 
 
 @pytest.mark.parametrize(("of", "rules", "expected"), CASES.values(), ids=CASES.keys())
 def test_cycle_sets_the_outcome_of_each_head(
-    of: Snapshot, rules: Rules, expected: dict[str, Outcome]
+    of: Snapshot, rules: Rules, expected: dict[str, EntryOutcome]
 ) -> None:
     assert outcomes(cycle(of, rules)) == expected
 
@@ -251,7 +251,11 @@ def test_targets_come_with_what_entitles_to_them() -> None:
 
 def test_every_outcome_but_an_admission_goes_back_to_the_queue() -> None:
     """A workload that holds its quota already is in no queue."""
-    assert set(Outcome) - REQUEUE.keys() == {Outcome.UNTRIED, Outcome.ADMITTED, Outcome.NOT_REPLACED}
+    assert set(EntryOutcome) - REQUEUE.keys() == {
+        EntryOutcome.UNTRIED,
+        EntryOutcome.ADMITTED,
+        EntryOutcome.NOT_REPLACED,
+    }
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -287,7 +291,7 @@ def test_a_slice_takes_the_place_of_the_one_it_grows_from() -> None:
     state = WorkingState(GROWING)
     (head,) = heads(state, GROWING.workloads[2:])
     Cycle(state, 1, NOW_MS).run([head])
-    assert (head.outcome, head.targets) == (Outcome.ADMITTED, ())
+    assert (head.outcome, head.targets) == (EntryOutcome.ADMITTED, ())
     assert head.replaced is not None
     assert head.replaced.workload.uid == "old"
     assert sorted(state.holdings["q"]) == ["ns/low", "ns/new"]
@@ -297,7 +301,7 @@ def test_a_slice_takes_the_place_of_the_one_it_grows_from() -> None:
 def test_a_slice_that_has_to_preempt_for_what_it_adds() -> None:
     of = replace(GROWING, workloads=(*GROWING.workloads[:2], workload("new", "q", 4, replaces="ns/old")))
     head = cycle(of)["new"]
-    assert (head.outcome, targets(head)) == (Outcome.PREEMPTING, ["low"])
+    assert (head.outcome, targets(head)) == (EntryOutcome.PREEMPTING, ["low"])
 
 
 @pytest.mark.parametrize("key", ["ns/gone", "other/old"])
@@ -305,7 +309,7 @@ def test_a_slice_of_nothing_in_its_queue_and_namespace_is_a_workload_like_others
     old = replace(running("old", gpu=2), key="other/old")
     of = snapshot(queue("q", 4), old, workload("new", "q", 3, replaces=key))
     head = cycle(of)["new"]
-    assert (head.outcome, head.replaced) == (Outcome.NO_CANDIDATES, None)
+    assert (head.outcome, head.replaced) == (EntryOutcome.NO_CANDIDATES, None)
 
 
 CONTESTED = snapshot(
@@ -319,12 +323,12 @@ CONTESTED = snapshot(
 @pytest.mark.parametrize(
     ("rules", "expected"),
     [
-        (PREEMPTORS_FIRST, {"new": Outcome.ADMITTED, "owner": Outcome.OVERLAPPING}),
-        (RULES, {"new": Outcome.OVERLAPPING, "owner": Outcome.PREEMPTING}),
+        (PREEMPTORS_FIRST, {"new": EntryOutcome.ADMITTED, "owner": EntryOutcome.OVERLAPPING}),
+        (RULES, {"new": EntryOutcome.OVERLAPPING, "owner": EntryOutcome.PREEMPTING}),
     ],
     ids=["it was replaced before", "it was preempted before"],
 )
-def test_a_slice_is_replaced_or_preempted(rules: Rules, expected: dict[str, Outcome]) -> None:
+def test_a_slice_is_replaced_or_preempted(rules: Rules, expected: dict[str, EntryOutcome]) -> None:
     assert outcomes(cycle(CONTESTED, rules)) == expected
 
 
@@ -336,7 +340,7 @@ def test_where_sharing_is_fair_the_smaller_share_goes_first() -> None:
         workload("poor", "b", 3),
     )
     fair = cycle(of, Rules(fair_sharing=FairSharing()))
-    assert outcomes(fair) == {"rich": Outcome.CROWDED_OUT, "poor": Outcome.ADMITTED}
+    assert outcomes(fair) == {"rich": EntryOutcome.CROWDED_OUT, "poor": EntryOutcome.ADMITTED}
 
 
 def test_a_second_pass_keeps_the_quota_and_the_time() -> None:
@@ -345,5 +349,5 @@ def test_a_second_pass_keeps_the_quota_and_the_time() -> None:
     (head,) = heads(state, of.workloads)
     Cycle(state, 1, NOW_MS).run([head])
     held = state.holdings["q"]["ns/r"]
-    assert (head.outcome, held.reserved_at_ms) == (Outcome.ADMITTED, 5)
+    assert (head.outcome, held.reserved_at_ms) == (EntryOutcome.ADMITTED, 5)
     assert set(state.tree.queues["q"].usage.values()) == {1}

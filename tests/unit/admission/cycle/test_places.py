@@ -23,7 +23,7 @@ from muster.admission import (
     decide,
 )
 from muster.admission.cycle.cycle import Cycle
-from muster.admission.cycle.entry import Entry, Outcome
+from muster.admission.cycle.entry import Entry, EntryOutcome
 from muster.admission.engine.contention import contenders
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import (
@@ -120,9 +120,11 @@ def test_finished_workload_leaves_its_places() -> None:
 
 
 @pytest.mark.parametrize(
-    ("recompute", "second"), [(True, Outcome.ADMITTED), (False, Outcome.CROWDED_OUT)], ids=["rule", "no rule"]
+    ("recompute", "second"),
+    [(True, EntryOutcome.ADMITTED), (False, EntryOutcome.CROWDED_OUT)],
+    ids=["rule", "no rule"],
 )
-def test_queues_that_nominate_the_same_host(recompute: bool, second: Outcome) -> None:
+def test_queues_that_nominate_the_same_host(recompute: bool, second: EntryOutcome) -> None:
     """The later one looks for other places at once; without the rule it does so in the next cycle."""
     heads = workload("a", "q", gang(1)), workload("b", "p", gang(1), queued_at_ms=1)
     of = cluster([tpus("q"), tpus("p")], *heads)
@@ -132,7 +134,7 @@ def test_queues_that_nominate_the_same_host(recompute: bool, second: Outcome) ->
         Entry(head, state.queue(head.cluster_queue), state.tree.queues[head.cluster_queue]) for head in heads
     ]
     Cycle(state, 0, NOW_MS).run(entries)
-    assert [entry.outcome for entry in entries] == [Outcome.ADMITTED, second]
+    assert [entry.outcome for entry in entries] == [EntryOutcome.ADMITTED, second]
     assert places(decide(of, NOW_MS, rules)) == {"a": [("y1", 1)], "b": [("x1", 1)]}
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from muster.admission import CheckState, LabelSelector, Requirement
-from muster.admission.cycle.entry import Outcome
+from muster.admission.cycle.entry import EntryOutcome
 from muster.admission.cycle.nominate import refusal, selects
 from tests.unit.admission.builders import queue, workload
 
@@ -37,16 +37,16 @@ EVERYBODY, ONLY_ML = LabelSelector(), LabelSelector((Requirement("team", "In", (
 
 NAMESPACES = {
     "every one": (EVERYBODY, {}, None),
-    "none": (None, {"ns": ML}, Outcome.WRONG_NAMESPACE),
+    "none": (None, {"ns": ML}, EntryOutcome.WRONG_NAMESPACE),
     "this one": (ONLY_ML, {"ns": ML}, None),
-    "another one": (ONLY_ML, {"ns": {"team": "cv"}}, Outcome.WRONG_NAMESPACE),
-    "one that says nothing": (ONLY_ML, {}, Outcome.WRONG_NAMESPACE),
+    "another one": (ONLY_ML, {"ns": {"team": "cv"}}, EntryOutcome.WRONG_NAMESPACE),
+    "one that says nothing": (ONLY_ML, {}, EntryOutcome.WRONG_NAMESPACE),
 }
 
 
 @pytest.mark.parametrize(("selector", "labels", "expected"), NAMESPACES.values(), ids=NAMESPACES.keys())
 def test_head_of_another_namespace_is_refused(
-    selector: LabelSelector | None, labels: dict[str, dict[str, str]], expected: Outcome | None
+    selector: LabelSelector | None, labels: dict[str, dict[str, str]], expected: EntryOutcome | None
 ) -> None:
     assert refusal(workload("w", "q", 1), queue("q", namespaces=selector), labels) is expected
 
@@ -55,13 +55,13 @@ def test_head_of_another_namespace_is_refused(
 def test_head_with_a_failed_check_is_refused(state: CheckState) -> None:
     checked = workload("w", "q", 1, checks={"first": CheckState.READY, "second": state})
     failed = state in (CheckState.RETRY, CheckState.REJECTED)
-    assert refusal(checked, queue("q"), {}) is (Outcome.CHECK_FAILED if failed else None)
+    assert refusal(checked, queue("q"), {}) is (EntryOutcome.CHECK_FAILED if failed else None)
 
 
 def test_the_namespace_counts_before_what_the_pods_ask_for() -> None:
     """In a StrictFIFO queue the one does not block, the other does."""
     greedy = workload("w", "q", 1, refused="asks for more than a LimitRange allows")
-    assert refusal(greedy, queue("q"), {}) is Outcome.REFUSED
-    assert refusal(greedy, queue("q", namespaces=None), {}) is Outcome.WRONG_NAMESPACE
+    assert refusal(greedy, queue("q"), {}) is EntryOutcome.REFUSED
+    assert refusal(greedy, queue("q", namespaces=None), {}) is EntryOutcome.WRONG_NAMESPACE
     failed = replace(greedy, checks={"a": CheckState.REJECTED})
-    assert refusal(failed, queue("q", namespaces=None), {}) is Outcome.CHECK_FAILED
+    assert refusal(failed, queue("q", namespaces=None), {}) is EntryOutcome.CHECK_FAILED

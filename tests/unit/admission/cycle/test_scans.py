@@ -3,7 +3,7 @@
 import pytest
 
 from muster.admission import PreemptionPolicy, Rules
-from muster.admission.cycle.entry import Outcome
+from muster.admission.cycle.entry import EntryOutcome
 from tests.unit.admission.builders import GPU, queue, running, snapshot, workload
 from tests.unit.admission.cycle.scenes import cycle, outcomes
 
@@ -22,9 +22,9 @@ SCENE = snapshot(
     workload("too large", "d", 2, queued_at_ms=3),
 )
 EXPECTED = {
-    "preempting": Outcome.PREEMPTING,
-    "overlapping": Outcome.OVERLAPPING,
-    "too large": Outcome.NO_FIT,
+    "preempting": EntryOutcome.PREEMPTING,
+    "overlapping": EntryOutcome.OVERLAPPING,
+    "too large": EntryOutcome.NO_FIT,
 }
 
 
