@@ -11,9 +11,9 @@ from itertools import chain
 from muster.admission.cycle.entry import (
     CycleOrder,
     Entry,
+    EntryOutcome,
     FlavorScan,
     HeadReservations,
-    EntryOutcome,
     cycle_order,
 )
 from muster.admission.cycle.nominate import nominate, renominate

@@ -5,7 +5,7 @@ Kueue: nominate, getAssignments and getInitialAssignments in pkg/scheduler/sched
 
 from collections.abc import Iterable, Mapping
 
-from muster.admission.cycle.entry import Entry, FlavorScan, EntryOutcome
+from muster.admission.cycle.entry import Entry, EntryOutcome, FlavorScan
 from muster.admission.flavors.assigner import FlavorAssigner, Pinned, Simulate
 from muster.admission.flavors.assignment import Assignment
 from muster.admission.flavors.attempts import ScanProgress

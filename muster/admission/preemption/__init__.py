@@ -1,1 +1,1 @@
-"""Preemption: the victims for a workload that does not fit."""
+"""Preemption: finds victims for a workload that does not fit."""

@@ -1,8 +1,8 @@
-"""Whether victims could make room: a bound, cheap and sound.
+"""A cheap upper bound on what preemption can free: it never rules out a workload that could fit.
 
-Only what is available and what the own queue may preempt can help a workload, unless it would stay
-within the quota of its queue or of a cohort below the root: then it may reclaim what others borrow.
-It mirrors candidates and attempts of classical.py; where it cannot tell, victims are searched.
+A workload can use what is available and what may be preempted in its own queue. If it stays within the quota
+of its queue, or of a cohort below the root, it may also reclaim what others borrow. The bound mirrors the
+candidates and attempts of classical.py; where it is undecided, victims are searched.
 """
 
 from math import inf
@@ -16,8 +16,8 @@ from muster.admission.state.holdings import QueueHoldings
 class PreemptionBound:
     """The bound for a workload, or for an equivalence group, in the queue at `node`.
 
-    What is bounded is the use at the root of the tree: the rest changes only with what happens in the
-    queue and in the cohorts between, and is to be forgotten then."""
+    It limits the usage at the root of the tree. It depends also on the queue and on the cohorts between it
+    and the root: call `forget` when these change."""
 
     __slots__ = ("_holdings", "_lower", "_node", "_own", "_reclaims", "_unbounded")
 
@@ -31,31 +31,31 @@ class PreemptionBound:
     ) -> None:
         self._node = node
         self._holdings = holdings
-        self._lower = below(queue.within_queue, (alike.priority, inf), 0)  # however long it waits
+        self._lower = below(queue.within_queue, (alike.priority, inf), 0)  # for any waiting time
         self._reclaims = queue.reclaim_within_cohort is not PreemptionPolicy.NEVER
         self._unbounded = bool(alike.replaces) or (
             self._reclaims and (rules.fair_sharing is not None or queue.borrow_within_cohort is not None)
         )
-        self._own: dict[FlavorResource, int] = {}  # what the own queue may preempt
+        self._own: dict[FlavorResource, int] = {}  # preemptible usage of the workload's queue
 
     def forget(self) -> None:
         self._own.clear()
 
     def most_used(self, fr: FlavorResource, amount: int) -> float:
-        """The usage at the root up to which so much more may fit by any means."""
+        """Returns the usage at the root up to which `amount` more may fit, with preemption."""
         if self._unbounded:
             return inf
         amount -= self._preemptible_in_queue(fr)
         return inf if self._may_reclaim(fr, amount) else self.most_used_to_fit(fr, amount)
 
     def most_used_to_fit(self, fr: FlavorResource, amount: int) -> float:
-        """The same without preemption."""
+        """Returns the usage at the root up to which `amount` more fits without preemption."""
         node = self._node
         more, most = node.headroom(fr)
         return node.root.subtree.get(fr, 0) + more - amount if amount <= most else -inf
 
     def has(self, fr: FlavorResource, amount: int) -> bool:
-        """Whether so much more may fit now."""
+        """Returns whether `amount` more may fit now."""
         return self._node.root.usage.get(fr, 0) <= self.most_used(fr, amount)
 
     def _may_reclaim(self, fr: FlavorResource, amount: int) -> bool:
@@ -70,5 +70,5 @@ class PreemptionBound:
         own = self._own.get(fr)
         if own is None:
             lower = self._holdings.below(self._lower, frozenset((fr,)))
-            own = self._own[fr] = sum(held.usage.get(fr, 0) for held in lower)
+            own = self._own[fr] = sum(holding.usage.get(fr, 0) for holding in lower)
         return own

@@ -1,4 +1,4 @@
-"""Which queues have candidates for classical preemption, and what entitles the preemptor to them.
+"""Finds the queues with candidates for classical preemption, and the preemptor's claim to each.
 
 Kueue: collectSameQueueCandidates and collectCandidatesForHierarchicalReclaim,
 pkg/scheduler/preemption/classical.
@@ -16,10 +16,10 @@ from muster.admission.state.holdings import Holding
 
 
 class Claim(IntEnum):
-    """The preemptor's claim to a candidate, in the order in which they are tried."""
+    """The preemptor's claim to a candidate, in the order in which claims are tried."""
 
-    HIERARCHY = 0  # the quota used is nearer to the preemptor: its own subtree brings it in
-    PRIORITY = 1  # by the policies alone
+    HIERARCHY = 0  # the candidate uses quota of the preemptor's own subtree
+    PRIORITY = 1  # only by the policies
     OWN_QUEUE = 2
 
 
@@ -28,32 +28,32 @@ Candidate = tuple[CandidateOrder, Holding, PreemptionReason]
 
 @dataclass(frozen=True, slots=True)
 class CandidateQueue:
-    """A queue that has candidates."""
+    """A queue with candidates."""
 
     queue: QuotaNode
     claim: Claim
-    below: tuple[QuotaNode, ...]  # of its lineage, under the lowest cohort that holds both queues
+    below: tuple[QuotaNode, ...]  # its lineage below the lowest common cohort
 
     def candidates(self, search: VictimSearch, may_borrow: bool) -> Iterator[Candidate]:
-        """Yields candidates with their places in the order over all queues.
+        """Yields candidates with their sort keys over all queues.
 
-        If the preemptor `may_borrow`, those that only go if it does not are left out.
+        If the preemptor `may_borrow`, skips candidates that it may preempt only without borrowing.
         """
-        # Then none of the queue gives way: its holdings need not be read.
+        # Skips the whole queue without reading its holdings.
         if may_borrow and self.claim is Claim.PRIORITY and search.queue.borrow_within_cohort is None:
             return
         for order, holding in self._in_order(search):
             if self.claim is Claim.OWN_QUEUE:
                 yield order, holding, PreemptionReason.IN_CLUSTER_QUEUE
-            elif self.claim is Claim.PRIORITY and _gives_way(search, holding):
+            elif self.claim is Claim.PRIORITY and _preemptible_while_borrowing(search, holding):
                 yield order, holding, PreemptionReason.IN_COHORT_RECLAIM_WHILE_BORROWING
             elif self.claim is Claim.HIERARCHY or not may_borrow:
                 yield order, holding, PreemptionReason.IN_COHORT_RECLAMATION
 
     def allowed(self, search: VictimSearch) -> Iterator[Holding]:
         """Yields holdings that the policy allows to preempt."""
-        of_own = self.claim is Claim.OWN_QUEUE
-        policy = search.queue.within_queue if of_own else search.queue.reclaim_within_cohort
+        is_own = self.claim is Claim.OWN_QUEUE
+        policy = search.queue.within_queue if is_own else search.queue.reclaim_within_cohort
         return search.allowed(self.queue, policy)
 
     def _in_order(self, search: VictimSearch) -> Iterator[tuple[CandidateOrder, Holding]]:
@@ -61,17 +61,17 @@ class CandidateQueue:
             for holding in self.allowed(search):
                 yield candidate_order(holding, self.claim), holding
             return
-        found = list(self.allowed(search))
-        places = [candidate_order(holding, self.claim) for holding in found]
-        yield from zip(places, by_usage(found, lambda _: self.claim, search.usage_of), strict=True)
+        holdings = list(self.allowed(search))
+        orders = [candidate_order(holding, self.claim) for holding in holdings]
+        yield from zip(orders, by_usage(holdings, lambda _: self.claim, search.usage_of), strict=True)
 
     def borrows(self, search: VictimSearch) -> bool:
-        """Whether its quota comes from the common cohort, after the releases so far."""
+        """Returns whether the queue uses quota of the common cohort, after the releases so far."""
         return not any(node.within_nominal(search.contested) for node in self.below)
 
 
-def _gives_way(search: VictimSearch, candidate: Holding) -> bool:
-    """Whether borrowWithinCohort lets the preemptor borrow while this candidate goes."""
+def _preemptible_while_borrowing(search: VictimSearch, candidate: Holding) -> bool:
+    """Returns whether borrowWithinCohort allows the preemptor to borrow and preempt this candidate."""
     terms, priority = search.queue.borrow_within_cohort, candidate.priority
     if terms is None or priority >= search.workload.priority:
         return False
@@ -79,45 +79,47 @@ def _gives_way(search: VictimSearch, candidate: Holding) -> bool:
 
 
 def candidate_queues(search: VictimSearch) -> list[CandidateQueue]:
-    """The preemptor's own queue, and from the nearest cohort up those that borrow there."""
-    found = [CandidateQueue(search.node, Claim.OWN_QUEUE, ())]
+    """Returns the queues with candidates: the preemptor's own queue, then the borrowing queues of its cohorts,
+    nearest cohort first."""
+    sources = [CandidateQueue(search.node, Claim.OWN_QUEUE, ())]
     if search.queue.reclaim_within_cohort is not PreemptionPolicy.NEVER:
-        found += _in_cohort(search)
-    # Only those with a candidate: classical preemption goes by the claims that there are.
-    return [source for source in found if next(source.allowed(search), None) is not None]
+        sources += _in_cohort(search)
+    # Without queues that have no candidate, as the attempts depend on the claims that are left.
+    return [source for source in sources if next(source.allowed(search), None) is not None]
 
 
 def under_nominal(search: VictimSearch) -> bool:
-    """Whether the queue uses less than its own of everything contested."""
+    """Returns whether the queue uses less than its nominal quota of every contested resource."""
     node = search.node
     return all(node.quota(fr).nominal > node.usage.get(fr, 0) for fr in search.contested)
 
 
 def _in_cohort(search: VictimSearch) -> Iterator[CandidateQueue]:
-    advantage, rest = _fits_subtree(search.node, search.needs)
+    advantage, uncovered = _fits_subtree(search.node, search.needs)
     by_priority = search.queue.borrow_within_cohort is not None or under_nominal(search)
-    seen = search.node
+    visited = search.node
     for subtree in search.node.lineage[1:]:
         if advantage or by_priority:
             claim = Claim.HIERARCHY if advantage else Claim.PRIORITY
-            for queue in _borrowing_queues(search, subtree, seen):
+            for queue in _borrowing_queues(search, subtree, visited):
                 yield CandidateQueue(queue, claim, queue.lineage[: -len(subtree.lineage)])
-        # After its queues: what this cohort brings in is an advantage over those above it only.
-        fits, rest = _fits_subtree(subtree, rest)
+        # Only now: the quota of this cohort is an advantage over queues of higher cohorts, not over its own.
+        fits, uncovered = _fits_subtree(subtree, uncovered)
         advantage = advantage or fits
-        seen = subtree
+        visited = subtree
 
 
 def _fits_subtree(node: QuotaNode, needs: Usage) -> tuple[bool, Mapping[FlavorResource, int]]:
-    """Whether the node's subtree quota holds it, and what its local quota leaves to the parent."""
+    """Returns whether the needs fit into the node's subtree quota, and the part that its local quota does not
+    cover."""
     fits = not node.would_borrow(needs)
     return fits, {fr: max(0, amount - node.local_available(fr)) for fr, amount in needs.items()}
 
 
-def _borrowing_queues(search: VictimSearch, subtree: QuotaNode, seen: QuotaNode) -> Iterator[QuotaNode]:
-    """The active queues that use more than their own, reached only over cohorts that do so too."""
+def _borrowing_queues(search: VictimSearch, subtree: QuotaNode, visited: QuotaNode) -> Iterator[QuotaNode]:
+    """Yields the active queues below `subtree` that borrow, descending only into cohorts that borrow."""
     cohorts = [subtree]
     while cohorts:
         cohort = cohorts.pop()
-        yield from (queue for queue in borrowers(cohort.queues, search.contested) if queue is not seen)
-        cohorts += (child for child in borrowers(cohort.cohorts, search.contested) if child is not seen)
+        yield from (queue for queue in borrowers(cohort.queues, search.contested) if queue is not visited)
+        cohorts += (child for child in borrowers(cohort.cohorts, search.contested) if child is not visited)

@@ -1,8 +1,8 @@
-"""Classical preemption: by priority, and by how near the quota is that a candidate uses.
+"""Classical preemption: by priority, and by the distance in the cohort tree.
 
-Candidates are released in order until the workload fits; then, in reverse, those that turn out not
-to be needed are given back, so that the set of victims is minimal. The rules are those of Kueue's
-classicalPreemptions, pkg/scheduler/preemption/preemption.go, and its folder classical.
+Candidates are released in order until the workload fits. Then unneeded ones are restored in reverse order, so
+that the set of victims is minimal. Kueue: classicalPreemptions, pkg/scheduler/preemption/preemption.go, and
+its folder classical.
 """
 
 from collections.abc import Collection, Iterator
@@ -15,24 +15,24 @@ from muster.admission.preemption.search import Target, VictimSearch
 
 
 def classical_targets(search: VictimSearch) -> list[Target]:
-    """A minimal set of holdings that makes room; empty if no set may."""
-    found = candidate_queues(search)
-    for may_borrow in _attempts(search, found):
-        targets = None if may_borrow else _own_quota_first(search, found)
+    """Returns a minimal set of victims with whose release the workload fits; empty if there is none."""
+    sources = candidate_queues(search)
+    for may_borrow in _attempts(search, sources):
+        targets = None if may_borrow else _own_queue_first(search, sources)
         if targets is None:
-            targets = _release_until_fit(search, found, may_borrow)
+            targets = _release_until_fit(search, sources, may_borrow)
         if targets:
             return targets
     return []
 
 
-def _attempts(search: VictimSearch, found: Collection[CandidateQueue]) -> tuple[bool, ...]:
-    """Whether the preemptor may borrow, in the order to try it.
+def _attempts(search: VictimSearch, sources: Collection[CandidateQueue]) -> tuple[bool, ...]:
+    """Returns for each attempt, in order, whether the preemptor may borrow.
 
-    Some candidates may only go if it does not, so both are tried where that can bring something.
+    Some candidates may be preempted only without borrowing, so both are tried where it can help.
     """
-    claims = {source.claim for source in found}
-    # Within the own queue it makes no difference to any candidate whether the preemptor borrows.
+    claims = {source.claim for source in sources}
+    # Borrowing makes no difference to candidates of the preemptor's own queue.
     if claims <= {Claim.OWN_QUEUE}:
         return (True,) if claims else ()
     if search.queue.borrow_within_cohort is not None:
@@ -42,62 +42,62 @@ def _attempts(search: VictimSearch, found: Collection[CandidateQueue]) -> tuple[
     return (True, False) if Claim.HIERARCHY in claims else (False, True)
 
 
-def _own_quota_first(search: VictimSearch, found: Collection[CandidateQueue]) -> list[Target] | None:
-    """Returns what `_release_until_fit` does for a queue that must not borrow but would, without releasing
-    all candidates of other queues; None if it cannot tell.
+def _own_queue_first(search: VictimSearch, sources: Collection[CandidateQueue]) -> list[Target] | None:
+    """Returns the same as `_release_until_fit` for a queue that would borrow but must not, without releasing
+    all candidates of other queues; None where this shortcut does not apply.
 
-    Nothing fits while the queue would borrow, and only its own candidates, which come last, end that:
-    `_release_until_fit` releases all others before them, and gives most of these back. If room is made by
-    those of its own that end the borrowing and the first k of the others, then no more of its own are
-    released, and the others behind the k-th are given back.
+    Nothing fits while the queue would borrow. Only its own candidates, which come last, can end that, so
+    `_release_until_fit` releases all others before them and restores most. If the workload fits after the
+    release of the own candidates that end the borrowing and the first k others, no more own candidates are
+    released, and all others after the k-th are restored.
     """
-    # Pods may not find places although more was released; minimum run times note each candidate that is met.
+    # With a topology, pods may not fit even after more releases; with minimum run times, every visited
+    # candidate matters.
     if search.placed is not None or search.state.min_runtime is not None:
         return None
     node, needs = search.node, search.needs
     if not node.would_borrow(needs):
         return None
-    own = [source for source in found if source.claim is Claim.OWN_QUEUE]
-    others = [source for source in found if source.claim is not Claim.OWN_QUEUE]
-    candidates = list(_in_turn(search, own, may_borrow=False))
+    own = [source for source in sources if source.claim is Claim.OWN_QUEUE]
+    others = [source for source in sources if source.claim is not Claim.OWN_QUEUE]
+    candidates = list(_merged(search, own, may_borrow=False))
     if candidates and candidates[0].holding.evicted:
-        return None  # those that leave anyway come first, and not last
+        return None  # evicted candidates come first, not last
     freed = search.release_until(candidates, lambda: not node.would_borrow(needs))
     if not freed:
         return []
     with search.state.without(target.holding for target in freed):
         if search.fits():
             return freed
-        taken = _release_until_fit(search, others, may_borrow=False)
-    return [*taken, *freed] if taken else None
+        victims = _release_until_fit(search, others, may_borrow=False)
+    return [*victims, *freed] if victims else None
 
 
 def _release_until_fit(
-    search: VictimSearch, found: Collection[CandidateQueue], may_borrow: bool
+    search: VictimSearch, sources: Collection[CandidateQueue], may_borrow: bool
 ) -> list[Target]:
-    return search.release_until(_in_turn(search, found, may_borrow), partial(search.fits, may_borrow))
+    return search.release_until(_merged(search, sources, may_borrow), partial(search.fits, may_borrow))
 
 
-def _in_turn(search: VictimSearch, found: Collection[CandidateQueue], may_borrow: bool) -> Iterator[Target]:
-    """The candidates of all sources, merged; those of one that borrows no more are left out.
-
-    As releases never make a queue borrow, none of the rest of it could go later either."""
-    streams = ((source, source.candidates(search, may_borrow)) for source in found)
-    merged = [
-        (*first, number, source, rest)
-        for number, (source, rest) in enumerate(streams)
-        for first in islice(rest, 1)
+def _merged(search: VictimSearch, sources: Collection[CandidateQueue], may_borrow: bool) -> Iterator[Target]:
+    """Yields the candidates of all sources in order. Drops a source when its queue no longer borrows: releases
+    never make a queue borrow again."""
+    streams = ((source, source.candidates(search, may_borrow)) for source in sources)
+    heap = [
+        (*first, number, source, stream)
+        for number, (source, stream) in enumerate(streams)
+        for first in islice(stream, 1)
     ]
-    heapify(merged)
-    while merged:
-        _, holding, reason, number, source, rest = merged[0]
-        # Asked when its turn comes: what was released since may have ended the queue's borrowing.
+    heapify(heap)
+    while heap:
+        _, holding, reason, number, source, stream = heap[0]
+        # Checked only now: releases since the candidate was read may have ended the queue's borrowing.
         if source.borrows(search):
             yield Target(holding, reason)
-            following = next(rest, None)
+            following = next(stream, None)
         else:
             following = None
         if following is None:
-            heappop(merged)
+            heappop(heap)
         else:
-            heapreplace(merged, (*following, number, source, rest))
+            heapreplace(heap, (*following, number, source, stream))

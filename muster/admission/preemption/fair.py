@@ -1,8 +1,8 @@
-"""Fair preemption: victims come from where more is borrowed than the preemptor will borrow.
+"""Fair preemption: takes victims from queues and cohorts whose share exceeds the preemptor's.
 
-Shares are compared where the ways of the two queues to the root part, with the preemptor's needs
-counted as used. Kueue: fairPreemptions, pkg/scheduler/preemption/preemption.go, and its folder
-fairsharing; rules S2-a and S2-b of its proposal 1714.
+Shares are compared just below the lowest common cohort of the two queues, with the preemptor's needs counted
+as used. Kueue: fairPreemptions, pkg/scheduler/preemption/preemption.go, and its folder fairsharing; rules
+S2-a and S2-b of its proposal 1714.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,28 +18,28 @@ from muster.admission.state.holdings import Holding
 
 
 class TargetQueues:
-    """Iterates over the queues that have candidates: each time down from the root, over the
-    child with the largest share of its cohort then.
+    """Iterates over the queues with candidates. Each step descends from the root to the child with the largest
+    share.
 
-    The caller has to `pop` a candidate of each queue or to `drop` it, or it comes again for ever.
+    The caller must `pop` a candidate of each queue or `drop` the queue: else the iteration never ends.
     """
 
-    __slots__ = ("_children", "_next", "_own", "_rest", "_shares")
+    __slots__ = ("_candidates", "_children", "_next", "_own", "_shares")
 
     def __init__(self, own: QuotaNode, candidates: Mapping[QuotaNode, Iterable[Holding]]) -> None:
-        """`own` is the preemptor's queue; candidates are popped queue by queue in the given order."""
+        """`own` is the preemptor's queue; `pop` returns a queue's candidates in the order of `candidates`."""
         self._own = own
-        self._rest = {queue: iter(holdings) for queue, holdings in candidates.items()}
+        self._candidates = {queue: iter(holdings) for queue, holdings in candidates.items()}
         self._next: dict[QuotaNode, Holding] = {}
-        self._children: dict[QuotaNode, list[QuotaNode]] = {}  # that may still have candidates
-        self._shares: dict[QuotaNode, DominantShare] = {}  # until the next candidate below
-        for queue in self._rest:
+        self._children: dict[QuotaNode, list[QuotaNode]] = {}  # children that may still have candidates
+        self._shares: dict[QuotaNode, DominantShare] = {}  # dropped with each candidate below the node
+        for queue in self._candidates:
             self._advance(queue)
             if queue in self._next:
                 self._connect(queue)
 
     def __bool__(self) -> bool:
-        """Whether there are any candidates left."""
+        """Returns whether any candidates remain."""
         return bool(self._next)
 
     def __iter__(self) -> Iterator[QuotaNode]:
@@ -60,11 +60,11 @@ class TargetQueues:
         return holding
 
     def drop(self, queue: QuotaNode) -> None:
-        """Leaves the rest of its candidates out."""
+        """Skips the remaining candidates of the queue."""
         self._next.pop(queue, None)
 
     def _advance(self, queue: QuotaNode) -> None:
-        holding = next(self._rest[queue], None)
+        holding = next(self._candidates[queue], None)
         if holding is None:
             self._next.pop(queue, None)
         else:
@@ -78,29 +78,30 @@ class TargetQueues:
                 return
 
     def _descend(self, node: QuotaNode) -> QuotaNode | None:
-        """Returns the next queue; None at a cohort without candidates, which is left out from now on."""
-        while node not in self._rest:
-            children = [child for child in self._children[node] if self._may_give(child)]
+        """Returns the next queue; None at a cohort without candidates, which later calls skip."""
+        while node not in self._candidates:
+            children = [child for child in self._children[node] if self._may_have_victims(child)]
             self._children[node] = children
             if not children:
                 return None
-            node = self._first(children)
+            node = self._largest(children)
         return node
 
     def _has_candidates(self, node: QuotaNode) -> bool:
         return node in self._next or bool(self._children.get(node))
 
-    def _may_give(self, node: QuotaNode) -> bool:
-        """Whether victims may come from the node: it borrows, or is on the way to the preemptor's own
-        queue."""
-        on_the_way = node in self._own.lineage
-        return self._has_candidates(node) and (on_the_way or bool(self._share(node).borrowed))
+    def _may_have_victims(self, node: QuotaNode) -> bool:
+        """Returns whether victims may come from below the node: it borrows, or is the preemptor's queue or
+        above it."""
+        is_own_lineage = node in self._own.lineage
+        return self._has_candidates(node) and (is_own_lineage or bool(self._share(node).borrowed))
 
-    def _first(self, children: list[QuotaNode]) -> QuotaNode:
-        """Picks by share; then cohorts before queues, and queues in the order of their next candidates."""
+    def _largest(self, children: list[QuotaNode]) -> QuotaNode:
+        """Returns the child with the largest share; of equals, cohorts before queues, and queues in the order
+        of their next candidates."""
         largest = max(self._share(child).share for child in children)
         tied = [child for child in children if self._share(child).share == largest]
-        cohorts = [child for child in tied if child not in self._rest]
+        cohorts = [child for child in tied if child not in self._candidates]
         if cohorts:
             return min(cohorts, key=lambda cohort: cohort.name)
         return min(tied, key=lambda queue: candidate_order(self._next[queue], int(queue is self._own)))
@@ -112,48 +113,48 @@ class TargetQueues:
 
 
 def fair_targets(search: VictimSearch, sharing: FairSharing) -> list[Target]:
-    """A minimal set of holdings that makes room; empty if no set may."""
+    """Returns a minimal set of victims with whose release the workload fits; empty if there is none."""
     queues = TargetQueues(search.node, _candidates(search))
     if not queues:
         return []
     releases = _Releases(search)
-    # Shares are compared as they will be once the preemptor has its quota.
+    # Shares are compared as if the preemptor had its quota.
     search.node.add(search.needs)
     enough = releases.by_first_strategy(queues, sharing)
     if not enough and len(sharing.strategies) > 1:
         enough = releases.by_initial_share()
-    # Before anything is given back: whether the workload fits is asked without its own needs.
+    # Before the restores below, which check whether the workload fits without its own needs.
     search.node.remove(search.needs)
     if not enough:
         search.restore(releases.targets)
         return []
-    targets = search.give_back(releases.targets, search.fits)
+    targets = search.restore_unneeded(releases.targets, search.fits)
     return targets if not sharing.only_lasting or _lasts(search, targets) else []
 
 
 def _lasts(search: VictimSearch, targets: list[Target]) -> bool:
-    """Whether no victim could undo it at once. Ours: Kueue may preempt back and forth for ever, as its
-    rules look at the victims one after the other and not at what all of them leave behind.
+    """Returns whether no victim could immediately preempt the preemptor in turn. Not in Kueue, which checks
+    each victim separately, not the state after all releases, and so may preempt back and forth endlessly.
 
-    Back again, a victim's side has to have the larger share, and more than its nominal quota."""
+    With the victim restored, its side must have the larger share, and exceed its nominal quota."""
     unfair = [t.holding for t in targets if t.reason is PreemptionReason.IN_COHORT_FAIR_SHARING]
     with search.state.without(target.holding for target in targets):
         search.node.add(search.needs)
         lasts = True
         for victim in unfair:
-            mine, theirs = _sides(search.node, victim.node)
+            preemptor_side, victim_side = _sides(search.node, victim.node)
             search.state.restore(victim)
             entitled = victim.node.within_nominal(search.contested)
-            lasts &= not entitled and dominant_share(theirs).share > dominant_share(mine).share
+            lasts &= not entitled and dominant_share(victim_side).share > dominant_share(preemptor_side).share
             search.state.release(victim)
         search.node.remove(search.needs)
     return lasts
 
 
 def _candidates(search: VictimSearch) -> dict[QuotaNode, Iterable[Holding]]:
-    """Candidates of the own queue by its policy, and of all queues of the tree that borrow what is
-    contested."""
-    found = {search.node: _in_order(search, search.node, search.queue.within_queue)}
+    """Returns the candidates of the preemptor's queue, and of all queues of the tree that borrow contested
+    resources."""
+    candidates = {search.node: _in_order(search, search.node, search.queue.within_queue)}
     policy = search.queue.reclaim_within_cohort
     cohorts = [search.node.root] if policy is not PreemptionPolicy.NEVER else []
     while cohorts:
@@ -161,8 +162,8 @@ def _candidates(search: VictimSearch) -> dict[QuotaNode, Iterable[Holding]]:
         cohorts += cohort.cohorts
         for queue in borrowers(cohort.queues, search.contested):
             if queue is not search.node:
-                found[queue] = _in_order(search, queue, policy)
-    return found
+                candidates[queue] = _in_order(search, queue, policy)
+    return candidates
 
 
 def _in_order(search: VictimSearch, queue: QuotaNode, policy: PreemptionPolicy) -> Iterable[Holding]:
@@ -174,16 +175,16 @@ def _in_order(search: VictimSearch, queue: QuotaNode, policy: PreemptionPolicy) 
 
 @dataclass(frozen=True, slots=True)
 class _Releases:
-    """Holdings that are released so far; if they are too few, the caller restores them."""
+    """Holdings released so far; if they do not suffice, the caller restores them."""
 
     search: VictimSearch
     targets: list[Target] = field(default_factory=list)
-    spared: dict[QuotaNode, list[Holding]] = field(default_factory=dict)  # by the first strategy
+    skipped: dict[QuotaNode, list[Holding]] = field(default_factory=dict)  # by the first strategy
 
     def by_first_strategy(self, queues: TargetQueues, sharing: FairSharing) -> bool:
-        """Releases one after the other; says whether there is room then.
+        """Releases candidates in order; returns whether the preemptor fits then.
 
-        Within its nominal quota a queue takes back what others borrow, whatever their shares."""
+        Within its nominal quota a queue reclaims what others borrow, regardless of shares."""
         own = self.search.node
         entitled = sharing.preempt_within_nominal and own.within_nominal(self.search.contested)
         for queue in queues:
@@ -199,8 +200,8 @@ class _Releases:
         return False
 
     def by_initial_share(self) -> bool:
-        """Releases of the spared, one a queue whose share is still the larger one: rule S2-b."""
-        queues = TargetQueues(self.search.node, self.spared)
+        """Releases one skipped candidate of each queue whose share is still larger: rule S2-b."""
+        queues = TargetQueues(self.search.node, self.skipped)
         for queue in queues:
             new, initial, _ = self._shares(queue)
             if new < initial and self._release_unfair(queues.pop(queue)):
@@ -209,35 +210,37 @@ class _Releases:
         return False
 
     def _unfair(self, queues: TargetQueues, queue: QuotaNode, strategy: FairStrategy) -> Holding | None:
-        """The first candidate of the queue that the strategy lets go; those before it are spared."""
-        new, initial, theirs = self._shares(queue)
+        """Returns the first candidate of the queue that the strategy allows to preempt; records those before
+        it as skipped."""
+        new, initial, victim_side = self._shares(queue)
         while queues.has_candidate(queue):
             holding = queues.pop(queue)
-            if self._passes(holding, strategy, new, initial, theirs):
+            if self._allows(strategy, holding, new, initial, victim_side):
                 return holding
-            self.spared.setdefault(queue, []).append(holding)
+            self.skipped.setdefault(queue, []).append(holding)
         return None
 
-    def _passes(
-        self, holding: Holding, strategy: FairStrategy, new: Share, initial: Share, theirs: QuotaNode
+    def _allows(
+        self, strategy: FairStrategy, holding: Holding, new: Share, initial: Share, victim_side: QuotaNode
     ) -> bool:
         if new > initial:
-            return False  # nor is it more than the final share, which is at most the initial one
+            return False  # the final share is at most the initial one
         if strategy is FairStrategy.LESS_THAN_INITIAL_SHARE:
             return new < initial
         with self.search.state.without((holding,)):
-            return new <= dominant_share(theirs).share
+            return new <= dominant_share(victim_side).share
 
     def _shares(self, queue: QuotaNode) -> tuple[Share, Share, QuotaNode]:
-        """That of the preemptor's side with its needs, that of the queue's side now, and the latter."""
-        mine, theirs = _sides(self.search.node, queue)
-        return dominant_share(mine).share, dominant_share(theirs).share, theirs
+        """Returns the share of the preemptor's side with its needs, the current share of the queue's side, and
+        the node of the latter."""
+        preemptor_side, victim_side = _sides(self.search.node, queue)
+        return dominant_share(preemptor_side).share, dominant_share(victim_side).share, victim_side
 
     def _release_unfair(self, holding: Holding) -> bool:
         return self._release(holding, PreemptionReason.IN_COHORT_FAIR_SHARING)
 
     def _release(self, holding: Holding, reason: PreemptionReason) -> bool:
-        """Whether there is room for the preemptor then, whose needs are counted as used meanwhile."""
+        """Releases the holding; returns whether the preemptor fits then, leaving its needs counted as used."""
         self.search.state.release(holding)
         self.targets.append(Target(holding, reason))
         self.search.node.remove(self.search.needs)
@@ -246,7 +249,8 @@ class _Releases:
         return fits
 
 
-def _sides(one: QuotaNode, other: QuotaNode) -> tuple[QuotaNode, QuotaNode]:
-    """The children, on the ways of two queues, of the lowest cohort above both (Kueue: getAlmostLCAs)."""
-    from_root = zip(reversed(one.lineage), reversed(other.lineage), strict=False)
-    return next((mine, theirs) for mine, theirs in from_root if mine is not theirs)
+def _sides(preemptor: QuotaNode, victim: QuotaNode) -> tuple[QuotaNode, QuotaNode]:
+    """Returns the children of the lowest common cohort of two queues that are above each (Kueue:
+    getAlmostLCAs)."""
+    from_root = zip(reversed(preemptor.lineage), reversed(victim.lineage), strict=False)
+    return next(sides for sides in from_root if sides[0] is not sides[1])

@@ -1,6 +1,6 @@
-"""Which workloads a policy lets others preempt, and the order in which candidates are tried.
+"""Orders preemption candidates, and decides which of them a policy allows to preempt.
 
-Ties end at the UID, and at the key where UIDs are equal.
+Ties are broken by UID, then by key.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,55 +14,58 @@ from muster.admission.state.holdings import Holding, Precedence, precedence
 CandidateOrder = tuple[bool, int, int, int, str, str]
 RankOf = Callable[[Holding], int]
 UsageOf = Callable[[Holding], Fraction | None]
-"""Recent usage of a holding's LocalQueue; None if its queue does not order by that."""
+"""Returns recent usage of a holding's LocalQueue; None if its ClusterQueue does not order by usage."""
 
 
 def candidate_order(holding: Holding, rank: int) -> CandidateOrder:
-    """Holdings that are leaving anyway come first; then `rank` decides; then the holdings' own order."""
+    """Returns the sort key of a candidate: evicted holdings first, then by `rank`, then by the holdings'
+    order."""
     stays, priority, reserved_before, uid, key = holding.order
     return stays, rank, priority, reserved_before, uid, key
 
 
 def own_queue_last(own: QuotaNode) -> RankOf:
-    """The rank where nothing else tells candidates apart."""
+    """Returns a rank that only puts candidates of the preemptor's queue after all others."""
     return lambda holding: int(holding.node is own)
 
 
 def ordered(candidates: Iterable[Holding], rank: RankOf, usage_of: UsageOf | None = None) -> list[Holding]:
-    """Sorts candidates as they are tried: by `candidate_order`, and within a queue that goes by usage first
-    those whose LocalQueue used more."""
-    found = sorted(candidates, key=lambda holding: candidate_order(holding, rank(holding)))
-    return found if usage_of is None else by_usage(found, rank, usage_of)
+    """Sorts candidates by `candidate_order`; within a queue that orders by usage, LocalQueues with more usage
+    come first."""
+    in_order = sorted(candidates, key=lambda holding: candidate_order(holding, rank(holding)))
+    return in_order if usage_of is None else by_usage(in_order, rank, usage_of)
 
 
 def by_usage(in_order: list[Holding], rank: RankOf, usage_of: UsageOf) -> list[Holding]:
-    """Reorders by usage the holdings of one queue that are equal in rank and in whether they are leaving.
+    """Reorders holdings of the same queue, rank and eviction state by usage.
 
-    Kueue compares the usage within a queue only, which together with the priorities of other
-    queues is no order; that every queue keeps its places makes it one.
+    Kueue compares usage within a queue and priorities between queues, which is not transitive. It becomes an
+    order because each queue's holdings are permuted only among their own positions.
     """
-    places: dict[tuple[bool, int, QuotaNode], list[tuple[Fraction, int]]] = {}
-    for place, holding in enumerate(in_order):
+    positions: dict[tuple[bool, int, QuotaNode], list[tuple[Fraction, int]]] = {}
+    for position, holding in enumerate(in_order):
         usage = usage_of(holding)
         if usage is not None:
-            places.setdefault((holding.evicted, rank(holding), holding.node), []).append((-usage, place))
+            key = holding.evicted, rank(holding), holding.node
+            positions.setdefault(key, []).append((-usage, position))
     result = list(in_order)
-    for taken in places.values():
-        for (_, place), (_, source) in zip(taken, sorted(taken), strict=True):
-            result[place] = in_order[source]
+    for interchangeable in positions.values():
+        for (_, position), (_, source) in zip(interchangeable, sorted(interchangeable), strict=True):
+            result[position] = in_order[source]
     return result
 
 
 def satisfies(policy: PreemptionPolicy, preemptor: Workload, candidate: Workload, buffer_ms: int = 0) -> bool:
-    """Whether the policy alone lets the one preempt the other."""
+    """Returns whether the policy allows the preemptor to preempt the candidate."""
     return precedence(candidate) < below(policy, precedence(preemptor), buffer_ms)
 
 
 def below(policy: PreemptionPolicy, preemptor: Precedence, buffer_ms: int) -> Precedence:
-    """The precedence below which a workload may be preempted.
+    """Returns the precedence below which a workload may be preempted.
 
-    Of two of the same priority the older one goes before, if it waits more than `buffer_ms` longer
-    (Rules.preemption_buffer_ms). Kueue: SatisfiesPreemptionPolicy, pkg/scheduler/preemption/common.
+    Of two workloads with the same priority, the older may preempt the newer if it was queued more than
+    `buffer_ms` earlier (Rules.preemption_buffer_ms). Kueue: SatisfiesPreemptionPolicy,
+    pkg/scheduler/preemption/common.
     """
     match policy:
         case PreemptionPolicy.LOWER_PRIORITY:

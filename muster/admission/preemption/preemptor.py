@@ -1,5 +1,4 @@
-"""The preemptor: finds the victims for a workload that does not fit, and grades what preemption could
-reach."""
+"""The preemptor: finds victims for a workload that does not fit, and the grade of flavors with preemption."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -17,13 +16,13 @@ from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState
 
-_Wanted = tuple[frozenset[tuple[FlavorResource, int]], frozenset[FlavorResource]]
+_SearchKey = tuple[frozenset[tuple[FlavorResource, int]], frozenset[FlavorResource]]
 
 
 @dataclass(frozen=True, slots=True)
 class Preemptor:
-    """A workload of an active queue that looks for victims, while the state stays as it is. `shared` has what
-    others have found in that state."""
+    """A workload of an active queue that looks for victims in one unchanged state. `shared` caches the results
+    of other preemptors in that state."""
 
     state: WorkingState
     workload: Workload
@@ -33,7 +32,7 @@ class Preemptor:
     local_usage: LocalUsage = field(default_factory=dict)
     shared: SharedTargets | None = None
     _preemption_bound: PreemptionBound = field(init=False)
-    _found: dict[_Wanted, list[Target]] = field(init=False, default_factory=dict)
+    _cache: dict[_SearchKey, list[Target]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         holdings = self.state.holdings[self.node.name]
@@ -41,37 +40,37 @@ class Preemptor:
         object.__setattr__(self, "_preemption_bound", preemption_bound)
 
     def simulate(self, fr: FlavorResource, needed: int) -> Grade:
-        """The grade that preemption could reach for one resource alone (Kueue: PreemptionOracle)."""
+        """Returns the grade of one resource with preemption (Kueue: PreemptionOracle)."""
         targets = self.targets({fr: needed}, (fr,))
         if not targets:
             level, _ = self.node.borrowing_level(fr, needed)
             return Grade(Mode.NO_CANDIDATES, level)
         with self.state.without(target.holding for target in targets):
             level, _ = self.node.borrowing_level(fr, needed)
-        own = any(target.holding.node is self.node for target in targets)
-        return Grade(Mode.PREEMPT if own else Mode.RECLAIM, level)
+        in_own_queue = any(target.holding.node is self.node for target in targets)
+        return Grade(Mode.PREEMPT if in_own_queue else Mode.RECLAIM, level)
 
     def targets(
         self, needs: Usage, contested: Collection[FlavorResource], placed: PlacesFound | None = None
     ) -> list[Target]:
-        """A minimal set that makes room for `needs`; empty if no set may.
+        """Returns a minimal set of victims with whose release `needs` fits; empty if there is none.
 
-        Only holdings that use a contested resource are considered. Nothing is needed of a resource
-        of which `needs` says 0, however much of it the queue borrows.
+        Only holdings that use a contested resource are candidates. Resources of which `needs` has 0 are
+        ignored, even if the queue borrows them.
         """
         needs = {fr: amount for fr, amount in needs.items() if amount}
         if self.state.bounds_preemption and not self._may_fit(needs):
             return []
-        wanted = frozenset(needs.items()), frozenset(contested)
-        # What finds places depends on more than the needs: on the nodes that each release frees.
+        key = frozenset(needs.items()), frozenset(contested)
+        # Not cached with a topology: the result depends also on the nodes that each release frees.
         if placed is not None:
-            return self._search(needs, wanted[1], placed)
-        if wanted not in self._found:  # most often it is what was simulated before
-            self._found[wanted] = self._search(needs, wanted[1])
-        return self._found[wanted]
+            return self._search(needs, key[1], placed)
+        if key not in self._cache:  # most searches repeat an earlier simulation
+            self._cache[key] = self._search(needs, key[1])
+        return self._cache[key]
 
     def _may_fit(self, needs: Usage) -> bool:
-        """False if no victims could make room (preemption/bound.py)."""
+        """Returns False if `needs` can not fit even with preemption (preemption/bound.py)."""
         return all(self._preemption_bound.has(fr, amount) for fr, amount in needs.items())
 
     def _search(
@@ -87,11 +86,11 @@ class Preemptor:
                 return self.shared.find(search)
             return self._victims(search)
         min_runtime.begin()
-        found = self._victims(search)
-        # Only to tell the user: victims of this second search are not preempted.
-        if not found and min_runtime.suspend():
+        victims = self._victims(search)
+        # The second search only explains the wait to the user: its victims are not preempted.
+        if not victims and min_runtime.suspend():
             min_runtime.resume(self.workload.key, bool(self._victims(search)))
-        return found
+        return victims
 
     def _victims(self, search: VictimSearch) -> list[Target]:
         sharing = self.rules.fair_sharing

@@ -1,4 +1,4 @@
-"""Steps of every search for victims: candidates, whether the workload fits, and which of them may stay."""
+"""Steps shared by all searches for victims: candidates, the check whether the workload fits, and restoring."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -17,12 +17,12 @@ from muster.admission.state.holdings import Holding, precedence
 from muster.admission.state.state import WorkingState
 
 PlacesFound = Callable[[], bool]
-"""Whether the pods find their places in the topology, after the releases so far."""
+"""Returns whether the pods fit on their topology, after the releases so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A holding that has to leave, and what entitles the preemptor to it."""
+    """A holding to preempt, and the reason."""
 
     holding: Holding
     reason: PreemptionReason
@@ -30,9 +30,9 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class VictimSearch:
-    """A workload of the queue at `node` looks for room for `needs`.
+    """A search for victims, so that `needs` of a workload in the queue at `node` fits.
 
-    Only holdings that use a contested resource may go for it: one that it can't have otherwise.
+    Only holdings that use a contested resource are candidates: resources that do not fit without preemption.
     """
 
     state: WorkingState
@@ -46,37 +46,36 @@ class VictimSearch:
     placed: PlacesFound | None = None
 
     def allowed(self, node: QuotaNode, policy: PreemptionPolicy) -> Iterator[Holding]:
-        """Yields candidates in the queue at `node` that the policy allows, in order."""
+        """Yields candidates in the queue at `node` that the policy allows to preempt, in order."""
         bound = below(policy, precedence(self.workload), self.rules.preemption_buffer_ms)
         candidates = self.state.holdings[node.name].below(bound, self.contested)
         min_runtime = self.state.min_runtime
         return candidates if min_runtime is None else min_runtime.unprotected(candidates)
 
     def fits(self, may_borrow: bool = True) -> bool:
-        """Whether there is room, after the releases so far. Kueue: workloadFits."""
+        """Returns whether the workload fits, after the releases so far. Kueue: workloadFits."""
         if not may_borrow and self.node.would_borrow(self.needs):
             return False
         return self.node.fits(self.needs) and (self.placed is None or self.placed())
 
     def release_until(self, candidates: Iterable[Target], enough: Callable[[], bool]) -> list[Target]:
-        """Releases candidates in order until it is enough. Returns those that are needed, empty if all are
-        too few; restores all of them."""
+        """Releases candidates in order until `enough`. Returns those that are needed, or none if all do not
+        suffice. Restores all of them."""
         released: list[Target] = []
         for target in candidates:
             self.state.release(target.holding)
             released.append(target)
             if enough():
-                return self.give_back(released, enough)
+                return self.restore_unneeded(released, enough)
         self.restore(released)
         return []
 
-    def give_back(self, released: list[Target], fits: Callable[[], bool]) -> list[Target]:
+    def restore_unneeded(self, released: list[Target], fits: Callable[[], bool]) -> list[Target]:
         """Returns the released holdings that are needed; restores all of them.
 
-        The last one is: without it there was no room. Of the others those that were released last
-        are the first to stay. Kueue: fillBackWorkloads.
+        The last one is always needed, as the workload did not fit before its release. The others are tested
+        in reverse order of their release. Kueue: fillBackWorkloads.
         """
-        # Victims are a minimal set: each other one is tried without, the last released first.
         needed = released[-1:]
         for target in reversed(released[:-1]):
             self.state.restore(target.holding)

@@ -1,7 +1,7 @@
-"""Victims that one search of a cycle has found for others: heads of many queues want the same ones.
+"""Shares victims between searches of a cycle, as heads of many queues often have the same victims.
 
-Where quota is freed a little at a time, the heads of all queues below their nominal quota want it back from
-the queue that has just borrowed it, cycle after cycle.
+When quota is released in small amounts, the heads of all queues below their nominal quota reclaim it from the
+queue that last borrowed it, in every cycle.
 """
 
 from muster.admission.model import FlavorResource, PreemptionPolicy
@@ -16,33 +16,33 @@ _Claim = tuple[QuotaNode, frozenset[tuple[FlavorResource, int]], Precedence]
 
 
 class SharedTargets:
-    """Targets of searches by classical preemption that start from the same state.
+    """Targets of classical preemption for searches that start from the same state.
 
-    A head that stays within the nominal quota of its queue reclaims what others of its cohort borrow.
-    Candidates of its own queue come behind these (Claim.OWN_QUEUE), and its own limits do not bind it: until
-    then the search of another such queue in the cohort takes the same steps."""
+    A head that stays within the nominal quota of its queue reclaims what other queues of its cohort borrow.
+    Candidates of its own queue come last (Claim.OWN_QUEUE), and its queue's limits do not apply: up to that
+    point the search takes the same steps for every such queue of the cohort."""
 
-    __slots__ = ("_found",)
+    __slots__ = ("_targets",)
 
     def __init__(self) -> None:
-        self._found: dict[_Claim, list[Target]] = {}
+        self._targets: dict[_Claim, list[Target]] = {}
 
     def find(self, search: VictimSearch) -> list[Target]:
-        """Returns what `classical_targets` does."""
+        """Returns the same as `classical_targets`."""
         claim = _claim(search)
         if claim is None:
             return classical_targets(search)
-        found = self._found.get(claim)
-        if found is None:
-            found = classical_targets(search)
-            # The last one is the one whose release made room: if it is another queue's, so are all before it.
-            if found and found[-1].holding.node is not search.node:
-                self._found[claim] = found
-        return found
+        targets = self._targets.get(claim)
+        if targets is None:
+            targets = classical_targets(search)
+            # If the target that was released last is in another queue, so are all before it.
+            if targets and targets[-1].holding.node is not search.node:
+                self._targets[claim] = targets
+        return targets
 
 
 def _claim(search: VictimSearch) -> _Claim | None:
-    """Returns what the victims depend on if those of its own queue do not matter; None if they may."""
+    """Returns the key of searches with the same victims; None if holdings of its own queue may matter."""
     node, queue = search.node, search.queue
     cohort, policy = node.parent, queue.reclaim_within_cohort
     if cohort is None or policy is PreemptionPolicy.NEVER or queue.borrow_within_cohort is not None:
@@ -53,7 +53,7 @@ def _claim(search: VictimSearch) -> _Claim | None:
         if node.borrowing_with(fr, amount) or node.local_quota(fr):
             return None
     own = next(search.allowed(node, queue.within_queue), None)
-    if own is not None and own.evicted:  # those that leave anyway come first, in whatever queue
+    if own is not None and own.evicted:  # evicted candidates come first, in any queue
         return None
     bound = below(policy, precedence(search.workload), search.rules.preemption_buffer_ms)
     return cohort, frozenset(search.needs.items()), bound
