@@ -185,8 +185,8 @@ class Cycle:
 
 
 def in_order(entries: Iterable[Entry], rules: Rules) -> Iterator[Entry]:
-    """Iterates over heads in the cycle's order (Kueue: makeIterator). The caller must process each head before
-    it takes the next."""
+    """Iterates over heads in the cycle's order (Kueue: makeIterator). The caller must process each head
+    before it takes the next."""
     if rules.fair_sharing is not None:
         return iter(Tournament(entries, rules))
 

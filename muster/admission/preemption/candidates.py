@@ -79,8 +79,8 @@ def _preemptible_while_borrowing(search: VictimSearch, candidate: Holding) -> bo
 
 
 def candidate_queues(search: VictimSearch) -> list[CandidateQueue]:
-    """Returns the queues with candidates: the preemptor's own queue, then the borrowing queues of its cohorts,
-    nearest cohort first."""
+    """Returns the queues with candidates: the preemptor's own queue, then the borrowing queues of its
+    cohorts, nearest cohort first."""
     sources = [CandidateQueue(search.node, Claim.OWN_QUEUE, ())]
     if search.queue.reclaim_within_cohort is not PreemptionPolicy.NEVER:
         sources += _in_cohort(search)

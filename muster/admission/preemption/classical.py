@@ -80,8 +80,8 @@ def _release_until_fit(
 
 
 def _merged(search: VictimSearch, sources: Collection[CandidateQueue], may_borrow: bool) -> Iterator[Target]:
-    """Yields the candidates of all sources in order. Drops a source when its queue no longer borrows: releases
-    never make a queue borrow again."""
+    """Yields the candidates of all sources in order. Drops a source when its queue no longer borrows:
+    releases never make a queue borrow again."""
     streams = ((source, source.candidates(search, may_borrow)) for source in sources)
     heap = [
         (*first, number, source, stream)

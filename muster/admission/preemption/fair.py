@@ -18,8 +18,8 @@ from muster.admission.state.holdings import Holding
 
 
 class TargetQueues:
-    """Iterates over the queues with candidates. Each step descends from the root to the child with the largest
-    share.
+    """Iterates over the queues with candidates. Each step descends from the root to the child with the
+    largest share.
 
     The caller must `pop` a candidate of each queue or `drop` the queue: else the iteration never ends.
     """
@@ -231,8 +231,8 @@ class _Releases:
             return new <= dominant_share(victim_side).share
 
     def _shares(self, queue: QuotaNode) -> tuple[Share, Share, QuotaNode]:
-        """Returns the share of the preemptor's side with its needs, the current share of the queue's side, and
-        the node of the latter."""
+        """Returns the share of the preemptor's side with its needs, the current share of the queue's side,
+        and the node of the latter."""
         preemptor_side, victim_side = _sides(self.search.node, queue)
         return dominant_share(preemptor_side).share, dominant_share(victim_side).share, victim_side
 
@@ -240,7 +240,8 @@ class _Releases:
         return self._release(holding, PreemptionReason.IN_COHORT_FAIR_SHARING)
 
     def _release(self, holding: Holding, reason: PreemptionReason) -> bool:
-        """Releases the holding; returns whether the preemptor fits then, leaving its needs counted as used."""
+        """Releases the holding; returns whether the preemptor fits then, leaving its needs counted as
+        used."""
         self.search.state.release(holding)
         self.targets.append(Target(holding, reason))
         self.search.node.remove(self.search.needs)

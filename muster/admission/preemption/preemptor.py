@@ -21,8 +21,8 @@ _SearchKey = tuple[frozenset[tuple[FlavorResource, int]], frozenset[FlavorResour
 
 @dataclass(frozen=True, slots=True)
 class Preemptor:
-    """A workload of an active queue that looks for victims in one unchanged state. `shared` caches the results
-    of other preemptors in that state."""
+    """A workload of an active queue that looks for victims in one unchanged state. `shared` caches the
+    results of other preemptors in that state."""
 
     state: WorkingState
     workload: Workload

@@ -1,4 +1,5 @@
-"""Steps shared by all searches for victims: candidates, the check whether the workload fits, and restoring."""
+"""Steps shared by all searches for victims: candidates, the check whether the workload fits, and
+restoring."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
