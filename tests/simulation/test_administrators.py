@@ -100,14 +100,14 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "a flavor is taken from the queue": Mistake(
         queue_of(resourceGroups=CPU_ALONE),
-        "NoMatchingFlavor: pod set gpu asks for nvidia.com/gpu, which ClusterQueue team-a has no quota for",
+        "NoMatchingFlavor: pod set gpu requests nvidia.com/gpu, for which ClusterQueue team-a has no quota",
     ),
     "a quota below nothing": Mistake(
         queue_of(resourceGroups=NEGATIVE), "Misconfigured: ClusterQueue team-a can't admit workloads: "
     ),
     "namespaces are no longer selected": Mistake(
         queue_of(namespaceSelector={"matchLabels": {"team": "a"}}),
-        "Misconfigured: ClusterQueue team-a takes no workloads from namespace team-a",
+        "Misconfigured: namespace team-a does not match the namespaceSelector of ClusterQueue team-a",
     ),
     "the flavor is deleted, as far as may be": Mistake(deleting(kinds.FLAVORS, "l4")),
     "the check is deleted, as far as may be": Mistake(deleting(kinds.CHECKS, CHECK)),

@@ -120,8 +120,8 @@ def test_capacity_for_half_a_gang_never_starts_half_a_gang() -> None:
 WAITS = {
     "larger than the queue can ever have": (
         {"workers": 5},
-        "ExceedsMaxQuota: needs 5 nvidia.com/gpu of flavor l4 but ClusterQueue team-a can never have more "
-        "than 4: ask for less, or have its quota raised",
+        "ExceedsMaxQuota: needs 5 nvidia.com/gpu of flavor l4 but ClusterQueue team-a can have at most "
+        "4: request less, or raise its quota",
     ),
     "unknown queue": (
         {"queue": "nowhere"},

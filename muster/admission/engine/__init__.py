@@ -1,1 +1,1 @@
-"""From a snapshot to a plan: cycles until nothing changes, with the state kept between decisions."""
+"""The engine: runs cycles until nothing changes, and keeps its state between decisions."""

@@ -1,4 +1,4 @@
-"""Changes that a decision makes, and the workloads as they are once these are carried out."""
+"""The changes of a decision, and the workloads with these changes applied."""
 
 from collections.abc import Iterator, KeysView, Mapping
 from dataclasses import dataclass, field, replace
@@ -9,32 +9,32 @@ from muster.admission.preemption.search import Target
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState
 
-_TAKEN_BACK_MAX = 2  # how often one decision takes back its own admission of a workload
+_REVERTED_MAX = 2  # times that one decision reverts its own admission of a workload
 
 
 @dataclass(slots=True)
 class Changes:
-    """Changes by the workloads' keys. `count` goes up with each one, `freed` with each that lets others try
-    again."""
+    """The changes, by workload key. `count` grows with each change, `freed` with each that releases quota, so
+    that other workloads may fit."""
 
     admitted: dict[str, Holding] = field(default_factory=dict)
-    # Slices, by the key of the workload that replaces them
-    replaced: dict[str, Holding] = field(default_factory=dict)
+    replaced: dict[str, Holding] = field(default_factory=dict)  # slices, by the replacing workload's key
     evicted: list[tuple[Holding, Preemption]] = field(default_factory=list)
-    displaced: list[Holding] = field(default_factory=list)  # no node replaces their failed one
-    marked: dict[str, Workload] = field(default_factory=dict)  # it begins or ceases to wait for victims
-    unmarked: set[str] = field(default_factory=set)  # unmarked once in this decision: not marked again
-    retried_next: list[Workload] = field(default_factory=list)  # taken back too often in this decision
+    displaced: list[Holding] = field(default_factory=list)  # without a replacement for a failed node
+    marked: dict[str, Workload] = field(default_factory=dict)  # it starts or stops waiting for victims
+    unmarked: set[str] = field(default_factory=set)  # unmarked in this decision: not marked again
+    retried_next: list[Workload] = field(default_factory=list)  # reverted too often in this decision
     count: int = 0
     freed: int = 0
-    _taken_back: dict[str, int] = field(default_factory=dict)
+    _reverted: dict[str, int] = field(default_factory=dict)
 
     def admit(self, head: Entry, holding: Holding) -> None:
         key = head.workload.key
         self.admitted[key] = holding
         if head.replaced is not None:
             self.replaced[key] = head.replaced
-            self.admitted.pop(head.replaced.workload.key, None)  # a slice of this decision: it never starts
+            # The slice never starts if this same decision admitted it.
+            self.admitted.pop(head.replaced.workload.key, None)
             self.freed += 1
         self.count += 1
 
@@ -44,13 +44,13 @@ class Changes:
         self.count += 1
 
     def preempt(self, state: WorkingState, target: Target, preemptor: Workload) -> Workload | None:
-        """Evicts a victim, unless it is leaving already.
+        """Evicts a victim, unless it is already evicted.
 
-        A victim that was admitted by this decision has not started: its admission is taken back, and it is
-        returned if it is to be queued again now."""
+        A victim that this same decision admitted has not started: its admission is reverted. Returns it if
+        the caller must requeue it now."""
         holding = target.holding
         if not holding.started:
-            return self._take_back(state, holding)
+            return self._revert_admission(state, holding)
         if not holding.evicted:
             state.evict(holding)
             preemption = Preemption(holding.workload.key, preemptor.key, target.reason)
@@ -58,43 +58,43 @@ class Changes:
             self.count += 1
         return None
 
-    def _take_back(self, state: WorkingState, holding: Holding) -> Workload | None:
+    def _revert_admission(self, state: WorkingState, holding: Holding) -> Workload | None:
         workload = holding.workload
         state.remove_holding(holding)
         del self.admitted[workload.key]
         replaced = self.replaced.pop(workload.key, None)
         if replaced is not None:
-            # The slice that it grew from was to leave only if it came in.
-            state.add_holding(replaced)
+            # The replaced slice keeps its quota, as its successor is not admitted.
+            state.hold(replaced)
             if not replaced.started:
                 self.admitted[replaced.workload.key] = replaced
         self.count += 1
         self.freed += 1
-        times = self._taken_back[workload.key] = self._taken_back.get(workload.key, 0) + 1
-        # Two workloads that preempt each other would keep one decision going for ever. From the second time
-        # on the workload waits for the next decision.
-        if times < _TAKEN_BACK_MAX:
+        times = self._reverted[workload.key] = self._reverted.get(workload.key, 0) + 1
+        # Two workloads that preempt each other would prevent the decision from ending: from the second time
+        # on the workload is retried only in the next decision.
+        if times < _REVERTED_MAX:
             return workload
         self.retried_next.append(workload)
         return None
 
     def mark(self, workload: Workload) -> None:
-        """Records that it begins, or ceases, to wait for its victims."""
+        """Records that the workload starts or stops waiting for its victims."""
         self.marked[workload.key] = workload
         self.count += 1
 
 
-class KnownWorkloads:
-    """The workloads that an engine was given, with what its plans change about them.
+class TrackedWorkloads:
+    """The workloads of an engine, with the changes of its plans.
 
-    An admitted workload gets its admission only when it is read: most often the caller puts the object that
-    has it before anything else needs it."""
+    The admission is written into a workload's object lazily, on the first read: usually the caller puts an
+    object that shows the admission before that."""
 
     __slots__ = ("_admitted", "_objects")
 
     def __init__(self) -> None:
         self._objects: dict[str, Workload] = {}
-        self._admitted: dict[str, Holding] = {}  # those whose object does not show its quota yet
+        self._admitted: dict[str, Holding] = {}  # workloads whose object does not show the admission yet
 
     def __iter__(self) -> Iterator[Workload]:
         for key in self._objects:
@@ -110,30 +110,34 @@ class KnownWorkloads:
         return self._now(key) if key in self._objects else None
 
     def pending(self, key: str) -> Workload | None:
-        """The workload, if it is known and holds no quota."""
-        found = self._objects.get(key)
-        return None if found is None or found.admission is not None or key in self._admitted else found
+        """Returns the workload, if it exists and holds no quota."""
+        workload = self._objects.get(key)
+        is_pending = workload is not None and workload.admission is None and key not in self._admitted
+        return workload if is_pending else None
 
-    def fork(self, held: Mapping[Holding, Holding]) -> "KnownWorkloads":
-        """`held` are the copies of the holdings."""
-        copy = KnownWorkloads()
+    def fork(self, copies: Mapping[Holding, Holding]) -> "TrackedWorkloads":
+        """Returns a copy. `copies` maps the holdings of this state to those of the copied one."""
+        copy = TrackedWorkloads()
         copy._objects = dict(self._objects)
-        copy._admitted = {key: held[holding] for key, holding in self._admitted.items()}
+        copy._admitted = {key: copies[holding] for key, holding in self._admitted.items()}
         return copy
 
     def put(self, workload: Workload) -> None:
         self._objects[workload.key] = workload
 
     def pop(self, key: str) -> tuple[Workload, Holding | None]:
-        """Drops a workload; returns its object, and its quota if the object does not show that."""
+        """Removes a workload; returns its object, and its holding if the object does not show its
+        admission yet."""
         return self._objects.pop(key), self._admitted.pop(key, None)
 
-    def carry_out(self, changes: Changes) -> None:
+    def apply(self, changes: Changes) -> None:
         self._objects.update(changes.marked)
         for holding in changes.replaced.values():
             self._admitted.pop(holding.workload.key, None)
             del self._objects[holding.workload.key]
-        self._admitted |= {key: held for key, held in changes.admitted.items() if held.admission is not None}
+        self._admitted |= {
+            key: holding for key, holding in changes.admitted.items() if holding.admission is not None
+        }
         for holding in (*changes.displaced, *(victim for victim, _ in changes.evicted)):
             self.evict(holding)
 

@@ -1,5 +1,4 @@
-"""Which queues contend with each other, for the quota of one tree or for nodes that they share, and why their
-workloads wait."""
+"""Groups the queues that contend with each other: for the quota of one cohort tree, or for shared nodes."""
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -20,8 +19,9 @@ from muster.admission.wait_note import WaitNote, earliest
 
 
 class ContentionGroup:
-    """`names` are those of all queues, `queues` the active ones by name, `occupied` those of them that have
-    workloads; `heads` are the entries of the last pass, by the workloads' keys."""
+    """Queues that contend with each other. `names` has all queues, `queues` the active ones by name,
+    `occupied` the active ones with pending workloads. `heads` are the entries of the last pass, by workload
+    key."""
 
     __slots__ = ("backfill", "heads", "names", "occupied", "placing", "queues", "selector", "state")
 
@@ -39,25 +39,25 @@ class ContentionGroup:
         for queue in self.queues.values():
             queue.occupied = self.occupied
         self.heads: dict[str, Entry] = {}
-        self.placing: dict[str, Holding] = {}  # with quota, but without places on its topology
+        self.placing: dict[str, Holding] = {}  # workloads with quota, but without nodes of their topology
         self.selector = HeadSelector(state, self.queues, self.occupied, pruning)
         self.backfill = Backfill(state, names) if state.rules.backfill else None
 
-    def take_over(self, other: "ContentionGroup", held: Mapping[Holding, Holding]) -> None:
-        """Takes over the pending workloads of the same group of another state, and why they wait. `held` are
-        the copies of its holdings."""
+    def restore_from(self, other: "ContentionGroup", copies: Mapping[Holding, Holding]) -> None:
+        """Copies the pending workloads of the same group of another state, and the reasons why they wait.
+        `copies` maps that state's holdings to their copies."""
         for name, queue in other.queues.items():
             self.queues[name].restore_from(queue)
             if len(queue):
                 self.selector.pruning.changed(name)
-        self.placing = {key: held[holding] for key, holding in other.placing.items()}
+        self.placing = {key: copies[holding] for key, holding in other.placing.items()}
         self.heads = dict(other.heads)
         if self.backfill is not None and other.backfill is not None:
-            self.backfill.take_over(other.backfill)
+            self.backfill.restore_from(other.backfill)
 
-    def update_objects(self, roots: Container[QuotaNode]) -> bool:
-        """Takes the state's objects, of which the quotas of the trees with these roots have changed. Returns
-        whether decisions may change."""
+    def take_objects(self, roots: Container[QuotaNode]) -> bool:
+        """Updates the queues from the state's objects, after a change of quotas in the trees with these
+        roots. Returns whether decisions may change."""
         for name, queue in self.queues.items():
             queue.update_objects(self.state.queue(name), self.state.snapshot.local_usage)
         changed = any(queue.node.root in roots for queue in self.queues.values())
@@ -68,40 +68,40 @@ class ContentionGroup:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether there is a workload that a decision could admit or place."""
+        """Whether any workload waits for quota or nodes."""
         return bool(self.occupied or self.placing)
 
     def touch(self, queue: str) -> None:
-        """Notes that pending workloads of this queue have changed."""
+        """Records that pending workloads of the queue have changed."""
         self.selector.pruning.changed(queue)
 
     def is_passed(self, queue: PendingQueue) -> bool:
-        """Whether others may be admitted before its head, as room is reserved for it."""
+        """Returns whether others may be admitted before the queue's head, as it has a reservation."""
         return self.backfill is not None and self.backfill.reserved(queue.queue.name) is not None
 
     def until_ms(self) -> int | None:
-        """When it is to be settled again even if nothing happens; None without workloads to decide over."""
+        """Returns when the group must be settled again even without changes; None if no workload waits."""
         if not self.is_waiting:
             return None
-        moments = [head.until_ms for head in self.heads.values()]
+        deadlines_ms = [head.until_ms for head in self.heads.values()]
         if self.backfill is not None:
-            moments.append(self.backfill.until_ms)
+            deadlines_ms.append(self.backfill.until_ms)
         min_runtime = self.state.min_runtime
-        if min_runtime is not None:  # also for workloads that pruning skipped, without a search for victims
+        if min_runtime is not None:  # also for workloads that pruning skipped, so that no search was made
             holdings = (self.state.holdings[name].values() for name in self.names)
-            moments.append(min_runtime.next_end_ms(chain.from_iterable(holdings)))
+            deadlines_ms.append(min_runtime.next_end_ms(chain.from_iterable(holdings)))
         aging = self.state.rules.aging
         if aging is not None:
-            moments += (
+            deadlines_ms += (
                 aging.next_boost_ms(queue.first(group).queued_at_ms, self.state.now_ms)
                 for queue in self.occupied
                 for group in queue.groups
             )
-        return earliest(*moments)
+        return earliest(*deadlines_ms)
 
     def note(self, workload: Workload, group: EquivalenceGroup) -> WaitNote | None:
-        """The note of an optional rule for a pending workload, or for the first one of its equivalence
-        group."""
+        """Returns the note of an optional rule for a pending workload, or for the first workload of its
+        equivalence group."""
         queue = self.queues[workload.cluster_queue]
         reserved = self.backfill and self.backfill.reserved(queue.queue.name)
         if reserved and reserved.blocked_head.workload is workload:
@@ -110,14 +110,14 @@ class ContentionGroup:
         return None if head is None else head.note
 
     def waiting(self, workload: Workload, explainer: Explainer) -> Waiting:
-        """Why a pending workload of an active queue waits, as of the last pass."""
+        """Returns why a pending workload of an active queue waits, as of the last pass."""
         group, behind = self.queues[workload.cluster_queue].place(workload)
         note = self.note(workload, group) if behind is None else None
         return explainer.pending(workload, self.heads.get(workload.key), behind, group, note)
 
 
 def contention_groups(state: WorkingState, pruning: type[Pruning]) -> Iterator[ContentionGroup]:
-    """One for those that contend with each other, with their active queues still empty."""
+    """Yields the contention groups, with empty active queues."""
     by_run_time = state.rules.backfill or state.budgets is not None
     usage = state.snapshot.local_usage
     priority_boost = state.priority_boost_now if state.rules.aging is not None else None
@@ -137,42 +137,44 @@ def contention_groups(state: WorkingState, pruning: type[Pruning]) -> Iterator[C
 
 
 def contenders(state: WorkingState) -> list[tuple[str, ...]]:
-    """Names of queues, active or not; no decision in one list depends on another list."""
+    """Returns the names of the queues of each contention group, including inactive ones. Decisions in
+    different groups are independent."""
     trees: dict[str, list[str]] = defaultdict(list)
     for name, node in sorted(state.tree.queues.items()):
-        # a queue and a cohort may have the same name
+        # Prefixed, as a queue and a cohort may have the same name.
         trees[f"cohort {node.root.name}" if node.parent else f"queue {name}"].append(name)
-    by_flavor: dict[str, str] = {}
+    by_topology: dict[str, str] = {}
     joined = {tree: tree for tree in trees}
     for tree, names in trees.items():
-        for flavor in _placed_on(state, (state.queue(name) for name in names)):
-            _join(joined, tree, by_flavor.setdefault(flavor, tree))
-    found: dict[str, list[str]] = defaultdict(list)
+        for topology in _shared_topologies(state, (state.queue(name) for name in names)):
+            _join(joined, tree, by_topology.setdefault(topology, tree))
+    groups: dict[str, list[str]] = defaultdict(list)
     for tree, names in trees.items():
-        found[_first(joined, tree)] += names
-    return [tuple(names) for names in found.values()]
+        groups[_representative(joined, tree)] += names
+    return [tuple(names) for names in groups.values()]
 
 
-def _placed_on(state: WorkingState, queues: Iterable[ClusterQueue]) -> set[str]:
-    """The topologies on which pods of these queues are placed; any of them may have the same hosts."""
+def _shared_topologies(state: WorkingState, queues: Iterable[ClusterQueue]) -> set[str]:
+    """Returns the topologies of the queues' flavors. All topologies with hostnames count as one, as they may
+    have nodes in common."""
     if not state.rules.topology:
         return set()
-    named = {flavors.flavor for queue in queues for group in queue.groups for flavors in group.flavors}
-    known = (state.snapshot.flavors[name].topology for name in named if name in state.snapshot.flavors)
+    flavors = {quotas.flavor for queue in queues for group in queue.groups for quotas in group.flavors}
+    names = (state.snapshot.flavors[name].topology for name in flavors if name in state.snapshot.flavors)
     topologies = [
         state.snapshot.topologies[name]
-        for name in known
+        for name in names
         if name is not None and name in state.snapshot.topologies
     ]
     return {HOSTNAME if HOSTNAME in topology.levels[-1:] else topology.name for topology in topologies}
 
 
-def _join(joined: dict[str, str], one: str, other: str) -> None:
-    one, other = _first(joined, one), _first(joined, other)
-    joined[max(one, other)] = min(one, other)
+def _join(joined: dict[str, str], tree: str, other: str) -> None:
+    tree, other = _representative(joined, tree), _representative(joined, other)
+    joined[max(tree, other)] = min(tree, other)
 
 
-def _first(joined: dict[str, str], tree: str) -> str:
+def _representative(joined: dict[str, str], tree: str) -> str:
     while joined[tree] != tree:
         tree = joined[tree]
     return tree

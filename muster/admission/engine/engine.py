@@ -1,8 +1,8 @@
-"""The engine: keeps the working state from one decision to the next and takes what changed.
+"""The engine: keeps the working state between decisions and updates it with changed objects.
 
-A fresh engine with the same objects decides the same: nothing that an engine remembers goes beyond
-its objects, as they are once its plans are carried out. It takes every plan for carried out at
-once; where that failed, the caller puts the object again as it is.
+A new engine with the same objects makes the same decisions: an engine has no state beyond its objects with
+its plans applied. It assumes that every plan is applied immediately; if a write fails, the caller puts the
+unchanged object again.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,12 +20,12 @@ from muster.admission.pruning.protocol import Pruning
 from muster.admission.pruning.wake_index import WakeIndex
 from muster.admission.validation import check, check_rules, check_workload
 
-_NOTHING = Plan((), (), ())
+_EMPTY_PLAN = Plan((), (), ())
 
 
 class Engine:
-    """Keeps the state between decisions. Times must not go back from one call to the next. Every method
-    raises SnapshotError for input that contradicts itself, and then has changed nothing."""
+    """Makes decisions, and keeps the state between them. `now_ms` must not decrease between calls. Every
+    method raises SnapshotError for inconsistent input, and then leaves the state unchanged."""
 
     def __init__(
         self,
@@ -46,26 +46,25 @@ class Engine:
     def _build(self, snapshot: Snapshot) -> None:
         self._live = LiveState(replace(snapshot, workloads=()), self._rules, self._pruning)
         self._settled: tuple[ContentionGroup, ...] = ()  # by the last decision
-        self._news: tuple[str, ...] = ()  # of the last decision
+        self._newly_waiting: tuple[str, ...] = ()  # in the last decision
         for workload in snapshot.workloads:
             self._live.take(workload)
 
     @property
     def objects(self) -> Snapshot:
-        """The objects that are no workloads."""
+        """All objects except workloads."""
         return self._live.objects
 
     def update(self, objects: Snapshot) -> None:
-        """Takes changed objects that are no workloads; the workloads stay as they are. Amounts of quotas,
-        weights, `local_usage` and `spent` change in place; whatever else does rebuilds the state."""
+        """Replaces all objects except the workloads. Changes of quotas, weights, `local_usage` and `spent`
+        are applied in place; any other change rebuilds the state."""
         objects = replace(objects, workloads=())
         check(objects)
         if not self._live.update_objects(objects):
             self._build(replace(objects, workloads=self.snapshot.workloads))
 
     def fork(self) -> "Engine":
-        """Returns an engine in the same state, for a question of what would happen if: what one of them is
-        told changes nothing about the other."""
+        """Returns an independent engine in the same state, to explore hypothetical changes."""
         other = copy(self)
         other._live = self._live.fork()
         other._settled = ()
@@ -73,62 +72,66 @@ class Engine:
 
     @property
     def snapshot(self) -> Snapshot:
-        """All objects as they are once the last plan is carried out."""
+        """All objects, with the last plan applied."""
         parked = self._live.parked()
         return replace(
             self._live.objects,
             workloads=tuple(
-                one if one.parked is (one.key in parked) else replace(one, parked=one.key in parked)
-                for one in self._live.workloads
+                workload
+                if workload.parked is (workload.key in parked)
+                else replace(workload, parked=workload.key in parked)
+                for workload in self._live.workloads
             ),
         )
 
     def put(self, workload: Workload) -> None:
         """Adds or updates a workload."""
-        known = self._live.workloads.get(workload.key)
-        if (known is workload or known == workload) and self._live.is_parked_as(workload):
+        previous = self._live.workloads.get(workload.key)
+        if (previous is workload or previous == workload) and self._live.is_parked_as(workload):
             return
         check_workload(workload)
-        if known is not None:
-            self._live.drop(known.key)
+        if previous is not None:
+            self._live.drop(previous.key)
         self._live.take(workload)
 
     def remove(self, key: str) -> None:
-        """A workload that is finished or gone; nothing happens if it is not known."""
+        """Removes a workload that is finished or deleted; does nothing if the key is unknown."""
         if key in self._live.workloads:
             self._live.drop(key)
 
     def decide(self, now_ms: int, explain: bool = True, unpark: bool = True) -> Plan:
-        """Returns what changes now. The plan's `waiting` covers workloads that are pending since the last
-        decision, or that wait for victims from now on; why the others wait may change with every decision,
-        and `self.waiting` tells it. Without `explain` it is empty: explanations cost more than many
-        decisions. Without `unpark`, workloads that were tried in vain are left to a later decision, as Kueue
-        leaves them for a second (requeueBatchPeriod) after quota was released."""
+        """Returns the plan of changes at this time. Its `waiting` explains workloads that became pending
+        since the last decision, or that start to wait for victims. Reasons of other workloads may change with
+        every decision: `self.waiting` returns them. Without `explain` the plan's `waiting` is empty:
+        explanations cost more than many decisions. Without `unpark`, parked workloads are left to a later
+        decision, as Kueue delays them for a second (requeueBatchPeriod) after quota was released."""
         live = self._live
-        # Backoffs and drained queues come first: they change which workloads are pending.
+        # Expired backoffs and drained queues come first, as they change which workloads are pending.
         live.state.begin(now_ms)
         live.wake(now_ms)
         drained = self._drain()
-        self._settled, self._news = (), ()
+        self._settled, self._newly_waiting = (), ()
         if not live.touched and not live.newly_pending:
-            return _NOTHING
+            return _EMPTY_PLAN
         changes = Changes()
         unsettled: list[ContentionGroup] = []
-        # By name, not in the order of the events that touched them: equal objects give equal plans.
+        # By name, so that equal objects give equal plans, independent of the order of events.
         for group in sorted(live.touched, key=lambda group: group.names):
             if not settle(group, changes, now_ms, unpark):
                 unsettled.append(group)
             live.set_timer(group)
         self._settled = tuple(live.touched)
         live.touched = dict.fromkeys(unsettled)
-        news = live.newly_pending
+        newly_waiting = live.newly_pending
         live.newly_pending = set()
         if changes.count:
-            self._carry_out(changes)
-            news = news | changes.marked.keys()
-        elif not news and not drained:
-            return _NOTHING
-        self._news = tuple(sorted(key for key in news if live.workloads.pending(key) is not None))
+            self._apply(changes)
+            newly_waiting = newly_waiting | changes.marked.keys()
+        elif not newly_waiting and not drained:
+            return _EMPTY_PLAN
+        self._newly_waiting = tuple(
+            sorted(key for key in newly_waiting if live.workloads.pending(key) is not None)
+        )
         return Plan(
             admissions=tuple(
                 PlannedAdmission(key, holding.admission)
@@ -136,7 +139,7 @@ class Engine:
                 if holding.admission is not None
             ),
             preemptions=tuple(preemption for _, preemption in changes.evicted),
-            waiting=tuple(self.waiting(now_ms, self._news)) if explain else (),
+            waiting=tuple(self.waiting(now_ms, self._newly_waiting)) if explain else (),
             drained=drained,
             replaced=tuple(holding.workload.key for holding in changes.replaced.values()),
             displaced=tuple(holding.workload.key for holding in changes.displaced),
@@ -145,32 +148,32 @@ class Engine:
     @property
     def settled(self) -> bool:
         """Whether another decision before `next_ms` would change nothing: no `put` or `remove` since the last
-        one concerns a workload that waits. After a decision there may be more to decide where workloads that
-        are not parked are tried alone then, and for those that it took back too often."""
+        one affects a waiting workload. Right after a decision it may be False: if the next one tries unparked
+        workloads separately, or retries admissions that were reverted too often."""
         return not self._live.touched
 
     @property
     def next_ms(self) -> int | None:
-        """When time alone may change decisions next, as a backoff ends or an optional rule may decide
-        otherwise. None: not without `put` or `remove`."""
+        """The next time at which decisions may change without `put` or `remove`: a backoff expires, or the
+        ruling of an optional rule may change. None if there is none."""
         return self._live.next_ms
 
     @property
-    def news(self) -> tuple[str, ...]:
-        """Keys of those that the last plan's `waiting` covers, or would cover had they been explained, in
-        order."""
-        return self._news
+    def newly_waiting(self) -> tuple[str, ...]:
+        """Sorted keys of the workloads that the last plan's `waiting` explains, or would explain with
+        `explain`."""
+        return self._newly_waiting
 
     def affected(self) -> Iterator[str]:
-        """Yields keys of workloads that may wait for something else since the last decision, beside those in
-        its plan."""
+        """Yields the keys of workloads whose reason to wait the last decision may have changed, besides those
+        in its plan."""
         for group in self._settled:
             for queue in group.queues.values():
                 yield from queue.keys()
 
     def waiting(self, now_ms: int, keys: Iterable[str] | None = None) -> Iterator[Waiting]:
-        """Yields why pending workloads wait, as of the last decision: these, or all. Keys of others are
-        skipped."""
+        """Yields why pending workloads wait, as of the last decision: those with these keys, or all. Skips
+        keys of workloads that are not pending."""
         pending = map(
             self._live.workloads.pending, sorted(self._live.workloads.keys()) if keys is None else keys
         )
@@ -185,7 +188,7 @@ class Engine:
 
     def queue_order(self, queue: str, now_ms: int) -> list[str]:
         """Returns the keys of the workloads that are queued in a ClusterQueue, in the order in which the next
-        decision tries them; none of a queue that is inactive, stopped or unknown."""
+        decision tries them; empty if the queue is inactive, stopped or unknown."""
         self._live.state.begin(now_ms)
         self._live.wake(now_ms)
         group = self._live.groups.get(queue)
@@ -193,13 +196,13 @@ class Engine:
         return [] if pending is None else pending.keys_in_order()
 
     def quota_usage(self) -> tuple[NodeUsage, ...]:
-        """Returns what each cohort and ClusterQueue has, uses, borrows and lends, once the last plan is
-        carried out: cohorts first, each after the one above it."""
+        """Returns the quota, usage, borrowing and lending of each cohort and ClusterQueue, with the last plan
+        applied: cohorts first, each after its parent."""
         return tuple(quota_usage(self._live.state.tree))
 
     def _drain(self) -> tuple[str, ...]:
-        """Evicts from queues with HoldAndDrain, and returns the keys of workloads that were not leaving
-        already."""
+        """Evicts the workloads of queues with HoldAndDrain; returns the keys of those that were not evicted
+        before."""
         if not self._live.draining:
             return ()
         drained = [
@@ -214,20 +217,20 @@ class Engine:
             self._live.workloads.evict(holding)
         return tuple(sorted(holding.workload.key for holding in drained))
 
-    def _carry_out(self, changes: Changes) -> None:
-        """Updates the objects as they will be once the plan is written."""
-        for workload in changes.retried_next:  # the next decision tries them even if nothing happens before
+    def _apply(self, changes: Changes) -> None:
+        """Updates the objects as if the plan were already written."""
+        for workload in changes.retried_next:  # touched, so that the next decision tries them
             group = self._live.groups[workload.cluster_queue]
             group.queues[workload.cluster_queue].put(workload, tried=True)
             self._live.touch(group, workload.cluster_queue)
         for holding in changes.admitted.values():
-            if holding.evicted:  # it was moved and then preempted: it leaves from where it is
+            if holding.evicted:  # it was moved and then preempted: it is evicted from its current nodes
                 holding.admission = None
             if holding.workload.admission is not None and self._live.state.free_former_domains(holding):
                 self._live.touch(self._live.groups[holding.node.name])
-            # From here on its pods may run: to take its quota is to preempt it.
+            # From here on its pods may run, so its quota can be released only by preemption.
             holding.started = True
-        self._live.workloads.carry_out(changes)
+        self._live.workloads.apply(changes)
 
 
 def decide(
@@ -238,8 +241,10 @@ def decide(
 ) -> Plan:
     """Runs scheduling cycles on the snapshot until nothing changes.
 
-    Equal snapshots give equal plans, in whatever order their parts come. Victims keep their quota
-    until a later snapshot shows it withdrawn. Raises SnapshotError for input that contradicts
-    itself; a queue that names missing things is inactive, and the rest goes on.
+    Equal snapshots give equal plans, regardless of the order of their objects. Victims hold their quota until
+    a later snapshot shows it released. A queue that refers to missing objects is inactive; the other queues
+    are not affected.
+
+    Raises: SnapshotError for inconsistent input.
     """
     return Engine(snapshot, rules, pruning).decide(now_ms)

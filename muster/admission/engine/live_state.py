@@ -1,10 +1,10 @@
-"""The working state and the pending queues, in step with the objects as they come and go."""
+"""Keeps the working state and the pending queues in sync with the objects."""
 
 from dataclasses import replace
 from fractions import Fraction
 from heapq import heappop, heappush
 
-from muster.admission.engine.changes import KnownWorkloads
+from muster.admission.engine.changes import TrackedWorkloads
 from muster.admission.engine.contention import ContentionGroup, contention_groups
 from muster.admission.flavors.placement import needs_second_pass
 from muster.admission.model import NEVER_MS, ClusterQueue, Cohort, Rules, Snapshot, StopPolicy, Workload
@@ -16,16 +16,16 @@ from muster.admission.wait_note import earliest
 
 
 class Timers:
-    """At most one moment for each key; setting it again replaces the former one."""
+    """A timer for each key; setting it again replaces the previous time."""
 
     __slots__ = ("_at_ms", "_heap")
 
     def __init__(self) -> None:
         self._at_ms: dict[str, int] = {}
-        self._heap: list[tuple[int, str]] = []  # with moments that were replaced since
+        self._heap: list[tuple[int, str]] = []  # includes replaced times
 
     def set(self, key: str, at_ms: int | None) -> None:
-        """None: at no moment."""
+        """Sets the timer; None removes it."""
         if at_ms is None:
             self._at_ms.pop(key, None)
         elif self._at_ms.get(key) != at_ms:
@@ -47,7 +47,7 @@ class Timers:
         return self._heap[0][0] if self._heap else None
 
     def take_due(self, now_ms: int) -> list[str]:
-        """Returns the keys whose moment has come, and forgets it."""
+        """Removes the timers that are due, and returns their keys."""
         due = []
         while (next_ms := self.next_ms) is not None and next_ms <= now_ms:
             _, key = heappop(self._heap)
@@ -57,8 +57,9 @@ class Timers:
 
 
 class LiveState:
-    """`objects` are those without workloads. `groups` are by the names of their queues; `touched` are those
-    that are to be settled, `newly_pending` keys of workloads that came since the last decision."""
+    """The state of an engine. `objects` are all objects except workloads. `groups` are by queue name;
+    `touched` are the groups that the next decision settles, `newly_pending` the keys of workloads that became
+    pending since the last decision."""
 
     def __init__(self, objects: Snapshot, rules: Rules, pruning: type[Pruning]) -> None:
         self.objects = objects
@@ -75,29 +76,29 @@ class LiveState:
             for name, queue in sorted(objects.cluster_queues.items())
             if queue.stop is StopPolicy.HOLD_AND_DRAIN
         )
-        self.workloads = KnownWorkloads()
+        self.workloads = TrackedWorkloads()
         self.touched: dict[ContentionGroup, None] = dict.fromkeys(self.groups.values())
         self.newly_pending: set[str] = set()
-        self._settlements = Timers()  # when time alone may change decisions, by the first queue of a group
-        self._backoffs = Timers()  # when they end, by workload
-        self._not_queued: set[str] = set()  # pending, but in no queue
+        self._settlements = Timers()  # when to settle a group again, by its first queue
+        self._backoffs = Timers()  # ends of backoffs, by workload
+        self._not_queued: set[str] = set()  # pending workloads that are in no queue
 
     def fork(self) -> "LiveState":
-        """A copy that shares what never changes: objects, and what is queued."""
+        """Returns a copy that shares immutable objects and queued workloads."""
         copy = LiveState(self.objects, self.rules, self.pruning)
-        held = copy.state.restore_from(self.state)
-        copy.workloads = self.workloads.fork(held)
+        holdings = copy.state.restore_from(self.state)
+        copy.workloads = self.workloads.fork(holdings)
         for group in dict.fromkeys(self.groups.values()):
-            copy.groups[group.names[0]].take_over(group, held)
+            copy.groups[group.names[0]].restore_from(group, holdings)
         copy.touched = {copy.groups[group.names[0]]: None for group in self.touched}
         copy.newly_pending = set(self.newly_pending)
         copy._settlements, copy._backoffs = self._settlements.fork(), self._backoffs.fork()
         copy._not_queued = set(self._not_queued)
         return copy
 
-    def update_objects(self, objects: Snapshot) -> bool:
-        """Takes objects that differ in quotas, weights, `local_usage` and `spent` only. Returns False if more
-        has changed."""
+    def take_objects(self, objects: Snapshot) -> bool:
+        """Replaces the objects in place if only quotas, weights, `local_usage` and `spent` differ; returns
+        False if anything else does."""
         if not _differ_in_amounts(self.objects, objects):
             return False
         self.objects = objects
@@ -109,7 +110,7 @@ class LiveState:
         return True
 
     def _install_rules(self) -> None:
-        """Gives the state the hooks that its rules and queues ask for."""
+        """Installs the hooks of optional rules that are configured."""
         snapshot, state = self.objects, self.state
         queues = snapshot.cluster_queues.values()
         least_ms = self.rules.run_time_ms_min
@@ -124,8 +125,7 @@ class LiveState:
             state.budgets = Budgets(snapshot, state.tree.queues, state.holdings)
 
     def parked(self) -> set[str]:
-        """Keys of workloads that were tried in vain, and wait until all are tried, or will once they are
-        queued."""
+        """Returns the keys of parked workloads, including those that will be parked once they are queued."""
         parked = {key for key in self._not_queued if self._pending(key).parked}
         for group in dict.fromkeys(self.groups.values()):
             for queue in group.occupied:
@@ -144,7 +144,7 @@ class LiveState:
                 self.touch(group)
 
     def is_parked_as(self, workload: Workload) -> bool:
-        """Whether a known workload is parked or not, as its object says."""
+        """Returns whether the workload is parked if and only if its object says so."""
         if workload.key in self._not_queued:
             return self._pending(workload.key).parked is workload.parked
         group = self.groups.get(workload.cluster_queue)
@@ -152,13 +152,13 @@ class LiveState:
         return workload.admission is not None or queue is None or queue.is_parked_as(workload)
 
     def _pending(self, key: str) -> Workload:
-        """A workload that is known to be pending."""
+        """Returns a workload that must be pending."""
         workload = self.workloads.pending(key)
         assert workload is not None
         return workload
 
     def _add_pending(self, workload: Workload) -> None:
-        """Queues it, unless its backoff has not ended."""
+        """Queues the workload, unless it is in backoff."""
         self.newly_pending.add(workload.key)
         if workload.requeue_at_ms is not None:
             if workload.requeue_at_ms < NEVER_MS:
@@ -185,15 +185,15 @@ class LiveState:
         return earliest(self._settlements.next_ms, self._backoffs.next_ms)
 
     def wake(self, now_ms: int) -> None:
-        """Begins a decision: marks groups over which time may have changed decisions, and queues workloads
-        whose backoff has ended."""
+        """Starts a decision: touches groups whose timer is due, and queues workloads whose backoff has
+        expired."""
         for name in self._settlements.take_due(now_ms):
             self.touch(self.groups[name])
         for key in self._backoffs.take_due(now_ms):
-            workload = self._pending(key)  # its timer goes with it
+            workload = self._pending(key)  # dropping a workload removes its timer
             self._not_queued.remove(key)
             self._enqueue(workload)
-        # The plan tells the others that they are in no queue: once this is written they are not parked.
+        # The plan reports the others as not queued: once that is written they are no longer parked.
         for key in self.newly_pending & self._not_queued:
             self.workloads.put(replace(self._pending(key), parked=False))
 
@@ -214,36 +214,40 @@ class LiveState:
         else:
             self.state.remove_holding(holding or self.state.holdings[name][key])
             group.placing.pop(key, None)
-            # Where no workload waits, released quota changes nothing: most events of a simulation end here.
+            # If no workload waits, released quota changes nothing: most events of a simulation end here.
             if group.is_waiting:
                 self.touch(group)
 
     def touch(self, group: ContentionGroup, queue: str = "") -> None:
-        """Marks a group to be settled; see ContentionGroup.touch."""
+        """Marks a group for the next decision, and the queue if its pending workloads changed."""
         self.touched[group] = None
         if queue:
             group.touch(queue)
 
 
-def _differ_in_amounts(one: Snapshot, other: Snapshot) -> bool:
-    """Whether they differ only in what changes no queue's place, no kind of workload and no flavor."""
-    rest = [replace(of, cohorts={}, cluster_queues={}, local_usage={}, spent={}) for of in (one, other)]
+def _differ_in_amounts(old: Snapshot, new: Snapshot) -> bool:
+    """Returns whether the snapshots differ only in quotas, weights, `local_usage` and `spent`."""
+    bare_old, bare_new = (
+        replace(snapshot, cohorts={}, cluster_queues={}, local_usage={}, spent={}) for snapshot in (old, new)
+    )
     return (
-        rest[0] == rest[1]
-        and one.cohorts.keys() == other.cohorts.keys()
-        and one.cluster_queues.keys() == other.cluster_queues.keys()
-        and all(_is_alike(cohort, other.cohorts[name]) for name, cohort in one.cohorts.items())
-        and all(_is_alike(queue, other.cluster_queues[name]) for name, queue in one.cluster_queues.items())
+        bare_old == bare_new
+        and old.cohorts.keys() == new.cohorts.keys()
+        and old.cluster_queues.keys() == new.cluster_queues.keys()
+        and all(_has_same_structure(cohort, new.cohorts[name]) for name, cohort in old.cohorts.items())
+        and all(
+            _has_same_structure(queue, new.cluster_queues[name]) for name, queue in old.cluster_queues.items()
+        )
     )
 
 
-def _is_alike(one: ClusterQueue | Cohort, other: ClusterQueue | Cohort) -> bool:
-    """Whether they differ in the amounts of their quotas and in their weights only."""
-    if one is other:
+def _has_same_structure(old: ClusterQueue | Cohort, new: ClusterQueue | Cohort) -> bool:
+    """Returns whether only the amounts of quotas and the weights differ."""
+    if old is new:
         return True
-    flavors = [
-        [(group.covered, [of.flavor for of in group.flavors]) for group in owner.groups]
-        for owner in (one, other)
-    ]
-    rest = [replace(owner, groups=(), weight=Fraction(1)) for owner in (one, other)]
-    return flavors[0] == flavors[1] and rest[0] == rest[1]
+    old_flavors, new_flavors = (
+        [(group.covered, [quotas.flavor for quotas in group.flavors]) for group in owner.groups]
+        for owner in (old, new)
+    )
+    bare_old, bare_new = (replace(owner, groups=(), weight=Fraction(1)) for owner in (old, new))
+    return old_flavors == new_flavors and bare_old == bare_new

@@ -1,4 +1,4 @@
-"""Quotas and their usage as values: what each node of the tree has, uses, borrows and lends."""
+"""Quota usage as values: the quota, usage, borrowing and lending of each node of the tree."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -11,11 +11,11 @@ from muster.admission.quota.tree import QuotaNode, QuotaTree, Usage
 
 @dataclass(frozen=True, slots=True)
 class ColumnUsage:
-    """A flavor's resource at one node, in the core's units.
+    """The usage of a flavor's resource at one node, in the core's units.
 
-    `nominal` is its own quota, `total` includes those below it. `used` is held by workloads below it; it has
-    `borrowed` a part of that. `lent` is quota of its own that it does not use and could not take now, as
-    others use it; `available` could be taken now, own and borrowed."""
+    `nominal` is the node's own quota; `total` adds the nodes below it. `used` is held by workloads below the
+    node, and includes `borrowed`. `lent` is own quota that the node does not use and others do; `available`
+    can be used now, including borrowing."""
 
     nominal: int
     total: int
@@ -27,7 +27,8 @@ class ColumnUsage:
 
 @dataclass(frozen=True, slots=True)
 class NodeUsage:
-    """A ClusterQueue or a Cohort, and the cohort above it. `share` is its dominant resource share."""
+    """The usage of a ClusterQueue or Cohort; `parent` is the cohort above it, `share` its dominant resource
+    share."""
 
     name: str
     is_cohort: bool
@@ -37,7 +38,7 @@ class NodeUsage:
 
 
 def quota_usage(tree: QuotaTree) -> Iterator[NodeUsage]:
-    """Yields all nodes: cohorts after those above them, then ClusterQueues."""
+    """Yields all nodes: cohorts, each after its parent, then ClusterQueues."""
     totals: dict[QuotaNode, dict[FlavorResource, int]] = defaultdict(lambda: defaultdict(int))
     used: dict[QuotaNode, dict[FlavorResource, int]] = defaultdict(lambda: defaultdict(int))
     cohorts, queues = tree.cohorts.values(), tree.queues.values()

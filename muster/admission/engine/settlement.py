@@ -1,14 +1,13 @@
-"""Cycles over a contention group until nothing changes.
+"""Runs cycles over a contention group until nothing changes.
 
-Cycles run in passes. At the start of a pass all workloads may be tried; each cycle tries the head of every
-queue, and heads that cannot be admitted are parked until the next pass. When a whole pass changes nothing,
-another one would do the same: the group is settled until something happens in it. So decisions do not
-depend on what was tried before, except that new workloads are settled first; those that the last decision
-parked join them afterwards (Rules.immediate_unparking).
+Cycles run in passes. A pass starts with all workloads; each cycle tries the head of every queue, and heads
+that cannot be admitted are parked until the next pass. When a whole pass changes nothing, the group is
+settled until one of its objects changes. So decisions do not depend on earlier attempts, with one exception:
+new workloads are settled first, before those that the last decision parked (Rules.immediate_unparking).
 
-Kueue parks workloads for longer, and un-parks those of a cohort tree when something in it frees
-quota (pkg/cache/queue/inadmissible_workloads.go). Here pruning knows most workloads that would be tried in
-vain (muster/admission/pruning); their queues are skipped as if they had been tried.
+Kueue parks workloads for longer, and unparks those of a cohort tree when quota is released in it
+(pkg/cache/queue/inadmissible_workloads.go). Here pruning detects most workloads that cannot be admitted
+(muster/admission/pruning), and skips their queues as if they had been tried.
 """
 
 from collections.abc import Container, Iterable
@@ -26,25 +25,26 @@ from muster.admission.queueing.requeue import RequeueReason
 from muster.admission.rules.backfill import BLOCKED_HEADS_MAX
 from muster.admission.wait_note import earliest
 
-_UNCHECKED = 100  # passes, or cycles of one, before the most that there can be is computed
+_UNCHECKED = 100  # passes, or cycles of a pass, before their upper limit is computed
 
 
 def settle(group: ContentionGroup, changes: Changes, now_ms: int, unpark: bool = True) -> bool:
-    """Decides until nothing changes and records it in `changes`. Returns False if the next decision has
-    to try again: workloads that are parked by now keep no quota from the others, which are tried alone
-    then; or those that were admitted have started by then, and are protected from preemption.
+    """Runs cycles until nothing changes, and records their results in `changes`. Returns False if the next
+    decision must try again: it tries unparked workloads separately, without the reservations of workloads
+    that are parked by now; or workloads that were admitted have started by then, and are protected from
+    preemption.
 
-    Kueue tries the parked ones together, a moment after all others (UpdateInadmissible…): a workload
-    that is not parked may be admitted before them, whatever their priority. Without `unpark` that moment has
-    not come yet, and parked ones are left to a later decision.
+    Kueue tries parked workloads together, some time after all others (UpdateInadmissible…): an unparked
+    workload may be admitted before them, regardless of priority. Without `unpark`, parked workloads are left
+    to a later decision.
     """
     settlement = _Settlement(group, changes, now_ms)
     return settlement.run() if unpark else settlement.run_without_parked()
 
 
 class _Settlement:
-    """The passes and cycles of one decision. Its results outlast it in the group: `heads`, and what is parked
-    in which queue."""
+    """The passes and cycles of one decision. Stores its results in the group: `heads`, and the parked
+    workloads of each queue."""
 
     def __init__(self, group: ContentionGroup, changes: Changes, now_ms: int) -> None:
         self._group = group
@@ -57,11 +57,11 @@ class _Settlement:
         self._placing = group.placing
         self._changes = changes
         self._now_ms = now_ms
-        self._waiting: set[str] = set()  # those of the heads that wait for their victims
+        self._preempting: set[str] = set()  # heads that wait for their victims
         self._scans = FlavorScans()
-        self._tried = False  # whether workloads that return to a queue are parked after this decision
-        # Set by the pass and the cycle that run.
-        self._include_parked: bool  # whether parked workloads are tried now
+        self._tried = False  # whether workloads that are requeued now are parked after this decision
+        # Set by the current pass and cycle.
+        self._include_parked: bool  # whether parked workloads are tried
         self._open: list[PendingQueue]
         self._moved: bool  # whether this cycle has changed anything
 
@@ -71,21 +71,23 @@ class _Settlement:
             return True
         before = self._changes.count
         some_parked = any(queue.parked for queue in self._occupied)
-        if some_parked and self._are_tried_apart():
+        if some_parked and self._tries_unparked_first():
             self._settle(include_parked=False)
-        # What this decision takes back was tried by it as well as the parked ones, and joins them.
+        # Workloads whose admission is reverted were tried like the parked ones, and are parked with them.
         self._tried = some_parked
-        if some_parked:  # from now on none is tried apart
+        if some_parked:  # from here on all are tried together
             self._park()
         self._settle(include_parked=True)
         if not some_parked:
             self._park()
         if self._state.min_runtime is not None and self._state.min_runtime.begins:
             return False
-        return self._changes.count == before or not (self._selector.keep_quota and self._are_tried_apart())
+        return self._changes.count == before or not (
+            self._selector.may_reserve_quota and self._tries_unparked_first()
+        )
 
     def run_without_parked(self) -> bool:
-        """Tries workloads that are not parked, and parks those that stay."""
+        """Tries only unparked workloads, and parks those that are not admitted."""
         if not self._group.is_waiting:
             return self.run()
         self._tried = True
@@ -93,8 +95,8 @@ class _Settlement:
         self._park()
         return False
 
-    def _are_tried_apart(self) -> bool:
-        """Whether workloads that are not parked are tried before those that are."""
+    def _tries_unparked_first(self) -> bool:
+        """Returns whether unparked workloads are tried before parked ones."""
         return not self._state.rules.immediate_unparking and any(queue.fresh for queue in self._occupied)
 
     def _park(self) -> None:
@@ -106,26 +108,27 @@ class _Settlement:
         passes = 1
         while self._pass():
             if not self._group.is_waiting:
-                self._begin_pass()  # else the group would keep what the last pass found
+                self._begin_pass()  # clears the results of the last pass
                 return
             assert passes < _UNCHECKED or passes < self._moves_max(), f"not settled after {passes} passes"
             passes += 1
 
     def _moves_max(self) -> int:
-        """The most passes that there can be, or cycles in one."""
+        """Returns the upper limit of passes, and of cycles in a pass."""
         holdings = self._state.holdings
         moves = sum(len(holdings[name]) + len(queue) for name, queue in self._queues.items())
         return (10 + 4 * moves) * (1 + SCANS_MAX)
 
     def _pass(self) -> bool:
-        """Returns whether anything changed. Ends early when something was freed: all are tried again."""
+        """Runs a pass; returns whether anything changed. Ends early when quota was released, as the next pass
+        tries all workloads again."""
         self._begin_pass()
         changed = self._changes.count
         self._open = self._selector.queues_to_open(self._include_parked)
         for queue in self._open:
             queue.open(self._include_parked)
         number = 0
-        # Most passes find nothing that may be admitted.
+        # In most passes no queue is open.
         while (self._open or self._placing) and self._cycle(number) and self._occupied:
             assert number < _UNCHECKED or number < self._moves_max(), f"not over after {number} cycles"
             number += 1
@@ -134,7 +137,7 @@ class _Settlement:
 
     def _begin_pass(self) -> None:
         self._heads.clear()
-        self._waiting.clear()
+        self._preempting.clear()
         self._scans.clear()
         if self._state.min_runtime is not None:
             self._state.min_runtime.begins = False
@@ -146,53 +149,56 @@ class _Settlement:
             self._backfill.reserve(heads)
 
     def _cycle(self, number: int) -> bool:
-        """Returns whether another cycle follows in this pass."""
+        """Runs a cycle; returns whether another one follows in this pass."""
         freed = self._changes.freed
         if number:
-            self._reserve()  # again: what the last cycle admitted changes when heads fit
-        taken, self._moved = self._selector.take(self._open, self._group.is_passed)
-        # Workloads that hold quota need places only, and are tried once a pass: where nodes are freed,
-        # another pass follows.
-        placing = [] if number else self._to_be_placed()
-        if not taken and not placing:
+            self._reserve()  # again, as the admissions of the last cycle change when heads fit
+        selected, self._moved = self._selector.take(self._open, self._group.is_passed)
+        # Workloads that hold quota need only nodes, and are tried once a pass: if nodes are released, another
+        # pass follows.
+        placing = [] if number else self._second_pass_entries()
+        if not selected and not placing:
             return self._moved
         cycle = Cycle(self._state, number, self._now_ms, self._backfill)
-        decided = None if placing else self._selector.decided_by_room(taken, self._waiting)
-        if decided is None:
-            heads = [*(self._entry(queue, feasibility) for queue, feasibility, _ in taken), *placing]
+        fitting = None if placing else self._selector.fitting_in_order(selected, self._preempting)
+        if fitting is None:
+            heads = [*(self._entry(queue, feasibility) for queue, feasibility, _ in selected), *placing]
             cycle.run(heads)
             for head in heads:
                 self._conclude(head)
         else:
-            self._admit_in_order(cycle, decided)
-        # Where something was freed, parked workloads may fit: the pass ends, and the next one tries all.
+            self._admit_in_order(cycle, fitting)
+        # If quota was released, parked workloads may fit: the pass ends, and the next one tries all.
         return self._moved and self._changes.freed == freed
 
-    def _admit_in_order(self, cycle: Cycle, decided: Iterable[Head]) -> None:
-        """Admits, in order, the heads for which those before them leave room."""
+    def _admit_in_order(self, cycle: Cycle, fitting: Iterable[Head]) -> None:
+        """Admits heads in order, skipping those that no longer fit after earlier admissions."""
         pruning = self._selector.pruning
-        possible: Container[PendingQueue] | None = None  # once one was left out
-        for queue, feasibility, _ in decided:
+        possible: Container[PendingQueue] | None = None  # computed once a head was skipped
+        for queue, feasibility, _ in fitting:
             if possible is not None and queue not in possible:
                 continue
             if feasibility.fits():
                 head = self._entry(queue, feasibility)
                 cycle.admit_fitting(head)
                 self._conclude(head)
-                # The next head's estimate depends on what this one has taken.
+                # The next head's estimate depends on the quota that this one uses.
                 pruning.refresh()
             elif possible is None:
                 possible = pruning.possible()
 
-    def _to_be_placed(self) -> list[Entry]:
+    def _second_pass_entries(self) -> list[Entry]:
         queue = self._state.queue
-        return [Entry(held.workload, queue(held.node.name), held.node) for held in self._placing.values()]
+        return [
+            Entry(holding.workload, queue(holding.node.name), holding.node)
+            for holding in self._placing.values()
+        ]
 
     def _entry(self, queue: PendingQueue, feasibility: GroupEstimate) -> Entry:
         workload = queue.head()
         assert workload is not None
-        # The object is marked only at the end of the pass, but the order of heads goes by the last cycle.
-        preempting = workload.preempting or workload.key in self._waiting
+        # The object is marked only at the end of the pass, but the last cycle already orders the heads.
+        preempting = workload.preempting or workload.key in self._preempting
         entry = Entry(workload, queue.queue, queue.node, preempting)
         entry.assignment_cache = feasibility.assignment_cache
         entry.priority_boost = self._state.priority_boost(workload, self._now_ms)
@@ -211,21 +217,21 @@ class _Settlement:
             self._preempt(head)
         if self._changes.count != before:
             self._moved = True
-            # Flavors that were tried before the change may have room now: no scan is at its end any more.
+            # Flavors that were tried before the change may fit now, so no scan is complete.
             self._scans.clear()
         if head.outcome is not EntryOutcome.ADMITTED and head.workload.admission is None:
-            self._put_back(head)
+            self._requeue(head)
 
-    def _put_back(self, head: Entry) -> None:
+    def _requeue(self, head: Entry) -> None:
         last = self._heads.get(head.workload.key)
-        if last is not None:  # an earlier cycle of this pass tried other flavors: a rule may hold it there
+        if last is not None:  # an earlier cycle of this pass tried other flavors, which a rule may hold back
             head.note = head.note or last.note
             head.until_ms = earliest(head.until_ms, last.until_ms)
         self._heads[head.workload.key] = head
         if REQUEUE[head.outcome] is RequeueReason.PENDING_PREEMPTION:
-            self._waiting.add(head.workload.key)
+            self._preempting.add(head.workload.key)
         else:
-            self._waiting.discard(head.workload.key)
+            self._preempting.discard(head.workload.key)
         queue = self._queues[head.queue.name]
         continues = self._scans.continues(head)
         if queue.requeue_head(REQUEUE[head.outcome], continues, self._group.is_passed(queue)):
@@ -235,7 +241,7 @@ class _Settlement:
     def _admit(self, head: Entry) -> None:
         key = head.workload.key
         self._heads.pop(key, None)
-        self._waiting.discard(key)
+        self._preempting.discard(key)
         if head.workload.admission is None:
             self._queues[head.queue.name].admit_head()
         self._placing.pop(key, None)
@@ -243,28 +249,29 @@ class _Settlement:
 
     def _preempt(self, head: Entry) -> None:
         for target in head.targets:
-            back = self._changes.preempt(self._state, target, head.workload)
-            if back is not None:
-                self._queues[back.cluster_queue].put(back, tried=self._tried)
-                self._group.touch(back.cluster_queue)
+            requeued = self._changes.preempt(self._state, target, head.workload)
+            if requeued is not None:
+                self._queues[requeued.cluster_queue].put(requeued, tried=self._tried)
+                self._group.touch(requeued.cluster_queue)
 
     def _mark_preemptors(self) -> None:
-        """Moves workloads that wait for their victims to the front of the queue; unmarks the rest."""
-        waiting = self._waiting
+        """Moves workloads that wait for their victims to the front of the queue; unmarks the others."""
+        preempting = self._preempting
         for queue in [queue for queue in self._occupied if queue.preemptors]:
-            for workload in [one for key, one in queue.preemptors.items() if key not in waiting]:
-                # At most once in a decision: a workload that finds victims in one pass and none in the next
-                # would be marked and unmarked in turn, and no pass would be the last.
+            unmarked = [workload for key, workload in queue.preemptors.items() if key not in preempting]
+            for workload in unmarked:
+                # At most once in a decision: a workload that finds victims only in every second pass would be
+                # marked and unmarked alternately, and the decision would not end.
                 if workload.key not in self._changes.unmarked:
                     self._changes.unmarked.add(workload.key)
                     self._mark(queue, workload, False)
-        for key in waiting:
+        for key in preempting:
             head = self._heads[key]
             if not head.workload.preempting:
                 self._mark(self._queues[head.queue.name], head.workload, True)
 
     def _mark(self, queue: PendingQueue, workload: Workload, preempting: bool) -> None:
-        # Its place in the queue depends on the mark: it is removed with the old one and put with the new one.
+        # Removed before and put after, as its position in the queue depends on the mark.
         queue.remove(workload)
         marked = replace(workload, preempting=preempting)
         queue.put(marked, tried=self._tried)

@@ -1,9 +1,9 @@
-"""Why a workload waits: as data, and as one sentence for its user.
+"""Explains why a workload waits: as data, and as a sentence for its user.
 
-Explainer(state, now_ms)                 explainer.py: from what the last cycle said to a Waiting
-verdict_of(head, behind)                 verdict.py: what the last cycle found
-diagnose(flavors, node, workload, …)     diagnosis.py: what it lacks, and which flavors are not for it
-short(…), too_large(…), no_flavor(…)     sentences.py: the same in words
+Explainer(state, now_ms)                 explainer.py: turns verdicts into `Waiting`
+verdict_of(head, behind)                 verdict.py: the verdict of the last cycle
+diagnose(flavors, node, workload, …)     diagnosis.py: missing quota, and flavors that its pods cannot use
+short(…), too_large(…), no_flavor(…)     sentences.py: sentences about these
 """
 
 from muster.admission.explain.explainer import Explainer

@@ -1,7 +1,7 @@
-"""Why a workload waits, as one sentence for its user.
+"""Explains why a workload waits, in one sentence for its user.
 
-The sentences speak of the state after the plan, so that an unchanged cluster gives an unchanged
-text. They complete "the workload …".
+The sentences describe the state after the plan, so that the text does not change while the cluster does not.
+They complete "the workload …".
 """
 
 from collections.abc import Hashable
@@ -34,16 +34,16 @@ _ANYTHING = Toleration("", "Exists", "", None)
 
 
 class Explainer:
-    """Turns verdicts into `Waiting`, over the state that the last cycle left."""
+    """Turns verdicts into `Waiting`, using the state after the last cycle."""
 
     def __init__(self, state: WorkingState, now_ms: int) -> None:
         self._state = state
         self.now_ms = now_ms
-        self._told: dict[tuple[Hashable, Verdict], Waiting] = {}
+        self._cache: dict[tuple[Hashable, Verdict], Waiting] = {}
         self._infeasible: dict[Hashable, Waiting | None] = {}
 
     def not_queued(self, workload: Workload) -> Waiting | None:
-        """Explains a workload that takes part in no cycle; None if it does."""
+        """Explains a workload that is in no queue; None if it is queued."""
         name = workload.cluster_queue
         queue = self._state.snapshot.cluster_queues.get(name)
         if queue is None:
@@ -69,14 +69,14 @@ class Explainer:
         alike: Hashable,
         note: WaitNote | None,
     ) -> Waiting:
-        """Explains a workload of an active queue: `head` is its entry in the last cycle, if it was a head,
-        `behind` the head that it waits behind, `note` what an optional rule says.
+        """Explains a workload of an active queue: `head` is its entry in the last cycle, if it was a head;
+        `behind` the head that blocks it; `note` comes from an optional rule.
 
-        `until_ms` is the rule's time or the next boost of its priority, whichever comes first."""
+        `until_ms` is the rule's time or the next boost of its priority, whichever is earlier."""
         waiting = self.queued(workload, verdict_of(head, behind), alike)
         if workload.preempting and waiting.reason is WaitReason.QUOTA:
-            # It is ahead of others because of victims, if only those of another workload: the API shows this
-            # by the reason.
+            # It has precedence because of victims, even if another workload claimed them: the reason shows
+            # that in the API.
             waiting = replace(waiting, reason=WaitReason.PREEMPTION)
         waiting = with_note(waiting, note)
         aging = self._state.rules.aging
@@ -86,17 +86,17 @@ class Explainer:
         return replace(waiting, until_ms=earliest(waiting.until_ms, boost_ms))
 
     def queued(self, workload: Workload, verdict: Verdict, alike: Hashable) -> Waiting:
-        """Explains a workload that the cycles did not admit; those of a queue that are `alike` get the same
-        answer to the same verdict."""
-        found = self._told.get((alike, verdict))
-        if found is None:
-            found = self._told[alike, verdict] = self._answer(workload, verdict, alike)
-        if found.workload == workload.key:
-            return found
-        return replace(found, workload=workload.key)
+        """Explains a workload that the cycles did not admit. Workloads of a queue with equal `alike` and
+        verdict get the same explanation."""
+        waiting = self._cache.get((alike, verdict))
+        if waiting is None:
+            waiting = self._cache[alike, verdict] = self._explain(workload, verdict, alike)
+        if waiting.workload == workload.key:
+            return waiting
+        return replace(waiting, workload=workload.key)
 
-    def _answer(self, workload: Workload, verdict: Verdict, alike: Hashable) -> Waiting:
-        """Obstacles that no waiting removes come first."""
+    def _explain(self, workload: Workload, verdict: Verdict, alike: Hashable) -> Waiting:
+        """Returns obstacles that cannot resolve by themselves first."""
         queue = self._state.snapshot.cluster_queues[workload.cluster_queue]
         refused = self._refused(workload, queue)
         if refused is not None:
@@ -113,18 +113,20 @@ class Explainer:
             case Wait.OVERLAPPING:
                 why = f"{leaving(verdict.victims)}, and for {verdict.other}, which is ahead of it"
                 return _waiting(workload, WaitReason.QUOTA, why, others=(*verdict.victims, verdict.other))
-            case Wait.KEPT:
-                why = f"waits because the quota it needs is kept for {verdict.other}, which is ahead of it"
+            case Wait.RESERVED:
+                why = (
+                    f"waits because the quota it needs is reserved for {verdict.other}, which is ahead of it"
+                )
                 return _waiting(workload, WaitReason.QUOTA, why, others=(verdict.other,))
             case Wait.BEHIND:
                 strict = " (StrictFIFO)" if queue.strategy is QueueingStrategy.STRICT_FIFO else ""
                 why = f"waits behind {verdict.other}, the head of ClusterQueue {queue.name}{strict}"
                 return _waiting(workload, WaitReason.BEHIND_HEAD, why, others=(verdict.other,))
             case Wait.GATED:
-                why = "waits because it would have to preempt others, which a preemption gate forbids as yet"
+                why = "waits because it requires preemption, and a preemption gate is closed"
                 return _waiting(workload, WaitReason.GATED, why)
-        return self._no_room(workload) or _waiting(
-            workload, WaitReason.QUOTA, "fits now, and is tried again with the next change"
+        return self._lacks_now(workload) or _waiting(
+            workload, WaitReason.QUOTA, "fits now, and is retried after the next change"
         )
 
     def _refused(self, workload: Workload, queue: ClusterQueue) -> Waiting | None:
@@ -132,65 +134,71 @@ class Explainer:
         match refusal(workload, queue, self._state.snapshot.namespaces):
             case EntryOutcome.CHECK_FAILED:
                 failed = ", ".join(sorted(failed_checks(workload)))
-                return _waiting(workload, WaitReason.CHECK_FAILED, f"waits for a new attempt at {failed}")
+                why = f"waits for a retry of admission checks: {failed}"
+                return _waiting(workload, WaitReason.CHECK_FAILED, why)
             case EntryOutcome.WRONG_NAMESPACE:
-                why = f"ClusterQueue {queue.name} takes no workloads from namespace {workload.namespace}"
+                why = (
+                    f"namespace {workload.namespace} does not match the namespaceSelector of ClusterQueue "
+                    f"{queue.name}"
+                )
                 return _waiting(workload, WaitReason.REFUSED, why)
             case EntryOutcome.REFUSED:
-                return _waiting(workload, WaitReason.REFUSED, f"can not be admitted: {workload.refused}")
+                return _waiting(workload, WaitReason.REFUSED, f"cannot be admitted: {workload.refused}")
         return None
 
     def _never_fits(self, workload: Workload) -> Waiting | None:
-        """The obstacle that it has even while nothing else runs; None without one."""
-        queue, node = self._place(workload)
+        """Returns the obstacle that remains even if nothing else runs; None without one."""
+        queue, node = self._queue(workload)
         flavors = self._state.flavors[queue.name]
-        counts = self._fewest(workload)
+        counts = self._min_counts(workload)
         blocks = blocked(flavors, node, workload)
         if blocks:
             return self._blocked(workload, queue, node, blocks)
-        found = diagnose(flavors, node, workload, counts, empty=True)
-        if found.shortfalls:
-            why = too_large(node, found.shortfalls, found.exclusions)
-            return _lacking(workload, WaitReason.NEVER_FITS, why, found.shortfalls, found.exclusions)
-        no_place = _no_place(found.assignment)
-        why = f"can never be placed: {no_place}, even if all nodes were empty"
-        return _waiting(workload, WaitReason.NEVER_FITS, why) if no_place else None
+        diagnosis = diagnose(flavors, node, workload, counts, empty=True)
+        if diagnosis.shortfalls:
+            why = too_large(node, diagnosis.shortfalls, diagnosis.exclusions)
+            return _lacking(workload, WaitReason.NEVER_FITS, why, diagnosis.shortfalls, diagnosis.exclusions)
+        unplaced = _unplaced(diagnosis.assignment)
+        why = f"cannot fit its topology: {unplaced}, even if all nodes were empty"
+        return _waiting(workload, WaitReason.NEVER_FITS, why) if unplaced else None
 
     def _blocked(
         self, workload: Workload, queue: ClusterQueue, node: QuotaNode, blocks: tuple[Blocked, ...]
     ) -> Waiting:
-        """Obstacles to all flavors; and if it could use them all, the quota that it would still lack."""
-        exclusions = tuple(exclusion for one in blocks for exclusion in one.exclusions)
-        flavors, freed = self._state.flavors[queue.name], _freed(workload, blocks)
+        """Returns the exclusions of all flavors, and the quota that the workload would lack if it could use
+        them."""
+        exclusions = tuple(exclusion for block in blocks for exclusion in block.exclusions)
+        flavors, unconstrained = self._state.flavors[queue.name], _unconstrained(workload, blocks)
         shortfalls: tuple[Shortfall, ...] = ()
-        if not blocked(flavors, node, freed):
-            shortfalls = diagnose(flavors, node, freed, self._fewest(freed), empty=True).shortfalls
-        then = f"; and it {too_large(node, shortfalls, ())}" if shortfalls else ""
-        why = no_flavor(queue, blocks, then)
+        if not blocked(flavors, node, unconstrained):
+            counts = self._min_counts(unconstrained)
+            shortfalls = diagnose(flavors, node, unconstrained, counts, empty=True).shortfalls
+        also = f"; and it {too_large(node, shortfalls, ())}" if shortfalls else ""
+        why = no_flavor(queue, blocks, also)
         return _lacking(workload, WaitReason.NO_FLAVOR, why, shortfalls, exclusions)
 
-    def _no_room(self, workload: Workload) -> Waiting | None:
-        """The quota or nodes that it lacks now; None if it lacks nothing."""
-        queue, node = self._place(workload)
-        found = diagnose(self._state.flavors[queue.name], node, workload, self._fewest(workload))
-        if found.shortfalls:
-            why = short(node, found.shortfalls, found.exclusions)
-            return _lacking(workload, WaitReason.QUOTA, why, found.shortfalls, found.exclusions)
-        no_place = _no_place(found.assignment)
-        why = f"could have quota, but waits for nodes: {no_place}"
-        return _waiting(workload, WaitReason.TOPOLOGY, why) if no_place else None
+    def _lacks_now(self, workload: Workload) -> Waiting | None:
+        """Returns the quota or nodes that the workload lacks now; None if it lacks nothing."""
+        queue, node = self._queue(workload)
+        diagnosis = diagnose(self._state.flavors[queue.name], node, workload, self._min_counts(workload))
+        if diagnosis.shortfalls:
+            why = short(node, diagnosis.shortfalls, diagnosis.exclusions)
+            return _lacking(workload, WaitReason.QUOTA, why, diagnosis.shortfalls, diagnosis.exclusions)
+        unplaced = _unplaced(diagnosis.assignment)
+        why = f"has enough quota, but waits for nodes: {unplaced}"
+        return _waiting(workload, WaitReason.TOPOLOGY, why) if unplaced else None
 
-    def _fewest(self, workload: Workload) -> tuple[int, ...]:
-        """Pods of each pod set with which it would be admitted; empty if that is with all."""
-        spares = any(pod_set.count_min is not None for pod_set in workload.pod_sets)
-        if not (spares and self._state.rules.partial_admission):
+    def _min_counts(self, workload: Workload) -> tuple[int, ...]:
+        """Returns the minimum pods of each pod set for partial admission; empty if all pods are needed."""
+        is_partial = any(pod_set.count_min is not None for pod_set in workload.pod_sets)
+        if not (is_partial and self._state.rules.partial_admission):
             return ()
         return tuple(
             pod_set.count if pod_set.count_min is None else min(pod_set.count, pod_set.count_min)
             for pod_set in workload.pod_sets
         )
 
-    def _place(self, workload: Workload) -> tuple[ClusterQueue, QuotaNode]:
+    def _queue(self, workload: Workload) -> tuple[ClusterQueue, QuotaNode]:
         name = workload.cluster_queue
         return self._state.snapshot.cluster_queues[name], self._state.tree.queues[name]
 
@@ -209,9 +217,10 @@ def _lacking(
     return Waiting(workload.key, reason, message, shortfalls=shortfalls, exclusions=exclusions)
 
 
-def _freed(workload: Workload, blocks: tuple[Blocked, ...]) -> Workload:
-    """The workload with blocked pods that ask nothing of their nodes and tolerate every taint."""
-    names = {exclusion.pod_set for one in blocks for exclusion in one.exclusions}
+def _unconstrained(workload: Workload, blocks: tuple[Blocked, ...]) -> Workload:
+    """Returns the workload without node selectors and affinity of blocked pod sets, which tolerate all
+    taints."""
+    names = {exclusion.pod_set for block in blocks for exclusion in block.exclusions}
     return replace(
         workload,
         pod_sets=tuple(
@@ -223,7 +232,7 @@ def _freed(workload: Workload, blocks: tuple[Blocked, ...]) -> Workload:
     )
 
 
-def _no_place(assignment: Assignment) -> str:
-    """Empty if its pods find places, or need none."""
+def _unplaced(assignment: Assignment) -> str:
+    """Returns why a pod set does not fit its topology; empty if all fit, or have none."""
     misplaced = (choice for choice in assignment.pod_sets if choice.misplaced)
     return next((f"for pod set {choice.name}, {choice.misplaced}" for choice in misplaced), "")

@@ -1,4 +1,4 @@
-"""Sentences about the quota that a workload lacks; they complete "the workload …"."""
+"""Formats sentences about the quota that a workload lacks; they complete "the workload …"."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -13,40 +13,44 @@ _NAMES_MAX = 2  # workloads named in a sentence
 
 def short(node: QuotaNode, shortfalls: Sequence[Shortfall], exclusions: Sequence[Exclusion]) -> str:
     first, *others = shortfalls
-    parts = [f"needs {_needed(first)} but ClusterQueue {node.name} has {_left(node, first)}"]
-    parts += [f"also needs {_needed(other)} but it has {_left(node, other)}" for other in others]
-    return "; ".join(parts) + _besides(exclusions)
+    parts = [f"needs {_needed(first)} but ClusterQueue {node.name} has {_remaining(node, first)}"]
+    parts += [f"also needs {_needed(other)} but it has {_remaining(node, other)}" for other in others]
+    return "; ".join(parts) + _other_flavors(exclusions)
 
 
 def too_large(node: QuotaNode, shortfalls: Sequence[Shortfall], exclusions: Sequence[Exclusion]) -> str:
     first, *others = shortfalls
     parts = [
-        f"needs {_needed(first)} but ClusterQueue {node.name} can never have more than {_most(first)}",
-        *(f"also needs {_needed(other)} but it can never have more than {_most(other)}" for other in others),
+        f"needs {_needed(first)} but ClusterQueue {node.name} can have at most {_most(first)}",
+        *(f"also needs {_needed(other)} but it can have at most {_most(other)}" for other in others),
     ]
-    return f"{'; '.join(parts)}: ask for less, or have its quota raised{_besides(exclusions)}"
+    return f"{'; '.join(parts)}: request less, or raise its quota{_other_flavors(exclusions)}"
 
 
-def no_flavor(queue: ClusterQueue, blocks: Sequence[Blocked], then: str) -> str:
-    """`then` is what would still be missing if the pods could use all flavors."""
-    return "; ".join(_no_flavor(queue, one) for one in blocks) + then
+def no_flavor(queue: ClusterQueue, blocks: Sequence[Blocked], also: str) -> str:
+    """Returns why no flavor suits. `also` describes the quota that would be missing if the pods could use all
+    flavors."""
+    return "; ".join(_no_flavor(queue, block) for block in blocks) + also
 
 
-def _no_flavor(queue: ClusterQueue, of: Blocked) -> str:
-    nowhere = _provided_nowhere(of.exclusions) if of.covered else of.resource
-    if nowhere:
-        return f"pod set {of.pod_set} asks for {nowhere}, which ClusterQueue {queue.name} has no quota for"
+def _no_flavor(queue: ClusterQueue, block: Blocked) -> str:
+    without_quota = _without_quota(block.exclusions) if block.covered else block.resource
+    if without_quota:
+        return (
+            f"pod set {block.pod_set} requests {without_quota}, for which ClusterQueue {queue.name} has "
+            "no quota"
+        )
     return (
-        f"pod set {of.pod_set} asks for {of.resource}, but matches no flavor of ClusterQueue {queue.name}: "
-        f"{_listed(of.exclusions)}"
+        f"pod set {block.pod_set} requests {block.resource}, but matches no flavor of ClusterQueue "
+        f"{queue.name}: {_by_flavor(block.exclusions)}"
     )
 
 
-def _provided_nowhere(exclusions: Sequence[Exclusion]) -> str:
-    """A resource that none of the flavors has any quota for; empty if there is none."""
+def _without_quota(exclusions: Sequence[Exclusion]) -> str:
+    """Returns a resource for which no flavor has quota; empty if there is none."""
     lacking = [
-        {one.key for one in of if one.cause is ExclusionCause.NO_QUOTA}
-        for _, of in groupby(exclusions, lambda exclusion: exclusion.flavor)
+        {exclusion.key for exclusion in group if exclusion.cause is ExclusionCause.NO_QUOTA}
+        for _, group in groupby(exclusions, lambda exclusion: exclusion.flavor)
     ]
     return min(set.intersection(*lacking), default="") if lacking else ""
 
@@ -56,56 +60,55 @@ def leaving(victims: tuple[str, ...]) -> str:
     if len(victims) > _NAMES_MAX:
         named.append(f"{len(victims) - _NAMES_MAX} more")
     workloads = "workload" if len(victims) == 1 else "workloads"
-    return f"waits for {len(victims)} preempted {workloads} to leave first: {_enumerate(named)}"
+    return f"waits for {len(victims)} preempted {workloads} to terminate: {_enumerate(named)}"
 
 
-def _left(node: QuotaNode, lack: Shortfall) -> str:
-    """The rest of the quota, and where more could come from."""
-    own, available = max(0, lack.nominal - lack.used), max(0, lack.available)
-    left = f"{_amount(lack, min(own, available))} of {_amount(lack, lack.nominal)} left"
-    if lack.available < 0:
-        left += f", where {_amount(lack, -lack.available)} more are in use than the quota allows"
+def _remaining(node: QuotaNode, shortfall: Shortfall) -> str:
+    """Returns the remaining quota, and where more could come from."""
+    own, available = max(0, shortfall.nominal - shortfall.used), max(0, shortfall.available)
+    text = f"{_amount(shortfall, min(own, available))} of {_amount(shortfall, shortfall.nominal)} left"
+    if shortfall.available < 0:
+        text += f", with usage {_amount(shortfall, -shortfall.available)} above the quota"
     if node.parent is None:
-        return left
+        return text
     if available < own:
-        return f"{left}, as cohort {node.parent.name} has lent out {_amount(lack, own - available)}"
-    fr = FlavorResource(lack.flavor, lack.resource)
+        return f"{text}, as cohort {node.parent.name} has lent out {_amount(shortfall, own - available)}"
+    fr = FlavorResource(shortfall.flavor, shortfall.resource)
     limit = node.quota(fr).borrowing_limit
     if limit == 0:
-        return f"{left} and may not borrow"
+        return f"{text} and may not borrow"
     lent = available - own
     if limit is not None and node.parent.available(fr) + node.local_available(fr) > available:
-        return f"{left} and may borrow {_amount(lack, lent) if lent else 'no'} more of it"
+        return f"{text} and may borrow {_amount(shortfall, lent) if lent else 'no'} more of it"
     if lent == 0:
-        return f"{left} and cohort {node.parent.name} has nothing to lend"
-    return f"{left} and cohort {node.parent.name} can lend {_amount(lack, lent)} more"
+        return f"{text} and cohort {node.parent.name} has nothing to lend"
+    return f"{text} and cohort {node.parent.name} can lend {_amount(shortfall, lent)} more"
 
 
-def _most(lack: Shortfall) -> str:
-    borrowed = (
-        f" ({_amount(lack, lack.available_max - lack.nominal)} of it borrowed)"
-        if lack.available_max > lack.nominal
-        else ""
+def _most(shortfall: Shortfall) -> str:
+    borrowed = shortfall.most - shortfall.nominal
+    suffix = f" ({_amount(shortfall, borrowed)} of it borrowed)" if borrowed > 0 else ""
+    return f"{_amount(shortfall, shortfall.most)}{suffix}"
+
+
+def _needed(shortfall: Shortfall) -> str:
+    return f"{_amount(shortfall, shortfall.needed)} {shortfall.resource} of flavor {shortfall.flavor}"
+
+
+def _amount(shortfall: Shortfall, units: int) -> str:
+    return quantities.format(shortfall.resource, units)
+
+
+def _other_flavors(exclusions: Sequence[Exclusion]) -> str:
+    """Returns why the pods cannot use other flavors with quota."""
+    return f" (flavor {_by_flavor(exclusions)})" if exclusions else ""
+
+
+def _by_flavor(exclusions: Sequence[Exclusion]) -> str:
+    groups = groupby(exclusions, lambda exclusion: exclusion.flavor)
+    return ", ".join(
+        f"{flavor} {' and '.join(exclusion.message for exclusion in group)}" for flavor, group in groups
     )
-    return f"{_amount(lack, lack.available_max)}{borrowed}"
-
-
-def _needed(lack: Shortfall) -> str:
-    return f"{_amount(lack, lack.needed)} {lack.resource} of flavor {lack.flavor}"
-
-
-def _amount(lack: Shortfall, units: int) -> str:
-    return quantities.format(lack.resource, units)
-
-
-def _besides(exclusions: Sequence[Exclusion]) -> str:
-    """Flavors with quota that the pods can not use."""
-    return f" (flavor {_listed(exclusions)})" if exclusions else ""
-
-
-def _listed(exclusions: Sequence[Exclusion]) -> str:
-    by_flavor = groupby(exclusions, lambda exclusion: exclusion.flavor)
-    return ", ".join(f"{flavor} {' and '.join(one.message for one in of)}" for flavor, of in by_flavor)
 
 
 def _enumerate(names: Iterable[str]) -> str:

@@ -8,14 +8,14 @@ from muster.admission.model import Workload
 
 
 class Wait(Enum):
-    """Outcomes of the last cycle, for heads and for workloads behind them."""
+    """The reason why a workload waits after the last cycle, for heads and for workloads behind them."""
 
-    NO_ROOM = auto()
-    PREEMPTING = auto()  # its victims are leaving
-    OVERLAPPING = auto()  # it needs victims that another one has preempted
-    KEPT = auto()  # it would fit, but the quota is reserved for another one
+    NO_FIT = auto()
+    PREEMPTING = auto()  # its victims are terminating
+    OVERLAPPING = auto()  # it needs victims that another workload has preempted
+    RESERVED = auto()  # the quota that it needs is reserved for another workload
     BEHIND = auto()
-    GATED = auto()  # it would have to preempt, and may not yet
+    GATED = auto()  # it requires preemption, and a preemption gate is closed
 
 
 class Verdict(NamedTuple):
@@ -27,19 +27,19 @@ class Verdict(NamedTuple):
 _WAITS = {
     EntryOutcome.PREEMPTING: Wait.PREEMPTING,
     EntryOutcome.OVERLAPPING: Wait.OVERLAPPING,
-    EntryOutcome.CROWDED_OUT: Wait.KEPT,
-    EntryOutcome.DEFERRED: Wait.KEPT,
+    EntryOutcome.CROWDED_OUT: Wait.RESERVED,
+    EntryOutcome.DEFERRED: Wait.RESERVED,
     EntryOutcome.GATED: Wait.GATED,
 }
 
 
 def verdict_of(head: Entry | None, behind: Workload | None) -> Verdict:
-    """The verdict on a workload with this entry in the last cycle (None: it was not a head), which waits
-    behind this head (None: it is one, or was tried)."""
+    """Returns the verdict on a workload. `head` is its entry in the last cycle, None if it was not a head;
+    `behind` the head that blocks it, None if it is a head itself or was tried."""
     if behind is not None:
         return Verdict(Wait.BEHIND, behind.key)
     if head is None:
-        return Verdict(Wait.NO_ROOM)
+        return Verdict(Wait.NO_FIT)
     leaving = [target.holding for target in head.targets] or head.claimed
     victims = tuple(holding.workload.key for holding in leaving)
-    return Verdict(_WAITS.get(head.outcome, Wait.NO_ROOM), head.rival, victims)
+    return Verdict(_WAITS.get(head.outcome, Wait.NO_FIT), head.rival, victims)

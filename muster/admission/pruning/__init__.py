@@ -1,1 +1,2 @@
-"""Bounds and an index that tell which pending workloads need not be tried: faster, and the same decisions."""
+"""Skips pending workloads that cannot be admitted, by bounds and an index. Decisions are the same without
+it."""

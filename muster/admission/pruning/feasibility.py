@@ -1,7 +1,7 @@
-"""Whether a group of pending workloads may be admitted: a bound, cheap and sound.
+"""Estimates cheaply whether a group of pending workloads may be admitted; never rules out one that may be.
 
-Most events cannot help most pending workloads, and what they could get by any means is bounded
-(preemption/bound.py). Where the bound cannot tell, the workload is tried.
+Most events cannot help most pending workloads: the quota that they could get is bounded
+(preemption/bound.py). Where the bound is undecided, the workload is tried.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,13 +20,13 @@ from muster.admission.state.state import WorkingState
 class QueueUsage:
     """Usage of one ClusterQueue and of the cohorts above it, below the root.
 
-    Bounds that are computed from that alone hold as long as `token` is the same object, and anything else as
-    long as `changes` is the same."""
+    Bounds that depend only on this usage are valid as long as `token` is the same object, other results as
+    long as `changes` is equal."""
 
     __slots__ = (
         "_below",
         "_bounds",
-        "_known",
+        "_usage",
         "changes",
         "flavors",
         "holdings",
@@ -48,20 +48,20 @@ class QueueUsage:
         self.token = object()
         self.changes = 0
         self._below = node.lineage[:-1]
-        # Else only the room at the root decides over its workloads.
+        # Otherwise its workloads depend only on the usage at the root.
         self._bounds = _preempts(self.queue) or any(below.has_limits for below in self._below)
-        self._known: tuple[object, ...] = ()
+        self._usage: tuple[object, ...] = ()
 
     def renew(self) -> bool:
-        """Returns whether anything that bounds its workloads has changed since the last call."""
+        """Returns whether the bounds of its workloads may have changed since the last call."""
         self.changes += 1
         if not self._bounds:
             return False
-        # By value: a simulation takes quota and gives it back, after which everything known still holds.
-        found = self.holdings.version, *[tuple(node.usage.values()) for node in self._below]
-        if found == self._known:
+        # By value: after a simulated release and restore the bounds are still valid.
+        usage = self.holdings.version, *[tuple(node.usage.values()) for node in self._below]
+        if usage == self._usage:
             return False
-        self._known = found
+        self._usage = usage
         self.token = object()
         return True
 
@@ -73,16 +73,16 @@ def _preempts(queue: ClusterQueue) -> bool:
 
 Need = tuple[FlavorResource, int]
 Options = tuple[tuple[Need, ...], ...]
-"""Flavors that pods may take, each with what they need of it."""
+"""The flavors that pods may use, each with the amounts that they need of it."""
 Bound = tuple[FlavorResource, float]
-"""The most that may be used of it at the root of the tree, by all."""
+"""A resource, and its maximum total usage at the root of the tree."""
 
 
 class Feasibility(GroupEstimate):
     """The estimate for an equivalence group of one queue; `alike` is any of its workloads.
 
-    To be admitted they need a certain room at the root of the tree. That bound changes only with the queue's
-    usage. Nothing here refers to a workload: it outlives `alike`."""
+    Its workloads can be admitted only while the usage at the root of the tree is below a bound, which changes
+    only with the usage of the queue. Keeps no reference to a workload, as it outlives `alike`."""
 
     __slots__ = (
         "_borrowing",
@@ -106,18 +106,18 @@ class Feasibility(GroupEstimate):
         self._needs = _single(self._demands)
         if self._needs is not None:
             self._demands = [(tuple(self._needs),)]
-        self._token: object = None  # of the usage that the following is computed from
+        self._token: object = None  # of the usage for which the following is computed
         self._bounds: list[list[list[Bound]]] | None  # by demand and option; None: not computed
-        self._bounds_to_fit: list[Bound]  # without preemption, if there is only one way
-        self._borrowing = -1, 0  # as of the number of changes
-        self.room_decides = self._needs is not None and _room_decides(queue_usage, alike)
+        self._bounds_to_fit: list[Bound]  # without preemption, if there is only one option
+        self._borrowing = -1, 0  # the number of changes, and the borrowing distance at that time
+        self.needs_only_quota = self._needs is not None and _needs_only_quota(queue_usage, alike)
         self.tries_once = queue_usage.one_flavor
         self.assignment_cache = AssignmentCache()
 
     def estimate(self) -> Estimate:
-        # The cheap question first: most groups fit or are bound by the room at the root alone.
+        # The cheap check first: most groups fit, or depend only on the usage at the root.
         if self.fits():
-            return Estimate.FITS  # and what could be preempted need not be known
+            return Estimate.FITS
         return Estimate.POSSIBLE if self._exceeded() is None else Estimate.INFEASIBLE
 
     def fits(self) -> bool:
@@ -130,13 +130,13 @@ class Feasibility(GroupEstimate):
         return self._needs is not None
 
     def obstacles(self) -> Sequence[Bound] | None:
-        """Bounds of an infeasible group: it stays infeasible until the usage at the root is within one of
-        them, or the queue's usage changes. None if it is not infeasible."""
+        """Returns the bounds of an infeasible group, which stays infeasible until the usage at the root is
+        within one of them or the queue's usage changes. None if the group is not infeasible."""
         return None if self.fits() else self._exceeded()
 
     def _exceeded(self) -> list[Bound] | None:
-        """The bounds that each flavor exceeds, for a resource that no flavor can provide. None if there is
-        none."""
+        """Returns one exceeded bound of each option of a demand for which all options are closed; None if
+        every demand has an open option."""
         if self._bounds is None:
             preemption_bound = self._preemption_bound
             self._bounds = [
@@ -158,7 +158,7 @@ class Feasibility(GroupEstimate):
         return None
 
     def borrowing(self) -> int:
-        """The borrowing distance of one that was just found to fit."""
+        """Returns the borrowing distance of a workload that fits."""
         changes, furthest = self._borrowing
         if changes != self._queue_usage.changes:
             level, needs = self._queue_usage.node.borrowing_level, self._needs or ()
@@ -183,8 +183,9 @@ class Feasibility(GroupEstimate):
         return None
 
 
-def _room_decides(queue_usage: QueueUsage, alike: Workload) -> bool:
-    """Whether room alone decides: there is one flavor for each resource, and nothing else to check."""
+def _needs_only_quota(queue_usage: QueueUsage, alike: Workload) -> bool:
+    """Returns whether nothing but quota decides: each resource has one flavor, and there is no other
+    constraint."""
     queue = queue_usage.queue
     return (
         refusal(alike, queue, queue_usage.state.snapshot.namespaces) is None
@@ -197,8 +198,8 @@ def _room_decides(queue_usage: QueueUsage, alike: Workload) -> bool:
 
 
 def _demands(alike: Workload, flavors: QueueFlavors, node: QuotaNode) -> Iterator[Options]:
-    """Yields the least that the pods of each set need, for each resource group, without flavors that can
-    never provide it."""
+    """Yields the minimum needs of each pod set and resource group, without flavors that can never satisfy
+    them."""
     counts = [
         min(
             pod_set.count - pod_set.reclaimable,
@@ -210,7 +211,7 @@ def _demands(alike: Workload, flavors: QueueFlavors, node: QuotaNode) -> Iterato
     for pod_set_group in pod_set_groups(alike, smallest, (), flavors.counts_pods):
         for demand in pod_set_group:
             for options in _options(demand, flavors):
-                # A slice needs only what the one that it replaces does not have, whatever the quota is now.
+                # A slice needs only what the replaced slice does not have, even if that exceeds the quota.
                 yield options if alike.replaces else _ever_available(options, node)
 
 
@@ -221,26 +222,26 @@ def _ever_available(options: Options, node: QuotaNode) -> Options:
 
 
 def _options(demand: Demand, flavors: QueueFlavors) -> Iterator[Options]:
-    left = {resource: amount for resource, amount in demand.requests.items() if amount > 0}
-    while left:
-        group = flavors.group_of(next(iter(left)))
+    remaining = {resource: amount for resource, amount in demand.requests.items() if amount > 0}
+    while remaining:
+        group = flavors.group_of(next(iter(remaining)))
         if group is None:
             if not flavors.rules.ignore_undeclared:
                 yield ()
-            left.pop(next(iter(left)))
+            remaining.pop(next(iter(remaining)))
             continue
-        # All resources of a group take the same flavor, so they are bounded together.
-        wanted = {resource: left.pop(resource) for resource in tuple(left) if resource in group.covered}
+        # All resources of a group use the same flavor, so they are bounded together.
+        requests = {name: remaining.pop(name) for name in tuple(remaining) if name in group.covered}
         refused = flavors.refused((demand,), group)
         yield tuple(
-            tuple((column[resource], amount) for resource, amount in wanted.items())
+            tuple((column[resource], amount) for resource, amount in requests.items())
             for index, (_, column) in enumerate(group.columns)
             if refused is None or refused[index] is None
         )
 
 
 def _single(demands: list[Options]) -> list[Need] | None:
-    """All needs together, if there is only one way to meet them."""
+    """Returns the sum of all needs, if every demand has only one option; else None."""
     total: dict[FlavorResource, int] = {}
     for options in demands:
         if len(options) != 1:

@@ -1,8 +1,7 @@
-"""Questions that the engine has before it tries a workload.
+"""The interface of pruning, which the engine queries before it tries a workload.
 
-With TryEverything the answer is always "try it": read the rules that decide with that in mind.
-These are abstract classes, as the compiled core calls their methods directly, those of protocols through
-Python.
+The rules of admission do not depend on it: TryEverything tries every workload. These are abstract classes, as
+the compiled core calls their methods directly, and those of protocols only through Python.
 """
 
 from abc import ABC, abstractmethod
@@ -17,23 +16,23 @@ from muster.admission.state.state import WorkingState
 
 
 class Estimate(Enum):
-    """Whether a workload of a group could be admitted now."""
+    """The estimate whether a workload of a group could be admitted now."""
 
-    INFEASIBLE = auto()  # nothing that a cycle could do would admit it
+    INFEASIBLE = auto()  # no cycle can admit it, even with preemption
     POSSIBLE = auto()
-    FITS = auto()  # there is room for one, and only one way to admit it
+    FITS = auto()  # it fits, with the only possible assignment
 
 
 class GroupEstimate(ABC):
-    """Knowledge about all workloads of an equivalence group, and of equal groups of its queue.
+    """The estimate for all workloads of an equivalence group, and for equal groups of its queue.
 
-    `room_decides`: room is all that one needs to be admitted. `tries_once`: one has tried all its flavors
-    after one cycle."""
+    `needs_only_quota`: a workload is admitted if its quota fits. `tries_once`: one cycle tries all its
+    flavors."""
 
-    __slots__ = ("assignment_cache", "room_decides", "tries_once")
+    __slots__ = ("assignment_cache", "needs_only_quota", "tries_once")
 
     assignment_cache: AssignmentCache | None
-    room_decides: bool
+    needs_only_quota: bool
     tries_once: bool
 
     @abstractmethod
@@ -41,18 +40,18 @@ class GroupEstimate(ABC):
 
     @abstractmethod
     def fits(self) -> bool:
-        """Whether the estimate is FITS."""
+        """Returns whether the estimate is FITS."""
 
     @abstractmethod
     def borrowing(self) -> int:
-        """The borrowing distance of one that fits."""
+        """Returns the borrowing distance of a workload that fits."""
 
 
 class Pruning(ABC):
-    """Tells which queues of a contention group, by name, may have a workload that can be admitted."""
+    """Finds the queues of a contention group that may have a workload to admit."""
 
     bounds_preemption: ClassVar[bool]
-    """Whether victims are searched only where preemption/bound.py allows it."""
+    """Whether victims are searched only if preemption/bound.py does not rule them out."""
 
     __slots__ = ()
 
@@ -62,19 +61,20 @@ class Pruning(ABC):
 
     @abstractmethod
     def changed(self, queue: str) -> None:
-        """Takes note that pending workloads of the queue have changed."""
+        """Records that pending workloads of the queue have changed."""
 
     @abstractmethod
     def refresh(self) -> None:
-        """Takes note that quota may have been taken or released."""
+        """Updates the bounds after quota may have been assigned or released."""
 
     @abstractmethod
     def possible(self) -> dict[PendingQueue, None]:
-        """The queues that may have a workload that can be admitted: no other queue has one."""
+        """Returns the queues that may have a workload to admit; no other queue has one."""
 
     @abstractmethod
     def has_candidate(self, queue: PendingQueue) -> bool:
-        """Whether the queue has a group that is not infeasible; if not, it is not possible from now on."""
+        """Returns whether the queue has a group that is not infeasible; if not, removes it from
+        `possible`."""
 
     @abstractmethod
     def feasibility(self, queue: PendingQueue, group: EquivalenceGroup) -> GroupEstimate: ...

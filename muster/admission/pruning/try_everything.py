@@ -1,4 +1,4 @@
-"""Pruning that prunes nothing: every group of every queue is tried."""
+"""Disables pruning: every group of every queue is tried."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -9,14 +9,14 @@ from muster.admission.queueing.pending import PendingQueue
 from muster.admission.state.state import WorkingState
 
 
-class Unknown(GroupEstimate):
-    """A group of which nothing is known."""
+class NoEstimate(GroupEstimate):
+    """A group without an estimate."""
 
     __slots__ = ()
 
     def __init__(self) -> None:
         self.assignment_cache = None
-        self.room_decides = self.tries_once = False
+        self.needs_only_quota = self.tries_once = False
 
     def estimate(self) -> Estimate:
         return Estimate.POSSIBLE
@@ -37,10 +37,10 @@ class TryEverything(Pruning):
         self._queues = queues
 
     def changed(self, queue: str) -> None:
-        """Remembers nothing."""
+        """Does nothing, as it has no state."""
 
     def refresh(self) -> None:
-        """Remembers nothing."""
+        """Does nothing, as it has no state."""
 
     def possible(self) -> dict[PendingQueue, None]:
         return dict.fromkeys(queue for queue in self._queues.values() if len(queue))
@@ -48,5 +48,5 @@ class TryEverything(Pruning):
     def has_candidate(self, queue: PendingQueue) -> bool:
         return len(queue) > 0
 
-    def feasibility(self, queue: PendingQueue, group: EquivalenceGroup) -> Unknown:
-        return Unknown()
+    def feasibility(self, queue: PendingQueue, group: EquivalenceGroup) -> NoEstimate:
+        return NoEstimate()

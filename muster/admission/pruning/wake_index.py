@@ -1,4 +1,4 @@
-"""Finds queues with a workload that may be admitted without looking at the others."""
+"""An index that finds the queues with a workload that may be admitted, without a scan of all queues."""
 
 from bisect import bisect_left, insort
 from collections import defaultdict
@@ -16,17 +16,17 @@ from muster.admission.state.state import WorkingState
 
 _Entry = tuple[float, int, PendingQueue]
 _Line = list[_Entry]
-"""For a resource: the most that may be used of it for a queue to have a feasible workload, and the queue's
-number; sorted."""
+"""For a resource, sorted: the maximum usage at which a queue has a feasible workload, and the queue's
+number."""
 
-_KNOWN_MAX = 1024  # equivalence classes
+_CACHED_MAX = 1024  # equivalence classes
 
 
 class WakeIndex(Pruning):
     """An index of the queues of a contention group.
 
-    For a queue without a feasible workload the bounds are known that all of them exceed: it is not looked at
-    again before that changes. Any other queue with workloads may have a feasible one."""
+    For a queue without a feasible workload the index has the bounds that its workloads exceed: the queue is
+    skipped until one is no longer exceeded. Any other queue with workloads may have a feasible one."""
 
     bounds_preemption: ClassVar[bool] = True
 
@@ -34,7 +34,7 @@ class WakeIndex(Pruning):
         "_awake",
         "_bounds",
         "_branches",
-        "_known",
+        "_cache",
         "_lines",
         "_numbers",
         "_queue_usages",
@@ -47,81 +47,81 @@ class WakeIndex(Pruning):
         self._numbers = {name: number for number, name in enumerate(queues)}
         self._queue_usages = [QueueUsage(state, queue.node) for queue in self._queues]
         self._branches = _by_branch(self._queues)
-        self._known: dict[tuple[int, EquivalenceClass], Feasibility] = {}  # by queue; the oldest first
+        self._cache: dict[tuple[int, EquivalenceClass], Feasibility] = {}  # by queue; the oldest first
         self._roots = list(dict.fromkeys(queue.node.root for queue in self._queues))
         self._awake = {number: queue for number, queue in enumerate(self._queues) if len(queue)}
-        self._bounds: dict[int, list[tuple[_Line, float]]] = {}  # of the others: their lines in the index
+        self._bounds: dict[int, list[tuple[_Line, float]]] = {}  # index lines of queues that are not awake
         self._lines: dict[QuotaNode, dict[FlavorResource, _Line]] = {root: {} for root in self._roots}
 
     def changed(self, queue: str) -> None:
-        """Forgets the bounds of a queue whose pending workloads have changed."""
+        """Removes the bounds of a queue whose pending workloads have changed."""
         self._forget(self._numbers[queue])
 
     def possible(self) -> dict[PendingQueue, None]:
-        """Queues that may have a feasible workload; the others have none."""
+        """Returns the queues that may have a feasible workload; the others have none."""
         self.refresh()
-        found = dict.fromkeys(self._awake.values())
+        queues = dict.fromkeys(self._awake.values())
         for root, lines in self._lines.items():
             used = root.usage
             for fr, line in lines.items():
                 for _, _, queue in line[bisect_left(line, (used.get(fr, 0),)) :]:
-                    found[queue] = None
-        return found
+                    queues[queue] = None
+        return queues
 
     def has_candidate(self, queue: PendingQueue) -> bool:
-        """Whether a possible queue really has a feasible workload; if not, remembers its bounds."""
+        """Returns whether a possible queue has a feasible workload; if not, stores its bounds."""
         bounds: dict[FlavorResource, float] = {}
         for group in queue.groups:
             obstacles = self.feasibility(queue, group).obstacles()
             if obstacles is None:
                 return True
             for fr, most in obstacles:
-                # The queue is to be looked at as soon as the first of its groups may be feasible.
+                # The queue wakes as soon as any of its groups may be feasible.
                 bounds[fr] = max(most, bounds.get(fr, -inf))
-        self._keep(queue, bounds.items())
+        self._store(queue, bounds.items())
         return False
 
     def feasibility(self, queue: PendingQueue, group: EquivalenceGroup) -> Feasibility:
-        known = group.pruning_data
-        if not isinstance(known, Feasibility):
-            known = group.pruning_data = self._feasibility(self._numbers[queue.queue.name], group)
-        return known
+        feasibility = group.known
+        if not isinstance(feasibility, Feasibility):
+            feasibility = group.known = self._feasibility(self._numbers[queue.queue.name], group)
+        return feasibility
 
     def _feasibility(self, number: int, group: EquivalenceGroup) -> Feasibility:
-        """Returns what was computed for an equal group, if the queue had one before: where workloads are
-        admitted as they arrive, every one has a group of its own."""
-        found = self._known.get((number, group.equivalence))
-        if found is None:
+        """Returns the cached result of an earlier equal group of the queue, if there is one: if workloads are
+        admitted as they arrive, each has a new group."""
+        feasibility = self._cache.get((number, group.equivalence))
+        if feasibility is None:
             _, alike = group.first()
-            found = Feasibility(self._queue_usages[number], alike)
+            feasibility = Feasibility(self._queue_usages[number], alike)
             if not is_single(alike):
-                if len(self._known) >= _KNOWN_MAX:
-                    del self._known[next(iter(self._known))]
-                self._known[number, group.equivalence] = found
-        return found
+                if len(self._cache) >= _CACHED_MAX:
+                    del self._cache[next(iter(self._cache))]
+                self._cache[number, group.equivalence] = feasibility
+        return feasibility
 
     def refresh(self) -> None:
-        """Forgets bounds that usage below the root has changed; call it when quota may have been taken or
-        released."""
+        """Removes bounds that changed usage below the root has invalidated; call it when quota may have been
+        assigned or released."""
         for root in self._roots:
             for node in root.take_changed():
                 for number in self._branches.get(_branch(node), ()):
                     if self._queue_usages[number].renew():
                         self._forget(number)
 
-    def _keep(self, queue: PendingQueue, bounds: Iterable[Bound]) -> None:
+    def _store(self, queue: PendingQueue, bounds: Iterable[Bound]) -> None:
         number = self._numbers[queue.queue.name]
         self._forget(number)
         self._awake.pop(number, None)
         lines = self._lines[queue.node.root]
-        # -inf: no usage at the root is low enough. Only a change below it can help, which `refresh` finds.
-        kept = [(lines.setdefault(fr, []), most) for fr, most in bounds if most > -inf]
-        for line, most in kept:
+        # -inf: no usage at the root is low enough. Only a change below the root can help; `refresh` finds it.
+        entries = [(lines.setdefault(fr, []), most) for fr, most in bounds if most > -inf]
+        for line, most in entries:
             insort(line, (most, number, queue))
-        self._bounds[number] = kept
+        self._bounds[number] = entries
 
     def _forget(self, number: int) -> None:
-        # An empty queue is woken by the workload that comes (`changed`).
+        # An empty queue wakes when a workload is added (`changed`).
         if len(self._queues[number]):
             self._awake[number] = self._queues[number]
         for line, most in self._bounds.pop(number, ()):
@@ -129,11 +129,11 @@ class WakeIndex(Pruning):
 
 
 def _by_branch(queues: Iterable[PendingQueue]) -> dict[QuotaNode, list[int]]:
-    """Queues by the highest cohort below the root that they have in common."""
-    found: dict[QuotaNode, list[int]] = defaultdict(list)
+    """Groups the queues' numbers by their highest cohort below the root."""
+    branches: dict[QuotaNode, list[int]] = defaultdict(list)
     for number, queue in enumerate(queues):
-        found[_branch(queue.node)].append(number)
-    return found
+        branches[_branch(queue.node)].append(number)
+    return branches
 
 
 def _branch(node: QuotaNode) -> QuotaNode:

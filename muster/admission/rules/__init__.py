@@ -1,1 +1,1 @@
-"""Optional rules that Kueue does not have: hooks that the engine gives to its state."""
+"""Optional rules that Kueue does not have; the engine installs them as hooks of its state."""

@@ -1,9 +1,9 @@
-"""Budgets: how much of a resource a queue, or a cohort with all its queues, may use in a period.
+"""Budgets: limits on the use of a resource per period, by a queue or by a cohort with all its queues.
 
-A workload uses all quota that it holds, for as long as it holds it. It is admitted while something of the
-budget is left; if it declares its run time, only if all that it would use in this period is left, besides
-what running workloads that declare theirs may still use. A workload that runs when the budget is used up
-may finish: what it uses beyond is not taken from the next period.
+A workload's usage counts for as long as it holds quota. It is admitted while some of the budget is left. With
+a declared run time it is admitted only if the budget covers its usage in this period, in addition to the
+remaining declared usage of running workloads. A workload that runs when the budget is exhausted may finish;
+its excess usage does not count in the next period.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +21,7 @@ _HOUR_MS = 3_600_000
 
 
 class Budgets:
-    """Usage of budgets. `now_ms` is set before each decision."""
+    """The usage of budgets. The engine sets `now_ms` before each decision."""
 
     __slots__ = ("_holdings", "_queues", "_snapshot", "now_ms")
 
@@ -33,28 +33,28 @@ class Budgets:
     ) -> None:
         self._snapshot = snapshot
         self._holdings = holdings
-        self._queues: dict[str, list[str]] = {}  # by the name of a cohort that they are below
+        self._queues: dict[str, list[str]] = {}  # queues below each cohort
         for name, node in nodes.items():
             for cohort in node.lineage[1:]:
                 self._queues.setdefault(cohort.name, []).append(name)
         self.now_ms = 0
 
     def ruling(self, node: QuotaNode, usage: Usage, run_time_ms: int | None) -> Ruling:
-        """Whether a workload that would use this may be admitted to the queue at `node`."""
-        wanted = amounts(usage)
+        """Returns whether a workload with this usage may be admitted to the queue at `node`."""
+        units = amounts(usage)
         rulings = [
-            self._ruling(owner, queues, budget, wanted[budget.resource], run_time_ms)
+            self._ruling(owner, queues, budget, units[budget.resource], run_time_ms)
             for owner, queues, budgets in self._owners(node)
             for budget in budgets
-            if wanted.get(budget.resource)
+            if units.get(budget.resource)
         ]
         notes = (ruling.note for ruling in rulings if ruling.note is not None)
-        # of several the one that lasts longest
+        # Of several notes, the one that lasts longest.
         note = max(notes, key=lambda note: note.until_ms or 0, default=None)
         return Ruling(note, earliest(*(ruling.until_ms for ruling in rulings)))
 
     def _owners(self, node: QuotaNode) -> Iterator[tuple[str, list[str], Iterable[Budget]]]:
-        """Whose budgets a queue goes by: names with the names of the queues that share them."""
+        """Yields the owners of budgets that apply to a queue, with the queues that share each."""
         name = node.name
         yield f"ClusterQueue {name}", [name], self._snapshot.cluster_queues[name].budgets
         for parent in node.lineage[1:]:
@@ -68,25 +68,27 @@ class Budgets:
         now_ms = self.now_ms
         start_ms, end_ms = budget.period(now_ms)
         load = self._load(queues, budget.resource, start_ms, end_ms)
-        left, growth = budget.unit_ms - load.unit_ms, load.growth
-        # without a run time anything that is left will do
+        remaining, growth = budget.unit_ms - load.unit_ms, load.growth
+        # Without a run time, any remaining budget suffices.
         needs = 1 if run_time_ms is None else units * min(run_time_ms, end_ms - now_ms)
-        if needs > left:
+        if needs > remaining:
             fits_ms = end_ms
             if run_time_ms is not None and units > growth:
-                # The less of the period is left, the less it needs:
-                # units * (end - t) <= left - growth * (t - now), which is not so yet: t is after now
-                fits_ms = min(end_ms, ceil(Fraction(units * end_ms - left - growth * now_ms, units - growth)))
+                # It needs less towards the end of the period, and fits at the first t > now with
+                # units * (end - t) <= remaining - growth * (t - now).
+                fits_ms = min(
+                    end_ms, ceil(Fraction(units * end_ms - remaining - growth * now_ms, units - growth))
+                )
             note = WaitNote(_sentence(owner, budget, units, run_time_ms), fits_ms, WaitReason.BUDGET)
             return Ruling(note, min(fits_ms, load.until_ms))
-        moments = [load.until_ms]
+        changes_ms = [load.until_ms]
         if run_time_ms is not None and now_ms + run_time_ms < end_ms:
-            moments.append(end_ms - run_time_ms)  # from then on it needs less by the moment
+            changes_ms.append(end_ms - run_time_ms)  # from then on its needs in this period decrease
         elif run_time_ms is not None:
             growth -= units
         if growth > 0:
-            moments.append(now_ms + (left - needs) // growth + 1)
-        return Ruling(None, min(moments))
+            changes_ms.append(now_ms + (remaining - needs) // growth + 1)
+        return Ruling(None, min(changes_ms))
 
     def _load(self, queues: Iterable[str], resource: str, start_ms: int, end_ms: int) -> "_Load":
         unit_ms, growth, until_ms = 0, 0, end_ms
@@ -108,8 +110,8 @@ class Budgets:
 
 
 class _Load(NamedTuple):
-    """Usage in a period: so far, together with what those that run have declared; by how much it grows each
-    ms beyond that, and until when by as much."""
+    """Usage in a period: `unit_ms` so far, including the declared usage of running workloads; `growth` per ms
+    beyond that, constant until `until_ms`."""
 
     unit_ms: int
     growth: int
@@ -117,21 +119,22 @@ class _Load(NamedTuple):
 
 
 def amounts(usage: Usage) -> dict[str, int]:
-    """Amounts by resource, over all flavors."""
-    found: dict[str, int] = {}
+    """Returns the total amount of each resource over all flavors."""
+    totals: dict[str, int] = {}
     for fr, amount in usage.items():
-        found[fr.resource] = found.get(fr.resource, 0) + amount
-    return found
+        totals[fr.resource] = totals.get(fr.resource, 0) + amount
+    return totals
 
 
 def _sentence(owner: str, budget: Budget, units: int, run_time_ms: int | None) -> str:
-    """True until the budget lets it in: what is left changes by the moment, and is no part of it."""
-    wants = f"{_units(budget.resource, units)} {budget.resource}"
+    """Returns a sentence that stays true until the workload fits: without the remaining budget, which changes
+    continuously."""
+    needs = f"{_units(budget.resource, units)} {budget.resource}"
     if run_time_ms is not None:
-        wants += f" for {duration(run_time_ms)}"
+        needs += f" for {duration(run_time_ms)}"
     hours = f"{_hours(budget.resource, budget.unit_ms)} {budget.resource} hours"
     return (
-        f"needs {wants}, but {owner} has too little left of its {hours} of this {duration(budget.period_ms)}"
+        f"needs {needs}, but {owner} has too little left of its {hours} of this {duration(budget.period_ms)}"
     )
 
 

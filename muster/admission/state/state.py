@@ -65,7 +65,7 @@ class WorkingState:
                 self.add_reserved(workload, workload.admission)
 
     def restore_from(self, other: "WorkingState") -> dict[Holding, Holding]:
-        """Adds copies of the holdings of a state with the same queues; returns them by original."""
+        """Takes over the workloads that hold quota from a state with equal queues, and returns the copies."""
         copies: dict[Holding, Holding] = {}
         for name, holdings in other.holdings.items():
             node = self.tree.queues[name]

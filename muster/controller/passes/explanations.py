@@ -101,7 +101,7 @@ class Explanations:
 
     def _note_decision(self, engine: core.Engine, now_ms: int) -> None:
         self._decision += 1
-        new = dict.fromkeys((*engine.news, *self._due.take_due(now_ms)))
+        new = dict.fromkeys((*engine.newly_waiting, *self._due.take_due(now_ms)))
         if self._is_renewed:
             new = dict.fromkeys(key for key in new if key not in self._by_workload)
         if self._is_renewed or next(engine.affected(), None) is not None:

@@ -119,8 +119,7 @@ SENTENCES = {  # of workload w
             queue("q", {"cpu": {"cpu": 2000, GPU: 0}, "l4": {"cpu": 20_000, GPU: 5}}),
             workload("w", "q", pods(gpu=6, requests={"cpu": 1000})),
         ),
-        f"needs 6 {GPU} of flavor l4 but ClusterQueue q can never have more than 5: "
-        "ask for less, or have its quota raised",
+        f"needs 6 {GPU} of flavor l4 but ClusterQueue q can have at most 5: request less, or raise its quota",
     ),
     "all that later pod sets lack": (
         snapshot(
@@ -145,8 +144,7 @@ SENTENCES = {  # of workload w
     ),
     "more in use than the quota allows": (
         snapshot(queue("q", 2), running("r", gpu=4), workload("w", "q", 2)),
-        f"needs 2 {GPU} of flavor l4 but ClusterQueue q has 0 of 2 left, where 2 more are in use than the "
-        "quota allows",
+        f"needs 2 {GPU} of flavor l4 but ClusterQueue q has 0 of 2 left, with usage 2 above the quota",
     ),
     "it has borrowed all that it may": (
         snapshot(
@@ -187,14 +185,14 @@ SENTENCES = {  # of workload w
     ),
     "quota nowhere": (
         snapshot(queue("q", {"cpu": {"cpu": 2000, GPU: 0}}), workload("w", "q", pods(gpu=1))),
-        f"pod set workers asks for {GPU}, which ClusterQueue q has no quota for",
+        f"pod set workers requests {GPU}, for which ClusterQueue q has no quota",
     ),
     "quota nowhere for two resources: the first by name": (
         snapshot(
             queue("q", {"l4": {GPU: 0, "cpu": 0}, "t4": {GPU: 0, "cpu": 0}}),
             workload("w", "q", pods(gpu=1, requests={"cpu": 1})),
         ),
-        "pod set workers asks for cpu, which ClusterQueue q has no quota for",
+        "pod set workers requests cpu, for which ClusterQueue q has no quota",
     ),
     "quota only where its pods can not go, and too little": (
         snapshot(
@@ -202,9 +200,9 @@ SENTENCES = {  # of workload w
             workload("w", "q", pods(gpu=5)),
             flavors=[Flavor("l4", taints=(taint("gpu"),))],
         ),
-        f"pod set workers asks for {GPU}, but matches no flavor of ClusterQueue q: cpu does not provide "
+        f"pod set workers requests {GPU}, but matches no flavor of ClusterQueue q: cpu does not provide "
         f"{GPU}, l4 has the taint gpu=:NoSchedule, which is not tolerated; and it needs 5 {GPU} of flavor l4 "
-        "but ClusterQueue q can never have more than 4: ask for less, or have its quota raised",
+        "but ClusterQueue q can have at most 4: request less, or raise its quota",
     ),
     "the flavor that lacks least": (
         snapshot(
@@ -217,25 +215,24 @@ SENTENCES = {  # of workload w
     ),
     "never": (
         snapshot(queue("q", 4), workload("w", "q", pods(count=5, gpu=1))),
-        f"needs 5 {GPU} of flavor l4 but ClusterQueue q can never have more than 4: "
-        "ask for less, or have its quota raised",
+        f"needs 5 {GPU} of flavor l4 but ClusterQueue q can have at most 4: request less, or raise its quota",
     ),
     "never, of one flavor, though another lacked less at first": (
         snapshot(
             queue("q", {"l4": {GPU: 2}, "t4": {GPU: 2}}),
             workload("w", "q", *(pods(name, gpu=gpu) for name, gpu in (("a", 3), ("b", 3), ("c", 5)))),
         ),
-        f"needs 11 {GPU} of flavor l4 but ClusterQueue q can never have more than 2: "
-        "ask for less, or have its quota raised",
+        f"needs 11 {GPU} of flavor l4 but ClusterQueue q can have at most 2: "
+        "request less, or raise its quota",
     ),
     "never, even borrowing": (
         snapshot(queue("q", 4, **ML), workload("w", "q", 9), cohorts=[cohort("ml", None, {"l4": {GPU: 2}})]),
-        f"needs 9 {GPU} of flavor l4 but ClusterQueue q can never have more than 6 (2 of it borrowed): "
-        "ask for less, or have its quota raised",
+        f"needs 9 {GPU} of flavor l4 but ClusterQueue q can have at most 6 (2 of it borrowed): "
+        "request less, or raise its quota",
     ),
     "no quota for a resource": (
         snapshot(queue("q", 4), workload("w", "q", pods(requests={"google.com/tpu": 4}))),
-        "pod set workers asks for google.com/tpu, which ClusterQueue q has no quota for",
+        "pod set workers requests google.com/tpu, for which ClusterQueue q has no quota",
     ),
     "no flavor": (
         snapshot(
@@ -243,9 +240,8 @@ SENTENCES = {  # of workload w
             workload("w", "q", pods(gpu=1, node_selector={"pool": "h100"})),
             flavors=[Flavor("l4", taints=(taint("gpu", "present"),)), Flavor("t4", {"pool": "t4"})],
         ),
-        f"pod set workers asks for {GPU}, but matches no flavor of ClusterQueue q: l4 has the taint "
-        "gpu=present:NoSchedule, which is not tolerated, t4 has the label pool=t4, but the node selector "
-        "requires h100",
+        f"pod set workers requests {GPU}, but matches no flavor of ClusterQueue q: l4 has the taint "
+        "gpu=present:NoSchedule, which is not tolerated, t4 has the label pool=t4 where h100 is asked for",
     ),
     "no node large enough": (
         snapshot(
@@ -253,12 +249,12 @@ SENTENCES = {  # of workload w
             workload("w", "q", pods("head", gpu=1, requests={GPU: 1, "memory": 300 * GIB})),
             flavors=[Flavor("l4", node_sizes=({"memory": 220 * GIB},))],
         ),
-        f"pod set head asks for {GPU}, but matches no flavor of ClusterQueue q: l4 has 220Gi memory for pods "
-        "on its largest node, but a pod requests 300Gi",
+        f"pod set head requests {GPU}, but matches no flavor of ClusterQueue q: l4 has 220Gi memory for pods "
+        "on its largest node where a pod asks for 300Gi",
     ),
     "one victim": (
         snapshot(queue("q", 1, within_queue=LOWER), running("r"), workload("w", "q", 1, priority=1)),
-        "waits for 1 preempted workload to leave first: ns/r",
+        "waits for 1 preempted workload to terminate: ns/r",
     ),
     "two victims": (
         snapshot(
@@ -267,7 +263,7 @@ SENTENCES = {  # of workload w
             running("s"),
             workload("w", "q", 2, priority=1),
         ),
-        "waits for 2 preempted workloads to leave first: ns/r and ns/s",
+        "waits for 2 preempted workloads to terminate: ns/r and ns/s",
     ),
     "more victims": (
         snapshot(
@@ -275,7 +271,7 @@ SENTENCES = {  # of workload w
             *(running(name) for name in "prst"),
             workload("w", "q", 4, priority=1),
         ),
-        "waits for 4 preempted workloads to leave first: ns/p, ns/r and 2 more",
+        "waits for 4 preempted workloads to terminate: ns/p, ns/r and 2 more",
     ),
     "another one's victims": (
         snapshot(
@@ -288,7 +284,7 @@ SENTENCES = {  # of workload w
             workload("first", "b", 2),
             workload("w", "c", 2, queued_at_ms=1),
         ),
-        "waits for 1 preempted workload to leave first: ns/r, and for ns/first, which is ahead of it",
+        "waits for 1 preempted workload to terminate: ns/r, and for ns/first, which is ahead of it",
     ),
     "kept for a preemptor": (
         snapshot(
@@ -297,7 +293,7 @@ SENTENCES = {  # of workload w
             workload("big", "a", 4, priority=1),
             workload("w", "b", 1),
         ),
-        "waits because the quota it needs is kept for ns/big, which is ahead of it",
+        "waits because the quota it needs is reserved for ns/big, which is ahead of it",
     ),
     "taken back": (
         snapshot(
@@ -333,8 +329,7 @@ SENTENCES = {  # of workload w
             workload("head", "q", 2, priority=1),
             workload("w", "q", 3),
         ),
-        f"needs 3 {GPU} of flavor l4 but ClusterQueue q can never have more than 2: "
-        "ask for less, or have its quota raised",
+        f"needs 3 {GPU} of flavor l4 but ClusterQueue q can have at most 2: request less, or raise its quota",
     ),
 }
 
@@ -347,10 +342,10 @@ def test_sentence_says_why_it_waits(of: Snapshot, sentence: str) -> None:
 def test_workload_that_fits_but_was_not_tried_again() -> None:
     waiting = workload("w", "q", 1)
     explainer = Explainer(WorkingState(snapshot(queue("q", 2), waiting)), NOW_MS)
-    found = explainer.queued(waiting, Verdict(Wait.NO_ROOM), "alike")
+    found = explainer.queued(waiting, Verdict(Wait.NO_FIT), "alike")
     assert (found.reason, found.message) == (
         WaitReason.QUOTA,
-        "fits now, and is tried again with the next change",
+        "fits now, and is retried after the next change",
     )
 
 

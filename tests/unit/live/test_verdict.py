@@ -77,7 +77,7 @@ CASES: dict[str, Case] = {
         Answer.FITS, cluster(waiting(ray_job("before"), "Misconfigured")), flavors=ON_L4
     ),
     "it is larger than its queue": Case(
-        Answer.NEVER, cluster(), ray_job("new", workers=5), message="can never have more than 4"
+        Answer.NEVER, cluster(), ray_job("new", workers=5), message="can have at most 4"
     ),
     "its pods request nothing": Case(
         Answer.NEVER, cluster(), ray_job("new", worker=template("worker")), message="requests no resources"

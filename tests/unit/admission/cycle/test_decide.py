@@ -64,7 +64,7 @@ def test_a_production_gang_takes_the_place_of_a_development_one() -> None:
     now = replace(now, workloads=(*now.workloads, prod))
     second = plan(now)
     assert (admitted(second), preempted(second)) == ([], [("dev", "prod")])
-    assert messages(second) == {"prod": "waits for 1 preempted workload to leave first: ns/dev"}
+    assert messages(second) == {"prod": "waits for 1 preempted workload to terminate: ns/dev"}
 
     now = applied(now, second)
     leaving = plan(now)
@@ -512,19 +512,19 @@ NOT_LOOKED_AT = {  # the workload's queue and fields; reason and sentence
         {"namespaces": ONLY_ML},
         {},
         WaitReason.REFUSED,
-        "ClusterQueue q takes no workloads from namespace ns",
+        "namespace ns does not match the namespaceSelector of ClusterQueue q",
     ),
     "what it asks": (
         {},
         {"refused": "asks for too much"},
         WaitReason.REFUSED,
-        "can not be admitted: asks for too much",
+        "cannot be admitted: asks for too much",
     ),
     "checks": (
         {},
         {"checks": {"b": CheckState.RETRY, "a": CheckState.REJECTED, "c": CheckState.READY}},
         WaitReason.CHECK_FAILED,
-        "waits for a new attempt at a, b",
+        "waits for a retry of admission checks: a, b",
     ),
 }
 

@@ -99,7 +99,7 @@ def test_gangs_get_places_as_long_as_there_are_some() -> None:
     assert places(plan) == {"a": [("x1", 1), ("x2", 1)]}
     assert reasons(plan) == {"b": WaitReason.TOPOLOGY}
     assert messages(plan)["b"].startswith(
-        "could have quota, but waits for nodes: for pod set workers, "
+        "has enough quota, but waits for nodes: for pod set workers, "
         'topology "racks" allows to fit only 1 out of 2 pod(s)'
     )
 
@@ -107,7 +107,7 @@ def test_gangs_get_places_as_long_as_there_are_some() -> None:
 def test_a_gang_that_no_rack_can_hold_is_told_so() -> None:
     plan = decide(cluster(tpus(), workload("a", "q", gang(3))), NOW_MS)
     assert reasons(plan) == {"a": WaitReason.NEVER_FITS}
-    assert messages(plan)["a"].startswith("can never be placed: for pod set workers, ")
+    assert messages(plan)["a"].startswith("cannot fit its topology: for pod set workers, ")
     assert messages(plan)["a"].endswith(", even if all nodes were empty")
 
 

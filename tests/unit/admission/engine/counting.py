@@ -60,7 +60,7 @@ def _counting(effort: Effort) -> type[Pruning]:
 class _CountedEstimate(GroupEstimate):
     def __init__(self, found: GroupEstimate, queue: PendingQueue, effort: Effort) -> None:
         self._found, self._queue, self._effort = found, queue, effort
-        self.room_decides, self.tries_once = found.room_decides, found.tries_once
+        self.needs_only_quota, self.tries_once = found.needs_only_quota, found.tries_once
         cache = found.assignment_cache
         self.assignment_cache = None if cache is None else _CountedCache(cache, queue, effort)
 

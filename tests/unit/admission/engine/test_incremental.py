@@ -27,7 +27,7 @@ class Nominating(WakeIndex):
 
     def feasibility(self, queue: PendingQueue, group: EquivalenceGroup) -> Feasibility:
         found = super().feasibility(queue, group)
-        found.room_decides = False
+        found.needs_only_quota = False
         return found
 
 

@@ -14,20 +14,20 @@ def test_news_are_of_workloads_that_are_pending_since_the_last_decision() -> Non
         )
     )
     engine.decide(NOW_MS, explain=False)
-    assert [*engine.news] == ["ns/a", "ns/b"]
+    assert [*engine.newly_waiting] == ["ns/a", "ns/b"]
     engine.decide(NOW_MS, explain=False)
-    assert [*engine.news] == []
+    assert [*engine.newly_waiting] == []
     engine.put(workload("c", "q", 1))
     engine.decide(NOW_MS, explain=False)
-    assert [*engine.news] == ["ns/c"]
+    assert [*engine.newly_waiting] == ["ns/c"]
     engine.put(workload("d", "other", 1))
     engine.put(workload("e", "q", 1))
     engine.remove("ns/r")
     assert len(engine.decide(NOW_MS, explain=False).admissions) == 2, "a and b"
-    assert [*engine.news] == ["ns/d", "ns/e"]
+    assert [*engine.newly_waiting] == ["ns/d", "ns/e"]
     engine.put(workload("f", "free", 1))
     assert len(engine.decide(NOW_MS, explain=False).admissions) == 1
-    assert [*engine.news] == [], "it was admitted at once"
+    assert [*engine.newly_waiting] == [], "it was admitted at once"
 
 
 def test_without_unparking_a_queue_is_drained_where_none_waits() -> None:

@@ -254,11 +254,11 @@ def test_note_names_the_reservation_and_its_head() -> None:
         "some": WaitReason.RESERVED,
     }
     assert messages(plan) == {
-        "head": f"needs 4 {GPU} of flavor l4 but ClusterQueue q has 1 of 4 left, and room is reserved for it "
-        "once those that run have ended as they declare",
-        "long": "fits, but would delay ns/head, which is ahead of it and has room reserved",
-        "some": "fits, but would delay ns/head, which is ahead of it and has room reserved, as it declares "
-        "no run time",
+        "head": f"needs 4 {GPU} of flavor l4 but ClusterQueue q has 1 of 4 left, and quota is reserved for "
+        "it at the declared end of running workloads",
+        "long": "fits, but would delay ns/head, which is ahead of it and has a reservation",
+        "some": "fits, but declares no run time and would delay ns/head, which is ahead of it and has a "
+        "reservation",
     }
     assert {one.until_ms for one in plan.waiting} == {NOW_MS + HOUR}
 

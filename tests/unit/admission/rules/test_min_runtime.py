@@ -31,7 +31,7 @@ from tests.unit.admission.builders import (
 LOWER, ANY = PreemptionPolicy.LOWER_PRIORITY, PreemptionPolicy.ANY
 FAIR = FairSharing()
 MIN_MS = 600_000
-SENTENCE = "and those that it may preempt have to run for 10 min at least"
+SENTENCE = "and workloads that it may preempt are protected for 10 min after their start"
 
 
 def within(ran_ms: int, run_time_ms_min: int | None = None, **fields: Any) -> Snapshot:
@@ -91,7 +91,7 @@ def test_workload_is_preempted_after_its_minimum_run_time(
     (waiting,) = plan.waiting
     if not leaves:
         assert waiting.reason is WaitReason.QUOTA
-        assert "and those that it may preempt have to run for" in waiting.message
+        assert "and workloads that it may preempt are protected for" in waiting.message
 
 
 def test_another_victim_is_found() -> None:

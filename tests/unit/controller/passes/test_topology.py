@@ -130,7 +130,7 @@ def test_it_waits_for_nodes_that_other_pods_occupy() -> None:
     of = {**objects(workload_body(near(ray_job("dev")))), kinds.BOUND_PODS: [used]}
     (reserved,) = [c for c in only_status(run(of).wait_reasons)["conditions"] if c["type"] == "QuotaReserved"]
     assert reserved["reason"] == "ExceedsMaxQuota"
-    assert "can never be placed: for pod set gpu" in reserved["message"]
+    assert "cannot fit its topology: for pod set gpu" in reserved["message"]
 
 
 def test_its_pods_are_confined_to_their_hosts() -> None:
