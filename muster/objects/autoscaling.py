@@ -1,4 +1,4 @@
-"""ProvisioningRequest, `autoscaling.x-k8s.io/v1`: a request for a gang's whole capacity.
+"""ProvisioningRequest, `autoscaling.x-k8s.io/v1`: requests the entire capacity of a gang.
 
 Source: k8s.io/autoscaler/cluster-autoscaler/apis.
 """

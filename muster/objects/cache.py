@@ -1,7 +1,7 @@
-"""A cache of values decoded from texts, bounded in bytes.
+"""A cache of values decoded from texts, with a limit in bytes.
 
-functools.lru_cache bounds entries; its keys would be users' pod templates of up to a megabyte, and 4,096 of
-them exceed the controller's memory.
+functools.lru_cache limits only the number of entries: the keys are users' pod templates of up to a megabyte,
+and 4,096 of them exceed the controller's memory.
 """
 
 from collections import OrderedDict
@@ -12,34 +12,34 @@ V = TypeVar("V")
 
 BYTES_MAX = 32 * 2**20
 ENTRY_BYTES = 512  # overhead of an entry, with the key's object
-STRING_BYTES = 64  # overhead of a Python string, and of its place in a dict
+STRING_BYTES = 64  # overhead of a Python string and its entry in a dict
 
 
 class ByteCache(Generic[V]):
-    """Caches `make` of texts; evicts the least recently used entries.
+    """Caches the results of `decode`; evicts the least recently used entries.
 
     The size of an entry is estimated from its text: twice its bytes, for key and value, and the overhead of a
-    Python object for each string in it. Views need less, as they leave fields out.
+    Python object for each string in it. Views need less, as they omit fields.
     """
 
-    def __init__(self, make: Callable[[bytes], V], bytes_max: int = BYTES_MAX) -> None:
-        self._make, self._bytes_max = make, bytes_max
-        self._kept: OrderedDict[bytes, V] = OrderedDict()
-        self.bytes_kept = 0
+    def __init__(self, decode: Callable[[bytes], V], bytes_max: int = BYTES_MAX) -> None:
+        self._decode, self._bytes_max = decode, bytes_max
+        self._entries: OrderedDict[bytes, V] = OrderedDict()
+        self.size_bytes = 0
 
     def __call__(self, text: bytes) -> V:
-        """Returns `make(text)`. Raises: as `make`, on every call."""
-        if text in self._kept:
-            self._kept.move_to_end(text)
-            return self._kept[text]
-        value, cost = self._make(text), cost_of(text)
+        """Returns `decode(text)`. Raises: as `decode`, on every call."""
+        if text in self._entries:
+            self._entries.move_to_end(text)
+            return self._entries[text]
+        value, cost = self._decode(text), cost_of(text)
         if cost > self._bytes_max:
             return value
-        self._kept[text] = value
-        self.bytes_kept += cost
-        while self.bytes_kept > self._bytes_max:
-            oldest, _ = self._kept.popitem(last=False)
-            self.bytes_kept -= cost_of(oldest)
+        self._entries[text] = value
+        self.size_bytes += cost
+        while self.size_bytes > self._bytes_max:
+            oldest, _ = self._entries.popitem(last=False)
+            self.size_bytes -= cost_of(oldest)
         return value
 
 

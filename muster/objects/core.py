@@ -1,4 +1,4 @@
-"""Core objects: the fields of pods that show whether they end, namespaces, priority and runtime classes."""
+"""Core objects: pods' phases, namespaces, priority classes and runtime classes."""
 
 from muster.objects.meta import Object, View
 
@@ -12,7 +12,7 @@ class Pod(Object):
 
     @property
     def holds_resources(self) -> bool:
-        """Returns False for a pod that has ended: it has released its resources."""
+        """Returns False for a terminated pod, which has released its resources."""
         return self.status.phase not in ("Succeeded", "Failed")
 
 

@@ -1,4 +1,4 @@
-"""Values computed from structs that views share: once for all of these views, and as long as one has it."""
+"""Caches values computed from structs that views share, for as long as a view refers to the struct."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -9,20 +9,20 @@ V = TypeVar("V")
 
 
 class Derived(Generic[S, V]):
-    """Caches `compute` by the identity of structs, which never change and allow weak references. No value may
-    refer to its struct: neither would be dropped."""
+    """Caches `compute` by the identity of structs, which are immutable and allow weak references. A value
+    must not refer to its struct, else neither would be freed."""
 
     def __init__(self, compute: Callable[[S], V]) -> None:
         self._compute = compute
-        self._kept: dict[int, tuple[KeyedRef[int, S], V]] = {}
+        self._entries: dict[int, tuple[KeyedRef[int, S], V]] = {}
 
     def __call__(self, struct: S) -> V:
         """Returns `compute(struct)`. Raises: as `compute`, on every call."""
         key = id(struct)
-        found = self._kept.get(key)
-        if found is None:
-            found = self._kept[key] = KeyedRef(struct, self._drop, key), self._compute(struct)
-        return found[1]
+        entry = self._entries.get(key)
+        if entry is None:
+            entry = self._entries[key] = KeyedRef(struct, self._drop, key), self._compute(struct)
+        return entry[1]
 
-    def _drop(self, gone: KeyedRef[int, S]) -> None:
-        self._kept.pop(gone.key, None)
+    def _drop(self, freed: KeyedRef[int, S]) -> None:
+        self._entries.pop(freed.key, None)

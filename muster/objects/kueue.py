@@ -92,7 +92,7 @@ class SlicePodCounts(View):
 
 
 class AssignmentSlice(View):
-    """Domains of one slice, with common parts factored out (TopologyAssignment of v1beta2)."""
+    """The domains of a slice, with common parts factored out (TopologyAssignment of v1beta2)."""
 
     domain_count: int = 0
     values_per_level: tuple[LevelValues, ...] = ()
@@ -171,7 +171,7 @@ class WorkloadStatus(View):
 
 
 NO_STATUS = WorkloadStatus()
-"""The default, by identity: an empty status, or one of unknown fields only, is equal but another object."""
+"""The default, compared by identity: an empty status that was read is equal, but another object."""
 
 
 class Workload(Object):

@@ -128,8 +128,8 @@ class ResourceFlavorSpec(View):
 
 
 NODE_SIZES = "muster.dev/node-sizes"  # an annotation of ResourceFlavors
-"""The amounts that one node leaves to pods of gangs, as JSON: a list of resources with quantities, one for
-each kind of nodes that the flavor has."""
+"""The capacity of one node for pods of gangs, as JSON: a list of resources with quantities, one for each kind
+of node of the flavor."""
 
 
 class ResourceFlavor(Object):
@@ -137,7 +137,7 @@ class ResourceFlavor(Object):
 
     @property
     def node_sizes(self) -> str:
-        """Returns the annotation, empty without one."""
+        """Returns the annotation; empty without it."""
         return self.metadata.annotations.get(NODE_SIZES, "")
 
 

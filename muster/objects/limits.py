@@ -1,7 +1,8 @@
-"""Defaults that the API server adds to pods, and bounds by LimitRanges and containers' own limits.
+"""Defaults that the API server adds to pods, and limits from LimitRanges and from containers.
 
-Pods that violate them are never created, so their gang must not be admitted. Source: Kueue's AdjustResources,
-ValidateResources and ValidateLimitRange in pkg/workload/resources.go, and pkg/util/limitrange.
+Pods that violate a limit are never created, so their gang must not be admitted. Source: Kueue's
+AdjustResources, ValidateResources and ValidateLimitRange in pkg/workload/resources.go, and
+pkg/util/limitrange.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -52,8 +53,8 @@ def adjusted(
     """Returns the template as the API server admits its pods: with the overhead of their RuntimeClass, and
     with defaults of `ranges`, the namespace's LimitRanges, of which the first takes precedence.
 
-    As Kueue's AdjustResources, but in the order of the API server: missing requests are first the limits of
-    the same container, and pod-level requests are set (SetDefaults_Pod), before LimitRanges apply
+    Does the same as Kueue's AdjustResources, but in the order of the API server: missing requests are set to
+    the container's limits, and pod-level requests are set (SetDefaults_Pod), before LimitRanges apply
     (plugin/pkg/admission/limitranger). In another order a small default would hide usage.
     Returns the template unchanged if the result cannot be counted (`uncountable`).
     """
@@ -89,10 +90,10 @@ def _quantities(obj: LimitRange | RuntimeClass) -> Iterator[tuple[str, str | int
 
 def with_overhead(template: Template, runtime_classes: Mapping[str, RuntimeClass]) -> Template:
     read = read_template(template)
-    known = runtime_classes.get(read.spec.runtime_class_name)
-    if known is None or read.spec.overhead or not known.overhead.pod_fixed:
+    runtime_class = runtime_classes.get(read.spec.runtime_class_name)
+    if runtime_class is None or read.spec.overhead or not runtime_class.overhead.pod_fixed:
         return template
-    return _encoded(read, replace(read.spec, overhead=known.overhead.pod_fixed))
+    return _encoded(read, replace(read.spec, overhead=runtime_class.overhead.pod_fixed))
 
 
 def with_defaults(template: Template, ranges: Iterable[LimitRange]) -> Template:
@@ -128,61 +129,61 @@ def _encoded(template: PodTemplate, spec: PodSpec) -> Template:
 
 
 def refusal(template: PodTemplate, ranges: Sequence[LimitRange]) -> str:
-    """Returns the first request of its pods that is not allowed, as a sentence, or an empty string.
+    """Returns a sentence about the first request of the pods that is not allowed; empty if all are.
 
-    `ranges` are the namespace's. Raises: QuantityError.
+    `ranges` are those of the namespace. Raises: QuantityError.
     """
     spec = template.spec
-    of_containers, of_pods = (list(_items(ranges, kind)) for kind in (CONTAINER, POD))
+    container_items, pod_items = (list(_items(ranges, kind)) for kind in (CONTAINER, POD))
     for container in (*spec.init_containers, *spec.containers):
-        found = _of_container(container, of_containers)
-        if found:
-            return f"container {container.name} {found}"
-    over = _above(*map(_amounts, (spec.resources.requests, spec.resources.limits)))
-    if over:
-        return f"each of its pods requests more {over} than its own limit"
-    asked = spec_requests(spec) if of_pods else {}
-    found = _outside(asked, asked, of_pods)
-    return f"each of its pods {found}" if found else ""
+        violation = _container_violation(container, container_items)
+        if violation:
+            return f"container {container.name} {violation}"
+    excess = _above(*map(_amounts, (spec.resources.requests, spec.resources.limits)))
+    if excess:
+        return f"each of its pods requests more {excess} than its own limit"
+    requests = spec_requests(spec) if pod_items else {}
+    violation = _range_violation(requests, requests, pod_items)
+    return f"each of its pods {violation}" if violation else ""
 
 
 def _items(ranges: Iterable[LimitRange], kind: str) -> Iterator[LimitRangeItem]:
     return (item for limits in ranges for item in limits.spec.limits if item.type == kind)
 
 
-def _of_container(container: Container, items: list[LimitRangeItem]) -> str:
+def _container_violation(container: Container, items: list[LimitRangeItem]) -> str:
     resources = container.resources
     if not (resources.limits or items):
         return ""
     limits, requests = _amounts(resources.limits), _amounts(resources.requests)
-    over = _above(requests, limits)
-    if over:
-        return f"requests more {over} than its own limit"
+    excess = _above(requests, limits)
+    if excess:
+        return f"requests more {excess} than its own limit"
     requests = {**limits, **requests}
-    return _outside(_merged(min, requests, limits), _merged(max, requests, limits), items)
+    return _range_violation(_merged(min, requests, limits), _merged(max, requests, limits), items)
 
 
-def _outside(least: Amounts, most: Amounts, items: Iterable[LimitRangeItem]) -> str:
+def _range_violation(lowest: Amounts, highest: Amounts, items: Iterable[LimitRangeItem]) -> str:
     for item in items:
-        over = _above(most, _amounts(item.max))
-        if over:
-            return f"asks for more {over} than a LimitRange allows"
-        under = _above(_amounts(item.min), least)
-        if under:
-            return f"asks for less {under} than a LimitRange demands"
+        excess = _above(highest, _amounts(item.max))
+        if excess:
+            return f"requests more {excess} than a LimitRange allows"
+        shortage = _above(_amounts(item.min), lowest)
+        if shortage:
+            return f"requests less {shortage} than a LimitRange requires"
     return ""
 
 
 def _above(amounts: Amounts, bounds: Amounts) -> str:
-    """Returns the first resource whose amount exceeds its bound, or an empty string."""
+    """Returns the first resource whose amount exceeds its bound; empty if there is none."""
     return next((name for name in sorted(amounts) if name in bounds and amounts[name] > bounds[name]), "")
 
 
-def _merged(choose: Callable[[int, int], int], one: Amounts, other: Amounts) -> Amounts:
+def _merged(choose: Callable[[int, int], int], requests: Amounts, limits: Amounts) -> Amounts:
     return {
-        **one,
-        **other,
-        **{name: choose(one[name], other[name]) for name in one.keys() & other.keys()},
+        **requests,
+        **limits,
+        **{name: choose(requests[name], limits[name]) for name in requests.keys() & limits.keys()},
     }
 
 

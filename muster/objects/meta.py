@@ -9,10 +9,10 @@ import msgspec
 
 from muster.objects.sharing import share_maps, share_strings
 
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # an annotation: the whole object again
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # an annotation with a copy of the object
 CONDITION_MESSAGE_LENGTH_MAX = 32_768  # of metav1.Condition
-TIMES_KEPT_MAX = 8192
-"""Conversions of times that are kept, in each direction: many objects have the same times."""
+CACHED_TIMES_MAX = 8192
+"""The number of cached time conversions in each direction: many objects have equal times."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -27,9 +27,9 @@ class View(
     frozen=True,
     kw_only=True,
     omit_defaults=True,
-    gc=False,  # as it never changes, it is in no cycle
+    gc=False,  # immutable, so it is never part of a reference cycle
 ):
-    """A partial view: fields that it does not name are ignored on reading and never written."""
+    """A partial view: other fields are ignored on reading and never written."""
 
 
 class OwnerReference(View):
@@ -44,7 +44,7 @@ class OwnerReference(View):
 
     @property
     def group(self) -> str:
-        """Returns the API group of its kind, empty for core kinds."""
+        """Returns the API group of the kind; empty for core kinds."""
         return self.api_version.rpartition("/")[0]
 
 
@@ -64,8 +64,8 @@ class ObjectMeta(View):
 
     def __post_init__(self) -> None:
         if LAST_APPLIED in self.annotations:
-            kept = {key: value for key, value in self.annotations.items() if key != LAST_APPLIED}
-            msgspec.structs.force_setattr(self, "annotations", kept)
+            others = {key: value for key, value in self.annotations.items() if key != LAST_APPLIED}
+            msgspec.structs.force_setattr(self, "annotations", others)
         share_strings(self, "namespace")
         share_maps(self, "labels", "annotations")
 
@@ -134,23 +134,23 @@ def set_condition(
 
 
 def rfc3339(time_ms: int) -> str:
-    """Returns a time in the API's form: UTC, whole seconds."""
+    """Formats a time as the API does: UTC, whole seconds."""
     return _rfc3339(time_ms // 1000)
 
 
-@lru_cache(TIMES_KEPT_MAX)
+@lru_cache(CACHED_TIMES_MAX)
 def _rfc3339(time_s: int) -> str:
     return datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def rfc3339_micro(time_ms: int) -> str:
-    """Returns a time in the form of MicroTime: UTC, six decimals."""
+    """Formats a time as MicroTime: UTC, six decimals."""
     return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-@lru_cache(TIMES_KEPT_MAX)
+@lru_cache(CACHED_TIMES_MAX)
 def millis(timestamp: str | None) -> int:
-    """Returns an API time in milliseconds since the epoch; 0 for none."""
+    """Returns an API time in milliseconds since the epoch; 0 for None."""
     if not timestamp:
         return 0
     return round(datetime.fromisoformat(timestamp).timestamp() * 1000)
@@ -158,4 +158,4 @@ def millis(timestamp: str | None) -> int:
 
 def builtins(value: Any) -> Any:
     """Returns a view as plain dicts and lists, with the API's field names."""
-    return msgspec.json.decode(msgspec.json.encode(value))  # through JSON, as templates are kept as JSON
+    return msgspec.json.decode(msgspec.json.encode(value))  # by way of JSON, as templates are stored as JSON

@@ -1,6 +1,6 @@
-"""Pod templates: kept as the received bytes, decoded on demand.
+"""Pod templates: stored as the received bytes, and decoded on demand.
 
-A thousand gangs repeat a few templates, so decoded templates are cached by their bytes.
+Many gangs have equal templates, so decoded templates are cached by their bytes.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -19,7 +19,7 @@ from muster.objects.meta import View
 
 Template = msgspec.Raw  # a PodTemplateSpec as JSON
 Amounts = dict[str, Fraction]
-OVERCOMMITTED = ("cpu", "memory")  # of the resources that pods may request as a whole
+OVERCOMMITTED = ("cpu", "memory")  # resources with pod-level requests that may be overcommitted
 HUGE_PAGES = "hugepages-"
 
 
@@ -36,7 +36,7 @@ class Container(View):
 
 
 class ResourceClaimRef(View):
-    """A claim of a pod (PodResourceClaim): an existing ResourceClaim, or one by a ResourceClaimTemplate."""
+    """A claim of a pod (PodResourceClaim): a ResourceClaim, or one created from a ResourceClaimTemplate."""
 
     name: str = ""
     resource_claim_name: str | None = None
@@ -47,7 +47,7 @@ class PodSpec(View):
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
     resources: ResourceRequirements = ResourceRequirements()
-    """Pod-level resources: what all containers together ask for."""
+    """Pod-level resources: for all containers together."""
     overhead: dict[str, str | int | float] = {}
     node_selector: dict[str, str] = {}
     affinity: dict[str, Any] = {}
@@ -74,7 +74,7 @@ def encode_template(template: Mapping[str, Any]) -> Template:
 
 
 def own_template(template: Template) -> Template:
-    """Returns a copy that does not keep alive the message that it was decoded from."""
+    """Returns a copy that does not hold the message from which it was decoded in memory."""
     return template.copy()
 
 
@@ -97,13 +97,13 @@ def read_template(template: Template) -> PodTemplate:
 
 
 def pod_requests(template: Template) -> Mapping[str, int]:
-    """Returns the requests of one pod, in the core's units, as the scheduler counts them: the sum of its
-    containers or its largest init container, whichever is more, or its pod-level request instead; plus
-    overhead. A missing request is the limit.
+    """Returns the requests of one pod, in the core's units, as the scheduler counts them: the sum over its
+    containers or the largest init container, whichever is larger, or instead its pod-level request; plus
+    overhead. A missing request defaults to the limit.
 
     Source: Kubernetes v1.36.3 component-helpers resource.PodRequests, after the defaults that the API server
     sets at a pod's creation (pkg/apis/core/v1/defaults.go: SetDefaults_Pod).
-    Raises: QuantityError for a quantity that Kubernetes would refuse too.
+    Raises: QuantityError for a quantity that Kubernetes also rejects.
     """
     return _DECODED(bytes(template)).requests
 
@@ -119,7 +119,7 @@ def with_pod_level_defaults(spec: PodSpec) -> ResourceRequirements:
     """Returns the pod-level resources with the requests that the API server adds. Raises: QuantityError."""
     added = _pod_level_requests(spec)
     own = spec.resources.requests
-    texts = {r: f"{a * MILLI}m" for r, a in added.items() if r not in own}  # of whole thousandths
+    texts = {r: f"{a * MILLI}m" for r, a in added.items() if r not in own}  # amounts are whole thousandths
     return replace(spec.resources, requests={**texts, **own})
 
 
@@ -139,7 +139,7 @@ def _aggregate(spec: PodSpec, amounts_of: Callable[[Container], Amounts]) -> Amo
     starting: Amounts = {}
     for container in spec.init_containers:
         amounts = _total((sidecars, amounts_of(container)))
-        if container.restart_policy == "Always":  # a sidecar: it keeps running
+        if container.restart_policy == "Always":  # a sidecar, which keeps running
             sidecars = amounts
         starting = _largest(starting, amounts)
     running = _total((sidecars, *map(amounts_of, spec.containers)))
@@ -147,11 +147,11 @@ def _aggregate(spec: PodSpec, amounts_of: Callable[[Container], Amounts]) -> Amo
 
 
 def _pod_level_requests(spec: PodSpec) -> Amounts:
-    """Returns the pod-level requests, each of which replaces what the containers request.
+    """Returns the pod-level requests, each of which replaces the containers' requests.
 
-    With any pod-level limit a missing request is that of the containers, or if these have none, the limit. Of
-    huge pages, which cannot be overcommitted, it is the limit, and that defaults to the containers' limits
-    (defaultPodRequests, defaultHugePagePodLimits)."""
+    With any pod-level limit, a missing request defaults to the containers' requests, or if there are none, to
+    the limit. For huge pages, which cannot be overcommitted, it defaults to the limit, and this to the
+    containers' limits (defaultPodRequests, defaultHugePagePodLimits)."""
     level = spec.resources
     if not (level.requests or level.limits):
         return {}
@@ -167,12 +167,12 @@ def _pod_level_requests(spec: PodSpec) -> Amounts:
 
 
 def has_pod_level(resource: str) -> bool:
-    """Whether Kubernetes counts this resource at the level of pods (IsSupportedPodLevelResource)."""
+    """Returns whether pods may have pod-level requests of the resource (IsSupportedPodLevelResource)."""
     return resource in OVERCOMMITTED or resource.startswith(HUGE_PAGES)
 
 
 def _amounts(quantities: Mapping[str, str | int | float]) -> Amounts:
-    """Returns exact amounts. Raises: QuantityError, also for a negative one."""
+    """Returns exact amounts. Raises: QuantityError, also for a negative amount."""
     amounts = {resource: exact(resource, quantity) for resource, quantity in quantities.items()}
     for resource, amount in amounts.items():
         if amount < 0:
@@ -193,5 +193,5 @@ def _total(parts: Iterable[Amounts]) -> Amounts:
     return total
 
 
-def _largest(one: Amounts, other: Amounts) -> Amounts:
-    return {r: max(one.get(r, Fraction(0)), other.get(r, Fraction(0))) for r in {*one, *other}}
+def _largest(first: Amounts, second: Amounts) -> Amounts:
+    return {r: max(first.get(r, Fraction(0)), second.get(r, Fraction(0))) for r in {*first, *second}}

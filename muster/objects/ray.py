@@ -12,7 +12,7 @@ from muster.objects.pods import Template, own_template
 from muster.objects.sharing import keep_entries, share_maps, share_strings, share_struct
 
 CLUSTER_LABEL = "ray.io/cluster"
-GROUP_LABEL = "ray.io/group"  # of a pod; all heads have the same one
+GROUP_LABEL = "ray.io/group"  # of a pod; equal for all heads
 NODE_TYPE_LABEL, HEAD_TYPE = "ray.io/node-type", "head"
 REDIS_CLEANUP_TYPE = "redis-cleanup"  # of the pod of KubeRay's Redis clean-up Job
 REDIS_CLEANUP_FINALIZER = "ray.io/gcs-ft-redis-cleanup-finalizer"

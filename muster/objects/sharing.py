@@ -1,7 +1,7 @@
-"""One object for equal values: thousands of gangs repeat a few specs, labels and reasons.
+"""Shares equal values in memory: thousands of gangs repeat a few specs, labels and reasons.
 
-Views never change, so equal ones may be the same object. A view shares its parts as soon as it is made, so
-that a list does not hold them twice either.
+Views are immutable, so equal views may share one object. A view shares its parts on construction, so that
+they are not duplicated even within a decoded list.
 """
 
 from collections.abc import Iterable
@@ -16,27 +16,27 @@ from muster.objects.cache import ByteCache
 MAPS_BYTES_MAX = 4 * 2**20
 
 _ENCODER = msgspec.json.Encoder()
-_STRUCTS: WeakValueDictionary[int, Any] = WeakValueDictionary()  # those in use, by the hash of their text
+_STRUCTS: WeakValueDictionary[int, Any] = WeakValueDictionary()  # structs in use, by the hash of their text
 _MAPS: ByteCache[dict[str, Any]] = ByteCache(
     msgspec.json.Decoder(dict[str, Any]).decode, bytes_max=MAPS_BYTES_MAX
 )
 
 
 def share_struct(view: msgspec.Struct, field: str) -> None:
-    """Replaces the struct in a field by an equal one that is in use. Its class must allow weak references."""
+    """Replaces the struct in a field with an equal struct in use. Its class must allow weak references."""
     own = getattr(view, field)
     if own is None:
         return
     key = hash(_ENCODER.encode(own))
-    known = _STRUCTS.get(key)
-    if known is None:
+    shared = _STRUCTS.get(key)
+    if shared is None:
         _STRUCTS[key] = own
-    elif known is not own and known == own:
-        msgspec.structs.force_setattr(view, field, known)
+    elif shared is not own and shared == own:
+        msgspec.structs.force_setattr(view, field, shared)
 
 
 def share_maps(view: msgspec.Struct, *fields: str) -> None:
-    """Replaces maps of JSON values by equal ones that were decoded before."""
+    """Replaces maps of JSON values with equal maps that were decoded before."""
     for field in fields:
         msgspec.structs.force_setattr(view, field, _MAPS(_ENCODER.encode(getattr(view, field))))
 
@@ -50,7 +50,7 @@ def keep_entries(view: msgspec.Struct, field: str, keys: Iterable[str]) -> None:
 
 
 def share_strings(view: msgspec.Struct, *fields: str) -> None:
-    """Replaces strings, which may be None or members of an enum, by equal ones that are in use."""
+    """Replaces strings with interned strings. Fields may also be None or members of a string enum."""
     for field in fields:
         own = getattr(view, field)
         if own is not None:

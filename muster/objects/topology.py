@@ -1,4 +1,4 @@
-"""Placement of pods: Topologies, Nodes, pods on them, and topology requests.
+"""Topologies, Nodes, and pods bound to nodes.
 
 Source: Kueue apis/kueue/v1beta2/topology_types.go; pkg/cache/scheduler/tas_non_tas_pod_cache.go for usage of
 nodes.
@@ -10,7 +10,7 @@ from muster.objects.pods import PodSpec
 from muster.objects.topology_request import PREFERRED, REQUIRED, SLICE_LEVEL, SLICES, UNCONSTRAINED
 
 PLACED_ANNOTATIONS = frozenset((REQUIRED, PREFERRED, UNCONSTRAINED, SLICE_LEVEL, SLICES))
-"""A pod with one of these is placed by an admission, which accounts for its usage."""
+"""Annotations of pods that an admission assigns to nodes and accounts for."""
 
 
 class TopologyLevel(View):
@@ -54,7 +54,8 @@ class BoundPod(Object):
 
     @property
     def counts_on_node(self) -> bool:
-        """Returns whether it uses capacity that no admission accounts for (Kueue: belongsToNonTASCache)."""
+        """Returns whether the pod uses capacity that no admission accounts for (Kueue:
+        belongsToNonTASCache)."""
         ended = self.status.phase in ("Succeeded", "Failed")
         placed = not PLACED_ANNOTATIONS.isdisjoint(self.metadata.annotations)
         return bool(self.spec.node_name) and not ended and not placed

@@ -25,15 +25,15 @@ def annotated(annotations: Mapping[str, str]) -> kueue.TopologyRequest | None:
     Source: Kueue pkg/controller/jobframework/tas.go.
     """
     required, preferred = annotations.get(REQUIRED), annotations.get(PREFERRED)
-    near = required is not None or preferred is not None
+    constrained = required is not None or preferred is not None
     slices = _annotated_slices(annotations)
-    if not near and UNCONSTRAINED not in annotations and slices is None:
+    if not constrained and UNCONSTRAINED not in annotations and slices is None:
         return None
     return kueue.TopologyRequest(
         required=required,
         preferred=preferred if required is None else None,
-        unconstrained=None if near else _annotated_unconstrained(annotations),
-        pod_set_group_name=annotations.get(GROUP_NAME) if near else None,
+        unconstrained=None if constrained else _annotated_unconstrained(annotations),
+        pod_set_group_name=annotations.get(GROUP_NAME) if constrained else None,
         podset_slice_required_topology_constraints=slices or (),
     )
 

@@ -1,4 +1,4 @@
-"""The conditions of a Workload and what they say about it.
+"""Conditions of a Workload, and the states that they describe.
 
 Source: Kueue apis/kueue/v1beta2/workload_types.go; SuspensionBlocked is Muster's own.
 """
@@ -10,7 +10,7 @@ QUOTA_RESERVED, ADMITTED, EVICTED, PREEMPTED = "QuotaReserved", "Admitted", "Evi
 REQUEUED, PODS_READY, FINISHED = "Requeued", "PodsReady", "Finished"
 DEACTIVATION_TARGET = "DeactivationTarget"
 PENDING = "Pending"  # the reason of QuotaReserved=False after an eviction
-SUSPENSION_BLOCKED = "SuspensionBlocked"  # its gang must stop, and has not
+SUSPENSION_BLOCKED = "SuspensionBlocked"  # its gang must stop, and cannot be suspended
 
 
 def is_finished(status: WorkloadStatus) -> bool:
@@ -22,8 +22,8 @@ def holds_quota(status: WorkloadStatus) -> bool:
 
 
 def is_just_unset(status: WorkloadStatus) -> bool:
-    """Whether the creator of a Workload without a job has just unset its reservation, as Kueue's
-    UnsetQuotaReservationWithCondition does. What it leaves set would count at the next reservation."""
+    """Returns whether the creator of a Workload without a job has just unset its reservation, as Kueue's
+    UnsetQuotaReservationWithCondition does. It leaves fields set that would affect the next reservation."""
     if is_true(status.conditions, QUOTA_RESERVED):
         return False
     if status.admission is not None or is_admitted(status):
@@ -39,14 +39,15 @@ def is_admitted(status: WorkloadStatus) -> bool:
 
 
 def admitted_at_ms(status: WorkloadStatus) -> int | None:
-    found = find_condition(status.conditions, ADMITTED)
-    return millis(found.last_transition_time) if found is not None and found.status == "True" else None
+    admitted = find_condition(status.conditions, ADMITTED)
+    is_set = admitted is not None and admitted.status == "True"
+    return millis(admitted.last_transition_time) if admitted is not None and is_set else None
 
 
 def is_unplaced(status: WorkloadStatus) -> bool:
-    """Whether some of its pods still have to be placed on their topology."""
-    held = status.admission.pod_set_assignments if status.admission else ()
-    return any(assigned.delayed_topology_request == "Pending" for assigned in held)
+    """Returns whether some pods are still without nodes of their topology."""
+    assignments = status.admission.pod_set_assignments if status.admission else ()
+    return any(assignment.delayed_topology_request == "Pending" for assignment in assignments)
 
 
 def is_evicted(status: WorkloadStatus) -> bool:

@@ -1,4 +1,4 @@
-"""Topology assignments: conversion between the API's compressed form and the core's plain one.
+"""Converts topology assignments between the API's compressed form and the core's plain form.
 
 Source: Kueue apis/kueue/v1beta2/workload_types.go (TopologyAssignment), pkg/util/tas.
 """
@@ -28,8 +28,8 @@ def _expanded(part: kueue.AssignmentSlice) -> Iterator[core.TopologyDomain]:
     columns = [_column(values, count) for values in part.values_per_level]
     if {count, len(counts), *map(len, columns)} != {count}:
         raise ValueError(f"topologyAssignment: slices: expected {count} values a level and pod counts")
-    for at, amount in enumerate(counts):
-        yield core.TopologyDomain(tuple(column[at] for column in columns), amount)
+    for index, amount in enumerate(counts):
+        yield core.TopologyDomain(tuple(column[index] for column in columns), amount)
 
 
 def _column(values: kueue.LevelValues, count: int) -> Sequence[str]:
@@ -51,19 +51,19 @@ def compressed(assigned: core.TopologyAssignment) -> kueue.TopologyAssignment:
 
 
 def _keyed(assigned: core.TopologyAssignment) -> list[tuple[str, core.TopologyDomain]]:
-    """Returns each domain with the longest hostname prefix that it shares with another one, or "".
+    """Returns each domain with the longest hostname prefix that it shares with another domain, or "".
 
-    A prefix ends after a hyphen. If that makes more slices than allowed, fewer hyphens of a hostname count.
+    A prefix ends after a hyphen. Uses shorter prefixes if there would be more slices than allowed.
     """
     domains = assigned.domains
     if not assigned.levels or assigned.levels[-1] != core.HOSTNAME:
         return [("", domain) for domain in domains]
     prefixes = [_prefixes(domain.values[-1]) for domain in domains]
-    sharers = Counter(prefix for of_one in prefixes for prefix in of_one)
+    sharers = Counter(prefix for of_host in prefixes for prefix in of_host)
     for depth in range(max(map(len, prefixes), default=0), 0, -1):
         keys = [
-            next((prefix for prefix in reversed(of_one[:depth]) if sharers[prefix] > 1), "")
-            for of_one in prefixes
+            next((prefix for prefix in reversed(of_host[:depth]) if sharers[prefix] > 1), "")
+            for of_host in prefixes
         ]
         if sum(1 for _ in groupby(keys)) <= _SLICES_MAX:
             return list(zip(keys, domains, strict=True))
@@ -71,7 +71,7 @@ def _keyed(assigned: core.TopologyAssignment) -> list[tuple[str, core.TopologyDo
 
 
 def _prefixes(hostname: str) -> list[str]:
-    return [hostname[: at + 1] for at, letter in enumerate(hostname[:-1]) if letter == "-"]
+    return [hostname[: index + 1] for index, letter in enumerate(hostname[:-1]) if letter == "-"]
 
 
 def _slice(domains: Sequence[core.TopologyDomain]) -> kueue.AssignmentSlice:
@@ -102,5 +102,5 @@ def _level_values(values: Sequence[str]) -> kueue.LevelValues:
 def _common(values: Sequence[str]) -> str:
     """Returns the longest common prefix."""
     first, last = min(values), max(values)
-    length = next((at for at, letter in enumerate(first) if letter != last[at]), len(first))
+    length = next((index for index, letter in enumerate(first) if letter != last[index]), len(first))
     return first[:length]

@@ -43,21 +43,21 @@ class TopologiesAndNodes(TypedDict):
 def topologies_and_nodes(
     topologies: Iterable[Topology], nodes: Iterable[Node], pods: Iterable[BoundPod]
 ) -> TopologiesAndNodes:
-    """Converts topologies and nodes; leaves out unreadable nodes."""
+    """Converts topologies and nodes; skips unreadable nodes."""
     used = used_by_node(pods)
-    found = {}
+    by_name = {}
     for obj in nodes:
         with suppress(ValueError):
-            found[obj.metadata.name] = node(obj, used.get(obj.metadata.name, {}))
+            by_name[obj.metadata.name] = node(obj, used.get(obj.metadata.name, {}))
     return TopologiesAndNodes(
-        topologies={obj.metadata.name: topology(obj) for obj in topologies}, nodes=found
+        topologies={obj.metadata.name: topology(obj) for obj in topologies}, nodes=by_name
     )
 
 
 def used_by_node(pods: Iterable[BoundPod]) -> dict[str, Mapping[str, int]]:
-    """Returns usage by node of pods that no admission accounts for, with their number as `pods`.
+    """Returns the usage of each node by pods that no admission accounts for, with their number as `pods`.
 
-    A pod with unreadable requests counts as one without requests; the API server accepts no such pod.
+    A pod with unreadable requests, which the API server would reject, counts as one without requests.
     """
     used: dict[str, Counter[str]] = {}
     for pod in pods:

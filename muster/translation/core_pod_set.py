@@ -1,4 +1,4 @@
-"""Converts pod sets to the core's values: requests, node selection and tolerations of their templates."""
+"""Converts pod sets to the core's values: the requests, node selection and tolerations of their templates."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

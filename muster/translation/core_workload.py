@@ -27,10 +27,10 @@ from muster.translation import assignments
 from muster.translation.core_pod_set import pod_set, tolerations
 
 FINISHED_PRIORITY = -(2**31)
-"""The priority of a finished gang whose pods still exist: it is preempted before all others."""
+"""The priority of a finished gang whose pods still exist: it is preempted first."""
 WAITING_FOR_PREEMPTED = "WaitingForPreemptedWorkloads"  # a reason of QuotaReserved=False
 UNTRIED = frozenset({WAITING_FOR_PREEMPTED, "PendingEvaluation", "Suspended", "Misconfigured"})
-"""Reasons of QuotaReserved=False for workloads that are not parked: they go first, or are in no queue."""
+"""Reasons of QuotaReserved=False for workloads that are not parked: they are tried first, or not queued."""
 REPLACES_ANNOTATION = "kueue.x-k8s.io/workload-slice-replacement-for"
 ALLOWED_FLAVORS_ANNOTATION = "kueue.x-k8s.io/workload-allowed-resource-flavors"
 POD_GROUP_ANNOTATION = "kueue.x-k8s.io/is-group-workload"
@@ -50,11 +50,11 @@ def workload(
 ) -> core.Workload:
     """Converts a Workload. Raises: ValueError.
 
-    `status` may differ from the object's own. `queue` is the ClusterQueue of its LocalQueue; a Workload with
-    quota stays in the ClusterQueue of its admission. `limit_ranges` are its namespace's, `runtime_classes`
-    are by name; what they add to pods is counted, but not written to the object. `priority` is its class's
-    current value, None for the object's own."""
-    meta, held = obj.metadata, status.admission if holds_quota(status) else None
+    `status` may differ from the object's. `queue` is the ClusterQueue of its LocalQueue; a Workload with
+    quota stays in the ClusterQueue of its admission. `limit_ranges` are those of its namespace,
+    `runtime_classes` are by name; their additions to pods are counted, but not written to the object.
+    `priority` is the current value of its priority class; None uses the object's priority."""
+    meta, reservation = obj.metadata, status.admission if holds_quota(status) else None
     finished, boost = is_finished(status), _boost(obj) if rules.priority_boost else 0
     reserved = find_condition(status.conditions, QUOTA_RESERVED)
     reclaimable = {r.name: r.count for r in status.reclaimable_pods if rules.reclaimable_pods}
@@ -65,7 +65,7 @@ def workload(
     return core.Workload(
         key=obj.key,
         uid=meta.uid,
-        cluster_queue=held.cluster_queue if held else queue,
+        cluster_queue=reservation.cluster_queue if reservation else queue,
         priority=FINISHED_PRIORITY
         if finished
         else boost + (obj.spec.priority or 0 if priority is None else priority),
@@ -74,8 +74,8 @@ def workload(
             _on_provisioned_nodes(_pod_set_of(obj.key, ps, reclaimable.get(ps.name, 0)), status)
             for ps in pod_sets
         ),
-        admission=admission(held) if held else None,
-        reserved_at_ms=millis(reserved.last_transition_time) if reserved and held else 0,
+        admission=admission(reservation) if reservation else None,
+        reserved_at_ms=millis(reserved.last_transition_time) if reserved and reservation else 0,
         evicted=finished or is_true(status.conditions, EVICTED) or bool(meta.deletion_timestamp),
         requeue_at_ms=requeue_at_ms(status),
         preempting=reserved is not None and reserved.reason == WAITING_FOR_PREEMPTED,
@@ -100,23 +100,24 @@ def _adjusted(
 
 
 def _refused(pod_sets: Iterable[kueue.PodSet], ranges: tuple[LimitRange, ...]) -> str:
-    """Returns why pods would be refused, or ""; callers check first that `ranges` can be counted."""
+    """Returns why the pods would be refused, or ""; the caller must check first that `ranges` can be
+    counted."""
     for obj in pod_sets:
         with suppress(core.QuantityError):
-            found = refusal(read_template(obj.template), ranges) if ranges else _own_refusal(obj)
-            if found:
-                return f"pod set {obj.name}: {found}"
+            reason = refusal(read_template(obj.template), ranges) if ranges else _own_refusal(obj)
+            if reason:
+                return f"pod set {obj.name}: {reason}"
     return ""
 
 
 @Derived
 def _own_refusal(pod_set: kueue.PodSet) -> str:
-    """Returns why its pods would be refused in any namespace, or "". Raises: QuantityError."""
+    """Returns why the pods would be refused in any namespace, or "". Raises: QuantityError."""
     return refusal(read_template(pod_set.template), ())
 
 
 def _run_time_ms(spec: kueue.WorkloadSpec, status: kueue.WorkloadStatus) -> int | None:
-    """Returns what earlier admissions left of its maximum execution time."""
+    """Returns the remaining part of the maximum execution time after earlier admissions."""
     if not spec.maximum_execution_time_seconds:
         return None
     past_s = status.accumulated_past_execution_time_seconds or 0
@@ -124,7 +125,8 @@ def _run_time_ms(spec: kueue.WorkloadSpec, status: kueue.WorkloadStatus) -> int 
 
 
 def _is_parked(status: kueue.WorkloadStatus) -> bool:
-    """Returns whether it was tried in vain since it was queued; its eviction's condition does not count."""
+    """Returns whether an attempt has failed since the workload was queued; the condition that its eviction
+    set does not count."""
     reserved, evicted = (find_condition(status.conditions, kind) for kind in (QUOTA_RESERVED, EVICTED))
     if reserved is None or reserved.status != "False" or reserved.reason in UNTRIED:
         return False
@@ -132,14 +134,15 @@ def _is_parked(status: kueue.WorkloadStatus) -> bool:
 
 
 def queued_at_ms(obj: kueue.Workload, status: kueue.WorkloadStatus, rules: core.Rules) -> int:
-    """Returns since when it counts as queued (Kueue: pkg/workload, Ordering.GetQueueOrderTimestamp).
+    """Returns the time by which the workload is queued (Kueue: pkg/workload,
+    Ordering.GetQueueOrderTimestamp).
 
-    An eviction by an admission check moves it to the back; an eviction because pods were not ready in time
+    An eviction by an admission check moves it to the back of the queue; an eviction with PodsReadyTimeout
     does if the rules say so; a preemption does not.
     """
     evicted = find_condition(status.conditions, EVICTED)
-    back = {"AdmissionCheck"} | ({"PodsReadyTimeout"} if rules.requeue_behind_others else set())
-    if evicted is not None and evicted.status == "True" and evicted.reason in back:
+    to_back = {"AdmissionCheck"} | ({"PodsReadyTimeout"} if rules.requeue_behind_others else set())
+    if evicted is not None and evicted.status == "True" and evicted.reason in to_back:
         return millis(evicted.last_transition_time)
     preempted = find_condition(status.conditions, PREEMPTED)
     if not rules.priority_sorting_within_cohort and _lost_borrowed(preempted):
@@ -157,7 +160,7 @@ def _lost_borrowed(preempted: Condition | None) -> bool:
 
 
 def _on_provisioned_nodes(pod_set: core.PodSet, status: kueue.WorkloadStatus) -> core.PodSet:
-    """Adds node selectors and tolerations of ready checks, for the nodes provisioned for it."""
+    """Adds the node selectors and tolerations of ready checks, which select the provisioned nodes."""
     updates = [
         update
         for check in status.admission_checks
@@ -166,21 +169,21 @@ def _on_provisioned_nodes(pod_set: core.PodSet, status: kueue.WorkloadStatus) ->
         if update.name == pod_set.name
     ]
     selector = dict(pod_set.node_selector)
-    tolerated = pod_set.tolerations
+    all_tolerations = pod_set.tolerations
     for update in updates:
         selector |= update.node_selector
-        tolerated += tolerations(update.tolerations)
-    return replace(pod_set, node_selector=selector, tolerations=tolerated) if updates else pod_set
+        all_tolerations += tolerations(update.tolerations)
+    return replace(pod_set, node_selector=selector, tolerations=all_tolerations) if updates else pod_set
 
 
 def _is_one_pod(meta: ObjectMeta) -> bool:
-    """Returns whether its owner is a single Pod (Kueue: OwnedBySinglePod in pkg/workload)."""
+    """Returns whether the owner is a single Pod (Kueue: OwnedBySinglePod in pkg/workload)."""
     owners = [(owner.api_version, owner.kind) for owner in meta.owner_references]
     return owners == [("v1", "Pod")] and meta.annotations.get(POD_GROUP_ANNOTATION) != "true"
 
 
 def requeue_at_ms(status: kueue.WorkloadStatus) -> int | None:
-    """Returns the end of its backoff; NEVER_MS while it is not requeued; None without backoff."""
+    """Returns the end of the backoff; NEVER_MS if the workload is not requeued; None without backoff."""
     state = status.requeue_state
     if state is not None and state.requeue_at:
         return millis(state.requeue_at)
@@ -189,7 +192,7 @@ def requeue_at_ms(status: kueue.WorkloadStatus) -> int | None:
 
 
 def _boost(obj: kueue.Workload) -> int:
-    """Returns the priority boost; 0 if it is not a 32-bit number (Kueue: EffectivePriority,
+    """Returns the priority boost; 0 if the annotation is not a 32-bit number (Kueue: EffectivePriority,
     pkg/util/priority)."""
     text = obj.metadata.annotations.get(BOOST_ANNOTATION, "")
     boost = int(text) if _DECIMAL.fullmatch(text) else 0
@@ -197,7 +200,7 @@ def _boost(obj: kueue.Workload) -> int:
 
 
 def _gated(spec: kueue.WorkloadSpec, status: kueue.WorkloadStatus) -> bool:
-    """Returns whether a preemption gate is closed; one without a status is."""
+    """Returns whether a preemption gate is closed, or has no status yet."""
     opened = {g.name for g in status.preemption_gates if g.position != "Closed"}
     return any(gate.name not in opened for gate in spec.preemption_gates)
 

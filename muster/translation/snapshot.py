@@ -32,19 +32,19 @@ def flavor(obj: kueue_queues.ResourceFlavor) -> core.Flavor:
         ),
         tolerations=tolerations(spec.tolerations),
         topology=spec.topology_name or None,
-        node_sizes=_known_node_sizes(obj.node_sizes),
+        node_sizes=_readable_node_sizes(obj.node_sizes),
     )
 
 
 def node_sizes(annotation: str) -> tuple[Mapping[str, int], ...]:
-    """Returns the sizes of a flavor's nodes; none where they are not known. Raises: ValueError (msgspec's
-    errors and QuantityError too)."""
+    """Returns the sizes of a flavor's nodes; empty without the annotation. Raises: ValueError (including
+    msgspec's errors and QuantityError)."""
     sizes = msgspec.json.decode(annotation, type=list[dict[str, str]]) if annotation else []
     return tuple({name: parse(name, quantity) for name, quantity in size.items()} for size in sizes)
 
 
-def _known_node_sizes(annotation: str) -> tuple[Mapping[str, int], ...]:
-    """Returns none for an annotation that can not be read: `muster doctor` finds it."""
+def _readable_node_sizes(annotation: str) -> tuple[Mapping[str, int], ...]:
+    """Returns `node_sizes`; empty for an unreadable annotation, which `muster doctor` reports."""
     try:
         return node_sizes(annotation)
     except ValueError:
@@ -106,13 +106,13 @@ def snapshot(
     nodes: Mapping[str, core.Node] | None = None,
 ) -> core.Snapshot:
     """Returns the snapshot. `namespaces` are labels by namespace; `deleted_queues` are ClusterQueues in which
-    gangs still hold quota, with the flavors of that quota. An unreadable flavor is left out; of an unreadable
-    ClusterQueue or Cohort the readable part counts, and `problem` describes the error."""
+    gangs still hold quota, with the flavors of that quota. Unreadable flavors are skipped; of an unreadable
+    ClusterQueue or Cohort the readable quotas count, and the ClusterQueue's `problem` describes the error."""
     all_cohorts = {c.metadata.name: readable_cohort(c) for c in cohorts}
     queues = {q.metadata.name: readable_cluster_queue(q, checks) for q in cluster_queues}
     deleted = {
-        name: unreadable.deleted_queue(name, of, all_cohorts.values(), queues.values())
-        for name, of in (deleted_queues or {}).items()
+        name: unreadable.deleted_queue(name, held_flavors, all_cohorts.values(), queues.values())
+        for name, held_flavors in (deleted_queues or {}).items()
     }
     return core.Snapshot(
         flavors=_readable(flavor, flavors),
@@ -128,7 +128,7 @@ def snapshot(
 def readable_cluster_queue(
     obj: kueue_queues.ClusterQueue, checks: Mapping[str, kueue_checks.AdmissionCheck] | None = None
 ) -> core.ClusterQueue:
-    """Converts a ClusterQueue as far as it can be read."""
+    """Converts a ClusterQueue; of an unreadable one, only the readable parts."""
     try:
         return cluster_queue(obj, checks)
     except ValueError as error:
@@ -136,7 +136,7 @@ def readable_cluster_queue(
 
 
 def readable_cohort(obj: kueue_queues.Cohort) -> core.Cohort:
-    """Converts a Cohort as far as it can be read."""
+    """Converts a Cohort; of an unreadable one, only the readable parts."""
     try:
         return cohort(obj)
     except ValueError:
@@ -153,11 +153,11 @@ def problem(queue: kueue_queues.ClusterQueue) -> str | None:
 
 
 def _readable(convert: Callable[[K], T], objects: Iterable[K]) -> dict[str, T]:
-    found: dict[str, T] = {}
+    by_name: dict[str, T] = {}
     for obj in objects:
         with suppress(ValueError):
-            found[obj.metadata.name] = convert(obj)
-    return found
+            by_name[obj.metadata.name] = convert(obj)
+    return by_name
 
 
 def _groups(where: str, groups: Iterable[kueue_queues.ResourceGroup]) -> tuple[core.ResourceGroup, ...]:
@@ -192,7 +192,7 @@ def _quota(where: str, flavor: str, obj: kueue_queues.ResourceQuota) -> core.Quo
 
 
 def _fungibility(text: str) -> core.FungibilityPolicy:
-    """Converts a policy; Kueue's older names mean MayStopSearch (clusterqueue_types.go)."""
+    """Converts a policy; Kueue's deprecated names mean MayStopSearch (clusterqueue_types.go)."""
     stops = text in ("Borrow", "Preempt", "MayStopSearch")
     return core.FungibilityPolicy.MAY_STOP_SEARCH if stops else core.FungibilityPolicy.TRY_NEXT_FLAVOR
 
@@ -221,7 +221,7 @@ def _provisions(check: kueue_checks.AdmissionCheck | None) -> bool:
 
 
 def _namespaces(where: str, selector: Mapping[str, Any] | None) -> core.LabelSelector | None:
-    """Converts a selector; None selects nothing, an empty one everything."""
+    """Converts a selector; None selects nothing, an empty selector everything."""
     if selector is None:
         return None
     for expression in selector.get("matchExpressions") or ():

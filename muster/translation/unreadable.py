@@ -1,7 +1,7 @@
-"""Unreadable or deleted ClusterQueues and Cohorts: the usage of their gangs still counts.
+"""Converts unreadable or deleted ClusterQueues and Cohorts, so that the usage of their gangs still counts.
 
-An unreadable quota counts as 0, as does every quota of a resource that is in two groups. Such a ClusterQueue
-admits nothing; Kueue's webhooks would have refused it.
+An unreadable quota counts as 0, as does the quota of a resource in two groups. Such a ClusterQueue admits
+nothing; Kueue's webhooks would have rejected it.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from muster.objects import kueue_queues
 
 
 def cluster_queue(obj: kueue_queues.ClusterQueue, problem: str) -> core.ClusterQueue:
-    """Converts a ClusterQueue; `problem` describes what cannot be read."""
+    """Converts a ClusterQueue; `problem` describes its error."""
     return core.ClusterQueue(
         name=obj.metadata.name,
         cohort=obj.spec.cohort_name or None,
@@ -41,26 +41,26 @@ def deleted_queue(
     Its cohort is unknown: the usage counts in the first cohort, by name, that has such a flavor."""
     offers = [(c.name, c.groups) for c in cohorts]
     offers += [(q.cohort, q.groups) for q in cluster_queues if q.cohort is not None]
-    found = {name for name, groups in offers for g in groups for f in g.flavors if f.flavor in flavors}
-    return core.ClusterQueue(name, cohort=min(found, default=None), problem="it does not exist any more")
+    matches = {name for name, groups in offers for g in groups for f in g.flavors if f.flavor in flavors}
+    return core.ClusterQueue(name, cohort=min(matches, default=None), problem="it was deleted")
 
 
 def _groups(groups: Iterable[kueue_queues.ResourceGroup]) -> tuple[core.ResourceGroup, ...]:
     """Merges all groups into one, in which every flavor has a quota for every resource."""
     groups = tuple(groups)
-    once = Counter(name for group in groups for name in _resources(group))
-    found: dict[str, dict[str, core.Quota]] = {}
+    occurrences = Counter(name for group in groups for name in _resources(group))
+    by_flavor: dict[str, dict[str, core.Quota]] = {}
     for flavor in (flavor for group in groups for flavor in group.flavors):
-        quotas = found.setdefault(flavor.name, {})
+        quotas = by_flavor.setdefault(flavor.name, {})
         for resource in flavor.resources:
-            clear = once[resource.name] == 1 and resource.name not in quotas
-            quotas[resource.name] = _quota(resource) if clear else core.Quota(0)
-    covered = tuple(dict.fromkeys(resource for quotas in found.values() for resource in quotas))
+            is_unique = occurrences[resource.name] == 1 and resource.name not in quotas
+            quotas[resource.name] = _quota(resource) if is_unique else core.Quota(0)
+    covered = tuple(dict.fromkeys(resource for quotas in by_flavor.values() for resource in quotas))
     if not covered:
         return ()
     flavors = (
         core.FlavorQuotas(name, {resource: quotas.get(resource, core.Quota(0)) for resource in covered})
-        for name, quotas in found.items()
+        for name, quotas in by_flavor.items()
     )
     return (core.ResourceGroup(covered, tuple(flavors)),)
 

@@ -33,7 +33,7 @@ def test_the_most_recently_used_is_kept() -> None:
     for text in (b"a", b"b", b"a", b"c", b"a", b"b"):
         assert cache(text) == 1
     assert made == [b"a", b"b", b"c", b"b"]
-    assert cache.bytes_kept == room_for_two
+    assert cache.size_bytes == room_for_two
 
 
 def test_a_text_larger_than_the_cache_evicts_nothing() -> None:
@@ -87,4 +87,4 @@ def test_old_templates_leave_little_memory(name: str, monkeypatch: pytest.Monkey
     finally:
         tracemalloc.stop()
     assert kept_bytes < 2 * KEPT_BYTES
-    assert max(cache.bytes_kept for cache in caches) <= KEPT_BYTES
+    assert max(cache.size_bytes for cache in caches) <= KEPT_BYTES

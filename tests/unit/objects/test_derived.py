@@ -41,4 +41,4 @@ def test_a_value_is_dropped_with_its_struct() -> None:
     """The next struct may be at the same address."""
     derived = Derived(Sizes())
     assert [derived(Part(size=size)) for size in range(100)] == [10 * size for size in range(100)]
-    assert not derived._kept
+    assert not derived._entries

@@ -56,38 +56,38 @@ CASES: dict[str, tuple[PodTemplate, tuple[LimitRange, ...], str]] = {
     "a pod-level request above a pod's maximum": (
         as_a_whole(requests={"cpu": 4, "memory": "1Gi"}),
         (POD,),
-        "each of its pods asks for more cpu than a LimitRange allows",
+        "each of its pods requests more cpu than a LimitRange allows",
     ),
     "the maximum": (template(container(cpu=2)), (TWO_CPUS,), ""),
     "above the maximum": (
         template(container(cpu="2.5")),
         (VOLUME, TWO_CPUS),
-        "container main asks for more cpu than a LimitRange allows",
+        "container main requests more cpu than a LimitRange allows",
     ),
     "a limit above the maximum": (
         template(container(cpu=1, limits={"cpu": 3})),
         (TWO_CPUS,),
-        "container main asks for more cpu than a LimitRange allows",
+        "container main requests more cpu than a LimitRange allows",
     ),
     "the tightest of several counts": (
         template(container(cpu="1.5")),
         (TWO_CPUS, limit_range("Container", max={"cpu": 1})),
-        "container main asks for more cpu than a LimitRange allows",
+        "container main requests more cpu than a LimitRange allows",
     ),
     "below the minimum": (
         template(container(cpu="100m", limits={"cpu": "1"})),
         (HALF_A_CPU,),
-        "container main asks for less cpu than a LimitRange demands",
+        "container main requests less cpu than a LimitRange requires",
     ),
     "a pod's containers together": (
         template(container(cpu=2), container("b", cpu=2)),
         (TWO_CPUS, POD),
-        "each of its pods asks for more cpu than a LimitRange allows",
+        "each of its pods requests more cpu than a LimitRange allows",
     ),
     "a pod below the minimum": (
         template(container(memory="1Mi")),
         (POD,),
-        "each of its pods asks for less memory than a LimitRange demands",
+        "each of its pods requests less memory than a LimitRange requires",
     ),
     "what a pod may": (template(container(cpu=3, memory="1Gi")), (POD,), ""),
 }

@@ -82,7 +82,7 @@ def test_a_deleted_queue_keeps_its_usage() -> None:
     (root,) = tree(running(ray_job("dev")), CLUSTER_QUEUES=left)
     deleted = root.children[0]
     assert (deleted.kind, deleted.name, deleted.workloads.reserving) == ("ClusterQueue", "team-a", 1)
-    assert deleted.problem == "it does not exist any more"
+    assert deleted.problem == "it was deleted"
 
 
 def test_a_workload_that_contradicts_itself_is_left_out() -> None:
