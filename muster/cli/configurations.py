@@ -24,7 +24,7 @@ ENGINES = {"kueue": {"requeue_s": 1.0}}
 
 
 @dataclass(frozen=True)
-class Side:
+class SimulatedConfiguration:
     """A configuration to simulate, and the forecast settings of its stack file."""
 
     configuration: QueueConfiguration
@@ -34,7 +34,7 @@ class Side:
     limits: Sequence[WaitLimit] = ()
 
 
-def stack(name: str, ref: str | None = None, patch: Path | None = None) -> Side:
+def stack(name: str, ref: str | None = None, patch: Path | None = None) -> SimulatedConfiguration:
     """Reads a stack file of a checkout, by the stack's name or its path: as it is, at a git ref, or patched.
 
     Raises: InputError."""
@@ -60,22 +60,22 @@ def stack_file(name: str) -> str:
     return name if name.endswith((".yaml", ".yml")) else f"stacks/Pulumi.{name}.yaml"
 
 
-def declared(settings: "Settings", title: str) -> Side:
+def declared(settings: "Settings", title: str) -> SimulatedConfiguration:
     """Returns the part of a stack's settings that forecasts use."""
     from components.controller.configuration import configuration
     from components.queues.objects import manifests
 
-    own = configuration(settings.controller) if settings.controller is not None else {}
-    wanted = settings.forecast
-    queues = from_manifests(title, manifests(settings), json.dumps(own))
-    return Side(
+    controller = configuration(settings.controller) if settings.controller is not None else {}
+    forecast = settings.forecast
+    queues = from_manifests(title, manifests(settings), json.dumps(controller))
+    return SimulatedConfiguration(
         replace(queues, autoscaled=_autoscaled(settings)),
-        wanted.trace,
-        ENGINES.get(settings.admission.engine, {}) | wanted.assumptions,
-        wanted.prices,
+        forecast.trace,
+        ENGINES.get(settings.admission.engine, {}) | forecast.assumptions,
+        forecast.prices,
         [
-            WaitLimit(one.queue, one.priority or "", one.statistic, 60 * one.max_minutes)
-            for one in wanted.limits
+            WaitLimit(limit.queue, limit.priority or "", limit.statistic, 60 * limit.max_minutes)
+            for limit in forecast.limits
         ],
     )
 
@@ -83,12 +83,12 @@ def declared(settings: "Settings", title: str) -> Side:
 def _autoscaled(settings: "Settings") -> Mapping[str, int]:
     """Returns the flavors whose nodes the cluster autoscaler adds, with the accelerators of their minimum
     node count."""
-    kept: dict[str, int] = {}
+    accelerators: dict[str, int] = {}
     for pool in settings.pools:
         if pool.accelerators and not pool.queued:
-            least = pool.accelerators * pool.nodes.min if pool.nodes is not None else 0
-            kept[pool.flavor_name] = kept.get(pool.flavor_name, 0) + least
-    return kept
+            minimum = pool.accelerators * pool.nodes.min if pool.nodes is not None else 0
+            accelerators[pool.flavor_name] = accelerators.get(pool.flavor_name, 0) + minimum
+    return accelerators
 
 
 def _config(file: str, text: str) -> Mapping[str, object]:
@@ -105,14 +105,14 @@ def _text(file: str, ref: str | None) -> str:
             raise InputError("--base has a NUL; expected a git ref, such as main, or a stack file")
         # --end-of-options: a ref that begins with a dash is no option of git
         command = ["git", "show", "--end-of-options", f"{ref}:{file}"]
-        found = subprocess.run(command, capture_output=True, check=False)
-        if found.returncode:
-            why = found.stderr.decode(errors="replace").strip()
+        process = subprocess.run(command, capture_output=True, check=False)
+        if process.returncode:
+            why = process.stderr.decode(errors="replace").strip()
             raise InputError(f"{file} at {ref}: {why}; give a ref that has this stack file")
-        return decoded(found.stdout, f"{file} at {ref}")
+        return decoded(process.stdout, f"{file} at {ref}")
     if not os.path.exists(file):
-        known = sorted(path.name[7:-5] for path in Path("stacks").glob("Pulumi.*.yaml"))
-        raise InputError(f"{file}: no such stack file; expected one of: {', '.join(known) or 'none here'}")
+        stacks = sorted(path.name[7:-5] for path in Path("stacks").glob("Pulumi.*.yaml"))
+        raise InputError(f"{file}: no such stack file; expected one of: {', '.join(stacks) or 'none here'}")
     return read_text(file, "a stack file", pipes=False)  # `muster recommend` reads it twice
 
 
@@ -139,11 +139,11 @@ def _check_engine(settings: "Settings", file: str) -> None:
         )
 
 
-def manifests_at(path: Path, controller: str = "{}") -> Side:
+def manifests_at(path: Path, controller: str = "{}") -> SimulatedConfiguration:
     """Reads the configuration of a file, or of a folder and those below it; `controller` is the controller's.
 
     Raises: InputError."""
-    return Side(from_manifests(path.name, manifests_below(path), controller))
+    return SimulatedConfiguration(from_manifests(path.name, manifests_below(path), controller))
 
 
 def manifests_below(path: Path) -> list[Mapping[str, Any]]:
@@ -155,12 +155,12 @@ def manifests_below(path: Path) -> list[Mapping[str, Any]]:
     )
     if not files or not os.path.exists(path):
         raise InputError(f"{path}: no manifests; expected a YAML or JSON file, or a folder of them")
-    found: list[Mapping[str, Any]] = []
-    left = MANIFESTS_BYTES_MAX
+    manifests: list[Mapping[str, Any]] = []
+    bytes_left = MANIFESTS_BYTES_MAX
     for file in files:
-        text = read_text(file, "manifests in YAML or JSON", bytes_max=left, pipes=file == path)
-        left -= len(text)
+        text = read_text(file, "manifests in YAML or JSON", bytes_max=bytes_left, pipes=file == path)
+        bytes_left -= len(text)
         for manifest in documents(text, str(file)):
             items = manifest.get("items", [manifest]) if isinstance(manifest, dict) else []
-            found += (item for item in items if isinstance(item, dict))
-    return found
+            manifests += (item for item in items if isinstance(item, dict))
+    return manifests

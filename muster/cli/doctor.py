@@ -28,20 +28,20 @@ FOUND = 1
 CONTROLLER_LABELS = {"app.kubernetes.io/name": "muster-controller"}
 
 
-class Decision(View):
+class SubjectAccessReviewStatus(View):
     allowed: bool = False
 
 
-class Review(Object):
-    status: Decision = Decision()
+class SubjectAccessReview(Object):
+    status: SubjectAccessReviewStatus = SubjectAccessReviewStatus()
 
 
-REVIEWS: Kind[Review] = Kind(
+REVIEWS: Kind[SubjectAccessReview] = Kind(
     "authorization.k8s.io",
     "v1",
     "SubjectAccessReview",
     "subjectaccessreviews",
-    Review,
+    SubjectAccessReview,
     namespaced=False,
 )
 
@@ -64,15 +64,15 @@ REVIEWS: Kind[Review] = Kind(
 def command(lease: str, as_json: bool, target: Target) -> int:
     if "/" not in lease:
         raise click.UsageError(f"--lease: {lease!r}; expected NAMESPACE/NAME")
-    found = run(target, lambda kube: _examined(kube, lease))
+    findings = run(target, lambda kube: _examined(kube, lease))
     if as_json:
-        print(json.dumps([asdict(finding) for finding in found], indent=2))
+        print(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
-        for finding in found:
+        for finding in findings:
             text = f"{finding.check}: {finding.subject} {finding.fault}\n  fix: {finding.remedy}"
             print(visible(text))
-        print(f"{len(found)} finding{'s' * (len(found) > 1)}" if found else "no findings")
-    return FOUND if found else 0
+        print(f"{len(findings)} finding{'s' * (len(findings) > 1)}" if findings else "no findings")
+    return FOUND if findings else 0
 
 
 async def _examined(kube: Kube, lease: str) -> list[Finding]:
@@ -83,7 +83,7 @@ async def _examined(kube: Kube, lease: str) -> list[Finding]:
     unread: dict[str, str] = {}
     lists = await asyncio.gather(*(_list(kube, kind, unread, name) for name, kind in WATCHED.items()))
     views: dict[str, Any] = {
-        name: {obj.key: obj for obj in found} for name, found in zip(WATCHED, lists, strict=True)
+        name: {obj.key: obj for obj in listed} for name, listed in zip(WATCHED, lists, strict=True)
     }
     policies = await _list(kube, POLICIES, unread)
     bindings = await _list(kube, BINDINGS, unread)
@@ -123,7 +123,11 @@ async def _denied(kube: Kube, account: str) -> tuple[Right, ...] | None:
             return None
         raise
     pairs = zip(RIGHTS, answers, strict=True)
-    return tuple(right for right, answer in pairs if isinstance(answer, Review) and not answer.status.allowed)
+    return tuple(
+        right
+        for right, answer in pairs
+        if isinstance(answer, SubjectAccessReview) and not answer.status.allowed
+    )
 
 
 def _review(account: str, right: Right) -> Create:
@@ -136,15 +140,15 @@ def _review(account: str, right: Right) -> Create:
 async def _unready(kube: Kube, namespace: str) -> dict[str, str]:
     """Returns the messages of /readyz, which name the stale watches, of the controller's pods that are not
     ready. Empty if the controller does not run in pods, as in a sandbox."""
-    said: dict[str, str] = {}
+    messages: dict[str, str] = {}
     try:
         _, pods = await kube.list(PODS, CONTROLLER_LABELS, namespace)
     except StatusError:
-        return said
+        return messages
     for pod in pods:
         try:
             await kube.text(f"{PODS.path(namespace, f'{pod.metadata.name}:8080', 'proxy')}/readyz")
         except StatusError as error:
             if error.code not in (FORBIDDEN, NOT_FOUND):
-                said[pod.key] = error.status.message
-    return said
+                messages[pod.key] = error.status.message
+    return messages

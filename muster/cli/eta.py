@@ -25,20 +25,18 @@ NEVER = 5
 )
 @click.argument("job", metavar="KIND/NAME", help="such as rayjob/train, or workload/rayjob-train-1a2b3")
 @live.estimate_options
-def command(job: str, given: live.EstimateOptions) -> int:
-    cluster = live.read_cluster(given)
-    workload = workload_named(job, given.namespace, cluster.objects)
+def command(job: str, opts: live.EstimateOptions) -> int:
+    cluster = live.read_cluster(opts)
+    workload = workload_named(job, opts.namespace, cluster.objects)
     state = cluster.state(cluster.objects)
     past = _past(workload)
     if past or workload.key not in state.workloads:
         message = past or f"It cannot be admitted in its current form. Reason: {_why_not(workload)}."
         document = {"workload": workload.key, "message": message, "start": None}
-        print(
-            json.dumps(document, indent=2) if given.json else visible(f"Workload {workload.key}: {message}")
-        )
+        print(json.dumps(document, indent=2) if opts.json else visible(f"Workload {workload.key}: {message}"))
         return 0 if past else NEVER
     start = estimated_start(state, workload.key, cluster.assumptions, cluster.seeds)
-    if given.json:
+    if opts.json:
         print(json.dumps({"workload": workload.key, "start": start_document(start)}, indent=2))
     else:
         print(f"Workload {workload.key}. {start_sentence(start)}\n")
@@ -50,9 +48,9 @@ def _past(workload: Workload) -> str:
     """Returns since when the workload runs or when it finished; empty if it has not started."""
     conditions = workload.status.conditions
     for kind, words in ((FINISHED, "Finished at"), (PODS_READY, "Running since")):
-        found = find_condition(conditions, kind)
-        if found is not None and found.status == "True":
-            return f"{words} {found.last_transition_time or rfc3339(0)}."
+        condition = find_condition(conditions, kind)
+        if condition is not None and condition.status == "True":
+            return f"{words} {condition.last_transition_time or rfc3339(0)}."
     return ""
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from muster.cli import configurations, inputs, live
-from muster.cli.configurations import Side
+from muster.cli.configurations import SimulatedConfiguration
 from muster.cli.inputs import ForecastOptions
 from muster.cli.paths import InputPath
 from muster.cli.verb import InputError, exclusive, options, verb
@@ -65,18 +65,18 @@ class Source:
 )
 @click.option("--json", "as_json", is_flag=True, help="print every future as JSON")
 @inputs.forecast_options
-def command(source: Source, as_json: bool, given: ForecastOptions) -> int:
+def command(source: Source, as_json: bool, opts: ForecastOptions) -> int:
     from muster.cli.screen import show
 
     exclusive(stack=source.stack, queues=source.queues, cluster=source.cluster)
-    if given.lists_assumptions:
+    if opts.lists_assumptions:
         show([assumptions_table()])
         return 0
-    inputs.writable(given.html)
-    side, trace = _inputs(source, given)
-    scenario, placed = inputs.scenario(given, side, trace)
+    inputs.writable(opts.html)
+    side, trace = _inputs(source, opts)
+    scenario, placed = inputs.scenario(opts, side, trace)
     with inputs.progress(f"{len(scenario.jobs):,} jobs") as progress:
-        outcomes = futures.run(scenario, range(given.seeds), progress)
+        outcomes = futures.run(scenario, range(opts.seeds), progress)
     name = side.configuration.name
     waited_ms = {n: job.waited_ms for n, job in enumerate(trace.jobs) if job.waited_ms is not None}
     if as_json:
@@ -86,37 +86,37 @@ def command(source: Source, as_json: bool, given: ForecastOptions) -> int:
         print(f"{name}: {totals(outcomes)} ({count})\n")
         recorded = recorded_tables(recorded_waits(outcomes, waited_ms))
         show([*forecast_tables(outcomes, side.prices), *recorded, *left_out(trace, placed.left_out)])
-    if given.html:
-        from muster.forecast.page import Side, write_page
+    if opts.html:
+        from muster.forecast.page import ForecastSide, write_page
 
-        write_page([Side(name, outcomes)], given.html)
-        print(f"page: {given.html}")
+        write_page([ForecastSide(name, outcomes)], opts.html)
+        print(f"page: {opts.html}")
     return 0
 
 
-def _inputs(source: Source, given: ForecastOptions) -> tuple[Side, Trace]:
+def _inputs(source: Source, opts: ForecastOptions) -> tuple[SimulatedConfiguration, Trace]:
     """Reads the configuration and the trace; a file of Kueue's performance generator holds both."""
     if source.stack:
         side = configurations.stack(source.stack)
-        return side, inputs.read_trace(given, side.trace).trace
+        return side, inputs.read_trace(opts, side.trace).trace
     if source.queues:
-        side = configurations.manifests_at(source.queues, given.configuration)
-        return side, inputs.read_trace(given, None).trace
+        side = configurations.manifests_at(source.queues, opts.configuration)
+        return side, inputs.read_trace(opts, None).trace
     if source.cluster:
-        trace = inputs.read_trace(given, None).trace
-        return _running(source, given.configuration), trace
-    loaded = inputs.read_trace(given, None)
+        trace = inputs.read_trace(opts, None).trace
+        return _running(source, opts.configuration), trace
+    loaded = inputs.read_trace(opts, None)
     if not loaded.manifests:
         raise InputError("no configuration: give --stack NAME in a checkout, --queues PATH, or --cluster")
-    return Side(from_manifests(Path(given.trace or "").name, loaded.manifests)), loaded.trace
+    return SimulatedConfiguration(from_manifests(Path(opts.trace or "").name, loaded.manifests)), loaded.trace
 
 
-def _running(source: Source, controller: str) -> Side:
+def _running(source: Source, controller: str) -> SimulatedConfiguration:
     """Reads the configuration of a running cluster; reports the kinds that it does not serve."""
     found = live.listed(source.kubeconfig, source.context, QUEUE_KINDS)
     for kind, why in found.unread.items():
         print(f"assuming no {kind}: {why}", file=sys.stderr)
-    return Side(from_objects("the cluster", queue_objects(found.cluster), controller))
+    return SimulatedConfiguration(from_objects("the cluster", queue_objects(found.cluster), controller))
 
 
 def left_out(trace: Trace, problems: Mapping[str, int]) -> list[Table]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from muster.cli.configurations import Side
+from muster.cli.configurations import SimulatedConfiguration
 from muster.cli.paths import InputPath, OutputPath
 from muster.cli.verb import InputError, options, parsed
 from muster.files.writing import check_writable
@@ -62,7 +62,7 @@ assume_option = click.option(
     help="replace a default assumption; `muster forecast --assumptions` lists them",
 )
 forecast_options = options(
-    "given",
+    "opts",
     ForecastOptions,
     click.option(
         "--trace", metavar="FILE", type=InputPath(str), help="jobs to replay (default: the stack's)"
@@ -112,15 +112,15 @@ forecast_options = options(
 )
 
 
-def read_trace(given: ForecastOptions, path: str | None) -> Loaded:
+def read_trace(opts: ForecastOptions, path: str | None) -> Loaded:
     """Reads the trace, by default the stack's at `path`. Raises: InputError, TraceError."""
-    path = path if given.trace is None else given.trace
+    path = path if opts.trace is None else opts.trace
     if not path:
         raise InputError("no trace: give --trace FILE, or set muster:forecast.trace in the stack file")
-    columns = from_text(given.columns) if given.columns else None
-    loaded = read(Path(path), given.format or "", ReadOptions(csv=columns))
-    since_ms = round(given.since_day * DAY_MS)
-    until_ms = None if given.days is None else since_ms + round(given.days * DAY_MS)
+    columns = from_text(opts.columns) if opts.columns else None
+    loaded = read(Path(path), opts.format or "", ReadOptions(csv=columns))
+    since_ms = round(opts.since_day * DAY_MS)
+    until_ms = None if opts.days is None else since_ms + round(opts.days * DAY_MS)
     if not since_ms and until_ms is None:
         return loaded
     trace = cut(loaded.trace, since_ms, until_ms)
@@ -129,9 +129,9 @@ def read_trace(given: ForecastOptions, path: str | None) -> Loaded:
     return replace(loaded, trace=trace)
 
 
-def scenario(given: ForecastOptions, side: Side, trace: Trace) -> tuple[Scenario, Placement]:
+def scenario(opts: ForecastOptions, side: SimulatedConfiguration, trace: Trace) -> tuple[Scenario, Placement]:
     """Places the jobs of a trace in the queues of a configuration. Raises: InputError."""
-    placed = place(trace.jobs, side.configuration, Mapped(dict(given.map), given.queue))
+    placed = place(trace.jobs, side.configuration, Mapped(dict(opts.map), opts.queue))
     if not placed.jobs:
         problems = "; ".join(f"{problem} ({n} jobs)" for problem, n in list(placed.left_out.items())[:3])
         queues = ", ".join(sorted(side.configuration.snapshot.cluster_queues))
@@ -139,32 +139,32 @@ def scenario(given: ForecastOptions, side: Side, trace: Trace) -> tuple[Scenario
             f"no job of {trace.source} maps to a queue of {side.configuration.name}: {problems}. Its queues "
             f"are {queues}; use --map NAME=QUEUE, or --queue QUEUE for all"
         )
-    return Scenario(side.configuration, placed.jobs, assumed(given, side)), placed
+    return Scenario(side.configuration, placed.jobs, assumed(opts, side)), placed
 
 
-def assumed(given: ForecastOptions, side: Side) -> Assumptions:
+def assumed(opts: ForecastOptions, side: SimulatedConfiguration) -> Assumptions:
     """Returns the default assumptions, overridden by the stack file and then by the command line. Raises:
     InputError."""
-    return assumptions((*side.assumptions.items(), *given.assume))
+    return assumptions((*side.assumptions.items(), *opts.assume))
 
 
 def assumptions(replaced: Iterable[tuple[str, str | float]]) -> Assumptions:
     """Returns the default assumptions with the values of `replaced`. Raises: InputError."""
-    known = [f.name for f in fields(Assumptions)]
-    wanted: dict[str, float] = {}
+    names = [f.name for f in fields(Assumptions)]
+    values: dict[str, float] = {}
     for name, value in replaced:
-        if name not in known:
-            raise InputError(f"assumption {name!r} is unknown; expected one of: {', '.join(known)}")
+        if name not in names:
+            raise InputError(f"assumption {name!r} is unknown; expected one of: {', '.join(names)}")
         try:
-            wanted[name] = float(value)
+            values[name] = float(value)
         except ValueError:
             raise InputError(f"assumption {name}: {value!r} is not a number") from None
-    found = replace(Assumptions(), **wanted)
+    assumed_values = replace(Assumptions(), **values)
     try:
-        check(found)
+        check(assumed_values)
     except ValueError as error:
         raise InputError(f"assumption {error}") from error
-    return found
+    return assumed_values
 
 
 def writable(*files: Path | None) -> None:

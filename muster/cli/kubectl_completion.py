@@ -18,7 +18,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Prints the completions of the last argument, one a line, and then cobra's directive."""
     *before, incomplete = (sys.argv[1:] if argv is None else argv) or [""]
     completions = ShellComplete(muster, {}, "muster", "").get_completions(before, incomplete)
-    print(*(f"{one.value}\t{one.help}" if one.help else one.value for one in completions), NO_FILES, sep="\n")
+    print(
+        *(
+            f"{completion.value}\t{completion.help}" if completion.help else completion.value
+            for completion in completions
+        ),
+        NO_FILES,
+        sep="\n",
+    )
     return 0
 
 

@@ -86,8 +86,10 @@ def namespace_option(of: str) -> Decorator:
     )
 
 
-def _namespace(context: click.Context, _: click.Parameter, given: str | None) -> str:
-    return given or own_namespace(*(context.params.get(name) for name in ("queues", "kubeconfig", "context")))
+def _namespace(context: click.Context, _: click.Parameter, namespace: str | None) -> str:
+    return namespace or own_namespace(
+        *(context.params.get(name) for name in ("queues", "kubeconfig", "context"))
+    )
 
 
 def own_namespace(manifests: Path | None, kubeconfig: str | None, context: str | None) -> str:
@@ -109,7 +111,7 @@ configuration_option = click.option(
     help="configuration of the controller, as in `muster controller --configuration` (default: none)",
 )
 estimate_options = options(
-    "given",
+    "opts",
     EstimateOptions,
     manifests_option,
     kubeconfig_option,
@@ -128,17 +130,17 @@ estimate_options = options(
 )
 
 
-def read_cluster(given: EstimateOptions) -> Cluster:
+def read_cluster(opts: EstimateOptions) -> Cluster:
     """Reads the objects. Raises: InputError, ObservationError, StatusError, RequestError."""
-    found = objects(given.queues, given.kubeconfig, given.context)
+    observed = objects(opts.queues, opts.kubeconfig, opts.context)
     return Cluster(
-        objects=found.cluster,
-        configuration=given.configuration,
-        assumptions=inputs.assumptions(given.assume),
-        seeds=range(given.seeds),
+        objects=observed.cluster,
+        configuration=opts.configuration,
+        assumptions=inputs.assumptions(opts.assume),
+        seeds=range(opts.seeds),
         now_ms=time.time_ns() // 1_000_000,
-        history=given.history,
-        unread=found.unread,
+        history=opts.history,
+        unread=observed.unread,
     )
 
 

@@ -35,10 +35,10 @@ def command(
 
     async def work(kube: Kube) -> None:
         kind, name = split(job)
-        found = await read_job(kube, kind, f"{target.namespace}/{name}")
+        job_view = await read_job(kube, kind, f"{target.namespace}/{name}")
         _, clusters = await kube.list(RAY_CLUSTERS, namespace=target.namespace)
         _, pods = await kube.list(PODS, namespace=target.namespace)
-        names = chosen(pods_of(found.obj, clusters, pods), pod_set)
+        names = chosen(pods_of(job_view.obj, clusters, pods), pod_set)
         sources = (kube.log(f"{target.namespace}/{pod}", parameters) for pod in names)
         prefixes = [f"[{pod}] " if len(names) > 1 else "" for pod in names]
         if follow:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from muster.cli import configurations, inputs
-from muster.cli.configurations import Side
+from muster.cli.configurations import SimulatedConfiguration
 from muster.cli.forecast import assumptions_table
 from muster.cli.inputs import ForecastOptions
 from muster.cli.paths import InputPath, OutputPath
@@ -20,14 +20,14 @@ from muster.forecast.report.document import plan_document
 from muster.forecast.report.markdown import markdown
 from muster.forecast.report.tables import plan_tables, totals
 from muster.forecast.results.comparison import Comparison, compare
-from muster.forecast.results.outcome import Outcome
+from muster.forecast.results.outcome import SimulationOutcome
 
 VIOLATED = 3
 """The exit code if a limit of the stack file is exceeded."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PlanOptions:
     """The options that name the two configurations."""
 
     stack: str | None
@@ -38,7 +38,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class OutputOptions:
     """The options for the output of the comparison."""
 
     json: bool
@@ -50,8 +50,8 @@ class Written:
     f"Exit code {VIOLATED}: a limit in forecast.limits of the stack file is exceeded."
 )
 @options(
-    "change",
-    Change,
+    "plan",
+    PlanOptions,
     click.option(
         "--stack",
         metavar="NAME",
@@ -71,48 +71,50 @@ class Written:
     click.option("--base-queues", metavar="PATH", type=InputPath(), help="manifests to compare with"),
 )
 @options(
-    "written",
-    Written,
+    "output",
+    OutputOptions,
     click.option("--json", is_flag=True, help="print the differences as JSON"),
     click.option(
         "--markdown", metavar="FILE", type=OutputPath(), help="also write a pull request comment in Markdown"
     ),
 )
 @inputs.forecast_options
-def command(change: Change, written: Written, given: ForecastOptions) -> int:
+def command(plan: PlanOptions, output: OutputOptions, opts: ForecastOptions) -> int:
     from muster.cli.screen import show
 
-    if given.lists_assumptions:
+    if opts.lists_assumptions:
         show([assumptions_table()])
         return 0
-    inputs.writable(written.markdown, given.html)
-    base, changed = _sides(change, given.configuration)
-    trace = inputs.read_trace(given, changed.trace).trace
-    results: list[list[Outcome]] = []
+    inputs.writable(output.markdown, opts.html)
+    base, changed = _configurations(plan, opts.configuration)
+    trace = inputs.read_trace(opts, changed.trace).trace
+    results: list[list[SimulationOutcome]] = []
     for side in (base, changed):
-        scenario, _ = inputs.scenario(given, side, trace)
+        scenario, _ = inputs.scenario(opts, side, trace)
         with inputs.progress(f"{side.configuration.name}: {len(scenario.jobs):,} jobs") as progress:
-            results.append(futures.run(scenario, range(given.seeds), progress))
+            results.append(futures.run(scenario, range(opts.seeds), progress))
     before, after = paired(*results)
     comparison = compare(before, after)
     violations = list(exceeded(comparison, changed.limits))
     names = base.configuration.name, changed.configuration.name
-    _report(written, names, before, after, comparison, violations)
-    if given.html:
-        from muster.forecast.page import Side, write_page
+    _report(output, names, before, after, comparison, violations)
+    if opts.html:
+        from muster.forecast.page import ForecastSide, write_page
 
-        write_page([Side(names[0], before), Side(names[1], after)], given.html)
+        write_page([ForecastSide(names[0], before), ForecastSide(names[1], after)], opts.html)
     return VIOLATED if violations else 0
 
 
-def _sides(change: Change, controller: str) -> tuple[Side, Side]:
-    name, base = change.stack, change.base
-    if name and (base or change.change):
-        changed = configurations.stack(name, patch=change.change)
+def _configurations(
+    plan: PlanOptions, controller: str
+) -> tuple[SimulatedConfiguration, SimulatedConfiguration]:
+    name, base = plan.stack, plan.base
+    if name and (base or plan.change):
+        changed = configurations.stack(name, patch=plan.change)
         is_file = base is not None and base.endswith((".yaml", ".yml"))
         return configurations.stack(base if base and is_file else name, None if is_file else base), changed
-    if change.queues and change.base_queues:
-        paths = change.base_queues, change.queues
+    if plan.queues and plan.base_queues:
+        paths = plan.base_queues, plan.queues
         before, after = (configurations.manifests_at(path, controller) for path in paths)
         return before, after
     raise InputError(
@@ -122,22 +124,22 @@ def _sides(change: Change, controller: str) -> tuple[Side, Side]:
 
 
 def paired(
-    before: Sequence[Outcome], after: Sequence[Outcome]
-) -> tuple[Sequence[Outcome], Sequence[Outcome]]:
+    before: Sequence[SimulationOutcome], after: Sequence[SimulationOutcome]
+) -> tuple[Sequence[SimulationOutcome], Sequence[SimulationOutcome]]:
     """Repeats the single future of a deterministic side, so that both sides have equally many futures."""
     count = max(len(before), len(after))
     return _repeated(before, count), _repeated(after, count)
 
 
-def _repeated(side: Sequence[Outcome], count: int) -> Sequence[Outcome]:
+def _repeated(side: Sequence[SimulationOutcome], count: int) -> Sequence[SimulationOutcome]:
     return [*side] * count if len(side) == 1 else side
 
 
 def _report(
-    written: Written,
+    output: OutputOptions,
     names: tuple[str, str],
-    before: Sequence[Outcome],
-    after: Sequence[Outcome],
+    before: Sequence[SimulationOutcome],
+    after: Sequence[SimulationOutcome],
     comparison: Comparison,
     violations: Sequence[str],
 ) -> None:
@@ -146,13 +148,13 @@ def _report(
     base, changed = names
     summary = [f"before ({base}): {totals(before)}", f"after ({changed}): {totals(after)}"]
     tables = plan_tables(comparison)
-    if written.json:
+    if output.json:
         print(json.dumps(plan_document(base, changed, comparison, violations), indent=2))
     else:
         print("\n".join(summary) + "\n")
         show(tables)
         for violation in violations:
             print(f"limit exceeded: {violation}")
-    if written.markdown:
+    if output.markdown:
         lines = [*(f"- {line}" for line in summary), *(f"- **limit exceeded**: {v}" for v in violations)]
-        write_text(written.markdown, markdown(f"Waiting times: {changed}", lines, tables))
+        write_text(output.markdown, markdown(f"Waiting times: {changed}", lines, tables))

@@ -57,7 +57,7 @@ class Filter:
 
 
 filter_options = options(
-    "wanted",
+    "row_filter",
     Filter,
     click.option(
         "--status",
@@ -104,55 +104,61 @@ filter_options = options(
 @filter_options
 @view.view_options
 def command(
-    name: str | None, all_namespaces: bool, eta: bool, seeds: int, wanted: Filter, given: ViewOptions
+    name: str | None, all_namespaces: bool, eta: bool, seeds: int, row_filter: Filter, opts: ViewOptions
 ) -> int:
-    namespace = given.own_namespace
+    namespace = opts.own_namespace
 
-    def shown(seen: Overview) -> View:
+    def shown(cluster_overview: Overview) -> View:
         if name is None:
-            everything = all_rows(seen)
+            everything = all_rows(cluster_overview)
             rows = [row for row in everything if all_namespaces or row.namespace == namespace]
-            found = _selected(seen, rows, wanted, seeds if eta else 0)
-            return View({"workloads": found}, (), [_table("", found, seen.now_ms, given.is_wide)])
-        details = queue_details(seen, name, namespace)
+            selected = _selected(cluster_overview, rows, row_filter, seeds if eta else 0)
+            return View(
+                {"workloads": selected}, (), [_table("", selected, cluster_overview.now_ms, opts.is_wide)]
+            )
+        details = queue_details(cluster_overview, name, namespace)
         running, waiting = (
-            tuple(_selected(seen, rows, wanted, seeds if eta else 0))
+            tuple(_selected(cluster_overview, rows, row_filter, seeds if eta else 0))
             for rows in (details.running, details.waiting)
         )
         details = replace(details, running=running, waiting=waiting)
-        return View(details, (_heading(details), ""), _tables(details, given.is_wide))
+        return View(details, (_heading(details), ""), _tables(details, opts.is_wide))
 
-    return view.show(given, shown, tenant="" if all_namespaces else namespace)
+    return view.show(opts, shown, tenant="" if all_namespaces else namespace)
 
 
-def _selected(seen: Overview, rows: Iterable[WorkloadRow], wanted: Filter, seeds: int) -> list[WorkloadRow]:
+def _selected(
+    cluster_overview: Overview, rows: Iterable[WorkloadRow], row_filter: Filter, seeds: int
+) -> list[WorkloadRow]:
     """Returns the rows that match; if `seeds` is not 0, with estimates from that many futures."""
-    found = [row for row in rows if wanted.takes(row, seen.now_ms)]
-    starts = _estimated(seen, found, seeds) if seeds else {}
-    return [replace(row, eta=starts[row.key]) if row.key in starts else row for row in found]
+    selected = [row for row in rows if row_filter.takes(row, cluster_overview.now_ms)]
+    starts = _estimated(cluster_overview, selected, seeds) if seeds else {}
+    return [replace(row, eta=starts[row.key]) if row.key in starts else row for row in selected]
 
 
-def _estimated(seen: Overview, rows: Iterable[WorkloadRow], seeds: int) -> Mapping[str, StartRange]:
-    keys = [row.key for row in rows if not row.runs and row.key in seen.state.workloads]
-    found = estimated_starts(seen.state, keys, Assumptions(), range(seeds)) if keys else {}
-    return {key: start_range(start) for key, start in found.items()}
+def _estimated(
+    cluster_overview: Overview, rows: Iterable[WorkloadRow], seeds: int
+) -> Mapping[str, StartRange]:
+    keys = [row.key for row in rows if not row.runs and row.key in cluster_overview.state.workloads]
+    estimates = estimated_starts(cluster_overview.state, keys, Assumptions(), range(seeds)) if keys else {}
+    return {key: start_range(start) for key, start in estimates.items()}
 
 
-def _heading(found: QueueDetails) -> str:
-    numbers = found.workloads
-    target = "" if found.name == found.cluster_queue else f" (ClusterQueue {found.cluster_queue})"
-    stopped = f"; stopPolicy {found.stop_policy}" if found.stop_policy != "None" else ""
-    problem = f"; {found.quota.problem}" if found.quota is not None and found.quota.problem else ""
+def _heading(details: QueueDetails) -> str:
+    numbers = details.workloads
+    target = "" if details.name == details.cluster_queue else f" (ClusterQueue {details.cluster_queue})"
+    stopped = f"; stopPolicy {details.stop_policy}" if details.stop_policy != "None" else ""
+    problem = f"; {details.quota.problem}" if details.quota is not None and details.quota.problem else ""
     return (
-        f"{found.kind} {found.name}{target}: {numbers.pending} pending, {numbers.reserving} hold quota, "
+        f"{details.kind} {details.name}{target}: {numbers.pending} pending, {numbers.reserving} hold quota, "
         f"{numbers.admitted} of them admitted{stopped}{problem}"
     )
 
 
-def _tables(found: QueueDetails, wide: bool) -> list[Table]:
+def _tables(details: QueueDetails, wide: bool) -> list[Table]:
     return [
-        _table("Running", found.running, found.now_ms, wide),
-        _table("Waiting", found.waiting, found.now_ms, wide),
+        _table("Running", details.running, details.now_ms, wide),
+        _table("Waiting", details.waiting, details.now_ms, wide),
     ]
 
 

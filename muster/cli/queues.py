@@ -34,15 +34,15 @@ STOPPED, INACTIVE = "Stopped", "Inactive"
 )
 @click.option("-A", "--all-namespaces", is_flag=True, help="queues of all namespaces, as without -n")
 @view.view_options
-def command(names: Sequence[str], all_namespaces: bool, given: ViewOptions) -> int:
-    namespace = None if all_namespaces else given.namespace
-    return view.show(given, lambda seen: _queues(seen, names, namespace, given.is_wide))
+def command(names: Sequence[str], all_namespaces: bool, opts: ViewOptions) -> int:
+    namespace = None if all_namespaces else opts.namespace
+    return view.show(opts, lambda cluster_overview: _queues(cluster_overview, names, namespace, opts.is_wide))
 
 
-def _queues(seen: Overview, names: Sequence[str], namespace: str | None, wide: bool) -> View:
-    roots = queue_tree(seen)
+def _queues(cluster_overview: Overview, names: Sequence[str], namespace: str | None, wide: bool) -> View:
+    roots = queue_tree(cluster_overview)
     if namespace is not None:
-        names = (*names, *_queues_of(seen, namespace))
+        names = (*names, *_queues_of(cluster_overview, namespace))
     if names or namespace is not None:
         unknown = sorted(set(names) - {node.name for node in _all(roots)})
         if unknown:
@@ -53,12 +53,13 @@ def _queues(seen: Overview, names: Sequence[str], namespace: str | None, wide: b
     return View({"queues": roots}, (), [Table("", titles, rows, numbers=len(titles) if wide else 7)])
 
 
-def _queues_of(seen: Overview, namespace: str) -> list[str]:
+def _queues_of(cluster_overview: Overview, namespace: str) -> list[str]:
     """Returns the ClusterQueues of the LocalQueues in a namespace."""
     return [
         queue.spec.cluster_queue
-        for queue in seen.cluster.local_queues.values()
-        if queue.metadata.namespace == namespace and queue.spec.cluster_queue in seen.usage_of_queues
+        for queue in cluster_overview.cluster.local_queues.values()
+        if queue.metadata.namespace == namespace
+        and queue.spec.cluster_queue in cluster_overview.usage_of_queues
     ]
 
 
@@ -84,14 +85,14 @@ def _rows(node: QueueNode, lead: str, below: str, wide: bool) -> Iterator[tuple[
     first = (f"{lead}{node.name}", _status(node), *map(str, _numbers(node)))
     blank = (below, *[""] * (len(first) - 1))
     shown = list(_shown(node.columns, wide))
-    told: set[str] = set()
+    listed_resources: set[str] = set()
     for number, column in enumerate(shown):
         demand = (
             ""
-            if column.resource in told
+            if column.resource in listed_resources
             else quantities.format(column.resource, node.demand.get(column.resource, 0))
         )
-        told.add(column.resource)
+        listed_resources.add(column.resource)
         more = _wide(node, column) if wide else ()
         yield (
             *(blank if number else first),

@@ -97,7 +97,7 @@ class SearchOptions:
 
 @verb(DESCRIPTION, EPILOG)
 @options(
-    "wanted",
+    "search_opts",
     SearchOptions,
     click.option(
         "--stack",
@@ -140,57 +140,59 @@ class SearchOptions:
     ),
 )
 @inputs.forecast_options
-def command(wanted: SearchOptions, given: ForecastOptions) -> int:
+def command(search_opts: SearchOptions, opts: ForecastOptions) -> int:
     from muster.cli.forecast import assumptions_table
     from muster.cli.screen import show
 
-    if given.lists_assumptions:
+    if opts.lists_assumptions:
         show([assumptions_table()])
         return 0
-    inputs.writable(given.html)
+    inputs.writable(opts.html)
     try:
-        searched = _inputs(wanted, given)
-        found, evaluator = _search(wanted, searched)
-        text = edited(searched.stack.text, found.best.candidate.config)
+        search_inputs = _inputs(search_opts, opts)
+        result, evaluator = _search(search_opts, search_inputs)
+        text = edited(search_inputs.stack.text, result.best.candidate.config)
     except RecommendError as error:
         raise InputError(str(error)) from error
-    _print(wanted, given.html, searched, found, evaluator)
-    if wanted.patch:
-        _write_patch(wanted.patch, searched.stack, found.best, text)
-    return 0 if found.best.meets else NOT_MET
+    _print(search_opts, opts.html, search_inputs, result, evaluator)
+    if search_opts.patch:
+        _write_patch(search_opts.patch, search_inputs.stack, result.best, text)
+    return 0 if result.best.meets else NOT_MET
 
 
-def _inputs(options: SearchOptions, given: ForecastOptions) -> Inputs:
-    stack = read_stack(options.stack)
-    trace = inputs.read_trace(given, stack.side.trace).trace
-    scenario, _ = inputs.scenario(given, stack.side, trace)
+def _inputs(search_opts: SearchOptions, opts: ForecastOptions) -> Inputs:
+    stack = read_stack(search_opts.stack)
+    trace = inputs.read_trace(opts, stack.side.trace).trace
+    scenario, _ = inputs.scenario(opts, stack.side, trace)
     jobs = scenario.jobs
     if all(job.run_ms is None for job in jobs):
         raise InputError(f"{trace.source}: no job has a run time; expected at least one")
-    wanted: Sequence[WaitLimit] = [goals.parse_goal(text) for text in options.goal] or stack.side.limits
-    if not wanted:
+    limits: Sequence[WaitLimit] = [goals.parse_goal(text) for text in search_opts.goal] or stack.side.limits
+    if not limits:
         raise InputError(f"no goal: give --goal {goals.SYNTAX}, or muster:forecast.limits in the stack file")
-    goals.check_goals(wanted, jobs, list(scenario.configuration.snapshot.cluster_queues))
-    variables = parse_variables(options.vary, stack.config)
+    goals.check_goals(limits, jobs, list(scenario.configuration.snapshot.cluster_queues))
+    variables = parse_variables(search_opts.vary, stack.config)
     hours = max(job.submit_ms + (job.run_ms or 0) for job in jobs) / HOUR_MS
     candidates = Candidates(stack.config, variables, stack.build, Prices(stack.side.prices, hours))
-    seeds = range(given.seeds if futures.is_random(scenario) else 1)
-    plan = search.plan(variables, seeds, len(jobs), options.candidates, options.search_seed)
-    return Inputs(stack, Request(jobs, scenario.assumptions, wanted), candidates, plan)
+    seeds = range(opts.seeds if futures.is_random(scenario) else 1)
+    plan = search.plan(variables, seeds, len(jobs), search_opts.candidates, search_opts.search_seed)
+    return Inputs(stack, Request(jobs, scenario.assumptions, limits), candidates, plan)
 
 
-def _search(wanted: SearchOptions, given: Inputs) -> tuple[search.SearchResult, Evaluator]:
-    inputs_digest = digest(given.request)
+def _search(search_opts: SearchOptions, search_inputs: Inputs) -> tuple[search.SearchResult, Evaluator]:
+    inputs_digest = digest(search_inputs.request)
     file = JOURNALS / f"{inputs_digest[:16]}.jsonl"
-    count, jobs = given.plan.budget, len(given.request.jobs)
+    count, jobs = search_inputs.plan.budget, len(search_inputs.request.jobs)
     with (
-        Journal(file, wanted.fresh) as journal,
-        _executor(wanted.ray, given.request) as executor,
+        Journal(file, search_opts.fresh) as journal,
+        _executor(search_opts.ray, search_inputs.request) as executor,
         inputs.progress(f"{count:,} candidates, {jobs:,} jobs") as progress,
     ):
-        evaluator = Evaluator(inputs_digest, executor, journal, given.plan.effort, progress)
-        found = search.Search(given.candidates, given.request.goals, given.plan, evaluator).run()
-    return found, evaluator
+        evaluator = Evaluator(inputs_digest, executor, journal, search_inputs.plan.effort, progress)
+        result = search.Search(
+            search_inputs.candidates, search_inputs.request.goals, search_inputs.plan, evaluator
+        ).run()
+    return result, evaluator
 
 
 def _executor(ray: str | None, request: Request) -> "AbstractContextManager[Executor]":
@@ -198,24 +200,28 @@ def _executor(ray: str | None, request: Request) -> "AbstractContextManager[Exec
 
 
 def _print(
-    asked: SearchOptions, html: Path | None, given: Inputs, found: search.SearchResult, evaluator: Evaluator
+    search_opts: SearchOptions,
+    html: Path | None,
+    search_inputs: Inputs,
+    result: search.SearchResult,
+    evaluator: Evaluator,
 ) -> None:
     from muster.cli.screen import show
 
-    invalid, wanted = given.candidates.invalid, given.request.goals
-    name, has_prices = given.stack.side.configuration.name, bool(given.stack.side.prices)
-    tables = report.front_tables(found, wanted, has_prices)
-    answer = report.summary(found, wanted)
-    if asked.json:
-        print(json.dumps(report.document(name, found, wanted, invalid, has_prices), indent=2))
+    invalid, limits = search_inputs.candidates.invalid, search_inputs.request.goals
+    name, has_prices = search_inputs.stack.side.configuration.name, bool(search_inputs.stack.side.prices)
+    tables = report.front_tables(result, limits, has_prices)
+    answer = report.summary(result, limits)
+    if search_opts.json:
+        print(json.dumps(report.document(name, result, limits, invalid, has_prices), indent=2))
     else:
-        tried = f"{found.screened:,} candidates tried, " if found.screened else ""
+        tried = f"{result.screened:,} candidates tried, " if result.screened else ""
         resumed = f"; {evaluator.resumed:,} results from earlier runs" if evaluator.resumed else ""
-        print(f"{name}: {tried}{len(found.scores):,} simulated in full{resumed}\n")
+        print(f"{name}: {tried}{len(result.scores):,} simulated in full{resumed}\n")
         show([*tables, *report.invalid_table(invalid)])
         print(answer)
     if html:
-        write_text(html, chart.page(name, found, wanted, tables, answer))
+        write_text(html, chart.page(name, result, limits, tables, answer))
 
 
 def _write_patch(file: Path, stack: StackFile, best: Score, text: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from muster.cli import configurations
-from muster.cli.configurations import Side
+from muster.cli.configurations import SimulatedConfiguration
 from muster.files.reading import read_text
 from muster.files.yaml_documents import document
 from muster.forecast.configuration import ConfigurationError
@@ -28,7 +28,7 @@ class StackFile:
     file: Path
     text: str
     config: Mapping[str, Any]
-    side: Side
+    side: SimulatedConfiguration
     build: Build
 
 

@@ -25,8 +25,8 @@ def command(what: str, name: str, target: Target) -> int:
     async def work(kube: Kube) -> str:
         if what in QUEUES:
             return await set_policy(kube, what, name, target, RUN)
-        kind, found = split(name)
-        job = await read_job(kube, kind, f"{target.namespace}/{found}")
+        kind, job_name = split(name)
+        job = await read_job(kube, kind, f"{target.namespace}/{job_name}")
         sentence, write = resume_job(job, time.time_ns() // 1_000_000)
         await kube.perform(write)
         return f"{kind} {job.metadata.key} {sentence}"

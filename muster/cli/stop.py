@@ -35,8 +35,8 @@ def command(what: str, name: str, keep_running: bool, target: Target) -> int:
     async def work(kube: Kube) -> str:
         if what in QUEUES:
             return await set_policy(kube, what, name, target, HOLD if keep_running else DRAIN)
-        kind, found = split(name)
-        job = await read_job(kube, kind, f"{target.namespace}/{found}")
+        kind, job_name = split(name)
+        job = await read_job(kube, kind, f"{target.namespace}/{job_name}")
         await kube.perform(stop_job(job))
         return f"{kind} {job.metadata.key} is stopped; resume it with: muster resume workload {name}"
 

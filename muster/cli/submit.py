@@ -17,10 +17,10 @@ from muster.kube.client import Kube
 from muster.kube.kinds import Kind
 from muster.kube.writes import Create
 from muster.live.acting.jobs import KINDS, read_job
-from muster.live.acting.progress import Progress, Stage, progress
+from muster.live.acting.progress import JobProgress, JobStage, progress
 
 FAILED, WAITS, REFUSED = 1, 4, 5
-WAIT = {"created": None, "running": Stage.RUNNING, "finished": Stage.ENDED}
+WAIT = {"created": None, "running": JobStage.RUNNING, "finished": JobStage.ENDED}
 INTERVAL_S = 1.0
 
 
@@ -67,13 +67,13 @@ def prepared(manifest: Mapping[str, Any], namespace: str) -> tuple[Kind[Any], Ma
     return kind, {**manifest, "metadata": {"namespace": namespace, **meta}}
 
 
-async def _follow(kube: Kube, kind: Kind[Any], key: str, until: Stage, timeout_s: float | None) -> int:
+async def _follow(kube: Kube, kind: Kind[Any], key: str, until: JobStage, timeout_s: float | None) -> int:
     """Prints each change of the progress; returns the exit code."""
     show, began_s = _printer(), time.monotonic()
     while True:
-        found = progress(await read_job(kube, kind, key))
-        show(found.sentence)
-        code = exit_code(found, until)
+        job_progress = progress(await read_job(kube, kind, key))
+        show(job_progress.sentence)
+        code = exit_code(job_progress, until)
         if code is None and timeout_s is not None and time.monotonic() - began_s >= timeout_s:
             code = WAITS
         if code is not None:
@@ -83,13 +83,13 @@ async def _follow(kube: Kube, kind: Kind[Any], key: str, until: Stage, timeout_s
         await asyncio.sleep(INTERVAL_S)
 
 
-def exit_code(found: Progress, until: Stage) -> int | None:
+def exit_code(job_progress: JobProgress, until: JobStage) -> int | None:
     """Returns the exit code; None while the job has yet to reach `until`."""
-    if found.failed:
+    if job_progress.failed:
         return FAILED
-    if found.refused:
+    if job_progress.refused:
         return REFUSED
-    return 0 if found.stage >= until else None
+    return 0 if job_progress.stage >= until else None
 
 
 def _printer() -> Callable[[str], None]:

@@ -21,29 +21,29 @@ BAR = 20  # characters
 )
 @click.option("-A", "--all-namespaces", is_flag=True, help="the teams of all namespaces, as without -n")
 @view.view_options
-def command(all_namespaces: bool, given: ViewOptions) -> int:
-    namespace = None if all_namespaces else given.namespace
+def command(all_namespaces: bool, opts: ViewOptions) -> int:
+    namespace = None if all_namespaces else opts.namespace
 
-    def shown(seen: Overview) -> View:
-        flavors = flavor_usage(seen)
-        teams = tuple(team for team in team_usage(seen) if namespace in (None, team.namespace))
-        tables = [_flavors(flavors, given.is_wide), _teams(teams, seen.now_ms, given.is_wide)]
+    def shown(cluster_overview: Overview) -> View:
+        flavors = flavor_usage(cluster_overview)
+        teams = tuple(team for team in team_usage(cluster_overview) if namespace in (None, team.namespace))
+        tables = [_flavors(flavors, opts.is_wide), _teams(teams, cluster_overview.now_ms, opts.is_wide)]
         return View({"flavors": flavors, "teams": teams}, (), tables)
 
-    return view.show(given, shown)
+    return view.show(opts, shown)
 
 
 def _flavors(flavors: Sequence[FlavorUsage], wide: bool) -> Table:
     rows = [
         (
-            one.flavor,
-            one.resource,
-            bar(one.used, one.nominal),
-            *(quantities.format(one.resource, amount) for amount in (one.used, one.nominal)),
-            str(one.workloads),
+            usage.flavor,
+            usage.resource,
+            bar(usage.used, usage.nominal),
+            *(quantities.format(usage.resource, amount) for amount in (usage.used, usage.nominal)),
+            str(usage.workloads),
         )
-        for one in flavors
-        if wide or (one.nominal or one.used)
+        for usage in flavors
+        if wide or (usage.nominal or usage.used)
     ]
     return Table("Flavors", ("FLAVOR", "RESOURCE", "USE", "USED", "QUOTA", "WORKLOADS"), rows, numbers=3)
 
@@ -51,14 +51,14 @@ def _flavors(flavors: Sequence[FlavorUsage], wide: bool) -> Table:
 def _teams(teams: Sequence[TeamUsage], now_ms: int, wide: bool) -> Table:
     rows = [
         (
-            one.namespace,
-            str(one.running),
-            str(one.waiting),
-            size(one.used, wide),
-            size(one.demand, wide),
-            "" if one.oldest_ms is None else ago((now_ms - one.oldest_ms) / 1000),
+            team.namespace,
+            str(team.running),
+            str(team.waiting),
+            size(team.used, wide),
+            size(team.demand, wide),
+            "" if team.oldest_ms is None else ago((now_ms - team.oldest_ms) / 1000),
         )
-        for one in teams
+        for team in teams
     ]
     titles = ("TEAM", "RUNNING", "WAITING", "USED", "DEMAND", "LONGEST WAIT")
     return Table("Teams", titles, rows, numbers=6)

@@ -21,9 +21,9 @@ from muster.live.report import (
 )
 from muster.live.start import estimated_start
 from muster.live.submitted import submitted
-from muster.live.verdict import Answer, verdict
+from muster.live.verdict import VerdictKind, verdict
 
-EXIT_CODES = {Answer.FITS: 0, Answer.PREEMPTS: 0, Answer.WAITS: 4, Answer.NEVER: 5}
+EXIT_CODES = {VerdictKind.FITS: 0, VerdictKind.PREEMPTS: 0, VerdictKind.WAITS: 4, VerdictKind.NEVER: 5}
 
 
 @verb(
@@ -41,41 +41,41 @@ EXIT_CODES = {Answer.FITS: 0, Answer.PREEMPTS: 0, Answer.WAITS: 4, Answer.NEVER:
     help="manifest of the job; - for standard input",
 )
 @live.estimate_options
-def command(filename: str, given: live.EstimateOptions) -> int:
+def command(filename: str, opts: live.EstimateOptions) -> int:
     manifest = read_job(filename)
-    cluster = live.read_cluster(given)
-    found = submitted(manifest, cluster.objects, cluster.now_ms, given.namespace)
-    state = cluster.state(found.cluster)
-    answer = verdict(state, found)
-    key, subject = found.workload.key, f"{found.job.kind} {found.job.metadata.key}"
-    queue = found.cluster.local_queues[
-        f"{found.workload.metadata.namespace}/{found.workload.spec.queue_name}"
+    cluster = live.read_cluster(opts)
+    added = submitted(manifest, cluster.objects, cluster.now_ms, opts.namespace)
+    state = cluster.state(added.cluster)
+    decision = verdict(state, added)
+    key, subject = added.workload.key, f"{added.job.kind} {added.job.metadata.key}"
+    queue = added.cluster.local_queues[
+        f"{added.workload.metadata.namespace}/{added.workload.spec.queue_name}"
     ]
     target, start = queue.spec.cluster_queue, None
-    if key in state.workloads and answer.answer is not Answer.NEVER:
+    if key in state.workloads and decision.answer is not VerdictKind.NEVER:
         start = estimated_start(state, key, cluster.assumptions, cluster.seeds)
-    if given.json:
-        print(json.dumps(answer_document(subject, key, target, state, answer, start), indent=2))
-        return EXIT_CODES[answer.answer]
+    if opts.json:
+        print(json.dumps(answer_document(subject, key, target, state, decision, start), indent=2))
+        return EXIT_CODES[decision.answer]
     from muster.cli.screen import show
 
-    print(visible(answer_sentence(subject, target, answer)))
+    print(visible(answer_sentence(subject, target, decision)))
     if start is not None:
         print(start_sentence(start))
     print()
-    show(answer_tables(state, answer))
+    show(answer_tables(state, decision))
     if start is not None:
         live.print_assumptions(assumption_lines(state, start, cluster.assumptions), cluster.unread)
-    return EXIT_CODES[answer.answer]
+    return EXIT_CODES[decision.answer]
 
 
 def read_job(name: str) -> Mapping[str, Any]:
     """Reads the one manifest of a file. Raises: InputError, FileError."""
     where = "standard input" if name == STDIN else name
     text = read_text_or_stdin(name, "a file with the job's manifest")
-    found = [document for document in documents(text, where) if document is not None]
-    if len(found) != 1:
-        raise InputError(f"{where}: {len(found)} documents; expected one, of the job to try")
-    if not isinstance(found[0], dict):
+    manifests = [document for document in documents(text, where) if document is not None]
+    if len(manifests) != 1:
+        raise InputError(f"{where}: {len(manifests)} documents; expected one, of the job to try")
+    if not isinstance(manifests[0], dict):
         raise InputError(f"{where}: expected a mapping with apiVersion, kind, metadata and spec")
-    return found[0]
+    return manifests[0]

@@ -65,7 +65,7 @@ class View:
 
 
 view_options = options(
-    "given",
+    "opts",
     ViewOptions,
     live.manifests_option,
     live.kubeconfig_option,
@@ -90,48 +90,50 @@ view_options = options(
 )
 
 
-def show(given: ViewOptions, view: Callable[[Overview], View], tenant: str = "") -> int:
+def show(opts: ViewOptions, view: Callable[[Overview], View], tenant: str = "") -> int:
     """Reads the cluster and prints the answer, repeatedly with --watch. Returns the exit code. `tenant` is a
     namespace to fall back to, for a less complete answer, if the user may not read the whole cluster."""
     while True:
-        found, seen = _seen(given, tenant)
-        answer = view(seen)
-        if given.watch and sys.stdout.isatty():
+        observed, cluster_overview = _read_overview(opts, tenant)
+        answer = view(cluster_overview)
+        if opts.watch and sys.stdout.isatty():
             sys.stdout.write(CLEAR)
-        _print(answer, given)
-        if not given.watch:
-            _warn(found)
-        if not given.watch:
+        _print(answer, opts)
+        if not opts.watch:
+            _warn(observed)
+        if not opts.watch:
             return answer.code
         sys.stdout.flush()
-        time.sleep(given.interval)
+        time.sleep(opts.interval)
 
 
-def _warn(found: Observed) -> None:
+def _warn(observed: Observed) -> None:
     """Warns about kinds that could not be read. Jobs are left out: only their estimated starts are read."""
     jobs = {str(WATCHED[name]) for name in JOBS}
     path = click.get_current_context().command_path
-    if found.namespace:
-        print(f"{path}: {PARTLY.format(namespace=found.namespace)}", file=sys.stderr)
+    if observed.namespace:
+        print(f"{path}: {PARTLY.format(namespace=observed.namespace)}", file=sys.stderr)
         return
-    for kind, why in found.unread.items():
+    for kind, why in observed.unread.items():
         if kind not in jobs:
             print(f"{path}: assuming no {kind}: {why}", file=sys.stderr)
 
 
-def _seen(given: ViewOptions, tenant: str) -> tuple[Observed, Overview]:
-    found = live.objects(given.queues, given.kubeconfig, given.context, KINDS, tenant)
+def _read_overview(opts: ViewOptions, tenant: str) -> tuple[Observed, Overview]:
+    observed = live.objects(opts.queues, opts.kubeconfig, opts.context, KINDS, tenant)
     now_ms = time.time_ns() // 1_000_000
-    return found, overview(found.cluster, now_ms, given.configuration, is_complete=not found.namespace)
+    return observed, overview(
+        observed.cluster, now_ms, opts.configuration, is_complete=not observed.namespace
+    )
 
 
-def _print(answer: View, given: ViewOptions) -> None:
-    match given.output:
+def _print(answer: View, opts: ViewOptions) -> None:
+    match opts.output:
         case "json":
             print(json.dumps(document(answer.document), indent=2))
         case "yaml":
             print(
-                yaml.safe_dump(document(answer.document), sort_keys=False, explicit_start=given.watch), end=""
+                yaml.safe_dump(document(answer.document), sort_keys=False, explicit_start=opts.watch), end=""
             )
         case _:
             from muster.cli.screen import show_whole

@@ -14,11 +14,11 @@ from muster.live.named import workload_named
 from muster.live.overview.overview import Overview
 from muster.live.overview.rows import WorkloadRow
 from muster.live.overview.why import Why, why
-from muster.live.verdict import Answer
+from muster.live.verdict import VerdictKind
 from muster.objects.meta import rfc3339
 
 NAMED = ("JOB", "NAMESPACE", "CLUSTER QUEUE", "PRIORITY")
-EXIT_CODES = {Answer.FITS: 0, Answer.PREEMPTS: 0, Answer.WAITS: 4, Answer.NEVER: 5}
+EXIT_CODES = {VerdictKind.FITS: 0, VerdictKind.PREEMPTS: 0, VerdictKind.WAITS: 4, VerdictKind.NEVER: 5}
 
 
 @verb(
@@ -29,78 +29,88 @@ EXIT_CODES = {Answer.FITS: 0, Answer.PREEMPTS: 0, Answer.WAITS: 4, Answer.NEVER:
 )
 @click.argument("job", metavar="KIND/NAME", help="such as rayjob/train, or workload/rayjob-train-1a2b3")
 @view.view_options
-def command(job: str, given: ViewOptions) -> int:
-    namespace = given.own_namespace
+def command(job: str, opts: ViewOptions) -> int:
+    namespace = opts.own_namespace
 
-    def shown(seen: Overview) -> View:
-        found = why(seen, workload_named(job, namespace, seen.cluster))
-        code = 0 if found.answer is None else EXIT_CODES[found.answer]
-        return View(found, list(_lines(found)), list(_tables(found, given.is_wide)), code)
+    def shown(cluster_overview: Overview) -> View:
+        explanation = why(cluster_overview, workload_named(job, namespace, cluster_overview.cluster))
+        code = 0 if explanation.answer is None else EXIT_CODES[explanation.answer]
+        return View(explanation, list(_lines(explanation)), list(_tables(explanation, opts.is_wide)), code)
 
-    return view.show(given, shown, tenant=namespace)
+    return view.show(opts, shown, tenant=namespace)
 
 
-def _lines(found: Why) -> Iterator[str]:
-    row = found.workload
+def _lines(explanation: Why) -> Iterator[str]:
+    row = explanation.workload
     place = f", number {row.position} in the queue" if row.position is not None else ""
-    age = ago((found.now_ms - row.created_ms) / 1000)
+    age = ago((explanation.now_ms - row.created_ms) / 1000)
     facts = (f"priority {row.priority}", size(row.requests), f"created {age} ago")
     yield f"{row.job} (Workload {row.key}): {row.phase}{place}; {', '.join(filter(None, facts))}"
-    yield found.sentence
+    yield explanation.sentence
     if row.eta is not None:
-        yield f"Estimated start: in {start_text(row.eta, found.now_ms)}"
-    if found.requeues:
-        until = f", held back until {rfc3339(found.requeue_ms)}" if found.requeue_ms is not None else ""
-        yield f"Requeued {found.requeues} times{until}"
-    if found.remedies:
+        yield f"Estimated start: in {start_text(row.eta, explanation.now_ms)}"
+    if explanation.requeues:
+        until = (
+            f", held back until {rfc3339(explanation.requeue_ms)}"
+            if explanation.requeue_ms is not None
+            else ""
+        )
+        yield f"Requeued {explanation.requeues} times{until}"
+    if explanation.remedies:
         yield "It can be admitted once all of these hold:"
-        yield from (f"- {remedy}" for remedy in found.remedies)
+        yield from (f"- {remedy}" for remedy in explanation.remedies)
     yield ""
 
 
-def _tables(found: Why, wide: bool) -> Iterator[Table]:
-    if found.lacks:
-        yield _lacks(found)
-    if found.ahead:
-        yield _ahead(found)
-    if found.preempts:
-        rows = [(*_named(victim.workload), victim.reason) for victim in found.preempts]
+def _tables(explanation: Why, wide: bool) -> Iterator[Table]:
+    if explanation.lacks:
+        yield _lacks(explanation)
+    if explanation.ahead:
+        yield _ahead(explanation)
+    if explanation.preempts:
+        rows = [(*_named(victim.workload), victim.reason) for victim in explanation.preempts]
         yield Table("Would be preempted", (*NAMED, "REASON"), rows, numbers=5)
-    if found.checks:
-        states = [(c.name, c.state, str(c.retries), rfc3339(c.at_ms), c.message) for c in found.checks]
+    if explanation.checks:
+        states = [(c.name, c.state, str(c.retries), rfc3339(c.at_ms), c.message) for c in explanation.checks]
         yield Table("Admission checks", ("NAME", "STATE", "RETRIES", "SINCE", "MESSAGE"), states, numbers=5)
-    yield _history(found, wide)
+    yield _history(explanation, wide)
 
 
-def _lacks(found: Why) -> Table:
+def _lacks(explanation: Why) -> Table:
     rows = [
         (
-            one.flavor,
-            one.resource,
+            shortfall.flavor,
+            shortfall.resource,
             *(
-                quantities.format(one.resource, amount)
-                for amount in (one.needed, one.available, one.missing, one.most)
+                quantities.format(shortfall.resource, amount)
+                for amount in (shortfall.needed, shortfall.available, shortfall.missing, shortfall.most)
             ),
         )
-        for one in found.lacks
+        for shortfall in explanation.lacks
     ]
     titles = ("FLAVOR", "RESOURCE", "NEEDED", "AVAILABLE", "MISSING", "MAXIMUM")
     return Table("Missing quota", titles, rows, numbers=2)
 
 
-def _ahead(found: Why) -> Table:
-    left = (found.workload.position or 1) - 1 - len(found.ahead)
-    title = f"Ahead in the queue{f' (and {left} more)' if left else ''}"
-    rows = [(str(one.position), *_named(one), size(one.requests)) for one in found.ahead]
+def _ahead(explanation: Why) -> Table:
+    more = (explanation.workload.position or 1) - 1 - len(explanation.ahead)
+    title = f"Ahead in the queue{f' (and {more} more)' if more else ''}"
+    rows = [(str(row.position), *_named(row), size(row.requests)) for row in explanation.ahead]
     return Table(title, ("#", *NAMED, "SIZE"), rows, numbers=6)
 
 
-def _history(found: Why, wide: bool) -> Table:
+def _history(explanation: Why, wide: bool) -> Table:
     titles = ("SINCE", "CONDITION", "STATUS", "REASON", "MESSAGE")
     shown = len(titles) if wide else len(titles) - 1
     rows = [
-        (rfc3339(one.at_ms), one.condition, one.status, one.reason, one.message)[:shown]
-        for one in found.history
+        (
+            rfc3339(transition.at_ms),
+            transition.condition,
+            transition.status,
+            transition.reason,
+            transition.message,
+        )[:shown]
+        for transition in explanation.history
     ]
     return Table("History", titles[:shown], rows, numbers=shown)
 

@@ -1,7 +1,7 @@
 """Reads files that users name: regular files and pipes, never devices, of a bounded size and in bounded time.
 
-A pipe may be a process substitution (`<(command)`, /dev/fd/N) or a named one. It is read without blocking, as
-one without a writer would block for ever.
+A pipe may be a process substitution (`<(command)`, /dev/fd/N) or a named pipe. It is read without blocking,
+as a pipe without a writer would block forever.
 """
 
 import codecs
@@ -33,7 +33,7 @@ STDIN = "-"
 
 @dataclass(frozen=True)
 class Patience:
-    """How long a pipe may take."""
+    """Timeouts for reading a pipe."""
 
     idle_s: float = 30.0  # without a byte
     total_s: float = 600.0
@@ -51,8 +51,8 @@ def read_bytes(
     pipes: bool = True,
     patience: Patience | None = None,
 ) -> bytes:
-    """Returns the content of a file. `expected` says what it should be, such as "a kubeconfig"; `pipes`:
-    whether it may be one, which can be read once only. Raises: FileError."""
+    """Returns the content of a file. `expected` describes the file for messages, such as "a kubeconfig";
+    `pipes` allows pipes, which can be read only once. Raises: FileError."""
     with _opened(path, expected, bytes_max, pipes, patience) as file:
         return _all_of(file, str(path), bytes_max)
 
@@ -155,12 +155,12 @@ def _opened(
             f"{where}: {getattr(error, 'strerror', None) or error}; expected {expected}"
         ) from None
     try:
-        found = os.fstat(number)
-        _check(found, where, expected, bytes_max, pipes)
+        status = os.fstat(number)
+        _check(status, where, expected, bytes_max, pipes)
     except BaseException:
         os.close(number)
         raise
-    raw = _Pipe(number, where, patience or PATIENCE) if stat.S_ISFIFO(found.st_mode) else io.FileIO(number)
+    raw = _Pipe(number, where, patience or PATIENCE) if stat.S_ISFIFO(status.st_mode) else io.FileIO(number)
     with io.BufferedReader(raw) as file:
         yield file
 
@@ -174,12 +174,12 @@ _KINDS = {
 }
 
 
-def _check(found: os.stat_result, where: str, expected: str, bytes_max: int, pipes: bool) -> None:
-    kind = stat.S_IFMT(found.st_mode)
+def _check(status: os.stat_result, where: str, expected: str, bytes_max: int, pipes: bool) -> None:
+    kind = stat.S_IFMT(status.st_mode)
     if kind != stat.S_IFREG and not (pipes and kind == stat.S_IFIFO):
         allowed = "a regular file or a pipe" if pipes else "a regular file"
         raise FileError(f"{where}: it is {_KINDS.get(kind, 'no file')}; expected {expected}: give {allowed}")
-    if found.st_size > bytes_max:
+    if status.st_size > bytes_max:
         raise _too_large(where, bytes_max)
 
 

@@ -9,7 +9,7 @@ from os import sched_getaffinity
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.placement import PlacedJob
-from muster.forecast.results.outcome import Attempts, Outcome
+from muster.forecast.results.outcome import Attempts, SimulationOutcome
 from muster.forecast.simulation.simulator import Simulator, capacities
 
 SEEDS = 20
@@ -26,7 +26,8 @@ class Scenario:
 
 
 def is_random(scenario: Scenario) -> bool:
-    """Whether the result depends on the seed: a run time is drawn, or nodes may be late, missing or fail."""
+    """Returns whether the result depends on the seed: a run time is drawn, or nodes may be late, missing or
+    fail."""
     assumed = scenario.assumptions
     provisions = any(scenario.configuration.provisioned.values()) and (
         assumed.provisioning_spread > 0 or assumed.stock_out_probability > 0
@@ -41,7 +42,7 @@ def run(
     seeds: Sequence[int],
     progress: Callable[[float], None] | None = None,
     processes: int | None = None,
-) -> list[Outcome]:
+) -> list[SimulationOutcome]:
     """Returns one outcome per seed, in order. A deterministic scenario is simulated once, with the first
     seed.
 
@@ -75,16 +76,16 @@ def _attempts(seed: int) -> tuple[Attempts, int]:
     return outcome.attempts, outcome.end_ms
 
 
-def _simulate(scenario: Scenario, seed: int, progress: Callable[[float], None] | None) -> Outcome:
+def _simulate(scenario: Scenario, seed: int, progress: Callable[[float], None] | None) -> SimulationOutcome:
     return Simulator(scenario.configuration, scenario.jobs, scenario.assumptions, seed).run(progress)
 
 
-def _outcome(scenario: Scenario, attempts: Attempts, end_ms: int, seed: int) -> Outcome:
+def _outcome(scenario: Scenario, attempts: Attempts, end_ms: int, seed: int) -> SimulationOutcome:
     queues, flavors = (
         capacities(scenario.configuration),
         tuple(sorted(scenario.configuration.snapshot.flavors)),
     )
-    return Outcome(scenario.jobs, attempts, queues, end_ms, seed, flavors)
+    return SimulationOutcome(scenario.jobs, attempts, queues, end_ms, seed, flavors)
 
 
 def _part(

@@ -53,7 +53,7 @@ def place(
 
 
 class _Placing:
-    """Places jobs one by one, with caches by queue and by gang shape."""
+    """Assigns jobs to queues, with caches by queue and by gang shape."""
 
     def __init__(self, configuration: QueueConfiguration, mapped: Mapped) -> None:
         self._configuration, self._mapped = configuration, mapped

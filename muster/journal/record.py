@@ -22,8 +22,8 @@ Time = Annotated[datetime, msgspec.Meta(tz=True)]
 """RFC 3339 with a time zone."""
 
 
-class Outcome(Enum):
-    """How a workload ended."""
+class WorkloadOutcome(Enum):
+    """The final state of a workload."""
 
     SUCCEEDED = "Succeeded"
     FAILED = "Failed"
@@ -56,7 +56,7 @@ class JournalRecord(View):
     kind: str
     pod_sets: Annotated[tuple[PodSetRecord, ...], msgspec.Meta(min_length=1)]
     created_at: Time
-    outcome: Outcome
+    outcome: WorkloadOutcome
     queue: str = ""
     priority_class: str = ""
     user: str = ""

@@ -10,7 +10,7 @@ from muster.forecast.report.tables import Table
 from muster.forecast.report.text import duration
 from muster.live.start import HORIZON_MS, StartEstimate
 from muster.live.state import LiveState
-from muster.live.verdict import Answer, Verdict
+from muster.live.verdict import Verdict, VerdictKind
 from muster.objects.meta import rfc3339
 
 QUANTILES = {"p10": 0.1, "p50": 0.5, "p90": 0.9}
@@ -19,15 +19,15 @@ QUANTILES = {"p10": 0.1, "p50": 0.5, "p90": 0.9}
 def answer_sentence(subject: str, queue: str, verdict: Verdict) -> str:
     """Returns the answer of `muster try` as a sentence."""
     match verdict.answer:
-        case Answer.FITS:
+        case VerdictKind.FITS:
             return f"{subject} fits now: it would get quota in ClusterQueue {queue} immediately."
-        case Answer.PREEMPTS:
+        case VerdictKind.PREEMPTS:
             count = len(verdict.preemptions)
             victims = f"{count} workloads" if count > 1 else "one workload"
             return f"{subject} fits now: it would preempt {victims} and get quota in ClusterQueue {queue}."
-        case Answer.WAITS:
+        case VerdictKind.WAITS:
             return f"{subject} would wait in ClusterQueue {queue}. Reason: {verdict.message}."
-        case Answer.NEVER:
+        case VerdictKind.NEVER:
             return f"{subject} cannot be admitted in its current form. Reason: {verdict.message}."
 
 

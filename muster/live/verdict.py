@@ -28,7 +28,7 @@ NEVER = frozenset(
 """Reasons that hold until the job or its queue is changed."""
 
 
-class Answer(StrEnum):
+class VerdictKind(StrEnum):
     FITS = "fits"
     PREEMPTS = "preempts"
     WAITS = "waits"
@@ -39,7 +39,7 @@ class Answer(StrEnum):
 class Verdict:
     """The decision about a workload."""
 
-    answer: Answer
+    answer: VerdictKind
     admission: core.Admission | None = None  # immediately, or after its preemptions
     preemptions: tuple[core.Preemption, ...] = ()
     waiting: core.Waiting | None = None
@@ -59,22 +59,22 @@ def verdict_of(
     the workloads of `state`."""
     problem, key = ineligibility(workload, job, cluster), workload.key
     if problem is not None:
-        answer = Answer.WAITS if problem.reason == SUSPENDED else Answer.NEVER
+        answer = VerdictKind.WAITS if problem.reason == SUSPENDED else VerdictKind.NEVER
         return Verdict(answer, message=problem.message)
     if key not in state.workloads:
-        return Verdict(Answer.NEVER, message=state.unreadable.get(key) or _status_message(workload))
+        return Verdict(VerdictKind.NEVER, message=state.unreadable.get(key) or _status_message(workload))
     preemptions: list[core.Preemption] = []
     for _ in range(ROUNDS_MAX):
         admission, chosen = _decide(engine, key, state.now_ms)
         if admission is not None:
-            answer = Answer.PREEMPTS if preemptions else Answer.FITS
+            answer = VerdictKind.PREEMPTS if preemptions else VerdictKind.FITS
             return Verdict(answer, admission, tuple(preemptions))
         preemptions += chosen
         if not chosen:
             break
         _release(engine, state, (preemption.workload for preemption in chosen))
     (waiting,) = engine.waiting(state.now_ms, [key])
-    answer = Answer.NEVER if waiting.reason in NEVER else Answer.WAITS
+    answer = VerdictKind.NEVER if waiting.reason in NEVER else VerdictKind.WAITS
     return Verdict(answer, None, tuple(preemptions), waiting, waiting.message)
 
 
@@ -82,7 +82,7 @@ def last_verdict(workload: Workload) -> Verdict:
     """Returns the controller's last decision on a pending workload, from its status."""
     reserved = find_condition(workload.status.conditions, QUOTA_RESERVED)
     never = not workload.spec.active or (reserved is not None and reserved.reason in INADMISSIBLE)
-    return Verdict(Answer.NEVER if never else Answer.WAITS, message=_status_message(workload))
+    return Verdict(VerdictKind.NEVER if never else VerdictKind.WAITS, message=_status_message(workload))
 
 
 def _status_message(workload: Workload) -> str:

@@ -31,7 +31,7 @@ class LiveWorkload:
     """A Workload that is queued or holds quota."""
 
     workload: core.Workload
-    kind: str = ""  # of its owner
+    kind: str = ""  # the kind of the owner
     priority_class: str = ""
     admitted_ms: int | None = None  # None until its admission checks are ready
     ready_ms: int | None = None  # None until its pods are ready
@@ -80,7 +80,7 @@ def live_workloads(cluster: ClusterState, rules: core.Rules) -> LiveWorkloads:
 
 
 def _is_ineligible(workload: Workload) -> bool:
-    """Whether the Workload may not be queued, according to the controller's condition."""
+    """Returns whether the Workload may not be queued, according to the controller's condition."""
     reserved = find_condition(workload.status.conditions, QUOTA_RESERVED)
     refused = reserved is not None and reserved.status == "False"
     refused = refused and reserved is not None and reserved.reason in (MISCONFIGURED, SUSPENDED)

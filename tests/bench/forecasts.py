@@ -23,7 +23,7 @@ from muster.forecast.configuration import QueueConfiguration, from_manifests
 from muster.forecast.limits import WaitLimit
 from muster.forecast.placement import Mapped, place
 from muster.forecast.recommend.tasks import Processes, Request, Task
-from muster.forecast.results.outcome import Outcome
+from muster.forecast.results.outcome import SimulationOutcome
 from muster.forecast.results.waits import statistics, waits_ms
 from muster.forecast.simulation.simulator import Simulator
 from muster.forecast.traces.read import ReadOptions, read
@@ -115,7 +115,7 @@ def measure_public(path: Path) -> Measured:
     return _measured(began, Simulator(queues, placed.jobs, AT_ONCE).run())
 
 
-def _measured(began: float, outcome: Outcome) -> Measured:
+def _measured(began: float, outcome: SimulationOutcome) -> Measured:
     cpu_s = time.process_time() - began
     rss_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return Measured(cpu_s, rss_mb, statistics(waits_ms(outcome)).mean_s)

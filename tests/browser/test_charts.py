@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from muster.forecast.page import Side, write_page
+from muster.forecast.page import ForecastSide, write_page
 from muster.forecast.results.outcome import End
 from tests.browser.canvases import color, pixels
 from tests.browser.opened import ColorScheme, Opened, opened
@@ -78,7 +78,9 @@ def test_values_at_the_cursor_are_those_of_the_outcome(browser: Browser, tmp_pat
     first = Job("first", tries=[Try(0, 1_000, half)])
     second = Job("second", tries=[Try(half, half, HOUR_MS, End.HORIZON)])
     preempted = Job("again", accelerators=2, tries=[Try(0, 1_000, half // 2, End.PREEMPTED)])
-    write_page([Side("one", [outcome([first, second, preempted], nominal=12)])], tmp_path / "page.html")
+    write_page(
+        [ForecastSide("one", [outcome([first, second, preempted], nominal=12)])], tmp_path / "page.html"
+    )
     with opened(browser, tmp_path / "page.html") as shown:
         found = [_readouts(shown, share) for share in (0.1, 0.4, 0.9)]
     assert found == [

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser
 
-from muster.forecast.page import Side, write_page
-from tests.browser.hostile_texts import HOSTILE
+from muster.forecast.page import ForecastSide, write_page
 from tests.browser.opened import Opened, opened
 from tests.unit.forecast.page.outcomes import HOUR_MS, Job, Try, outcome
 
@@ -29,7 +28,10 @@ def test_names_are_text_wherever_they_are_shown(browser: Browser, tmp_path: Path
         Job(name, queue=name, priority_class=name, tries=[Try(HOUR_MS // 2, HOUR_MS // 2, HOUR_MS)])
         for name in HOSTILE
     ]
-    write_page([Side(HOSTILE[0], [outcome(jobs)]), Side(HOSTILE[1], [outcome(jobs)])], tmp_path / "page.html")
+    write_page(
+        [ForecastSide(HOSTILE[0], [outcome(jobs)]), ForecastSide(HOSTILE[1], [outcome(jobs)])],
+        tmp_path / "page.html",
+    )
     with opened(browser, tmp_path / "page.html") as shown:
         dialogs: list[str] = []
         shown.page.on("dialog", lambda dialog: dialogs.append(dialog.message))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, FloatRect
 
-from muster.forecast.page import Side, write_page
+from muster.forecast.page import ForecastSide, write_page
 from muster.forecast.results.outcome import End
 from tests.browser.canvases import color, pixels
 from tests.browser.opened import Opened, opened
@@ -186,7 +186,7 @@ def _small(tmp_path: Path) -> Path:
     left = Job("left", accelerators=64, tries=[Try(0, HOUR_MS // 10, HOUR_MS // 4, End.PREEMPTED)])
     long = Job("long", tries=[Try(1, 2, HOUR_MS)])
     after = Job("after", tries=[Try(HOUR_MS // 2, HOUR_MS // 2, HOUR_MS)])
-    both = [Side(name, [outcome([left, long, after])]) for name in ("base", "changed")]
+    both = [ForecastSide(name, [outcome([left, long, after])]) for name in ("base", "changed")]
     write_page(both, tmp_path / "page.html")
     return tmp_path / "page.html"
 

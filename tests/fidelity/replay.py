@@ -4,7 +4,7 @@ from muster.admission import quantities
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration, from_manifests
 from muster.forecast.placement import place
-from muster.forecast.results.outcome import End, Outcome
+from muster.forecast.results.outcome import End, SimulationOutcome
 from muster.forecast.simulation.simulator import Simulator
 from muster.forecast.traces.trace import TraceJob
 from tests.fidelity.cases import Case
@@ -39,7 +39,7 @@ def forecast(case: Case, assumptions: Assumptions) -> History:
     return history(outcome, case.jobs)
 
 
-def history(outcome: Outcome, jobs: tuple[Job, ...]) -> History:
+def history(outcome: SimulationOutcome, jobs: tuple[Job, ...]) -> History:
     rows = outcome.attempts
     holdings = tuple(
         Holding(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from muster.live.verdict import Answer
+from muster.live.verdict import VerdictKind
 from sandbox.cluster import kinds
 from sandbox.toolchain.paths import CHECKOUT
 from tests.sandbox.conftest import NAMESPACE, Cluster, rayjob
@@ -74,7 +74,7 @@ def test_why_names_what_binds_a_job(cluster: Cluster, jobs: tuple[str, str]) -> 
     assert "It waits in ClusterQueue team-a. Reason: needs 4 nvidia.com/gpu" in said
     assert rows(said, "QuotaReserved")[-1][2] == "False"
     found = answered(cluster, "why", waiting, "-n", NAMESPACE, code=WAITS)
-    assert (found["answer"], found["reason"]) == (Answer.WAITS.value, "QUOTA")
+    assert (found["answer"], found["reason"]) == (VerdictKind.WAITS.value, "QUOTA")
     assert found["lacks"][0]["missing"] == "4"
     assert answered(cluster, "why", running, "-n", NAMESPACE)["answer"] is None
 

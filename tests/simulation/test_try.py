@@ -11,7 +11,7 @@ from muster.live.observed import observed
 from muster.live.start import estimated_start
 from muster.live.state import LiveState, live_state
 from muster.live.submitted import Submitted, submitted
-from muster.live.verdict import Answer, verdict
+from muster.live.verdict import VerdictKind, verdict
 from muster.objects import kueue
 from muster.objects.meta import millis
 from tests.simulation.api import Body, key_of
@@ -72,7 +72,7 @@ def test_controller_decides_as_try_says(seed: int) -> None:
             key = sim.submit(job)
             await settle(sim)
             assert preempted(sim) - before == {one.workload for one in said.preemptions}
-            if said.answer in (Answer.FITS, Answer.PREEMPTS):
+            if said.answer in (VerdictKind.FITS, VerdictKind.PREEMPTS):
                 assert said.admission is not None
                 assert flavors(sim, key) == {one.name: one.flavors for one in said.admission.pod_sets}
             else:

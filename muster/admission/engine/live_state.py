@@ -181,7 +181,7 @@ class LiveState:
 
     @property
     def next_ms(self) -> int | None:
-        """When `wake` has something to do next; None: not by time alone."""
+        """The next time at which `wake` has work; None if there is none."""
         return earliest(self._settlements.next_ms, self._backoffs.next_ms)
 
     def wake(self, now_ms: int) -> None:

@@ -9,7 +9,7 @@ from muster.admission import QuantityError, quantities
 from muster.admission.lifecycle import Readiness
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.metrics.observer import CompletedPass, Observer
-from muster.journal.record import VERSION, Eviction, JournalRecord, Outcome, PodSetRecord, write
+from muster.journal.record import VERSION, Eviction, JournalRecord, PodSetRecord, WorkloadOutcome, write
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import MergePatch
 from muster.objects.kueue import Workload, WorkloadStatus
@@ -89,13 +89,13 @@ class Journal(Observer):
         at_ms = millis(finished.last_transition_time)
         self._finished.add(workload.metadata.uid)
         if at_ms >= since_ms:
-            outcome = Outcome.SUCCEEDED if finished.reason == "Succeeded" else Outcome.FAILED
+            outcome = WorkloadOutcome.SUCCEEDED if finished.reason == "Succeeded" else WorkloadOutcome.FAILED
             self._record(workload, status, outcome, cluster, at_ms)
 
     def _record_deleted(self, workload: Workload, cluster: ClusterState, now_ms: int) -> None:
         uid = workload.metadata.uid
         if uid not in self._finished:
-            self._record(workload, workload.status, Outcome.DELETED, cluster, now_ms)
+            self._record(workload, workload.status, WorkloadOutcome.DELETED, cluster, now_ms)
         self._evictions.pop(uid, None)
         self._finished.discard(uid)
         self._deactivated.discard(uid)
@@ -109,13 +109,13 @@ class Journal(Observer):
             self._deactivated.add(uid)
             evicted = find_condition(workload.status.conditions, EVICTED)
             at_ms = millis(evicted.last_transition_time) if evicted is not None else None
-            self._record(workload, workload.status, Outcome.DEACTIVATED, cluster, at_ms)
+            self._record(workload, workload.status, WorkloadOutcome.DEACTIVATED, cluster, at_ms)
 
     def _record(
         self,
         workload: Workload,
         status: WorkloadStatus,
-        outcome: Outcome,
+        outcome: WorkloadOutcome,
         cluster: ClusterState,
         finished_ms: int | None,
     ) -> None:

@@ -11,10 +11,10 @@ from operator import sub
 
 from muster.forecast.page.names import add_names
 from muster.forecast.page.packing import Columns, deltas, packed
-from muster.forecast.page.side import Side
+from muster.forecast.page.side import ForecastSide
 from muster.forecast.page.usage_range import USAGE_SCALE, usage_range
 from muster.forecast.page.wait_rows import queue_names
-from muster.forecast.results.outcome import Attempts, Outcome, SimulatedJob
+from muster.forecast.results.outcome import Attempts, SimulatedJob, SimulationOutcome
 
 SECOND_MS = 1_000
 TICKS_MIN = 3_600
@@ -25,7 +25,7 @@ class JobTable:
 
     Jobs with the same number in the trace are the same job in both sides."""
 
-    def __init__(self, outcomes: Sequence[Outcome]) -> None:
+    def __init__(self, outcomes: Sequence[SimulationOutcome]) -> None:
         by_number = {job.number: job for outcome in outcomes for job in outcome.jobs}
         self.jobs = sorted(by_number.values(), key=lambda job: (job.submit_ms, job.number))
         row_of = {job.number: row for row, job in enumerate(self.jobs)}
@@ -39,7 +39,7 @@ class JobTable:
         return column
 
 
-def page_data(sides: Sequence[Side], table: JobTable) -> str:
+def page_data(sides: Sequence[ForecastSide], table: JobTable) -> str:
     """Returns the data of the page (see packing.py)."""
     end_ms = max(side.drawn.end_ms for side in sides)
     tick_ms = SECOND_MS if end_ms >= TICKS_MIN * SECOND_MS else 1
@@ -126,7 +126,9 @@ class _Attempts:
         return last_runs
 
 
-def _add_ranges(columns: Columns, number: int, side: Side, queues: Sequence[str], end_ms: int) -> None:
+def _add_ranges(
+    columns: Columns, number: int, side: ForecastSide, queues: Sequence[str], end_ms: int
+) -> None:
     if len(side.outcomes) < 2:
         return
     for index, (low, high) in enumerate(usage_range(side.outcomes, queues, end_ms)):
@@ -134,7 +136,7 @@ def _add_ranges(columns: Columns, number: int, side: Side, queues: Sequence[str]
         columns.add(f"{number}.high.{index}", deltas(high))
 
 
-def _side(side: Side, queues: Sequence[str]) -> dict[str, object]:
+def _side(side: ForecastSide, queues: Sequence[str]) -> dict[str, object]:
     declared = {queue.name: queue for queue in side.drawn.queues}
     return {
         "name": side.name,

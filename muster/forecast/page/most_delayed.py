@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from muster.forecast.results.comparison import SUFFERERS, Sufferer
-from muster.forecast.results.outcome import Outcome, SimulatedJob
+from muster.forecast.results.outcome import SimulatedJob, SimulationOutcome
 from muster.forecast.results.waits import waits_ms
 
 
@@ -19,7 +19,7 @@ class Delayed:
     started: bool = True  # False: the last wait is a lower bound
 
 
-def longest_waits(outcome: Outcome) -> list[Delayed]:
+def longest_waits(outcome: SimulationOutcome) -> list[Delayed]:
     """Returns the jobs with the longest waits, up to the end for jobs that never start; ties by
     submission."""
     waits = [
@@ -34,7 +34,9 @@ def longest_waits(outcome: Outcome) -> list[Delayed]:
     ]
 
 
-def most_delayed(sufferers: Sequence[Sufferer], base: Outcome, changed: Outcome) -> list[Delayed]:
+def most_delayed(
+    sufferers: Sequence[Sufferer], base: SimulationOutcome, changed: SimulationOutcome
+) -> list[Delayed]:
     """Returns the jobs whose wait grows most, from the comparison."""
     jobs = {job.number: job for job in base.jobs}
     return [_delayed(jobs[sufferer.number], sufferer, changed.end_ms) for sufferer in sufferers]

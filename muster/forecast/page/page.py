@@ -10,7 +10,7 @@ from muster.files.writing import write_text
 from muster.forecast.page.columns import JobTable, page_data
 from muster.forecast.page.markup import ARROW, Markup, element, joined
 from muster.forecast.page.most_delayed import longest_waits, most_delayed
-from muster.forecast.page.side import Side
+from muster.forecast.page.side import ForecastSide
 from muster.forecast.page.summary import summary
 from muster.forecast.page.tables import most_delayed_table, summary_tiles, waits_table
 from muster.forecast.page.wait_rows import queue_names, wait_rows
@@ -44,14 +44,14 @@ SCRIPTS = (
 """In the order in which they are concatenated."""
 
 
-def write_page(sides: Sequence[Side], out: Path) -> None:
+def write_page(sides: Sequence[ForecastSide], out: Path) -> None:
     """Writes a self-contained HTML file for one side (a forecast) or two, the base first (a comparison)."""
     if len(sides) not in (1, 2) or not all(side.outcomes for side in sides):
         raise ValueError(f"{len(sides)} sides: expected one or two, each with at least one outcome")
     write_text(out, page_text(sides))
 
 
-def page_text(sides: Sequence[Side]) -> str:
+def page_text(sides: Sequence[ForecastSide]) -> str:
     """Returns the page's HTML."""
     names = [side.name for side in sides]
     table = JobTable([side.drawn for side in sides])
@@ -88,7 +88,7 @@ def _heading(names: Sequence[str]) -> Markup:
     return element("h1", names[0], ARROW, names[1])
 
 
-def _facts(sides: Sequence[Side], table: JobTable) -> Markup:
+def _facts(sides: Sequence[ForecastSide], table: JobTable) -> Markup:
     queues = queue_names(sides)
     futures = max(len(side.outcomes) for side in sides)
     facts = [

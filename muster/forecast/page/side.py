@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from muster.forecast.results.outcome import Outcome
+from muster.forecast.results.outcome import SimulationOutcome
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ForecastSide:
     """One configuration and its simulated futures, at least one.
 
     The page draws the first future; the others give the ranges in its tables and around its usage. With two
     sides, futures at the same position have the same seed, so their differences are paired."""
 
     name: str
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[SimulationOutcome]
 
     @property
-    def drawn(self) -> Outcome:
+    def drawn(self) -> SimulationOutcome:
         """The future that the charts draw."""
         return self.outcomes[0]

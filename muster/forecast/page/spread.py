@@ -25,7 +25,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PairedChange:
     """The mean change of a figure between two sides, and how many futures agree on its direction."""
 
     mean: float
@@ -33,7 +33,7 @@ class Change:
     futures: int
 
     @classmethod
-    def between(cls, base: Sequence[float], changed: Sequence[float]) -> "Change":
+    def between(cls, base: Sequence[float], changed: Sequence[float]) -> "PairedChange":
         """Returns the change over pairs of futures."""
         changes = [after - before for before, after in zip(base, changed, strict=True)]
         mean = fmean(changes)

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from muster.forecast.page.side import Side
-from muster.forecast.page.spread import Change, Spread
+from muster.forecast.page.side import ForecastSide
+from muster.forecast.page.spread import PairedChange, Spread
 from muster.forecast.page.wait_rows import FutureWaits
-from muster.forecast.results.outcome import Outcome
+from muster.forecast.results.outcome import SimulationOutcome
 from muster.forecast.results.usage import usage
 from muster.forecast.results.waits import Group, Waits, statistics
 
@@ -19,7 +19,7 @@ class Figure:
     unit: str  # "s", "share" (of 1) or "count"
     less_is_better: bool | None  # None: neither direction is better
     sides: tuple[Spread, ...]
-    change: Change | None
+    change: PairedChange | None
 
 
 _FIGURES = (
@@ -33,7 +33,7 @@ _FIGURES = (
 NO_JOBS = statistics([])
 
 
-def summary(sides: Sequence[Side], waits: Sequence[FutureWaits]) -> list[Figure]:
+def summary(sides: Sequence[ForecastSide], waits: Sequence[FutureWaits]) -> list[Figure]:
     """Returns the figures of the header."""
     by_side = [
         [
@@ -45,12 +45,12 @@ def summary(sides: Sequence[Side], waits: Sequence[FutureWaits]) -> list[Figure]
     figures = []
     for at, (name, unit, less_is_better) in enumerate(_FIGURES):
         values = [[future[at] for future in side] for side in by_side]
-        change = Change.between(*values) if len(values) == 2 else None
+        change = PairedChange.between(*values) if len(values) == 2 else None
         figures.append(Figure(name, unit, less_is_better, tuple(map(Spread.over, values)), change))
     return figures
 
 
-def _figures(outcome: Outcome, waits: Waits) -> tuple[float, ...]:
+def _figures(outcome: SimulationOutcome, waits: Waits) -> tuple[float, ...]:
     used = usage(outcome)
     offered = sum(flavor.offered for flavor in used.flavors.values())
     held = sum(flavor.held for flavor in used.flavors.values())

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from muster.forecast.page.markup import ARROW, Markup, element, joined
 from muster.forecast.page.most_delayed import Delayed
-from muster.forecast.page.spread import Change, Spread
+from muster.forecast.page.spread import PairedChange, Spread
 from muster.forecast.page.summary import Figure
 from muster.forecast.page.wait_marks import WaitScale, scale_marks, wait_marks
 from muster.forecast.page.wait_rows import STATISTICS, SideWaits, WaitRow
@@ -58,7 +58,7 @@ def _waits_head(names: Sequence[str], scale: WaitScale) -> Markup:
     top.append(element("th", about, scale_marks(scale), scope="col", rowspan=rows, class_="marks"))
     head = [element("tr", *top)]
     if two:
-        labels = ["Base", "Changed", "Change"] * len(STATISTICS)
+        labels = ["Base", "Changed", "PairedChange"] * len(STATISTICS)
         head.append(element("tr", *(element("th", label, scope="col", class_="number") for label in labels)))
     return element("thead", *head)
 
@@ -106,7 +106,11 @@ def most_delayed_table(jobs: Sequence[Delayed], names: Sequence[str]) -> Markup:
     if not jobs:
         return element("p", "No job waits longer." if two else "No job waits.", class_="empty")
     columns = ["Job", "ClusterQueue", "Priority class"]
-    numbers = ["Pods", "Accelerators", *(["Wait, base", "Wait, changed", "Change"] if two else ["Wait"])]
+    numbers = [
+        "Pods",
+        "Accelerators",
+        *(["Wait, base", "Wait, changed", "PairedChange"] if two else ["Wait"]),
+    ]
     head = [element("th", name, scope="col") for name in columns]
     head += [element("th", name, scope="col", class_="number") for name in numbers]
     return element(
@@ -143,7 +147,7 @@ def _range(spread: Spread, unit: str) -> Markup:
     return element("small", f"{low} \N{EN DASH} {high}", class_="range")
 
 
-def _change(change: Change, unit: str, less_is_better: bool | None = True) -> Markup:
+def _change(change: PairedChange, unit: str, less_is_better: bool | None = True) -> Markup:
     """Returns a change with its direction as sign, triangle and color, and how many futures agree on it."""
     text = change_of(change.mean, unit)
     if text == "±0":

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from muster.forecast.page.spread import HIGH, LOW
-from muster.forecast.results.outcome import Outcome
+from muster.forecast.results.outcome import SimulationOutcome
 from muster.forecast.results.waits import quantile
 
 PARTS = 300
@@ -13,7 +13,7 @@ USAGE_SCALE = 10
 
 
 def usage_range(
-    outcomes: Sequence[Outcome], queues: Sequence[str], end_ms: int
+    outcomes: Sequence[SimulationOutcome], queues: Sequence[str], end_ms: int
 ) -> Iterator[tuple[list[int], list[int]]]:
     """Yields the 10th and 90th percentile of accelerators in use for each queue: PARTS values each."""
     futures = [_mean_usage(outcome, queues, end_ms) for outcome in outcomes]
@@ -26,7 +26,7 @@ def usage_range(
         yield low, high
 
 
-def _mean_usage(outcome: Outcome, queues: Sequence[str], end_ms: int) -> list[list[float]]:
+def _mean_usage(outcome: SimulationOutcome, queues: Sequence[str], end_ms: int) -> list[list[float]]:
     """Returns the mean number of accelerators in use, by queue and part."""
     step = -(-end_ms // PARTS) or 1
     # A change of usage counts for a share of the part in which it happens, and for all of the later parts.

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from muster.forecast.page.side import Side
-from muster.forecast.page.spread import Change, Spread
+from muster.forecast.page.side import ForecastSide
+from muster.forecast.page.spread import PairedChange, Spread
 from muster.forecast.results.comparison import Difference
 from muster.forecast.results.waits import Group, Waits
 
@@ -29,11 +29,11 @@ class WaitRow:
 
     group: Group
     sides: tuple[SideWaits | None, ...]  # None: the side lacks the group
-    changes: tuple[Change, ...] | None  # of the statistics, if both sides have them
+    changes: tuple[PairedChange, ...] | None  # of the statistics, if both sides have them
 
 
 def wait_rows(
-    sides: Sequence[Side], waits: Sequence[FutureWaits], differences: Sequence[Difference]
+    sides: Sequence[ForecastSide], waits: Sequence[FutureWaits], differences: Sequence[Difference]
 ) -> list[WaitRow]:
     """Returns all rows: all jobs first, then each queue in the order of the configurations."""
     queues = {name: place for place, name in enumerate(queue_names(sides), start=1)}
@@ -47,7 +47,7 @@ def wait_rows(
     return rows
 
 
-def queue_names(sides: Sequence[Side]) -> list[str]:
+def queue_names(sides: Sequence[ForecastSide]) -> list[str]:
     """Returns every ClusterQueue in the order of the configurations, then names that occur only in jobs."""
     declared = [queue.name for side in sides for queue in side.drawn.queues]
     return list(dict.fromkeys([*declared, *(job.queue for side in sides for job in side.drawn.jobs)]))
@@ -65,8 +65,8 @@ def _side_waits(futures: FutureWaits, group: Group) -> SideWaits | None:
     return SideWaits(drawn.count + drawn.never, drawn.never, statistics)
 
 
-def _changes(group: Group, changed: Mapping[tuple[Group, str], Difference]) -> tuple[Change, ...]:
+def _changes(group: Group, changed: Mapping[tuple[Group, str], Difference]) -> tuple[PairedChange, ...]:
     differences = [changed[group, name] for _, name in STATISTICS]
     return tuple(
-        Change(difference.change_s, difference.agree, difference.futures) for difference in differences
+        PairedChange(difference.change_s, difference.agree, difference.futures) for difference in differences
     )

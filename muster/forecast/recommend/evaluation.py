@@ -9,7 +9,7 @@ import muster
 from muster.forecast.recommend.candidates import Candidate
 from muster.forecast.recommend.goals import Measured
 from muster.forecast.recommend.journal import Journal
-from muster.forecast.recommend.search import Stage
+from muster.forecast.recommend.search import SearchStage
 from muster.forecast.recommend.tasks import Executor, Request, Task
 
 CODE = ("admission", "configuration", "forecast", "objects", "translation")
@@ -49,7 +49,7 @@ class Evaluator:
         """The number of results from an earlier run."""
         return len(self._used & self._earlier)
 
-    def __call__(self, candidates: Sequence[Candidate], stage: Stage) -> Sequence[Sequence[Measured]]:
+    def __call__(self, candidates: Sequence[Candidate], stage: SearchStage) -> Sequence[Sequence[Measured]]:
         """Returns the futures of each candidate, in the order of the stage's seeds."""
         keys = [self._key(candidate, stage) for candidate in candidates]
         self._used.update(keys)
@@ -62,7 +62,7 @@ class Evaluator:
         self._simulate(missing, stage)
         return [futures for key in keys if (futures := self._journal.get(key)) is not None]
 
-    def _simulate(self, missing: dict[str, Candidate], stage: Stage) -> None:
+    def _simulate(self, missing: dict[str, Candidate], stage: SearchStage) -> None:
         """Simulates candidates one after the other, seed by seed, so that an interruption loses few
         results."""
         owners = list(missing)
@@ -81,7 +81,7 @@ class Evaluator:
                 in_order = [futures[key][at] for at in range(count)]
                 self._journal.add(key, missing[key].changes, in_order)
 
-    def _key(self, candidate: Candidate, stage: Stage) -> str:
+    def _key(self, candidate: Candidate, stage: SearchStage) -> str:
         parts = [self._inputs, candidate.built.digest, list(stage.seeds), stage.jobs]
         return sha256(json.dumps(parts).encode()).hexdigest()
 

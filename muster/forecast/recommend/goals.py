@@ -9,7 +9,7 @@ from muster.forecast.limits import WaitLimit
 from muster.forecast.placement import PlacedJob
 from muster.forecast.recommend.errors import RecommendError
 from muster.forecast.report.text import duration
-from muster.forecast.results.outcome import Outcome
+from muster.forecast.results.outcome import SimulationOutcome
 from muster.forecast.results.waits import quantile, waits_ms
 
 STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
@@ -81,7 +81,7 @@ class Measured:
     never: int  # number of jobs that never start
 
 
-def measured(outcome: Outcome, goals: Sequence[WaitLimit]) -> Measured:
+def measured(outcome: SimulationOutcome, goals: Sequence[WaitLimit]) -> Measured:
     """Returns the values of the goals in a future. A job that never starts has an infinite wait."""
     waits = [inf if ms is None else ms / 1000 for ms in waits_ms(outcome)]
     columns: list[list[float]] = [[] for _ in goals]

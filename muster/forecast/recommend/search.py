@@ -28,7 +28,7 @@ TRIES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class SearchStage:
     """The seeds to simulate a candidate with, on the first `jobs` jobs of the trace."""
 
     seeds: Sequence[int]
@@ -43,8 +43,8 @@ class Stage:
 class Plan:
     """The extent of a search."""
 
-    full: Stage
-    screen: Stage | None  # None: all candidates are simulated in full
+    full: SearchStage
+    screen: SearchStage | None  # None: all candidates are simulated in full
     budget: int  # maximum number of candidates
     seed: int = 0
 
@@ -65,12 +65,12 @@ def plan(variables: Sequence[Variable], seeds: Sequence[int], jobs: int, budget:
     """Plans a search of at most `budget` candidates."""
     grid = size(variables)
     if grid <= budget:
-        return Plan(Stage(seeds, jobs), None, grid, seed)
-    screen = Stage(seeds[:SCREEN_SEEDS], max(1, round(SCREEN_SHARE * jobs)))
-    return Plan(Stage(seeds, jobs), screen, budget, seed)
+        return Plan(SearchStage(seeds, jobs), None, grid, seed)
+    screen = SearchStage(seeds[:SCREEN_SEEDS], max(1, round(SCREEN_SHARE * jobs)))
+    return Plan(SearchStage(seeds, jobs), screen, budget, seed)
 
 
-Evaluate = Callable[[Sequence[Candidate], Stage], Sequence[Sequence[Measured]]]
+Evaluate = Callable[[Sequence[Candidate], SearchStage], Sequence[Sequence[Measured]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +106,10 @@ class Search:
         self._refine(full, 2 * self._plan.finalists)
         return SearchResult(full.present, full.scores, len(screened.by_point))
 
-    def _round(self, stage: Stage, points: Iterable[Point]) -> "_Round":
+    def _round(self, stage: SearchStage, points: Iterable[Point]) -> "_Round":
         return _Round(self._candidates, self._goals, stage, self._evaluate, points)
 
-    def _screened(self, stage: Stage) -> "_Round":
+    def _screened(self, stage: SearchStage) -> "_Round":
         """Screens a sample of points, and then repeatedly the neighbors of the best."""
         budget = self._plan.budget
         done = self._round(stage, self._spread(max(1, budget // 2)))
@@ -168,7 +168,7 @@ class _Round:
         self,
         candidates: Candidates,
         goals: Sequence[WaitLimit],
-        stage: Stage,
+        stage: SearchStage,
         evaluate: Evaluate,
         points: Iterable[Point],
     ) -> None:

@@ -5,14 +5,17 @@ from dataclasses import asdict
 from typing import Any
 
 from muster.forecast.results.comparison import Comparison
-from muster.forecast.results.outcome import Outcome
+from muster.forecast.results.outcome import SimulationOutcome
 from muster.forecast.results.recorded import recorded_waits
 from muster.forecast.results.usage import Usage, usage
 from muster.forecast.results.waits import Group, Waits, waits_by_group
 
 
 def forecast_document(
-    name: str, outcomes: Sequence[Outcome], prices: Mapping[str, float], waited_ms: Mapping[int, int]
+    name: str,
+    outcomes: Sequence[SimulationOutcome],
+    prices: Mapping[str, float],
+    waited_ms: Mapping[int, int],
 ) -> dict[str, Any]:
     """Returns the waits and usage of every future, and the waits recorded in the trace. `waited_ms` is by job
     number."""
@@ -46,7 +49,7 @@ def plan_document(
     }
 
 
-def _future(outcome: Outcome, prices: Mapping[str, float]) -> dict[str, Any]:
+def _future(outcome: SimulationOutcome, prices: Mapping[str, float]) -> dict[str, Any]:
     used = usage(outcome)
     return {
         "seed": outcome.seed,

@@ -6,7 +6,7 @@ from statistics import fmean
 
 from muster.forecast.report.text import change, duration, hours, named, share
 from muster.forecast.results.comparison import Comparison, Difference
-from muster.forecast.results.outcome import Outcome
+from muster.forecast.results.outcome import SimulationOutcome
 from muster.forecast.results.recorded import RecordedWaits
 from muster.forecast.results.usage import Usage, usage
 from muster.forecast.results.waits import Group, Waits, in_order, mean_of, waits_by_group, waits_ms
@@ -27,7 +27,7 @@ AFTER = ("AFTER", "CHANGE")
 SHOWN = ("mean_s", "p50_s", "p90_s", "p99_s", "max_s")
 
 
-def forecast_tables(outcomes: Sequence[Outcome], prices: Mapping[str, float]) -> list[Table]:
+def forecast_tables(outcomes: Sequence[SimulationOutcome], prices: Mapping[str, float]) -> list[Table]:
     """Returns waits, flavors and teams. Values are means over the futures."""
     waits, used = [waits_by_group(o) for o in outcomes], [usage(o) for o in outcomes]
     return [_waits(waits), _flavors(used), _teams(used, prices)]
@@ -53,7 +53,7 @@ def recorded_tables(recorded: Sequence[RecordedWaits]) -> list[Table]:
     return [Table(title, ("QUEUE", "CLASS", "SIZE", "JOBS", *heads), rows)] if rows else []
 
 
-def totals(outcomes: Sequence[Outcome]) -> str:
+def totals(outcomes: Sequence[SimulationOutcome]) -> str:
     """Returns a one-sentence summary."""
     used = [usage(outcome) for outcome in outcomes]
     makespan_s = fmean(future.makespan_ms for future in used) / 1000

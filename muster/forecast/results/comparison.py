@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import inf
 from statistics import fmean
 
-from muster.forecast.results.outcome import Outcome, SimulatedJob
+from muster.forecast.results.outcome import SimulatedJob, SimulationOutcome
 from muster.forecast.results.waits import Group, Waits, mean_of, waits_by_group, waits_ms
 
 SUFFERERS = 20
@@ -61,7 +61,7 @@ class Comparison:
 STATISTICS = ("mean_s", "p50_s", "p90_s", "p99_s")
 
 
-def compare(base: Sequence[Outcome], changed: Sequence[Outcome]) -> Comparison:
+def compare(base: Sequence[SimulationOutcome], changed: Sequence[SimulationOutcome]) -> Comparison:
     """Compares futures in pairs with the same seed, over the same trace."""
     before, after = ([waits_by_group(outcome) for outcome in side] for side in (base, changed))
     groups = sorted(set(before[0]) | set(after[0]))
@@ -84,7 +84,9 @@ def _never(group: Group, futures: Sequence[Mapping[Group, Waits]]) -> float:
     return fmean(waits[group].never if group in waits else 0 for waits in futures)
 
 
-def _in_both(base: Outcome, changed: Outcome) -> tuple[dict[Group, Waits], dict[Group, Waits]]:
+def _in_both(
+    base: SimulationOutcome, changed: SimulationOutcome
+) -> tuple[dict[Group, Waits], dict[Group, Waits]]:
     """Returns the waits of the jobs that start in both, by group."""
     started = _waits_by_number(base).keys() & _waits_by_number(changed).keys()
     return waits_by_group(base, started), waits_by_group(changed, started)
@@ -109,7 +111,7 @@ def _difference(
     return Difference(group, statistic, base_s, changed_s, low, high, agree, len(pairs))
 
 
-def _sufferers(base: Sequence[Outcome], changed: Sequence[Outcome]) -> list[Sufferer]:
+def _sufferers(base: Sequence[SimulationOutcome], changed: Sequence[SimulationOutcome]) -> list[Sufferer]:
     """Returns jobs of both sides that no longer start in any future, and jobs whose mean wait grows, worst
     first."""
     jobs = {job.number: job for job in base[0].jobs}
@@ -136,6 +138,6 @@ def _sufferer(job: SimulatedJob, before_ms: int, after_ms: int, futures: int) ->
     return Sufferer(job.number, job.name, job.queue, job.priority_class, job.accelerators, base_s, changed_s)
 
 
-def _waits_by_number(outcome: Outcome) -> dict[int, int]:
+def _waits_by_number(outcome: SimulationOutcome) -> dict[int, int]:
     pairs = zip(outcome.jobs, waits_ms(outcome), strict=True)
     return {job.number: wait_ms for job, wait_ms in pairs if wait_ms is not None}

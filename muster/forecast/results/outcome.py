@@ -9,7 +9,7 @@ from enum import IntEnum
 
 
 class End(IntEnum):
-    """How an attempt of a job ended."""
+    """The end of a job's attempt."""
 
     FINISHED = 0
     PREEMPTED = 1
@@ -62,7 +62,7 @@ class QueueCapacity:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SimulationOutcome:
     """One future. `jobs` are in order of submission; the simulated time runs from 0 to `end_ms`."""
 
     jobs: Sequence[SimulatedJob]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from muster.forecast.results.outcome import Outcome
+from muster.forecast.results.outcome import SimulationOutcome
 from muster.forecast.results.waits import Group, grouped, in_order, waits_by_group
 
 
@@ -20,7 +20,9 @@ class RecordedWaits:
     forecast_p90_s: float
 
 
-def recorded_waits(outcomes: Sequence[Outcome], waited_ms: Mapping[int, int]) -> list[RecordedWaits]:
+def recorded_waits(
+    outcomes: Sequence[SimulationOutcome], waited_ms: Mapping[int, int]
+) -> list[RecordedWaits]:
     """Returns the groups in order; `waited_ms` holds recorded waits by job number. Empty without recorded
     waits."""
     jobs = [job for job in outcomes[0].jobs if job.number in waited_ms]

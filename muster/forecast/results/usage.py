@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from muster.forecast.results.outcome import End, Outcome
+from muster.forecast.results.outcome import End, SimulationOutcome
 
 HOUR_MS = 3_600_000
 
@@ -38,7 +38,7 @@ class Usage:
     attempts: Mapping[str, int]  # by flavor
 
 
-def usage(outcome: Outcome) -> Usage:
+def usage(outcome: SimulationOutcome) -> Usage:
     """Returns the usage over all of the simulated time."""
     held: dict[str, float] = defaultdict(float)
     ran: dict[str, float] = defaultdict(float)

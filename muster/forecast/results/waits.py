@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from muster.forecast.results.outcome import Outcome, SimulatedJob
+from muster.forecast.results.outcome import SimulatedJob, SimulationOutcome
 
 SIZES = (0, 1, 8, 16, 32, 64, 128, 256)
 """Upper bounds of the gang size groups, in accelerators."""
@@ -32,7 +32,7 @@ class Waits:
     max_s: float
 
 
-def waits_ms(outcome: Outcome) -> list[int | None]:
+def waits_ms(outcome: SimulationOutcome) -> list[int | None]:
     """Returns the wait of each job from its submission until its gang first starts; None if it
     never starts."""
     waits: list[int | None] = [None] * len(outcome.jobs)
@@ -73,7 +73,7 @@ def in_order(groups: Iterable[Group]) -> list[Group]:
     return sorted(groups, key=lambda g: (g.queue, bool(g.size), g.priority_class, first_size(g)))
 
 
-def waits_by_group(outcome: Outcome, among: Container[int] | None = None) -> dict[Group, Waits]:
+def waits_by_group(outcome: SimulationOutcome, among: Container[int] | None = None) -> dict[Group, Waits]:
     """Returns the waits of each group, sorted by group. `among` restricts them to jobs with these numbers."""
     return grouped(outcome.jobs, waits_ms(outcome), among)
 

@@ -4,7 +4,7 @@ from enum import IntEnum
 from heapq import heappop, heappush
 
 
-class Event(IntEnum):
+class EventKind(IntEnum):
     """Kinds of events, in the order in which simultaneous ones are handled."""
 
     ENDED = 0  # the pods of the attempt have terminated
@@ -20,7 +20,7 @@ class Events:
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, int, int]] = []
 
-    def add(self, at_ms: int, kind: Event, job: int = -1, row: int = -1) -> None:
+    def add(self, at_ms: int, kind: EventKind, job: int = -1, row: int = -1) -> None:
         """Adds an event."""
         heappush(self._heap, (at_ms, kind, job, row))
 

@@ -40,7 +40,7 @@ class Future:
         return round(1000 * exp(log(assumed.provisioning_median_s) + drawn))
 
     def is_stocked_out(self, job: int, attempt: int) -> bool:
-        """Whether the ProvisioningRequest of an attempt fails."""
+        """Returns whether the ProvisioningRequest of an attempt fails."""
         probability = self._assumptions.stock_out_probability
         return probability > 0 and self._random(Purpose.STOCK_OUT, job, attempt).random() < probability
 

@@ -11,7 +11,7 @@ from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.placement import PlacedJob
 from muster.forecast.results.outcome import Attempts, End
 from muster.forecast.simulation.attempt import Running
-from muster.forecast.simulation.events import Event, Events
+from muster.forecast.simulation.events import EventKind, Events
 from muster.forecast.simulation.futures import Future, RunTimes
 from muster.forecast.simulation.nodes import AutoscaledNodes
 
@@ -72,7 +72,7 @@ class Gangs:
         if self._needs_request(placed.queue, admission):
             if self._future.is_stocked_out(placed.number, tries):
                 at_ms = max(now_ms, reserved_ms + round(1000 * self._assumptions.stock_out_after_s))
-                self._events.add(at_ms, Event.STOCKED_OUT, job, self.running[job].row)
+                self._events.add(at_ms, EventKind.STOCKED_OUT, job, self.running[job].row)
                 return
             provided_ms = max(now_ms, reserved_ms + self._future.provisioning_ms(placed.number, tries))
         elif not self.running[job].has_nodes:
@@ -88,14 +88,14 @@ class Gangs:
         from_ms, ends_ms = max(started_ms, now_ms), started_ms + running.work_ms
         fails_ms = self._future.failure_ms(placed.number, self._tries[job] - 1, placed.pods)
         if fails_ms is not None and from_ms + fails_ms < ends_ms:
-            self._events.add(from_ms + fails_ms, Event.FAILED, job, running.row)
+            self._events.add(from_ms + fails_ms, EventKind.FAILED, job, running.row)
         else:
             self.finish(job, max(ends_ms, now_ms))
 
     def finish(self, job: int, ends_ms: int) -> None:
         """Ends the work of the gang at `ends_ms`; its pods terminate shortly after."""
         terminated_ms = ends_ms + self._cleanup_ms
-        self._events.add(terminated_ms, Event.ENDED, job, self.running[job].row)
+        self._events.add(terminated_ms, EventKind.ENDED, job, self.running[job].row)
 
     def preempt(self, job: int, now_ms: int) -> None:
         """Deletes the pods of the gang at `now_ms`, which may be in the future; the gang holds quota until
@@ -115,7 +115,7 @@ class Gangs:
         # could be
         # admitted and preempted again at the same moment, in an endless loop.
         terminated_ms = now_ms + round(1000 * self._assumptions.termination_s)
-        self._events.add(terminated_ms, Event.PREEMPTED, job, running.row)
+        self._events.add(terminated_ms, EventKind.PREEMPTED, job, running.row)
 
     def handle(self, kind: int, job: int, row: int, now_ms: int) -> End | None:
         """Handles an event of an attempt. Returns how the gang releases its quota; None if it keeps it, or if
@@ -123,16 +123,16 @@ class Gangs:
         running = self.running.get(job)
         if running is None or running.row != row:
             return None
-        if kind == Event.PREEMPTED:
+        if kind == EventKind.PREEMPTED:
             return self._release_quota(job, now_ms, End.PREEMPTED)
-        if kind == Event.ENDED and self.attempts.end[row] != End.PREEMPTED:
+        if kind == EventKind.ENDED and self.attempts.end[row] != End.PREEMPTED:
             self._remaining_ms.pop(job, None)
             self._tries.pop(job, None)
             return self._release_quota(job, now_ms, End.FINISHED)
-        if kind == Event.FAILED and not running.is_terminating:
+        if kind == EventKind.FAILED and not running.is_terminating:
             self._save_checkpoint(job, now_ms)
             return self._release_quota(job, now_ms, End.FAILED)
-        if kind == Event.STOCKED_OUT and not running.is_terminating:
+        if kind == EventKind.STOCKED_OUT and not running.is_terminating:
             return self._release_quota(job, now_ms, End.NOT_PROVISIONED)
         return None
 
@@ -161,7 +161,7 @@ class Gangs:
         return self._future.run_ms(placed.number, self._run_times.history(placed))
 
     def _needs_request(self, queue: str, admission: core.Admission) -> bool:
-        """Whether an admission check must provide the nodes."""
+        """Returns whether an admission check must provide the nodes."""
         provisioned = self._configuration.provisioned.get(queue, frozenset())  # a deleted queue has none
         return bool(provisioned) and any(
             flavor in provisioned for assigned in admission.pod_sets for flavor in assigned.flavors.values()

@@ -11,8 +11,8 @@ from muster import admission as core
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.placement import PlacedJob
-from muster.forecast.results.outcome import End, Outcome, QueueCapacity
-from muster.forecast.simulation.events import Event, Events
+from muster.forecast.results.outcome import End, QueueCapacity, SimulationOutcome
+from muster.forecast.simulation.events import EventKind, Events
 from muster.forecast.simulation.gangs import Gangs
 
 NAMESPACE = "forecast"
@@ -41,7 +41,7 @@ class Simulator:
         self._requeue_ms = round(1000 * assumptions.requeue_s)
         self._unpark_ms: int | None = None  # when inadmissible workloads are retried
 
-    def run(self, progress: Callable[[float], None] | None = None) -> Outcome:
+    def run(self, progress: Callable[[float], None] | None = None) -> SimulationOutcome:
         """Simulates until nothing is left to happen. `progress` is called with the share of jobs that have
         arrived."""
         now_ms = 0
@@ -49,7 +49,7 @@ class Simulator:
             pass
         gangs, queues = self._gangs, capacities(self._configuration)
         gangs.close_attempts(now_ms)
-        return Outcome(self._jobs, gangs.attempts, queues, now_ms, self._seed, tuple(gangs.flavors))
+        return SimulationOutcome(self._jobs, gangs.attempts, queues, now_ms, self._seed, tuple(gangs.flavors))
 
     def _moments(self, progress: Callable[[float], None] | None = None) -> Iterator[int]:
         """Yields each moment before its events are handled."""
@@ -147,7 +147,7 @@ class Simulator:
         """Schedules a decision at `at_ms`, unless an event triggers one before."""
         if at_ms != self._wakes_ms:
             self._wakes_ms = at_ms
-            self._events.add(at_ms, Event.WAKE)
+            self._events.add(at_ms, EventKind.WAKE)
 
     def _handle(self, kind: int, job: int, row: int, now_ms: int) -> None:
         """Handles an event."""
@@ -157,7 +157,7 @@ class Simulator:
         self._engine.remove(self._key(job))
         if self._requeue_ms and self._unpark_ms is None:
             self._unpark_ms = now_ms + self._requeue_ms
-            self._events.add(self._unpark_ms, Event.WAKE)
+            self._events.add(self._unpark_ms, EventKind.WAKE)
         if end is End.FINISHED:
             self._stock_outs.pop(job, None)
         elif end is End.NOT_PROVISIONED:

@@ -38,7 +38,7 @@ _QUEUE_FIELDS: dict[QueueField, int] = {"queue": QUEUE, "partition": PARTITION, 
 
 @dataclass(frozen=True, slots=True)
 class SwfOptions:
-    """How processors are converted to pods, and which field names the queue."""
+    """Options for the conversion of processors to pods, and the field with the queue's name."""
 
     resource: str = "nvidia.com/gpu"  # that one processor becomes
     processors_per_pod: int = 8  # maximum

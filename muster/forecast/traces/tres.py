@@ -55,7 +55,7 @@ def memory(text: str) -> Fraction:
 
 @lru_cache(maxsize=10_000)
 def time_limit_ms(text: str) -> int | None:
-    """Returns `[days-][hours:]minutes:seconds` in milliseconds; None if the job has no limit of its own."""
+    """Returns `[days-][hours:]minutes:seconds` in milliseconds; None if the job has no time limit."""
     if text in ("", "UNLIMITED", "Partition_Limit", "INVALID", "None", "Unknown"):
         return None
     match = _DURATION.fullmatch(text)

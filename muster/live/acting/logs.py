@@ -12,8 +12,8 @@ JOB_LABEL = "batch.kubernetes.io/job-name"
 
 
 def clusters_of(job: Object, clusters: Iterable[Object]) -> list[str]:
-    """Returns the names of the RayClusters that the job controls, and the job's own name, as it
-    may be one."""
+    """Returns the names of the RayClusters that the job controls, and the name of the job, which may itself
+    be a RayCluster."""
     owned = [c.metadata.name for c in clusters if _controller(c) == job.metadata.uid]
     return [job.metadata.name, *owned]
 

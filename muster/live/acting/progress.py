@@ -16,7 +16,7 @@ REFUSED = frozenset({"Misconfigured", "NoMatchingFlavor", "ExceedsMaxQuota"})
 """Reasons that hold a job back until it or its queue is changed."""
 
 
-class Stage(IntEnum):
+class JobStage(IntEnum):
     """The stages of a job, in order."""
 
     QUEUED = 0
@@ -26,28 +26,28 @@ class Stage(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a job has come."""
+class JobProgress:
+    """The progress of a job, as a stage and a sentence."""
 
-    stage: Stage
+    stage: JobStage
     sentence: str
     refused: bool = False  # it cannot be admitted in its current form
     failed: bool = False  # it ended without success
 
 
-def progress(job: Job) -> Progress:
+def progress(job: Job) -> JobProgress:
     """Returns the progress of a job."""
     outcome, rejected = job.outcome, job.kuberay_rejection
     if outcome is not None:
         word = "succeeded" if outcome.succeeded else "failed"
-        return Progress(Stage.ENDED, f"{word}: {outcome.message}", failed=not outcome.succeeded)
+        return JobProgress(JobStage.ENDED, f"{word}: {outcome.message}", failed=not outcome.succeeded)
     if rejected is not None:
-        return Progress(Stage.QUEUED, f"refused: {rejected.message}", refused=True)
+        return JobProgress(JobStage.QUEUED, f"refused: {rejected.message}", refused=True)
     if job.suspended:
         return _queued(job)
     if _runs(job):
-        return Progress(Stage.RUNNING, "running")
-    return Progress(Stage.ADMITTED, "admitted, pods are starting")
+        return JobProgress(JobStage.RUNNING, "running")
+    return JobProgress(JobStage.ADMITTED, "admitted, pods are starting")
 
 
 def _runs(job: Job) -> bool:
@@ -56,16 +56,16 @@ def _runs(job: Job) -> bool:
     return job.running
 
 
-def _queued(job: Job) -> Progress:
+def _queued(job: Job) -> JobProgress:
     waiting = _json(job, WAIT)
     reason, message = waiting.get("reason"), waiting.get("message")
     if not isinstance(reason, str) or not isinstance(message, str):
-        return Progress(Stage.QUEUED, "queued")
+        return JobProgress(JobStage.QUEUED, "queued")
     position, queue, start = waiting.get("position"), waiting.get("queue"), _json(job, ETA).get("p50")
     where = f", position {position} in ClusterQueue {queue}" if position else ""
     expected = f"; expected start {start}" if start else ""
     sentence = f"queued{where}: {reason}: {message}{expected}"
-    return Progress(Stage.QUEUED, sentence, refused=reason in REFUSED)
+    return JobProgress(JobStage.QUEUED, sentence, refused=reason in REFUSED)
 
 
 def _json(job: Job, annotation: str) -> Mapping[str, Any]:

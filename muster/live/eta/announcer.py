@@ -14,8 +14,8 @@ from muster.kube.client import Kube, NotLeading, WriteError
 from muster.kube.writes import Overwrite
 from muster.live.eta.calculation import (
     CPU_S_MAX,
-    Answer,
     CalculationError,
+    EstimatedStarts,
     Question,
     calculated,
     snapshot,
@@ -30,7 +30,7 @@ CPU_SHARE_MAX = 0.05  # of one core, on average
 ANSWER_S_MAX = 1800.0  # generous: on a busy node the process has the lowest CPU priority
 WRITES_A_ROUND_MAX = 200
 
-Calculate = Callable[[Question, float], Awaitable[Answer]]
+Calculate = Callable[[Question, float], Awaitable[EstimatedStarts]]
 
 
 class StartAnnouncer(Background):

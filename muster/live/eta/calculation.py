@@ -1,8 +1,8 @@
 """Calculates the starts of all pending workloads in a separate process.
 
-`python -m muster.live.eta` reads one pickled Question from standard input and writes one pickled Answer to
-standard output. In the controller's process the simulation would share the interpreter lock with the
-controller's decisions.
+`python -m muster.live.eta` reads one pickled Question from standard input and writes one pickled
+EstimatedStarts to standard output. In the controller's process the simulation would share the interpreter
+lock with the controller's decisions.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class EstimatedStarts:
     """The estimated starts of pending workloads."""
 
     starts: Mapping[str, StartRange]  # by UID of the Workload
@@ -81,7 +81,7 @@ def restored(objects: Mapping[str, bytes]) -> ClusterState:
     return ClusterState(**fields)
 
 
-async def calculated(question: Question, timeout_s: float) -> Answer:
+async def calculated(question: Question, timeout_s: float) -> EstimatedStarts:
     """Calculates the answer in a new process, which is killed on cancellation. Raises: CalculationError."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", __package__),
@@ -99,7 +99,7 @@ async def calculated(question: Question, timeout_s: float) -> Answer:
             await process.wait()
     if process.returncode:
         raise CalculationError(f"the process ended with {process.returncode}")
-    answer: Answer = pickle.loads(output)
+    answer: EstimatedStarts = pickle.loads(output)
     return answer
 
 
@@ -145,4 +145,4 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S_MAX, CPU_S_MAX))
     question: Question = pickle.load(sys.stdin.buffer)
     estimates = starts(question)
-    sys.stdout.buffer.write(pickle.dumps(Answer(estimates, time.process_time())))
+    sys.stdout.buffer.write(pickle.dumps(EstimatedStarts(estimates, time.process_time())))

@@ -34,7 +34,7 @@ class StartRange:
         return json.dumps({**texts, "futures": self.futures, "at": rfc3339(self.at_ms)})
 
     def has_moved(self, before: "StartRange") -> bool:
-        """Whether the range differs noticeably from an earlier one."""
+        """Returns whether the range differs noticeably from an earlier range."""
         pairs = ((self.p10_ms, before.p10_ms), (self.p50_ms, before.p50_ms), (self.p90_ms, before.p90_ms))
         return any(self._differ(now_ms, before_ms) for now_ms, before_ms in pairs)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from muster import admission as core
 from muster.admission import WaitReason, quantities
-from muster.live.verdict import Answer, Verdict
+from muster.live.verdict import Verdict, VerdictKind
 from muster.objects.meta import rfc3339
 
 SENTENCES = {
@@ -26,12 +26,12 @@ SENTENCES = {
 def remedies(verdict: Verdict, queue: str) -> Iterator[str]:
     """Yields one sentence per change that is needed; none if the workload fits."""
     waiting = verdict.waiting
-    if verdict.answer in (Answer.FITS, Answer.PREEMPTS):
+    if verdict.answer in (VerdictKind.FITS, VerdictKind.PREEMPTS):
         return
     if waiting is None:
         yield f"The reason no longer applies: {verdict.message}."
         return
-    never = verdict.answer is Answer.NEVER
+    never = verdict.answer is VerdictKind.NEVER
     for lack in waiting.shortfalls:
         yield _quota(lack, queue, never)
     for excluded in waiting.exclusions:

@@ -47,7 +47,7 @@ class WorkloadRow:
 
     @property
     def runs(self) -> bool:
-        """Whether it holds quota."""
+        """Returns whether the workload holds quota."""
         return self.phase in (Phase.ADMITTED, Phase.QUOTA_RESERVED, Phase.EVICTED)
 
 

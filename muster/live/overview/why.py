@@ -12,7 +12,7 @@ from muster.controller.workload.phases import Phase
 from muster.live.overview.overview import Overview
 from muster.live.overview.remedies import remedies
 from muster.live.overview.rows import WorkloadRow, row
-from muster.live.verdict import Answer, Verdict, last_verdict, verdict_of
+from muster.live.verdict import Verdict, VerdictKind, last_verdict, verdict_of
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition, millis, rfc3339
 from muster.objects.workload_status import FINISHED
@@ -53,7 +53,7 @@ class Victim:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ConditionTransition:
     """A condition at its last transition."""
 
     at_ms: int
@@ -76,10 +76,10 @@ class CheckRow:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """Why a workload waits, or that it does not wait."""
+    """The explanation of a workload: the reason why it waits, or the fact that it does not wait."""
 
     workload: WorkloadRow
-    answer: Answer | None  # None once it holds quota or has finished
+    answer: VerdictKind | None  # None once it holds quota or has finished
     sentence: str  # the answer as text
     reason: str  # the core's WaitReason
     remedies: tuple[str, ...]  # what would have to change
@@ -88,7 +88,7 @@ class Why:
     ahead: tuple[WorkloadRow, ...]  # the first AHEAD_MAX workloads before it in its queue
     preempts: tuple[Victim, ...]  # the workloads that it would preempt now
     checks: tuple[CheckRow, ...]
-    history: tuple[Event, ...]  # the oldest change first
+    history: tuple[ConditionTransition, ...]  # the oldest change first
     requeues: int  # number of evictions
     requeue_ms: int | None  # when its requeue backoff ends
     now_ms: int
@@ -141,13 +141,13 @@ def _sentence(overview: Overview, workload: Workload, current: WorkloadRow, deci
     if decision is None:
         return _held_or_finished(workload, current, queue)
     match decision.answer:
-        case Answer.FITS:
+        case VerdictKind.FITS:
             return f"It fits in {queue} now and will be admitted in the controller's next pass."
-        case Answer.PREEMPTS:
+        case VerdictKind.PREEMPTS:
             count = len(decision.preemptions)
             victims = f"{count} workloads" if count > 1 else "one workload"
             return f"It fits in {queue} now by preempting {victims}."
-        case Answer.WAITS:
+        case VerdictKind.WAITS:
             return f"It waits in {queue}. Reason: {decision.message}."
     return f"It cannot be admitted in its current form. Reason: {decision.message}."
 
@@ -202,10 +202,10 @@ def _checks(workload: Workload) -> Iterator[CheckRow]:
         )
 
 
-def _history(workload: Workload) -> Iterator[Event]:
-    created = Event(millis(workload.metadata.creation_timestamp), "Created", "True", "", "")
+def _history(workload: Workload) -> Iterator[ConditionTransition]:
+    created = ConditionTransition(millis(workload.metadata.creation_timestamp), "Created", "True", "", "")
     changes = [
-        Event(
+        ConditionTransition(
             millis(condition.last_transition_time),
             condition.type,
             condition.status,

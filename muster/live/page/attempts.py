@@ -73,36 +73,36 @@ class Attempts:
     """The attempts of the last KEPT_MS, limited to `most`, by Workload UID and time of reservation."""
 
     most: int = ATTEMPTS_MAX
-    _known: dict[str, Attempt] = field(default_factory=dict)
+    _attempts: dict[str, Attempt] = field(default_factory=dict)
     _lasting: dict[str, str] = field(default_factory=dict)  # ids of attempts that have not ended, by UID
-    _seen: dict[str, Workload] = field(default_factory=dict)  # by key, at the last update
+    _workloads: dict[str, Workload] = field(default_factory=dict)  # by key, at the last update
 
     def update(self, cluster: ClusterState, now_ms: int) -> Mapping[str, dict[str, object]]:
         """Returns the rows to draw: attempts that have not ended, and the newest of the ended ones."""
-        for key in self._seen.keys() - cluster.workloads.keys():
-            self._close(self._seen[key].metadata.uid, now_ms, _end(self._seen[key]))
+        for key in self._workloads.keys() - cluster.workloads.keys():
+            self._close(self._workloads[key].metadata.uid, now_ms, _end(self._workloads[key]))
         for key, workload in cluster.workloads.items():
-            if self._seen.get(key) is not workload:
+            if self._workloads.get(key) is not workload:
                 self._take(workload, now_ms)
-        self._seen = dict(cluster.workloads)
+        self._workloads = dict(cluster.workloads)
         since_ms = now_ms - KEPT_MS
-        kept = {k: a for k, a in self._known.items() if a.ended_ms is None or a.ended_ms >= since_ms}
-        newest = sorted(kept, key=lambda key: kept[key].ended_ms or now_ms + 1)[-self.most :]
-        self._known = {key: kept[key] for key in newest}
-        return {key: attempt.row() for key, attempt in self._known.items()}
+        recent = {k: a for k, a in self._attempts.items() if a.ended_ms is None or a.ended_ms >= since_ms}
+        newest = sorted(recent, key=lambda key: recent[key].ended_ms or now_ms + 1)[-self.most :]
+        self._attempts = {key: recent[key] for key in newest}
+        return {key: attempt.row() for key, attempt in self._attempts.items()}
 
     def _take(self, workload: Workload, now_ms: int) -> None:
-        uid, found = workload.metadata.uid, _attempt(workload)
-        if found is None:
+        uid, attempt = workload.metadata.uid, _attempt(workload)
+        if attempt is None:
             evicted = find_condition(workload.status.conditions, EVICTED)
             ended_ms = millis(evicted.last_transition_time) if evicted is not None else 0
             self._close(uid, ended_ms or now_ms, _end(workload))
             return
-        number = f"{uid}/{found.reserved_ms}"
+        number = f"{uid}/{attempt.reserved_ms}"
         if self._lasting.get(uid, number) != number:
-            self._close(uid, found.reserved_ms, STOPPED)
-        self._known[number] = found
-        if found.ended_ms is None:
+            self._close(uid, attempt.reserved_ms, STOPPED)
+        self._attempts[number] = attempt
+        if attempt.ended_ms is None:
             self._lasting[uid] = number
         else:
             self._lasting.pop(uid, None)
@@ -110,8 +110,8 @@ class Attempts:
     def _close(self, uid: str, ended_ms: int, end: str) -> None:
         """Ends the open attempt of the Workload, if there is one."""
         number = self._lasting.pop(uid, None)
-        if number is not None and number in self._known:
-            self._known[number] = replace(self._known[number], ended_ms=ended_ms, end=end)
+        if number is not None and number in self._attempts:
+            self._attempts[number] = replace(self._attempts[number], ended_ms=ended_ms, end=end)
 
 
 def _attempt(workload: Workload) -> Attempt | None:
@@ -151,8 +151,12 @@ def _accelerators(workload: Workload) -> int:
 
 
 def _since_ms(workload: Workload, kind: str) -> int | None:
-    found = find_condition(workload.status.conditions, kind)
-    return millis(found.last_transition_time) if found is not None and found.status == "True" else None
+    condition = find_condition(workload.status.conditions, kind)
+    return (
+        millis(condition.last_transition_time)
+        if condition is not None and condition.status == "True"
+        else None
+    )
 
 
 def _end(workload: Workload) -> str:

@@ -26,7 +26,7 @@ JOBS = ("ray_jobs", "ray_clusters", "ray_services")
 class Moment:
     """The state of a cluster, with cached details."""
 
-    seen: Overview
+    overview: Overview
     details: dict[str, QueueDetails] = field(default_factory=dict)
 
 
@@ -41,33 +41,33 @@ class Board:
 
     def refresh(self, cluster: ClusterState, now_ms: int) -> Tables:
         """Sets a new state; returns its tables."""
-        self._versions.update(set(_changed_queues(self._moment.seen.cluster, cluster)))
-        seen = overview(cluster, now_ms, self._configuration)
+        self._versions.update(set(_changed_queues(self._moment.overview.cluster, cluster)))
+        latest = overview(cluster, now_ms, self._configuration)
         tables = {
-            "queues": queue_rows(queue_tree(seen), self._versions),
+            "queues": queue_rows(queue_tree(latest), self._versions),
             "gangs": self._attempts.update(cluster, now_ms),
             "preemptions": self._preemptions.update(cluster),
             "provisioning": provisioning(cluster),
         }
-        self._moment = Moment(seen)
+        self._moment = Moment(latest)
         return tables
 
     def queue(self, name: str, start: int, count: int) -> dict[str, Any] | None:
         """Returns the workloads of a ClusterQueue from index `start` on; None if there is no such queue."""
         moment = self._moment
-        if name not in moment.seen.usage_of_queues:
+        if name not in moment.overview.usage_of_queues:
             return None
         if name not in moment.details:
-            moment.details[name] = queue_details(moment.seen, name)
+            moment.details[name] = queue_details(moment.overview, name)
         rows = (*moment.details[name].running, *moment.details[name].waiting)
-        shown = [workload_row(one) for one in rows[start : start + count]]
+        shown = [workload_row(row) for row in rows[start : start + count]]
         return {"name": name, "total": len(rows), "from": start, "workloads": shown}
 
     def workload(self, key: str) -> dict[str, Any] | None:
         """Returns a Workload, why it waits, and its history; None if there is no such Workload."""
-        seen = self._moment.seen
-        workload = seen.cluster.workloads.get(key)
-        return document(why(seen, workload)) if workload is not None else None
+        latest = self._moment.overview
+        workload = latest.cluster.workloads.get(key)
+        return document(why(latest, workload)) if workload is not None else None
 
 
 def workload_row(of: WorkloadRow) -> dict[str, Any]:

@@ -63,7 +63,7 @@ class Connections:
         return True
 
     def _replaced(self, address: str | None) -> bool:
-        """Ends the oldest connection (of the address) that has no complete request, if there is one."""
+        """Ends the oldest connection (of the address) without a complete request, if there is any."""
         for connection in self._all:
             if connection.incomplete and address in (None, connection.address):
                 connection.abort()
@@ -95,7 +95,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def incomplete(self) -> bool:
-        """Whether the request's head has not arrived yet."""
+        """Returns whether the request's head has not arrived yet."""
         return self._handler is None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -161,7 +161,7 @@ class Connection(asyncio.Protocol):
             self._handler.connection_lost(exc)
 
     def abort(self) -> None:
-        """Ends the connection, and makes room for another one."""
+        """Ends the connection, which frees its slot."""
         self._connections.remove(self)
         self._transport.abort()
 

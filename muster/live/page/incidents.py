@@ -19,17 +19,17 @@ class Preemptions:
     """The newest preemptions. Conditions describe only the last preemption of a Workload, and are deleted
     with it."""
 
-    _known: dict[str, dict[str, object]] = field(default_factory=dict)
-    _seen: dict[str, Workload] = field(default_factory=dict)
+    _rows: dict[str, dict[str, object]] = field(default_factory=dict)
+    _workloads: dict[str, Workload] = field(default_factory=dict)
 
     def update(self, cluster: ClusterState) -> Mapping[str, dict[str, object]]:
         for key, workload in cluster.workloads.items():
-            if self._seen.get(key) is not workload:
-                self._known.update(_preemption(workload, cluster))
-        self._seen = dict(cluster.workloads)
-        newest = sorted(self._known, key=lambda key: str(self._known[key]["at"]))[-PREEMPTIONS_MAX:]
-        self._known = {key: self._known[key] for key in newest}
-        return dict(self._known)
+            if self._workloads.get(key) is not workload:
+                self._rows.update(_preemption(workload, cluster))
+        self._workloads = dict(cluster.workloads)
+        newest = sorted(self._rows, key=lambda key: str(self._rows[key]["at"]))[-PREEMPTIONS_MAX:]
+        self._rows = {key: self._rows[key] for key in newest}
+        return dict(self._rows)
 
 
 def _preemption(workload: Workload, cluster: ClusterState) -> Iterator[tuple[str, dict[str, object]]]:
@@ -63,7 +63,7 @@ def _is_over(request: ProvisioningRequest) -> bool:
 
 def _request(request: ProvisioningRequest, cluster: ClusterState) -> dict[str, object]:
     owner = cluster.requester_of(request)
-    told = [c for c in request.status.conditions if c.type in REQUEST_STATES]
+    states = [c for c in request.status.conditions if c.type in REQUEST_STATES]
     return {
         "name": request.metadata.name,
         "namespace": request.metadata.namespace,
@@ -73,5 +73,5 @@ def _request(request: ProvisioningRequest, cluster: ClusterState) -> dict[str, o
         "pods": sum(pod_set.count for pod_set in request.spec.pod_sets),
         "state": request_state(request),
         "sinceMs": millis(request.metadata.creation_timestamp),
-        "message": told[-1].message if told else "",
+        "message": states[-1].message if states else "",
     }

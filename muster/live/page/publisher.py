@@ -18,7 +18,7 @@ R = TypeVar("R")
 PAUSE_S_MIN = 0.25
 PAUSE_SHARE = 1.0
 """Pauses after an update take this multiple of its time: a large cluster must not keep a processor busy."""
-BACKLOG_MAX = 100  # messages that a slow browser may be behind: then it has to begin again
+BACKLOG_MAX = 100  # messages that a slow browser may be behind before it must reconnect
 LISTENERS_MAX = 100
 FIRST = "queues"  # the table that is sent first
 
@@ -43,7 +43,7 @@ class Publisher:
         self._first: tuple[bytes, bytes] | None = None  # the tables as messages, shared by listeners
         self._took_s, self._ended_s = 0.0, 0.0  # of the last update
         self._listeners: set[asyncio.Queue[bytes | None]] = set()
-        self._open = 0  # listeners whose handlers run: one that was too slow may still be sending
+        self._open = 0  # listeners with a running handler, including dropped ones that are still sending
         self._updates, self._answers = ThreadPoolExecutor(1, "updates"), ThreadPoolExecutor(1, "answers")
 
     @property
@@ -110,8 +110,8 @@ class Publisher:
     def _first_messages(self) -> tuple[bytes, bytes]:
         if self._first is None:
             first = {name: rows for name, rows in self._tables.items() if name == FIRST}
-            rest = {name: rows for name, rows in self._tables.items() if name != FIRST}
-            self._first = message(Patch(first), "tables"), message(Patch(rest))
+            later = {name: rows for name, rows in self._tables.items() if name != FIRST}
+            self._first = message(Patch(first), "tables"), message(Patch(later))
         return self._first
 
     def close(self) -> None:
@@ -121,5 +121,5 @@ class Publisher:
 
 
 def message(patch: Patch, event: str = "patch") -> bytes:
-    """Returns a server-sent event; JSON has no line breaks of its own."""
+    """Returns a server-sent event; encoded JSON contains no line breaks."""
     return b"event: %s\ndata: %s\n\n" % (event.encode(), msgspec.json.encode(patch.document()))

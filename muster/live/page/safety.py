@@ -34,9 +34,9 @@ def only_reads_of(hosts: Collection[str]) -> Middleware:
             raise web.HTTPBadRequest(text="a read has no body: send none\n")
         host = host_of(request.headers.get("Host", ""))
         if host not in hosts:
-            known = ", ".join(sorted(hosts))
+            allowed = ", ".join(sorted(hosts))
             raise web.HTTPMisdirectedRequest(
-                text=f"not served as {host!r}: expected {known}; muster serve --host-name NAME adds one\n"
+                text=f"not served as {host!r}: expected {allowed}; muster serve --host-name NAME adds one\n"
             )
         return await handler(request)
 

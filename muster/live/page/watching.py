@@ -59,11 +59,13 @@ class Watching:
                 tasks.create_task(reflector.run())
 
     async def synced(self) -> None:
-        """Returns once queues and Workloads are known, and soon after that even if other kinds are not."""
+        """Waits until queues and Workloads are synced, then for a limited time for the other kinds."""
         needed = [self._reflectors[name].synced.wait() for name in NEEDED]
-        others = [one.synced.wait() for name, one in self._reflectors.items() if name not in NEEDED]
+        others = [
+            reflector.synced.wait() for name, reflector in self._reflectors.items() if name not in NEEDED
+        ]
         await asyncio.gather(*needed)
-        await asyncio.wait([asyncio.ensure_future(one) for one in others], timeout=self._others_s_max)
+        await asyncio.wait(map(asyncio.ensure_future, others), timeout=self._others_s_max)
 
     def age_s(self) -> float:
         """Returns how long ago the watch of a needed kind that is silent longest last received something."""
@@ -71,16 +73,13 @@ class Watching:
         return max((age for age in ages if age is not None), default=0.0)
 
     def cluster(self) -> ClusterState:
-        """Returns the objects as they are now, in mappings that do not change any more; without Topologies
-        until the nodes are known. While everything is listed again, it returns the objects before that."""
-        if self._before is not None and not all(self._reflectors[name].synced.is_set() for name in NEEDED):
-            return self._before
-        self._before = None
-        found: dict[str, Any] = {name: dict(self.stores.of(kind).items) for name, kind in SHOWN.items()}
-        if found["topologies"]:
+        """Returns the current objects, in mappings that do not change; without Topologies until the nodes are
+        synced."""
+        fields: dict[str, Any] = {name: dict(self.stores.of(kind).items) for name, kind in SHOWN.items()}
+        if fields["topologies"]:
             self._topologies_exist.set()
-            if all(one.synced.is_set() for one in self._nodes.values()):
-                found |= {n: dict(self.stores.of(k).items) for n, k in WATCHED_WITH_TOPOLOGIES.items()}
+            if all(reflector.synced.is_set() for reflector in self._nodes.values()):
+                fields |= {n: dict(self.stores.of(k).items) for n, k in WATCHED_WITH_TOPOLOGIES.items()}
             else:
-                found["topologies"] = {}
-        return ClusterState(**found)
+                fields["topologies"] = {}
+        return ClusterState(**fields)

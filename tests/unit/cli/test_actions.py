@@ -8,7 +8,7 @@ from muster import cli
 from muster.cli.submit import exit_code, prepared
 from muster.cli.verb import InputError
 from muster.kube import kinds
-from muster.live.acting.progress import Progress, Stage
+from muster.live.acting.progress import JobProgress, JobStage
 
 JOB: dict[str, Any] = {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": "dev"}}
 
@@ -44,15 +44,17 @@ def test_other_manifests_are_refused(manifest: dict[str, Any], message: str) -> 
 @pytest.mark.parametrize(
     ("found", "until", "code"),
     [
-        pytest.param(Progress(Stage.QUEUED, ""), Stage.RUNNING, None, id="it waits"),
-        pytest.param(Progress(Stage.QUEUED, "", refused=True), Stage.RUNNING, 5, id="it is refused"),
-        pytest.param(Progress(Stage.RUNNING, ""), Stage.RUNNING, 0, id="it runs"),
-        pytest.param(Progress(Stage.RUNNING, ""), Stage.ENDED, None, id="it has to end"),
-        pytest.param(Progress(Stage.ENDED, ""), Stage.RUNNING, 0, id="it was too short to be seen running"),
-        pytest.param(Progress(Stage.ENDED, "", failed=True), Stage.RUNNING, 1, id="it failed"),
+        pytest.param(JobProgress(JobStage.QUEUED, ""), JobStage.RUNNING, None, id="it waits"),
+        pytest.param(JobProgress(JobStage.QUEUED, "", refused=True), JobStage.RUNNING, 5, id="it is refused"),
+        pytest.param(JobProgress(JobStage.RUNNING, ""), JobStage.RUNNING, 0, id="it runs"),
+        pytest.param(JobProgress(JobStage.RUNNING, ""), JobStage.ENDED, None, id="it has to end"),
+        pytest.param(
+            JobProgress(JobStage.ENDED, ""), JobStage.RUNNING, 0, id="it was too short to be seen running"
+        ),
+        pytest.param(JobProgress(JobStage.ENDED, "", failed=True), JobStage.RUNNING, 1, id="it failed"),
     ],
 )
-def test_exit_codes_of_submit(found: Progress, until: Stage, code: int | None) -> None:
+def test_exit_codes_of_submit(found: JobProgress, until: JobStage, code: int | None) -> None:
     assert exit_code(found, until) == code
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration, from_manifests
 from muster.forecast.placement import PlacedJob, place
-from muster.forecast.results.outcome import End, Outcome
+from muster.forecast.results.outcome import End, SimulationOutcome
 from muster.forecast.simulation.simulator import Simulator
 from muster.forecast.traces.trace import TraceJob
 
@@ -84,11 +84,11 @@ def simulated(
     *jobs: TraceJob,
     assumptions: Assumptions = AT_ONCE,
     seed: int = 0,
-) -> Outcome:
+) -> SimulationOutcome:
     return Simulator(configuration, placed(configuration, jobs), assumptions, seed).run()
 
 
-def attempts(outcome: Outcome) -> list[str]:
+def attempts(outcome: SimulationOutcome) -> list[str]:
     """Every attempt, as `name reserved-started-ended end`, in seconds."""
     rows = outcome.attempts
     return [

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.forecast.results.comparison import compare
-from muster.forecast.results.outcome import Outcome
+from muster.forecast.results.outcome import SimulationOutcome
 from muster.forecast.results.usage import usage
 from muster.forecast.results.waits import waits_ms
 from tests.unit.forecast.builders import (
@@ -67,7 +67,7 @@ def test_an_unchanged_configuration_makes_no_difference(drawn: Drawn, reclaim: s
     checks = replace(AT_ONCE, provisioning_median_s=20, failures_per_node_hour=1)
     configuration = configured(queue("a", 8, **CHECKED), queue("b", 8), *provisioned())
 
-    def outcomes() -> list[Outcome]:
+    def outcomes() -> list[SimulationOutcome]:
         return [
             simulated(configuration, *jobs_of(drawn), assumptions=checks, seed=one)
             for one in (seed, seed + 1)

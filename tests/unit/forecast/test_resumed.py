@@ -9,7 +9,7 @@ from muster import admission as core
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.placement import PODS, PlacedJob
-from muster.forecast.results.outcome import Outcome
+from muster.forecast.results.outcome import SimulationOutcome
 from muster.forecast.simulation.resumed import Initial, InitialWorkload, ResumedSimulator
 from tests.unit.forecast.builders import (
     AT_ONCE,
@@ -174,7 +174,7 @@ def test_a_simulation_that_is_resumed_halfway_goes_on_as_it_would_have(drawn: Dr
         assert [found.get(index) for index in wanted] == [expected[index] for index in wanted]
 
 
-def _state_at(whole: Outcome, number: int, now_ms: int) -> InitialWorkload | None:
+def _state_at(whole: SimulationOutcome, number: int, now_ms: int) -> InitialWorkload | None:
     """Returns a job between two moments: running, tried in vain, or None if it is over or to come."""
     one, rows = whole.jobs[number], whole.attempts
     assert isinstance(one, PlacedJob)

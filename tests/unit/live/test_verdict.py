@@ -8,7 +8,7 @@ import pytest
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.live.observed import ObservationError
 from muster.live.submitted import submitted
-from muster.live.verdict import Answer
+from muster.live.verdict import VerdictKind
 from tests.simulation.manifests import (
     cluster_queue,
     local_queue,
@@ -24,7 +24,7 @@ from tests.unit.live.builders import RAY_JOB, cluster, running, tried, waiting
 
 @dataclass(frozen=True)
 class Case:
-    answer: Answer
+    answer: VerdictKind
     cluster: ClusterState
     job: Body = field(default_factory=lambda: ray_job("new"))
     message: str = ""
@@ -47,62 +47,65 @@ LOCAL_STOPPED = [
 ELSEWHERE = [local_queue("team-a", "gone")]
 
 CASES: dict[str, Case] = {
-    "an empty cluster": Case(Answer.FITS, cluster(), flavors=ON_L4),
-    "a check makes the nodes later": Case(Answer.FITS, cluster(check=True), flavors=ON_L4),
+    "an empty cluster": Case(VerdictKind.FITS, cluster(), flavors=ON_L4),
+    "a check makes the nodes later": Case(VerdictKind.FITS, cluster(check=True), flavors=ON_L4),
     "what runs is in the way": Case(
-        Answer.WAITS,
+        VerdictKind.WAITS,
         cluster(DEV),
         message="needs 4 nvidia.com/gpu of flavor l4 but ClusterQueue team-a has 0 of 4 left",
     ),
     "it preempts what is less important": Case(
-        Answer.PREEMPTS,
+        VerdictKind.PREEMPTS,
         cluster(DEV),
         ray_job("new", priority="prod-priority"),
         flavors=ON_L4,
         victims=(DEV_KEY,),
     ),
     "it does not preempt its equals": Case(
-        Answer.WAITS,
+        VerdictKind.WAITS,
         cluster(PROD),
         ray_job("new", priority="prod-priority"),
         message="needs 4 nvidia.com/gpu",
     ),
     "what was queued before goes first": Case(
-        Answer.WAITS,
+        VerdictKind.WAITS,
         cluster(waiting(ray_job("before", workers=3), "PendingEvaluation")),
         ray_job("new", workers=2),
         message="needs 2",
     ),
     "what may not be queued does not": Case(
-        Answer.FITS, cluster(waiting(ray_job("before"), "Misconfigured")), flavors=ON_L4
+        VerdictKind.FITS, cluster(waiting(ray_job("before"), "Misconfigured")), flavors=ON_L4
     ),
     "it is larger than its queue": Case(
-        Answer.NEVER, cluster(), ray_job("new", workers=5), message="can have at most 4"
+        VerdictKind.NEVER, cluster(), ray_job("new", workers=5), message="can have at most 4"
     ),
     "its pods request nothing": Case(
-        Answer.NEVER, cluster(), ray_job("new", worker=template("worker")), message="requests no resources"
+        VerdictKind.NEVER,
+        cluster(),
+        ray_job("new", worker=template("worker")),
+        message="asks for no resources",
     ),
     "it can not be suspended": Case(
-        Answer.NEVER,
+        VerdictKind.NEVER,
         cluster(),
         ray_job("new", shutdownAfterJobFinishes=False),
         message="shutdownAfterJobFinishes",
     ),
-    "its queue is stopped": Case(Answer.WAITS, cluster(CLUSTER_QUEUES=STOPPED), message="is stopped"),
+    "its queue is stopped": Case(VerdictKind.WAITS, cluster(CLUSTER_QUEUES=STOPPED), message="is stopped"),
     "its LocalQueue is stopped": Case(
-        Answer.WAITS, cluster(LOCAL_QUEUES=LOCAL_STOPPED), message="is stopped"
+        VerdictKind.WAITS, cluster(LOCAL_QUEUES=LOCAL_STOPPED), message="is stopped"
     ),
     "its queue does not exist": Case(
-        Answer.NEVER, cluster(LOCAL_QUEUES=ELSEWHERE), message="'gone', which does not exist"
+        VerdictKind.NEVER, cluster(LOCAL_QUEUES=ELSEWHERE), message="'gone', which does not exist"
     ),
     "a RayCluster": Case(
-        Answer.FITS,
+        VerdictKind.FITS,
         cluster(),
         {**ray_cluster("new"), "kind": "RayCluster"},
         flavors={"head": {"cpu"}, "gpu": {"l4"}},
     ),
     "a RayService": Case(
-        Answer.FITS,
+        VerdictKind.FITS,
         cluster(),
         {**ray_service("new"), "kind": "RayService"},
         flavors={"head": {"cpu"}, "gpu": {"l4"}},

@@ -13,7 +13,7 @@ from muster.controller.metrics.observer import CompletedPass
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.status_writes import status_patch
 from muster.controller.workload import transitions
-from muster.journal.record import JournalRecord, Outcome
+from muster.journal.record import JournalRecord, WorkloadOutcome
 from muster.kube import kinds
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import millis
@@ -87,7 +87,7 @@ def test_finished_workload_is_recorded_with_its_gang_and_times() -> None:
     (record,) = found.records
     assert (record.namespace, record.name, record.kind) == ("team-a", "dev", "RayJob")
     assert (record.queue, record.priority_class) == ("team-a", "dev-priority")
-    assert record.outcome is Outcome.SUCCEEDED
+    assert record.outcome is WorkloadOutcome.SUCCEEDED
     assert [(s.name, s.count, s.requests.get(GPU)) for s in record.pod_sets] == [
         ("head", 1, None),
         ("gpu", 4, "1"),
@@ -111,7 +111,7 @@ def test_time_when_a_gang_recovered_is_not_its_start() -> None:
 def test_failed_job_is_recorded_as_such() -> None:
     found = Recorded()
     found.observe(running(), done=[finished(running(), succeeded=False)])
-    assert [record.outcome for record in found.records] == [Outcome.FAILED]
+    assert [record.outcome for record in found.records] == [WorkloadOutcome.FAILED]
 
 
 def test_finished_workload_is_recorded_once() -> None:
@@ -122,7 +122,7 @@ def test_finished_workload_is_recorded_once() -> None:
     found.observe(over)
     found.observe(over, done=[wrote(over, view(over).status)])
     found.observe()  # its TTL is over
-    assert [record.outcome for record in found.records] == [Outcome.SUCCEEDED]
+    assert [record.outcome for record in found.records] == [WorkloadOutcome.SUCCEEDED]
 
 
 def test_workload_that_its_creator_finished_is_recorded_once() -> None:
@@ -134,7 +134,7 @@ def test_workload_that_its_creator_finished_is_recorded_once() -> None:
     found.observe(ended)
     found.observe(ended)
     found.observe()
-    assert [(record.name, record.outcome) for record in found.records] == [("batch", Outcome.FAILED)]
+    assert [(record.name, record.outcome) for record in found.records] == [("batch", WorkloadOutcome.FAILED)]
 
 
 def test_deleted_workload_is_recorded_as_deleted() -> None:
@@ -143,7 +143,7 @@ def test_deleted_workload_is_recorded_as_deleted() -> None:
     found.observe(now_ms=NOW_MS + MINUTE_MS)
     found.observe(now_ms=NOW_MS + 2 * MINUTE_MS)
     (record,) = found.records
-    assert record.outcome is Outcome.DELETED
+    assert record.outcome is WorkloadOutcome.DELETED
     assert record.finished_at is not None
     assert record.finished_at.timestamp() * 1000 == NOW_MS + MINUTE_MS
 
@@ -153,7 +153,7 @@ def test_workload_deleted_while_it_waited_has_no_admission() -> None:
     found.observe(workload_body(ray_job("dev")))
     found.observe()
     (record,) = found.records
-    assert (record.outcome, record.admitted_at, record.queue) == (Outcome.DELETED, None, "team-a")
+    assert (record.outcome, record.admitted_at, record.queue) == (WorkloadOutcome.DELETED, None, "team-a")
 
 
 def test_deactivated_workload_is_recorded_once_its_quota_is_released() -> None:
@@ -163,7 +163,7 @@ def test_deactivated_workload_is_recorded_once_its_quota_is_released() -> None:
     assert found.records == []
     found.observe(inactive)
     found.observe(inactive)
-    assert [record.outcome for record in found.records] == [Outcome.DEACTIVATED]
+    assert [record.outcome for record in found.records] == [WorkloadOutcome.DEACTIVATED]
     found.observe(workload_body(ray_job("dev")))
     found.observe(inactive)
     assert len(found.records) == 2  # it was activated, and deactivated again

@@ -5,8 +5,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from muster.forecast.page import Side
-from muster.forecast.results.outcome import Attempts, End, Outcome, QueueCapacity, SimulatedJob
+from muster.forecast.page import ForecastSide
+from muster.forecast.results.outcome import Attempts, End, QueueCapacity, SimulatedJob, SimulationOutcome
 
 HOUR_MS = 3_600_000
 CLASSES = ("prod-priority", "dev-priority", "batch-priority")
@@ -37,7 +37,9 @@ class Job:
     tries: Sequence[Try] = field(default_factory=tuple)
 
 
-def outcome(jobs: Sequence[Job], end_ms: int = HOUR_MS, nominal: int = 16, seed: int = 0) -> Outcome:
+def outcome(
+    jobs: Sequence[Job], end_ms: int = HOUR_MS, nominal: int = 16, seed: int = 0
+) -> SimulationOutcome:
     """Returns the outcome of these jobs, in queues of one flavor."""
     attempts = Attempts()
     for index, job in enumerate(jobs):
@@ -58,10 +60,10 @@ def outcome(jobs: Sequence[Job], end_ms: int = HOUR_MS, nominal: int = 16, seed:
     queues = [
         QueueCapacity(name, "main", {"l4": nominal}) for name in dict.fromkeys(job.queue for job in jobs)
     ]
-    return Outcome(simulated, attempts, queues, end_ms, seed, ("l4",))
+    return SimulationOutcome(simulated, attempts, queues, end_ms, seed, ("l4",))
 
 
-def synthetic(jobs: int, seed: int = 0, capacity: float = 1.0, days: float = 30) -> Outcome:
+def synthetic(jobs: int, seed: int = 0, capacity: float = 1.0, days: float = 30) -> SimulationOutcome:
     """Returns a forecast of `jobs` jobs in six queues that are busy, some of the time too busy.
 
     The same seed gives the same jobs, whatever the capacity, so two outcomes can be compared."""
@@ -93,13 +95,13 @@ def synthetic(jobs: int, seed: int = 0, capacity: float = 1.0, days: float = 30)
         queues.append(QueueCapacity(name, "main" if number < 4 else "shared", {FLAVORS[number % 3]: quota}))
         attempts += _queue(mine, simulated, runs, quota, end_ms, random.Random(f"{seed} {name}"))
     columns = _columns(sorted(attempts, key=lambda one: one[1]), simulated)
-    return Outcome(simulated, columns, queues, end_ms, seed, FLAVORS)
+    return SimulationOutcome(simulated, columns, queues, end_ms, seed, FLAVORS)
 
 
-def sides(jobs: int, futures: int = 1, days: float = 30) -> list[Side]:
+def sides(jobs: int, futures: int = 1, days: float = 30) -> list[ForecastSide]:
     """Returns a base and one with a third more of two queues' accelerators."""
     return [
-        Side(name, [synthetic(jobs, seed, capacity, days) for seed in range(futures)])
+        ForecastSide(name, [synthetic(jobs, seed, capacity, days) for seed in range(futures)])
         for name, capacity in (("quotas as they are", 1.0), ("more H100s", 1.33))
     ]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.forecast.page import Side, write_page
+from muster.forecast.page import ForecastSide, write_page
 from muster.forecast.page.page import ASSETS, SCRIPTS, STYLES, page_text
 from muster.forecast.results.outcome import End
 from tests.unit.forecast.page.decoded import decoded, parsed
@@ -25,9 +25,9 @@ HOSTILE = (
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 
-def hostile_side(name: str = "</title><script>alert(5)</script>") -> Side:
+def hostile_side(name: str = "</title><script>alert(5)</script>") -> ForecastSide:
     jobs = [Job(name, tries=[Try(9_000, 9_000, 20_000)], queue=name, priority_class=name) for name in HOSTILE]
-    return Side(name, [outcome(jobs)])
+    return ForecastSide(name, [outcome(jobs)])
 
 
 def test_page_is_nested_html_with_one_main_heading() -> None:
@@ -62,7 +62,7 @@ def test_page_loads_nothing() -> None:
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_hostile_names_stay_text(number: int) -> None:
-    harmless = page_text([Side("a", [outcome([Job("b")])])] * number)
+    harmless = page_text([ForecastSide("a", [outcome([Job("b")])])] * number)
     text = page_text([hostile_side()] * number)
     page = parsed(text)
     assert len(page.all("script")) == len(parsed(harmless).all("script"))
@@ -88,16 +88,16 @@ def test_page_is_written_as_one_file(tmp_path: Path) -> None:
     [
         pytest.param([], id="no-side"),
         pytest.param([hostile_side()] * 3, id="three-sides"),
-        pytest.param([Side("empty", [])], id="no-outcome"),
+        pytest.param([ForecastSide("empty", [])], id="no-outcome"),
     ],
 )
-def test_other_numbers_of_sides_are_refused(wrong: list[Side], tmp_path: Path) -> None:
+def test_other_numbers_of_sides_are_refused(wrong: list[ForecastSide], tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="expected one or two"):
         write_page(wrong, tmp_path / "page.html")
 
 
 def test_page_of_no_jobs_is_nested_html() -> None:
-    page = parsed(page_text([Side("none", [outcome([])])]))
+    page = parsed(page_text([ForecastSide("none", [outcome([])])]))
     assert "No job waits." in page.one("main").text
 
 
@@ -115,5 +115,5 @@ def test_vendored_file_is_the_recorded_one(name: str) -> None:
 
 
 def test_page_carries_the_license_of_its_library() -> None:
-    text = page_text([Side("one", [outcome([Job("a", tries=[Try(0, 0, 1, End.FAILED)])])])])
+    text = page_text([ForecastSide("one", [outcome([Job("a", tries=[Try(0, 0, 1, End.FAILED)])])])])
     assert "Permission is hereby granted" in text

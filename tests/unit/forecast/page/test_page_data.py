@@ -5,20 +5,20 @@ from itertools import groupby
 
 import pytest
 
-from muster.forecast.page import Side
+from muster.forecast.page import ForecastSide
 from muster.forecast.page.page import page_text
-from muster.forecast.results.outcome import End, Outcome
+from muster.forecast.results.outcome import End, SimulationOutcome
 from tests.unit.forecast.page.decoded import Data, decoded
 from tests.unit.forecast.page.outcomes import HOUR_MS, Job, Try, outcome, sides, synthetic
 
 Attempt = tuple[int, int, int, int]
 
 
-def _written(*outcomes: Outcome) -> Data:
-    return decoded(page_text([Side(f"side {at}", [one]) for at, one in enumerate(outcomes)]))
+def _written(*outcomes: SimulationOutcome) -> Data:
+    return decoded(page_text([ForecastSide(f"side {at}", [one]) for at, one in enumerate(outcomes)]))
 
 
-def _attempts(shown: Outcome, tick_ms: int) -> dict[int, list[Attempt]]:
+def _attempts(shown: SimulationOutcome, tick_ms: int) -> dict[int, list[Attempt]]:
     """Returns the attempts of each job by its number in the trace, in ticks and by time."""
     columns = shown.attempts
     rows = sorted(
@@ -42,7 +42,7 @@ def _attempts(shown: Outcome, tick_ms: int) -> dict[int, list[Attempt]]:
         pytest.param([outcome([])], 1_000, id="no-jobs"),
     ],
 )
-def test_jobs_and_attempts_are_read_back(shown: list[Outcome], tick_ms: int) -> None:
+def test_jobs_and_attempts_are_read_back(shown: list[SimulationOutcome], tick_ms: int) -> None:
     data = _written(*shown)
     assert data.header["tick_ms"] == tick_ms
     assert data.names() == [job.name for job in shown[0].jobs]
@@ -94,10 +94,10 @@ def test_names_are_read_back(names: list[str]) -> None:
 
 
 def test_ranges_are_of_all_futures() -> None:
-    def used(accelerators: int) -> Outcome:
+    def used(accelerators: int) -> SimulationOutcome:
         return outcome([Job("job", accelerators=accelerators, tries=[Try(0, 0, HOUR_MS)])])
 
-    side = Side("futures", [used(accelerators) for accelerators in range(1, 11)])
+    side = ForecastSide("futures", [used(accelerators) for accelerators in range(1, 11)])
     data = decoded(page_text([side]))
     low, high = (data.columns[f"0.{name}.0"] for name in ("low", "high"))
     assert (low[0], high[0]) == (10, 90)  # tenths of an accelerator
@@ -106,7 +106,7 @@ def test_ranges_are_of_all_futures() -> None:
 
 def test_usage_of_a_part_is_its_mean_over_time() -> None:
     half = outcome([Job("half", accelerators=8, tries=[Try(0, 0, HOUR_MS // 600)])])
-    data = decoded(page_text([Side("futures", [half, half])]))
+    data = decoded(page_text([ForecastSide("futures", [half, half])]))
     assert data.columns["0.low.0"][:3] == [40, -40, 0]
 
 

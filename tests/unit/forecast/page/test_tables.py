@@ -2,10 +2,10 @@
 
 import pytest
 
-from muster.forecast.page import Side
+from muster.forecast.page import ForecastSide
 from muster.forecast.page.page import page_text
 from muster.forecast.page.wording import change_of, duration
-from muster.forecast.results.outcome import End, Outcome
+from muster.forecast.results.outcome import End, SimulationOutcome
 from tests.unit.forecast.page.decoded import Parsed, parsed
 from tests.unit.forecast.page.outcomes import HOUR_MS, Job, Try, outcome
 
@@ -13,7 +13,7 @@ MINUTE_MS = 60_000
 DASH, MINUS = "\N{EN DASH}", "\N{MINUS SIGN}"
 
 
-def _waiting(*minutes: int, queue: str = "a") -> Outcome:
+def _waiting(*minutes: int, queue: str = "a") -> SimulationOutcome:
     """Returns a future whose jobs wait this long; a negative one never starts."""
     jobs = []
     for number, wait in enumerate(minutes):
@@ -23,8 +23,8 @@ def _waiting(*minutes: int, queue: str = "a") -> Outcome:
     return outcome(jobs, end_ms=10 * HOUR_MS)
 
 
-def _page(*futures: list[Outcome]) -> Parsed:
-    return parsed(page_text([Side(f"side {number}", side) for number, side in enumerate(futures)]))
+def _page(*futures: list[SimulationOutcome]) -> Parsed:
+    return parsed(page_text([ForecastSide(f"side {number}", side) for number, side in enumerate(futures)]))
 
 
 def _rows(page: Parsed, table: str) -> list[list[str]]:

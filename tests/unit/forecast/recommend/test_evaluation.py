@@ -13,12 +13,12 @@ from muster.forecast.recommend.candidates import Candidate
 from muster.forecast.recommend.evaluation import Evaluator, digest
 from muster.forecast.recommend.goals import Measured
 from muster.forecast.recommend.journal import Journal
-from muster.forecast.recommend.search import Stage
+from muster.forecast.recommend.search import SearchStage
 from muster.forecast.recommend.tasks import Processes, Request, Task, measure
 from tests.unit.forecast.recommend.builders import candidates, goals, placed, request, waits
 
 RANDOM = replace(request("a p90 <= 5m"), assumptions=Assumptions(failures_per_node_hour=1))
-STAGE = Stage(range(3), 24)
+STAGE = SearchStage(range(3), 24)
 
 
 def two() -> list[Candidate]:
@@ -41,7 +41,7 @@ class Counting:
 
 
 def evaluated(
-    request: Request, journal: Journal, stage: Stage = STAGE
+    request: Request, journal: Journal, stage: SearchStage = STAGE
 ) -> tuple[list[Sequence[Measured]], int]:
     executor = Counting(request)
     found = Evaluator(digest(request), executor, journal)(two(), stage)
@@ -59,7 +59,7 @@ def test_results_are_in_order_on_any_number_of_processes(processes: int, tmp_pat
 
 def test_a_prefix_of_the_trace_is_its_first_jobs(tmp_path: Path) -> None:
     with Journal(tmp_path / "j") as journal:
-        ((one, *_), *_), _ = evaluated(request("a mean <= 5m"), journal, Stage([0], 4))
+        ((one, *_), *_), _ = evaluated(request("a mean <= 5m"), journal, SearchStage([0], 4))
     assert one == measure(
         replace(request("a mean <= 5m"), jobs=placed()[:4]), Task(two()[0].built.configuration, 0, 4)
     )
@@ -83,12 +83,12 @@ def test_equal_candidates_are_simulated_once(tmp_path: Path) -> None:
     assert executor.count == 3
 
 
-CHANGED: dict[str, tuple[Request, Stage]] = {
+CHANGED: dict[str, tuple[Request, SearchStage]] = {
     "another goal": (replace(RANDOM, goals=goals("a p50 <= 5m")), STAGE),
     "another assumption": (replace(RANDOM, assumptions=Assumptions(failures_per_node_hour=2)), STAGE),
     "another trace": (replace(RANDOM, jobs=[replace(placed()[0], run_ms=1), *placed()[1:]]), STAGE),
-    "other seeds": (RANDOM, Stage(range(3, 6), 24)),
-    "fewer jobs": (RANDOM, Stage(range(3), 20)),
+    "other seeds": (RANDOM, SearchStage(range(3, 6), 24)),
+    "fewer jobs": (RANDOM, SearchStage(range(3), 20)),
 }
 
 
@@ -99,7 +99,7 @@ def test_a_result_of_other_inputs_is_not_used(name: str, tmp_path: Path) -> None
         assert evaluated(*_with(journal, CHANGED[name]))[1] == 6
 
 
-def _with(journal: Journal, changed: tuple[Request, Stage]) -> tuple[Request, Journal, Stage]:
+def _with(journal: Journal, changed: tuple[Request, SearchStage]) -> tuple[Request, Journal, SearchStage]:
     return changed[0], journal, changed[1]
 
 

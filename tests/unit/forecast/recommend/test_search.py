@@ -8,7 +8,7 @@ import pytest
 from muster.forecast.recommend.candidates import Built, Candidate, Candidates, Prices
 from muster.forecast.recommend.errors import InvalidCandidate
 from muster.forecast.recommend.goals import Measured
-from muster.forecast.recommend.search import Search, SearchResult, Stage, plan
+from muster.forecast.recommend.search import Search, SearchResult, SearchStage, plan
 from muster.forecast.recommend.variables import parse_variables
 from tests.unit.forecast.recommend.builders import CONFIG, built, candidates, goals, waits
 
@@ -22,9 +22,9 @@ class Simulated:
 
     def __init__(self, wait: Callable[..., float], never: Callable[..., int] = lambda *_: 0) -> None:
         self._wait, self._never = wait, never
-        self.asked: list[tuple[Candidate, Stage]] = []
+        self.asked: list[tuple[Candidate, SearchStage]] = []
 
-    def __call__(self, candidates: Sequence[Candidate], stage: Stage) -> Sequence[Sequence[Measured]]:
+    def __call__(self, candidates: Sequence[Candidate], stage: SearchStage) -> Sequence[Sequence[Measured]]:
         self.asked += ((one, stage) for one in candidates)
         return [[self._measured(one)] * len(stage.seeds) for one in candidates]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from muster.forecast.traces import journal
 from muster.forecast.traces.journal import MERGED
 from muster.forecast.traces.trace import Trace, TraceJob
-from muster.journal.record import VERSION, Eviction, JournalRecord, Outcome, PodSetRecord, write
+from muster.journal.record import VERSION, Eviction, JournalRecord, PodSetRecord, WorkloadOutcome, write
 from tests.unit.forecast.traces.builders import GIB, GPU, QUANTITY, job, problems
 
 BEGIN = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -38,7 +38,7 @@ def record(**changes: Any) -> JournalRecord:
         "admitted_at": at(5),
         "started_at": at(5),
         "finished_at": at(65),
-        "outcome": Outcome.SUCCEEDED,
+        "outcome": WorkloadOutcome.SUCCEEDED,
     }
     return JournalRecord(**(values | changes))
 
@@ -60,11 +60,11 @@ JOBS: dict[str, tuple[JournalRecord, TraceJob]] = {
     "its pods started later than it was admitted": (record(started_at=at(15)), trained(run=50)),
     "its start is not recorded": (record(started_at=None), trained()),
     "it was deleted while it waited": (
-        record(admitted_at=None, started_at=None, finished_at=at(9), outcome=Outcome.DELETED),
+        record(admitted_at=None, started_at=None, finished_at=at(9), outcome=WorkloadOutcome.DELETED),
         trained(run=None, waited_ms=None),
     ),
     "it was deactivated while it ran": (
-        record(finished_at=None, outcome=Outcome.DEACTIVATED),
+        record(finished_at=None, outcome=WorkloadOutcome.DEACTIVATED),
         trained(run=None),
     ),
     "it was evicted before": (
@@ -202,7 +202,7 @@ records = st.builds(
     admitted_at=st.none() | times,
     started_at=st.none() | times,
     finished_at=st.none() | times,
-    outcome=st.sampled_from(Outcome),
+    outcome=st.sampled_from(WorkloadOutcome),
     evictions=st.lists(st.builds(Eviction, at=times, reason=texts), max_size=3).map(tuple),
     pod_sets=st.lists(
         st.builds(

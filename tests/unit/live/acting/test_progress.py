@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from muster.controller.jobs.annotations import WAIT
-from muster.live.acting.progress import Progress, Stage, progress
+from muster.live.acting.progress import JobProgress, JobStage, progress
 from muster.live.eta.start_range import ANNOTATION as ETA
 from tests.simulation.manifests import ray_cluster, ray_job, ray_service
 from tests.unit.controller.builders import Body, condition, job
@@ -32,44 +32,49 @@ def service(ready: bool) -> Body:
     return with_status(body, conditions=[condition("Ready", status=ready)])
 
 
-CASES: dict[str, tuple[Body, Progress]] = {
-    "just created": (ray_job("dev"), Progress(Stage.QUEUED, "queued")),
+CASES: dict[str, tuple[Body, JobProgress]] = {
+    "just created": (ray_job("dev"), JobProgress(JobStage.QUEUED, "queued")),
     "it waits": (
         told(WAITS),
-        Progress(Stage.QUEUED, "queued, position 2 in ClusterQueue team-a: WaitingForQuota: needs 4 GPUs"),
+        JobProgress(
+            JobStage.QUEUED, "queued, position 2 in ClusterQueue team-a: WaitingForQuota: needs 4 GPUs"
+        ),
     ),
     "it waits, with an estimate": (
         told(WAITS, p50="2026-11-22T12:00:00Z"),
-        Progress(
-            Stage.QUEUED,
+        JobProgress(
+            JobStage.QUEUED,
             "queued, position 2 in ClusterQueue team-a: WaitingForQuota: needs 4 GPUs; expected start "
             "2026-11-22T12:00:00Z",
         ),
     ),
     "it will not be admitted": (
         told(REFUSED),
-        Progress(Stage.QUEUED, "queued: ExceedsMaxQuota: needs 4 GPUs", refused=True),
+        JobProgress(JobStage.QUEUED, "queued: ExceedsMaxQuota: needs 4 GPUs", refused=True),
     ),
-    "an annotation of a user": (told(["soon"]), Progress(Stage.QUEUED, "queued")),
-    "it starts": (ray_job("dev", **RUNS), Progress(Stage.ADMITTED, "admitted, pods are starting")),
+    "an annotation of a user": (told(["soon"]), JobProgress(JobStage.QUEUED, "queued")),
+    "it starts": (ray_job("dev", **RUNS), JobProgress(JobStage.ADMITTED, "admitted, pods are starting")),
     "it runs": (
         with_status(ray_job("dev", **RUNS), jobDeploymentStatus="Running"),
-        Progress(Stage.RUNNING, "running"),
+        JobProgress(JobStage.RUNNING, "running"),
     ),
     "it succeeded": (
         with_status(ray_job("dev"), jobDeploymentStatus="Complete", jobStatus="SUCCEEDED"),
-        Progress(Stage.ENDED, "succeeded: Ray job SUCCEEDED"),
+        JobProgress(JobStage.ENDED, "succeeded: Ray job SUCCEEDED"),
     ),
     "it failed": (
         with_status(ray_job("dev"), jobDeploymentStatus="Failed", jobStatus="FAILED", message="no space"),
-        Progress(Stage.ENDED, "failed: no space", failed=True),
+        JobProgress(JobStage.ENDED, "failed: no space", failed=True),
     ),
     "a cluster that is ready": (
         with_status({**ray_cluster("dev"), "spec": {**ray_cluster("dev")["spec"], **RUNS}}, state="ready"),
-        Progress(Stage.RUNNING, "running"),
+        JobProgress(JobStage.RUNNING, "running"),
     ),
-    "a service that is not ready": (service(False), Progress(Stage.ADMITTED, "admitted, pods are starting")),
-    "a service that is ready": (service(True), Progress(Stage.RUNNING, "running")),
+    "a service that is not ready": (
+        service(False),
+        JobProgress(JobStage.ADMITTED, "admitted, pods are starting"),
+    ),
+    "a service that is ready": (service(True), JobProgress(JobStage.RUNNING, "running")),
 }
 
 

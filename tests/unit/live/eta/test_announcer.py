@@ -17,7 +17,7 @@ from muster.kube import kinds
 from muster.kube.client import Kube, NotLeading, WriteError
 from muster.kube.writes import Overwrite
 from muster.live.eta.announcer import WRITES_A_ROUND_MAX, StartAnnouncer
-from muster.live.eta.calculation import Answer, CalculationError, Question, restored
+from muster.live.eta.calculation import CalculationError, EstimatedStarts, Question, restored
 from muster.live.eta.start_range import ANNOTATION, StartRange
 from tests.simulation.manifests import ray_job
 from tests.unit.controller.builders import NOW_MS, stored
@@ -48,7 +48,7 @@ class Fixture:
 
     def __init__(self, of: ClusterState | None) -> None:
         self.metrics = Metrics(lambda: True)
-        self.answer: Answer | Exception = Answer({}, 0.0)
+        self.answer: EstimatedStarts | Exception = EstimatedStarts({}, 0.0)
         self.error: Exception | None = None
         self.clock_s, self.took_s = 0.0, 0.0
         self.questions: list[Question] = []
@@ -69,7 +69,7 @@ class Fixture:
 
     def round(self, starts: Mapping[str, StartRange], cpu_s: float = 0.0) -> float:
         """Returns when the next round is."""
-        self.answer = Answer({uid(name): found for name, found in starts.items()}, cpu_s)
+        self.answer = EstimatedStarts({uid(name): found for name, found in starts.items()}, cpu_s)
         return self.again()
 
     def again(self) -> float:
@@ -78,7 +78,7 @@ class Fixture:
     def value(self, name: str, **labels: str) -> float | None:
         return self.metrics.registry.get_sample_value(name, labels)
 
-    async def _calculate(self, question: Question, timeout_s: float) -> Answer:
+    async def _calculate(self, question: Question, timeout_s: float) -> EstimatedStarts:
         self.questions.append(question)
         self.clock_s += self.took_s
         if isinstance(self.answer, Exception):

@@ -13,7 +13,7 @@ from muster.controller.cluster.cluster_state import ClusterState
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.futures import SEEDS
 from muster.journal.files import JournalFiles
-from muster.journal.record import VERSION, JournalRecord, Outcome, PodSetRecord, write
+from muster.journal.record import VERSION, JournalRecord, PodSetRecord, WorkloadOutcome, write
 from muster.live.eta.calculation import CalculationError, Question, calculated, restored, snapshot, starts
 from muster.live.eta.start_range import start_range
 from muster.live.observed import READ
@@ -48,7 +48,7 @@ def journal_of(folder: Path, run_s: float) -> Path:
                 admitted_at=began,
                 started_at=began,
                 finished_at=began + timedelta(seconds=run_s),
-                outcome=Outcome.SUCCEEDED,
+                outcome=WorkloadOutcome.SUCCEEDED,
                 queue="team-a",
             )
         )

@@ -11,7 +11,7 @@ from muster.live.named import workload_named
 from muster.live.overview.document import document
 from muster.live.overview.overview import overview
 from muster.live.overview.why import AHEAD_MAX, Why, why
-from muster.live.verdict import Answer
+from muster.live.verdict import VerdictKind
 from muster.objects.meta import rfc3339
 from tests.simulation.manifests import GPU, PREEMPTION, cluster_queue, quotas, ray_job
 from tests.unit.controller.builders import NOW_MS, Body
@@ -40,7 +40,7 @@ class Case:
     """`remedy` is a part of one of the remedies; empty: there are none."""
 
     workloads: tuple[Body, ...]
-    answer: Answer | None
+    answer: VerdictKind | None
     sentence: str
     reason: str = ""
     remedy: str = ""
@@ -66,27 +66,27 @@ HELD_BACK = waiting(ray_job("one"), "Pending")
 HELD_BACK["status"]["requeueState"] = {"count": 3, "requeueAt": rfc3339(NOW_MS + 60_000)}
 
 CASES = {
-    "it fits": (Case((waiting(ray_job("one")),), Answer.FITS, "It fits in ClusterQueue team-a now")),
+    "it fits": (Case((waiting(ray_job("one")),), VerdictKind.FITS, "It fits in ClusterQueue team-a now")),
     "it preempts": Case(
-        (DEV, URGENT), Answer.PREEMPTS, "It fits in ClusterQueue team-a now by preempting one workload."
+        (DEV, URGENT), VerdictKind.PREEMPTS, "It fits in ClusterQueue team-a now by preempting one workload."
     ),
     "quota is used": Case(
         (DEV, waiting(ray_job("one"))),
-        Answer.WAITS,
+        VerdictKind.WAITS,
         "It waits in ClusterQueue team-a. Reason: needs 4 nvidia.com/gpu",
         "QUOTA",
         "4 more nvidia.com/gpu of flavor l4 become free in ClusterQueue team-a",
     ),
     "it is too large": Case(
         (waiting(ray_job("one", workers=5)),),
-        Answer.NEVER,
+        VerdictKind.NEVER,
         "It cannot be admitted in its current form. Reason: needs 5 nvidia.com/gpu",
         "NEVER_FITS",
         "ClusterQueue team-a gets 1 more nvidia.com/gpu of flavor l4 (its maximum is 4)",
     ),
     "it is behind the head": Case(
         (DEV, waiting(ray_job("first")), later("one")),
-        Answer.WAITS,
+        VerdictKind.WAITS,
         "It waits in ClusterQueue team-a. Reason: waits behind team-a/rayjob-first",
         "BEHIND_HEAD",
         "the head of the queue, starts or leaves the queue.",
@@ -94,7 +94,7 @@ CASES = {
     ),
     "its queue is stopped": Case(
         (waiting(ray_job("one")),),
-        Answer.WAITS,
+        VerdictKind.WAITS,
         "ClusterQueue team-a is stopped (stopPolicy Hold)",
         "QUEUE_STOPPED",
         "An administrator sets spec.stopPolicy of ClusterQueue team-a to None.",
@@ -102,21 +102,21 @@ CASES = {
     ),
     "its back-off has not ended": Case(
         (HELD_BACK,),
-        Answer.WAITS,
+        VerdictKind.WAITS,
         "end of its backoff",
         "BACKOFF",
         f"Its requeue backoff ends at {rfc3339(NOW_MS + 60_000)}.",
     ),
     "it is deactivated": Case(
         (INACTIVE,),
-        Answer.WAITS,
+        VerdictKind.WAITS,
         "It waits in ClusterQueue team-a. Reason: the Workload is deactivated",
         "Deactivated",
         "The reason no longer applies: the Workload is deactivated",
     ),
     "it was refused": Case(
         (waiting(ray_job("one"), "Misconfigured"),),
-        Answer.NEVER,
+        VerdictKind.NEVER,
         "Reason: as before.",
         "Misconfigured",
         "The reason no longer applies: as before.",
