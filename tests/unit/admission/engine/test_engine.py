@@ -217,7 +217,7 @@ def test_workload_taken_back_too_often_waits_for_the_next_decision() -> None:
         workload("first", "b", 2, priority=1),
         workload("second", "b", 2),
     )
-    with patch.object(changes, "_TAKEN_BACK_MAX", 1):
+    with patch.object(changes, "_REVERTED_MAX", 1):
         engine = Engine(of)
         plan = engine.decide(NOW_MS)
     assert (admitted(plan), reasons(plan)) == (["first", "second"], {"loan": WaitReason.QUOTA})
