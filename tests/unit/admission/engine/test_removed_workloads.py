@@ -113,7 +113,7 @@ def test_workload_waits_behind_no_head_that_was_removed() -> None:
 
 def test_knowledge_about_kinds_of_workloads_is_bounded() -> None:
     engine = Engine(snapshot(queue("q", 9)))
-    with patch("muster.admission.pruning.wake_index._KNOWN_MAX", 2):
+    with patch("muster.admission.pruning.wake_index._CACHED_MAX", 2):
         for gpus in range(5):
             engine.put(workload("w", "q", gpus))
             engine.decide(NOW_MS)
