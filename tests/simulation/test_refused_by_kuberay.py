@@ -54,7 +54,7 @@ def test_a_rayjob_that_fails_validation_loses_its_quota_for_good(name: str, stat
         assert evicted["reason"] == "ValidationFailed"
         assert evicted["message"].startswith("RayJob dev was rejected by KubeRay (")
         assert told(sim, "EvictedDueToValidationFailed") == [evicted["message"]]
-        await sim.until(lambda: sim.waits(dev).startswith("Misconfigured: the RayJob was refused"), "why")
+        await sim.until(lambda: sim.waits(dev).startswith("Misconfigured: the RayJob was rejected"), "why")
         sim.patch(JOB, dev, {"spec": dict.fromkeys(EDITS[name])})  # KubeRay does not look at it again
         await sim.stays(lambda: not has_quota(sim, dev), "dev waits")
         again = sim.submit(ray_job("again"))
