@@ -218,6 +218,7 @@ PLACES = (
         config={"podsReadyRequeuingTimestamp": "tc.workloadOrdering.PodsReadyRequeuingTimestamp"},
         input={"entries": "tc.input"},
         expect={"order": "tc.wantOrder"},
+        before="iter := makeIterator(",  # which sorts them
         convert=_entries,
     ),
     Place(
