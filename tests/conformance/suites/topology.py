@@ -19,10 +19,10 @@ def find_assignments(case: Case) -> None:
     levels = tuple(case.input["topology"]["levels"])
     topologies.add(_placed(usage, FLAVOR, levels) for usage in case.input.get("priorOwnUsage") or ())
     topologies.add(_placed(usage, SIBLING, levels) for usage in case.input.get("priorFlavorUsage") or ())
-    placements = topologies.place(**_wanted(case))
+    placements = topologies.place(**_arguments(case))
     for expected in case.expect["podSets"]:
         actual = _answer(placements, expected["name"])
-        assert actual == expected, f"wanted {expected}\nplaced {actual}"
+        assert actual == expected, f"expected {expected}\nplaced {actual}"
 
 
 def _topologies(case: Case) -> Topologies:
@@ -46,7 +46,7 @@ def _placed(usage: Data, flavor: str, levels: tuple[str, ...]) -> TopologyUsage:
     return TopologyUsage(flavor, assignment, {r: parse(r, q) for r, q in usage["singlePodRequests"].items()})
 
 
-def _wanted(case: Case) -> dict[str, Any]:
+def _arguments(case: Case) -> dict[str, Any]:
     """Returns the arguments of `place`."""
     current: dict[str, core.TopologyAssignment | None] = {}
     unhealthy: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ def _wanted(case: Case) -> dict[str, Any]:
         )
         for data in case.input["podSets"]
     ]
-    return {"wanted": {FLAVOR: requests}, "unhealthy": unhealthy, "pinned": pinned}
+    return {"requests": {FLAVOR: requests}, "unhealthy": unhealthy, "pinned": pinned}
 
 
 def _pod_set(data: Data) -> core.PodSet:
