@@ -59,7 +59,8 @@ def page(text: str) -> str:
 
 def _section(owner: str, rows: tuple[Row, ...], counts: dict[Row | None, int]) -> str:
     lines = [
-        f"\n## {owner}\n\n{OWNERS[owner]}\n\n| field | fields below | effect | why | shown by |\n|---|---|---|---|---|\n"
+        f"\n## {owner}\n\n{OWNERS[owner]}\n\n"
+        "| field | fields below | effect | why | shown by |\n|---|---|---|---|---|\n"
     ]
     lines += (
         f"| `{row.path}` | {counts[row]} | {row.effect} | {row.why} | {_tests(row)} |\n"

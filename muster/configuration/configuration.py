@@ -9,7 +9,7 @@ import msgspec
 
 from muster.admission import Aging, FairSharing, FairStrategy, Rules
 from muster.admission.lifecycle import Backoff, WaitForPodsReady
-from muster.configuration.feature_gates import CLEANUP, gated
+from muster.configuration.feature_gates import CLEANUP, with_gates
 from muster.objects.meta import View
 
 _PART = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>h|ms|m|s)")
@@ -103,7 +103,7 @@ def parse(text: str) -> Configuration:
         _additional_rules(file.rules),
         fair_sharing=FairSharing(sharing.preemption_strategies) if sharing else None,
     )
-    rules = gated(rules, file.feature_gates)
+    rules = with_gates(rules, file.feature_gates)
     retention = _retention(file.object_retention_policies.workloads)
     cleans_up = file.feature_gates.get(CLEANUP, True)
     if wait is None:

@@ -130,7 +130,7 @@ REFUSED: Mapping[str, str] = {gate: why for why, gates in _REASONS.items() for g
 """Why each other gate of Kueue can't be set."""
 
 
-def gated(rules: Rules, gates: Mapping[str, bool]) -> Rules:
+def with_gates(rules: Rules, gates: Mapping[str, bool]) -> Rules:
     """Returns the rules with these gates applied. Raises: ValueError that names a gate that can't be set."""
     for name in gates:
         if name in REFUSED:

@@ -5,6 +5,7 @@ from pathlib import Path
 from playwright.sync_api import Browser
 
 from muster.forecast.page import ForecastSide, write_page
+from tests.browser.hostile_texts import HOSTILE
 from tests.browser.opened import Opened, opened
 from tests.unit.forecast.page.outcomes import HOUR_MS, Job, Try, outcome
 

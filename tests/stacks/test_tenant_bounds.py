@@ -1,4 +1,4 @@
-"""Bounds of a tenant's namespace on the API server: the number of its Ray objects, and its claims' storage."""
+"""Bounds of a tenant's namespace on the API server: its number of Ray objects, and its claims' storage."""
 
 import copy
 import json

@@ -65,7 +65,7 @@ class Changes:
         replaced = self.replaced.pop(workload.key, None)
         if replaced is not None:
             # The replaced slice keeps its quota, as its successor is not admitted.
-            state.hold(replaced)
+            state.add_holding(replaced)
             if not replaced.started:
                 self.admitted[replaced.workload.key] = replaced
         self.count += 1

@@ -55,7 +55,7 @@ class ContentionGroup:
         if self.backfill is not None and other.backfill is not None:
             self.backfill.restore_from(other.backfill)
 
-    def take_objects(self, roots: Container[QuotaNode]) -> bool:
+    def update_objects(self, roots: Container[QuotaNode]) -> bool:
         """Updates the queues from the state's objects, after a change of quotas in the trees with these
         roots. Returns whether decisions may change."""
         for name, queue in self.queues.items():

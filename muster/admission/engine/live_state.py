@@ -96,7 +96,7 @@ class LiveState:
         copy._not_queued = set(self._not_queued)
         return copy
 
-    def take_objects(self, objects: Snapshot) -> bool:
+    def update_objects(self, objects: Snapshot) -> bool:
         """Replaces the objects in place if only quotas, weights, `local_usage` and `spent` differ; returns
         False if anything else does."""
         if not _differ_in_amounts(self.objects, objects):

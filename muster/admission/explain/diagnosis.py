@@ -67,7 +67,7 @@ def diagnose(
     the pods of each pod set; empty for all pods."""
 
     def assign(extra: dict[FlavorResource, int]) -> Assignment:
-        raised_node = raised(node, extra) if extra else node
+        raised_node = with_more_quota(node, extra) if extra else node
         return FlavorAssigner(flavors, raised_node, workload, empty=empty).assign(counts)
 
     def headroom(fr: FlavorResource) -> int:
@@ -80,7 +80,7 @@ def diagnose(
         short[refusal.pod_set, refusal.resource] = None
         options = [shortages for shortages in refusal.shortages if _has_quota(node, shortages)]
         for shortage in _nearest(options, headroom, extra):
-            fr = shortage.wanted
+            fr = shortage.flavor_resource
             missing, added = shortage.needed - headroom(fr), extra.get(fr, 0)
             extra[fr] = missing if missing > added else 2 * added  # grows in every round, so the loop ends
         assignment = assign(extra)
@@ -122,7 +122,7 @@ def _groups(flavors: QueueFlavors, pod_set_group: PodSetGroup) -> Iterable[tuple
 
 def _has_quota(node: QuotaNode, shortages: Sequence[Shortage]) -> bool:
     """Returns whether the queue can have quota for every resource that is short."""
-    return all(node.potentially_available(shortage.wanted) > 0 for shortage in shortages)
+    return all(node.potentially_available(shortage.flavor_resource) > 0 for shortage in shortages)
 
 
 def _nearest(
@@ -133,14 +133,13 @@ def _nearest(
     """Returns the shortages of one flavor: flavors whose total quota suffices are preferred, then the flavor
     with the smallest relative shortage, measured by its scarcest resource."""
 
+    def relative(shortage: Shortage) -> Fraction:
+        fr = shortage.flavor_resource
+        return Fraction(shortage.needed - headroom(fr) - extra.get(fr, 0), shortage.needed)
+
     def lack(shortages: Sequence[Shortage]) -> tuple[bool, Fraction]:
         never = any(shortage.obstacle is Obstacle.CAPACITY for shortage in shortages)
-        return never, max(
-            Fraction(
-                shortage.needed - headroom(shortage.wanted) - extra.get(shortage.wanted, 0), shortage.needed
-            )
-            for shortage in shortages
-        )
+        return never, max(map(relative, shortages))
 
     return min(options, key=lack)
 

@@ -86,9 +86,9 @@ def _remaining(node: QuotaNode, shortfall: Shortfall) -> str:
 
 
 def _most(shortfall: Shortfall) -> str:
-    borrowed = shortfall.most - shortfall.nominal
+    borrowed = shortfall.available_max - shortfall.nominal
     suffix = f" ({_amount(shortfall, borrowed)} of it borrowed)" if borrowed > 0 else ""
-    return f"{_amount(shortfall, shortfall.most)}{suffix}"
+    return f"{_amount(shortfall, shortfall.available_max)}{suffix}"
 
 
 def _needed(shortfall: Shortfall) -> str:

@@ -82,9 +82,9 @@ class WakeIndex(Pruning):
         return False
 
     def feasibility(self, queue: PendingQueue, group: EquivalenceGroup) -> Feasibility:
-        feasibility = group.known
+        feasibility = group.pruning_data
         if not isinstance(feasibility, Feasibility):
-            feasibility = group.known = self._feasibility(self._numbers[queue.queue.name], group)
+            feasibility = group.pruning_data = self._feasibility(self._numbers[queue.queue.name], group)
         return feasibility
 
     def _feasibility(self, number: int, group: EquivalenceGroup) -> Feasibility:

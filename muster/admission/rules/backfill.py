@@ -50,7 +50,7 @@ class BackfillReservation:
     until_ms: int | None  # the shadow time; None if that is now
     ended: list[Holding]  # workloads that end by the shadow time
     usage: Usage
-    placed: tuple[Placed, ...]
+    placed: tuple[TopologyUsage, ...]
     before: tuple["BackfillReservation", ...]  # reservations with precedence
 
     @property

@@ -55,8 +55,8 @@ def finalizer_removals_without_workload(cluster: ClusterState) -> Iterator[Plann
 
 
 def label_removals(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:
-    """Yields writes that remove the label of its last admission from the heads of a waiting gang's RayClusters:
-    a clean-up would have it too. KubeRay writes the whole spec when it resumes them."""
+    """Yields writes that remove the label of the last admission from the heads of a waiting gang's
+    RayClusters, as a clean-up would have it too. KubeRay writes the whole spec when it resumes them."""
     if workload_status.holds_quota(workload.status):
         return
     for ray_cluster in cluster.ray_clusters_of(workload):

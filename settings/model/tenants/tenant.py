@@ -22,9 +22,9 @@ QUEUE_REQUIRED = {"muster.dev/queue-required": "true"}
 # In namespaces whose claims only administrators create.
 NO_CLAIMS = {"muster.dev/claims": "none"}
 STORAGE = "requests.storage"
-# Ray objects of a namespace, finished and suspended ones too: KubeRay makes Services and RayClusters for each
-# before it is admitted. RayClusters include KubeRay's, of which a RayService has two while one is replaced: an
-# admitted job without room for its own would hold quota and not start.
+# Ray objects of a namespace, including finished and suspended ones: KubeRay creates Services and RayClusters
+# for each before it is admitted. RayClusters include those that KubeRay creates; a RayService has two while
+# one replaces the other. An admitted job whose RayCluster is refused would hold quota and never start.
 RAY_OBJECTS = {
     "count/rayjobs.ray.io": "5000",
     "count/rayservices.ray.io": "500",

@@ -111,7 +111,7 @@ def test_workload_waits_behind_no_head_that_was_removed() -> None:
     assert [one.reason for one in engine.waiting(NOW_MS)] == [WaitReason.QUOTA]
 
 
-def test_knowledge_about_kinds_of_workloads_is_bounded() -> None:
+def test_the_cache_of_equivalence_classes_is_bounded() -> None:
     engine = Engine(snapshot(queue("q", 9)))
     with patch("muster.admission.pruning.wake_index._CACHED_MAX", 2):
         for gpus in range(5):
@@ -119,4 +119,4 @@ def test_knowledge_about_kinds_of_workloads_is_bounded() -> None:
             engine.decide(NOW_MS)
     (index,) = {group.selector.pruning for group in engine._live.groups.values()}
     assert isinstance(index, WakeIndex)
-    assert len(index._known) == 2
+    assert len(index._cache) == 2

@@ -27,7 +27,7 @@ from tests.unit.controller.builders import (
     stored,
     workload_body,
 )
-from tests.unit.controller.passes.test_reconcile import child
+from tests.unit.controller.passes.pass_cases import child
 
 RUNS = ("QuotaReserved", "Admitted")
 OTHER = "tenant.example/mine"
@@ -121,7 +121,7 @@ def test_the_clean_up_ends_without_a_workload(ray_cluster: Body, removed: bool) 
 
 def test_the_clean_up_of_another_workload_does_not_end() -> None:
     """Only the pass that finds no Workload of the gang ends it."""
-    objects = {
+    objects: dict[Kind[Any], list[Body]] = {
         kinds.RAY_CLUSTERS: [deleted()],
         kinds.WORKLOADS: [workload_body(ray_cluster("notebook"), *RUNS)],
     }
