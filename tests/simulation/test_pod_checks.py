@@ -48,8 +48,7 @@ IMPOSSIBLE: dict[str, tuple[Body, str]] = {
     ),
     "a container with the name of KubeRay's own": (
         workers(initContainers=[{**CONTAINER, "name": "wait-gcs-ready"}]),
-        "pod set 'gpu' has a container named 'wait-gcs-ready', and KubeRay adds one of this name: give yours "
-        "another name",
+        "pod set 'gpu' has a container named 'wait-gcs-ready', which KubeRay also adds: rename the container",
     ),
     "a priority as a number": (
         workers(priority=5),
