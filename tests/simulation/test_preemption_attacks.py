@@ -289,7 +289,7 @@ def test_pods_of_a_lost_node_keep_their_quota() -> None:
         assert told["reason"] == "PodsTerminating"
         names = sorted(pod["metadata"]["name"] for pod in sim.api.all(kinds.PODS))
         assert len(names) == 6, "the head, four workers and the submitter"
-        assert told["message"].endswith(f"still there: {', '.join(names[:5])} and 1 more")
+        assert told["message"].endswith(f"pods are still terminating: {', '.join(names[:5])} and 1 more")
         await sim.stays(lambda: not sim.has(prod, "QuotaReserved"), "prod waits", 2)
         (warning,) = [e for e in sim.api.all(kinds.EVENTS) if e["reason"] == "SuspensionBlocked"]
         assert warning["message"] == told["message"]
