@@ -3,10 +3,12 @@
 import json
 from typing import Any
 
+import pytest
+
 from muster.objects.pods import encode_template, pod_requests
 from sandbox.cluster import kinds
 from tests.sandbox.conftest import NAMESPACE, Cluster, rayjob
-from tests.stacks.ray_requests import ALICE, raycluster
+from tests.stacks.ray_requests import ALICE, raycluster, rayservice
 
 TINY = {"requests": {"cpu": "1m", "memory": "1Mi"}, "limits": {"cpu": "1", "memory": "1Gi"}}
 REDIS = {"redisAddress": "redis:6379"}
@@ -53,23 +55,48 @@ def test_pods_of_kuberay_request_what_is_counted(cluster: Cluster) -> None:
     assert (pods["head"]["cpu"], pods[worker]["cpu"]) == (501, 200)
 
 
-def test_a_cluster_that_was_never_admitted_leaves_no_redis_clean_up(cluster: Cluster) -> None:
-    manifest = raycluster("never-admitted")
-    spec = manifest["spec"]
+def reasons(cluster: Cluster, name: str) -> set[str]:
+    """Returns the reasons of events on objects whose name begins with this one."""
+    events = json.loads(cluster.kubectl.run("get", "events", f"--namespace={NAMESPACE}", "-o", "json"))
+    return {e["reason"] for e in events["items"] if e["involvedObject"]["name"].startswith(name)}
+
+
+def never_admitted(kind: str) -> dict[str, Any]:
+    """Returns an object with GCS fault tolerance whose head is too large for the queue."""
+    manifest = {"RayCluster": raycluster, "RayService": rayservice}[kind](f"{kind.lower()}-too-large")
+    spec = manifest["spec"].get("rayClusterConfig", manifest["spec"])
     spec["gcsFaultToleranceOptions"] = REDIS
     spec["headGroupSpec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1000"}}
-    name = create(cluster, manifest)
+    return manifest
 
-    def finalizers() -> list[str]:
-        found = cluster.client.get(kinds.RayCluster, name, namespace=NAMESPACE)
-        return list(found["metadata"].get("finalizers", []))
 
-    def exists() -> bool:
-        found = cluster.client.list(kinds.RayCluster, namespace=NAMESPACE)
-        return any(each["metadata"]["name"] == name for each in found)
+@pytest.mark.parametrize("kind", ["RayCluster", "RayService"])
+def test_a_cluster_that_was_never_admitted_leaves_no_redis_clean_up(cluster: Cluster, kind: str) -> None:
+    """A RayService's Workload is gone before KubeRay deletes its RayCluster."""
+    name = create(cluster, never_admitted(kind))
 
-    cluster.until("KubeRay's finalizer", lambda: bool(finalizers()))
+    def clusters() -> list[dict[str, Any]]:
+        stored = cluster.client.list(kinds.RayCluster, namespace=NAMESPACE)
+        return [dict(each) for each in stored if each["metadata"]["name"].startswith(name)]
+
+    cluster.until("KubeRay's finalizer", lambda: any(c["metadata"].get("finalizers") for c in clusters()))
     cluster.until("its Workload", lambda: bool(cluster.workload(name)))
-    cluster.kubectl.run("delete", f"raycluster/{name}", f"--namespace={NAMESPACE}", "--wait=false", *ALICE)
-    cluster.until("its deletion", lambda: not exists(), 20.0)
+    cluster.kubectl.run("delete", f"{kind}/{name}", f"--namespace={NAMESPACE}", "--wait=false", *ALICE)
+    cluster.until("its deletion", lambda: not clusters(), 20.0)
     cluster.until("no pods of it", lambda: not cluster.pods(name), 20.0)
+    assert "RedisNotCleanedUp" in reasons(cluster, name)
+
+
+def test_the_redis_clean_up_of_an_admitted_cluster_ends_by_itself(cluster: Cluster) -> None:
+    manifest = raycluster("admitted")
+    manifest["spec"]["gcsFaultToleranceOptions"] = REDIS
+    name = create(cluster, manifest)
+    cluster.until("its pods", lambda: len(cluster.pods(name)) == 3)
+    cluster.kubectl.run("delete", f"raycluster/{name}", f"--namespace={NAMESPACE}", "--wait=false", *ALICE)
+
+    def ended() -> bool:
+        return name not in cluster.kubectl.run("get", "rayclusters", f"--namespace={NAMESPACE}", "-o", "name")
+
+    cluster.until("its deletion", ended, 30.0)
+    assert "CreatedRedisCleanupJob" in reasons(cluster, name)
+    assert "RedisNotCleanedUp" not in reasons(cluster, name)

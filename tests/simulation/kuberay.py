@@ -180,12 +180,14 @@ class KubeRay(Operator):
             self._delete(kinds.PODS, key_of(pod))
         if any(pod["metadata"]["labels"][GROUP_LABEL] == "head" for pod in pods):
             return
-        job = f"{key_of(cluster)}-redis-cleanup"
+        key = f"{key_of(cluster)}-redis-cleanup"
+        job = self._api.find(kinds.BATCH_JOBS, key)
+        stopped = job is not None and job["spec"].get("suspend")
         age_s = (self._api.now_ms() - millis(cluster["metadata"]["deletionTimestamp"])) / 1000
-        if age_s < CLEANUP_SECONDS_MAX and self._api.find(kinds.BATCH_JOBS, job) is None:
+        if age_s < CLEANUP_SECONDS_MAX and job is None:
             self._api.create(kinds.BATCH_JOBS, redis_cleanup_job(cluster), BY)
-        elif age_s >= min(self.cleanup_seconds, CLEANUP_SECONDS_MAX):
-            self._complete(job)
+        elif age_s >= (CLEANUP_SECONDS_MAX if stopped else min(self.cleanup_seconds, CLEANUP_SECONDS_MAX)):
+            self._complete(key)
             self._let_go(kinds.RAY_CLUSTERS, cluster, REDIS_FINALIZER)
 
     def _is_steady(self, cluster: Body, suspend: bool, stage: str) -> bool:

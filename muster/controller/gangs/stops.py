@@ -21,6 +21,7 @@ from typing import Any
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.suspension import (
+    cleans_redis_up,
     has_left_queue,
     is_being_deleted,
     is_overdue,
@@ -37,6 +38,7 @@ from muster.objects.core import Pod
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition
 from muster.objects.pods import read_template
+from muster.objects.ray import NODE_TYPE_LABEL, REDIS_CLEANUP_TYPE
 
 POD_GRACE_S = 30  # Kubernetes' default; a template may request a year
 
@@ -61,12 +63,12 @@ def stops(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[Pl
 def stop_dependents(
     workload: Workload, cluster: ClusterState, why: str, *, overdue: bool
 ) -> Iterator[PlannedWrite]:
-    """Suspends the objects that KubeRay created for the job: its RayClusters and submitter Jobs. Deletes the
-    pods if KubeRay is `overdue` to stop them."""
+    """Suspends the objects that KubeRay created for the job: its RayClusters and Jobs. Deletes the pods if
+    KubeRay is `overdue` to stop them."""
     for ray_cluster in cluster.ray_clusters_of(workload):
         if not ray_cluster.suspended:
             yield suspend(ray_cluster, why)
-    yield from _suspend_submitters(workload, cluster)
+    yield from _suspend_jobs(workload, cluster, overdue)
     if overdue:
         yield from _delete_pods(workload, cluster)
 
@@ -113,15 +115,19 @@ def _reason(workload: Workload, job: Job | None) -> str:
     return "It has no quota but was not suspended"
 
 
-def _suspend_submitters(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:
-    """Suspends the Jobs that submit a RayJob, as the Job controller would recreate deleted pods."""
+def _suspend_jobs(workload: Workload, cluster: ClusterState, overdue: bool) -> Iterator[PlannedWrite]:
+    """Suspends KubeRay's Jobs, which would recreate deleted pods: those that submit a RayJob, and Redis
+    clean-ups that are overdue (redis_cleanup.py)."""
+    cleans_up = not overdue and cleans_redis_up(workload, cluster.job_of(workload), cluster)
     for pod in cluster.live_pods_of(workload):
-        submitter = pod.metadata.controller
-        if submitter is None or submitter.kind != BATCH_JOBS.name or pod.metadata.deletion_timestamp:
+        owner = pod.metadata.controller
+        if owner is None or owner.kind != BATCH_JOBS.name or pod.metadata.deletion_timestamp:
             continue
-        key = f"{pod.metadata.namespace}/{submitter.name}"
-        suspension = Overwrite(BATCH_JOBS, key, {"spec": {"suspend": True}}, submitter.uid)
-        yield PlannedWrite(submitter.uid, suspension)
+        if cleans_up and pod.metadata.labels.get(NODE_TYPE_LABEL) == REDIS_CLEANUP_TYPE:
+            continue
+        key = f"{pod.metadata.namespace}/{owner.name}"
+        suspension = Overwrite(BATCH_JOBS, key, {"spec": {"suspend": True}}, owner.uid)
+        yield PlannedWrite(owner.uid, suspension)
 
 
 def _delete_pods(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:

@@ -30,6 +30,12 @@ def is_being_deleted(job: Job) -> bool:
     return bool(job.metadata.deletion_timestamp)
 
 
+def cleans_redis_up(workload: Workload, job: Job | None, cluster: ClusterState) -> bool:
+    """Whether KubeRay keeps the gang's RayCluster, which is being deleted, until Redis is cleaned up."""
+    jobs = [*([job] if job is not None else ()), *cluster.ray_clusters_of(workload)]
+    return any(each.cleans_redis_up for each in jobs)
+
+
 def has_left_queue(workload: Workload, job: Job | None) -> bool:
     """Returns whether the Workload's job may no longer have quota: it is gone, being deleted or no longer in
     a queue. False for a Workload that was created without a job."""
@@ -65,7 +71,7 @@ def is_stopped(workload: Workload, job: Job | None, cluster: ClusterState) -> bo
 def _is_reported_stopped(workload: Workload, job: Job | None, cluster: ClusterState) -> bool:
     """Returns whether KubeRay reports every object as stopped and no Redis clean-up is in progress."""
     clusters = cluster.ray_clusters_of(workload)
-    if (job is not None and job.cleans_redis_up) or any(c.cleans_redis_up for c in clusters):
+    if cleans_redis_up(workload, job, cluster):
         return False
     ended = job is None or is_being_deleted(job) or job.outcome is not None
     by_operator = ended or (job is not None and job.suspended and job.reported_stopped)

@@ -9,12 +9,13 @@ from muster.controller.gangs.redis_cleanup import (
     finalizer_removals_without_workload,
     label_removals,
 )
+from muster.controller.gangs.stops import stop_dependents
 from muster.controller.gangs.suspension import is_stopped, quota_may_be_released
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.passes.reconcile import reconcile
 from muster.kube import kinds
 from muster.kube.kinds import Kind
-from muster.kube.writes import JsonPatch, MergePatch
+from muster.kube.writes import JsonPatch, MergePatch, Overwrite
 from muster.objects.kueue import QUEUE_LABEL, RESOURCE_IN_USE
 from muster.objects.meta import rfc3339
 from muster.objects.ray import ORIGIN_LABEL, REDIS_CLEANUP_FINALIZER
@@ -24,6 +25,7 @@ from tests.unit.controller.builders import (
     Body,
     controlled_by,
     make_cluster,
+    pod,
     stored,
     workload_body,
 )
@@ -38,6 +40,10 @@ def deleted(seconds_ago: int = 1, *finalizers: str, **meta: Any) -> Body:
     at = rfc3339(NOW_MS - seconds_ago * 1000)
     kept = list(finalizers or (REDIS_CLEANUP_FINALIZER,))
     return stored(ray_cluster("notebook"), deletionTimestamp=at, finalizers=kept, **meta)
+
+
+def notebook() -> Body:
+    return ray_cluster("notebook")
 
 
 def of_job(seconds_ago: int = 1) -> Body:
@@ -156,6 +162,28 @@ def test_a_suspended_head_loses_the_label_of_its_admission(
     label = "/spec/headGroupSpec/template/metadata/labels/muster.dev~1workload-uid"
     removals = [write.operations for write in resets if isinstance(write, JsonPatch)]
     assert removals == ([({"op": "remove", "path": label},)] if removed else [])
+
+
+@pytest.mark.parametrize(
+    ("ray_cluster", "node_type", "overdue", "suspended"),
+    [
+        pytest.param(deleted(), "redis-cleanup", False, False, id="may end"),
+        pytest.param(deleted(), "redis-cleanup", True, True, id="overdue"),
+        pytest.param(deleted(), "worker", False, True, id="another Job"),
+        pytest.param(deleted(1, OTHER), "redis-cleanup", False, True, id="labelled so by a user"),
+    ],
+)
+def test_the_clean_up_is_not_suspended_with_its_gang(
+    ray_cluster: Body, node_type: str, overdue: bool, suspended: bool
+) -> None:
+    body = workload_body(notebook(), *RUNS)
+    of_job = pod(body["metadata"]["uid"], "cleanup", ownerReferences=[controlled_by(kinds.BATCH_JOBS, "cleanup")])
+    of_job["metadata"]["labels"]["ray.io/node-type"] = node_type
+    objects = {kinds.RAY_CLUSTERS: [ray_cluster], kinds.WORKLOADS: [body], kinds.PODS: [of_job]}
+    cluster = make_cluster(objects)
+    (workload,) = cluster.workloads.values()
+    writes = [planned.write for planned in stop_dependents(workload, cluster, "why", overdue=overdue)]
+    assert any(w.kind is kinds.BATCH_JOBS for w in writes if isinstance(w, Overwrite)) is suspended
 
 
 def test_quota_is_released_when_a_clean_up_can_not_be_ended() -> None:
