@@ -35,8 +35,7 @@ def without_claims(engine: Engine) -> list[Policy]:
             rules={
                 "variables.templates.all(t, t.?spec.?volumes.orValue([]).all(v, !has(v.ephemeral)))": (
                     "in this namespace administrators create PersistentVolumeClaims (it has no "
-                    "muster:tenants[].storage): use one of its claims, or emptyDir, instead of ephemeral "
-                    "volumes"
+                    "muster:tenants[].storage): use one of its claims or an emptyDir, not ephemeral volumes"
                 )
             },
             namespaces=NO_CLAIMS,

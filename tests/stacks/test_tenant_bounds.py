@@ -1,4 +1,4 @@
-"""Bounds of a tenant's namespace on the API server: its number of Ray objects, and its claims' storage."""
+"""Bounds of a tenant's namespace on the API server: the number of Ray objects, and the storage of claims."""
 
 import copy
 import json
@@ -26,15 +26,17 @@ def quota(server: Kubectl, name: str) -> dict[str, dict[str, str]]:
     return status
 
 
+def used(server: Kubectl, key: str) -> int:
+    return int(amount(quota(server, "team-quota")["used"][key]))
+
+
 def test_ray_objects_are_bounded_by_default(server: Kubectl) -> None:
-    """Of each kind, the bound is declared, and Kubernetes counts the objects."""
+    """The bound of each kind is declared, and Kubernetes counts its objects."""
     status = quota(server, "team-quota")
     assert {key: amount(status["hard"][key]) for key in RAY_OBJECTS} == {
         key: amount(bound) for key, bound in RAY_OBJECTS.items()
     }
-    wait_until(
-        "the count", lambda: all(int(quota(server, "team-quota")["used"][k]) for k in RAY_OBJECTS), 15.0
-    )
+    wait_until("the count", lambda: all(used(server, key) for key in RAY_OBJECTS), 15.0)
 
 
 @pytest.fixture
@@ -66,18 +68,18 @@ def ephemeral(size: str) -> dict[str, Any]:
 
 
 def scratch_pod(name: str, size: str) -> Manifest:
-    container = {
-        "name": "ray",
-        "image": "ray",
-        "resources": {"requests": {"cpu": "1m"}, "limits": {"cpu": "1m"}},
-    }
+    resources = {"requests": {"cpu": "1m"}, "limits": {"cpu": "1m"}}
+    container = {"name": "ray", "image": "ray", "resources": resources}
     spec = {"containers": [container], "volumes": [ephemeral(size)]}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "team-a"},
-        "spec": spec,
-    }
+    metadata = {"name": name, "namespace": "team-a"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+REFUSED_CLAIM = "exceeded quota: team-quota, requested: requests.storage=11Gi"
+
+
+def messages(server: Kubectl) -> str:
+    return server.run("get", "events", IN_TEAM_A, "-o", "jsonpath={.items[*].message}")
 
 
 def test_claims_of_ephemeral_volumes_count_against_the_storage_of_the_tenant(server: Kubectl) -> None:
@@ -85,17 +87,8 @@ def test_claims_of_ephemeral_volumes_count_against_the_storage_of_the_tenant(ser
     server.create([scratch_pod("small", "1Gi"), scratch_pod("large", "11Gi")])
     try:
         wait_until("the claim", lambda: "small-scratch" in server.run("get", "pvc", IN_TEAM_A), 30.0)
-        wait_until(
-            "its storage", lambda: quota(server, "team-quota")["used"]["requests.storage"] == "1Gi", 30.0
-        )
-        wait_until(
-            "the refusal",
-            lambda: (
-                "exceeded quota: team-quota, requested: requests.storage=11Gi"
-                in server.run("get", "events", IN_TEAM_A, "-o", "jsonpath={.items[*].message}")
-            ),
-            30.0,
-        )
+        wait_until("its storage", lambda: used(server, "requests.storage") == 2**30, 30.0)
+        wait_until("the refusal", lambda: REFUSED_CLAIM in messages(server), 30.0)
         assert "large-scratch" not in server.run("get", "pvc", IN_TEAM_A)
     finally:
         server.run("delete", "pod", "small", "large", IN_TEAM_A, "--force", "--grace-period=0")
@@ -124,8 +117,6 @@ def test_ephemeral_volumes_need_a_tenant_with_storage(
     place(manifest).append(ephemeral("1Gi"))
     assert refusal(server, ADMIN, manifest) == ""
     manifest["metadata"]["namespace"] = WITHOUT_CLAIMS
-    assert "in this namespace administrators create PersistentVolumeClaims" in refusal(
-        server, ADMIN, manifest
-    )
+    assert "administrators create PersistentVolumeClaims" in refusal(server, ADMIN, manifest)
     place(manifest)[-1] = {"name": "scratch", "emptyDir": {}}
     assert refusal(server, ADMIN, manifest) == ""

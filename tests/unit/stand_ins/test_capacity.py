@@ -9,6 +9,7 @@ from sandbox.stand_ins.capacity import CannotServeError, PodSet, Shape, need, po
 
 GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
 QUEUED_TAINT = {"key": "cloud.google.com/gke-queued", "value": "true", "effect": "NoSchedule"}
+LIMITS = {"cpu": "500m", "memory": "1Gi"}
 SIDECAR = {"restartPolicy": "Always"}
 TOLERATES_ALL = [{"operator": "Exists"}]
 
@@ -96,10 +97,7 @@ def container(**requests: str) -> dict[str, Any]:
     [
         pytest.param(
             {
-                "containers": [
-                    container(cpu="1"),
-                    {"resources": {"limits": {"cpu": "500m", "memory": "1Gi"}}},
-                ],
+                "containers": [container(cpu="1"), {"resources": {"limits": LIMITS}}],
                 "initContainers": [container(cpu="2"), container(memory="1Mi")],
             },
             {"cpu": 2, "memory": 2**30},

@@ -127,10 +127,8 @@ def test_the_clean_up_ends_without_a_workload(ray_cluster: Body, removed: bool) 
 
 def test_the_clean_up_of_another_workload_does_not_end() -> None:
     """Only the pass that finds no Workload of the gang ends it."""
-    objects: dict[Kind[Any], list[Body]] = {
-        kinds.RAY_CLUSTERS: [deleted()],
-        kinds.WORKLOADS: [workload_body(ray_cluster("notebook"), *RUNS)],
-    }
+    workload = workload_body(notebook(), *RUNS)
+    objects: dict[Kind[Any], list[Body]] = {kinds.RAY_CLUSTERS: [deleted()], kinds.WORKLOADS: [workload]}
     assert list(finalizer_removals_without_workload(make_cluster(objects))) == []
 
 
@@ -177,9 +175,14 @@ def test_the_clean_up_is_not_suspended_with_its_gang(
     ray_cluster: Body, node_type: str, overdue: bool, suspended: bool
 ) -> None:
     body = workload_body(notebook(), *RUNS)
-    of_job = pod(body["metadata"]["uid"], "cleanup", ownerReferences=[controlled_by(kinds.BATCH_JOBS, "cleanup")])
-    of_job["metadata"]["labels"]["ray.io/node-type"] = node_type
-    objects = {kinds.RAY_CLUSTERS: [ray_cluster], kinds.WORKLOADS: [body], kinds.PODS: [of_job]}
+    owner = controlled_by(kinds.BATCH_JOBS, "cleanup")
+    created = pod(body["metadata"]["uid"], "cleanup", ownerReferences=[owner])
+    created["metadata"]["labels"]["ray.io/node-type"] = node_type
+    objects: dict[Kind[Any], list[Body]] = {
+        kinds.RAY_CLUSTERS: [ray_cluster],
+        kinds.WORKLOADS: [body],
+        kinds.PODS: [created],
+    }
     cluster = make_cluster(objects)
     (workload,) = cluster.workloads.values()
     writes = [planned.write for planned in stop_dependents(workload, cluster, "why", overdue=overdue)]
