@@ -18,6 +18,7 @@ ALWAYS = {
     "muster-ray-needs-a-queue",
     *(f"muster-{kind}-stay-inside" for kind in ("rayjobs", "rayclusters", "rayservices")),
     *(f"muster-{kind}-need-a-token" for kind in ("rayjobs", "rayclusters", "rayservices")),
+    *(f"muster-{kind}-claim-no-storage" for kind in ("rayjobs", "rayclusters", "rayservices")),
     *(f"muster-{kind}-are-bounded" for kind in ("rayjobs", "rayclusters", "rayservices")),
     *(f"muster-{kind}-scale-themselves" for kind in ("rayjobs", "rayclusters", "rayservices")),
     "muster-workloads-scale-their-raycluster",

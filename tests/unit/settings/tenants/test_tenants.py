@@ -259,7 +259,7 @@ CASES = [
         "a key of a ResourceQuota: configmaps, cpu, ephemeral-storage, memory, "
         "persistentvolumeclaims, pods, secrets, services, services.loadbalancers, services.nodeports,"
         " requests.…, limits.… or count/…",
-        "write, for example, requests.nvidia.com/gpu or count/rayclusters.ray.io",
+        "write, for example, requests.nvidia.com/gpu or count/rayjobs.ray.io",
     ),
     Case(
         "a group of all users",

@@ -19,13 +19,13 @@ CPU_QUOTAS = (*TEAM_A, "quotas", "cpu")
 A_LABEL_OF_TEAM_A = (
     "a label of team-a, the namespace of a tenant: kubernetes.io/metadata.name: team-a, "
     "muster.dev/tenant: true, pod-security.kubernetes.io/enforce: baseline, "
-    "pod-security.kubernetes.io/audit: baseline, pod-security.kubernetes.io/warn: baseline "
-    "(Kueue: namespaceSelector)"
+    "pod-security.kubernetes.io/audit: baseline, pod-security.kubernetes.io/warn: baseline, "
+    "muster.dev/claims: none (Kueue: namespaceSelector)"
 )
 CHOOSE_A_LABEL = (
     "choose one of kubernetes.io/metadata.name, muster.dev/tenant, "
     "pod-security.kubernetes.io/enforce, pod-security.kubernetes.io/audit, "
-    "pod-security.kubernetes.io/warn"
+    "pod-security.kubernetes.io/warn, muster.dev/claims"
 )
 
 CASES = [
