@@ -8,10 +8,11 @@ from pathlib import Path
 from development import chores, layers, ray_fields
 from development.flakes import USUAL, flakes
 from development.pictures.draw import pictures
+from development.prose.check import prose
+from development.prose.same_code import same_code
 from development.release import release
 from development.runner import run_layers
 from development.types import types
-from development.words import words
 from preview.golden import golden
 from sandbox.toolchain.command import carry_out, sandbox_named
 from sandbox.toolchain.steps import StepError
@@ -36,9 +37,13 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument("--times", type=int, default=5, help="rounds (default: %(default)s)")
     verb.add_argument("--seed", type=int, help="of the first round; each further round adds 1")
     verb.set_defaults(run=_flakes)
-    verb = verbs.add_parser("words", help="uses of words that docs/style.md asks to avoid")
-    verb.add_argument("paths", nargs="*", default=[""], metavar="PATH", help="only below these folders")
-    verb.set_defaults(run=lambda options: words(options.paths))
+    verb = verbs.add_parser("prose", help="English and names by room, next to the ceilings of each room")
+    verb.add_argument("paths", nargs="*", metavar="PATH", help="list every place below these folders")
+    verb.add_argument("--lower", action="store_true", help="lower the ceilings to the counts")
+    verb.set_defaults(run=lambda options: prose(options.paths, options.lower))
+    verb = verbs.add_parser("same-code", help="files whose code changed, beyond docstrings and comments")
+    verb.add_argument("revision", metavar="REV", help="the commit to compare with, such as main")
+    verb.set_defaults(run=lambda options: same_code(options.revision))
     verb = verbs.add_parser("pictures", help="draw docs/pictures")
     verb.add_argument(
         "--from", type=sandbox_named, dest="state", metavar="NAME", help="of this sandbox's last run"

@@ -68,7 +68,7 @@ LAYERS: tuple[Layer, ...] = (
             _module("ruff", "format", "--check", "--quiet", "."),
             _module("development", "types"),
             (str(Path(sys.executable).with_name("lint-imports")), "--no-logo"),
-            _module("development", "words"),
+            _module("development", "prose"),
         ),
         live=False,
         together=True,

@@ -14,7 +14,7 @@ from sandbox.shell import exports
 from sandbox.status import status
 from sandbox.toolchain.command import carry_out, sandbox_named
 from sandbox.toolchain.console import console, table
-from sandbox.toolchain.ensure import ensure_tools
+from sandbox.toolchain.ensure import can_be_built, ensure_tools, find_tool
 from sandbox.toolchain.paths import DEFAULTS, NAME_VARIABLE, RunState, cache_directory
 from sandbox.toolchain.steps import Screen
 from sandbox.toolchain.tools import TOOLS, tools_for
@@ -133,8 +133,10 @@ def _admin(state: RunState) -> Kubectl:
 
 def _tools(options: argparse.Namespace) -> int:
     names = tuple(TOOLS) if options.all else tools_for(options.engine)
-    tools = ensure_tools(names, Screen()).values()
-    rows = [(t.tool.name, t.tool.version, t.source, f"{t.seconds:.0f} s") for t in tools]
+    unbuildable = [name for name in names if find_tool(TOOLS[name]) is None and not can_be_built(TOOLS[name])]
+    ready = ensure_tools([name for name in names if name not in unbuildable], Screen()).values()
+    rows = [(t.tool.name, t.tool.version, t.source, f"{t.seconds:.0f} s") for t in ready]
+    rows += [(name, TOOLS[name].version, "skipped: needs a C compiler", "") for name in unbuildable]
     title = f"Tools (cache: {cache_directory() / 'tools'})"
     console().print(table(title, ("tool", "version", "from", "took"), rows))
     return 0

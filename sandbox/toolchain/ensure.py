@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from sandbox.bootstrap import exclusive
-from sandbox.toolchain.golang import MODULES, Go, find_go
+from sandbox.toolchain.golang import MODULES, Go, c_compiler, find_go
 from sandbox.toolchain.paths import cache_directory
 from sandbox.toolchain.steps import Screen, StepError, tail
 from sandbox.toolchain.tools import TOOLS, Tool
@@ -49,20 +49,30 @@ class Receipt:
 
 
 def ensure_tools(names: Sequence[str], screen: Screen) -> dict[str, ReadyTool]:
-    """Returns the tools by name, ready to run. Raises StepError with the tool whose build fails."""
+    """Returns every named tool, ready to run. Raises StepError with the tool whose build fails."""
     ready: dict[str, ReadyTool] = {}
     missing: list[Tool] = []
     for name in names:
-        tool = TOOLS[name]
-        if (on_path := on_path_in_right_version(tool)) is not None:
-            ready[name] = ReadyTool(tool, on_path, "PATH", 0.0)
-        elif (cached := _directory(tool) / tool.name).exists():
-            ready[name] = ReadyTool(tool, cached, "cache", 0.0)
+        if (tool := find_tool(TOOLS[name])) is not None:
+            ready[name] = tool
         else:
-            missing.append(tool)
+            missing.append(TOOLS[name])
     if missing:
         ready |= _build_all(missing, screen)
     return {name: ready[name] for name in names}
+
+
+def find_tool(tool: Tool) -> ReadyTool | None:
+    """Returns a tool that needs no build: on PATH in the right version, or in the cache."""
+    if (on_path := on_path_in_right_version(tool)) is not None:
+        return ReadyTool(tool, on_path, "PATH", 0.0)
+    cached = _directory(tool) / tool.name
+    return ReadyTool(tool, cached, "cache", 0.0) if cached.exists() else None
+
+
+def can_be_built(tool: Tool) -> bool:
+    """Returns whether this machine has the compilers for a tool; Go itself is installed if necessary."""
+    return not tool.needs_c_compiler or c_compiler() is not None
 
 
 def prints_version(tool: Tool, output: str) -> bool:

@@ -62,6 +62,13 @@ def _environment() -> dict[str, str]:
     }
 
 
+def c_compiler() -> Path | None:
+    """Returns the C compiler that `go build` would use, None if there is none."""
+    names = [os.environ["CC"]] if "CC" in os.environ else ["gcc", "clang"]
+    paths = [path for name in names if (path := shutil.which(name))]
+    return Path(paths[0]) if paths else None
+
+
 def module_directory(go: Go, wrapper: str, module: str) -> Path:
     """Returns the folder of `module` in the version that the wrapper module pins.
 

@@ -11,6 +11,7 @@ _KUBERNETES_LDFLAGS = (
 _PULUMI_LDFLAGS = "-X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v3.259.0"
 KAI_MODULE = "github.com/NVIDIA/KAI-scheduler"
 _HELM_LDFLAGS = "-X helm.sh/helm/v3/internal/version.version=v3.22.0"
+_VALE_LDFLAGS = "-X main.version=v3.7.1"
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Tool:
     `module` is the folder in `modules/` whose go.mod and go.sum pin it. `version_args` are the arguments with
     which it prints its version; None if it can't, so that an executable on PATH is never used.
     `build_seconds` is the duration of a cold build on two cores, for the progress line only.
+    `needs_c_compiler`: parts of it are C.
     """
 
     name: str
@@ -29,6 +31,7 @@ class Tool:
     build_seconds: int
     ldflags: str = ""
     version_args: tuple[str, ...] | None = ("--version",)
+    needs_c_compiler: bool = False
 
     @property
     def all_ldflags(self) -> str:
@@ -109,6 +112,16 @@ _ALL = (
         110,
         _HELM_LDFLAGS,
         ("version", "--template", "{{.Version}}"),
+    ),
+    # Checks English in `make lint` (development/prose); its parsers are C.
+    Tool(
+        "vale",
+        "v3.7.1",
+        "vale",
+        "github.com/errata-ai/vale/v3/cmd/vale",
+        30,
+        _VALE_LDFLAGS,
+        needs_c_compiler=True,
     ),
 )
 

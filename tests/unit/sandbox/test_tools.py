@@ -70,8 +70,9 @@ OTHER_TOOLS = {
     "pod-requests",
     "pulumi-language-yaml",
     "python-sdk",
+    "vale",
 }
-"""Tools of tests and benchmarks."""
+"""Tools of tests, benchmarks and lint."""
 
 
 def test_an_engine_is_built_only_where_it_is_used() -> None:
