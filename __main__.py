@@ -1,4 +1,4 @@
-"""The Pulumi program of every stack: loads the settings, declares the platform, exports its outputs."""
+"""Pulumi program of every stack: loads the settings, declares the platform, exports its outputs."""
 
 import pulumi
 

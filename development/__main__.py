@@ -1,4 +1,4 @@
-"""`python -m development VERB`: commands for contributors."""
+"""Runs `python -m development VERB`: commands for contributors."""
 
 import argparse
 import sys
@@ -64,9 +64,9 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _require(chosen: Sequence[str], known: Sequence[str]) -> None:
-    if unknown := set(chosen) - set(known):
-        raise StepError(f"no test layer {sorted(unknown)}", try_this=f"one of {', '.join(known)}")
+def _require(chosen: Sequence[str], keys: Sequence[str]) -> None:
+    if unknown := set(chosen) - set(keys):
+        raise StepError(f"no test layer {sorted(unknown)}", try_this=f"one of {', '.join(keys)}")
 
 
 def _flakes(options: argparse.Namespace) -> int:
@@ -76,9 +76,8 @@ def _flakes(options: argparse.Namespace) -> int:
 
 def _test(options: argparse.Namespace) -> int:
     _require(options.layers, layers.KEYS)
-    named = [layer for layer in layers.LAYERS if layer.key in options.layers]
-    chosen = named or layers.USUAL
-    return run_layers(chosen, sys.stdout)
+    chosen = [layer for layer in layers.LAYERS if layer.key in options.layers]
+    return run_layers(chosen or layers.USUAL, sys.stdout)
 
 
 if __name__ == "__main__":

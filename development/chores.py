@@ -1,4 +1,4 @@
-"""Formatting, lock files, coverage and generated documents."""
+"""Formats code, and writes lock files and generated docs; measures coverage."""
 
 import subprocess
 import sys
@@ -13,19 +13,19 @@ from settings.reference import reference
 from settings.rules_reference import rules_reference
 
 PYTHON_OLDEST = "3.11"
-# Sources of each lock file. Those with constraints have the same versions as the first.
+# Sources of each lock file. Files with constraints pin the same versions as the first one.
 LOCKS = {
-    "requirements/all.lock": ("pyproject.toml", "--extra", "platform", "--extra", "development"),
-    "requirements/controller.lock": ("pyproject.toml", "--constraints", "requirements/all.lock"),
-    "requirements/core.lock": ("requirements/core.in", "--constraints", "requirements/all.lock"),
-    "requirements/go.lock": ("requirements/go.in",),
-    "requirements/accasim.lock": ("requirements/accasim.in",),  # the peer of make bench
-    "requirements/ray.lock": ("requirements/ray.in",),  # of make up RAY=real
+    "requirements.lock": ("pyproject.toml", "--extra", "platform", "--extra", "development"),
+    "requirements-controller.lock": ("pyproject.toml", "--constraints", "requirements.lock"),
+    "requirements-core.lock": ("requirements-core.in", "--constraints", "requirements.lock"),
+    "requirements-go.lock": ("requirements-go.in",),
+    "requirements-accasim.lock": ("requirements-accasim.in",),  # the simulator that make bench compares with
+    "requirements-ray.lock": ("requirements-ray.in",),  # for make up RAY=real
 }
 
 
 def lock() -> int:
-    """Resolves the dependencies into the lock files, with hashes; keeps versions that still fit."""
+    """Resolves the dependencies into the lock files, with hashes; keeps versions that still satisfy them."""
     for lock_file, sources in LOCKS.items():
         arguments = ["pip", "compile", "--quiet", "--universal", "--python-version", PYTHON_OLDEST]
         arguments += ["--generate-hashes", "--no-header", "--no-emit-index-url"]
@@ -40,8 +40,8 @@ def format_code() -> int:
 
 
 def docs() -> int:
-    """Writes the generated docs: references from the models, the registry and the commands, diagrams from the
-    contracts, Grafana's dashboards, the deploying identity's roles from the plans."""
+    """Writes the generated docs: references from models, the metrics registry and commands, diagrams from the
+    import contracts, Grafana dashboards, and the IAM roles of the deploying identity from the plans."""
     (CHECKOUT / "docs" / "settings.md").write_text(reference())
     (CHECKOUT / "docs" / "settings-rules.md").write_text(rules_reference())
     (CHECKOUT / "docs" / "metrics.md").write_text(metrics_reference.reference())
@@ -58,7 +58,7 @@ def docs() -> int:
 
 
 def coverage() -> int:
-    """Measures branch coverage of the core by its own tests; less than 100% is an error."""
+    """Measures the branch coverage of the core by its own tests; fails below 100%."""
     tests = ("-m", "pytest", "-q", "--numprocesses=2", "--dist=worksteal", "tests/unit/admission")
     return (
         _run("coverage", "erase")

@@ -1,4 +1,4 @@
-"""docs/cli.md: every verb of `muster`, with its options, as the commands declare them."""
+"""Writes docs/cli.md: the verbs of `muster` and their options, from the declarations of the commands."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ Other codes are specific to a verb.
 
 kubectl's own completion covers `kubectl muster`: it runs `kubectl_complete-muster`, which is also installed.
 """
-KEPT_LINES = "\b"
+VERBATIM = "\b"
+"""Click does not wrap a paragraph that begins with this line."""
 
 
 def reference() -> str:
@@ -52,18 +53,18 @@ def _sections(group: click.Context) -> Iterator[str]:
 
 
 def _prose(text: str | None) -> Iterator[str]:
-    """Yields the paragraphs; those whose lines click keeps are blocks."""
+    """Yields the paragraphs; a verbatim paragraph becomes a code block."""
     for paragraph in (text or "").strip().split("\n\n"):
-        kept = paragraph.removeprefix(f"{KEPT_LINES}\n")
-        if kept != paragraph:
-            yield f"```\n{kept.strip()}\n```"
+        block = paragraph.removeprefix(f"{VERBATIM}\n")
+        if block != paragraph:
+            yield f"```\n{block.strip()}\n```"
         elif paragraph:
             yield " ".join(paragraph.split())
 
 
 def _options(context: click.Context) -> str:
-    found = (param.get_help_record(context) for param in context.command.get_params(context))
-    rows = [f"| `{_cell(names)}` | {_cell(meaning)} |" for names, meaning in filter(None, found)]
+    records = (param.get_help_record(context) for param in context.command.get_params(context))
+    rows = [f"| `{_cell(names)}` | {_cell(meaning)} |" for names, meaning in filter(None, records)]
     return "\n".join(["| option | meaning |", "|---|---|", *rows])
 
 

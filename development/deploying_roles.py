@@ -1,4 +1,4 @@
-"""The roles of the identity that deploys a stack, in docs/gitops.md."""
+"""Writes the table in docs/gitops.md: IAM roles of the identity that deploys a stack."""
 
 import re
 from collections import defaultdict
@@ -12,12 +12,12 @@ from sandbox.toolchain.paths import CHECKOUT
 PAGE = CHECKOUT / "docs" / "gitops.md"
 SECTION = Section("<!-- roles: written by make docs -->", "<!-- end of roles -->")
 HEAD = "| role | for | API |\n|---|---|---|"
-# Plans show a type of Google Cloud as module.Type; kinds of Kubernetes have no dot.
+# Plans show a Google Cloud type as module.Type; Kubernetes kinds have no dot.
 DECLARED = re.compile(r"(?m)^\S +([a-z]+\.[A-Z][A-Za-z]+) ")
 
 
 class Need(NamedTuple):
-    """The least predefined role that creates, changes and deletes resources of a type, and their API."""
+    """The predefined role with the fewest permissions to manage resources of a type, and their API."""
 
     role: str
     api: str
@@ -27,12 +27,12 @@ def _of(types: str, role: str, api: str) -> dict[str, Need]:
     return dict.fromkeys(types.split(), Need(f"roles/{role}", f"{api}.googleapis.com"))
 
 
-# IAM, "IAM roles and permissions index". Names as in a plan.
+# Source: IAM documentation, "IAM roles and permissions index". Keys are type names as in a plan.
 NEEDS: Mapping[str, Need] = {
     **_of("artifactregistry.Repository", "artifactregistry.admin", "artifactregistry"),
     **_of("binaryauthorization.Attestor", "binaryauthorization.attestorsAdmin", "binaryauthorization"),
     **_of("binaryauthorization.Policy", "binaryauthorization.policyEditor", "binaryauthorization"),
-    # The editor may not delete.
+    # The editor role cannot delete.
     **_of(
         "certificatemanager.Certificate certificatemanager.CertificateMap "
         "certificatemanager.CertificateMapEntry",
@@ -47,7 +47,7 @@ NEEDS: Mapping[str, Need] = {
     **_of("compute.Firewall", "compute.securityAdmin", "compute"),
     **_of("compute.ResourcePolicy", "compute.instanceAdmin.v1", "compute"),
     **_of("containeranalysis.Note", "containeranalysis.notes.editor", "containeranalysis"),
-    # Also the objects inside the cluster, among them roles and admission policies.
+    # Also covers objects in the cluster, including RBAC roles and admission policies.
     **_of("container.Cluster container.NodePool", "container.admin", "container"),
     **_of("iap.WebIamMember", "iap.admin", "iap"),
     **_of("kms.CryptoKeyIAMMember", "cloudkms.admin", "cloudkms"),
@@ -60,7 +60,8 @@ NEEDS: Mapping[str, Need] = {
     **_of("serviceaccount.Account serviceaccount.IAMMember", "iam.serviceAccountAdmin", "iam"),
     **_of("storage.Bucket storage.BucketIAMMember", "storage.admin", "storage"),
 }
-# GKE, "Use least privilege service accounts": nodes run as an account that their creator may act as.
+# Source: GKE documentation, "Use least privilege service accounts": the creator of nodes needs permission to
+# act as their service account.
 ACT_AS_NODES = Need("roles/iam.serviceAccountUser", "iam.googleapis.com")
 
 
@@ -70,13 +71,13 @@ def write_roles() -> None:
 
 
 def page_with_roles(page: str) -> str:
-    """Returns the page with the roles for the types that the reviewed plans of the shipped stacks declare."""
+    """Returns the page with the roles for every type in the golden plans of the shipped stacks."""
     plans = "\n".join(file.read_text() for file in sorted(FOLDER.glob("*.txt")))
     return SECTION.put(page, table(DECLARED.findall(plans)))
 
 
 def table(types: Iterable[str]) -> str:
-    """Returns a row for each role that resources of these types take; KeyError for a type without a role."""
+    """Returns a row for each role that these types need. Raises KeyError for a type without a role."""
     uses = defaultdict(set)
     for name in types:
         uses[NEEDS[name]].add(name)

@@ -1,21 +1,20 @@
-"""The tables of docs/drift.md, from the rules that the comparison follows."""
+"""Writes the tables of docs/drift.md from the rules of the comparison."""
 
 from collections.abc import Iterable, Iterator
 
+from development.sections import Section
 from drift.controllers import OWNED
 from drift.undeclared import EXEMPT, WATCHED
 from preview.plugins.differences import property_path
 from sandbox.toolchain.paths import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "drift.md"
-BEGIN, END = "<!-- rules: written by make docs -->", "<!-- end of rules -->"
+SECTION = Section("<!-- rules: written by make docs -->", "<!-- end of rules -->")
 
 
 def page_with_tables(page: str) -> str:
-    """Returns the page with a table of each kind of rule."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{chr(10).join(_tables())}\n{END}{after}"
+    """Returns the page with one table per kind of rule."""
+    return SECTION.put(page, "\n".join(_tables()))
 
 
 def write_tables() -> None:

@@ -18,7 +18,7 @@ from sandbox.toolchain.paths import CHECKOUT
 
 USUAL = ("unit", "simulation", "stacks")
 FOLDER = LOGS.with_name("flakes")
-# It ends with its parent, even if that is killed.
+# Ends with its parent, even if the parent is killed.
 BUSY = "import os, sys\nwhile os.getppid() == int(sys.argv[1]):\n    sum(range(1_000_000))"
 MISSING = "not run"
 STOP_S_MAX = 30.0
@@ -29,7 +29,7 @@ Outcomes = Mapping[str, str]  # by the test's name
 def flakes(
     keys: Sequence[str], times: int, seed: int | None, out: TextIO, busy: int = os.cpu_count() or 1
 ) -> int:
-    """Runs `times` rounds of the layers beside `busy` processes that only compute; returns 1 if a test failed
+    """Runs `times` rounds of the layers while `busy` other processes use the CPU; returns 1 if a test failed
     or had different outcomes."""
     first = secrets.randbelow(2**31) if seed is None else seed
     rounds: dict[int, dict[str, str]] = {}
@@ -39,21 +39,21 @@ def flakes(
             rounds[seed] = {}
             for key in keys:
                 print(f"round {number + 1} of {times}, seed {seed}: {key} ...", file=out, flush=True)
-                rounds[seed] |= _one(key, seed)
+                rounds[seed] |= _run_layer(key, seed)
             print(
                 f"round {number + 1} of {times}, seed {seed}: {_summary(rounds[seed])}", file=out, flush=True
             )
-    found = unreliable(rounds)
-    for name, outcomes in found.items():
+    flaky = unreliable(rounds)
+    for name, outcomes in flaky.items():
         print(f"unreliable: {name}: {outcomes}", file=out)
     print(
-        f"{len(found)} of {len(set().union(*rounds.values()))} tests are unreliable; logs: {FOLDER}", file=out
+        f"{len(flaky)} of {len(set().union(*rounds.values()))} tests are unreliable; logs: {FOLDER}", file=out
     )
-    return 1 if found else 0
+    return 1 if flaky else 0
 
 
-def _one(key: str, seed: int) -> dict[str, str]:
-    """Runs a layer in the order of this seed; a process that breaks off counts as a test that failed."""
+def _run_layer(key: str, seed: int) -> dict[str, str]:
+    """Runs a layer in the order of this seed; a process that crashes counts as a failed test."""
     folder = FOLDER / f"{key}-{seed}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -83,7 +83,7 @@ def _one(key: str, seed: int) -> dict[str, str]:
 
 
 def _stop(running: Iterable[subprocess.Popen[bytes]]) -> None:
-    """Interrupts commands that have not ended, so that they stop their own processes; kills them later."""
+    """Interrupts running commands, so that they stop their own processes; kills them after a timeout."""
     for process in running:
         if process.poll() is None:
             signal_group(process, signal.SIGINT)
@@ -96,15 +96,15 @@ def _stop(running: Iterable[subprocess.Popen[bytes]]) -> None:
 
 def unreliable(rounds: Mapping[int, Outcomes]) -> dict[str, str]:
     """Returns the tests that failed or had different outcomes, with the seeds of each outcome."""
-    found: dict[str, str] = {}
+    flaky: dict[str, str] = {}
     for name in sorted(set().union(*rounds.values())):
         seeds: dict[str, list[int]] = {}
         for seed, outcomes in rounds.items():
             seeds.setdefault(outcomes.get(name, MISSING), []).append(seed)
         if len(seeds) > 1 or "failed" in seeds:
-            told = (f"{outcome} with {', '.join(map(str, of))}" for outcome, of in sorted(seeds.items()))
-            found[name] = "; ".join(told)
-    return found
+            parts = (f"{outcome} with {', '.join(map(str, of))}" for outcome, of in sorted(seeds.items()))
+            flaky[name] = "; ".join(parts)
+    return flaky
 
 
 def _summary(outcomes: Outcomes) -> str:
@@ -114,7 +114,7 @@ def _summary(outcomes: Outcomes) -> str:
 
 @contextmanager
 def load(processes: int) -> Iterator[list[int]]:
-    """Keeps the machine busy with this many processes; yields their ids."""
+    """Loads the CPU with this number of processes; yields their PIDs."""
     busy: list[subprocess.Popen[bytes]] = []
     parent = str(os.getpid())
     try:

@@ -1,4 +1,4 @@
-"""The layers of the tests: their commands, and which of them run side by side."""
+"""Test layers: their commands, and which layers run in parallel."""
 
 import sys
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from sandbox.toolchain.paths import CHECKOUT
 
 LOGS = CHECKOUT / ".muster" / "test-logs"
 PROFILE = "test"
-"""The profile of Hypothesis (tests/conftest.py) in `make test`."""
+"""Hypothesis profile (tests/conftest.py) of `make test`."""
 
 CLUSTERS = ("stacks", "sandbox")
 
@@ -18,10 +18,10 @@ CLUSTERS = ("stacks", "sandbox")
 class Layer:
     """Commands that run in order; the layer passes if all of them exit with 0.
 
-    `key` selects this layer on the command line. A `live` layer's output is shown while it runs, that of
-    others only if they fail, and only its end. `together`: the commands run at the same time. `waits`: for
-    processes of a cluster or a browser, most of its time; so it runs beside the layers that compute.
-    `on_demand`: it takes minutes, and runs only if it is named.
+    `key` selects the layer on the command line. The output of a `live` layer is shown while it runs; of other
+    layers, only the end is shown, and only if they fail. `together`: the commands run in parallel. `waits`:
+    the layer spends most of its time waiting for a cluster or a browser, so it runs in parallel with the
+    CPU-bound layers. `on_demand`: the layer takes minutes, and runs only if it is selected.
     """
 
     key: str
@@ -38,9 +38,9 @@ def _module(*arguments: str) -> tuple[str, ...]:
 
 
 def pytest_commands(key: str, folder: Path, *options: str) -> tuple[tuple[str, ...], ...]:
-    """Returns the commands of a layer for CI's two cores, which run together; each writes a report there.
+    """Returns the commands of a layer, which run in parallel on CI's two cores; each reports to `folder`.
 
-    Layers with clusters run the tests that share one in one process, and all others in another.
+    In layers that start clusters, tests that share a cluster run in one process, and all others in another.
     """
 
     def command(part: str, *workers: str) -> tuple[str, ...]:
@@ -91,7 +91,7 @@ LAYERS: tuple[Layer, ...] = (
 KEYS = tuple(layer.key for layer in LAYERS)
 USUAL = tuple(layer for layer in LAYERS if not layer.on_demand)
 
-# Directories of unit tests that import no Pulumi SDK and start no process: these take longest.
+# Directories of unit tests that neither import the Pulumi SDK nor start processes, which would be slow.
 FAST = (
     "admission",
     "cli",
@@ -121,4 +121,4 @@ CHECK = (
         live=False,
     ),
 )
-"""The layers of `make check`: seconds instead of minutes, for use before each commit."""
+"""Layers of `make check`, which takes seconds: run it before each commit."""

@@ -1,4 +1,4 @@
-"""Diagrams of the import contracts in docs/architecture.md."""
+"""Writes the diagrams of the import contracts in docs/architecture.md."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ SECTION = Section("<!-- layers: written by make docs -->", "<!-- end of layers -
 
 
 def page_with_diagrams(page: str, project: str) -> str:
-    """Returns the page with a diagram of each layers contract of `project`, the text of pyproject.toml."""
+    """Returns the page with a diagram for each layers contract in `project`, the text of pyproject.toml."""
     contracts = tomllib.loads(project)["tool"]["importlinter"]["contracts"]
     diagrams = "\n\n".join(_diagram(c) for c in contracts if c["type"] == "layers")
     return SECTION.put(page, diagrams)
@@ -25,7 +25,7 @@ def write_diagrams() -> None:
 
 
 def _diagram(contract: Mapping[str, Any]) -> str:
-    """A Mermaid flowchart from the highest layer down; folders of one layer are side by side."""
+    """Returns a Mermaid flowchart from the highest layer down, with the folders of a layer in one row."""
     layers = [[name.strip() for name in layer.split("|")] for layer in contract["layers"]]
     nodes = [f"    {_identifier(name)}[{name}]" for layer in layers for name in layer]
     lines = ["```mermaid", "flowchart TB", *nodes, *_edges(layers), "```"]

@@ -1,4 +1,4 @@
-"""docs/metrics.md: every metric of the controller, as its registry describes it."""
+"""Writes docs/metrics.md: every metric of the controller, from its registry."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def reference() -> str:
 def _rows() -> Iterator[tuple[str, str, str, str]]:
     registry = Metrics(lambda: True).registry
     registry.register(WatchAges(dict))
-    # Families without samples have no labels; their collectors do.
+    # A family without samples has no labels, but its collector does.
     labels = {
         name: getattr(collector, "_labelnames", ())
         for name, collector in registry._names_to_collectors.items()

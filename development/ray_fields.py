@@ -1,4 +1,4 @@
-"""The fields of the pinned KubeRay's CustomResourceDefinitions (`make fields`), and docs/ray-fields.md."""
+"""Records the fields of the pinned KubeRay's CRDs (`make fields`), and writes docs/ray-fields.md."""
 
 from typing import Any
 
@@ -42,13 +42,13 @@ def pinned() -> Fields:
 
 
 def record() -> int:
-    """Writes them to components/admission/fields/schema.json."""
+    """Writes the fields of the pinned KubeRay to components/admission/fields/schema.json."""
     FILE.write_text(text_of(pinned()))
     return 0
 
 
 def page(text: str) -> str:
-    """Returns the text of docs/ray-fields.md with the rows of the table."""
+    """Returns the text of docs/ray-fields.md with current tables."""
     rows = table()
     counts: dict[Row | None, int] = {}
     for address in addresses(recorded()):
@@ -70,6 +70,7 @@ def _section(owner: str, rows: tuple[Row, ...], counts: dict[Row | None, int]) -
     return "".join(lines)
 
 
-def _tests(row: Row) -> str:
-    """Returns the test that shows most: its own, or that of its effect."""
-    return f"`{row.tests[0]}`"
+def _tests(row: Row) -> Iterator[str]:
+    """Yields the test that shows that a field is counted; fields with other effects share their tests."""
+    if row.effect == "counted":
+        yield f" (`{row.tests[0]}`)"

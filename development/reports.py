@@ -1,4 +1,4 @@
-"""The JUnit reports that pytest writes: counts, each test's outcome, and why tests failed."""
+"""Reads the JUnit reports of pytest: counts, the outcome of each test, and error messages."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ MESSAGE_MAX = 160
 
 @dataclass(frozen=True)
 class Counts:
-    """Tests of one or more layers."""
+    """Number of tests by outcome, in one or more layers."""
 
     passed: int = 0
     failed: int = 0
@@ -24,7 +24,7 @@ class Counts:
 
 
 def read_counts(report: Path) -> Counts:
-    """Returns the counts of one JUnit report; an error (a broken fixture) counts as failed."""
+    """Returns the counts of one JUnit report; an error, such as a broken fixture, counts as failed."""
     total = Counts()
     for suite in ElementTree.parse(report).getroot().iter("testsuite"):
         tests, skipped = int(suite.get("tests", "0")), int(suite.get("skipped", "0"))
@@ -34,20 +34,20 @@ def read_counts(report: Path) -> Counts:
 
 
 def read_outcomes(report: Path) -> dict[str, str]:
-    """Returns what each test of a JUnit report did: passed, failed or skipped."""
+    """Returns the outcome of each test in a JUnit report: passed, failed or skipped."""
     outcomes: dict[str, str] = {}
     for case in ElementTree.parse(report).getroot().iter("testcase"):
         tags = {child.tag for child in case}
         outcome = "failed" if tags & FAILED else "skipped" if "skipped" in tags else "passed"
         name = _name(case)
-        # a test whose teardown fails is in the report twice
+        # A test whose teardown fails occurs twice in the report.
         if outcomes.get(name) != "failed":
             outcomes[name] = outcome
     return outcomes
 
 
 def read_failures(report: Path) -> list[str]:
-    """Returns the tests that failed, each with the first line of its error, cut to MESSAGE_MAX characters."""
+    """Returns the failed tests, each with the first line of its error, truncated to MESSAGE_MAX characters."""
     failures = []
     for case in ElementTree.parse(report).getroot().iter("testcase"):
         for child in case:

@@ -1,6 +1,6 @@
-"""Runs layers of tests: those that compute one after the other, beside them those that wait.
+"""Runs test layers: CPU-bound layers in sequence, in parallel with layers that wait.
 
-Each command has its own process group; the output of each layer goes to a log of its own.
+Each command has its own process group, and each layer its own log.
 """
 
 import contextlib
@@ -21,48 +21,48 @@ from sandbox.toolchain.paths import CHECKOUT
 from sandbox.toolchain.steps import tail
 
 NICE = ("nice", "-n", "10")
-"""Before commands that compute beside others that wait: clusters get the processor first."""
+"""Prefix of CPU-bound commands that run in parallel with clusters, so that the clusters get the CPU first."""
 
 FAILURES_MAX = 20
-"""Tests that the last lines name; the logs have all."""
+"""Number of failed tests in the summary; the logs have all."""
 
 STOP_SECONDS = 30.0
-"""After an interruption: pytest's fixtures need time to stop their clusters."""
+"""Grace period after an interruption: pytest's fixtures need time to stop their clusters."""
 
 
 @dataclass
 class _Run:
-    """One run of all layers: what its threads share."""
+    """State of one run of all layers, shared by its threads."""
 
     out: TextIO
     lock: threading.Lock = field(default_factory=threading.Lock)
     children: list[subprocess.Popen[str]] = field(default_factory=list)
     stopped: bool = False
 
-    def say(self, text: str) -> None:
+    def print(self, text: str) -> None:
         with self.lock:
             print(text, file=self.out, flush=True)
 
     def stop(self) -> None:
-        """Interrupts the commands, and kills those that do not end soon; no other one starts."""
+        """Interrupts all commands, kills them after a grace period, and prevents further commands."""
         with self.lock:
             self.stopped = True
-            left = [child for child in self.children if child.returncode is None]
-        for child in left:
+            running = [child for child in self.children if child.returncode is None]
+        for child in running:
             signal_group(child, signal.SIGINT)
         until = time.monotonic() + STOP_SECONDS
-        while time.monotonic() < until and any(child.returncode is None for child in left):
+        while time.monotonic() < until and any(child.returncode is None for child in running):
             time.sleep(0.05)
-        for child in left:
+        for child in running:
             if child.returncode is None:
                 signal_group(child, signal.SIGKILL)
 
 
 def run_layers(layers: Sequence[Layer], out: TextIO) -> int:
-    """Runs all layers, also after one has failed; returns the exit code.
+    """Runs all layers, even after a failure; returns the exit code.
 
-    The last lines printed name the layers and the tests that failed; the very last is
-    `N passed, N failed, N skipped`, summed over the pytest layers.
+    The summary lists the failed layers and tests. The last line is `N passed, N failed, N skipped`, summed over
+    the pytest layers.
     """
     shutil.rmtree(LOGS, ignore_errors=True)
     LOGS.mkdir(parents=True)
@@ -87,18 +87,18 @@ def run_layers(layers: Sequence[Layer], out: TextIO) -> int:
     reports = sorted(LOGS.glob("*.xml"))
     counts = sum(map(read_counts, reports), Counts())
     if len(layers) > 1:
-        run.say(f"all layers: {time.monotonic() - began:.1f} s")
+        run.print(f"all layers: {time.monotonic() - began:.1f} s")
     if failed:
-        run.say(f"failed: {', '.join(failed)}")
-        for failure in [one for report in reports for one in read_failures(report)][:FAILURES_MAX]:
-            run.say(f"  {failure}")
-    run.say(str(counts))
+        run.print(f"failed: {', '.join(failed)}")
+        for failure in [line for report in reports for line in read_failures(report)][:FAILURES_MAX]:
+            run.print(f"  {failure}")
+    run.print(str(counts))
     return 1 if failed else 0
 
 
 def _run_layer(run: _Run, place: str, layer: Layer, before: tuple[str, ...]) -> bool:
-    """Runs the commands of one layer and tells the verdict; returns whether all of them passed."""
-    run.say(f"{place} ...")
+    """Runs the commands of one layer and prints the result; returns whether all commands passed."""
+    run.print(f"{place} ...")
     began, log = time.monotonic(), LOGS / f"{layer.key}.log"
 
     def streamed(command: tuple[str, ...]) -> tuple[bool, float]:
@@ -109,7 +109,7 @@ def _run_layer(run: _Run, place: str, layer: Layer, before: tuple[str, ...]) -> 
                 file.write(line)
                 file.flush()
                 if layer.live:
-                    run.say(f"    {layer.key}: {line.rstrip()}")
+                    run.print(f"    {layer.key}: {line.rstrip()}")
 
             return _run(run, (*before, *command), take)
 
@@ -119,7 +119,7 @@ def _run_layer(run: _Run, place: str, layer: Layer, before: tuple[str, ...]) -> 
         def take(line: str) -> None:
             lines.append(line)
             if layer.live:
-                run.say(f"    {layer.key}: {line.rstrip()}")
+                run.print(f"    {layer.key}: {line.rstrip()}")
 
         answer = _run(run, (*before, *command), take)
         with run.lock, log.open("a") as file:
@@ -130,15 +130,15 @@ def _run_layer(run: _Run, place: str, layer: Layer, before: tuple[str, ...]) -> 
         results = list(threads.map(collected if layer.together else streamed, layer.commands))
     passed, cpu_s = all(ok for ok, _ in results), sum(seconds for _, seconds in results)
     took = f"{time.monotonic() - began:.1f} s, {cpu_s:.0f} s of processor time"
-    run.say(f"{place}: {'ok' if passed else 'FAILED'} ({took})")
+    run.print(f"{place}: {'ok' if passed else 'FAILED'} ({took})")
     if not passed:
-        run.say(f"  log: {log}" + ("" if layer.live else f"\n{tail(log, lines=40)}"))
+        run.print(f"  log: {log}" + ("" if layer.live else f"\n{tail(log, lines=40)}"))
     return passed
 
 
 def _run(run: _Run, command: tuple[str, ...], take: Callable[[str], None]) -> tuple[bool, float]:
-    """Runs one command, with each line of its output to `take`; returns whether it exited with 0, and the
-    processor time of it and its children."""
+    """Runs one command and passes each line of its output to `take`; returns whether it exited with 0, and
+    the CPU time of its process tree."""
     with run.lock:
         if run.stopped:
             return False, 0.0
@@ -162,6 +162,6 @@ def _run(run: _Run, command: tuple[str, ...], take: Callable[[str], None]) -> tu
 
 
 def signal_group(child: subprocess.Popen[Any], number: signal.Signals) -> None:
-    """Signals a command that leads its process group, and all processes of the group."""
+    """Sends a signal to all processes in the process group of a command."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, number)

@@ -1,4 +1,4 @@
-"""Generated sections of pages, between two comments."""
+"""Replaces generated sections of pages, which are between two comments."""
 
 from typing import NamedTuple
 
@@ -10,9 +10,9 @@ class Section(NamedTuple):
     end: str
 
     def put(self, page: str, text: str) -> str:
-        """Returns the page with `text` as the section's content."""
-        before, found, rest = page.partition(self.begin)
-        _, ended, after = rest.partition(self.end)
-        assert found, f"the page must have {self.begin}"
-        assert ended, f"the page must have {self.end}"
+        """Returns the page with `text` as the content of the section."""
+        before, begin, remainder = page.partition(self.begin)
+        _, end, after = remainder.partition(self.end)
+        assert begin, f"the page must contain {self.begin}"
+        assert end, f"the page must contain {self.end}"
         return f"{before}{self.begin}\n{text}\n{self.end}{after}"

@@ -1,6 +1,6 @@
-"""A plugin of pytest that runs the tests in a random order: `pytest -p development.shuffle --shuffle-seed=1`.
+"""A pytest plugin that runs tests in random order: `pytest -p development.shuffle --shuffle-seed=1`.
 
-Files are shuffled, and the tests of each file: fixtures of a file are made once, as usual.
+It shuffles the files, and the tests within each file, so that module-scoped fixtures are still created once.
 """
 
 from random import Random

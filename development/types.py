@@ -1,4 +1,4 @@
-"""mypy with a cache that outlives the checkout: its analysis of the libraries takes a minute."""
+"""Runs mypy with a cache outside the checkout, as analyzing the libraries takes a minute."""
 
 import shutil
 import subprocess
@@ -9,23 +9,23 @@ from pathlib import Path
 from sandbox.toolchain.paths import CHECKOUT
 
 CACHE = CHECKOUT / ".mypy_cache"
-KEPT = Path(sys.prefix) / "mypy"
-"""A copy beside the locked libraries that it is about. mypy checks by itself what of it is still right."""
+SHARED_CACHE = Path(sys.prefix) / "mypy"
+"""A copy of the cache in the locked environment. mypy itself detects stale entries."""
 
 
-def types(cache: Path = CACHE, kept: Path = KEPT) -> int:
-    """Checks the types; a checkout without a cache begins with the kept one. Returns the exit code."""
-    if not cache.exists() and kept.exists():
-        _copy(kept, cache)
+def types(cache: Path = CACHE, shared_cache: Path = SHARED_CACHE) -> int:
+    """Checks the types; a checkout without a cache starts with the shared one. Returns the exit code."""
+    if not cache.exists() and shared_cache.exists():
+        _copy(shared_cache, cache)
     code = subprocess.call([sys.executable, "-m", "mypy"], cwd=CHECKOUT)
-    if code == 0 and not kept.exists():
-        _copy(cache, kept)
+    if code == 0 and not shared_cache.exists():
+        _copy(cache, shared_cache)
     return code
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copies a folder so that the target, if it exists, is complete."""
+    """Copies a folder atomically: the target is complete as soon as it exists."""
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f"{target.name}-") as unfinished:
-        made = shutil.copytree(source, Path(unfinished) / "copy")
+        copy = shutil.copytree(source, Path(unfinished) / "copy")
         if not target.exists():
-            made.rename(target)
+            copy.rename(target)

@@ -1,4 +1,4 @@
-"""docs/workload-phases.md, written from the declared transitions."""
+"""Writes docs/workload-phases.md from the declared transitions."""
 
 from collections.abc import Iterable
 
@@ -17,6 +17,7 @@ The core decides when a transition is due (`muster/admission/lifecycle/`).
 
 
 def page() -> str:
+    """Returns the page as Markdown."""
     return "\n".join([_INTRODUCTION, *_diagram(), "", *_phases(), "", *_transitions(), ""])
 
 
@@ -24,9 +25,10 @@ def _diagram() -> Iterable[str]:
     yield "```mermaid"
     yield "stateDiagram-v2"
     yield f"    [*] --> {Phase.PENDING}"
-    for one in TRANSITIONS:
-        for source in _sorted(one.sources):
-            yield from (f"    {source} --> {t}: {one.name}" for t in _sorted(one.targets) if t != source)
+    for transition in TRANSITIONS:
+        for source in _sorted(transition.sources):
+            targets = (target for target in _sorted(transition.targets) if target != source)
+            yield from (f"    {source} --> {target}: {transition.name}" for target in targets)
     yield f"    {Phase.FINISHED} --> [*]"
     yield "```"
 
@@ -40,15 +42,16 @@ def _phases() -> Iterable[str]:
 def _transitions() -> Iterable[str]:
     yield "| transition | from | to | stage of the pass | effect |"
     yield "|---|---|---|---|---|"
-    yield from (_row(one) for one in TRANSITIONS)
+    yield from map(_row, TRANSITIONS)
 
 
-def _row(one: Transition) -> str:
+def _row(transition: Transition) -> str:
     sources, targets = (
-        "any" if len(p) == len(Phase) - 1 else ", ".join(_sorted(p)) for p in (one.sources, one.targets)
+        "any" if len(phases) == len(Phase) - 1 else ", ".join(_sorted(phases))
+        for phases in (transition.sources, transition.targets)
     )
-    stages = ", ".join(stage for stage in PassStage if stage in one.stages)
-    return f"| `{one.name}` | {sources} | {targets} | {stages} | {one.summary} |"
+    stages = ", ".join(stage for stage in Stage if stage in transition.stages)
+    return f"| `{transition.name}` | {sources} | {targets} | {stages} | {transition.summary} |"
 
 
 def _sorted(phases: Iterable[Phase]) -> list[Phase]:

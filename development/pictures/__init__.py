@@ -1,1 +1,1 @@
-"""Pictures of the docs, drawn as SVG: the way of a RayJob, and the timeline of a scenario's run."""
+"""Draws pictures for the docs as SVG: the flow of a RayJob, the timeline of a scenario, and benchmarks."""

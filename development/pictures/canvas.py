@@ -1,6 +1,6 @@
-"""Writes SVG: shapes and texts with the classes of one stylesheet, for light and dark pages.
+"""Writes SVG: shapes and texts with classes of one stylesheet, for light and dark color schemes.
 
-A picture has a background of its own: GitHub's theme and the browser's color scheme may differ.
+Each picture has a background, as GitHub's theme and the browser's color scheme may differ.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from xml.etree import ElementTree
 
 FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", Helvetica, Arial, sans-serif'
 WIDTH = 830
-"""The width of a README's column on GitHub: texts keep their size there."""
+"""Width of a README's column on GitHub, so that texts are not scaled."""
 
 SIZE, SMALL = 13, 12
 """Sizes of texts."""
 
 CHARACTER, STRONG_CHARACTER = 0.55, 0.63
-"""Average widths of a character, in font sizes, of the widest of the fonts that a browser may choose."""
+"""Average width of a character as a multiple of the font size, in the widest font that a browser may use."""
 
-# By class: the property, its value on light pages, and its value on dark ones.
+# By class: the property, and its values on light and on dark pages.
 COLORS = {
     "page": ("fill", "#ffffff", "#0d1117"),
     "box": ("fill", "#f6f8fa", "#161b22"),
@@ -71,7 +71,7 @@ class Canvas:
     def box(
         self, style: str, x: float, y: float, width: float, height: float, *, round: float = 0, says: str = ""
     ) -> None:
-        """Draws a rectangle; browsers show what it `says` under the pointer."""
+        """Draws a rectangle; browsers show `says` as its tooltip."""
         lengths = {"x": x, "y": y, "width": width, "height": height} | ({"rx": round} if round else {})
         drawn = self._draw("rect", style, **lengths)
         if says:
@@ -82,7 +82,7 @@ class Canvas:
         self._draw("circle", style, cx=x, cy=y, r=radius)
 
     def lines(self, style: str, points: Sequence[tuple[float, float]]) -> None:
-        """Draws straight lines from point to point."""
+        """Draws straight lines between consecutive points."""
         self._points("polyline", style, points)
 
     def area(self, style: str, points: Sequence[tuple[float, float]]) -> None:
@@ -90,7 +90,7 @@ class Canvas:
         self._points("polygon", style, points)
 
     def arrow(self, points: Sequence[tuple[float, float]]) -> None:
-        """Draws lines from point to point with a head at the last one; the last line is upright or level."""
+        """Draws lines with an arrowhead at the last point; the last line must be horizontal or vertical."""
         self.lines("arrow", points)
         (x0, y0), (x, y) = points[-2:]
         dx, dy = (_sign(x - x0) * 7, _sign(y - y0) * 7)
@@ -109,14 +109,14 @@ class Canvas:
         size: float = 13,
         anchor: Anchor = "start",
     ) -> None:
-        """Writes one line; `y` is its base line."""
+        """Writes one line of text; `y` is its baseline."""
         drawn = self._draw("text", style, x=x, y=y, **{"font-size": size})
         if anchor != "start":
             drawn.set("text-anchor", anchor)
         drawn.text = text
 
     def svg(self) -> str:
-        """Returns the picture; the same shapes give the same text."""
+        """Returns the picture as SVG; the output is deterministic."""
         ElementTree.indent(self._root, " ")
         return ElementTree.tostring(self._root, encoding="unicode") + "\n"
 
@@ -129,12 +129,12 @@ class Canvas:
 
 
 def text_width(text: str, size: float = SIZE, style: str = "") -> float:
-    """Returns an estimate for the widest fonts."""
+    """Returns the estimated width of a text in the widest font that a browser may use."""
     return len(text) * size * (STRONG_CHARACTER if "strong" in style else CHARACTER)
 
 
 def stylesheet() -> str:
-    """Returns the styles of all classes, with the dark colors for browsers that ask for them."""
+    """Returns the styles of all classes, including those for dark color schemes."""
     light = [f".{name}{{{key}:{color}}}" for name, (key, color, _) in COLORS.items()]
     dark = [f".{name}{{{key}:{color}}}" for name, (key, _, color) in COLORS.items()]
     return "".join([*STYLES, *light, f"@media(prefers-color-scheme:dark){{{''.join(dark)}}}"])

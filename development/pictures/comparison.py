@@ -1,4 +1,4 @@
-"""Draws two engines beside each other: a row a figure, each with a bar for each engine, and its target."""
+"""Draws a comparison of two engines: one row per figure, with a bar for each engine and the target."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROW, BAR = 46.0, 15.0
 
 
 class Compared(msgspec.Struct):
-    """One figure: both values, as numbers and as they are shown, their ratio and the target as text."""
+    """One figure: both values, as numbers and as text, with their ratio and the target as text."""
 
     what: str
     muster: float
@@ -25,7 +25,7 @@ class Compared(msgspec.Struct):
 
 
 class Comparison(msgspec.Struct):
-    """Figures of one configuration; `about` names the machine and the date."""
+    """Figures of one configuration; `about` describes the machine and the date."""
 
     title: str
     about: str
@@ -33,7 +33,7 @@ class Comparison(msgspec.Struct):
 
     @property
     def drawn(self) -> list[Compared]:
-        """The figures that have a target."""
+        """The figures with a target."""
         return [figure for figure in self.figures if figure.target]
 
 
@@ -69,5 +69,7 @@ def _row(canvas: Canvas, figure: Compared, y: float) -> None:
 
 
 def _description(of: Comparison) -> str:
-    said = [f"{f.what}: Muster {f.muster_text}, Kueue {f.kueue_text}, target {f.target}." for f in of.drawn]
-    return " ".join([of.title + ".", *said])
+    figures = [
+        f"{f.what}: Muster {f.muster_text}, Kueue {f.kueue_text}, target {f.target}." for f in of.drawn
+    ]
+    return " ".join([of.title + ".", *figures])

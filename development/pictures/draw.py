@@ -1,4 +1,4 @@
-"""Writes docs/pictures: the flow, and what is kept beside it: a run's timeline, results of a benchmark."""
+"""Writes docs/pictures: the flow, and the recorded run and benchmark results stored there as JSON."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ RESULTS = "kueue-{}.json"
 
 
 def pictures(state: RunState | None, results: Path | None = None, folder: Path = FOLDER) -> int:
-    """Writes every picture; takes over the run that sandbox `state` recorded last, and the `results` that
-    `make bench-kueue` saved, if they are given.
+    """Writes all pictures. `state` and `results` replace the stored inputs: with the last recorded run of that
+    sandbox, and with a file that `make bench-kueue` saved.
 
-    Raises StepError if that sandbox has no complete run, or the file has no results.
+    Raises StepError if the sandbox has no complete run, or the file has no results.
     """
     if state is not None:
         (folder / RECORDING.name).write_bytes(to_json(_last_run(state)))
@@ -37,7 +37,7 @@ def pictures(state: RunState | None, results: Path | None = None, folder: Path =
 
 
 def drawn(folder: Path = FOLDER) -> dict[str, str]:
-    """Returns the content of each picture by its file name."""
+    """Returns the content of each picture by file name."""
     recording = from_json((folder / RECORDING.name).read_bytes())
     compared = {
         path.with_suffix(".svg").name: comparison(msgspec.json.decode(path.read_bytes(), type=Comparison))
@@ -49,12 +49,12 @@ def drawn(folder: Path = FOLDER) -> dict[str, str]:
 def _results(path: Path) -> bytes:
     again = "make bench-kueue CONFIG=baseline, then the file that it names"
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Comparison)
+        results = msgspec.json.decode(path.read_bytes(), type=Comparison)
     except (OSError, msgspec.DecodeError) as error:
         raise StepError(f"no results of make bench-kueue in {path}: {error}", try_this=again) from error
-    if not found.drawn:
+    if not results.drawn:
         raise StepError(f"{path} has no figure with a target, so nothing is drawn", try_this=again)
-    return msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n"
+    return msgspec.json.format(msgspec.json.encode(results), indent=1) + b"\n"
 
 
 def _last_run(state: RunState) -> Recording:

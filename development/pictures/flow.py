@@ -1,4 +1,4 @@
-"""Draws the way of a RayJob from its submission to its pods, as docs/architecture.md describes it."""
+"""Draws the flow of a RayJob from submission to running pods, as docs/architecture.md describes it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEIGHT = 2 * MARGIN + 2 * BOX_HEIGHT + ROW_GAP
 
 @dataclass(frozen=True)
 class Stop:
-    """One box: where it happens, what it is called, what happens, and what is to be seen then."""
+    """One box: the component, a title, a description, and the resulting status that users can observe."""
 
     place: str
     title: str
@@ -76,8 +76,8 @@ def flow() -> str:
     canvas = Canvas(TITLE, DESCRIPTION, HEIGHT)
     for number, stop in enumerate(STOPS):
         _stop(canvas, number, stop)
-    for left in (0, 1, 3, 4):
-        x, y = _corner(left)
+    for number in (0, 1, 3, 4):
+        x, y = _corner(number)
         canvas.arrow([(x + BOX_WIDTH + 5, y + BOX_HEIGHT / 2), (x + BOX_WIDTH + GAP - 5, y + BOX_HEIGHT / 2)])
     _between_the_rows(canvas)
     return canvas.svg()
@@ -90,18 +90,18 @@ def _corner(number: int) -> tuple[float, float]:
 
 def _stop(canvas: Canvas, number: int, stop: Stop) -> None:
     x, y = _corner(number)
-    left = x + PADDING
+    text_x = x + PADDING
     canvas.box("box edge", x, y, BOX_WIDTH, BOX_HEIGHT, round=6)
-    canvas.text(f"{number + 1}  {stop.place}", left, y + 23, style="note", size=SMALL)
-    canvas.text(stop.title, left, y + 47, style="text strong", size=16)
+    canvas.text(f"{number + 1}  {stop.place}", text_x, y + 23, style="note", size=SMALL)
+    canvas.text(stop.title, text_x, y + 47, style="text strong", size=16)
     for index, line in enumerate(stop.lines):
-        canvas.text(line, left, y + 71 + index * LINE)
+        canvas.text(line, text_x, y + 71 + index * LINE)
     if stop.shows:
-        canvas.text(stop.shows, left, y + 136, style="result strong", size=SMALL)
+        canvas.text(stop.shows, text_x, y + 136, style="result strong", size=SMALL)
 
 
 def _between_the_rows(canvas: Canvas) -> None:
-    """Draws the arrow from the queue to the core, and that of preempted gangs back to the queue."""
+    """Draws the arrow from the queue to the core, and the arrow of preempted gangs back to the queue."""
     (queue, upper), (core, lower) = _corner(2), _corner(3)
     middle = (upper + BOX_HEIGHT + lower) / 2
     leaves, arrives = queue + BOX_WIDTH * 0.12, core + BOX_WIDTH / 2

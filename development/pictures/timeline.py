@@ -1,4 +1,4 @@
-"""Draws a recorded run of a scenario: a row a job, its milestones, and GPUs against the quota."""
+"""Draws a recorded run of a scenario: one row per job, the milestones, and GPU usage against the quota."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MARKER = 9.0
 TICK_SECONDS = (1, 2, 5, 10, 20, 30, 60, 120)
 TICKS_MAX = 10
 COLUMNS, LINE = 2, 22.0
-# Bars show these phases; the conditions of a Workload that mean them.
+# Phases that are drawn as bars, with the Workload conditions that they correspond to.
 LEGEND = {
     Phase.WAITING: "waiting",
     Phase.PROVISIONING: "provisioning (QuotaReserved)",
@@ -31,7 +31,7 @@ def timeline(recording: Recording) -> str:
 
 
 class _Drawing:
-    """The parts of one picture, from the top down."""
+    """Draws the parts of one picture, from top to bottom."""
 
     def __init__(self, recording: Recording) -> None:
         self._run = recording
@@ -43,7 +43,7 @@ class _Drawing:
         self._canvas = Canvas(title, _description(recording), self._list_y + LINE * lines - 4)
 
     def svg(self) -> str:
-        """Draws all parts."""
+        """Draws all parts; returns the picture as SVG."""
         self._legend()
         self._time_axis()
         self._chart()
@@ -72,7 +72,7 @@ class _Drawing:
             self._canvas.box(phase.value, self._x(began), y + 8, width, BAR, says=says)
 
     def _milestones(self) -> None:
-        """Draws a number at the time of each milestone, apart where times are close, and lists them below."""
+        """Draws a number at the time of each milestone, without overlaps, and lists the milestones below."""
         times = [(m.title, m.at) for m in self._run.milestones if m.at is not None]
         places = spread([self._x(at) for _, at in times], 2 * MARKER + 3, LEFT, RIGHT)
         column = (WIDTH - 2 * MARGIN) / COLUMNS
@@ -81,17 +81,17 @@ class _Drawing:
             bends = [(x, MILESTONES_Y + MARKER), (self._x(at), ROWS_Y), (self._x(at), self._chart_end)]
             self._canvas.lines("guide", bends)
             self._number(number, x, MILESTONES_Y)
-            left, y = MARGIN + column * ((number - 1) // lines), self._list_y + LINE * ((number - 1) % lines)
-            self._number(number, left + MARKER, y - 4)
-            self._canvas.text(title, left + 26, y)
-            self._canvas.text(f"{at:.1f} s", left + column - 30, y, style="note", anchor="end")
+            x, y = MARGIN + column * ((number - 1) // lines), self._list_y + LINE * ((number - 1) % lines)
+            self._number(number, x + MARKER, y - 4)
+            self._canvas.text(title, x + 26, y)
+            self._canvas.text(f"{at:.1f} s", x + column - 30, y, style="note", anchor="end")
 
     def _number(self, number: int, x: float, y: float) -> None:
         self._canvas.circle("text", x, y, MARKER)
         self._canvas.text(str(number), x, y + 4, style="page strong", size=SMALL, anchor="middle")
 
     def _chart(self) -> None:
-        """Draws GPUs of pods on nodes as an area, with lines for the reserved ones and for the quota."""
+        """Draws GPUs of scheduled pods as an area, and reserved GPUs and the quota as lines."""
         changes = self._run.gpus
         most = max([1, *(max(g.on_nodes, g.reserved, g.quota) for g in changes)])
         top, scale = self._rows_end + 18, CHART / (most * 1.15)
@@ -119,9 +119,10 @@ class _Drawing:
                 anchor="end",
             )
         if self._run.queue:
-            known = [g for g in changes if g.quota]
+            with_quota = [g for g in changes if g.quota]
             self._canvas.lines("reserved", steps([(g.at, g.reserved) for g in changes]))
-            self._canvas.lines("quota", steps([(0.0, known[0].quota), *((g.at, g.quota) for g in known)]))
+            quota = [(0.0, with_quota[0].quota), *((g.at, g.quota) for g in with_quota)]
+            self._canvas.lines("quota", steps(quota))
             self._key("reserved", f"reserved in {self._run.queue}", top + 50)
             self._key("quota", "its quota", top + 68)
 
@@ -143,7 +144,7 @@ class _Drawing:
 
 
 def spans(job: Job, until: float) -> Iterator[tuple[float, float, Phase]]:
-    """Yields begin, end and phase of each bar of the job's row."""
+    """Yields begin, end and phase of each bar in the row of a job."""
     ends = [*(at for at, _ in job.phases[1:]), until]
     for (began, phase), ended in zip(job.phases, ends, strict=True):
         if phase in LEGEND:
@@ -151,19 +152,19 @@ def spans(job: Job, until: float) -> Iterator[tuple[float, float, Phase]]:
 
 
 def ticks(until: float) -> range:
-    """Returns the seconds to write below the time axis."""
+    """Returns the seconds of the labels on the time axis."""
     apart = next((n for n in TICK_SECONDS if until / n <= TICKS_MAX), TICK_SECONDS[-1])
     return range(0, int(until) + 1, apart)
 
 
 def spread(places: Sequence[float], apart: float, low: float, high: float) -> list[float]:
-    """Returns ascending places near the given ones, at least `apart`, between `low` and `high`."""
-    found: list[float] = []
+    """Returns ascending positions near `places`, at least `apart`, between `low` and `high`."""
+    moved: list[float] = []
     for place in places:
-        found.append(max(place, found[-1] + apart if found else low))
-    for left in reversed(range(len(found))):
-        found[left] = min(found[left], found[left + 1] - apart if left + 1 < len(found) else high)
-    return found
+        moved.append(max(place, moved[-1] + apart if moved else low))
+    for index in reversed(range(len(moved))):
+        moved[index] = min(moved[index], moved[index + 1] - apart if index + 1 < len(moved) else high)
+    return moved
 
 
 def _description(recording: Recording) -> str:
