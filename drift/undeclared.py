@@ -81,7 +81,7 @@ class Scope:
         }
 
     def has_undeclared(self, watched: Watched, live: Object) -> bool:
-        """Whether the object is undeclared, where it matters, and not made by a known controller."""
+        """Returns whether the object is undeclared, where it matters, and not made by a known controller."""
         return key(live) not in self.keys and self._is_inside(watched, live) and not self._is_exempt(live)
 
     def _is_inside(self, watched: Watched, live: Object) -> bool:
@@ -105,7 +105,7 @@ class Scope:
         )
 
     def _is_ours(self, subject: Mapping[str, str]) -> bool:
-        """Whether it is an account of a namespace of the stack, or a user or group that the stack names."""
+        """Returns whether it is an account of a namespace of the stack, or a user or group that the stack names."""
         if subject["kind"] == "ServiceAccount":
             return subject.get("namespace") in self.namespaces
         if account := ACCOUNTS.fullmatch(subject["name"]):

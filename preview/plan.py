@@ -106,6 +106,6 @@ def _at(value: Any, path: Iterable[str | int]) -> Any:
 
 
 def _related(one: str, other: str) -> bool:
-    """Whether two property paths are equal, or one is below the other."""
+    """Returns whether two property paths are equal, or one is below the other."""
     longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
     return longer == shorter or (longer.startswith(shorter) and longer[len(shorter)] in ".[")

@@ -25,7 +25,7 @@ SIMILAR, ALIKE = 0.65, 0.8
 
 
 def ours(key: object) -> bool:
-    """Whether the key is one of this program's settings."""
+    """Returns whether the key is one of this program's settings."""
     return key == PROJECT or str(key).startswith(NAMESPACE)
 
 

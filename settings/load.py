@@ -139,6 +139,6 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def _is_tagged(model: type[BaseModel], part: str | int) -> bool:
-    """Whether `part` is the tag by which pydantic chose `model` from a union."""
+    """Returns whether `part` is the tag by which pydantic chose `model` from a union."""
     kind = model.model_fields.get("kind")
     return kind is not None and part in get_args(kind.annotation)

@@ -10,7 +10,7 @@ EVERYONE = frozenset({"0.0.0.0/0", "::/0"})
 
 
 def _ip_endpoints_are_off(cluster: Resource) -> bool:
-    """Whether the API server is reachable by its DNS endpoint only, which is protected by IAM."""
+    """Returns whether the API server is reachable by its DNS endpoint only, which is protected by IAM."""
     return pick(cluster.props, "controlPlaneEndpointsConfig", "ipEndpointsConfig", "enabled") is False
 
 

@@ -129,7 +129,7 @@ def _quotas(holder: Resource) -> Iterator[tuple[str, str, Any]]:
 
 
 def _is_checked(queue: Resource, flavor: str, checks: set[str]) -> bool:
-    """Whether one of the checks applies to the flavor; no `onFlavors` means all flavors."""
+    """Returns whether one of the checks applies to the flavor; no `onFlavors` means all flavors."""
     strategy = pick(queue.props, "spec", "admissionChecksStrategy", "admissionChecks") or ()
     return any(
         check["name"] in checks and (not check.get("onFlavors") or flavor in check["onFlavors"])

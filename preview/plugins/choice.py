@@ -77,7 +77,7 @@ def find_installed(home: Path) -> Installed:
 
 
 def _is_complete(folder: Path) -> bool:
-    """Whether the plugin in `resource-<name>-v<version>` is fully installed.
+    """Returns whether the plugin in `resource-<name>-v<version>` is fully installed.
 
     During an installation, and after an interrupted one, there is a file `<folder>.partial` beside it
     (Pulumi's sdk/go/common/workspace/plugins.go, PartialFilePath).

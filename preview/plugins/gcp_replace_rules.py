@@ -234,7 +234,7 @@ def _takes_one_away(old: Any, new: Any) -> bool:
 
 
 def _shrinks(old: Any, new: Any) -> bool:
-    """Whether a range loses addresses; a subnet can only be expanded."""
+    """Returns whether a range loses addresses; a subnet can only be expanded."""
     return bool(old and new) and not ip_network(old).subnet_of(ip_network(new))  # type: ignore[arg-type]
 
 

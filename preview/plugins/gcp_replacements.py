@@ -13,7 +13,7 @@ Names = tuple[str, ...]  # a path without list indexes
 
 
 def has_rules(token: str) -> bool:
-    """Whether the type has rules; changes to types without rules count as updates."""
+    """Returns whether the type has rules; changes to types without rules count as updates."""
     return token in RULES or token.endswith(GRANTS)
 
 
@@ -39,7 +39,7 @@ def replacing(
 def _matches(
     path: Path, change: Change, rule: Names, whole: bool, sides: tuple[Mapping[str, Any], Mapping[str, Any]]
 ) -> bool:
-    """Whether the change is at or below the rule's property, or adds or removes a value that contains it.
+    """Returns whether the change is at or below the rule's property, or adds or removes a value that contains it.
 
     whole: the rule applies only to adding or removing the property.
     """
@@ -55,7 +55,7 @@ def _matches(
 
 
 def _holds(value: Any, names: Names) -> bool:
-    """Whether there is a value at that path; in a list, in any entry."""
+    """Returns whether there is a value at that path; in a list, in any entry."""
     if isinstance(value, list) and names:
         return any(_holds(item, names) for item in value)
     if not names:
@@ -70,5 +70,5 @@ def _at(value: Any, names: Names) -> Any:
 
 
 def delete_first(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether both have the same name, so that the old one must be deleted before the new one is created."""
+    """Returns whether both have the same name, so that the old one must be deleted before the new one is created."""
     return old.get("name") is not None and opened(old.get("name")) == opened(new.get("name"))

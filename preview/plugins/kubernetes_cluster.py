@@ -71,7 +71,7 @@ def _parse(source: str) -> KubeConfig:
 
 
 def _is_content(source: str) -> bool:
-    """Whether `source` is a kubeconfig itself (YAML or JSON) and not its path."""
+    """Returns whether `source` is a kubeconfig itself (YAML or JSON) and not its path."""
     return "\n" in source or source.lstrip().startswith("{")
 
 

@@ -65,7 +65,7 @@ def replacing(old: Mapping[str, Any], changed: Iterable[Path]) -> frozenset[Path
 
 
 def same_address(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether the old object must be deleted before the new one can be created."""
+    """Returns whether the old object must be deleted before the new one can be created."""
     return all(opened(_at(old, path)) == opened(_at(new, path)) for path in _IDENTITY)
 
 

@@ -163,7 +163,7 @@ def _wait_until_established(api: ApiServer, live: Object) -> Object:
 
 
 def is_established(definition: Object) -> bool:
-    """Whether a CRD is served. A new one has `conditions: null` until its controller processes it."""
+    """Returns whether a CRD is served. A new one has `conditions: null` until its controller processes it."""
     conditions = definition.get("status", {}).get("conditions") or []
     return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 

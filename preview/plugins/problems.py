@@ -48,7 +48,7 @@ def expected(kind: str) -> str:
 
 
 def fits(value: Any, kind: str) -> bool:
-    """Whether a value that is not a mapping is of that kind; a bool is not an int, unlike in Python."""
+    """Returns whether a value that is not a mapping is of that kind; a bool is not an int, unlike in Python."""
     types, _ = PRIMITIVES.get(kind, ((), ""))
     return isinstance(value, types) and (kind == "bool") == isinstance(value, bool)
 

@@ -48,7 +48,7 @@ def opened(value: Any) -> Any:
 
 
 def is_known(value: Any) -> bool:
-    """Whether no part of the value is unknown until other resources are created."""
+    """Returns whether no part of the value is unknown until other resources are created."""
     match value:
         case Secret():
             return is_known(value.value)

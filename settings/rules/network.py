@@ -147,7 +147,7 @@ def gpudirect_needs_a_network_of_the_stack(settings: Settings) -> Iterator[Findi
 
 
 def _holds(network: Network, nodes: int) -> bool:
-    """Whether each range for GPU traffic has an address for each of the nodes."""
+    """Returns whether each range for GPU traffic has an address for each of the nodes."""
     ranges = network.gpu_ranges
     return bool(ranges) and ranges[0].num_addresses - RESERVED_ADDRESSES >= nodes
 

@@ -202,7 +202,7 @@ class Gke(Model):
 
     @property
     def serves_mutating_policies(self) -> bool:
-        """Whether the API server can suspend queued Ray objects at creation."""
+        """Returns whether the API server can suspend queued Ray objects at creation."""
         return GkeVersion.parse(self.version) >= MUTATING_POLICIES
 
     @property

@@ -138,12 +138,12 @@ class Pool(Model):
 
     @property
     def scheduled(self) -> bool:
-        """Whether Dynamic Workload Scheduler provides the nodes, for a limited time."""
+        """Returns whether Dynamic Workload Scheduler provides the nodes, for a limited time."""
         return self.provisioning in ("queued", "flex-start")
 
     @property
     def flex_start_vms(self) -> bool:
-        """Whether the nodes are flex-start VMs (GKE, "About flex-start")."""
+        """Returns whether the nodes are flex-start VMs (GKE, "About flex-start")."""
         return self.scheduled and self.flex_start is not False
 
     @property
@@ -169,12 +169,12 @@ class Pool(Model):
 
     @property
     def multi_host(self) -> bool:
-        """Whether one TPU slice takes several nodes, which GKE creates and deletes together."""
+        """Returns whether one TPU slice takes several nodes, which GKE creates and deletes together."""
         return self.slice_nodes > 1
 
     @property
     def numbered(self) -> bool:
-        """Whether it has a node pool in GKE for each slice or NVLink domain."""
+        """Returns whether it has a node pool in GKE for each slice or NVLink domain."""
         return self.slices is not None or self.placement == "nvlink"
 
     @property
@@ -209,7 +209,7 @@ class Pool(Model):
 
     @property
     def image_streamed(self) -> bool:
-        """Whether images are streamed, which secondary boot disks require (GKE, secondary boot disks)."""
+        """Returns whether images are streamed, which secondary boot disks require (GKE, secondary boot disks)."""
         return self.image_streaming or bool(self.secondary_boot_disks)
 
     @property

@@ -53,7 +53,7 @@ class Slices(Model):
 
 
 def is_topology_of(topology: str, machine: Machine) -> bool:
-    """Whether GKE offers slices of this topology on this machine type."""
+    """Returns whether GKE offers slices of this topology on this machine type."""
     chips = prod(_axes(topology))
     if machine.tpu_chips == 1:
         return chips == 1 and len(_axes(topology)) == len(_axes(smallest_topology(machine)))

@@ -76,7 +76,7 @@ def _quota_key(key: str) -> str:
 
 
 def _counted(resource: str) -> bool:
-    """Whether the API can count this resource: one of Kubernetes' core, or `<plural>.<group>`."""
+    """Returns whether the API can count this resource: one of Kubernetes' core, or `<plural>.<group>`."""
     plural, _, group = resource.partition(".")
     known = {"": CORE, "ray.io": RAY}.get(group, (plural,))
     return bool(DNS_SUBDOMAIN.fullmatch(resource)) and plural in known
