@@ -70,7 +70,6 @@ def _section(owner: str, rows: tuple[Row, ...], counts: dict[Row | None, int]) -
     return "".join(lines)
 
 
-def _tests(row: Row) -> Iterator[str]:
-    """Yields the test that shows that a field is counted; fields with other effects share their tests."""
-    if row.effect == "counted":
-        yield f" (`{row.tests[0]}`)"
+def _tests(row: Row) -> str:
+    """Returns the test that shows most: its own, or that of its effect."""
+    return f"`{row.tests[0]}`"

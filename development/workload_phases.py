@@ -50,7 +50,7 @@ def _row(transition: Transition) -> str:
         "any" if len(phases) == len(Phase) - 1 else ", ".join(_sorted(phases))
         for phases in (transition.sources, transition.targets)
     )
-    stages = ", ".join(stage for stage in Stage if stage in transition.stages)
+    stages = ", ".join(stage for stage in PassStage if stage in transition.stages)
     return f"| `{transition.name}` | {sources} | {targets} | {stages} | {transition.summary} |"
 
 
