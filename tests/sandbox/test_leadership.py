@@ -6,13 +6,9 @@ from muster.kube.lease import LEASE_S, RETRY_S
 from sandbox.cluster.controller_process import NAME
 from sandbox.toolchain.paths import RunState
 from tests.sandbox.conftest import Cluster, rayjob
+from tests.sandbox.leases import holder, times_waited
 
 SECOND = "second-controller"
-LEASE = ("get", "lease", "muster-controller", "-n", "muster-system", "-o", "jsonpath={.spec.holderIdentity}")
-
-
-def holder(cluster: Cluster) -> str:
-    return cluster.kubectl.run(*LEASE)
 
 
 def start_second(cluster: Cluster, state: RunState) -> None:
@@ -24,12 +20,6 @@ def start_second(cluster: Cluster, state: RunState) -> None:
         "POD_NAMESPACE": "muster-system",
     }
     cluster.processes.start(SECOND, argv, environment)
-
-
-def times_waited(cluster: Cluster, name: str) -> int:
-    """Returns how many times the process began to wait for the Lease: its log has all its starts. From then
-    on it counts the Lease's time; before, it imports for some seconds."""
-    return cluster.state.log(name).read_text().count(" waits for Lease ")
 
 
 def test_the_other_replica_takes_over_and_hands_the_lease_back(cluster: Cluster) -> None:

@@ -11,7 +11,7 @@ from sandbox.cluster.page_process import page_address
 from sandbox.cluster.processes import answers
 from sandbox.status import status
 from tests.sandbox.conftest import Cluster, rayjob
-from tests.sandbox.test_leadership import holder, times_waited
+from tests.sandbox.leases import holder, times_waited
 
 LEASE, NAMESPACE = "muster-controller", "muster-system"
 

@@ -7,9 +7,9 @@ from muster.kube import kinds
 from tests.simulation.api import Body, key_of
 from tests.simulation.invariants import condition
 from tests.simulation.manifests import local_stack, ray_job
+from tests.simulation.racks import hosts, make_ready, near
+from tests.simulation.racks import stack as topology_stack
 from tests.simulation.simulation import Simulation
-from tests.simulation.test_topology import hosts, make_ready, near
-from tests.simulation.test_topology import stack as topology_stack
 
 SEEDS = range(2)
 LONG_S = 3000.0

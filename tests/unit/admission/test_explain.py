@@ -241,7 +241,8 @@ SENTENCES = {  # of workload w
             flavors=[Flavor("l4", taints=(taint("gpu", "present"),)), Flavor("t4", {"pool": "t4"})],
         ),
         f"pod set workers requests {GPU}, but matches no flavor of ClusterQueue q: l4 has the taint "
-        "gpu=present:NoSchedule, which is not tolerated, t4 has the label pool=t4 where h100 is asked for",
+        "gpu=present:NoSchedule, which is not tolerated, t4 has the label pool=t4, but the node selector "
+        "requires h100",
     ),
     "no node large enough": (
         snapshot(
@@ -250,7 +251,7 @@ SENTENCES = {  # of workload w
             flavors=[Flavor("l4", node_sizes=({"memory": 220 * GIB},))],
         ),
         f"pod set head requests {GPU}, but matches no flavor of ClusterQueue q: l4 has 220Gi memory for pods "
-        "on its largest node where a pod asks for 300Gi",
+        "on its largest node, but a pod requests 300Gi",
     ),
     "one victim": (
         snapshot(queue("q", 1, within_queue=LOWER), running("r"), workload("w", "q", 1, priority=1)),

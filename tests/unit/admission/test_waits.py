@@ -186,7 +186,7 @@ def curable(waiting: Waiting) -> bool:
     without = {(one.pod_set, one.flavor) for one in waiting.exclusions if one.cause is NO_QUOTA}
     with_quota = {(one.pod_set, one.flavor) for one in waiting.exclusions} - without
     told = {one.pod_set for one in waiting.exclusions}
-    return "has no quota for" not in waiting.message and told == {pod_set for pod_set, _ in with_quota}
+    return "has no quota" not in waiting.message and told == {pod_set for pod_set, _ in with_quota}
 
 
 @PROPERTY

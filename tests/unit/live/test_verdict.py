@@ -83,7 +83,7 @@ CASES: dict[str, Case] = {
         VerdictKind.NEVER,
         cluster(),
         ray_job("new", worker=template("worker")),
-        message="asks for no resources",
+        message="requests no resources",
     ),
     "it can not be suspended": Case(
         VerdictKind.NEVER,
