@@ -115,7 +115,7 @@ screenshot: ## docs/pictures: the page that make forecast wrote, and the page of
 pictures: ## draw docs/pictures (FROM=local: of the scenario that this sandbox played last; RESULTS=file of bench-kueue)
 	@$(run) development pictures $(if $(FROM),--from $(FROM)) $(if $(RESULTS),--results $(RESULTS))
 
-lint: ## ruff, mypy, import contracts
+lint: ## ruff, mypy, import contracts, English and names
 	@$(run) development test lint
 
 format: ## ruff format and fixes

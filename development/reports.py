@@ -47,7 +47,7 @@ def read_outcomes(report: Path) -> dict[str, str]:
 
 
 def read_failures(report: Path) -> list[str]:
-    """Returns the failed tests, each with the first line of its error, truncated to MESSAGE_MAX characters."""
+    """Returns the failed tests, each with the first MESSAGE_MAX characters of its error's first line."""
     failures = []
     for case in ElementTree.parse(report).getroot().iter("testcase"):
         for child in case:

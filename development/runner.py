@@ -61,8 +61,8 @@ class _Run:
 def run_layers(layers: Sequence[Layer], out: TextIO) -> int:
     """Runs all layers, even after a failure; returns the exit code.
 
-    The summary lists the failed layers and tests. The last line is `N passed, N failed, N skipped`, summed over
-    the pytest layers.
+    The summary lists the failed layers and tests. The last line is `N passed, N failed, N skipped`, summed
+    over the pytest layers.
     """
     shutil.rmtree(LOGS, ignore_errors=True)
     LOGS.mkdir(parents=True)

@@ -75,10 +75,10 @@ class Clusters:
         """Returns everything that differs."""
         return [drift for cluster in self._clusters for drift in cluster.drift()]
 
-    def fix(self, found: Iterable[Drift]) -> list[str]:
+    def fix(self, drifts: Iterable[Drift]) -> list[str]:
         """Reverts what was found; returns a reason for each that could not be reverted."""
         refused = []
-        for drift in found:
+        for drift in drifts:
             try:
                 fix(drift)
             except RefusedError as error:

@@ -100,11 +100,11 @@ def _change(
 
 def _shown(live: Object, declared: Declared) -> Object:
     """Returns what is compared and shown of an object: no statuses, and a Secret's values only as secrets."""
-    kept = objects.imported(live)
-    if kept.get("kind") == "Secret" and "data" in kept:
-        kept["data"] = {key: Secret(value) for key, value in kept["data"].items()}
-    found: Object = concealed(kept, declared.manifest)
-    return found
+    shown = objects.imported(live)
+    if shown.get("kind") == "Secret" and "data" in shown:
+        shown["data"] = {key: Secret(value) for key, value in shown["data"].items()}
+    masked: Object = concealed(shown, declared.manifest)
+    return masked
 
 
 def _immutable(declared: Declared, live: Object, why: str) -> Change:

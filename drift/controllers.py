@@ -107,27 +107,27 @@ def _copied(declared: Any, live: Any, path: tuple[str, ...], allowed: Any, at: P
     """Returns the declared value with the live fields that `path` matches and `allowed` accepts."""
     if not path:
         return live if allowed(at) else declared
-    step, *rest = path
+    step, *remaining = path
     if isinstance(live, Mapping) and isinstance(declared or {}, Mapping):
-        found = {
-            key: _copied((declared or {}).get(key), value, tuple(rest), allowed, (*at, key))
+        values = {
+            key: _copied((declared or {}).get(key), value, tuple(remaining), allowed, (*at, key))
             for key, value in live.items()
             if fnmatchcase(key, step)
         }
-        found = {key: value for key, value in found.items() if value is not None}
-        return {**(declared or {}), **found} or declared
+        values = {key: value for key, value in values.items() if value is not None}
+        return {**(declared or {}), **values} or declared
     if isinstance(live, list) and isinstance(declared or [], list):
-        return list(_items(declared or [], live, step, tuple(rest), allowed, at)) or declared
+        return list(_items(declared or [], live, step, tuple(remaining), allowed, at)) or declared
     return declared
 
 
 def _items(
-    declared: list[Any], live: list[Any], step: str, rest: tuple[str, ...], allowed: Any, at: Path
+    declared: list[Any], live: list[Any], step: str, remaining: tuple[str, ...], allowed: Any, at: Path
 ) -> Iterator[Any]:
     places = {item.get("name"): index for index, item in enumerate(live) if isinstance(item, Mapping)}
     for item in declared:
         place = places.get(item.get("name")) if isinstance(item, Mapping) else None
-        yield item if place is None else _copied(item, live[place], rest, allowed, (*at, place))
+        yield item if place is None else _copied(item, live[place], remaining, allowed, (*at, place))
     for item in live:
         if isinstance(item, str) and item not in declared and fnmatchcase(item, step):
             yield item

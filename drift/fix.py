@@ -41,7 +41,7 @@ def fix(drift: Drift) -> None:
 def _released(api: ApiServer, live: Object) -> Object:
     """Gives up the ownership of our writes: a field that Pulumi drops later must not stay because of us."""
     entries = live["metadata"].get("managedFields", [])
-    kept = [entry for entry in entries if entry["manager"] != MANAGER]
-    if len(kept) == len(entries):
+    others = [entry for entry in entries if entry["manager"] != MANAGER]
+    if len(others) == len(entries):
         return live
-    return api.replace({**live, "metadata": {**live["metadata"], "managedFields": kept}}, MANAGER)
+    return api.replace({**live, "metadata": {**live["metadata"], "managedFields": others}}, MANAGER)

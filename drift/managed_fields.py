@@ -34,8 +34,8 @@ def _owns(fields: _Fields, value: Any, path: Path) -> bool:
 
 def _child(fields: _Fields, value: Any, step: str | int) -> _Fields | None:
     if isinstance(step, str):
-        found: _Fields | None = fields.get(f"f:{step}")
-        return found
+        fields_below: _Fields | None = fields.get(f"f:{step}")
+        return fields_below
     item = _at(value, step)
     for name, child in fields.items():
         form, _, text = name.partition(":")

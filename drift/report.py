@@ -33,32 +33,32 @@ def report(
     refused: list[str] = []
     with Clusters(deployed, environment) as clusters:
         with Screen().activity(lambda seconds: f"{doing}: {seconds:.0f} s"):
-            found = clusters.drift()
-            if fix and found:
-                refused = clusters.fix(found)
-        left = clusters.drift() if fix and found else found
+            drifts = clusters.drift()
+            if fix and drifts:
+                refused = clusters.fix(drifts)
+        remaining = clusters.drift() if fix and drifts else drifts
     if file:
-        write_text(file, json.dumps(as_json(found, left), indent=2) + "\n")
+        write_text(file, json.dumps(as_json(drifts, remaining), indent=2) + "\n")
     screen = console()
-    for _, line in plan_text.table([drift.change for drift in found]):
+    for _, line in plan_text.table([drift.change for drift in drifts]):
         screen.print(Text(line), soft_wrap=True)
     compared = f"{len(deployed.objects)} objects compared with what was deployed"
-    if not found:
+    if not drifts:
         screen.print(f"{compared}: nothing was changed by hand", highlight=False)
         return 0
-    counted = plan_text.counts(drift.change for drift in found)
+    counted = plan_text.counts(drift.change for drift in drifts)
     for reason in refused:
         screen.print(Text(reason, style="bold red"), soft_wrap=True)
-    outcome = f"{revert} does it" if not fix else f"{len(left)} left" if left else "done"
-    said = f"{compared}; to revert changes made by hand: {counted}; {outcome}"
-    screen.print(said, highlight=False, soft_wrap=True)
-    return DRIFTED if left else 0
+    outcome = f"{revert} does it" if not fix else f"{len(remaining)} left" if remaining else "done"
+    summary = f"{compared}; to revert changes made by hand: {counted}; {outcome}"
+    screen.print(summary, highlight=False, soft_wrap=True)
+    return DRIFTED if remaining else 0
 
 
-def as_json(found: Sequence[Drift], left: Sequence[Drift]) -> dict[str, Any]:
-    """Returns what was found as JSON: `live` and `declared` values by property path, secrets masked."""
-    remaining = {drift.change.urn for drift in left}
-    return {"drift": [{**_entry(drift), "reverted": drift.change.urn not in remaining} for drift in found]}
+def as_json(drifts: Sequence[Drift], remaining: Sequence[Drift]) -> dict[str, Any]:
+    """Returns the drift as JSON: `live` and `declared` values by property path, secrets masked."""
+    urns = {drift.change.urn for drift in remaining}
+    return {"drift": [{**_entry(drift), "reverted": drift.change.urn not in urns} for drift in drifts]}
 
 
 def _entry(drift: Drift) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Finds live objects that the stack does not declare but that change what its declared ones allow.
 
-Rights, network policies and queues add up, so that one more is drift. Other kinds are left alone: jobs, pods,
-ConfigMaps and Secrets are the users' own.
+Rights, network policies and queues add up, so an additional object is drift. Other kinds are ignored: jobs,
+pods, ConfigMaps and Secrets belong to users.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ EXEMPT = {
 
 
 class Scope:
-    """The declared objects' keys, kinds and namespaces, and the subjects that they grant rights to."""
+    """Keys, kinds and namespaces of the declared objects, and the subjects that they grant rights to."""
 
     def __init__(self, declared: Sequence[Declared], releases: Collection[tuple[str, str]] = ()) -> None:
         self._releases = releases
-        manifests = [opened(one.manifest) for one in declared]
+        manifests = [opened(obj.manifest) for obj in declared]
         self.keys = {key(manifest) for manifest in manifests}
         self.kinds = {manifest["kind"] for manifest in manifests}
         self.namespaces = {m["metadata"]["name"] for m in manifests if m["kind"] == "Namespace"}
@@ -81,7 +81,7 @@ class Scope:
         }
 
     def has_undeclared(self, watched: Watched, live: Object) -> bool:
-        """Returns whether the object is undeclared, where it matters, and not made by a known controller."""
+        """Returns whether an object is undeclared, within the watched scope, and not exempt."""
         return key(live) not in self.keys and self._is_inside(watched, live) and not self._is_exempt(live)
 
     def _is_inside(self, watched: Watched, live: Object) -> bool:
@@ -105,7 +105,7 @@ class Scope:
         )
 
     def _is_ours(self, subject: Mapping[str, str]) -> bool:
-        """Returns whether it is an account of a namespace of the stack, or a user or group that the stack names."""
+        """Returns whether the stack names the subject, or declares its namespace."""
         if subject["kind"] == "ServiceAccount":
             return subject.get("namespace") in self.namespaces
         if account := ACCOUNTS.fullmatch(subject["name"]):

@@ -31,9 +31,9 @@ class Exposed(Component):
     places: ClassVar[Mapping[str, str]] = {}
 
     def __init__(
-        self, name: str, given: Mapping[str, Any], opts: pulumi.ResourceOptions | None = None
+        self, name: str, arguments: Mapping[str, Any], opts: pulumi.ResourceOptions | None = None
     ) -> None:
-        inputs = _whole(given)
+        inputs = _whole(arguments)
         settings = self._settings(name, inputs)
         super().__init__(type(self).__name__, name, opts, module="index")
         self.results = self.declare(settings, inputs)
@@ -57,11 +57,11 @@ class Exposed(Component):
         try:
             return parse(config, where)
         except SettingsError as error:
-            found = {self._input(problem.path): problem for problem in error.problems}
+            problems = {self._input(problem.path): problem for problem in error.problems}
         names = {field_name(self.inputs, field) for field in self.inputs.model_fields}
         # What is wrong elsewhere only follows from wrong inputs.
-        own = {path: problem for path, problem in found.items() if re.split(r"[.\[]", path)[0] in names}
-        raise _refusal(where, own or found)
+        own = {path: problem for path, problem in problems.items() if re.split(r"[.\[]", path)[0] in names}
+        raise _refusal(where, own or problems)
 
     def _input(self, path: str) -> str:
         """Returns the path of an input, from that in a stack file."""
@@ -98,5 +98,5 @@ def names(entries: Iterable[Any] | Any, key: str) -> list[str]:
     """Returns a key's texts in entries that may be wrong."""
     if not isinstance(entries, list):
         return []
-    found = [entry.get(key) for entry in entries if isinstance(entry, Mapping)]
-    return [name for name in found if isinstance(name, str)]
+    values = [entry.get(key) for entry in entries if isinstance(entry, Mapping)]
+    return [name for name in values if isinstance(name, str)]

@@ -73,8 +73,8 @@ def _property(info: FieldInfo, types: dict[str, Schema], *, plain: bool) -> Sche
     text = " ".join((info.description or "").split())
     if not list(models_inside(info.annotation, "")):
         text += f" Value: {described(info.annotation, {}, info.metadata)}."
-    found = {**_type(info.annotation, types, plain=plain), "description": text}
-    return {**found, "plain": True} if plain else found
+    schema = {**_type(info.annotation, types, plain=plain), "description": text}
+    return {**schema, "plain": True} if plain else schema
 
 
 def _type(annotation: Any, types: dict[str, Schema], *, plain: bool) -> Schema:
@@ -97,8 +97,8 @@ def _type(annotation: Any, types: dict[str, Schema], *, plain: bool) -> Schema:
 
 
 def _part(annotation: Any, types: dict[str, Schema], *, plain: bool) -> Schema:
-    found = _type(annotation, types, plain=plain)
-    return {**found, "plain": True} if plain else found
+    schema = _type(annotation, types, plain=plain)
+    return {**schema, "plain": True} if plain else schema
 
 
 def _reference(model: type[Model], types: dict[str, Schema], *, plain: bool) -> Schema:

@@ -99,8 +99,8 @@ def _remediation(rule: ResourceRule) -> Any:
     return remediate
 
 
-def _resource(seen: ResourceValidationArgs | PolicyResource) -> Resource:
-    return Resource(seen.resource_type, seen.name, seen.props, seen.opts.protect, seen.urn)
+def _resource(checked: ResourceValidationArgs | PolicyResource) -> Resource:
+    return Resource(checked.resource_type, checked.name, checked.props, checked.opts.protect, checked.urn)
 
 
 def _with_reason(message: str, config: Mapping[str, Any]) -> str:

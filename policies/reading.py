@@ -14,11 +14,11 @@ def pick(value: Any, *path: str) -> Any:
     return value
 
 
-def must_be(resource: Resource, path: str, *wanted: object) -> Iterator[str]:
-    """Requires one of the `wanted` values at a path such as `nodeConfig.imageType`."""
-    given = pick(resource.props, *path.split("."))
-    if given not in wanted:
-        yield f"set {path} to {' or '.join(map(json.dumps, wanted))}: {_it_is(given)}"
+def must_be(resource: Resource, path: str, *allowed: object) -> Iterator[str]:
+    """Requires one of the `allowed` values at a path such as `nodeConfig.imageType`."""
+    value = pick(resource.props, *path.split("."))
+    if value not in allowed:
+        yield f"set {path} to {' or '.join(map(json.dumps, allowed))}: {_it_is(value)}"
 
 
 def must_not_be(resource: Resource, path: str, unwanted: object) -> Iterator[str]:
@@ -33,8 +33,8 @@ def must_have(resource: Resource, path: str) -> Iterator[str]:
         yield f"set {path}: it is absent"
 
 
-def _it_is(given: object) -> str:
-    if given is None:
+def _it_is(value: object) -> str:
+    if value is None:
         return "it is absent"
-    plain = isinstance(given, (str, int, float))
-    return f"it is {json.dumps(given)}" if plain else "it is something else"
+    plain = isinstance(value, (str, int, float))
+    return f"it is {json.dumps(value)}" if plain else "it is something else"

@@ -35,16 +35,16 @@ class EnvironmentAnalyzer(_PolicyAnalyzerServicer):
 
     def Analyze(self, request: Any, context: Any) -> Any:
         """Checks a resource by the policies of its kind, or by another one: the pack remembers resources."""
-        found = self._of_kind(request.type) or self._enabled()[:1]
-        return _PolicyAnalyzerServicer.Analyze(self._with(found), request, context)  # type: ignore[no-untyped-call]
+        policies = self._of_kind(request.type) or self._enabled()[:1]
+        return _PolicyAnalyzerServicer.Analyze(self._with(policies), request, context)  # type: ignore[no-untyped-call]
 
     def Remediate(self, request: Any, context: Any) -> Any:
         """Changes a resource by the policies that change its kind."""
         remediate = EnforcementLevel.REMEDIATE
-        found = [p for p in self._of_kind(request.type) if self._get_enforcement_level(p) == remediate]
-        if not found:
+        policies = [p for p in self._of_kind(request.type) if self._get_enforcement_level(p) == remediate]
+        if not policies:
             return proto.RemediateResponse()
-        return _PolicyAnalyzerServicer.Remediate(self._with(found), request, context)  # type: ignore[no-untyped-call]
+        return _PolicyAnalyzerServicer.Remediate(self._with(policies), request, context)  # type: ignore[no-untyped-call]
 
     def _of_kind(self, type: str) -> list[Policy]:
         kind = Resource(type, "", {}).kind
@@ -71,8 +71,8 @@ class EnvironmentAnalyzer(_PolicyAnalyzerServicer):
     def GetAnalyzerInfo(self, request: Any, context: Any) -> Any:
         """Adds the environment's configuration; without a stack (`pulumi policy publish`) there is none."""
         info = super().GetAnalyzerInfo(request, context)  # type: ignore[no-untyped-call]  # has no types
-        for id, given in self._enforced.items():
-            properties = dict(given)
+        for id, configured in self._enforced.items():
+            properties = dict(configured)
             config = info.initialConfig[id]
             config.enforcementLevel = proto.EnforcementLevel.Value(properties.pop("enforcementLevel").upper())
             config.properties.update(properties)

@@ -30,8 +30,8 @@ def read_events(log: Path) -> list[Event]:
 def errors(events: Iterable[Event]) -> list[str]:
     """Returns the errors of the engine, the program and the providers, each once."""
     messages = [text.removeprefix("Preview failed: ").strip() for text in _diagnostics(events, "error")]
-    said = (message for message in messages if message not in _EMPTY_WORDS)
-    return list(dict.fromkeys(message for message in said if not _UNANSWERED_END.fullmatch(message)))
+    informative = (message for message in messages if message not in _EMPTY_WORDS)
+    return list(dict.fromkeys(message for message in informative if not _UNANSWERED_END.fullmatch(message)))
 
 
 def warnings(events: Iterable[Event]) -> tuple[str, ...]:
@@ -61,8 +61,8 @@ def policies_passed(events: Iterable[Event]) -> int | None:
 def counts(events: Iterable[Event]) -> dict[str, int]:
     """Returns the number of resources by op, without unchanged ones."""
     summaries = [event["summaryEvent"] for event in events if "summaryEvent" in event]
-    found: Mapping[str, int] = summaries[-1]["resourceChanges"] if summaries else {}
-    return {op: number for op, number in found.items() if op != "same"}
+    changes: Mapping[str, int] = summaries[-1]["resourceChanges"] if summaries else {}
+    return {op: number for op, number in changes.items() if op != "same"}
 
 
 def _diagnostics(events: Iterable[Event], severity: str) -> Iterator[str]:

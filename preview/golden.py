@@ -39,7 +39,7 @@ def file(stack: str) -> Path:
 
 def difference(stack: str, changes: tuple[Change, ...]) -> str:
     """Returns a unified diff from the kept summary to that of these changes; empty if they agree."""
-    kept = file(stack).read_text() if file(stack).exists() else ""
+    accepted = file(stack).read_text() if file(stack).exists() else ""
     names = (f"tests/stacks/golden/{stack}.txt", f"plan of {stack} now")
-    old, new = kept.splitlines(), plan_text.summary(changes).splitlines()
+    old, new = accepted.splitlines(), plan_text.summary(changes).splitlines()
     return "\n".join(difflib.unified_diff(old, new, *names, lineterm=""))

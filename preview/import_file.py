@@ -48,19 +48,19 @@ def import_file(stack: Stack, without: Collection[str] = ()) -> dict[str, Any]:
 def existing(written: Resource, changes: Sequence[Change], without: Collection[str]) -> dict[str, Any]:
     """Returns the import file of a preview, which it has written, with the ids of what exists."""
     inputs = {(change.type, change.name): change for change in changes}
-    found = {
+    existing_resources = {
         entry["name"]: _existing(entry, inputs[entry["type"], _logical(entry)])
         for entry in written["resources"]
         if entry["type"] in IDS
     }
-    names = {_logical(entry) for entry in found.values()}
+    names = {_logical(entry) for entry in existing_resources.values()}
     if unknown := sorted(set(without) - names):
         raise StepError(
             f"the stack has no {', '.join(unknown)} to import",
             try_this=f"one or more of {', '.join(sorted(names))}",
         )
-    kept = {name: entry for name, entry in found.items() if _logical(entry) not in without}
-    return {**written, "resources": _with_parents(written["resources"], kept)}
+    importable = {name: entry for name, entry in existing_resources.items() if _logical(entry) not in without}
+    return {**written, "resources": _with_parents(written["resources"], importable)}
 
 
 def _logical(entry: Resource) -> str:
@@ -75,16 +75,16 @@ def _existing(entry: Resource, change: Change) -> Resource:
     return {**without_provider, "id": IDS[change.type].format_map(change.after)}
 
 
-def _with_parents(entries: Sequence[Resource], kept: Mapping[str, Resource]) -> list[Resource]:
+def _with_parents(entries: Sequence[Resource], importable: Mapping[str, Resource]) -> list[Resource]:
     """Returns the kept entries, and the components above them, in the file's order."""
     by_name = {entry["name"]: entry for entry in entries}
     needed: set[str] = set()
 
-    for name in kept:
+    for name in importable:
         while name in by_name:
             needed.add(name)
             name = by_name[name].get("parent", "")
-    return [kept.get(entry["name"], entry) for entry in entries if entry["name"] in needed]
+    return [importable.get(entry["name"], entry) for entry in entries if entry["name"] in needed]
 
 
 def show(stack: str, without: Collection[str]) -> int:

@@ -49,15 +49,15 @@ class Change:
 
     @property
     def differences(self) -> list[Difference]:
-        """Changed inputs, including properties of which only a masked secret changes."""
-        found = [
+        """Changed inputs, including properties in which only a masked secret changes."""
+        visible = [
             Difference(text, _at(self.before, path), _at(self.after, path), self._replaces(text))
             for path, _ in differences(self.before, self.after)
             for text in [property_path(path)]
         ]
-        seen = {difference.path for difference in found}
-        hidden = [path for path in sorted(self.replacing) if not any(_related(path, s) for s in seen)]
-        return found + [Difference(path, None, None, replaces=True) for path in hidden]
+        paths = {difference.path for difference in visible}
+        hidden = [path for path in sorted(self.replacing) if not any(_related(path, p) for p in paths)]
+        return visible + [Difference(path, None, None, replaces=True) for path in hidden]
 
     def _replaces(self, path: str) -> bool:
         return any(_related(path, forcing) for forcing in self.replacing)
@@ -70,9 +70,9 @@ def read_changes(events: Iterable[Event]) -> tuple[Change, ...]:
         if step := event.get("resourcePreEvent", {}).get("metadata"):
             if step["op"] == "refresh":  # only reads the resource; a later step has the change
                 continue
-            known = steps.get(step["urn"])
+            earlier = steps.get(step["urn"])
             # A replacement has three steps; only `replace` has both old and new inputs.
-            if known is None or step["op"] == "replace":
+            if earlier is None or step["op"] == "replace":
                 steps[step["urn"]] = step
     return tuple(_change(step) for step in steps.values())
 
@@ -105,7 +105,7 @@ def _at(value: Any, path: Iterable[str | int]) -> Any:
     return value
 
 
-def _related(one: str, other: str) -> bool:
+def _related(path: str, other: str) -> bool:
     """Returns whether two property paths are equal, or one is below the other."""
-    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
+    longer, shorter = (path, other) if len(path) >= len(other) else (other, path)
     return longer == shorter or (longer.startswith(shorter) and longer[len(shorter)] in ".[")

@@ -74,8 +74,8 @@ _SHOWN: Mapping[str, tuple[str, ...]] = {
 
 def short_kind(token: str) -> str:
     """Shortens a type: `container.NodePool` (GCP), `Namespace` (Kubernetes), `provider gcp` (a provider)."""
-    package, _, rest = token.partition(":")
-    module, _, kind = rest.rpartition(":")
+    package, _, module_and_kind = token.partition(":")
+    module, _, kind = module_and_kind.rpartition(":")
     if module == "providers":
         return f"provider {kind}"
     if package == "gcp":
@@ -87,8 +87,8 @@ def described(token: str, inputs: Mapping[str, Any]) -> str:
     """Returns the shown properties that are set, as `name=value`."""
     kind = short_kind(token)
     paths = _SHOWN.get(kind, ("role", "member") if kind.endswith(("IAMMember", "IamMember")) else ())
-    found = ((_label(path), _at(inputs, path.split("."))) for path in paths)
-    words = [f"{name}={plain(value)}" for name, value in found if value not in (None, [], {})]
+    values = ((_label(path), _at(inputs, path.split("."))) for path in paths)
+    words = [f"{name}={plain(value)}" for name, value in values if value not in (None, [], {})]
     special = _SPECIAL.get(kind)
     return " ".join([*words, *(special(inputs) if special else ())])
 
@@ -116,8 +116,8 @@ def _at(value: Any, path: list[str]) -> Any:
     if not path or value is None:
         return value
     if isinstance(value, list):
-        found = [_at(item, path) for item in value]
-        return found[0] if len(found) == 1 else found
+        items = [_at(item, path) for item in value]
+        return items[0] if len(items) == 1 else items
     return _at(value.get(path[0]), path[1:]) if isinstance(value, Mapping) else value
 
 

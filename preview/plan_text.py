@@ -36,10 +36,10 @@ class Row:
 
 def counts(changes: Iterable[Change]) -> str:
     """Formats counts as `1 to replace, 2 to update, 140 unchanged`, the most important first."""
-    found = Counter(change.op for change in changes if change.type != STACK)
-    known = [f"{found[op]} {words}" for op, words in _WORDS.items() if found[op]]
-    others = [f"{number} to {op}" for op, number in sorted(found.items()) if op not in _WORDS]
-    return ", ".join(known + others) or "nothing declared"
+    by_op = Counter(change.op for change in changes if change.type != STACK)
+    worded = [f"{by_op[op]} {words}" for op, words in _WORDS.items() if by_op[op]]
+    others = [f"{number} to {op}" for op, number in sorted(by_op.items()) if op not in _WORDS]
+    return ", ".join(worded + others) or "nothing declared"
 
 
 def tree(changes: Sequence[Change]) -> list[Row]:
@@ -98,12 +98,12 @@ def table(changes: Sequence[Change]) -> list[tuple[str, str]]:
 
 def dangers(changes: Sequence[Change]) -> list[str]:
     """Returns a line per recreated or deleted resource (not component), with the properties that force it."""
-    found = [
+    dangerous = [
         change
         for change in changes
         if change.op in ("replace", "delete") and change.custom and not change.type.startswith(PROVIDERS)
     ]
-    return [_danger(change) for change in sorted(found, key=lambda c: (c.op != "replace", title(c)))]
+    return [_danger(change) for change in sorted(dangerous, key=lambda c: (c.op != "replace", title(c)))]
 
 
 def _danger(change: Change) -> str:

@@ -12,16 +12,16 @@ PACK = CHECKOUT / "policies"
 
 def violations(events: Iterable[Mapping[str, Any]]) -> list[str]:
     """Returns a text per violated mandatory rule: id and requirement, then each resource and its remedy."""
-    found: dict[str, list[str]] = {}
+    by_rule: dict[str, list[str]] = {}
     for event in events:
         violation = event.get("policyEvent", {})
         if violation.get("enforcementLevel") != "mandatory":
             continue
         # The pack writes the requirement on the first line and the remedy for this resource on the next.
         required, _, remedy = violation["message"].strip().partition("\n")
-        resources = found.setdefault(f"{violation['policyName']}: {required}", [])
+        resources = by_rule.setdefault(f"{violation['policyName']}: {required}", [])
         resources.append(f"  {_resource(violation['resourceUrn'])}: {remedy}")
-    return ["\n".join([rule, *resources]) for rule, resources in found.items()]
+    return ["\n".join([rule, *resources]) for rule, resources in by_rule.items()]
 
 
 def _resource(urn: str) -> str:

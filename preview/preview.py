@@ -114,9 +114,9 @@ def check_out(ref: str, folder: Path, repository: Path = CHECKOUT) -> None:
     try:
         archive = subprocess.run(command, capture_output=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
-        said = getattr(error, "stderr", b"").decode(errors="replace").strip() or str(error)
+        reason = getattr(error, "stderr", b"").decode(errors="replace").strip() or str(error)
         raise StepError(
-            f"cannot read git ref {ref!r}: {said}", try_this="run git fetch, then use a ref of git log"
+            f"cannot read git ref {ref!r}: {reason}", try_this="run git fetch, then use a ref of git log"
         ) from None
     with tarfile.open(fileobj=io.BytesIO(archive)) as files:
         files.extractall(folder, filter="data")

@@ -100,12 +100,12 @@ class PulumiCli:
         self._home = self.folder / "home"
         for folder in (self._home, self.folder / "state", self.logs):
             folder.mkdir(parents=True, exist_ok=True)
-        wanted = wanted_versions()
+        versions = wanted_versions()
         self.choices = dict(choices or choose_installed())
         self.binary = install_engine(self.folder / "bin", binary, python, self.choices["python"])
         for host in hosts:
             install_beside(self.binary.parent, host, host.name)
-        install_providers(self._home, python, wanted, self.choices)
+        install_providers(self._home, python, versions, self.choices)
         self.variables = {**self._own_variables(python), **(env or {})}
         inherited = {k: v for k, v in os.environ.items() if k != "KUBECONFIG" and not k.startswith("PULUMI_")}
         inherited.pop(launch.VARIABLE, None)
@@ -285,20 +285,20 @@ class Stack:
             text = self.cli.run(arguments, log, say)
         except PulumiError as error:
             failure = error
-        seconds, found = time.monotonic() - began, engine_events.read_events(events)
+        seconds, log_events = time.monotonic() - began, engine_events.read_events(events)
         outcome = Outcome(
-            engine_events.counts(found),
-            read_changes(found),
-            engine_events.warnings(found),
+            engine_events.counts(log_events),
+            read_changes(log_events),
+            engine_events.warnings(log_events),
             text,
             seconds,
-            tuple(violations(found)),
-            engine_events.policies_passed(found),
+            tuple(violations(log_events)),
+            engine_events.policies_passed(log_events),
             sources(self.cli.choices),
         )
         if failure is None:
             return outcome
-        errors = engine_events.errors(found)
+        errors = engine_events.errors(log_events)
         why = "\n".join([*errors, *outcome.violations]) or str(failure)
         refused = PulumiError(f"pulumi {verb} of stack {self.name}: {why}", log=log)
         refused.outcome = outcome if outcome.violations and not errors else None
@@ -307,4 +307,4 @@ class Stack:
 
 def _flags(expect_no_changes: bool, refresh: bool) -> list[str]:
     flags = {"--expect-no-changes": expect_no_changes, "--refresh": refresh}
-    return [flag for flag, wanted in flags.items() if wanted]
+    return [flag for flag, enabled in flags.items() if enabled]

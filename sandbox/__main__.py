@@ -135,7 +135,9 @@ def _tools(options: argparse.Namespace) -> int:
     names = tuple(TOOLS) if options.all else tools_for(options.engine)
     unbuildable = [name for name in names if find_tool(TOOLS[name]) is None and not can_be_built(TOOLS[name])]
     ready = ensure_tools([name for name in names if name not in unbuildable], Screen()).values()
-    rows = [(t.tool.name, t.tool.version, t.source, f"{t.seconds:.0f} s") for t in ready]
+    rows: list[tuple[str, ...]] = [
+        (f.tool.name, f.tool.version, f.source, f"{f.seconds:.0f} s") for f in ready
+    ]
     rows += [(name, TOOLS[name].version, "skipped: needs a C compiler", "") for name in unbuildable]
     title = f"Tools (cache: {cache_directory() / 'tools'})"
     console().print(table(title, ("tool", "version", "from", "took"), rows))

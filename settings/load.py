@@ -70,24 +70,24 @@ def parse(config: Mapping[str, object], file: str) -> Settings:
         raise _unreadable(file, "values that do not contain themselves", "remove the alias (`*…`)") from None
     if unknown:
         raise SettingsError(output_problem(path, file) for path in unknown)
-    found = list(misspelt_keys(config))
+    problems = list(misspelt_keys(config))
     try:
         settings = Settings.model_validate_json(text, strict=True)
     except ValidationError as error:
         unknown = [tuple(e["loc"]) for e in error.errors() if e["type"] == "extra_forbidden"]
-        found += findings(error, {path: _keys_beside(path) for path in unknown})
+        problems += findings(error, {path: _keys_beside(path) for path in unknown})
     else:
-        found += broken_rules(settings)
-    if found:
+        problems += broken_rules(settings)
+    if problems:
         raw = {**config, **json.loads(text)}
-        raise SettingsError(located(finding, raw, file) for finding in found)
+        raise SettingsError(located(finding, raw, file) for finding in problems)
     return settings
 
 
 def warnings(settings: Settings) -> list[str]:
     """Returns warnings about valid settings: where the sources of a rule disagree."""
-    given = settings.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    return [warning(doubt, given) for doubt in doubts(settings)]
+    explicit = settings.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return [warning(doubt, explicit) for doubt in doubts(settings)]
 
 
 def _unreadable(file: str, expected: str, remedy: str) -> SettingsError:

@@ -29,19 +29,19 @@ class Problem:
 
     file: str
     path: str
-    given: object
+    value: object
     expected: str
     remedy: str
 
     @property
     def why(self) -> str:
         """The given value, what is expected and what to do, on one line."""
-        return f"given {_told(self.given)}, expected {self.expected}; {self.remedy}"
+        return f"given {_shown(self.value)}, expected {self.expected}; {self.remedy}"
 
     def __str__(self) -> str:
         return (
             f"{self.path or 'the file'}\n"
-            f"  given:    {_told(self.given)}\n"
+            f"  given:    {_shown(self.value)}\n"
             f"  expected: {self.expected}\n"
             f"  do:       {self.remedy}"
         )
@@ -85,32 +85,32 @@ def output_problem(path: Path, file: str) -> Problem:
     )
 
 
-def _told(given: object) -> str:
-    return given.value if isinstance(given, Nothing) else json.dumps(given, default=str)
+def _shown(value: object) -> str:
+    return value.value if isinstance(value, Nothing) else json.dumps(value, default=str)
 
 
 def did_you_mean(word: str, options: Iterable[str], shown: int | None = None) -> str:
     """Returns a remedy: the option most similar to `word`, or the options if none is close; of a long list
     only the first ones, `shown` of them, as examples."""
-    known = list(options)
-    close = difflib.get_close_matches(word, known, n=1)
+    choices = list(options)
+    close = difflib.get_close_matches(word, choices, n=1)
     if close:
         return f"did you mean {close[0]}?"
-    if shown is not None and shown < len(known):
-        return f"choose one, such as {', '.join(known[:shown])}"
-    return f"choose one of {', '.join(known)}" if known else "none is defined yet: add it first"
+    if shown is not None and shown < len(choices):
+        return f"choose one, such as {', '.join(choices[:shown])}"
+    return f"choose one of {', '.join(choices)}" if choices else "none is defined yet: add it first"
 
 
 def located(finding: Finding, config: Mapping[str, Any], file: str) -> Problem:
     """Returns the Problem of a finding, with its path and value as in the file."""
-    path, given = _look_up(config, finding.path)
-    return Problem(file, _written(path), given, finding.expected, finding.remedy)
+    path, value = _look_up(config, finding.path)
+    return Problem(file, _written(path), value, finding.expected, finding.remedy)
 
 
 def warning(doubt: Doubt, config: Mapping[str, Any]) -> str:
     """Returns the text of a doubt, in the format of a Problem."""
-    path, given = _look_up(config, doubt.path)
-    return f"{_written(path)}\n  given:  {_told(given)}\n  why:    {doubt.why}\n  source: {doubt.source}"
+    path, value = _look_up(config, doubt.path)
+    return f"{_written(path)}\n  given:  {_shown(value)}\n  why:    {doubt.why}\n  source: {doubt.source}"
 
 
 def findings(error: ValidationError, keys_at: Mapping[Path, Iterable[str]]) -> list[Finding]:
@@ -142,8 +142,8 @@ def _finding(error: ErrorDetails, known_keys: Iterable[str]) -> Finding:
         case "missing":
             return Finding(place, "a value: this key is required", f"add `{key}`")
         case "extra_forbidden":
-            known = sorted(known_keys)
-            return Finding(place, f"a known key: {', '.join(known)}", did_you_mean(key, known))
+            names = sorted(known_keys)
+            return Finding(place, f"a known key: {', '.join(names)}", did_you_mean(key, names))
         case "literal_error":
             return _choice(place, str(error["input"]), re.findall(r"'([^']*)'", context["expected"]))
         case "union_tag_invalid":
@@ -162,8 +162,8 @@ def _finding(error: ErrorDetails, known_keys: Iterable[str]) -> Finding:
     return Finding(place, expected, remedy)
 
 
-def _choice(place: Path, given: str, options: list[str]) -> Finding:
-    return Finding(place, f"one of {', '.join(options)}", did_you_mean(given, options))
+def _choice(place: Path, value: str, options: list[str]) -> Finding:
+    return Finding(place, f"one of {', '.join(options)}", did_you_mean(value, options))
 
 
 def _look_up(config: Mapping[str, Any], path: Path) -> tuple[Path, object]:

@@ -130,15 +130,15 @@ def described(annotation: Any, anchors: Mapping[ModelType, str], metadata: Itera
         return f"mapping of {key} to: {value}{_bounds(metadata)}"
     if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
         return f"[these keys](#{anchors[annotation]})"
-    word = next((said.documentation for said in metadata if isinstance(said, Doc)), PLAIN.get(annotation))
+    word = next((item.documentation for item in metadata if isinstance(item, Doc)), PLAIN.get(annotation))
     assert word, f"every type must have a description: add {annotation} to PLAIN"
     return word + _bounds(metadata)
 
 
 def _flat(metadata: Iterable[Any]) -> Iterator[Any]:
     """Yields bounds one by one: those of a type inside another (`… | None`) are in its `Field(…)`."""
-    for said in metadata:
-        yield from said.metadata if isinstance(said, FieldInfo) else (said,)
+    for item in metadata:
+        yield from item.metadata if isinstance(item, FieldInfo) else (item,)
 
 
 def _either(words: list[str]) -> str:
@@ -146,7 +146,7 @@ def _either(words: list[str]) -> str:
 
 
 def _bounds(metadata: Iterable[Any]) -> str:
-    least, most, said = None, None, []
+    least, most, parts = None, None, []
     for bound in metadata:
         match bound:
             case Ge(ge=value):
@@ -154,16 +154,16 @@ def _bounds(metadata: Iterable[Any]) -> str:
             case Le(le=value):
                 most = value
             case Gt(gt=value):
-                said.append(f"more than {value}")
+                parts.append(f"more than {value}")
             case MinLen(min_length=fewest):
-                said.append(f"at least {fewest}")
+                parts.append(f"at least {fewest}")
     if least is not None and most is not None:
-        said.append(f"{least} to {most}")
+        parts.append(f"{least} to {most}")
     elif least is not None:
-        said.append(f"{least} or more")
+        parts.append(f"{least} or more")
     elif most is not None:
-        said.append(f"{most} or less")
-    return f" ({', '.join(said)})" if said else ""
+        parts.append(f"{most} or less")
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def models_inside(annotation: Any, place: str) -> Iterator[tuple[str, ModelType]]:

@@ -51,8 +51,8 @@ def _title_of(rule: Callable[..., object]) -> str:
 
 def _title(module: str) -> str:
     """Returns the title of a module's rules: its docstring begins with "Rules of …: details"."""
-    said = (sys.modules[module].__doc__ or "").splitlines()[0].removeprefix("Rules of ").rstrip(".")
-    title = said.partition(":")[0].partition(",")[0].partition(" (")[0]
+    summary = (sys.modules[module].__doc__ or "").splitlines()[0].removeprefix("Rules of ").rstrip(".")
+    title = summary.partition(":")[0].partition(",")[0].partition(" (")[0]
     return f"{title[0].upper()}{title[1:]}"
 
 

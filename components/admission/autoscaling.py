@@ -118,13 +118,13 @@ def _cluster_rules() -> dict[str, str]:
     keyed = (same_of_prefixes(what, [""]) for what in ("labels", "annotations"))
     metadata = " && ".join([same_owners_and_finalizers(), *keyed])
     others = " && ".join(
-        f'dyn({one}.spec).all(k, k == "workerGroupSpecs" || (k in dyn({other}.spec) && '
-        f"dyn({one}.spec)[k] == dyn({other}.spec)[k]))"
-        for one, other in (("object", "oldObject"), ("oldObject", "object"))
+        f'dyn({first}.spec).all(k, k == "workerGroupSpecs" || (k in dyn({second}.spec) && '
+        f"dyn({first}.spec)[k] == dyn({second}.spec)[k]))"
+        for first, second in (("object", "oldObject"), ("oldObject", "object"))
     )
     same_group = " && ".join(
-        f"dyn({one}).all(k, k in {scaled} || (k in dyn({other}) && dyn({one})[k] == dyn({other})[k]))"
-        for one, other in (("n", "o"), ("o", "n"))
+        f"dyn({first}).all(k, k in {scaled} || (k in dyn({second}) && dyn({first})[k] == dyn({second})[k]))"
+        for first, second in (("n", "o"), ("o", "n"))
     )
     return {
         "object.metadata.name == variables.account": (

@@ -8,8 +8,8 @@ def same_of_prefixes(what: str, prefixes: Iterable[str]) -> str:
     new, old = (f"{root}.metadata.?{what}.orValue({{}})" for root in ("object", "oldObject"))
     listed = ", ".join(f'"{prefix}"' for prefix in prefixes)
     return " && ".join(
-        f"{one}.all(k, ![{listed}].exists(p, k.startsWith(p)) || (k in {other} && {one}[k] == {other}[k]))"
-        for one, other in ((new, old), (old, new))
+        f"{a}.all(k, ![{listed}].exists(p, k.startsWith(p)) || (k in {b} && {a}[k] == {b}[k]))"
+        for a, b in ((new, old), (old, new))
     )
 
 

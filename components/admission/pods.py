@@ -16,10 +16,10 @@ ANNOTATIONS = ("ray.io/", "kueue.x-k8s.io/", "muster.dev/", "autoscaling.x-k8s.i
 
 
 def pods_of_gangs(engine: Engine) -> list[Policy]:
-    return [_kept(engine), _resized(engine)]
+    return [_unchanged(engine), _resized(engine)]
 
 
-def _kept(engine: Engine) -> Policy:
+def _unchanged(engine: Engine) -> Policy:
     """Returns the policy for updates of a pod. Kubelets, the scheduler, the garbage collector and Kubernetes'
     other controllers of pods may write the status of all pods; the Job controller has a finalizer on its."""
     metadata = (

@@ -90,8 +90,8 @@ def spec_is_written() -> str:
 
 def optional(root: str, path: str) -> str:
     """CEL for the optional value at a path of `root` (object or oldObject); the spec always exists."""
-    spec, *rest = path.split(".")
-    return ".?".join([f"{root}.{spec}", *rest])
+    spec, *remaining = path.split(".")
+    return ".?".join([f"{root}.{spec}", *remaining])
 
 
 def value_at(root: str, path: str, otherwise: str) -> str:

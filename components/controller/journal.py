@@ -91,7 +91,7 @@ class JournalBucket(Component):
     def _bucket(self, args: JournalBucketArgs) -> pulumi.Output[str]:
         """Declares the bucket. Each append replaces an object, so neither versions nor soft deletion keep
         former ones."""
-        wanted = storage.Bucket(
+        bucket = storage.Bucket(
             self.named("journal"),
             name=args.journal.bucket,
             project=self._google.project,
@@ -104,4 +104,4 @@ class JournalBucket(Component):
             force_destroy=False,
             opts=self.child(provider=self._google.provider, protect=args.protect),
         )
-        return wanted.name
+        return bucket.name

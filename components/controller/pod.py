@@ -140,8 +140,8 @@ def container_security() -> SecurityContextArgs:
 
 
 def configuration_arguments(settings: Controller) -> list[str]:
-    wanted = configuration(settings)
-    return [f"--configuration={json.dumps(wanted)}"] if wanted else []
+    differences = configuration(settings)
+    return [f"--configuration={json.dumps(differences)}"] if differences else []
 
 
 def _field(name: str, path: str) -> EnvVarArgs:

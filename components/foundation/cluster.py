@@ -63,19 +63,19 @@ class GkeCluster(Component):
 
     def __init__(self, name: str, args: GkeClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("GkeCluster", name, opts)
-        wanted = args.cluster
+        settings = args.cluster
         self.cluster = gcp.container.Cluster(
-            self.named(wanted.name),
+            self.named(settings.name),
             _cluster(args),
             opts=self.child(
-                protect=wanted.deletion_protection,
+                protect=settings.deletion_protection,
                 depends_on=self._key_access(args),
                 ignore_changes=MANAGED_BY_GKE,
             ),
         )
         self.name = self.cluster.name
-        self.location = wanted.location
-        kubeconfig = control_plane.kubeconfig(self.cluster, wanted.dns_endpoint)
+        self.location = settings.location
+        kubeconfig = control_plane.kubeconfig(self.cluster, settings.dns_endpoint)
         self.kubeconfig = pulumi.Output.json_dumps(kubeconfig)
         self.kubernetes = kubernetes.Provider(
             self.named("kubernetes"),
@@ -106,27 +106,27 @@ class GkeCluster(Component):
 
 
 def _cluster(args: GkeClusterArgs) -> ClusterArgs:
-    wanted, network = args.cluster, args.network
+    settings, network = args.cluster, args.network
     own_ranges = ClusterIpAllocationPolicyArgs(
         cluster_secondary_range_name=PODS_RANGE, services_secondary_range_name=SERVICES_RANGE
     )
     cluster = ClusterArgs(
-        name=wanted.name,
+        name=settings.name,
         project=args.project,
-        location=wanted.location,
-        node_locations=list(wanted.zones) or None,
-        min_master_version=wanted.version,
-        release_channel=ClusterReleaseChannelArgs(channel=wanted.channel.upper()),
-        maintenance_policy=upkeep.maintenance_policy(wanted.maintenance),
-        network=network.network if network else wanted.network or "default",
-        subnetwork=network.subnetwork if network else wanted.subnetwork or "default",
+        location=settings.location,
+        node_locations=list(settings.zones) or None,
+        min_master_version=settings.version,
+        release_channel=ClusterReleaseChannelArgs(channel=settings.channel.upper()),
+        maintenance_policy=upkeep.maintenance_policy(settings.maintenance),
+        network=network.network if network else settings.network or "default",
+        subnetwork=network.subnetwork if network else settings.subnetwork or "default",
         networking_mode="VPC_NATIVE",
         ip_allocation_policy=own_ranges if network else ClusterIpAllocationPolicyArgs(),
-        datapath_provider="ADVANCED_DATAPATH" if wanted.dataplane_v2 else "LEGACY_DATAPATH",
-        enable_intranode_visibility=wanted.intranode_visibility,
+        datapath_provider="ADVANCED_DATAPATH" if settings.dataplane_v2 else "LEGACY_DATAPATH",
+        enable_intranode_visibility=settings.intranode_visibility,
         enable_multi_networking=args.multi_networking,
-        resource_labels=wanted.labels,
-        deletion_protection=wanted.deletion_protection,
+        resource_labels=settings.labels,
+        deletion_protection=settings.deletion_protection,
         # GKE cannot create a cluster without a pool: the default one is removed, NodePools declares the rest.
         remove_default_node_pool=True,
         initial_node_count=1,
@@ -140,16 +140,16 @@ def _cluster(args: GkeClusterArgs) -> ClusterArgs:
 
 
 def _secure(cluster: ClusterArgs, args: GkeClusterArgs) -> None:
-    wanted = args.cluster
-    cluster.private_cluster_config = control_plane.private_cluster(wanted)
-    cluster.control_plane_endpoints_config = control_plane.endpoints(wanted)
-    cluster.master_authorized_networks_config = control_plane.authorized_networks(wanted)
+    settings = args.cluster
+    cluster.private_cluster_config = control_plane.private_cluster(settings)
+    cluster.control_plane_endpoints_config = control_plane.endpoints(settings)
+    cluster.master_authorized_networks_config = control_plane.authorized_networks(settings)
     cluster.master_auth = control_plane.MASTER_AUTH
     cluster.rbac_binding_config = control_plane.BINDINGS
     cluster.enable_legacy_abac = False
-    if wanted.security_group:
+    if settings.security_group:
         cluster.authenticator_groups_config = ClusterAuthenticatorGroupsConfigArgs(
-            security_group=wanted.security_group
+            security_group=settings.security_group
         )
     cluster.workload_identity_config = ClusterWorkloadIdentityConfigArgs(
         workload_pool=f"{args.project}.svc.id.goog"
@@ -157,34 +157,34 @@ def _secure(cluster: ClusterArgs, args: GkeClusterArgs) -> None:
     cluster.enable_shielded_nodes = True
     cluster.node_pool_defaults = cluster_features.NODE_DEFAULTS
     cluster.node_pool_auto_config = cluster_features.AUTO_NODE_DEFAULTS
-    cluster.database_encryption = cluster_features.encryption(wanted.secrets_encryption)
+    cluster.database_encryption = cluster_features.encryption(settings.secrets_encryption)
     cluster.binary_authorization = ClusterBinaryAuthorizationArgs(
-        evaluation_mode="PROJECT_SINGLETON_POLICY_ENFORCE" if wanted.binary_authorization else "DISABLED"
+        evaluation_mode="PROJECT_SINGLETON_POLICY_ENFORCE" if settings.binary_authorization else "DISABLED"
     )
     cluster.security_posture_config = ClusterSecurityPostureConfigArgs(
-        mode="BASIC" if wanted.security_posture else "DISABLED"
+        mode="BASIC" if settings.security_posture else "DISABLED"
     )
 
 
 def _equip(cluster: ClusterArgs, args: GkeClusterArgs) -> None:
-    wanted = args.cluster
-    cluster.addons_config = cluster_features.addons(wanted, args.ray_addon)
-    cluster.logging_config = cluster_features.logging(wanted)
-    cluster.monitoring_config = cluster_features.monitoring(wanted)
-    cluster.cost_management_config = ClusterCostManagementConfigArgs(enabled=wanted.cost_management)
+    settings = args.cluster
+    cluster.addons_config = cluster_features.addons(settings, args.ray_addon)
+    cluster.logging_config = cluster_features.logging(settings)
+    cluster.monitoring_config = cluster_features.monitoring(settings)
+    cluster.cost_management_config = ClusterCostManagementConfigArgs(enabled=settings.cost_management)
     cluster.vertical_pod_autoscaling = ClusterVerticalPodAutoscalingArgs(
-        enabled=wanted.vertical_pod_autoscaling
+        enabled=settings.vertical_pod_autoscaling
     )
     cluster.gateway_api_config = ClusterGatewayApiConfigArgs(
-        channel="CHANNEL_STANDARD" if wanted.gateway_api else "CHANNEL_DISABLED"
+        channel="CHANNEL_STANDARD" if settings.gateway_api else "CHANNEL_DISABLED"
     )
     cluster.cluster_autoscaling = upkeep.cluster_autoscaling(
-        wanted.node_auto_provisioning, args.service_account
+        settings.node_auto_provisioning, args.service_account
     )
-    if wanted.beta_apis:
-        cluster.enable_k8s_beta_apis = ClusterEnableK8sBetaApisArgs(enabled_apis=list(wanted.beta_apis))
-    if wanted.fleet:
-        cluster.fleet = ClusterFleetArgs(project=wanted.fleet)
-    if wanted.notifications:
-        pubsub = ClusterNotificationConfigPubsubArgs(enabled=True, topic=wanted.notifications)
+    if settings.beta_apis:
+        cluster.enable_k8s_beta_apis = ClusterEnableK8sBetaApisArgs(enabled_apis=list(settings.beta_apis))
+    if settings.fleet:
+        cluster.fleet = ClusterFleetArgs(project=settings.fleet)
+    if settings.notifications:
+        pubsub = ClusterNotificationConfigPubsubArgs(enabled=True, topic=settings.notifications)
         cluster.notification_config = ClusterNotificationConfigArgs(pubsub=pubsub)

@@ -67,7 +67,7 @@ def compute_class(pool: Pool, service_account: pulumi.Input[str]) -> dict[str, A
 
 
 def _priority(pool: Pool) -> dict[str, Any]:
-    given = {
+    fields = {
         "machineType": pool.machine_type,
         "gpu": _gpu(pool),
         "tpu": _tpu(pool),
@@ -79,7 +79,7 @@ def _priority(pool: Pool) -> dict[str, Any]:
         "maxPodsPerNode": pool.max_pods_per_node,
         "storage": _storage(pool),
     }
-    return {key: value for key, value in given.items() if value}
+    return {key: value for key, value in fields.items() if value}
 
 
 def _gpu(pool: Pool) -> dict[str, Any] | None:
@@ -112,9 +112,9 @@ def _reservations(path: str) -> dict[str, Any]:
 
 
 def _storage(pool: Pool) -> dict[str, Any]:
-    given = {
+    fields = {
         "bootDiskType": pool.boot_disk.type,
         "bootDiskSize": pool.boot_disk.size_gb,
         "localSSDCount": pool.local_ssd_count or None,
     }
-    return {key: value for key, value in given.items() if value}
+    return {key: value for key, value in fields.items() if value}

@@ -85,12 +85,12 @@ def _by_address(cluster: gcp.container.Cluster) -> dict[str, object]:
 def _url(host: pulumi.Output[str | None], output: str) -> pulumi.Output[str]:
     """Returns the URL of a host, which is the named output of the cluster."""
 
-    def url(known: str | None) -> str:
-        if known is None:
+    def url(endpoint: str | None) -> str:
+        if endpoint is None:
             raise pulumi.RunError(
                 f"the GKE cluster has no output `{output}`, by which its control plane is reached: "
                 "in a unit test, let the mocks return one for gcp:container/cluster:Cluster"
             )
-        return f"https://{known}"
+        return f"https://{endpoint}"
 
     return host.apply(url)

@@ -36,21 +36,21 @@ class ExistingCluster(Component):
         self, name: str, args: ExistingClusterArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("ExistingCluster", name, opts)
-        wanted = args.cluster
-        self.name = pulumi.Output.from_input(wanted.name)
+        cluster = args.cluster
+        self.name = pulumi.Output.from_input(cluster.name)
         self.kubernetes = kubernetes.Provider(
             self.named("kubernetes"),
-            context=wanted.context,
+            context=cluster.context,
             enable_patch_force=FORCE_PATCH,
             opts=self.child(),
         )
         self.google: GoogleCloud | None = None
-        if wanted.gke and wanted.place:
-            joined = wanted.gke
+        if cluster.gke and cluster.place:
+            joined = cluster.gke
             self.google = enter_project(
-                self, args.settings, wanted.place.region, joined.labels, joined.enable_apis
+                self, args.settings, cluster.place.region, joined.labels, joined.enable_apis
             )
-            self._node_pools(args.settings, wanted.place, self.google)
+            self._node_pools(args.settings, cluster.place, self.google)
         self.register_outputs({"name": self.name})
 
     def _node_pools(self, settings: Settings, cluster: GkePlace, google: GoogleCloud) -> None:

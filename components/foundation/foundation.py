@@ -43,17 +43,19 @@ class Foundation(Component):
 
     def __init__(self, name: str, args: FoundationArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Foundation", name, opts)
-        wanted = args.cluster
+        settings = args.cluster
         self.google: GoogleCloud = enter_project(
-            self, args.settings, wanted.region, wanted.labels, wanted.enable_apis
+            self, args.settings, settings.region, settings.labels, settings.enable_apis
         )
         network, gpus = self._network(args), self._gpu_networks(args)
         kuberay = args.settings.kuberay
-        nodes = NodeIdentity("nodes", NodeIdentityArgs(wanted.name, "nodes", args.project), self._in_cloud())
+        nodes = NodeIdentity(
+            "nodes", NodeIdentityArgs(settings.name, "nodes", args.project), self._in_cloud()
+        )
         cluster = GkeCluster(
             "cluster",
             GkeClusterArgs(
-                cluster=wanted,
+                cluster=settings,
                 project=args.project,
                 network=network,
                 service_account=nodes.email,
@@ -71,17 +73,17 @@ class Foundation(Component):
         return self.child(provider=self.google.provider, depends_on=[*self.google.apis, *after])
 
     def _network(self, args: FoundationArgs) -> Network | None:
-        wanted = args.settings.network
-        if wanted is None:
+        settings = args.settings.network
+        if settings is None:
             return None
-        network = NetworkArgs(wanted, args.project, self.google.region, args.cluster.deletion_protection)
+        network = NetworkArgs(settings, args.project, self.google.region, args.cluster.deletion_protection)
         return Network("network", network, self._in_cloud())
 
     def _gpu_networks(self, args: FoundationArgs) -> GpuNetworks | None:
-        wanted, count = args.settings.network, gpu_networks(args.settings.pools)
-        if wanted is None or not count:
+        settings, count = args.settings.network, gpu_networks(args.settings.pools)
+        if settings is None or not count:
             return None
-        networks = GpuNetworksArgs(wanted, count, args.project, self.google.region)
+        networks = GpuNetworksArgs(settings, count, args.project, self.google.region)
         return GpuNetworks("gpu-networks", networks, self._in_cloud())
 
     def _node_pools(
@@ -95,11 +97,11 @@ class Foundation(Component):
             service_account=nodes.email,
             interfaces=gpus.interfaces if gpus else (),
         )
-        made = NodePools("node-pools", pools, self._in_cloud())
+        created = NodePools("node-pools", pools, self._in_cloud())
         inside = self.child(provider=self.kubernetes, depends_on=[cluster])
         if any(pool.compute_class for pool in pools.pools):
             ComputeClasses("compute-classes", ComputeClassesArgs(pools.pools, nodes.email), inside)
         if gpus:
             interfaces = DeviceNetworksArgs(gpus.interfaces)
             DeviceNetworks("device-networks", interfaces, inside)
-        return [pool.name for pool in made.node_pools.values()]
+        return [pool.name for pool in created.node_pools.values()]

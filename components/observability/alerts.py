@@ -29,40 +29,40 @@ class Alert:
 
 def alerts(settings: Observability, queries: Queries) -> Iterator[Alert]:
     """Yields the engine's alerts; KAI exports no queue metrics to alert on."""
-    wanted = settings.alerts
+    thresholds = settings.alerts
     if queries.engine in ("muster", "kueue"):
         yield Alert(
             "queue-wait",
-            queries.queue_wait(wanted),
+            queries.queue_wait(thresholds),
             5,
             "WARNING",
-            f"a workload waits for more than {wanted.queue_wait_minutes} min",
+            f"a workload waits for more than {thresholds.queue_wait_minutes} min",
             "`kubectl get workloads -A` lists it; its condition QuotaReserved says what it waits for.",
         )
         yield Alert(
             "stuck-provisioning",
-            queries.provisioning(wanted),
+            queries.provisioning(thresholds),
             5,
             "WARNING",
-            f"capacity has not come for {wanted.provisioning_minutes} min",
+            f"capacity has not come for {thresholds.provisioning_minutes} min",
             "`kubectl describe provisioningrequests -A` shows GKE's answer: the zone may be out of capacity, "
             "or a quota of the project may be exhausted. The gang keeps its Muster quota meanwhile.",
         )
         yield Alert(
             "over-quota",
             queries.over_quota(),
-            wanted.over_quota_minutes,
+            thresholds.over_quota_minutes,
             "WARNING",
-            f"a queue has borrowed for {wanted.over_quota_minutes} min",
+            f"a queue has borrowed for {thresholds.over_quota_minutes} min",
             "It uses quota that other queues leave idle, and loses it as soon as they need it. To make this "
             "permanent, move quota to it in the stack's muster:queues.",
         )
     yield Alert(
         "idle-gpus",
-        queries.idle_gpus(wanted),
-        wanted.idle_gpu_minutes,
+        queries.idle_gpus(thresholds),
+        thresholds.idle_gpu_minutes,
         "WARNING",
-        f"GPUs idle for {wanted.idle_gpu_minutes} min",
+        f"GPUs idle for {thresholds.idle_gpu_minutes} min",
         "The pod holds GPUs and hardly uses them: perhaps a notebook left open, or a job that hangs.",
     )
     if queries.engine == "muster":

@@ -26,7 +26,7 @@ def grafana_files() -> dict[str, str]:
         "muster-controller": _dashboard("muster-controller", "Muster: controller", controller_charts(muster)),
         "kueue-queues": _dashboard("kueue-queues", "Kueue: queues", queue_charts(kueue)),
     }
-    return {f"{name}.json": json.dumps(found, indent=1) + "\n" for name, found in dashboards.items()}
+    return {f"{name}.json": json.dumps(dashboard, indent=1) + "\n" for name, dashboard in dashboards.items()}
 
 
 def _dashboard(uid: str, title: str, charts: Iterable[Chart]) -> dict[str, Any]:

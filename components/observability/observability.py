@@ -42,13 +42,13 @@ class Observability(Component):
         self, name: str, args: ObservabilityArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("Observability", name, opts)
-        wanted, cluster, google = args.observability, args.cluster, args.google
+        settings, cluster, google = args.observability, args.cluster, args.google
         queries = Queries(args.engine, cluster.name)
         logs = LogArchiveArgs(
             cluster=cluster.name,
             location=cluster.location,
             namespaces=[*args.tenants, KUBERAY, ENGINE_NAMESPACES[args.engine]],
-            logs=wanted.logs,
+            logs=settings.logs,
             google=google,
             protect=cluster.deletion_protection,
         )
@@ -58,9 +58,9 @@ class Observability(Component):
             engine=args.engine,
             kuberay=args.kuberay.install == "helm",
             ray=not (addon and args.kuberay.addon.monitoring),
-            interval_seconds=wanted.scrape_seconds,
+            interval_seconds=settings.scrape_seconds,
         )
         Scraping("scraping", scraping, self.child())
         Dashboards("dashboards", DashboardsArgs(queries, google), self.child())
-        Alerts("alerts", AlertsArgs(wanted, queries, google), self.child())
+        Alerts("alerts", AlertsArgs(settings, queries, google), self.child())
         self.register_outputs({})

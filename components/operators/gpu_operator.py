@@ -82,8 +82,8 @@ class GpuOperator(Component):
             # The hook that upgrades the CRDs needs it (the chart's values.yaml, operator.upgradeCRD).
             disable_openapi_validation=True,
         )
-        wanted = values(args.gpu_operator, args.node_selector)
-        release(chart, wanted, self.child(depends_on=[*home.ready, quota, installer]))
+        chart_values = values(args.gpu_operator, args.node_selector)
+        release(chart, chart_values, self.child(depends_on=[*home.ready, quota, installer]))
 
 
 def _critical_pods() -> ResourceQuotaSpecArgs:

@@ -47,8 +47,8 @@ class Kai(Component):
         place = OperatorNamespaceArgs(NAMESPACE, "baseline", served=(9443,), metrics=(8080,))
         home = OperatorNamespace("kai-namespace", place, self.child())
         chart = Chart("kai-scheduler", NAMESPACE, CHART, f"v{args.kai.version}")
-        wanted = values(args.kai, args.node_selector, args.runtime_class)
-        return release(chart, wanted, self.child(depends_on=home.ready))
+        chart_values = values(args.kai, args.node_selector, args.runtime_class)
+        return release(chart, chart_values, self.child(depends_on=home.ready))
 
 
 def values(settings: KaiSettings, node_selector: Mapping[str, str], runtime_class: str) -> dict[str, Any]:

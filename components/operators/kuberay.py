@@ -66,13 +66,13 @@ class KubeRay(Component):
             REPOSITORY,
             skip_crds=True,
         )
-        wanted = values(args.kuberay, args.engine, args.node_selector)
-        return release(chart, wanted, self.child(depends_on=[definitions, *home.ready]))
+        chart_values = values(args.kuberay, args.engine, args.node_selector)
+        return release(chart, chart_values, self.child(depends_on=[definitions, *home.ready]))
 
 
 def values(settings: KubeRaySettings, engine: str, node_selector: Mapping[str, str]) -> dict[str, Any]:
     """Returns the chart's values that differ from its defaults."""
-    wanted: dict[str, Any] = {
+    result: dict[str, Any] = {
         "replicas": settings.replicas,
         "leaderElectionEnabled": True,
         "nodeSelector": dict(node_selector),
@@ -84,11 +84,11 @@ def values(settings: KubeRaySettings, engine: str, node_selector: Mapping[str, s
         "metrics": {"enabled": True, "serviceMonitor": {"enabled": False}},
     }
     if settings.image:
-        wanted["image"] = Image.parse(settings.image)._asdict()
+        result["image"] = Image.parse(settings.image)._asdict()
     if settings.watch_namespaces:
-        wanted["watchNamespace"] = list(settings.watch_namespaces)
+        result["watchNamespace"] = list(settings.watch_namespaces)
     if settings.feature_gates:
-        wanted["featureGates"] = [
+        result["featureGates"] = [
             {"name": name, "enabled": enabled} for name, enabled in sorted(settings.feature_gates.items())
         ]
-    return wanted
+    return result

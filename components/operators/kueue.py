@@ -89,8 +89,8 @@ def with_one_version(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTrans
         return None
     props: dict[str, Any] = {**args.props}
     spec = props["spec"]
-    used = [one for one in spec["versions"] if f"{GROUP}/{one['name']}" == VERSION]
-    versions = [{**one, "storage": True} for one in used]  # Kueue 0.15 stores v1beta1
+    used = [version for version in spec["versions"] if f"{GROUP}/{version['name']}" == VERSION]
+    versions = [{**version, "storage": True} for version in used]  # Kueue 0.15 stores v1beta1
     return pulumi.ResourceTransformResult({**props, "spec": {**spec, "versions": versions}}, args.opts)
 
 

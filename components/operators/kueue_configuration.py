@@ -25,7 +25,7 @@ CONCURRENCY = {
 
 def configuration(settings: Kueue) -> dict[str, Any]:
     """Returns Kueue's Configuration; the chart's Services, probes and roles expect its ports and names."""
-    wanted: dict[str, Any] = {
+    result: dict[str, Any] = {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
         "kind": "Configuration",
         "health": {"healthProbeBindAddress": ":8081"},
@@ -37,33 +37,33 @@ def configuration(settings: Kueue) -> dict[str, Any]:
         "integrations": {"frameworks": list(settings.frameworks)},
     }
     if settings.wait_for_pods_ready:
-        wanted["waitForPodsReady"] = wait_for_pods_ready(settings.wait_for_pods_ready)
+        result["waitForPodsReady"] = wait_for_pods_ready(settings.wait_for_pods_ready)
     if settings.fair_sharing:
-        wanted["fairSharing"] = fair_sharing(settings.fair_sharing)
+        result["fairSharing"] = fair_sharing(settings.fair_sharing)
     if settings.admission_fair_sharing:
-        wanted["admissionFairSharing"] = admission_fair_sharing(settings.admission_fair_sharing)
-    if kept := retention(settings.retention):
-        wanted["objectRetentionPolicies"] = kept
+        result["admissionFairSharing"] = admission_fair_sharing(settings.admission_fair_sharing)
+    if retained := retention(settings.retention):
+        result["objectRetentionPolicies"] = retained
     if counted := resources(settings):
-        wanted["resources"] = counted
+        result["resources"] = counted
     if settings.managed_namespaces:
-        wanted["managedJobsNamespaceSelector"] = {"matchLabels": dict(settings.managed_namespaces)}
+        result["managedJobsNamespaceSelector"] = {"matchLabels": dict(settings.managed_namespaces)}
     if settings.feature_gates:
-        wanted["featureGates"] = dict(settings.feature_gates)
-    return wanted
+        result["featureGates"] = dict(settings.feature_gates)
+    return result
 
 
 def resources(settings: Kueue) -> dict[str, Any]:
     """Returns `resources`, empty if nothing is set: how pods' requests are counted."""
-    wanted: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     if settings.exclude_resource_prefixes:
-        wanted["excludeResourcePrefixes"] = list(settings.exclude_resource_prefixes)
+        result["excludeResourcePrefixes"] = list(settings.exclude_resource_prefixes)
     if settings.transformations:
-        wanted["transformations"] = [
+        result["transformations"] = [
             transformation.model_dump(by_alias=True, exclude_none=True)
             for transformation in settings.transformations
         ]
-    return wanted
+    return result
 
 
 def fair_sharing(settings: FairSharing) -> dict[str, Any]:
@@ -85,14 +85,14 @@ def retention(settings: Retention) -> dict[str, Any]:
         "afterFinished": settings.after_finished_seconds,
         "afterDeactivatedByKueue": settings.after_deactivated_seconds,
     }
-    kept = {name: f"{value}s" for name, value in seconds.items() if value is not None}
-    return {"workloads": kept} if kept else {}
+    retained = {name: f"{value}s" for name, value in seconds.items() if value is not None}
+    return {"workloads": retained} if retained else {}
 
 
 def wait_for_pods_ready(settings: WaitForPodsReady) -> dict[str, Any]:
     """Returns `waitForPodsReady`, read by Muster's controller too (muster/configuration.py)."""
     requeuing = settings.requeuing
-    wanted: dict[str, Any] = {
+    result: dict[str, Any] = {
         "timeout": f"{settings.timeout_seconds}s",
         "blockAdmission": settings.block_admission,
         "requeuingStrategy": {
@@ -102,7 +102,7 @@ def wait_for_pods_ready(settings: WaitForPodsReady) -> dict[str, Any]:
         },
     }
     if settings.recovery_timeout_seconds is not None:
-        wanted["recoveryTimeout"] = f"{settings.recovery_timeout_seconds}s"
+        result["recoveryTimeout"] = f"{settings.recovery_timeout_seconds}s"
     if requeuing.limit is not None:
-        wanted["requeuingStrategy"]["backoffLimitCount"] = requeuing.limit
-    return wanted
+        result["requeuingStrategy"]["backoffLimitCount"] = requeuing.limit
+    return result

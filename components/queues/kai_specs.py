@@ -45,14 +45,14 @@ def kai_queues(settings: Queues) -> Iterator[KaiQueue]:
 
 
 def _parents_first(cohorts: Iterable[Cohort]) -> Iterator[Cohort]:
-    left: list[Cohort] = list(cohorts)
+    remaining: list[Cohort] = list(cohorts)
     done: set[str | None] = {None}
-    while left:
-        ready = [cohort for cohort in left if cohort.parent in done]
+    while remaining:
+        ready = [cohort for cohort in remaining if cohort.parent in done]
         assert ready, "the settings' rules require cohorts to form trees"
         yield from ready
         done |= {cohort.name for cohort in ready}
-        left = [cohort for cohort in left if cohort not in ready]
+        remaining = [cohort for cohort in remaining if cohort not in ready]
 
 
 def _tree_quota(cohort: Cohort, settings: Queues) -> Amounts:
@@ -81,10 +81,10 @@ def _limit(quota: Amounts, quotas: Quotas, without_quota: Fraction | None) -> Ma
     """
     limits: dict[str, Fraction | None] = {}
     for resource, counted in COUNTED.items():
-        given = [q[resource].borrowing_limit for q in quotas.values() if resource in q]
-        borrowed = without_quota if not given else None
-        if given and None not in given:
-            borrowed = sum((amount(limit) * counted.per_unit for limit in given if limit), Fraction(0))
+        borrowing = [q[resource].borrowing_limit for q in quotas.values() if resource in q]
+        borrowed = without_quota if not borrowing else None
+        if borrowing and None not in borrowing:
+            borrowed = sum((amount(limit) * counted.per_unit for limit in borrowing if limit), Fraction(0))
         limits[counted.name] = None if borrowed is None else quota[counted.name] + borrowed
     return limits
 

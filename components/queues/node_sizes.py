@@ -22,8 +22,8 @@ def node_sizes(pool: Pool) -> str:
 
 def _size(pool: Pool, kind: Pool) -> dict[str, str]:
     taken = pool.daemon_sets.requests if pool.daemon_sets else {}
-    left = {resource: size - taken.get(resource, 0) for resource, size in allocatable(kind).items()}
-    return {resource: _written(resource, size) for resource, size in left.items() if resource != "pods"}
+    remaining = {resource: size - taken.get(resource, 0) for resource, size in allocatable(kind).items()}
+    return {resource: _written(resource, size) for resource, size in remaining.items() if resource != "pods"}
 
 
 def _written(resource: str, size: Fraction) -> str:

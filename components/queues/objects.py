@@ -70,19 +70,19 @@ def manifests(settings: Settings) -> list[dict[str, Any]]:
         settings.admission.queued_provisioning,
         in_gke=settings.place is not None,
     )
-    found = [_manifest(obj.kind, obj.name, {"spec": obj.spec}, obj.annotations) for obj in declared]
-    found += (
+    result = [_manifest(obj.kind, obj.name, {"spec": obj.spec}, obj.annotations) for obj in declared]
+    result += (
         _manifest(
             "LocalQueue", name, {"spec": local_queue(target, tenant.weight)}, namespace=tenant.namespace
         )
         for tenant in settings.tenants
         for name, target in tenant.queues.items()
     )
-    found += (
+    result += (
         _manifest("WorkloadPriorityClass", name, {"value": value})
         for name, value in settings.admission.priorities.items()
     )
-    return found
+    return result
 
 
 def _manifest(

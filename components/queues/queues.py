@@ -35,13 +35,13 @@ class Queues(Component):
 
     def __init__(self, name: str, args: QueuesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Queues", name, opts)
-        made: dict[tuple[str, str], CustomResource] = {}
+        created: dict[tuple[str, str], CustomResource] = {}
         for obj in queue_objects(args.pools, args.queues, args.queued_provisioning, in_gke=args.in_gke):
-            options = self.child(depends_on=[made[other] for other in obj.after])
-            made[obj.kind, obj.name] = kueue_object(
+            options = self.child(depends_on=[created[other] for other in obj.after])
+            created[obj.kind, obj.name] = kueue_object(
                 obj.kind, obj.name, obj.spec, options, annotations=obj.annotations
             )
-        self.cluster_queues = {name: obj for (kind, name), obj in made.items() if kind == "ClusterQueue"}
+        self.cluster_queues = {name: obj for (kind, name), obj in created.items() if kind == "ClusterQueue"}
         self.register_outputs({"cluster_queues": list(self.cluster_queues)})
 
     def add_local_queues(self, tenants: Sequence[Tenant], namespaces: Mapping[str, pulumi.Resource]) -> None:

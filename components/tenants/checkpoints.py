@@ -65,19 +65,19 @@ class Checkpoints(Component):
         self.register_outputs({"bucket": self.bucket.name})
 
     def _bucket(self, args: CheckpointsArgs) -> storage.Bucket:
-        wanted = args.checkpoints
+        settings = args.checkpoints
         return storage.Bucket(
-            self.named(wanted.bucket),
-            name=wanted.bucket,
+            self.named(settings.bucket),
+            name=settings.bucket,
             project=args.google.project,
-            location=(wanted.location or args.google.region).upper(),
+            location=(settings.location or args.google.region).upper(),
             uniform_bucket_level_access=True,
             public_access_prevention="enforced",
             hierarchical_namespace=storage.BucketHierarchicalNamespaceArgs(enabled=True),
             soft_delete_policy=storage.BucketSoftDeletePolicyArgs(
-                retention_duration_seconds=wanted.soft_delete_days * DAY_SECONDS
+                retention_duration_seconds=settings.soft_delete_days * DAY_SECONDS
             ),
-            lifecycle_rules=deleted_after(wanted.delete_after_days),
+            lifecycle_rules=deleted_after(settings.delete_after_days),
             labels={**args.google.labels, "tenant": args.namespace},
             force_destroy=False,
             opts=self.child(provider=args.google.provider, protect=args.protect),

@@ -68,17 +68,17 @@ class Tenants(Component):
         )
 
     def _identity(self, tenant: Tenant) -> WorkloadIdentity | None:
-        google, wanted = self._args.google, tenant.identity
-        if google is None or wanted is None:
+        google, identity = self._args.google, tenant.identity
+        if google is None or identity is None:
             return None
-        args = WorkloadIdentityArgs(tenant, wanted.service_account, google)
+        args = WorkloadIdentityArgs(tenant, identity.service_account, google)
         return WorkloadIdentity(f"{tenant.namespace}-identity", args, self.child())
 
     def _checkpoints(self, tenant: Tenant, identity: WorkloadIdentity | None) -> Checkpoints | None:
-        google, wanted = self._args.google, tenant.checkpoints
-        if google is None or wanted is None or identity is None:
+        google, settings = self._args.google, tenant.checkpoints
+        if google is None or settings is None or identity is None:
             return None
-        args = CheckpointsArgs(tenant.namespace, wanted, google, identity.member, self._args.protect)
+        args = CheckpointsArgs(tenant.namespace, settings, google, identity.member, self._args.protect)
         return Checkpoints(f"{tenant.namespace}-checkpoints", args, self.child())
 
     def _inside(self, tenant: Tenant, namespace: Namespace) -> None:

@@ -21,8 +21,8 @@ RESULTS = "kueue-{}.json"
 
 
 def pictures(state: RunState | None, results: Path | None = None, folder: Path = FOLDER) -> int:
-    """Writes all pictures. `state` and `results` replace the stored inputs: with the last recorded run of that
-    sandbox, and with a file that `make bench-kueue` saved.
+    """Writes all pictures. `state` and `results` replace the stored inputs by the last recorded run of that
+    sandbox, and by a file that `make bench-kueue` saved.
 
     Raises StepError if the sandbox has no complete run, or the file has no results.
     """

@@ -48,8 +48,8 @@ def alerts(executable: Path, texts: dict[str, str]) -> list[Alert]:
         for path, text in texts.items():
             _write(folder, path, text)
         report = _run(executable, folder)
-    found = [alert for file, entries in report.items() for alert in _alerts(folder, file, entries)]
-    return sorted(set(found), key=lambda alert: (alert.path, alert.line, alert.message))
+    unordered = {alert for file, entries in report.items() for alert in _alerts(folder, file, entries)}
+    return sorted(unordered, key=lambda alert: (alert.path, alert.line, alert.message))
 
 
 def _write(folder: Path, path: str, text: str) -> None:

@@ -63,14 +63,14 @@ class Controller(Exposed):
     }
 
     def sections(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
-        given = inputs.get("controller")
+        controller = inputs.get("controller")
         image = inputs.get("image")
         plain = image if isinstance(image, str) else CONTROLLER["image"]
         serves = inputs.get("servesMutatingPolicies", True)
         sections = {key: inputs[key] for key in ("kuberay", "kueue") if key in inputs}
         return {
             **sections,
-            "controller": {**(given if isinstance(given, Mapping) else {}), "image": plain},
+            "controller": {**(controller if isinstance(controller, Mapping) else {}), "image": plain},
             "admission": {"priorities": inputs.get("priorities", {})},
             "cluster": {**ELSEWHERE, "servesMutatingPolicies": serves},
             "pools": [POOL],
@@ -91,5 +91,5 @@ class Controller(Exposed):
         AdmissionPolicies("admission-policies", policies, self.child(depends_on=[kuberay]))
         journal = JournalPlace(journal_folder("journal")) if controller.journal else None
         pods = PodArgs(controller, inputs["image"], selector, journal)
-        made = Reconciler("reconciler", pods, self.child(depends_on=[kuberay, kueue]))
-        return {"namespace": made.namespace.metadata["name"], "image": inputs["image"]}
+        reconciler = Reconciler("reconciler", pods, self.child(depends_on=[kuberay, kueue]))
+        return {"namespace": reconciler.namespace.metadata["name"], "image": inputs["image"]}

@@ -61,9 +61,9 @@ class Queues(Exposed):
         admission = settings.admission
         classes = Priorities("priorities", PrioritiesArgs(admission.priorities), self.child())
         args = QueuesArgs(settings.pools, settings.queues, admission.queued_provisioning)
-        made = KueueQueues("queues", args, self.child())
+        queues = KueueQueues("queues", args, self.child())
         return {
-            "clusterQueues": list(made.cluster_queues),
+            "clusterQueues": list(queues.cluster_queues),
             "flavors": sorted({pool.flavor_name for pool in settings.pools}),
             "priorities": list(classes.classes),
         }

@@ -68,12 +68,12 @@ class RayCluster(Exposed):
         cluster, project = settings.cluster, settings.project
         assert isinstance(cluster, Gke), "RayCluster's inputs have no other kind"
         assert project, "the settings' rules require a project for GKE"
-        made = Foundation("foundation", FoundationArgs(settings, cluster, project), self.child())
+        foundation = Foundation("foundation", FoundationArgs(settings, cluster, project), self.child())
         return {
-            "name": made.name,
+            "name": foundation.name,
             "location": cluster.location,
             "project": project,
-            "clusterId": made.cluster_id,
-            "kubeconfig": made.kubeconfig,
-            "nodePools": made.node_pools,
+            "clusterId": foundation.cluster_id,
+            "kubeconfig": foundation.kubeconfig,
+            "nodePools": foundation.node_pools,
         }

@@ -57,11 +57,11 @@ class Tenant(Exposed):
         queues, priorities = inputs.get("queues"), inputs.get("priorities")
         targets = list(queues.values()) if isinstance(queues, Mapping) else []
         quotas = {POOL["name"]: {"cpu": 0}}
-        known = list(dict.fromkeys(map(str, targets)))
+        names = list(dict.fromkeys(map(str, targets)))
         sections: dict[str, Any] = {
             "tenants": [tenant],
             "pools": [POOL],
-            "queues": {"clusterQueues": [{"name": name, "quotas": quotas} for name in known or ["none"]]},
+            "queues": {"clusterQueues": [{"name": name, "quotas": quotas} for name in names or ["none"]]},
             "admission": {"priorities": {str(name): 0 for name in priorities or ()}},
             "cluster": ELSEWHERE,
             "controller": CONTROLLER,
@@ -75,21 +75,21 @@ class Tenant(Exposed):
         args = TenantsArgs(
             settings.tenants, inputs.get("protectData", False), self._google(inputs), operator_hosted=False
         )
-        made = Tenants("tenants", args, self.child())
+        tenants = Tenants("tenants", args, self.child())
         (tenant,) = settings.tenants
-        namespace = made.namespaces[tenant.namespace]
+        namespace = tenants.namespaces[tenant.namespace]
         for name in tenant.queues:
             local_queue(tenant, name, self.child(depends_on=[namespace], deleted_with=namespace))
         return {
             "namespace": namespace.metadata["name"],
             "queues": list(tenant.queues),
-            "addresses": made.addresses,
+            "addresses": tenants.addresses,
         }
 
     def _google(self, inputs: Mapping[str, Any]) -> GoogleCloud | None:
         if "project" not in inputs:
             return None
         project = inputs["project"]
-        given = self.get_provider("gcp:index:Provider")
-        provider = given or gcp.Provider(self.named("google"), project=project, opts=self.child())
+        inherited = self.get_provider("gcp:index:Provider")
+        provider = inherited or gcp.Provider(self.named("google"), project=project, opts=self.child())
         return GoogleCloud(project, inputs["region"], provider, inputs.get("googleLabels", {}), ())

@@ -20,10 +20,10 @@ def flavor_has_a_compute_class(resources: Sequence[Resource]) -> Iterator[Violat
     created, and admitted jobs hold quota and wait forever."""
     names = {pick(r.props, "metadata", "name") for r in resources if r.kind == COMPUTE_CLASS}
     for flavor in (r for r in resources if r.kind == FLAVOR):
-        wanted = (pick(flavor.props, "spec", "nodeLabels") or {}).get(CLASS_LABEL)
-        if wanted is not None and wanted not in names:
+        name = (pick(flavor.props, "spec", "nodeLabels") or {}).get(CLASS_LABEL)
+        if name is not None and name not in names:
             yield Violation(
-                flavor, f"declare the ComputeClass {wanted}, or remove the node label {CLASS_LABEL}"
+                flavor, f"declare the ComputeClass {name}, or remove the node label {CLASS_LABEL}"
             )
 
 

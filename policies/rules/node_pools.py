@@ -20,7 +20,7 @@ def is_queued(pool: Resource) -> bool:
 
 
 def is_provisioned_per_job(pool: Resource) -> bool:
-    """Returns whether the pool is queued or flex-start: its nodes are created for a job and deleted after it."""
+    """Returns whether the pool is queued or flex-start: its nodes exist only for the duration of a job."""
     return is_queued(pool) or bool(pick(pool.props, "nodeConfig", "flexStart"))
 
 

@@ -60,7 +60,7 @@ def queued_pool_has_checked_flavor(resources: Sequence[Resource]) -> Iterator[Vi
 def quota_is_finite(resources: Sequence[Resource]) -> Iterator[Violation]:
     """Every resource of every flavor has a quota, and the quotas together have no more GPUs than the flavor's
     pool can provide: jobs admitted beyond that wait for nodes that are never created."""
-    given: dict[str, float] = defaultdict(float)
+    totals: dict[str, float] = defaultdict(float)
     holders: dict[str, Resource] = {}
     for holder in (r for r in resources if r.kind in (CLUSTER_QUEUE, COHORT)):
         for flavor, resource, quota in _quotas(holder):
@@ -71,9 +71,9 @@ def quota_is_finite(resources: Sequence[Resource]) -> Iterator[Violation]:
                     holder, f"write the nominalQuota of {GPU} in flavor {flavor} as a plain number"
                 )
             elif resource == GPU:
-                given[flavor] += float(quota)
+                totals[flavor] += float(quota)
                 holders[flavor] = holder
-    for flavor, quota in given.items():
+    for flavor, quota in totals.items():
         pools = [r for r in resources if r.kind == NODE_POOL and flavor in _flavors_of(r, resources)]
         there = [gpus_max(pool) for pool in pools]
         if pools and None not in there and quota > sum(filter(None, there)):
@@ -96,9 +96,9 @@ def _flavors_of(pool: Resource, resources: Sequence[Resource]) -> list[str]:
     """Returns the flavors that select this pool's nodes: all labels that both have are equal."""
     labels, names = _labels(pool), []
     for flavor in (r for r in resources if r.kind == FLAVOR):
-        wanted = pick(flavor.props, "spec", "nodeLabels") or {}
-        shared = wanted.keys() & labels.keys()
-        if shared and all(wanted[key] == labels[key] for key in shared):
+        node_labels = pick(flavor.props, "spec", "nodeLabels") or {}
+        shared = node_labels.keys() & labels.keys()
+        if shared and all(node_labels[key] == labels[key] for key in shared):
             names.append(_name(flavor))
     return names
 
@@ -111,8 +111,8 @@ def _labels(pool: Resource) -> dict[str, Any]:
         "cloud.google.com/gke-accelerator": accelerators[0]["type"] if accelerators else None,
         "cloud.google.com/gke-tpu-topology": pick(pool.props, "placementPolicy", "tpuTopology"),
     }
-    known = {key: value for key, value in derived.items() if value is not None}
-    return {**known, **(pick(pool.props, "nodeConfig", "labels") or {})}
+    resolved = {key: value for key, value in derived.items() if value is not None}
+    return {**resolved, **(pick(pool.props, "nodeConfig", "labels") or {})}
 
 
 def _flavors_in(queue: Resource) -> set[str]:

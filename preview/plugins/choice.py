@@ -57,10 +57,10 @@ def find_installed(home: Path) -> Installed:
     """Searches PATH and `home` (see `users_home`). An executable that fails counts as not installed."""
     folders = home.glob("plugins/resource-*")
     plugins = {folder.name.removeprefix("resource-"): folder for folder in folders if _is_complete(folder)}
-    found = shutil.which("pulumi")
-    if found is None:
+    on_path = shutil.which("pulumi")
+    if on_path is None:
         return Installed(plugins=plugins)
-    cli = Path(found).resolve()
+    cli = Path(on_path).resolve()
     try:
         asked = subprocess.run(
             [cli, "version"],
@@ -112,32 +112,32 @@ def stand_ins(names: Iterable[str], why: str) -> dict[str, Choice]:
     return {name: Choice(name, None, why) for name in names}
 
 
-def choose_plugins(wanted: Mapping[str, str], installed: Installed) -> dict[str, Choice]:
+def choose_plugins(required: Mapping[str, str], installed: Installed) -> dict[str, Choice]:
     """Returns a choice per plugin: `python` (the language host), `kubernetes`, `gcp`, `docker-build`.
 
-    wanted: versions by the same names, the language host's under `pulumi`. Only exactly these are used:
-    another version may not match the SDK and the tests.
+    required: versions by the same names, with `pulumi` for the language host. Only exact matches are used, as
+    other versions may not suit the SDK and the tests.
     """
     return {
-        "python": _language_host(wanted["pulumi"], installed),
-        **{name: _provider(name, wanted[name], installed) for name in wanted if name != "pulumi"},
+        "python": _language_host(required["pulumi"], installed),
+        **{name: _provider(name, required[name], installed) for name in required if name != "pulumi"},
     }
 
 
-def _language_host(wanted: str, installed: Installed) -> Choice:
+def _language_host(required: str, installed: Installed) -> Choice:
     if installed.cli is None:
         return Choice("python", None, "no pulumi on PATH")
-    if installed.cli_version != wanted:
-        why = f"pulumi on PATH is {installed.cli_version or 'of unknown version'}, wanted is {wanted}"
+    if installed.cli_version != required:
+        why = f"pulumi on PATH is {installed.cli_version or 'of unknown version'}, wanted is {required}"
         return Choice("python", None, why)
     if installed.language_host is None:
         return Choice("python", None, f"no {LANGUAGE_HOST} beside {installed.cli}")
-    return Choice("python", installed.language_host, f"beside pulumi {wanted} on PATH")
+    return Choice("python", installed.language_host, f"beside pulumi {required} on PATH")
 
 
-def _provider(name: str, wanted: str, installed: Installed) -> Choice:
-    folder = installed.plugins.get(f"{name}-v{wanted}")
+def _provider(name: str, required: str, installed: Installed) -> Choice:
+    folder = installed.plugins.get(f"{name}-v{required}")
     if folder is not None:
-        return Choice(name, folder, f"installed in version {wanted}")
+        return Choice(name, folder, f"installed in version {required}")
     others = sorted(key for key in installed.plugins if key.rpartition("-v")[0] == name)
-    return Choice(name, None, f"wanted is {wanted}, installed is {', '.join(others) or 'none'}")
+    return Choice(name, None, f"wanted is {required}, installed is {', '.join(others) or 'none'}")

@@ -36,8 +36,8 @@ class DockerBuildProvider(StandInProvider):
         self._sdk = Sdk("pulumi_docker_build")
 
     def Check(self, request: provider_pb2.CheckRequest, context: Any) -> provider_pb2.CheckResponse:
-        found = self._sdk.problems(request.type, from_struct(request.news))
-        return provider_pb2.CheckResponse(inputs=request.news, failures=check_failures(found))
+        problems = self._sdk.problems(request.type, from_struct(request.news))
+        return provider_pb2.CheckResponse(inputs=request.news, failures=check_failures(problems))
 
     def Diff(self, request: provider_pb2.DiffRequest, context: Any) -> provider_pb2.DiffResponse:
         return diff_response(dict(differences(from_struct(request.old_inputs), from_struct(request.news))))

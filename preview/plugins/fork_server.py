@@ -90,9 +90,9 @@ def _receive(connection: socket.socket) -> _Request:
     size, streams, _, _ = socket.recv_fds(connection, 4, STREAMS)
     with connection.makefile("rb") as file:
         strings = os.fsdecode(file.read(int.from_bytes(size, "big"))).split("\0")
-    folder, plugin, count, *rest = strings
-    environment = dict(pair.split("=", 1) for pair in rest[int(count) :])
-    return _Request(streams, folder, plugin, rest[: int(count)], environment)
+    folder, plugin, count, *remaining = strings
+    environment = dict(pair.split("=", 1) for pair in remaining[int(count) :])
+    return _Request(streams, folder, plugin, remaining[: int(count)], environment)
 
 
 class _Server:

@@ -46,16 +46,16 @@ class GcpProvider(StandInProvider):
         self._sdk = Sdk("pulumi_gcp")
 
     def Check(self, request: provider_pb2.CheckRequest, context: Any) -> provider_pb2.CheckResponse:
-        found = self._problems(request.type, from_struct(request.news))
-        return provider_pb2.CheckResponse(inputs=request.news, failures=check_failures(found))
+        problems = self._problems(request.type, from_struct(request.news))
+        return provider_pb2.CheckResponse(inputs=request.news, failures=check_failures(problems))
 
     def _problems(self, token: str, inputs: Mapping[str, Any]) -> list[Problem]:
         """Returns one problem per path; the SDK's are preferred, because users write its names."""
-        found = {problem.path: problem for problem in self._sdk.problems(token, inputs)}
+        by_path = {problem.path: problem for problem in self._sdk.problems(token, inputs)}
         if message := gke_document.MESSAGES.get(token):
             for problem in gke_document.problems(message, inputs):
-                found.setdefault(problem.path, problem)
-        return list(found.values())
+                by_path.setdefault(problem.path, problem)
+        return list(by_path.values())
 
     def Diff(self, request: provider_pb2.DiffRequest, context: Any) -> provider_pb2.DiffResponse:
         old, new = from_struct(request.old_inputs), from_struct(request.news)
@@ -79,12 +79,12 @@ class GcpProvider(StandInProvider):
 
     def Read(self, request: provider_pb2.ReadRequest, context: Any) -> provider_pb2.ReadResponse:
         if (objects := os.environ.get(OBJECTS)) is not None:
-            found = json.loads(Path(objects).read_text()).get(request.id)
-            if found is None:
+            existing = json.loads(Path(objects).read_text()).get(request.id)
+            if existing is None:
                 return provider_pb2.ReadResponse()  # the engine reports that there is no such resource
-            outputs = {**_outputs(request.type, request.name, found), "id": request.id}
+            outputs = {**_outputs(request.type, request.name, existing), "id": request.id}
             return provider_pb2.ReadResponse(
-                id=request.id, inputs=to_struct(found), properties=to_struct(outputs)
+                id=request.id, inputs=to_struct(existing), properties=to_struct(outputs)
             )
         raise _needs_the_official_plugin(f"cannot read {request.type} {request.name!r}")
 

@@ -39,7 +39,7 @@ def replacing(
 def _matches(
     path: Path, change: Change, rule: Names, whole: bool, sides: tuple[Mapping[str, Any], Mapping[str, Any]]
 ) -> bool:
-    """Returns whether the change is at or below the rule's property, or adds or removes a value that contains it.
+    """Returns whether the change is at or below the rule's property, or adds or removes an enclosing value.
 
     whole: the rule applies only to adding or removing the property.
     """
@@ -70,5 +70,5 @@ def _at(value: Any, names: Names) -> Any:
 
 
 def delete_first(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Returns whether both have the same name, so that the old one must be deleted before the new one is created."""
+    """Returns whether both have the same name, so that the old resource must be deleted first."""
     return old.get("name") is not None and opened(old.get("name")) == opened(new.get("name"))

@@ -42,8 +42,8 @@ _KINDS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool
 def schemas() -> Mapping[str, Field]:
     """Returns every message of the API by name."""
     document: dict[str, Any] = json.loads(get_static_doc("container", "v1beta1"))
-    found: Mapping[str, Field] = document["schemas"]
-    return found
+    by_name: Mapping[str, Field] = document["schemas"]
+    return by_name
 
 
 def field(message: str, name: str) -> Field | None:
@@ -66,8 +66,8 @@ def problems(message: str, value: Mapping[str, Any], at: Path = ()) -> Iterator[
             continue
         behind = field(message, name)
         if behind is None:
-            known = {*schemas()[message]["properties"], *FIELDS.get(message, {})}
-            yield unknown_property((*at, name), known)
+            names = {*schemas()[message]["properties"], *FIELDS.get(message, {})}
+            yield unknown_property((*at, name), names)
         elif words := VALUES.get((message, name)):
             yield from _word(item, list(words), (*at, name))
         elif (message, name) not in GO_DURATIONS:
@@ -106,6 +106,6 @@ def _plain(value: Any, behind: Field, at: Path) -> Iterator[Problem]:
     kind, form = _KINDS.get(behind.get("type", ""), "message"), behind.get("format")
     if form == "int64" and fits(value, "int"):
         return  # a string in the API only because JSON numbers cannot hold an int64
-    pattern, wanted = _FORMATS.get(form) or (None, expected(kind))
+    pattern, description = _FORMATS.get(form) or (None, expected(kind))
     if not fits(value, kind) or (pattern and not pattern.fullmatch(value)):
-        yield Problem(at, f"expected {wanted}", shown(value))
+        yield Problem(at, f"expected {description}", shown(value))

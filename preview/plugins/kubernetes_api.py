@@ -111,31 +111,32 @@ class ApiServer:
                 resource = Resource(api_version, entry["name"], entry["namespaced"])
                 self._kinds[api_version, entry["kind"]] = resource
 
-    def get(self, wanted: Mapping[str, Any]) -> Object | None:
-        """Returns the live object with kind, name and namespace of `wanted`; None if it does not exist."""
+    def get(self, manifest: Mapping[str, Any]) -> Object | None:
+        """Returns the live object with kind, name and namespace of `manifest`; None if it does not exist."""
         try:
-            return self._request("GET", self._path(wanted))
+            return self._request("GET", self._path(manifest))
         except ApiError as error:
             if error.status == 404:
                 return None
             raise
 
     def apply(
-        self, wanted: Mapping[str, Any], manager: str, *, dry_run: bool = False, force: bool = False
+        self, manifest: Mapping[str, Any], manager: str, *, dry_run: bool = False, force: bool = False
     ) -> Object:
         """Applies server-side; returns the object as stored, or as it would be stored in a dry run."""
         parameters = {"fieldManager": manager, "force": str(force).lower()}
         if dry_run:
             parameters["dryRun"] = "All"
-        return self._request("PATCH", self._path(wanted), parameters, wanted, "application/apply-patch+yaml")
+        content_type = "application/apply-patch+yaml"
+        return self._request("PATCH", self._path(manifest), parameters, manifest, content_type)
 
-    def replace(self, wanted: Mapping[str, Any], manager: str, *, dry_run: bool = False) -> Object:
+    def replace(self, manifest: Mapping[str, Any], manager: str, *, dry_run: bool = False) -> Object:
         """Replaces a live object as a whole; returns it as stored, or as it would be stored in a dry run.
 
-        metadata.resourceVersion says which live object. Fields that are not in `wanted` get their defaults.
+        metadata.resourceVersion identifies the live object. Fields missing in `manifest` get their defaults.
         """
         parameters = {"fieldManager": manager, **({"dryRun": "All"} if dry_run else {})}
-        return self._request("PUT", self._path(wanted), parameters, wanted)
+        return self._request("PUT", self._path(manifest), parameters, manifest)
 
     def list(self, api_version: str, kind: str) -> tuple[Object, ...]:
         """Returns the live objects of a kind, in all namespaces; none if the kind is not served."""
@@ -143,17 +144,17 @@ class ApiServer:
             resource = self.resource(api_version, kind)
         except UnknownKindError:
             return ()
-        found = self._request("GET", resource.collection)["items"]
-        return tuple({"apiVersion": api_version, "kind": kind, **item} for item in found)
+        items = self._request("GET", resource.collection)["items"]
+        return tuple({"apiVersion": api_version, "kind": kind, **item} for item in items)
 
-    def delete(self, wanted: Mapping[str, Any]) -> None:
+    def delete(self, manifest: Mapping[str, Any]) -> None:
         """Starts a foreground deletion: the object is deleted after everything that it owns."""
         options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Foreground"}
-        self._request("DELETE", self._path(wanted), body=options)
+        self._request("DELETE", self._path(manifest), body=options)
 
-    def _path(self, wanted: Mapping[str, Any]) -> str:
-        resource = self.resource(wanted["apiVersion"], wanted["kind"])
-        metadata = wanted["metadata"]
+    def _path(self, manifest: Mapping[str, Any]) -> str:
+        resource = self.resource(manifest["apiVersion"], manifest["kind"])
+        metadata = manifest["metadata"]
         return resource.path(metadata["name"], metadata.get("namespace") or self.default_namespace)
 
     def _request(

@@ -77,11 +77,11 @@ def _at(inputs: Any, path: Path) -> Any:
 
 def state(live: Mapping[str, Any], inputs: Mapping[str, Any], manager: str) -> dict[str, Any]:
     """Returns an object's state for Pulumi: the live object and its inputs. A Secret's data stay secret."""
-    kept = without_server_metadata(live, drop=("managedFields",))
-    if live.get("kind") == "Secret" and "data" in kept:
-        kept["data"] = Secret(kept["data"])
+    stored = without_server_metadata(live, drop=("managedFields",))
+    if live.get("kind") == "Secret" and "data" in stored:
+        stored["data"] = Secret(stored["data"])
     return {
-        **kept,
+        **stored,
         INPUTS: dict(inputs),
         FIELD_MANAGER: manager,
         INITIAL_API_VERSION: live["apiVersion"],

@@ -106,9 +106,9 @@ class KubernetesProvider(StandInProvider):
                 live = None
             if live is None:
                 return provider_pb2.ReadResponse()
-            found = writes.refreshed(api, inputs, live) if inputs else objects.imported(live)
+            inputs_read = writes.refreshed(api, inputs, live) if inputs else objects.imported(live)
         return provider_pb2.ReadResponse(
-            id=request.id, properties=_state(live, found), inputs=to_struct(found)
+            id=request.id, properties=_state(live, inputs_read), inputs=to_struct(inputs_read)
         )
 
     def Delete(self, request: provider_pb2.DeleteRequest, context: Any) -> Empty:
@@ -146,17 +146,17 @@ class KubernetesProvider(StandInProvider):
         inputs = from_struct(properties)
         if self._api is None or "kind" not in inputs or not is_known(inputs):
             return properties
-        wanted = opened(inputs)
+        manifest = opened(inputs)
         try:
-            if creating and self._api.get(wanted) is not None:
+            if creating and self._api.get(manifest) is not None:
                 return properties
-            live = writes.apply(self._api, wanted, dry_run=True)
+            live = writes.apply(self._api, manifest, dry_run=True)
         except (UnreachableError, UnknownKindError):
             return properties
         except ApiError as error:
             if error.status == 404:  # its namespace does not exist yet
                 return properties
-            raise writes.refusal("preview", wanted, error) from error
+            raise writes.refusal("preview", manifest, error) from error
         return _state(objects.without_server_metadata(live) if creating else live, inputs)
 
 

@@ -20,15 +20,15 @@ POLL_SECONDS = 0.25
 KIND_SECONDS_MAX = 60.0
 
 
-def title(wanted: Mapping[str, Any]) -> str:
+def title(manifest: Mapping[str, Any]) -> str:
     """Names an object in errors: `ClusterQueue.kueue.x-k8s.io team-a`, `Service ray/head`."""
-    group = wanted["apiVersion"].rpartition("/")[0]
-    metadata = wanted["metadata"]
+    group = manifest["apiVersion"].rpartition("/")[0]
+    metadata = manifest["metadata"]
     name = "/".join(filter(None, (metadata.get("namespace"), metadata["name"])))
-    return f"{wanted['kind']}{'.' + group if group else ''} {name}"
+    return f"{manifest['kind']}{'.' + group if group else ''} {name}"
 
 
-def refusal(doing: str, wanted: Mapping[str, Any], error: Exception) -> RefusedError:
+def refusal(doing: str, manifest: Mapping[str, Any], error: Exception) -> RefusedError:
     """Returns the user's error: what failed, the API server's message, and what to do."""
     hint = ""
     if isinstance(error, UnknownKindError):
@@ -37,74 +37,74 @@ def refusal(doing: str, wanted: Mapping[str, Any], error: Exception) -> RefusedE
         hint = "; is the cluster running?"
     elif isinstance(error, ApiError) and error.status == 409:
         hint = f'; the annotation {PATCH_FORCE}: "true" takes fields over from other managers'
-    return RefusedError(f"cannot {doing} {title(wanted)}: {error}{hint}")
+    return RefusedError(f"cannot {doing} {title(manifest)}: {error}{hint}")
 
 
 @contextmanager
-def explained(doing: str, wanted: Mapping[str, Any]) -> Iterator[None]:
+def explained(doing: str, manifest: Mapping[str, Any]) -> Iterator[None]:
     """Turns every error of the API server into a `refusal`."""
     try:
         yield
     except (ApiError, UnknownKindError, UnreachableError) as error:
-        raise refusal(doing, wanted, error) from error
+        raise refusal(doing, manifest, error) from error
 
 
-def create(api: ApiServer, wanted: Object) -> Object:
+def create(api: ApiServer, manifest: Object) -> Object:
     """Creates the object and returns it; refuses an existing one that others created.
 
     An object that this plugin created before is adopted: the run was interrupted before Pulumi's state was
     written.
     """
-    with explained("create", wanted):
-        _wait_until_served(api, wanted)
-        existing = api.get(wanted)
+    with explained("create", manifest):
+        _wait_until_served(api, manifest)
+        existing = api.get(manifest)
         if existing and "deletionTimestamp" in existing["metadata"]:
             wait_until_gone(api, existing, KIND_SECONDS_MAX)
         elif existing and MANAGER not in _managers(existing):
             raise RefusedError(
-                f"cannot create {title(wanted)}: it already exists and was not created by Pulumi; "
+                f"cannot create {title(manifest)}: it already exists and was not created by Pulumi; "
                 "delete it, or `pulumi import` it into the stack"
             )
-        return _wait_until_established(api, apply(api, wanted))
+        return _wait_until_established(api, apply(api, manifest))
 
 
-def update(api: ApiServer, wanted: Object) -> Object:
+def update(api: ApiServer, manifest: Object) -> Object:
     """Updates the object; fields that are no longer declared are removed."""
-    with explained("update", wanted):
-        return _wait_until_established(api, apply(api, wanted))
+    with explained("update", manifest):
+        return _wait_until_established(api, apply(api, manifest))
 
 
 def apply(
-    api: ApiServer, wanted: Object, manager: str = MANAGER, *, dry_run: bool = False, force: bool = False
+    api: ApiServer, manifest: Object, manager: str = MANAGER, *, dry_run: bool = False, force: bool = False
 ) -> Object:
     """Applies server-side as Pulumi's field manager; takes over others' fields only if the caller, the
     provider or the object's annotation allows it."""
-    annotated = (wanted["metadata"].get("annotations") or {}).get(PATCH_FORCE) == "true"
+    annotated = (manifest["metadata"].get("annotations") or {}).get(PATCH_FORCE) == "true"
     takes_over = force or annotated or api.take_over
-    first = _without_emptied(api, wanted)
+    first = _without_emptied(api, manifest)
     applied = api.apply(first, manager, dry_run=dry_run, force=takes_over)
-    if first == wanted or dry_run:
+    if first == manifest or dry_run:
         return applied
-    return api.apply(wanted, manager, force=takes_over)
+    return api.apply(manifest, manager, force=takes_over)
 
 
-def _without_emptied(api: ApiServer, wanted: Object) -> Object:
+def _without_emptied(api: ApiServer, manifest: Object) -> Object:
     """Returns it without the empty maps that have fields in the live object, such as the `spec` of a Cohort.
 
     The API server replaces a map by null when an apply removes its last field, and then refuses the null.
     """
-    if {} not in wanted.values():
-        return wanted
-    live = api.get(wanted) or {}
-    return {key: value for key, value in wanted.items() if value != {} or not live.get(key)}
+    if {} not in manifest.values():
+        return manifest
+    live = api.get(manifest) or {}
+    return {key: value for key, value in manifest.items() if value != {} or not live.get(key)}
 
 
-def delete(api: ApiServer, wanted: Object, seconds_max: float) -> None:
+def delete(api: ApiServer, manifest: Object, seconds_max: float) -> None:
     """Deletes the object with everything it owns and waits for it; an object that does not exist is fine."""
-    with explained("delete", wanted):
+    with explained("delete", manifest):
         try:
-            api.delete(wanted)
-            wait_until_gone(api, wanted, seconds_max)
+            api.delete(manifest)
+            wait_until_gone(api, manifest, seconds_max)
         except UnknownKindError:
             return
         except ApiError as error:
@@ -112,12 +112,12 @@ def delete(api: ApiServer, wanted: Object, seconds_max: float) -> None:
                 raise
 
 
-def wait_until_gone(api: ApiServer, wanted: Object, seconds_max: float) -> None:
+def wait_until_gone(api: ApiServer, manifest: Object, seconds_max: float) -> None:
     """Waits for finalizers and the garbage collector."""
     _wait(
-        lambda: api.get(wanted) is None,
+        lambda: api.get(manifest) is None,
         seconds_max,
-        lambda: f"{title(wanted)} is still being deleted{_held_by(api.get(wanted))}",
+        lambda: f"{title(manifest)} is still being deleted{_held_by(api.get(manifest))}",
     )
 
 
@@ -128,10 +128,10 @@ def refreshed(api: ApiServer, inputs: Mapping[str, Any], live: Object) -> dict[s
     return drifted
 
 
-def _wait_until_served(api: ApiServer, wanted: Object) -> None:
+def _wait_until_served(api: ApiServer, manifest: Object) -> None:
     def served() -> bool:
         try:
-            api.resource(wanted["apiVersion"], wanted["kind"])
+            api.resource(manifest["apiVersion"], manifest["kind"])
         except UnknownKindError:
             return False
         return True
@@ -139,7 +139,7 @@ def _wait_until_served(api: ApiServer, wanted: Object) -> None:
     _wait(
         served,
         KIND_SECONDS_MAX,
-        lambda: f"cannot create {title(wanted)}: {api.url} serves no such kind; install its CRD first",
+        lambda: f"cannot create {title(manifest)}: {api.url} serves no such kind; install its CRD first",
     )
 
 

@@ -77,10 +77,10 @@ def _leads_to(link: Path, target: Path) -> bool:
     return link.is_symlink() and link.readlink() == target
 
 
-def _remove_all_but(folder: Path, kept: Set[str]) -> None:
+def _remove_all_but(folder: Path, names: Set[str]) -> None:
     """Removes all other files, links and folders, such as those of a plugin used before."""
     for entry in folder.iterdir():
-        if entry.name in kept:
+        if entry.name in names:
             continue
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)
@@ -88,8 +88,8 @@ def _remove_all_but(folder: Path, kept: Set[str]) -> None:
             entry.unlink()
 
 
-def _same(one: Path, other: Path) -> bool:
-    a, b = one.stat(), other.stat()
+def _same(path: Path, other: Path) -> bool:
+    a, b = path.stat(), other.stat()
     return a.st_size == b.st_size and a.st_mtime_ns == b.st_mtime_ns
 
 

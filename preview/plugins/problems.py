@@ -14,23 +14,23 @@ from settings.problems import did_you_mean
 
 
 class Problem(NamedTuple):
-    """One problem; `given` is empty if the property itself is wrong, and never contains a secret."""
+    """A problem; `value` is empty if the property itself is wrong, and never contains a secret."""
 
     path: Path
     wrong: str
-    given: str = ""
+    value: str = ""
 
     def __str__(self) -> str:
-        return f"{property_path(self.path)}: {self.wrong}" + (f", given {self.given}" if self.given else "")
+        return f"{property_path(self.path)}: {self.wrong}" + (f", given {self.value}" if self.value else "")
 
 
-def unknown_property(path: Path, known: Iterable[str]) -> Problem:
-    return Problem(path, f"unknown property; {did_you_mean(str(path[-1]), sorted(known))}")
+def unknown_property(path: Path, names: Iterable[str]) -> Problem:
+    return Problem(path, f"unknown property; {did_you_mean(str(path[-1]), sorted(names))}")
 
 
 def concealing(problems: Iterable[Problem]) -> Iterable[Problem]:
     """Returns the problems of a secret value, without the value."""
-    return (Problem(p.path, p.wrong, "a secret" if p.given else "") for p in problems)
+    return (Problem(p.path, p.wrong, "a secret" if p.value else "") for p in problems)
 
 
 PRIMITIVES: Mapping[str, tuple[tuple[type, ...], str]] = {
@@ -48,7 +48,7 @@ def expected(kind: str) -> str:
 
 
 def fits(value: Any, kind: str) -> bool:
-    """Returns whether a value that is not a mapping is of that kind; a bool is not an int, unlike in Python."""
+    """Returns whether a value other than a mapping has that kind; unlike in Python, a bool is not an int."""
     types, _ = PRIMITIVES.get(kind, ((), ""))
     return isinstance(value, types) and (kind == "bool") == isinstance(value, bool)
 

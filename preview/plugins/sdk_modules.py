@@ -61,10 +61,10 @@ def _importer(package: ModuleType, whole: Loader, folder: Path) -> Callable[[str
             if module == name:
                 return import_module(f"{package.__name__}.{name}")
             if module in modules.values():
-                found = vars(import_module(f"{package.__name__}.{module}"))
-                if name in found:
-                    vars(package)[name] = found[name]
-                    return found[name]
+                members = vars(import_module(f"{package.__name__}.{module}"))
+                if name in members:
+                    vars(package)[name] = members[name]
+                    return members[name]
         del vars(package)["__getattr__"]
         whole.exec_module(package)
         return getattr(package, name)

@@ -57,22 +57,22 @@ class Sdk:
 
     def problems(self, token: str, inputs: Mapping[str, Any]) -> Iterator[Problem]:
         """Yields unknown properties and values of a wrong type; values not known yet are skipped."""
-        known = self.properties(token)
-        if known is not None:
-            yield from self._in_message(inputs, known, self._folder(token) / "_inputs.py", ())
+        shapes = self.properties(token)
+        if shapes is not None:
+            yield from self._in_message(inputs, shapes, self._folder(token) / "_inputs.py", ())
 
     def _folder(self, token: str) -> FilePath:
         module = token.split(":")[1]
         return self._root if module == "index" else self._root / module.partition("/")[0]
 
     def _in_message(
-        self, value: Mapping[str, Any], known: Mapping[str, Shape], file: FilePath, at: Path
+        self, value: Mapping[str, Any], shapes: Mapping[str, Shape], file: FilePath, at: Path
     ) -> Iterator[Problem]:
         for key, item in value.items():
-            if key in known:
-                yield from self._in_value(item, known[key], file, (*at, key))
+            if key in shapes:
+                yield from self._in_value(item, shapes[key], file, (*at, key))
             elif not key.startswith("__"):  # those belong to the engine and the provider
-                yield unknown_property((*at, key), known)
+                yield unknown_property((*at, key), shapes)
 
     def _in_value(self, value: Any, shape: Shape, file: FilePath, at: Path) -> Iterator[Problem]:
         if value is None or value == UNKNOWN or shape == ANY:
@@ -99,9 +99,9 @@ class Sdk:
         body = ast.parse(text[start : end.start() if end else None]).body[0]
         assert isinstance(body, ast.ClassDef)
         return {
-            found: _shape(item.returns)
+            pulumi_name: _shape(item.returns)
             for item in body.body
-            if isinstance(item, ast.FunctionDef) and (found := _pulumi_name(item))
+            if isinstance(item, ast.FunctionDef) and (pulumi_name := _pulumi_name(item))
         }
 
 

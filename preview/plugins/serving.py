@@ -102,8 +102,8 @@ class StandInProvider(ResourceProviderServicer):
         self, request: provider_pb2.GetSchemaRequest, context: Any
     ) -> provider_pb2.GetSchemaResponse:
         """Returns the schema of the provider itself, which programs in YAML declare; resources have none."""
-        known = Sdk(self.sdk.replace("-", "_")).properties("pulumi:index:Provider")
-        inputs = {name: {"$ref": "pulumi.json#/Any"} for name in known or ()}
+        properties = Sdk(self.sdk.replace("-", "_")).properties("pulumi:index:Provider")
+        inputs = {name: {"$ref": "pulumi.json#/Any"} for name in properties or ()}
         name, own_version = self.sdk.removeprefix("pulumi-"), version(self.sdk)
         schema = {"name": name, "version": own_version, "provider": {"inputProperties": inputs}}
         return provider_pb2.GetSchemaResponse(schema=json.dumps(schema))

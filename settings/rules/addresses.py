@@ -36,9 +36,9 @@ def ranges(network: Network) -> Iterator[tuple[Path, IPv4Network]]:
 def ranges_are_not_reserved(settings: Settings) -> Iterator[Finding]:
     """No range of the network overlaps one that VPC prohibits or that nodes use themselves (VPC, "Subnets";
     GKE, VPC-native clusters)."""
-    for path, given in ranges(settings.network) if settings.network else ():
+    for path, network in ranges(settings.network) if settings.network else ():
         for reserved, why in RESERVED.items():
-            if given.overlaps(reserved):
+            if network.overlaps(reserved):
                 yield Finding(
                     path,
                     f"a range that does not overlap {reserved}, which is for {why}",
@@ -52,10 +52,10 @@ def ranges_have_accepted_sizes(settings: Settings) -> Iterator[Finding]:
     if settings.network is None:
         return
     for key, (longest, shortest) in SIZES.items():
-        given = IPv4Network(getattr(settings.network.subnet, key))
-        if not shortest <= given.prefixlen <= longest:
+        network = IPv4Network(getattr(settings.network.subnet, key))
+        if not shortest <= network.prefixlen <= longest:
             yield Finding(
                 (NETWORK, "subnet", key),
                 f"a range from /{longest} to /{shortest} for {key} (GKE, VPC-native clusters)",
-                f"write a /{longest if given.prefixlen > longest else shortest}",
+                f"write a /{longest if network.prefixlen > longest else shortest}",
             )

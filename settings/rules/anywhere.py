@@ -45,20 +45,20 @@ def _inside(path: Path, value: object) -> Iterator[tuple[Path, object]]:
 def lists_have_each_value_once(settings: Settings) -> Iterator[Finding]:
     """Lists of names, zones, addresses and the like have each value once: a second one is a mistake for
     another value, or would declare a resource twice."""
-    for path, given in values(settings):
-        if not isinstance(given, list) or any(isinstance(entry, (dict, list)) for entry in given):
+    for path, value in values(settings):
+        if not isinstance(value, list) or any(isinstance(entry, (dict, list)) for entry in value):
             continue
-        for entry, times in Counter(given).items():
+        for entry, times in Counter(value).items():
             if times > 1:
-                last = len(given) - 1 - given[::-1].index(entry)
+                last = len(value) - 1 - value[::-1].index(entry)
                 yield Finding((*path, last), "each value once", "remove it, or write the one that is meant")
 
 
 def credentials_are_kept_elsewhere(settings: Settings) -> Iterator[Finding]:
     """No value is a token, key or password: stack files are in version control, and labels are visible to
     everyone that may list resources (Resource Manager, "Requirements for labels")."""
-    for path, given in values(settings):
-        if isinstance(given, str) and (CREDENTIAL.search(given) or _secret_label(path, given)):
+    for path, value in values(settings):
+        if isinstance(value, str) and (CREDENTIAL.search(value) or _secret_label(path, value)):
             yield Finding(
                 path,
                 "no credential: stack files are in version control, and labels are visible to all readers "

@@ -35,21 +35,21 @@ def limits_are_in_order(settings: Settings) -> Iterator[Finding]:
 def bounds_are_of_resources_that_nodes_have(settings: Settings) -> Iterator[Finding]:
     """Bounds on devices name a resource that nodes of the stack have: any other one bounds nothing
     (Kubernetes, resource quotas for extended resources)."""
-    known = sorted({resource for pool in settings.pools for resource in pool.capacity if "/" in resource})
+    resources = sorted({resource for pool in settings.pools for resource in pool.capacity if "/" in resource})
     for path, tenant in tenants_of(settings):
-        given: list[tuple[Path, str]] = [
+        bounds: list[tuple[Path, str]] = [
             (("resourceQuota", key), key.removeprefix("requests.")) for key in tenant.resource_quota
         ]
         for bound, amounts in tenant.limits.model_dump(by_alias=True).items() if tenant.limits else ():
-            given += [(("limits", bound, resource), resource) for resource in amounts]
-        for place, resource in given:
+            bounds += [(("limits", bound, resource), resource) for resource in amounts]
+        for place, resource in bounds:
             whole_devices = resource.startswith(VENDORS) and not resource.startswith(PARTITIONED)
-            if whole_devices and resource not in known:
+            if whole_devices and resource not in resources:
                 prefix = "requests." if place[0] == "resourceQuota" else ""
                 yield Finding(
                     (*path, *place),
-                    f"a resource that nodes of the stack have: {', '.join(known) or 'none are devices'}",
-                    did_you_mean(str(place[-1]), [f"{prefix}{name}" for name in known]),
+                    f"a resource that nodes of the stack have: {', '.join(resources) or 'none are devices'}",
+                    did_you_mean(str(place[-1]), [f"{prefix}{name}" for name in resources]),
                 )
 
 

@@ -35,10 +35,10 @@ def quotas_have_nodes(settings: Settings) -> Iterator[Finding]:
                 granted[flavor, resource] += amount(quota.nominal)
                 paths[flavor, resource] = (*holder.path, flavor, resource)
     for (flavor, resource), total in granted.items():
-        left = for_queues(pools[flavor], settings).get(resource) if flavor in pools else None
-        if left is None or total <= left:
+        available = for_queues(pools[flavor], settings).get(resource) if flavor in pools else None
+        if available is None or total <= available:
             continue
-        pool, most, now = pools[flavor], _written(left, resource, floor), _written(total, resource, ceil)
+        pool, most, now = pools[flavor], _written(available, resource, floor), _written(total, resource, ceil)
         yield Finding(
             paths[flavor, resource],
             f"at most {most} of {resource} in all quotas of flavor {flavor}, which grant {now}: the nodes of "

@@ -49,17 +49,17 @@ def classes_have_what_gke_can_create(settings: Settings) -> Iterator[Finding]:
     """A pool with a ComputeClass gives provisioning, reservations, zones and times for each priority, and has
     no keys that only node pools have (compute-class-api: Priority, NodePoolConfig)."""
     for path, pool in _classes(settings):
-        for key in (key for key, given in _of_priorities(pool).items() if given):
+        for key in (key for key, is_set in _of_priorities(pool).items() if is_set):
             yield Finding(
                 (*path, key),
                 QUEUED if pool.queued and key == "provisioning" else "no value: each priority has its own",
                 "remove `computeClass`" if pool.queued else "move it to `computeClass.priorities`",
             )
-        for key in (key for key, given in _of_node_pools(pool).items() if given):
+        for key in (key for key, is_set in _of_node_pools(pool).items() if is_set):
             yield Finding((*path, key), f"no value: {FIXED}", "remove it, or `computeClass`")
         if pool.gpu:
             shared = {"partition": pool.gpu.partition, "sharing": pool.gpu.sharing}
-            for key in (key for key, given in shared.items() if given):
+            for key in (key for key, is_set in shared.items() if is_set):
                 yield Finding((*path, "gpu", key), f"no value: {FIXED}", "remove it, or `computeClass`")
 
 
@@ -101,15 +101,15 @@ def priorities_are_of_one_kind(settings: Settings) -> Iterator[Finding]:
 
 def _unlike(pool: Pool, variant: Pool) -> str | None:
     """Returns what a priority's machine lacks of the pool's, if anything."""
-    wanted, has = pool.machine, variant.machine
-    if (wanted.gpu_type, wanted.gpu_count) != (has.gpu_type, has.gpu_count):
+    machine, has = pool.machine, variant.machine
+    if (machine.gpu_type, machine.gpu_count) != (has.gpu_type, has.gpu_count):
         return "the GPUs"
-    if (wanted.tpu_type, wanted.tpu_chips) != (has.tpu_type, has.tpu_chips):
+    if (machine.tpu_type, machine.tpu_chips) != (has.tpu_type, has.tpu_chips):
         return "the TPU chips"
-    if has.vcpus < wanted.vcpus or has.memory_gib < wanted.memory_gib:
+    if has.vcpus < machine.vcpus or has.memory_gib < machine.memory_gib:
         return "at least the vCPUs and the memory"
     counts = (None, has.local_ssds, *has.attachable_ssds)
-    if has.local_ssds != wanted.local_ssds or pool.local_ssds not in counts:
+    if has.local_ssds != machine.local_ssds or pool.local_ssds not in counts:
         return "the local SSDs"
     disk = pool.boot_disk.type
     return "the boot disk's type" if disk and disk not in boot_disks(variant.machine_type) else None

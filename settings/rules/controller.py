@@ -57,15 +57,15 @@ def journal_has_a_place(settings: Settings) -> Iterator[Finding]:
     if journal is None:
         return
     cluster, path = settings.cluster, ("muster:controller", "journal")
-    given = {"bucket": journal.bucket, "existingBucket": journal.existing_bucket}
+    buckets = {"bucket": journal.bucket, "existingBucket": journal.existing_bucket}
     if settings.place is None:
-        for key in (key for key, value in given.items() if value):
+        for key in (key for key, value in buckets.items() if value):
             yield Finding(
                 (*path, key),
                 "no value: it needs Google Cloud, and this cluster is not known to be there",
                 "write `journal: {}`, or say in muster:cluster.gke where the cluster is",
             )
-    elif not any(given.values()):
+    elif not any(buckets.values()):
         yield Finding(
             path,
             "either bucket or existingBucket: a folder of the pod would be lost with it",

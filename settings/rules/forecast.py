@@ -21,10 +21,10 @@ def forecast_names_exist(settings: Settings) -> Iterator[Finding]:
         if limit.priority is not None and limit.priority not in priorities:
             hint = did_you_mean(limit.priority, priorities)
             yield Finding((*path, "priority"), "the name of a priority in muster:admission.priorities", hint)
-    known = [field.name for field in fields(Assumptions)]
+    names = [field.name for field in fields(Assumptions)]
     for name in settings.forecast.assumptions:
-        if name not in known:
-            hint = did_you_mean(name, known)
+        if name not in names:
+            hint = did_you_mean(name, names)
             yield Finding(("muster:forecast", "assumptions", name), "the name of an assumption", hint)
     flavors = [pool.flavor_name for pool in settings.pools]
     for flavor in settings.forecast.prices:

@@ -22,11 +22,11 @@ HEAD = {"cpu": Fraction(1), "memory": Fraction(2 * GIB)}
 def heads_are_not_queued(settings: Settings) -> Iterator[Finding]:
     """A tenant's queue has CPUs in a flavor that is not queued: heads request no accelerators, and GKE
     refuses ProvisioningRequests of pods without any (GKE, queued provisioning)."""
-    used, known = set(settings.local_queues.values()), {pool.flavor_name for pool in settings.pools}
+    used, flavors = set(settings.local_queues.values()), {pool.flavor_name for pool in settings.pools}
     if all(pool.scheduled for pool in settings.pools):
         return  # refused by some_pool_is_not_queued
     for i, queue in enumerate(settings.queues.cluster_queues):
-        if queue.name in used and queue.quotas.keys() <= known and not _for_heads(queue, settings):
+        if queue.name in used and queue.quotas.keys() <= flavors and not _for_heads(queue, settings):
             yield Finding(
                 ("muster:queues", "clusterQueues", i, "quotas"),
                 "CPUs in a flavor that is not queued, for Ray's heads: these request no accelerators, "

@@ -88,5 +88,5 @@ def _labels(tenant: Tenant) -> dict[str, str]:
     return {NAMESPACE_NAME: tenant.namespace, **tenant.namespace_labels}
 
 
-def _matches_any(settings: Settings, wanted: dict[str, str]) -> bool:
-    return any(wanted.items() <= _labels(tenant).items() for tenant in settings.tenants)
+def _matches_any(settings: Settings, selector: dict[str, str]) -> bool:
+    return any(selector.items() <= _labels(tenant).items() for tenant in settings.tenants)

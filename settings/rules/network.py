@@ -77,7 +77,7 @@ def ranges_hold_the_nodes(settings: Settings) -> Iterator[Finding]:
     if settings.network is None:
         return
     nodes = sum(pool.nodes_max for pool in settings.pools)
-    wanted = sum(pool.nodes_max * _block(pool) for pool in settings.pools)
+    needed = sum(pool.nodes_max * _block(pool) for pool in settings.pools)
     subnet = settings.network.subnet
     addresses = max(0, IPv4Network(subnet.nodes).num_addresses - RESERVED_ADDRESSES)
     if addresses < nodes:
@@ -87,12 +87,12 @@ def ranges_hold_the_nodes(settings: Settings) -> Iterator[Finding]:
             "subnets)",
             f"write a /{_prefix(nodes + RESERVED_ADDRESSES)} or a larger range",
         )
-    if IPv4Network(subnet.pods).num_addresses < wanted:
+    if IPv4Network(subnet.pods).num_addresses < needed:
         yield Finding(
             (NETWORK, "subnet", "pods"),
-            f"at least {wanted} addresses for the {nodes} nodes that the pools may have: each takes twice "
+            f"at least {needed} addresses for the {nodes} nodes that the pools may have: each takes twice "
             "its pods, rounded up to a power of two (GKE, VPC-native clusters)",
-            f"write a /{_prefix(wanted)} or a larger range, or lower the pools' maxPodsPerNode",
+            f"write a /{_prefix(needed)} or a larger range, or lower the pools' maxPodsPerNode",
         )
 
 

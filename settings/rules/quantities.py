@@ -62,7 +62,7 @@ def _bytes(quantity: str) -> str:
 
 def _amounts(settings: Settings) -> Iterator[Amount]:
     """Yields all amounts of the stack file: path, resource and quantity."""
-    for path, given in values(settings):
-        if isinstance(given, str) and path[0] in AMOUNTS_IN and not HOLDERS.isdisjoint(path[1:-1]):
+    for path, value in values(settings):
+        if isinstance(value, str) and path[0] in AMOUNTS_IN and not HOLDERS.isdisjoint(path[1:-1]):
             resource = path[-2] if path[-1] in QUOTA_KEYS else path[-1]
-            yield path, str(resource).removeprefix("requests.").removeprefix("limits."), given
+            yield path, str(resource).removeprefix("requests.").removeprefix("limits."), value

@@ -48,13 +48,13 @@ def quotas_suit_flavors(settings: Settings) -> Iterator[Finding]:
 
 
 def _resource_suits(pool: Pool, resource: str, nominal: str, path: Path) -> Iterator[Finding]:
-    known = [*pool.capacity, "ephemeral-storage"]
-    if resource not in known and amount(nominal) > 0:
+    resources = [*pool.capacity, "ephemeral-storage"]
+    if resource not in resources and amount(nominal) > 0:
         no_gpu = f"remove it, or give pool {pool.name} a `gpu`"
         yield Finding(
             path,
-            f"a resource that nodes of pool {pool.name} have: {', '.join(known)}",
-            no_gpu if resource == GPU_RESOURCE else did_you_mean(resource, known),
+            f"a resource that nodes of pool {pool.name} have: {', '.join(resources)}",
+            no_gpu if resource == GPU_RESOURCE else did_you_mean(resource, resources),
         )
 
 

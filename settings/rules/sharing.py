@@ -74,15 +74,15 @@ def usage_is_shared_by_kueue(settings: Settings) -> Iterator[Finding]:
 def checks_are_known(settings: Settings) -> Iterator[Finding]:
     """Cluster queues name admission checks of the file, and flavors in which they have quota (Kueue:
     ClusterQueueSpec.admissionChecksStrategy)."""
-    known = [check.name for check in settings.queues.checks]
+    names = [check.name for check in settings.queues.checks]
     yield from unique(
-        ((("muster:queues", "checks", i, "name"), name) for i, name in enumerate(known)), "check name"
+        ((("muster:queues", "checks", i, "name"), name) for i, name in enumerate(names)), "check name"
     )
     for i, queue in enumerate(settings.queues.cluster_queues):
         for check, flavors in queue.checks.items():
             path: Path = ("muster:queues", "clusterQueues", i, "checks", check)
-            if check not in known:
-                yield Finding(path, "the name of a check in muster:queues.checks", did_you_mean(check, known))
+            if check not in names:
+                yield Finding(path, "the name of a check in muster:queues.checks", did_you_mean(check, names))
             for j, flavor in enumerate(flavors):
                 if flavor not in queue.quotas:
                     yield Finding(

@@ -26,7 +26,7 @@ def tenants_of(settings: Settings) -> Iterator[tuple[Path, Tenant]]:
 def tenants_suit_queues(settings: Settings) -> Iterator[Finding]:
     """Tenants have namespaces of their own, and local queues of cluster queues in the file (Kueue:
     LocalQueueSpec.clusterQueue)."""
-    known = [queue.name for queue in settings.queues.cluster_queues]
+    queues = [queue.name for queue in settings.queues.cluster_queues]
     for path, tenant in tenants_of(settings):
         if tenant.namespace in OWN_NAMESPACES or tenant.namespace.startswith(OWN_PREFIXES):
             yield Finding(
@@ -36,24 +36,24 @@ def tenants_suit_queues(settings: Settings) -> Iterator[Finding]:
                 "choose another name",
             )
         for local, target in tenant.queues.items():
-            if target not in known:
+            if target not in queues:
                 yield Finding(
                     (*path, "queues", local),
                     "the name of a cluster queue in this file",
-                    did_you_mean(target, known),
+                    did_you_mean(target, queues),
                 )
 
 
 def tenants_suit_priorities(settings: Settings) -> Iterator[Finding]:
     """Tenants use priorities of `muster:admission.priorities` (Kueue: WorkloadPriorityClass)."""
-    known = list(settings.admission.priorities)
+    priorities = list(settings.admission.priorities)
     for path, tenant in tenants_of(settings):
         for i, name in enumerate(tenant.priorities or ()):
-            if name not in known:
+            if name not in priorities:
                 yield Finding(
                     (*path, "priorities", i),
                     "the name of a priority in muster:admission.priorities",
-                    did_you_mean(name, known),
+                    did_you_mean(name, priorities),
                 )
 
 
@@ -82,12 +82,12 @@ def tenants_suit_the_cluster(settings: Settings) -> Iterator[Finding]:
     them (GKE: Cloud Storage FUSE, Gateway, network policies; Kubernetes: ResourceClaims)."""
     for path, tenant in tenants_of(settings):
         if settings.place is None:
-            given = {
+            features = {
                 "identity": tenant.identity,
                 "checkpoints": tenant.checkpoints,
                 "serving": tenant.serving,
             }
-            for key in (key for key, value in given.items() if value):
+            for key in (key for key, value in features.items() if value):
                 yield Finding(
                     (*path, key),
                     "no value: it needs Google Cloud, and this cluster is not known to be there",

@@ -44,8 +44,8 @@ class Row:
         return f"{self.owner}.{self.path}"
 
     def covers(self, path: str) -> bool:
-        rest = path.removeprefix(self.path)
-        return path.startswith(self.path) and (not rest or rest[0] in ".[{")
+        suffix = path.removeprefix(self.path)
+        return path.startswith(self.path) and (not suffix or suffix[0] in ".[{")
 
 
 class TableError(Exception):

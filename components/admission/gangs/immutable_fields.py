@@ -79,10 +79,10 @@ def immutable_fields(kind: RayKind) -> dict[str, str]:
         "place them, which its admission sets: to start again from your own manifest, "
         f"{RECREATE}"
     )
-    kept = (WRITTEN_OUT, CONSUME, PROVISIONING_CLASS, *ANNOTATIONS)
+    annotations = (WRITTEN_OUT, CONSUME, PROVISIONING_CLASS, *ANNOTATIONS)
     paths = (
         f'metadata.?labels[?"{WORKLOAD_UID}"]',
-        *(f'metadata.?annotations[?"{key}"]' for key in kept),
+        *(f'metadata.?annotations[?"{key}"]' for key in annotations),
     )
     rules |= dict.fromkeys(same_in_all(kind, paths), set_by_admission)
     settings = [_same(f"{kind.cluster}.{key}") for key in CLUSTER_KEYS]

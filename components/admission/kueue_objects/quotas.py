@@ -109,9 +109,9 @@ def _selector() -> str:
 
 def _checks() -> str:
     """CEL for the flavors of checks. Checks from before this rule may stay until the flavors change."""
-    kept = (
+    unchanged = (
         'request.operation == "UPDATE" && variables.flavors == variables.oldFlavors && '
         "variables.oldChecks.exists(o, o.name == c.name && o.?onFlavors == c.?onFlavors)"
     )
-    known = "c.?onFlavors.orValue([]).all(f, variables.flavors.exists(names, f in names))"
-    return f"variables.checks.all(c, {known} || ({kept}))"
+    flavors_exist = "c.?onFlavors.orValue([]).all(f, variables.flavors.exists(names, f in names))"
+    return f"variables.checks.all(c, {flavors_exist} || ({unchanged}))"

@@ -94,7 +94,7 @@ def _spec() -> dict[str, str]:
         f"{level}.hasValue() == {size}.hasValue() && {size}.orValue(1) > 0 && "
         f"{constraints}.orValue([]).all(c, c.?size.orValue(0) > 0)"
     )
-    kept = (
+    unchanged = (
         "o.name == n.name && o.template == n.template && o.?minCount == n.?minCount && "
         "o.?topologyRequest == n.?topologyRequest && n.?count.orValue(1) <= o.?count.orValue(1)"
     )
@@ -115,7 +115,7 @@ def _spec() -> dict[str, str]:
             "slices have at least 1 pod"
         ),
         "!variables.reserved || (variables.newSets.size() == variables.oldSets.size() && "
-        f"variables.newSets.all(n, variables.oldSets.exists(o, {kept})))": (
+        f"variables.newSets.all(n, variables.oldSets.exists(o, {unchanged})))": (
             "spec.podSets are immutable while quota is reserved for them, except that counts may fall"
         ),
     }
@@ -224,12 +224,12 @@ def _gates() -> dict[str, str]:
 def _job() -> dict[str, str]:
     """Returns the rule that a Workload keeps its job: its quota would be used without it. Kueue has none."""
     label = f'metadata.?labels[?"{JOB_UID}"]'
-    kept = (
+    unchanged = (
         "variables.oldControllers.all(o, o in variables.controllers) && "
         f"(!oldObject.{label}.hasValue() || object.{label} == oldObject.{label})"
     )
     return {
-        f'request.operation == "CREATE" || ({kept}) || {MAY_DELETE_ANY}': (
+        f'request.operation == "CREATE" || ({unchanged}) || {MAY_DELETE_ANY}': (
             f"a Workload keeps its controller and the label {JOB_UID}: delete it with its job"
         )
     }

@@ -55,16 +55,16 @@ class Existing(Model):
 
     @model_validator(mode="before")
     @classmethod
-    def _is_not_made_here(cls, given: Any) -> Any:
+    def _is_not_made_here(cls, values: Any) -> Any:
         gke_only = _keys(Gke) - _keys(cls)
-        if isinstance(given, dict) and (wrong := sorted(gke_only & given.keys())):
+        if isinstance(values, dict) and (wrong := sorted(gke_only & values.keys())):
             joined = sorted(_keys(Joined) & set(wrong))
             below = f"; write {' and '.join(joined)} below `gke`" if joined else ""
             refuse(
                 f"no {' or '.join(wrong)}: only clusters that the stack creates have such keys{below}",
                 "remove them, or write kind: gke",
             )
-        return given
+        return values
 
 
 def _keys(model: type[Model]) -> set[str]:

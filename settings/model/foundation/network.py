@@ -21,11 +21,11 @@ GPUDIRECT_NETWORKS = {"tcpx": 4, "tcpxo": 8}
 
 def _cidr(text: str) -> str:
     try:
-        given = IPv4Network(text, strict=False)
+        network = IPv4Network(text, strict=False)
     except ValueError:
         refuse("an IPv4 range", "write it in CIDR notation, such as 10.0.0.0/20")
-    if str(given) != text:
-        refuse("an IPv4 range without host bits", f"did you mean {given}?")
+    if str(network) != text:
+        refuse("an IPv4 range without host bits", f"did you mean {network}?")
     return text
 
 

@@ -50,11 +50,11 @@ def allocatable(pool: Pool) -> Amounts:
 
 
 def _tiered(size: int, tiers: Tiers) -> Fraction:
-    reserved, rest = Fraction(0), size
+    reserved, remaining = Fraction(0), size
     for tier, part in tiers:
-        here = rest if tier is None else min(rest, tier)
+        here = remaining if tier is None else min(remaining, tier)
         reserved += here * part
-        rest -= here
+        remaining -= here
     return reserved
 
 

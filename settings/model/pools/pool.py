@@ -159,8 +159,8 @@ class Pool(Model):
         """The pools whose nodes it may have: itself, or one for each priority of its ComputeClass."""
         if self.compute_class is None:
             return (self,)
-        given = [way.model_dump(exclude_none=True) for way in self.compute_class.priorities]
-        return tuple(self.model_copy(update={**way, "compute_class": None}) for way in given)
+        priorities = [way.model_dump(exclude_none=True) for way in self.compute_class.priorities]
+        return tuple(self.model_copy(update={**way, "compute_class": None}) for way in priorities)
 
     @property
     def slice_nodes(self) -> int:
@@ -209,7 +209,7 @@ class Pool(Model):
 
     @property
     def image_streamed(self) -> bool:
-        """Returns whether images are streamed, which secondary boot disks require (GKE, secondary boot disks)."""
+        """Returns whether images are streamed, also because secondary boot disks require it (GKE)."""
         return self.image_streaming or bool(self.secondary_boot_disks)
 
     @property

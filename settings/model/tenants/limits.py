@@ -39,35 +39,35 @@ DEVICES = ".deviceclass.resource.k8s.io/devices"
 
 def _quota_key(key: str) -> str:
     prefix, _, resource = key.partition(".")
-    known = (
+    valid = (
         key in PLAIN
         or (prefix == "limits" and resource in BOUNDED)
         or (prefix == "requests" and (resource in (*BOUNDED, "storage") or _extended(resource)))
         or (key.startswith("count/") and _counted(key.removeprefix("count/")))
         or key.endswith(DEVICES)
     )
-    if not known and key.startswith("count/"):
+    if not valid and key.startswith("count/"):
         refuse(
             "count/ and the plural of a kind with its API group (Kubernetes, object count quota)",
             did_you_mean(key, [f"count/{name}" for name in (*CORE, *(f"{name}.ray.io" for name in RAY))]),
         )
     singular = key.startswith(("request.", "limit."))
-    if not known and singular:
+    if not valid and singular:
         refuse(
             "a key of a ResourceQuota: requests.… or limits.…, in the plural",
             f"did you mean {prefix}s.{resource}?",
         )
-    if not known and prefix == "limits" and "/" in resource:
+    if not valid and prefix == "limits" and "/" in resource:
         refuse(
             "requests.…: quotas of extended resources are on requests only (Kubernetes)",
             f"write requests.{resource}",
         )
-    if not known and _extended(key):
+    if not valid and _extended(key):
         refuse(
             "requests.…: quotas of extended resources are on requests only (Kubernetes)",
             f"write requests.{key}",
         )
-    if not known:
+    if not valid:
         refuse(
             f"a key of a ResourceQuota: {', '.join(PLAIN)}, requests.…, limits.… or count/…",
             "write, for example, requests.nvidia.com/gpu or count/rayjobs.ray.io",
@@ -78,8 +78,8 @@ def _quota_key(key: str) -> str:
 def _counted(resource: str) -> bool:
     """Returns whether the API can count this resource: one of Kubernetes' core, or `<plural>.<group>`."""
     plural, _, group = resource.partition(".")
-    known = {"": CORE, "ray.io": RAY}.get(group, (plural,))
-    return bool(DNS_SUBDOMAIN.fullmatch(resource)) and plural in known
+    plurals = {"": CORE, "ray.io": RAY}.get(group, (plural,))
+    return bool(DNS_SUBDOMAIN.fullmatch(resource)) and plural in plurals
 
 
 def _extended(resource: str) -> bool:
