@@ -2,7 +2,7 @@
 
 A retry ends the back-off of a Workload, or reactivates a Workload that was deactivated after too many
 attempts. Each new value of the annotation requests one retry. The first is granted immediately, later ones
-after waits that grow like the back-off, so that a user who retries in a loop is not faster than the
+after waits that grow like the back-off, so that retrying in a loop is not faster than the
 controller's own requeueing. Grants are recorded in the Workload, which users can't write.
 """
 

@@ -1,4 +1,4 @@
-"""What shows that the API server's history went back, and what only casts doubt on it."""
+"""Proofs that the API server's history went back, and signs that only cast doubt on it."""
 
 import asyncio
 import threading
