@@ -178,7 +178,7 @@ class KubeRay(Operator):
         pods = self._pods_of(cluster)
         for pod in pods:
             self._delete(kinds.PODS, key_of(pod))
-        if any(pod["metadata"]["labels"][GROUP_LABEL] == "head" for pod in pods):
+        if any(pod["metadata"]["labels"].get(GROUP_LABEL) == "head" for pod in pods):
             return
         key = f"{key_of(cluster)}-redis-cleanup"
         job = self._api.find(kinds.BATCH_JOBS, key)
