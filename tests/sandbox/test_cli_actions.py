@@ -84,4 +84,4 @@ def test_logs_of_a_job_without_pods_say_so(cluster: Cluster) -> None:
     cluster.until_waits(name)
     done = muster(cluster, "logs", f"rayjob/{name}", "-n", NAMESPACE)
     assert done.returncode == 2
-    assert done.stderr == "muster logs: the job has no pods: it waits for its quota, or has ended\n"
+    assert done.stderr == "muster logs: the job has no pods: it waits for quota or has ended\n"

@@ -27,7 +27,7 @@ LIMITS = Limits(
 STALLED = replace(LIMITS, answer_s=30.0, stalled_s=1.0)
 PATIENT = Limits(total=6, per_address=4)
 BOUND_S = 20.0
-WORKLOADS, SENT_BYTES_MIN = 3_000, 300_000  # what the buffers between server and client do not hold
+WORKLOADS, SENT_BYTES_MIN = 600, 100_000  # what the buffers between server and client do not hold
 
 Client = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
