@@ -31,7 +31,7 @@ class Cluster:
     releases: frozenset[tuple[str, str]]
 
     def drift(self) -> Iterator[Drift]:
-        """Yields what differs, declared objects first. Raises StepError if that cannot be told."""
+        """Yields the differences, declared objects first. Raises StepError if the comparison fails."""
         with ThreadPoolExecutor(CALLS_AT_ONCE) as pool:
             yield from filter(None, pool.map(self._compared, self.objects))
         try:
@@ -72,11 +72,11 @@ class Clusters:
         self._open.close()
 
     def drift(self) -> list[Drift]:
-        """Returns everything that differs."""
+        """Returns all differences."""
         return [drift for cluster in self._clusters for drift in cluster.drift()]
 
     def fix(self, drifts: Iterable[Drift]) -> list[str]:
-        """Reverts what was found; returns a reason for each that could not be reverted."""
+        """Reverts drift; returns a reason for each object that could not be reverted."""
         refused = []
         for drift in drifts:
             try:

@@ -2,8 +2,8 @@
 
 The expected object is what the API server would store for the declared one: the answer to a dry-run PUT of
 the manifest with the fields that controllers own. A field that it does not have, or has with another value,
-was changed by hand. An apply would not do: it keeps fields and list items that others added, and says
-nothing of defaults that they changed, such as `stopPolicy: Hold` of a queue.
+was changed by hand. A dry-run apply would not suffice: it keeps fields and list items that other managers
+added, and ignores changed defaults, such as `stopPolicy: Hold` of a queue.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def compare(api: ApiServer, declared: Declared) -> Drift | None:
 
 
 def rewritten(api: ApiServer, live: Object, write: Callable[[Object], Object]) -> tuple[Object, Object]:
-    """Returns the live object and what `write` makes of it. Repeats it if controllers write meanwhile."""
+    """Returns the live object and the result of `write`; retries if a controller writes at the same time."""
     for tries_left in range(TRIES - 1, -1, -1):
         try:
             return live, write(live)
@@ -99,7 +99,7 @@ def _change(
 
 
 def _shown(live: Object, declared: Declared) -> Object:
-    """Returns what is compared and shown of an object: no statuses, and a Secret's values only as secrets."""
+    """Returns the parts of an object that are compared and shown: no status, and a Secret's values masked."""
     shown = objects.imported(live)
     if shown.get("kind") == "Secret" and "data" in shown:
         shown["data"] = {key: Secret(value) for key, value in shown["data"].items()}
@@ -127,7 +127,7 @@ def _masked(value: Any, expected: Any) -> Any:
 
 
 def _declared_part(declared: Any, live: Any) -> Any:
-    """Returns the live values of what is declared."""
+    """Returns the live values of the declared fields."""
     if isinstance(declared, Secret):
         return Secret(live)
     if isinstance(declared, Mapping) and isinstance(live, Mapping):
@@ -138,7 +138,7 @@ def _declared_part(declared: Any, live: Any) -> Any:
 
 
 def _written_by(live: Object, changed: Sequence[Path], manager: str) -> str:
-    """Says which client wrote the changed fields last, as far as it still owns them."""
+    """Names the client that wrote the changed fields last, if it still owns them."""
     entries = [entry for path in changed for entry in writers(live, path)]
     others = [entry for entry in entries if (entry["manager"], entry["operation"]) != (manager, "Apply")]
     if not others:

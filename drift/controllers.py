@@ -1,4 +1,4 @@
-"""Fields of declared objects that controllers legitimately own, each with its reason: they are no drift."""
+"""Fields of declared objects that controllers legitimately own, each with a reason: they are not drift."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ OWNED = (
     Owned(
         ("Deployment", "DaemonSet", "StatefulSet"),
         ("spec", "template", *_ANNOTATIONS, "kubectl.kubernetes.io/restartedAt"),
-        "a restart (`rollout restart`) changes nothing else; to revert it would restart the pods again",
+        "a restart (`rollout restart`) only sets this; reverting it would restart the pods again",
     ),
     Owned(
         ("PersistentVolumeClaim",),
@@ -89,7 +89,7 @@ OWNED = (
 
 
 def with_owned_fields(manifest: Mapping[str, Any], live: Mapping[str, Any]) -> Object:
-    """Returns the declared object with what controllers have written to the live one."""
+    """Returns the declared object with the fields that controllers have written to the live one."""
     body: Any = dict(manifest)
     for owned in OWNED:
         if not owned.kinds or manifest["kind"] in owned.kinds:

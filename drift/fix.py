@@ -1,4 +1,4 @@
-"""Reverts drift: afterwards the live objects are as declared, and Pulumi owns what it declares."""
+"""Reverts drift: afterwards the live objects are as declared, and Pulumi owns the declared fields."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def fix(drift: Drift) -> None:
         if drift.change.op == "create" and drift.live:
             writes.wait_until_gone(api, manifest, GONE_SECONDS_MAX)
         if drift.change.op == "update":
-            # First: an apply keeps what others added, also where that is invalid beside what is declared.
+            # Replace first: an apply keeps other managers' fields, even if they conflict with declared ones.
             rewritten(api, drift.live, lambda live: api.replace(with_owned_fields(manifest, live), MANAGER))
         live = writes.apply(api, manifest, drift.declared.manager, force=True)
         rewritten(api, live, lambda live: _released(api, live))
 
 
 def _released(api: ApiServer, live: Object) -> Object:
-    """Gives up the ownership of our writes: a field that Pulumi drops later must not stay because of us."""
+    """Releases the ownership of our writes, so that a field that Pulumi drops later does not stay."""
     entries = live["metadata"].get("managedFields", [])
     others = [entry for entry in entries if entry["manager"] != MANAGER]
     if len(others) == len(entries):

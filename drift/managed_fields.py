@@ -1,4 +1,4 @@
-"""Tells which field managers have written a field of an object, from its metadata.managedFields.
+"""Determines which field managers have written a field of an object, from its metadata.managedFields.
 
 The format of `fieldsV1`: https://kubernetes.io/docs/reference/using-api/server-side-apply/
 """

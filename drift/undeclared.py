@@ -29,7 +29,7 @@ Key = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class Watched:
-    """A kind of which another object is drift, where, and why."""
+    """A kind whose undeclared objects are drift: where, and why."""
 
     api_version: str
     kind: str
@@ -52,7 +52,7 @@ WATCHED = (
     Watched(KUEUE, "LocalQueue", IN_NAMESPACES, "it may lead to another team's quota"),
     Watched(KUEUE, "ClusterQueue", ANYWHERE, "it adds quota, and borrows from the cohort"),
     Watched(KUEUE, "Cohort", ANYWHERE, "it adds quota"),
-    Watched(KUEUE, "WorkloadPriorityClass", ANYWHERE, "its jobs may preempt those of others"),
+    Watched(KUEUE, "WorkloadPriorityClass", ANYWHERE, "its jobs may preempt other jobs"),
 )
 
 

@@ -21,7 +21,7 @@ class Later:
 class Exposed(Component):
     """A component of the package.
 
-    inputs, outputs: models of both, from which the schema is made.
+    inputs, outputs: models of both, from which the schema is generated.
     places: inputs by where they are in a stack file, if they are not its sections themselves.
     results: the outputs, by their names in the schema.
     """

@@ -1,6 +1,6 @@
-"""Parts of a stack file beside the inputs of a component: the counterpart of what other components declare.
+"""Parts of a stack file other than a component's inputs: placeholders for what other components declare.
 
-Rules are about whole stacks; these parts break none, whatever the inputs are.
+Rules check whole stacks; these parts satisfy all rules, for any inputs.
 """
 
 from typing import Any

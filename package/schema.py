@@ -102,7 +102,7 @@ def _part(annotation: Any, types: dict[str, Schema], *, plain: bool) -> Schema:
 
 
 def _reference(model: type[Model], types: dict[str, Schema], *, plain: bool) -> Schema:
-    # An SDK has the arguments of components and those of types in one module.
+    # An SDK has the arguments of components and of types in one module.
     name = f"{model.__name__}Settings" if model.__name__ in EXPOSED else model.__name__
     if (token := _token(name)) not in types:
         types[token] = {}  # a type may be in itself

@@ -1,6 +1,6 @@
 """The types of rules: an id, a description, its source, and the check itself.
 
-A check is a function of properties that yields one message per violation, which says what to do.
+A check is a function of properties that yields one message per violation, with the remedy.
 Its docstring is the description that users read first: the requirement and its reason, in a sentence or two.
 """
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from preview.plugins import fork_server
 
 if not shutil.which("pulumi"):  # else its own language host may run
-    fork_server.start(sys.executable)  # imports the SDKs while this process imports the rest
+    fork_server.start(sys.executable)  # imports the SDKs while this process imports everything else
 
 from preview.preview import preview
 from sandbox.toolchain.command import carry_out

@@ -13,8 +13,8 @@ Event = Mapping[str, Any]
 # Messages of the engine that add nothing to the errors of the program and the providers.
 _EMPTY_WORDS = frozenset({"", "preview failed", "update failed"})
 
-# Of a plugin that does not answer within 5 s that it will end, as on a busy machine, or that has ended. Its
-# output follows: without any, other errors say what failed.
+# Reported of a plugin that has ended, or, on a busy machine, does not confirm within 5 s that it will. The
+# plugin's output follows; if there is none, other errors explain the failure.
 _UNANSWERED_END = re.compile(r"Detected that .* exited prematurely\..*of the plugin:\s*", re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""Golden plans: the summary of each stack's plan, kept in the tests and reviewed like code."""
+"""Golden plans: the summary of each stack's plan, stored with the tests and reviewed like code."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def file(stack: str) -> Path:
 
 
 def difference(stack: str, changes: tuple[Change, ...]) -> str:
-    """Returns a unified diff from the kept summary to that of these changes; empty if they agree."""
+    """Returns a unified diff between the accepted summary and the summary of `changes`; empty if equal."""
     accepted = file(stack).read_text() if file(stack).exists() else ""
     names = (f"tests/stacks/golden/{stack}.txt", f"plan of {stack} now")
     old, new = accepted.splitlines(), plan_text.summary(changes).splitlines()

@@ -1,7 +1,7 @@
 """The import file of an existing cluster: `pulumi import` adds it, its network and its pools to a stack.
 
 `pulumi preview --import-file` writes one with all resources of the program and its components, but without
-ids. Only resources with a known id are kept: the others can be created beside an existing cluster.
+ids. Only resources with a known id are kept: the others can be created in addition to an existing cluster.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def import_file(stack: Stack, without: Collection[str] = ()) -> dict[str, Any]:
 
 
 def existing(written: Resource, changes: Sequence[Change], without: Collection[str]) -> dict[str, Any]:
-    """Returns the import file of a preview, which it has written, with the ids of what exists."""
+    """Returns the import file that a preview has written, with the ids of existing resources."""
     inputs = {(change.type, change.name): change for change in changes}
     existing_resources = {
         entry["name"]: _existing(entry, inputs[entry["type"], _logical(entry)])

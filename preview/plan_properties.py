@@ -142,7 +142,7 @@ def _amount(resource: Mapping[str, Any]) -> str:
 
 
 def _images(inputs: Mapping[str, Any]) -> list[str]:
-    """Returns the repositories of an image; its tags are hashes, which tell a reviewer nothing."""
+    """Returns the repositories of an image; its tags are hashes, which do not help reviewers."""
     return sorted({str(tag).partition("@")[0].rpartition(":")[0] for tag in inputs.get("tags", ())})
 
 

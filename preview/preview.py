@@ -34,7 +34,7 @@ def preview(
 ) -> int:
     """Shows the plan of one stack, checked by the policies of its environment; writes `markdown` if given.
 
-    installed: runs installed official plugins, also those that need an account; not with `since`.
+    installed: runs installed official plugins, even if they need an account; not with `since`.
     """
     settings = settings_file(stack)
     if markdown:

@@ -1,7 +1,7 @@
 """Builds the state that a stack would have after a plan, from the plan itself.
 
-For previews of changes without access to the real backend: the engine compares the program with this state
-and so tells updates and replacements from creations. Nothing is created; ids are placeholders.
+For previews of changes without access to the real backend: the engine compares the program with this state,
+which distinguishes updates and replacements from creations. Nothing is created; ids are placeholders.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Runs the Pulumi CLI on this checkout, with a backend, a home and plugins in the run state.
 
-The user's own Pulumi is not used: no login, nothing of `~/.pulumi` except installed plugins, and no
-KUBECONFIG except the one that is passed.
+The user's own Pulumi is not used: no login, only installed plugins of `~/.pulumi`, and no
+KUBECONFIG unless it is passed.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class PulumiCli:
     state_dir: the run state; everything is kept in `pulumi/` and logs in `logs/` below it.
     python: the interpreter that runs the program and the stand-ins.
     env: added to the environment, for example KUBECONFIG. Without that no cluster is reached.
-    variables: what its commands get beside the user's environment.
+    variables: added to the user's environment for its commands.
     project: the folder with Pulumi.yaml.
     hosts: the language hosts of programs that are not in Python.
     choices: which plugins to use; by default depending on what is installed.
@@ -113,7 +113,7 @@ class PulumiCli:
         self._preloads = preloads and self.choices["python"].official is None
 
     def _own_variables(self, python: str) -> dict[str, str]:
-        """Returns the variables that replace those of the user's Pulumi and cluster."""
+        """Returns the variables that replace the user's variables for Pulumi and the cluster."""
         passphrase = self.folder / "passphrase"
         if not passphrase.exists():
             unfinished = passphrase.with_suffix(".unfinished")
@@ -153,7 +153,7 @@ class PulumiCli:
         return stack
 
     def preload(self) -> None:
-        """Starts to import the SDKs for the plugins of all commands from now on."""
+        """Starts to import the SDKs for the plugins of all later commands."""
         if self._preloads:
             self._env[launch.VARIABLE] = str(fork_server.start(self._python))
 

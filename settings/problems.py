@@ -114,7 +114,7 @@ def warning(doubt: Doubt, config: Mapping[str, Any]) -> str:
 
 
 def findings(error: ValidationError, keys_at: Mapping[Path, Iterable[str]]) -> list[Finding]:
-    """Returns one finding per pydantic error; `keys_at` holds the known keys beside each unknown one."""
+    """Returns one finding per pydantic error; `keys_at` holds the known keys next to each unknown one."""
     errors = [(tuple(e["loc"]), e) for e in error.errors()]
     # Pydantic also reports a list with an invalid entry as too short: report the entry only.
     places = {place[:length] for place, _ in errors for length in range(len(place))}
@@ -167,7 +167,7 @@ def _choice(place: Path, value: str, options: list[str]) -> Finding:
 
 
 def _look_up(config: Mapping[str, Any], path: Path) -> tuple[Path, object]:
-    """Returns the path as it is in the file, and the value there.
+    """Returns the path in the file, and the value at it.
 
     Pydantic adds parts that no file has: the tag of a union (skipped here) and "[key]" after a bad key.
     """

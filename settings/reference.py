@@ -73,7 +73,7 @@ def _find(model: ModelType, prefix: str, depth: int, sections: dict[ModelType, S
 
 
 def _kind(model: ModelType) -> str:
-    """Returns what tells a model of a union from the others: the only value of its key `kind`."""
+    """Returns the discriminator of a model in a union: the only value of its key `kind`."""
     values = get_args(model.model_fields["kind"].annotation) if "kind" in model.model_fields else ()
     return f", kind {values[0]}" if len(values) == 1 else ""
 

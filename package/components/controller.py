@@ -1,4 +1,4 @@
-"""Muster's controller, with what it needs in the cluster."""
+"""Muster's controller, with the operators and policies that it needs in the cluster."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -38,21 +38,21 @@ class ControllerInputs(Model):
     node_selector: dict[str, str] = Field(default_factory=dict)
     """Labels of the nodes that operators may run on."""
     serves_mutating_policies: bool = True
-    """Whether the cluster serves MutatingAdmissionPolicy v1 (Kubernetes 1.36 or later)."""
+    """True if the cluster serves MutatingAdmissionPolicy v1 (Kubernetes 1.36 or later)."""
 
 
 class ControllerOutputs(Model):
-    """Where the controller runs."""
+    """Namespace and image of the controller."""
 
     namespace: str
-    """Its namespace."""
+    """Namespace of the controller."""
     image: str
-    """Its image."""
+    """Image of the controller."""
 
 
 class Controller(Exposed):
-    """Muster's controller in the cluster of the Kubernetes provider, and what it needs: KubeRay, the CRDs of
-    Kueue's API, and the policies that keep Ray objects as their queue admitted them."""
+    """Muster's controller in the cluster of the Kubernetes provider, with KubeRay, the CRDs of Kueue's API,
+    and the policies that keep Ray objects as their queue admitted them."""
 
     inputs = ControllerInputs
     outputs = ControllerOutputs

@@ -11,7 +11,7 @@ from settings.model.stack import Settings
 
 
 class PlatformOutputs(Model):
-    """Where the platform's cluster is, and what users of it need."""
+    """Location of the platform's cluster, and values for its users."""
 
     cluster: str
     """Name of the cluster."""

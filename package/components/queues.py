@@ -21,13 +21,13 @@ class QueuesInputs(Model):
     """The parts of a stack file that describe queues."""
 
     pools: Annotated[tuple[Pool, ...], Field(min_length=1)]
-    """The cluster's node pools, from which flavors are made, as in RayCluster."""
+    """The cluster's node pools, as in RayCluster; each becomes a flavor."""
     queues: QueuesSettings
     """Cohorts, and cluster queues with quotas by flavor."""
     priorities: dict[str, int] = Field(default_factory=dict)
     """WorkloadPriorityClasses: the name that jobs are labeled with, and its value."""
     queued_provisioning: QueuedProvisioning = Admission().queued_provisioning
-    """How nodes of queued pools are requested."""
+    """Requests for nodes of queued pools."""
 
 
 class QueuesOutputs(Model):

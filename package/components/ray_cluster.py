@@ -23,7 +23,7 @@ class RayClusterInputs(Model):
     cluster: Gke
     """The cluster."""
     network: Network | None = None
-    """A VPC of its own; if unset, the cluster uses an existing network of the project."""
+    """A dedicated VPC; if unset, the cluster uses an existing network of the project."""
     pools: Annotated[tuple[Pool, ...], Field(min_length=1)]
     """Node pools; at least one must be on-demand and without accelerators, for system pods."""
     ray_addon: Addon | None = None
@@ -36,12 +36,12 @@ class RayClusterOutputs(Model):
     name: str
     """Name of the cluster in GKE."""
     location: str
-    """Its zone or region."""
+    """Zone or region of the cluster."""
     project: str
-    """Its Google Cloud project."""
+    """Google Cloud project of the cluster."""
     cluster_id: str
-    """Its resource ID: the `clusterIdentifier` of a Kubernetes provider, so that a new address is no new
-    cluster."""
+    """Resource ID of the cluster: use it as `clusterIdentifier` of a Kubernetes provider, so that a changed
+    address does not replace its objects."""
     kubeconfig: str
     """A kubeconfig without credentials, for gke-gcloud-auth-plugin."""
     node_pools: tuple[str, ...]

@@ -35,9 +35,9 @@ class TenantOutputs(Model):
     """Names and addresses for the team."""
 
     namespace: str
-    """Its namespace."""
+    """Namespace of the tenant."""
     queues: tuple[str, ...]
-    """Its local queues, for jobs' labels."""
+    """Local queues of the tenant, for the labels of jobs."""
     addresses: dict[str, str]
     """The address of its Ray Serve applications, by namespace; none without `serving`."""
 

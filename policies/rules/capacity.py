@@ -98,7 +98,7 @@ def nodes_max(pool: Resource) -> int | None:
 
 
 def gpus_max(pool: Resource) -> int | None:
-    """Returns the maximum `nvidia.com/gpu` of a pool; None if the pool alone does not tell."""
+    """Returns the maximum `nvidia.com/gpu` of a pool; None if it cannot be derived from the pool."""
     nodes, gpus = nodes_max(pool), 0
     for accelerator in pick(pool.props, "nodeConfig", "guestAccelerators") or ():
         shared = pick(accelerator, "gpuSharingConfig", "maxSharedClientsPerGpu") or 1

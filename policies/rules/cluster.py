@@ -26,7 +26,7 @@ WITHOUT_FLOW_LOGS = frozenset(
     severity="high",
 )
 def network_policies_enforced(cluster: Resource) -> Iterator[str]:
-    """The cluster enforces NetworkPolicies; otherwise those of the tenants have no effect."""
+    """The cluster enforces NetworkPolicies; otherwise the tenants' policies have no effect."""
     if not pick(cluster.props, "networkPolicy", "enabled"):
         yield from must_be(cluster, "datapathProvider", "ADVANCED_DATAPATH")
 

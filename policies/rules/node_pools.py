@@ -34,7 +34,7 @@ def _node_configs(resource: Resource) -> list[str]:
 
 
 def _instances(resource: Resource) -> list[str]:
-    """Returns the paths below which it says how instances are shielded."""
+    """Returns the paths of the shielded-instance settings."""
     if resource.kind == COMPUTE_CLASS:
         return ["spec.nodePoolAutoCreation"]
     return _node_configs(resource)

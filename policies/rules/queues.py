@@ -58,8 +58,8 @@ def queued_pool_has_checked_flavor(resources: Sequence[Resource]) -> Iterator[Vi
     severity="medium",
 )
 def quota_is_finite(resources: Sequence[Resource]) -> Iterator[Violation]:
-    """Every resource of every flavor has a quota, and the quotas together have no more GPUs than the flavor's
-    pool can provide: jobs admitted beyond that wait for nodes that are never created."""
+    """Every resource of every flavor has a quota, and the quotas together do not exceed the GPUs that the
+    flavor's pool can provide: jobs admitted beyond that wait for nodes that are never created."""
     totals: dict[str, float] = defaultdict(float)
     holders: dict[str, Resource] = {}
     for holder in (r for r in resources if r.kind in (CLUSTER_QUEUE, COHORT)):

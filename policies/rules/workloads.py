@@ -58,7 +58,7 @@ def images_have_a_digest(resource: Resource) -> Iterator[str]:
     severity="high",
 )
 def images_are_pinned(resource: Resource) -> Iterator[str]:
-    """Images have a digest, or a tag other than latest, so that the reviewed version is the one that runs."""
+    """Images have a digest, or a tag other than latest, so that the reviewed version runs."""
     for pod in pods(resource):
         for path, container in containers(pod):
             try:

@@ -79,7 +79,7 @@ def find_installed(home: Path) -> Installed:
 def _is_complete(folder: Path) -> bool:
     """Returns whether the plugin in `resource-<name>-v<version>` is fully installed.
 
-    During an installation, and after an interrupted one, there is a file `<folder>.partial` beside it
+    During an installation, and after an interrupted one, there is a file `<folder>.partial` next to it
     (Pulumi's sdk/go/common/workspace/plugins.go, PartialFilePath).
     """
     executable = folder / f"pulumi-{folder.name.rpartition('-v')[0]}"
@@ -97,7 +97,7 @@ def choose_offline() -> dict[str, Choice]:
 
 
 def sources(choices: Mapping[str, Choice]) -> str:
-    """Says of each provider's plugin whether it is the official one or the stand-in, and why."""
+    """Describes for each provider whether its plugin is official or a stand-in, and why."""
     providers = (choices[name] for name in sorted(choices) if name != "python")
     return "; ".join(f"{c.plugin}: {'official' if c.official else 'stand-in'} ({c.why})" for c in providers)
 
@@ -131,8 +131,8 @@ def _language_host(required: str, installed: Installed) -> Choice:
         why = f"pulumi on PATH is {installed.cli_version or 'of unknown version'}, wanted is {required}"
         return Choice("python", None, why)
     if installed.language_host is None:
-        return Choice("python", None, f"no {LANGUAGE_HOST} beside {installed.cli}")
-    return Choice("python", installed.language_host, f"beside pulumi {required} on PATH")
+        return Choice("python", None, f"no {LANGUAGE_HOST} next to {installed.cli}")
+    return Choice("python", installed.language_host, f"next to pulumi {required} on PATH")
 
 
 def _provider(name: str, required: str, installed: Installed) -> Choice:

@@ -1,4 +1,4 @@
-"""The engine's detailed diff, as a provider answers."""
+"""Builds a provider's response to the engine: a detailed diff."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from preview.plugins.differences import Change, Path, property_path
 def diff_response(
     changes: Mapping[Path, Change], replacing: frozenset[Path] = frozenset(), *, delete_first: bool = False
 ) -> provider_pb2.DiffResponse:
-    """Returns `changes` as the engine's response; those in `replacing` cannot be changed in place.
+    """Returns `changes` as the engine's response; paths in `replacing` cannot be changed in place.
 
     delete_first: delete the old resource before creating the new one, as both would have the same name.
     """

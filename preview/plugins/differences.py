@@ -15,7 +15,7 @@ Path = tuple[str | int, ...]
 
 
 class Change(Enum):
-    """How one property changed."""
+    """Kind of change of one property."""
 
     ADD = "ADD"
     DELETE = "DELETE"

@@ -113,7 +113,7 @@ class _Server:
                     key.data()
 
     def _end(self) -> None:
-        """The process that started this one is gone."""
+        """Ends all plugins and the server, as the process that started it has ended."""
         for pid in self._plugins:
             os.kill(pid, signal.SIGKILL)
         shutil.rmtree(Path(self._listener.getsockname()).parent)
@@ -136,7 +136,7 @@ class _Server:
         self._events.register(ended, selectors.EVENT_READ, self._exit(connection, pid, ended))
 
     def _signals(self, connection: socket.socket, pid: int) -> Callable[[], None]:
-        """Returns what to do when launch.py has sent signals, or is gone: a killed one cannot say so."""
+        """Returns the handler for signals from launch.py, and for its end: a killed one sends none."""
 
         def send() -> None:
             numbers = b""

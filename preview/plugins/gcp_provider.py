@@ -1,7 +1,7 @@
 """`pulumi-resource-gcp` for previews without an account: shows what a stack declares, and creates nothing.
 
 Every resource is checked against the SDK's properties, clusters and node pools also against GKE's API
-description; a diff tells whether it would recreate the resource. Not supported: creating, changing, reading
+description; a diff shows whether it would recreate the resource. Not supported: creating, changing, reading
 and deleting resources, Google's defaults and validation, outputs that Google computes (they stay unknown),
 and provider functions.
 """

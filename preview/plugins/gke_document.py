@@ -1,6 +1,6 @@
 """Checks inputs of clusters and node pools against GKE's API description.
 
-The document is the one in google-api-python-client (container v1beta1). It has names, types and enum values,
+The document is part of google-api-python-client (container v1beta1). It has names, types and enum values,
 but not which fields are required or exclude each other; the settings' rules check that.
 """
 
@@ -97,7 +97,7 @@ def _in_value(value: Any, behind: Field, at: Path) -> Iterator[Problem]:
 
 def _word(value: Any, words: list[str], at: Path) -> Iterator[Problem]:
     if value not in words and value != UNKNOWN:
-        # The API accepts its value for "unset", but users should not be told to write it.
+        # The API accepts its value for "unset", but messages must not suggest it.
         suggested = [word for word in words if not word.endswith("UNSPECIFIED")]
         yield Problem(at, f"expected one of {', '.join(suggested)}", shown(value))
 

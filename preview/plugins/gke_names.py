@@ -1,6 +1,6 @@
 """Names of the properties of `gcp.container.Cluster` and `NodePool` in GKE's API.
 
-Pulumi's names are those of Terraform's google-beta provider in camel case. Most are the API's too; these are
+Pulumi uses the names of Terraform's google-beta provider in camel case. Most are the API's too; these are
 the others, by the API message (container v1beta1) that contains them. A field is a path from that message:
 `.` descends into a message, `*` is any value of a map. A list of at most one entry in Terraform may be a
 single message in the API. Source: pulumi_gcp 10.2.0 and the provider's field mapping

@@ -15,9 +15,9 @@ from preview.plugins.kubernetes_api import ApiServer
 from preview.plugins.pretence import NO_HOST
 from preview.plugins.serving import RefusedError
 
-# Inputs of pulumi_kubernetes.Provider that are supported, …
+# Supported inputs of pulumi_kubernetes.Provider.
 _SUPPORTED = frozenset({"enablePatchForce", "kubeconfig", "context", "namespace"})
-# … and those that have no effect here.
+# Inputs that have no effect here.
 _IGNORED = frozenset(
     {
         "clusterIdentifier",

@@ -16,7 +16,7 @@ INPUTS, FIELD_MANAGER, INITIAL_API_VERSION = "__inputs", "__fieldManager", "__in
 _SERVER_METADATA = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink")
 
 _IDENTITY: tuple[Path, ...] = (("kind",), ("metadata", "name"), ("metadata", "namespace"))
-# Immutable fields, and those of ConfigMaps and Secrets, which are replaced so that pods restart. Part of the
+# Immutable fields, and fields of ConfigMaps and Secrets, which are replaced so that pods restart. Part of the
 # official plugin's table: the kinds that the components and their users declare.
 _IMMUTABLE: Mapping[str, tuple[Path, ...]] = {
     "ConfigMap": (("data",), ("binaryData",), ("immutable",)),

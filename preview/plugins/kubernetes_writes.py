@@ -50,7 +50,7 @@ def explained(doing: str, manifest: Mapping[str, Any]) -> Iterator[None]:
 
 
 def create(api: ApiServer, manifest: Object) -> Object:
-    """Creates the object and returns it; refuses an existing one that others created.
+    """Creates the object and returns it; refuses if it exists and another client created it.
 
     An object that this plugin created before is adopted: the run was interrupted before Pulumi's state was
     written.

@@ -1,7 +1,7 @@
 """`pulumi-language-python` without its Go module: runs the project's `__main__.py` in this interpreter.
 
 The engine also runs policy packs, which are plugins written in Python. Not supported: virtual environments
-and dependencies (this interpreter has them), the list of plugins that the program needs (they are beside the
+and dependencies (this interpreter has them), the list of plugins that the program needs (they are next to the
 engine), debuggers and messages of level debug, conversion of programs.
 """
 
@@ -63,7 +63,7 @@ class ProgramServer(LanguageServer):
         return language_pb2.GeneratePackageResponse()
 
     def Link(self, request: language_pb2.LinkRequest, context: Any) -> language_pb2.LinkResponse:
-        """Says how to import the added packages: `Run` finds them."""
+        """Returns the import statements of the added packages: `Run` finds them."""
         names = [f"import {sdks.module(dependency.package.name)}" for dependency in request.packages]
         return language_pb2.LinkResponse(import_instructions="\n".join(names))
 
@@ -83,7 +83,7 @@ class ProgramServer(LanguageServer):
 
 
 def _output(plugin: subprocess.Popen[bytes]) -> Iterator[language_pb2.RunPluginResponse]:
-    """Yields the plugin's output as it is printed, until both streams are closed."""
+    """Streams the plugin's output until both streams are closed."""
     with selectors.DefaultSelector() as streams:
         for name in ("stdout", "stderr"):
             streams.register(getattr(plugin, name), selectors.EVENT_READ, name)

@@ -1,7 +1,7 @@
 """Starts a plugin for the engine: `python launch.py PLUGIN ARGUMENTS`.
 
 PLUGIN is a module with `main`, or a folder with a `__main__.py`. It runs as a fork of the fork server
-(fork_server.py) if there is one, else in an interpreter of its own. This script stays for as long as the
+(fork_server.py) if there is one, else in a separate interpreter. This script stays for as long as the
 fork runs: it passes on signals, and exits as the fork does. It is quick because it imports next to nothing.
 """
 
@@ -21,7 +21,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def launch(plugin: str, arguments: list[str]) -> int:
-    """Runs the plugin to its end; returns its exit code, or 1 if the fork server is gone."""
+    """Runs the plugin to its end; returns its exit code, or 1 if the fork server has ended."""
     if VARIABLE not in os.environ:
         _become(plugin, arguments)
     engine = os.getppid()

@@ -1,4 +1,4 @@
-"""Installs the chosen plugins where the engine looks for them: beside its binary, and in its plugin cache."""
+"""Installs the chosen plugins where the engine searches: next to its binary, and in its plugin cache."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from preview.plugins.choice import LANGUAGE_HOST, Choice
 
 
 def install_engine(folder: Path, binary: Path, python: str, language_host: Choice) -> Path:
-    """Returns the pulumi binary to run, with a language host beside it.
+    """Returns the pulumi binary to run, with a language host next to it.
 
     The engine trusts a language host only in its own folder, with symlinks resolved. So the official binary
-    is used in place, and ours is hard-linked (or copied, from another disk) beside the launcher.
+    is used in place, and ours is hard-linked (or copied, from another disk) next to the launcher.
     """
     if language_host.official is not None:
         return language_host.official.with_name("pulumi")
@@ -64,7 +64,7 @@ def install_providers(
 
 
 def _link_files(source: Path, folder: Path) -> None:
-    """Makes `folder` contain a link to each entry of `source`, and nothing else."""
+    """Makes `folder` contain exactly one link to each entry of `source`."""
     entries = {entry.name: entry.resolve() for entry in source.iterdir()}
     _remove_all_but(folder, {name for name, entry in entries.items() if _leads_to(folder / name, entry)})
     for name, entry in entries.items():
@@ -78,7 +78,7 @@ def _leads_to(link: Path, target: Path) -> bool:
 
 
 def _remove_all_but(folder: Path, names: Set[str]) -> None:
-    """Removes all other files, links and folders, such as those of a plugin used before."""
+    """Removes all other files, links and folders, such as the files of a previous plugin."""
     for entry in folder.iterdir():
         if entry.name in names:
             continue

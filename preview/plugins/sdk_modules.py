@@ -21,7 +21,7 @@ INPUTS = "_inputs"
 
 
 def install() -> None:
-    """Imports packages of the SDK in this way, for the rest of this process."""
+    """Imports packages of the SDK in this way, until this process ends."""
     sys.meta_path.insert(0, _Finder())
 
 

@@ -13,7 +13,7 @@ from pulumi.runtime.proto import source_pb2
 
 
 def take() -> None:
-    """Takes all shortcuts, for the rest of this process."""
+    """Takes all shortcuts, until this process ends."""
     # The SDK waits for the engine to have received each debug message, some ten a resource. The engine shows
     # them with `--debug` only.
     pulumi.log.debug = lambda *_args, **_kwargs: None

@@ -27,7 +27,7 @@ from preview.plugins.structs import from_struct
 
 # Helm releases and CRDs are sent in one message; Pulumi's limit is 400 MiB (pulumi.runtime._grpc_settings).
 MESSAGE_BYTES_MAX = 400 * 1024 * 1024
-# The engine calls in parallel; at most this many calls are served at once.
+# The engine calls in parallel; this is the maximum number of concurrent calls.
 CALLS_MAX = 32
 
 
@@ -76,7 +76,7 @@ def serve(register: Callable[[Any], None]) -> None:
 
 
 def _end_with_the_engine(poll_seconds: float = 1.0) -> None:
-    """Exits when the engine is gone: a killed engine cannot stop its plugins."""
+    """Exits when the engine has ended: a killed engine cannot stop its plugins."""
     engine = os.getppid()
 
     def watch() -> None:

@@ -1,8 +1,8 @@
 """Property values of resources as plain JSON-like Python, with secrets, and values that are unknown yet.
 
 Secrets are objects with a signature key and become `Secret`; a value that is unknown during a preview is the
-string `UNKNOWN`. Both are those of `pulumi.runtime.rpc`, which takes as long to import as all else that shows
-a plan.
+string `UNKNOWN`. Both are as in `pulumi.runtime.rpc`,
+which takes as long to import as everything else that a plan needs.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def refuse_bound_below_base(base_seconds: int, max_seconds: int) -> None:
 
 
 def matching(pattern: re.Pattern[str], expected: str, remedy: str) -> AfterValidator:
-    """Returns the validator of a text that has to match the whole pattern."""
+    """Returns the validator of a text that must match the whole pattern."""
 
     def check(text: str) -> str:
         if not pattern.fullmatch(text):

@@ -9,7 +9,7 @@ from settings.model.buckets import BucketName
 
 
 class Journal(Model):
-    """The journal of workloads that are over, which forecasts replay and take run times from.
+    """The journal of finished workloads, which forecasts replay and take run times from.
 
     On GKE it is in a bucket, in the folder of the cluster's name, mounted in the controller's pods by Cloud
     Storage FUSE: set either `bucket` or `existingBucket`. In other clusters it is in a folder of the pod and

@@ -1,4 +1,4 @@
-"""Rules of all values, wherever they are in a stack file."""
+"""Rules of all values, in any part of a stack file."""
 
 import re
 from collections import Counter

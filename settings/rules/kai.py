@@ -1,4 +1,4 @@
-"""Rules of engine `kai`: what KAI cannot do is refused, what it does differently is a warning.
+"""Rules of engine `kai`: unsupported features are refused, and differences are warnings.
 
 Source, unless stated otherwise: KAI-scheduler v0.12.0, docs/queues and docs/priority.
 """

@@ -1,4 +1,4 @@
-"""Requests of DaemonSets, which every node of a pool has to hold beside the pods of queues."""
+"""Requests of DaemonSets, which run on every node of a pool in addition to queued pods."""
 
 from collections.abc import Mapping
 from fractions import Fraction

@@ -19,7 +19,7 @@ TOPOLOGY = re.compile(r"[1-9][0-9]*x[1-9][0-9]*(x[1-9][0-9]*)?")
 _FLAT = ("2x2", "2x4", "4x4", "4x8", "8x8", "8x16", "16x16")
 _SMALL_CUBES = ("2x2x1", "2x2x2", "2x2x4", "2x4x4")
 _FLAT_TYPES = ("tpu-v5-lite-podslice", "tpu-v6e-slice")
-# Larger slices are made of cubes of 4x4x4 chips, at most this many.
+# Larger slices consist of cubes of 4x4x4 chips; this is the maximum number of cubes.
 _CUBES_MAX = {"tpu-v5p-slice": 140, "tpu7x": 144}
 
 TpuTopology = Annotated[

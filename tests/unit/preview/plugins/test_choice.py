@@ -42,7 +42,7 @@ KUBERNETES = Path("/home/me/.pulumi/plugins/resource-kubernetes-v4.34.2")
         pytest.param(
             Installed(CLI, "3.259.0", None),
             set(),
-            {"python": f"no {LANGUAGE_HOST} beside {CLI}"},
+            {"python": f"no {LANGUAGE_HOST} next to {CLI}"},
             id="a CLI without a language host",
         ),
         pytest.param(
