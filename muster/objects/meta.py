@@ -10,6 +10,7 @@ import msgspec
 from muster.objects.sharing import share_maps, share_strings
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # an annotation with a copy of the object
+FOREGROUND_DELETION = "foregroundDeletion"  # the garbage collector's finalizer: dependents are deleted first
 CONDITION_MESSAGE_LENGTH_MAX = 32_768  # of metav1.Condition
 CACHED_TIMES_MAX = 8192
 """The number of cached time conversions in each direction: many objects have equal times."""

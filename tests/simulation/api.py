@@ -15,10 +15,9 @@ import msgspec
 
 from muster.kube import kinds
 from muster.kube.kinds import Kind
-from muster.objects.meta import Object, rfc3339
+from muster.objects.meta import FOREGROUND_DELETION, Object, rfc3339
 
 Body = dict[str, Any]
-FOREGROUND = "foregroundDeletion"
 POD_GRACE_S = 30  # Kubernetes' default
 
 
@@ -166,7 +165,7 @@ class Api:
             raise Refused(409, f"the UID in the precondition ({uid}) does not match {meta['uid']}")
         new = {**old, "metadata": meta}
         if foreground:
-            meta["finalizers"] = [*meta.get("finalizers", []), FOREGROUND]
+            meta["finalizers"] = [*meta.get("finalizers", []), FOREGROUND_DELETION]
         if meta.get("finalizers") or kind is kinds.PODS:
             if kind is kinds.PODS:
                 own_s = new["spec"].get("terminationGracePeriodSeconds", POD_GRACE_S)
@@ -236,7 +235,7 @@ class Api:
             return reference["uid"] not in self.outside
         meta = self.get(*place)["metadata"]
         elsewhere = meta.get("namespace") not in (None, dependent["metadata"].get("namespace"))
-        return elsewhere or FOREGROUND in meta.get("finalizers", [])
+        return elsewhere or FOREGROUND_DELETION in meta.get("finalizers", [])
 
     def abandoned(self) -> Iterator[tuple[Kind[Any], str]]:
         """Yields objects in foreground deletion without dependents."""
@@ -248,7 +247,7 @@ class Api:
         }
         for kind, objects in self.objects.items():
             for key, body in objects.items():
-                waits = FOREGROUND in body["metadata"].get("finalizers", [])
+                waits = FOREGROUND_DELETION in body["metadata"].get("finalizers", [])
                 if waits and body["metadata"]["uid"] not in owners:
                     yield kind, key
 

@@ -6,8 +6,8 @@ from random import Random
 from typing import Any
 
 from muster.kube import kinds
-from muster.objects.meta import millis, rfc3339
-from tests.simulation.api import FOREGROUND, Api, Body, Refused, key_of
+from muster.objects.meta import FOREGROUND_DELETION, millis, rfc3339
+from tests.simulation.api import Api, Body, Refused, key_of
 from tests.simulation.kuberay_pods import GROUP_LABEL
 from tests.simulation.manifests import REQUEST_LABEL
 from tests.simulation.operators import owned, pods_owned_by
@@ -114,7 +114,7 @@ class GarbageCollector:
                 await asyncio.sleep(self._random.uniform(0, SWEEP_S_MAX))
             for kind, key in list(self._api.abandoned()):
                 body = self._api.get(kind, key)
-                kept = [f for f in body["metadata"]["finalizers"] if f != FOREGROUND]
+                kept = [f for f in body["metadata"]["finalizers"] if f != FOREGROUND_DELETION]
                 patch = {"metadata": {"finalizers": kept}}
                 self._api.merge_patch(kind, key, patch, "garbage collector", False)
 

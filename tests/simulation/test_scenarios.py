@@ -175,7 +175,7 @@ def test_a_pod_that_is_larger_than_the_nodes_never_gets_quota() -> None:
         big = sim.submit(ray_job("big"))
         why = "l4 has 500m cpu for pods on its largest node, but a pod requests 2"
         await sim.until(lambda: why in sim.waits(big), why, why_not=lambda: sim.waits(big))
-        assert sim.waits(big).startswith("NoMatchingFlavor: pod set gpu asks for nvidia.com/gpu")
+        assert sim.waits(big).startswith("NoMatchingFlavor: pod set gpu requests nvidia.com/gpu")
         await sim.stays(lambda: not sim.has(big, "QuotaReserved"), "it has no quota", 2)
         sim.patch(kinds.FLAVORS, "l4", {"metadata": {"annotations": {NODE_SIZES: None}}})
         await sim.until(lambda: sim.state(big) == "Complete", "it completes")

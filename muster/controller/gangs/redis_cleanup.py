@@ -9,6 +9,8 @@ that were never admitted. To run this pod only within quota:
 - If the gang has no quota, or the clean-up exceeds SUSPENSION_MS_MAX, the finalizer is removed, and the
   garbage collector deletes the Job. A gang without quota may lose its Workload before KubeRay deletes its
   RayCluster, as a RayService that is deleted while it waits.
+- After a foreground deletion the finalizer is removed too: the collector deletes each Job that KubeRay
+  creates, so the clean-up would not end, and the pod of a deleted Job may still run next to that of the next.
 - An admission policy refuses the Job of a RayCluster without the placement of an admission
   (components/admission/gangs/redis_cleanup.py). KubeRay keeps an evicted RayService's RayCluster as it was
   admitted, so the label of that admission is removed.
@@ -26,11 +28,12 @@ from muster.controller.workload.events import on_job
 from muster.kube.writes import JsonPatch, MergePatch
 from muster.objects import workload_status
 from muster.objects.kueue import Workload
-from muster.objects.meta import millis
+from muster.objects.meta import FOREGROUND_DELETION, millis
 from muster.objects.pods import read_template
 from muster.objects.ray import REDIS_CLEANUP_FINALIZER
 
 WITHOUT_QUOTA = "the gang has no quota for it"
+BY_COLLECTOR = "with --cascade=foreground, the garbage collector deletes its Job"
 HEAD_LABELS = "/spec/headGroupSpec/template/metadata/labels"  # of a RayCluster
 
 
@@ -44,6 +47,8 @@ def finalizer_removals(workload: Workload, cluster: ClusterState, now_ms: int) -
             continue
         if not holds_quota:
             yield _removal(ray_cluster, WITHOUT_QUOTA)
+        elif FOREGROUND_DELETION in ray_cluster.metadata.finalizers:
+            yield _removal(ray_cluster, BY_COLLECTOR)
         elif _elapsed_ms(workload, ray_cluster, cluster, now_ms) >= SUSPENSION_MS_MAX:
             yield _removal(ray_cluster, f"it has not ended within {SUSPENSION_MS_MAX // 1000} s")
 

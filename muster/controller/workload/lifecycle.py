@@ -21,6 +21,7 @@ from muster.admission.lifecycle import (
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.workload import check_states, retries, transitions
 from muster.controller.workload.timed_status import TimedStatus
+from muster.kube.kinds import BATCH_JOBS
 from muster.objects import workload_status
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import find_condition, is_true, millis
@@ -54,11 +55,15 @@ def advance(
 
 
 def pods_run(workload: Workload, cluster: ClusterState) -> bool:
-    """Whether all pods of a gang run. Its job does not tell: KubeRay reports a RayCluster that was ready as
-    ready, and its RayJob as Running, after a pod was lost and while its replacement finds no node (v1.6.2,
-    raycluster_controller.go: calculateStatus)."""
-    pods = cluster.live_pods_of(workload)
-    return all(pod.status.phase == "Running" and not pod.metadata.deletion_timestamp for pod in pods)
+    """Returns whether all of a gang's heads and workers run. Its job doesn't show that: KubeRay reports a
+    RayCluster that was ready as ready, and its RayJob as Running, after a pod was lost and while its
+    replacement finds no node (v1.6.2, raycluster_controller.go: calculateStatus). Pods of Jobs don't count:
+    KubeRay creates a submitter once the cluster is ready."""
+    return all(
+        pod.status.phase == "Running" and not pod.metadata.deletion_timestamp
+        for pod in cluster.live_pods_of(workload)
+        if pod.metadata.controller is None or pod.metadata.controller.kind != BATCH_JOBS.name
+    )
 
 
 def sync_pods_ready(status: WorkloadStatus, ready: bool, now_ms: int) -> WorkloadStatus:

@@ -17,7 +17,7 @@ from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.kube.writes import JsonPatch, MergePatch, Overwrite
 from muster.objects.kueue import QUEUE_LABEL, RESOURCE_IN_USE
-from muster.objects.meta import rfc3339
+from muster.objects.meta import FOREGROUND_DELETION, rfc3339
 from muster.objects.ray import ORIGIN_LABEL, REDIS_CLEANUP_FINALIZER
 from tests.simulation.manifests import ray_cluster, ray_job, ray_service
 from tests.unit.controller.builders import (
@@ -75,6 +75,9 @@ CASES = {
     "with quota": Case(deleted(), RUNS),
     "with quota, after a minute": Case(deleted(61), RUNS, removal=()),
     "evicted, and its quota not yet released": Case(deleted(), (*RUNS, "Evicted")),
+    "with quota, deleted with --cascade=foreground": Case(
+        deleted(1, FOREGROUND_DELETION, REDIS_CLEANUP_FINALIZER), RUNS, removal=(FOREGROUND_DELETION,)
+    ),
     "another finalizer only": Case(deleted(1, OTHER), RUNS, stopped=True),
     "not deleted": Case(
         stored(ray_cluster("notebook"), finalizers=[REDIS_CLEANUP_FINALIZER]), (), stopped=True

@@ -22,7 +22,15 @@ from tests.simulation.manifests import (
     quotas,
     ray_job,
 )
-from tests.unit.controller.builders import NOW_MS, Body, make_cluster, pod, stored, workload
+from tests.unit.controller.builders import (
+    NOW_MS,
+    Body,
+    controlled_by,
+    make_cluster,
+    pod,
+    stored,
+    workload,
+)
 
 WAIT = WaitForPodsReady(timeout_s=60, recovery_timeout_s=30, backoff=Backoff(60, 600), retries_max=1)
 RUNS = ("QuotaReserved", "Admitted")  # for 60 s
@@ -185,6 +193,12 @@ def test_pods_ready_follows_the_pods(name: str) -> None:
         assert found.message == transitions.POD_SENTENCES[Readiness(found.reason)]
 
 
+def submitter(**status: str) -> Body:
+    body = pod(gang().metadata.uid, **status)
+    body["metadata"]["ownerReferences"] = [controlled_by(kinds.BATCH_JOBS, "train")]
+    return body
+
+
 TERMINATING = {"deletionTimestamp": rfc3339(NOW_MS)}
 OF_A_GANG: dict[str, tuple[Body, bool]] = {
     "runs": (pod(gang().metadata.uid), True),
@@ -193,6 +207,7 @@ OF_A_GANG: dict[str, tuple[Body, bool]] = {
     "its node does not respond": (pod(gang().metadata.uid, phase="Unknown"), False),
     "is deleted with its node": (pod(gang().metadata.uid, **TERMINATING), False),
     "of another gang": (pod("uid-other", phase="Pending"), True),
+    "submits its job": (submitter(phase="Pending"), True),
 }
 
 
