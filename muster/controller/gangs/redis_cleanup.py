@@ -10,7 +10,7 @@ that were never admitted. To run this pod only within quota:
   garbage collector deletes the Job. A gang without quota may lose its Workload before KubeRay deletes its
   RayCluster, as a RayService that is deleted while it waits.
 - After a foreground deletion the finalizer is removed too: the collector deletes each Job that KubeRay
-  creates, so the clean-up would not end, and the pod of a deleted Job may still run next to that of the next.
+  creates, so the clean-up would not end.
 - An admission policy refuses the Job of a RayCluster without the placement of an admission
   (components/admission/gangs/redis_cleanup.py). KubeRay keeps an evicted RayService's RayCluster as it was
   admitted, so the label of that admission is removed.
