@@ -129,6 +129,7 @@ class Processes:
             stop_supervisors([record])
             process = self.table()[name].process()  # the last one that the supervisor recorded
             stop_all([*([process] if process else []), *self.marked(name)], grace_seconds)
+            self._kill_marked(name)
             (self.state.processes / f"{name}.json").unlink(missing_ok=True)
 
     def kill(self, name: str) -> None:
@@ -140,13 +141,18 @@ class Processes:
         stop_supervisors(self.table().values())
         polite = [row.process() for row in self.table().values() if row.graceful]
         stop_all([process for process in polite if process is not None], grace_seconds)
-        for _ in range(KILLS_MAX):  # a supervisor without a record may have started a process meanwhile
-            if not (running := self.marked()):
-                break
-            stop_all(running, grace_seconds=0)
+        self._kill_marked()
         for path in self.state.processes.glob("*.json"):
             path.unlink()
         return [f"{process.pid} {process.name()}" for process in self.marked()]
+
+    def _kill_marked(self, name: str | None = None) -> None:
+        """Kills marked processes until none is left: a process that is listed may start another before it is
+        killed, and so may a supervisor without a record."""
+        for _ in range(KILLS_MAX):
+            if not (running := self.marked(name)):
+                return
+            stop_all(running, grace_seconds=0)
 
     def marked(self, name: str | None = None) -> list[psutil.Process]:
         """Returns processes with this sandbox's mark, including those that a killed run did not record; with
