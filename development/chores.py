@@ -15,12 +15,12 @@ from settings.rules_reference import rules_reference
 PYTHON_OLDEST = "3.11"
 # Sources of each lock file. Files with constraints pin the same versions as the first one.
 LOCKS = {
-    "requirements.lock": ("pyproject.toml", "--extra", "platform", "--extra", "development"),
-    "requirements-controller.lock": ("pyproject.toml", "--constraints", "requirements.lock"),
-    "requirements-core.lock": ("requirements-core.in", "--constraints", "requirements.lock"),
-    "requirements-go.lock": ("requirements-go.in",),
-    "requirements-accasim.lock": ("requirements-accasim.in",),  # the simulator that make bench compares with
-    "requirements-ray.lock": ("requirements-ray.in",),  # for make up RAY=real
+    "requirements/all.lock": ("pyproject.toml", "--extra", "platform", "--extra", "development"),
+    "requirements/controller.lock": ("pyproject.toml", "--constraints", "requirements/all.lock"),
+    "requirements/core.lock": ("requirements/core.in", "--constraints", "requirements/all.lock"),
+    "requirements/go.lock": ("requirements/go.in",),
+    "requirements/accasim.lock": ("requirements/accasim.in",),  # the simulator that make bench compares with
+    "requirements/ray.lock": ("requirements/ray.in",),  # for make up RAY=real
 }
 
 
