@@ -25,7 +25,7 @@ class Watching:
     def __init__(self, kube: Kube, changed: Callable[[], None], others_s_max: float = OTHERS_S_MAX) -> None:
         self._kube, self._changed, self._others_s_max = kube, changed, others_s_max
         self._history = History()
-        self._before: ClusterState | None = None  # the history went back
+        self._before: ClusterState | None = None  # the objects when the history went back
         self._begin()
 
     def _begin(self) -> None:
@@ -74,7 +74,10 @@ class Watching:
 
     def cluster(self) -> ClusterState:
         """Returns the current objects, in mappings that do not change; without Topologies until the nodes are
-        synced."""
+        synced. While everything is listed again, returns the former objects."""
+        if self._before is not None and not all(self._reflectors[name].synced.is_set() for name in NEEDED):
+            return self._before
+        self._before = None
         fields: dict[str, Any] = {name: dict(self.stores.of(kind).items) for name, kind in SHOWN.items()}
         if fields["topologies"]:
             self._topologies_exist.set()
