@@ -44,7 +44,7 @@ def release() -> int:
 
 
 def build(into: Path) -> list[Path]:
-    """Builds the release of HEAD into an empty folder; returns the files, the checksums last.
+    """Builds the release of HEAD into a folder, emptied first; returns the files, the checksums last.
 
     Raises StepError if the checkout has no history or a build fails.
     """

@@ -68,6 +68,12 @@ class JsonPatch:
         return f"patch {self.kind} {self.key}"
 
 
+def remove_operation(path: str, name: str) -> Mapping[str, Any]:
+    """Returns the operation of a JsonPatch that removes an entry of the map at `path`, a JSON pointer; the
+    name of the entry is escaped (RFC 6901, section 3)."""
+    return {"op": "remove", "path": f"{path}/{name.replace('~', '~0').replace('/', '~1')}"}
+
+
 @dataclass(frozen=True, slots=True)
 class Delete:
     """Deletes an object, which may already be gone. `grace_s` replaces the pod's grace period; for a

@@ -25,7 +25,7 @@ from muster.controller.gangs.suspension import SUSPENSION_MS_MAX
 from muster.controller.jobs.job import Job
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.workload.events import on_job
-from muster.kube.writes import JsonPatch, MergePatch
+from muster.kube.writes import JsonPatch, MergePatch, remove_operation
 from muster.objects import workload_status
 from muster.objects.kueue import Workload
 from muster.objects.meta import FOREGROUND_DELETION, millis
@@ -68,8 +68,8 @@ def label_removals(workload: Workload, cluster: ClusterState) -> Iterator[Planne
         head = read_template(ray_cluster.cluster_spec.head_group_spec.template)
         if ray_cluster.has_redis_cleanup and WORKLOAD_UID_LABEL in head.metadata.labels:
             meta = ray_cluster.metadata
-            removal = ({"op": "remove", "path": f"{HEAD_LABELS}/{WORKLOAD_UID_LABEL.replace('/', '~1')}"},)
-            patch = JsonPatch(ray_cluster.kind, meta.key, removal, meta.resource_version)
+            removal = remove_operation(HEAD_LABELS, WORKLOAD_UID_LABEL)
+            patch = JsonPatch(ray_cluster.kind, meta.key, (removal,), meta.resource_version)
             yield PlannedWrite(f"{meta.uid}/templates", patch)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from muster.kube.writes import remove_operation
 from muster.objects.meta import ObjectMeta
 
 STOP = "muster.dev/stop"
@@ -19,4 +20,4 @@ def removal(metadata: ObjectMeta, name: str) -> tuple[Mapping[str, Any], ...]:
     version."""
     if name not in metadata.annotations:
         return ()
-    return ({"op": "remove", "path": f"/metadata/annotations/{name.replace('/', '~1')}"},)
+    return (remove_operation("/metadata/annotations", name),)

@@ -27,5 +27,5 @@ class Controllers:
         while self._history.went_back and not self._stopped:
             self._history.restart()
             self.current = self._create()
-            gc.collect()  # the stores of the last one have cycles, and would be kept beside the new ones
+            gc.collect()  # the stores of the last one have cycles, and would stay in memory with the new ones
             await self.current.run()
