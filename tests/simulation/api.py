@@ -237,6 +237,20 @@ class Api:
         elsewhere = meta.get("namespace") not in (None, dependent["metadata"].get("namespace"))
         return elsewhere or FOREGROUND_DELETION in meta.get("finalizers", [])
 
+    def goes_in_foreground(self, kind: Kind[Any], key: str) -> bool:
+        """Whether the garbage collector deletes it in the foreground: its owner waits for it, and it has
+        dependents (pkg/controller/garbagecollector: attemptToDeleteItem)."""
+        body = self.get(kind, key)
+        owners = {str(o["uid"]) for o in body["metadata"].get("ownerReferences", ())}
+        places = [self._uids[uid] for uid in owners if uid in self._uids]
+        awaited = any(FOREGROUND in self.get(*place)["metadata"].get("finalizers", []) for place in places)
+        return awaited and any(
+            owner["uid"] == body["metadata"]["uid"]
+            for objects in self.objects.values()
+            for other in objects.values()
+            for owner in other["metadata"].get("ownerReferences", ())
+        )
+
     def abandoned(self) -> Iterator[tuple[Kind[Any], str]]:
         """Yields objects in foreground deletion without dependents."""
         owners = {

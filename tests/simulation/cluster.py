@@ -66,7 +66,8 @@ def hosts_of(pod: Body) -> list[str]:
 
 
 class JobController:
-    """The Job controller: one pod at a time, recreated after deletion, none if suspended or complete."""
+    """The Job controller: one pod at a time, recreated after deletion; none if suspended, complete or being
+    deleted."""
 
     def __init__(self, api: Api, random: Random) -> None:
         self._api, self._random = api, random
@@ -77,7 +78,7 @@ class JobController:
         while True:
             await sweeps.next()
             for job in self._api.all(kinds.BATCH_JOBS):
-                if job.get("status", {}).get("conditions"):
+                if job.get("status", {}).get("conditions") or "deletionTimestamp" in job["metadata"]:
                     continue
                 pods = pods_owned_by(self._api, job)
                 active = [p for p in pods if "deletionTimestamp" not in p["metadata"]]
@@ -110,7 +111,8 @@ class GarbageCollector:
             self._random.shuffle(found)
             for kind, key in found:
                 with contextlib.suppress(Refused):
-                    self._api.delete(kind, key, "garbage collector")
+                    foreground = self._api.goes_in_foreground(kind, key)
+                    self._api.delete(kind, key, "garbage collector", foreground=foreground)
                 await asyncio.sleep(self._random.uniform(0, SWEEP_S_MAX))
             for kind, key in list(self._api.abandoned()):
                 body = self._api.get(kind, key)
