@@ -237,33 +237,29 @@ class Api:
         elsewhere = meta.get("namespace") not in (None, dependent["metadata"].get("namespace"))
         return elsewhere or FOREGROUND_DELETION in meta.get("finalizers", [])
 
-    def goes_in_foreground(self, kind: Kind[Any], key: str) -> bool:
-        """Whether the garbage collector deletes it in the foreground: its owner waits for it, and it has
-        dependents (pkg/controller/garbagecollector: attemptToDeleteItem)."""
+    def is_deleted_in_foreground(self, kind: Kind[Any], key: str) -> bool:
+        """Returns whether the garbage collector deletes the object in the foreground: an owner waits for it,
+        and it has dependents (pkg/controller/garbagecollector: attemptToDeleteItem)."""
         body = self.get(kind, key)
-        owners = {str(o["uid"]) for o in body["metadata"].get("ownerReferences", ())}
-        places = [self._uids[uid] for uid in owners if uid in self._uids]
-        awaited = any(FOREGROUND in self.get(*place)["metadata"].get("finalizers", []) for place in places)
-        return awaited and any(
-            owner["uid"] == body["metadata"]["uid"]
-            for objects in self.objects.values()
-            for other in objects.values()
-            for owner in other["metadata"].get("ownerReferences", ())
-        )
+        uids = {owner["uid"] for owner in body["metadata"].get("ownerReferences", ())}
+        owners = (self.get(*self._uids[uid]) for uid in uids if uid in self._uids)
+        return any(map(_waits_for_dependents, owners)) and body["metadata"]["uid"] in self._owner_uids()
 
     def abandoned(self) -> Iterator[tuple[Kind[Any], str]]:
         """Yields objects in foreground deletion without dependents."""
-        owners = {
-            o["uid"]
-            for objects in self.objects.values()
-            for b in objects.values()
-            for o in b["metadata"].get("ownerReferences", [])
-        }
+        owner_uids = self._owner_uids()
         for kind, objects in self.objects.items():
             for key, body in objects.items():
-                waits = FOREGROUND_DELETION in body["metadata"].get("finalizers", [])
-                if waits and body["metadata"]["uid"] not in owners:
+                if _waits_for_dependents(body) and body["metadata"]["uid"] not in owner_uids:
                     yield kind, key
+
+    def _owner_uids(self) -> set[str]:
+        return {
+            owner["uid"]
+            for objects in self.objects.values()
+            for body in objects.values()
+            for owner in body["metadata"].get("ownerReferences", ())
+        }
 
     def _update(self, kind: Kind[Any], old: Body, new: Body, by: str) -> Body:
         kept = {k: old["metadata"][k] for k in ("resourceVersion", "uid", "generation")}
@@ -298,6 +294,10 @@ class Api:
         waiting, self._waiting = self._waiting, []
         for waiter in waiting:
             _wake(waiter)
+
+
+def _waits_for_dependents(body: Mapping[str, Any]) -> bool:
+    return FOREGROUND_DELETION in body["metadata"].get("finalizers", ())
 
 
 def key_of(body: Mapping[str, Any]) -> str:

@@ -111,7 +111,7 @@ class GarbageCollector:
             self._random.shuffle(found)
             for kind, key in found:
                 with contextlib.suppress(Refused):
-                    foreground = self._api.goes_in_foreground(kind, key)
+                    foreground = self._api.is_deleted_in_foreground(kind, key)
                     self._api.delete(kind, key, "garbage collector", foreground=foreground)
                 await asyncio.sleep(self._random.uniform(0, SWEEP_S_MAX))
             for kind, key in list(self._api.abandoned()):
