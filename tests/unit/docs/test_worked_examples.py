@@ -46,7 +46,8 @@ def examples() -> Iterator[tuple[str, Example]]:
     for title, body in SECTION.findall((ROOT / "CONTRIBUTING.md").read_text()):
         edits = tuple(Edit(m["path"], m["below"], m["text"]) for m in EDIT.finditer(body))
         consoles = list(CONSOLE.finditer(body))
-        assert edits and len(consoles) == 1, f"{title}: expected edits and one console block"
+        assert edits, f"{title}: expected files to create or lines to insert"
+        assert len(consoles) == 1, f"{title}: expected one console block"
         yield title, Example(edits, consoles[0]["arguments"], consoles[0]["output"])
 
 
