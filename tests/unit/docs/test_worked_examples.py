@@ -24,7 +24,7 @@ TOP_LEVEL = (
     *("components", "development", "docs", "drift", "examples", "muster", "package", "policies", "preview"),
     *("sandbox", "settings", "stacks", "tests", "pyproject.toml", "README.md", "Pulumi.yaml", "__main__.py"),
 )
-"""What a worked example may need of the checkout."""
+"""The parts of the checkout that a worked example may need."""
 
 
 class Edit(NamedTuple):
