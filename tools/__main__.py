@@ -50,7 +50,9 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument(
         "--from", type=sandbox_named, dest="state", metavar="NAME", help="of this sandbox's last run"
     )
-    verb.add_argument("--results", type=Path, metavar="FILE", help="of make bench-kueue, kept as the data of later drawings")
+    verb.add_argument(
+        "--results", type=Path, metavar="FILE", help="of make bench-kueue, kept as the data of later drawings"
+    )
     verb.set_defaults(run=lambda options: pictures(options.state, options.results))
     for name, chore, says in (
         ("coverage", chores.coverage, "branch coverage of muster/admission by its unit tests"),
