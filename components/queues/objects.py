@@ -5,15 +5,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from components.queues.node_sizes import ANNOTATION, node_sizes
-from components.queues.provisioning_check import CHECK, GROUP, check, provisioning_request_config
+from components.queues.node_sizes import node_sizes
+from components.queues.provisioning_check import CHECK, check, provisioning_request_config
 from components.queues.specs import cluster_queue, cohort, local_queue, resource_flavor, topology
+from muster.objects.names import KUEUE_API, NODE_SIZES
 from settings.model.pools.pool import Pool
 from settings.model.queues.admission import QueuedProvisioning
 from settings.model.queues.queue import Queues
 from settings.model.stack import Settings
-
-VERSION = f"{GROUP}/v1beta2"
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ def queue_objects(
             pool.flavor_name,
             resource_flavor(pool),
             levels,
-            {ANNOTATION: node_sizes(pool)} if in_gke else {},
+            {NODE_SIZES: node_sizes(pool)} if in_gke else {},
         )
         for pool in pools
     ]
@@ -94,4 +93,4 @@ def _manifest(
 ) -> dict[str, Any]:
     metadata: dict[str, Any] = {"name": name} | ({"namespace": namespace} if namespace else {})
     metadata |= {"annotations": dict(annotations)} if annotations else {}
-    return {"apiVersion": VERSION, "kind": kind, "metadata": metadata, **fields}
+    return {"apiVersion": KUEUE_API, "kind": kind, "metadata": metadata, **fields}

@@ -3,19 +3,21 @@
 from collections.abc import Sequence
 from typing import Any
 
+from muster.objects.names import (
+    KUEUE_GROUP,
+    PROVISIONING_CONTROLLER,
+    QUEUED_PROVISIONING_CLASS,
+    REQUEST_DETAIL,
+    REQUEST_LABEL,
+)
 from settings.model.queues.admission import QueuedProvisioning
-from settings.model.queues.queue import PROVISIONING_CONTROLLER
 
-GROUP = "kueue.x-k8s.io"
 CHECK = "queued-provisioning"
-PROVISIONING_CLASS = "queued-provisioning.gke.io"
-# GKE labels a request's nodes; the label's value is this detail of the request's status.
-REQUEST_LABEL, REQUEST_DETAIL = "autoscaling.gke.io/provisioning-request", "ResizeRequestName"
 
 
 def check() -> dict[str, Any]:
     """Returns the AdmissionCheck's spec."""
-    parameters = {"apiGroup": GROUP, "kind": "ProvisioningRequestConfig", "name": CHECK}
+    parameters = {"apiGroup": KUEUE_GROUP, "kind": "ProvisioningRequestConfig", "name": CHECK}
     return {"controllerName": PROVISIONING_CONTROLLER, "parameters": parameters}
 
 
@@ -25,7 +27,7 @@ def provisioning_request_config(
     """Returns the ProvisioningRequestConfig's spec; `accelerators` are resources of the queued pools."""
     retry = provisioning.retry
     spec: dict[str, Any] = {
-        "provisioningClassName": PROVISIONING_CLASS,
+        "provisioningClassName": QUEUED_PROVISIONING_CLASS,
         # GKE rejects requests for CPUs only: pod sets without accelerators (Ray's heads) are left out.
         "managedResources": list(accelerators),
         # GKE accepts one pod set a request; this merges worker groups with equal scheduling requirements.

@@ -12,9 +12,9 @@ from muster.admission.lifecycle import Backoff
 from muster.configuration.configuration import parse
 from muster.objects import kueue_checks, kueue_queues
 from muster.objects.meta import Object
+from muster.objects.names import KUEUE_API, KUEUE_GROUP
 from muster.translation import snapshot
 
-GROUP = "kueue.x-k8s.io/"
 T = TypeVar("T", bound=Object)
 
 
@@ -60,7 +60,7 @@ def from_manifests(
     Raises: ConfigurationError."""
     by_kind: dict[str, list[Mapping[str, Any]]] = {}
     for manifest in manifests:
-        if str(manifest.get("apiVersion", "")).startswith(GROUP):
+        if str(manifest.get("apiVersion", "")).startswith(f"{KUEUE_GROUP}/"):
             by_kind.setdefault(str(manifest.get("kind")), []).append(manifest)
     objects = QueueObjects(
         cluster_queues=_read(by_kind, "ClusterQueue", kueue_queues.ClusterQueue),
@@ -82,7 +82,7 @@ def from_objects(name: str, objects: QueueObjects, controller: str = "{}") -> Qu
 
     Raises: ConfigurationError."""
     if not objects.cluster_queues:
-        raise ConfigurationError(f"{name}: no ClusterQueue ({GROUP}v1beta2); a forecast needs at least one")
+        raise ConfigurationError(f"{name}: no ClusterQueue ({KUEUE_API}); a forecast needs at least one")
     for queue in objects.cluster_queues:
         if problem := snapshot.problem(queue):
             raise ConfigurationError(f"{name}: {problem}")

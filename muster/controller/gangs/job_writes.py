@@ -8,7 +8,7 @@ from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs import retention
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.suspension import has_left_queue, is_stopped, quota_may_be_released
-from muster.controller.jobs.annotations import WAIT, removal
+from muster.controller.jobs.annotations import removal
 from muster.controller.jobs.job import Job
 from muster.controller.jobs.templates import PlacementError, admitted_templates, place_operations
 from muster.controller.provisioning import provisioning_requests
@@ -16,12 +16,12 @@ from muster.controller.provisioning.provisioning_checks import NOT_CREATED
 from muster.controller.workload import job_workload, retries, transitions
 from muster.controller.workload.check_states import set_check
 from muster.controller.workload.events import ObjectEvent, on_job, on_workload, status_events
-from muster.controller.workload.retries import RETRIED
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import Create, Delete, JsonPatch, MergePatch
 from muster.objects import workload_status
-from muster.objects.kueue import RESOURCE_IN_USE, Workload
+from muster.objects.kueue import Workload
 from muster.objects.meta import builtins, find_condition, is_true
+from muster.objects.names import RESOURCE_IN_USE, RETRIED, WAIT_ANNOTATION
 
 
 def job_writes(
@@ -92,7 +92,7 @@ def _start(workload: Workload, job: Job, cluster: ClusterState, now_ms: int) -> 
         return
     resume = {"op": "add", "path": job.suspend_pointer, "value": False}
     placement = place_operations(job.pod_set_templates, targets, start=True)
-    operations = (*placement, *removal(job.metadata, WAIT), resume)
+    operations = (*placement, *removal(job.metadata, WAIT_ANNOTATION), resume)
     write = JsonPatch(job.kind, job.metadata.key, operations, job.metadata.resource_version)
     assert workload.status.admission is not None
     queue = workload.status.admission.cluster_queue

@@ -23,12 +23,12 @@ from muster.controller.gangs.finished_gangs import has_released_quota
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.suspension import SUSPENSION_MS_MAX
 from muster.controller.jobs.job import Job
-from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.workload.events import on_job
 from muster.kube.writes import JsonPatch, MergePatch, remove_operation
 from muster.objects import workload_status
 from muster.objects.kueue import Workload
 from muster.objects.meta import FOREGROUND_DELETION, millis
+from muster.objects.names import WORKLOAD_UID_LABEL
 from muster.objects.pods import read_template
 from muster.objects.ray import REDIS_CLEANUP_FINALIZER
 

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 from muster import admission as core
 from muster.admission.lifecycle import DEACTIVATED
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.jobs.annotations import RETRY, STOP
 from muster.controller.jobs.job import Job, StatusReason, priority_class
 from muster.controller.passes.claims import claims_problem
 from muster.controller.passes.queue_status import STOPPED, queue_problem
@@ -20,6 +19,7 @@ from muster.objects.core import RuntimeClass
 from muster.objects.derived import Derived
 from muster.objects.limits import LimitRange, adjusted, uncountable
 from muster.objects.meta import find_condition
+from muster.objects.names import PROVREQ_ANNOTATION_PREFIX, QUEUE_LABEL, RETRY_ANNOTATION, STOP_ANNOTATION
 from muster.objects.pods import Template, has_pod_level, read_template
 from muster.translation import core_pod_set
 
@@ -38,7 +38,10 @@ def ineligibility(workload: kueue.Workload, job: Job | None, cluster: ClusterSta
         why = _why_deactivated(workload)
         return StatusReason(SUSPENDED, f"the Workload is deactivated{why}: {_reactivation(workload, job)}")
     if job is not None and job.stop_requested:
-        why = f"the job is stopped by its annotation {STOP}: remove the annotation to queue the job again"
+        why = (
+            f"the job is stopped by its annotation {STOP_ANNOTATION}: remove the annotation to queue the job "
+            "again"
+        )
         return StatusReason(SUSPENDED, why)
     message = (
         _own_problem(workload, job, cluster)
@@ -64,7 +67,7 @@ def empty_queue_labels(cluster: ClusterState) -> Iterator[ObjectEvent]:
         namespace = job.metadata.namespace
         choice = _queues_in(namespace, cluster)
         message = (
-            f"label {kueue.QUEUE_LABEL} is empty, so the job is in no queue and stays suspended: set it to "
+            f"label {QUEUE_LABEL} is empty, so the job is in no queue and stays suspended: set it to "
             f"a LocalQueue of namespace {namespace} (choose one of {choice}), or remove it to run outside "
             "the queues"
         )
@@ -79,7 +82,7 @@ def _reactivation(workload: kueue.Workload, job: Job | None) -> str:
         return "recreate the job, or ask an administrator to activate the Workload"
     due_at = retries.granted(workload).next
     when = f" (granted after {due_at})" if due_at else ""
-    return f"set the job's annotation {RETRY} to a new value{when}, or recreate the job"
+    return f"set the job's annotation {RETRY_ANNOTATION} to a new value{when}, or recreate the job"
 
 
 def _why_deactivated(workload: kueue.Workload) -> str:
@@ -115,7 +118,7 @@ def _job_problem(job: Job) -> str | None:
 def _parameters_problem(annotations: Mapping[str, str]) -> str | None:
     """Returns a sentence about the first annotation that is no valid parameter of a ProvisioningRequest,
     whose creation would fail."""
-    prefix = kueue.PROVREQ_ANNOTATION_PREFIX
+    prefix = PROVREQ_ANNOTATION_PREFIX
     parameters = {key: value for key, value in annotations.items() if key.startswith(prefix)}
     if len(parameters) > PARAMETERS_MAX:
         return f"{len(parameters)} annotations {prefix}… are too many; expected at most {PARAMETERS_MAX}"

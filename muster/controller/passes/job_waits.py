@@ -7,7 +7,6 @@ import msgspec
 
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.jobs.annotations import WAIT
 from muster.controller.jobs.job import Job
 from muster.controller.passes.eligibility import MISCONFIGURED
 from muster.controller.passes.queue_counts import INADMISSIBLE, queue_of
@@ -17,6 +16,7 @@ from muster.kube.writes import Overwrite
 from muster.objects import workload_status
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition, rfc3339
+from muster.objects.names import WAIT_ANNOTATION
 
 WAITING_FOR_CHECKS = "WaitingForAdmissionChecks"
 MESSAGE_LENGTH_MAX = 1000
@@ -70,7 +70,7 @@ def wait_of(workload: Workload, job: Job, cluster: ClusterState) -> JobWait | No
 
 def annotated_reason(job: Job) -> str:
     """Returns the reason in the job's annotation; empty without an annotation, "?" if it can't be parsed."""
-    text = job.metadata.annotations.get(WAIT)
+    text = job.metadata.annotations.get(WAIT_ANNOTATION)
     if text is None:
         return ""
     if len(text) > ANNOTATION_LENGTH_MAX:
@@ -89,7 +89,7 @@ def annotate(job: Job, wait: JobWait | None, now_ms: int, *, with_event: bool) -
     """Returns the write that sets the annotation, or removes it if the job does not wait. For a misconfigured
     job it has no event, as the status change of the Workload has one."""
     text = None if wait is None else wait.annotation(now_ms)
-    body = {"metadata": {"annotations": {WAIT: text}}}
+    body = {"metadata": {"annotations": {WAIT_ANNOTATION: text}}}
     write = Overwrite(job.kind, job.metadata.key, body, job.metadata.uid)
     events: tuple[ObjectEvent, ...] = ()
     if wait is not None and with_event and wait.reason != MISCONFIGURED:

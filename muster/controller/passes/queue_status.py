@@ -15,9 +15,10 @@ from muster.controller.passes.queue_counts import QueueCount, QueueCounts, Total
 from muster.controller.provisioning import provisioning_timeouts
 from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES, Kind
 from muster.kube.writes import MergePatch
-from muster.objects import kueue, kueue_checks, kueue_queues
+from muster.objects import kueue_checks, kueue_queues
 from muster.objects.kueue_queues import FlavorUsage, QueueStatus, ResourceUsage
 from muster.objects.meta import Object, builtins, set_condition
+from muster.objects.names import PROVISIONING_CONTROLLER
 from muster.translation import snapshot
 
 STOPPED = "Stopped"
@@ -195,7 +196,7 @@ def _check_status(key: str, cluster: ClusterState, now_ms: int) -> PlannedWrite 
 
 
 def _is_managed(check: kueue_checks.AdmissionCheck) -> bool:
-    return check.spec.controller_name == kueue.PROVISIONING_CONTROLLER
+    return check.spec.controller_name == PROVISIONING_CONTROLLER
 
 
 def _config_problem(check: kueue_checks.AdmissionCheck, cluster: ClusterState) -> str:

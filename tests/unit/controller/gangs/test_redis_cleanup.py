@@ -11,13 +11,12 @@ from muster.controller.gangs.redis_cleanup import (
 )
 from muster.controller.gangs.stops import stop_dependents
 from muster.controller.gangs.suspension import is_stopped, quota_may_be_released
-from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.passes.reconcile import reconcile
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.kube.writes import JsonPatch, MergePatch, Overwrite
-from muster.objects.kueue import QUEUE_LABEL, RESOURCE_IN_USE
 from muster.objects.meta import FOREGROUND_DELETION, rfc3339
+from muster.objects.names import QUEUE_LABEL, RESOURCE_IN_USE, WORKLOAD_UID_LABEL
 from muster.objects.ray import ORIGIN_LABEL, REDIS_CLEANUP_FINALIZER
 from tests.simulation.manifests import ray_cluster, ray_job, ray_service
 from tests.unit.controller.builders import (
