@@ -10,9 +10,9 @@ from pulumi_kubernetes.yaml.v2 import ConfigGroup
 
 from components.base import Component, transforms
 from components.operators.charts import Chart, container_resources, release
-from components.operators.kueue_configuration import configuration
 from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
 from muster.objects.names import KUEUE_API, KUEUE_GROUP
+from settings.manifests.configuration import kueue_configuration
 from settings.model.operators import namespaces
 from settings.model.operators.kueue import Kueue as KueueSettings
 from settings.model.operators.shared import Image
@@ -109,5 +109,5 @@ def values(settings: KueueSettings, node_selector: Mapping[str, str]) -> dict[st
             },
         },
         # JSON is YAML, and its order does not depend on a YAML library.
-        "managerConfig": {"controllerManagerConfigYaml": json.dumps(configuration(settings), indent=2)},
+        "managerConfig": {"controllerManagerConfigYaml": json.dumps(kueue_configuration(settings), indent=2)},
     }

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from components.queues.node_sizes import node_sizes
-from components.queues.objects import manifests
 from muster.objects.names import NODE_SIZES
 from settings.load import parse
+from settings.manifests.node_sizes import node_sizes
+from settings.manifests.objects import manifests
 from settings.model.pools.pool import Pool
 from tests.unit.settings.builders import EXISTING, FILE, GOOD
 
