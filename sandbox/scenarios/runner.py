@@ -21,10 +21,10 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from muster.objects.names import PRIORITY_LABEL
 from sandbox.cluster import kinds
 from sandbox.cluster.kinds import Object
 from sandbox.cluster.processes import wait_until
-from sandbox.scenarios.fit import PRIORITY_LABEL
 from sandbox.scenarios.milestones import JobsByRole, MilestoneResult, MilestoneTracker, Scenario, is_suspended
 from sandbox.scenarios.observations import JobRef, ObservedChange, ObservedObjects, job_status
 from sandbox.scenarios.recording import GpuUse, Recording, recorded_job
