@@ -27,12 +27,11 @@ import msgspec
 from muster.configuration.configuration import DEFAULT
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.jobs.pod_checks import PodChecks
+from muster.controller.pacing.rates import ExplanationRate, Load
 from muster.controller.passes.pass_memory import PassMemory
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.reconcile import reconcile
 from muster.controller.process.cluster_states import FULL_PASS_INTERVAL_MS, FULL_PASS_SHARE, ClusterStates
-from muster.controller.process.explanation_rate import ExplanationRate
-from muster.controller.process.load import Load
 from muster.controller.process.process import OBJECTS_A_COLLECTION
 from muster.controller.process.watched_kinds import WATCHED
 from muster.kube import kinds

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from muster.controller.gangs.planned_write import DEFERRABLE_WRITES_MAX, PlannedWrite
-from muster.controller.passes.apply import (
+from muster.controller.pacing.pacing import BACKOFF_MS_MAX, WriteBackoff
+from muster.controller.passes.pass_plan import PassPlan
+from muster.controller.process.apply import (
     CONCURRENT_WRITES_MAX,
     WAIT_REASONS_MAX,
     Applier,
 )
-from muster.controller.passes.pass_plan import PassPlan
-from muster.controller.passes.write_backoff import BACKOFF_MS_MAX, WriteBackoff
 from muster.controller.workload.events import ObjectEvent
 from muster.kube import kinds
 from muster.kube.client import Kube
@@ -21,7 +21,7 @@ from muster.kube.writes import Create, Delete, MergePatch, Write
 from muster.objects.meta import Object, ObjectMeta
 from tests.simulation.manifests import ray_job
 from tests.unit.controller.builders import pod, read, stored, workload_body
-from tests.unit.controller.passes.recorder import Recorder
+from tests.unit.controller.process.recorder import Recorder
 
 SUBJECT = "team-a/rayjob-dev"
 

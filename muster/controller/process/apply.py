@@ -6,12 +6,11 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from muster.controller.gangs.planned_write import DEFERRABLE_WRITES_MAX, PlannedWrite
+from muster.controller.gangs.planned_write import DEFERRABLE_WRITES_MAX, PlannedWrite, round_robin
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
+from muster.controller.pacing.events import RepeatedEvents
+from muster.controller.pacing.pacing import PERSISTS_MS, WriteBackoff
 from muster.controller.passes.pass_plan import PassPlan
-from muster.controller.passes.repeated_events import RepeatedEvents
-from muster.controller.passes.round_robin import round_robin
-from muster.controller.passes.write_backoff import PERSISTS_MS, WriteBackoff
 from muster.controller.workload.events import ObjectEvent
 from muster.kube.client import Kube, WriteError
 from muster.kube.errors import RequestError
