@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Container
 
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster.cluster_state import ClusterState
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.pacing.events import RepeatedEvents
 from muster.controller.pacing.job_wait_writes import JobWaitWrite, JobWaitWrites, QueueOrder

@@ -6,8 +6,8 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.gangs.planned_write import DEFERRABLE_WRITES_MAX, PlannedWrite, round_robin
-from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.pacing.events import RepeatedEvents
 from muster.controller.pacing.pacing import PERSISTS_MS, WriteBackoff
 from muster.controller.passes.pass_plan import PassPlan

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from random import Random
 
+from muster.cluster.jobs.pod_checks import PodChecks
 from muster.configuration.configuration import DEFAULT, Configuration
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.jobs.pod_checks import PodChecks
 from muster.controller.metrics.observer import CompletedPass, Observer, Observers
 from muster.controller.pacing.events import EventRecorder
 from muster.controller.pacing.job_wait_writes import JobWaitWrite

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from muster.cluster.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.controller.metrics.observer import CompletedPass, Observer
 from muster.controller.pacing.rates import EXPLAINED_MAX, STATUS_INTERVAL_MS
 from muster.controller.passes.explanations import AGAIN_INTERVAL_MS
@@ -20,7 +21,6 @@ from muster.controller.process.loop import (
     Controller,
     wall_clock_ms,
 )
-from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.kube.writes import MergePatch
