@@ -105,14 +105,18 @@ class Passes:
         self._clusters.decided(self.at_ms)
         writes = list(_writes(plan))
         # changes of others come in passes that start or stop something, which is load anyway
-        self._load.record(self.at_ms, busy=len(writes) > len(plan.wait_reasons), changes=0)
+        self._load.record(self.at_ms, busy=len(writes) > len(plan.writes.wait_reasons), changes=0)
         rate.record(plan.explained, self.at_ms, now_ms, self._load.calm_ms)
         return writes
 
 
 def _writes(plan: PassPlan) -> Iterable[PlannedWrite]:
     return chain(
-        plan.stops, plan.before_reservations, plan.reservations, plan.template_resets, plan.wait_reasons
+        plan.writes.stops,
+        plan.writes.before_reservations,
+        plan.writes.reservations,
+        plan.writes.template_resets,
+        plan.writes.wait_reasons,
     )
 
 

@@ -71,9 +71,10 @@ class Pacing:
     def decided(self, cluster: ClusterState, plan: PassPlan, now_ms: int, at_ms: int) -> None:
         """Records the decision of the pass that began at `at_ms`, before its writes."""
         self.passes.decided()
+        writes = plan.writes
         self._load.record(
             at_ms,
-            busy=bool(plan.stops or plan.before_reservations or plan.reservations),
+            busy=bool(writes.stops or writes.before_reservations or writes.reservations),
             changes=self._changed_by_others(cluster),
         )
         self._explanations_due_ms = self._explanations.record(
@@ -93,22 +94,25 @@ class Pacing:
         self, cluster: ClusterState, plan: PassPlan, now_ms: int, at_ms: int
     ) -> list[PlannedWrite]:
         """Returns the writes of queue statuses that are due."""
-        changed = plan.changed_queues
+        counts, changed = plan.statistics.counts, plan.statistics.changed_queues
         self._queue_statuses.mark(all_queues(cluster) if changed is None else changed)
         return self._queue_statuses.choose(
-            lambda queue: queue_status(queue, cluster, plan.counts, now_ms),
+            lambda queue: queue_status(queue, cluster, counts, now_ms),
             at_ms,
             busy=at_ms < self._load.calm_ms,
-            written={(planned.write.kind, planned.write.key) for planned in plan.before_reservations},
+            written={(planned.write.kind, planned.write.key) for planned in plan.writes.before_reservations},
         )
 
     def job_wait_writes(
         self, cluster: ClusterState, plan: PassPlan, order: QueueOrder, now_ms: int, at_ms: int
     ) -> list[JobWaitWrite]:
         """Returns the annotations of waiting jobs that are due."""
-        marks = cluster.marks  # a full pass also examines Workloads that have not changed
-        self.job_waits.compare(cluster, plan.examined if marks is None else marks.workloads, at_ms)
-        busy = {planned.subject for planned in (*plan.stops, *plan.before_reservations, *plan.reservations)}
+        # A full pass also examines Workloads that have not changed.
+        changed = plan.statistics.examined if cluster.marks is None else cluster.marks.workloads
+        self.job_waits.compare(cluster, changed, at_ms)
+        writes = plan.writes
+        more_important = (*writes.stops, *writes.before_reservations, *writes.reservations)
+        busy = {planned.subject for planned in more_important}
         return self.job_waits.choose(cluster, order, busy, now_ms, at_ms)
 
     def due_ms(self) -> int | None:

@@ -20,6 +20,7 @@ def sync_jobs(
     including those that back off or are postponed to the next pass, as a pass creates a limited number of
     Workloads."""
     unsettled, without_workload = list[Owner](), list[Job]()
+    writes = plan.writes.before_reservations
     for owner in owners:
         job = cluster.job(owner)
         if job is None or not job.managed:
@@ -30,13 +31,13 @@ def sync_jobs(
             if planned is not None:
                 unsettled.append(owner)
                 if planned.subject not in backing_off:
-                    plan.before_reservations.append(planned)
+                    writes.append(planned)
         elif job.outcome is None and not job.metadata.deletion_timestamp:
             unsettled.append(owner)
             if job.metadata.uid not in backing_off:
                 without_workload.append(job)
     chosen = _first(without_workload, cluster)
-    plan.before_reservations += (_creation(job, cluster) for job in chosen)
+    writes += (_creation(job, cluster) for job in chosen)
     plan.postponed = len(without_workload) > len(chosen)
     return unsettled
 

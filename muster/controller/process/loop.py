@@ -180,16 +180,16 @@ class Controller:
         statuses = pacing.queue_status_writes(cluster, plan, now_ms, at_ms)
         waits = pacing.job_wait_writes(cluster, plan, self._memory.decider.queue_order, now_ms, at_ms)
         done, _, _ = await asyncio.gather(
-            self._applier.apply(plan, at_ms),
+            self._applier.apply(plan.writes, at_ms),
             self._applier.perform(statuses, at_ms),
             self._annotate_jobs(waits, at_ms),
         )
         for event in chain.from_iterable(merged(planned.events) for planned in done):
             self._events.record(event)
-        for event in plan.repeated_events:
+        for event in plan.writes.repeated_events:
             if pacing.repeated_events.is_due(event.regarding.uid, event.message, at_ms):
                 self._events.record(event)
-        if plan.postponed or self._applier.postponed or _needs_follow_up(done, plan.wait_reasons):
+        if plan.postponed or self._applier.postponed or _needs_follow_up(done, plan.writes.wait_reasons):
             self._changed.set()
         self._passed_ms = self._clock_ms()
         pacing.wrote(len(done))

@@ -62,7 +62,7 @@ def test_an_update_of_a_workload_is_an_event_of_the_job() -> None:
     job["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = "prod-priority"
     cluster = make_cluster({kinds.RAY_JOBS: [job], kinds.WORKLOADS: [workload_body(ray_job("dev"))]})
     done = reconcile(cluster, NOW_MS)
-    events = [n for s in (*done.before_reservations, *done.reservations) for n in s.events]
+    events = [n for s in (*done.writes.before_reservations, *done.writes.reservations) for n in s.events]
     assert [(n.kind, n.regarding.name) for n in events if n.reason == "UpdatedWorkload"] == [
         (kinds.RAY_JOBS, "dev")
     ]
