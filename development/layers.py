@@ -95,6 +95,7 @@ USUAL = tuple(layer for layer in LAYERS if not layer.on_demand)
 FAST = (
     "admission",
     "cli",
+    "cluster",
     "configuration",
     "controller",
     "development",

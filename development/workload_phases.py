@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
+from muster.cluster.phases import DESCRIPTIONS, TRANSITIONS, PassStage, Phase, Transition
 from muster.controller.workload import transitions
-from muster.controller.workload.phases import DESCRIPTIONS, TRANSITIONS, PassStage, Phase, Transition
 from sandbox.toolchain.paths import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "workload-phases.md"

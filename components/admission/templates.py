@@ -2,8 +2,8 @@
 
 from components.admission.ray import RAY_JOB, RayKind, optional, value_at
 
-WORKLOAD_UID = "muster.dev/workload-uid"  # muster/controller/jobs/templates.py
-WRITTEN_OUT = "muster.dev/written-out"  # muster/controller/jobs/gang.py
+WORKLOAD_UID = "muster.dev/workload-uid"  # muster/cluster/jobs/templates.py
+WRITTEN_OUT = "muster.dev/written-out"  # muster/cluster/jobs/gang.py
 
 
 def head(kind: RayKind) -> str:

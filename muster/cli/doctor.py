@@ -12,8 +12,8 @@ import click
 from muster.cli.acting import Target, run, target_options
 from muster.cli.terminal import visible
 from muster.cli.verb import verb
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.process.watched_kinds import ONLY_LABELLED, WATCHED
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.watched_kinds import ONLY_LABELLED, WATCHED
 from muster.kube.client import FORBIDDEN, NOT_FOUND, Kube, WriteError
 from muster.kube.errors import StatusError
 from muster.kube.kinds import LEASES, PODS, Kind

@@ -11,8 +11,8 @@ import click
 from muster.cli import configurations, inputs
 from muster.cli.paths import InputPath
 from muster.cli.verb import Decorator, exclusive, options, parsed
+from muster.cluster.cluster_state import ClusterState
 from muster.configuration.configuration import Configuration, parse
-from muster.controller.cluster.cluster_state import ClusterState
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.traces.read import read
 from muster.kube.access import default_namespace

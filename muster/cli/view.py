@@ -14,8 +14,8 @@ import yaml
 from muster.cli import live
 from muster.cli.terminal import visible
 from muster.cli.verb import options
+from muster.cluster.watched_kinds import WATCHED
 from muster.configuration.configuration import Configuration
-from muster.controller.process.watched_kinds import WATCHED
 from muster.forecast.report.tables import Table
 from muster.forecast.report.text import duration
 from muster.live.observed import JOBS, READ, Observed

@@ -7,8 +7,8 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.kube.client import FORBIDDEN, NOT_FOUND
 from muster.kube.errors import StatusError
 from muster.kube.kinds import Kind

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from muster import admission as core
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.platform_snapshot import PlatformSnapshot
 from muster.configuration.configuration import Configuration
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.passes.decider import PlatformSnapshot
 from muster.forecast.configuration import QueueConfiguration, QueueObjects, with_snapshot
 from muster.forecast.placement import PlacedJob, accelerators, place
 from muster.forecast.traces.trace import Trace

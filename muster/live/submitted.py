@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.cluster.ownership import identity
-from muster.controller.jobs.job import Job, priority_class, queue_name
-from muster.controller.workload.job_workload import make_workload
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.job_workload import make_workload
+from muster.cluster.jobs.job import Job, priority_class, queue_name
+from muster.cluster.ownership import identity
 from muster.kube.kinds import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, WORKLOADS, Kind
 from muster.live.observed import ObservationError, viewed
 from muster.objects.kueue import PRIORITY_LABEL, QUEUE_LABEL, Workload

@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from muster import admission as core
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.passes.candidates import candidate
-from muster.controller.passes.decider import Candidate
-from muster.controller.passes.eligibility import MISCONFIGURED, SUSPENDED
+from muster.cluster.candidates import Candidate, candidate
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.eligibility import MISCONFIGURED, SUSPENDED
 from muster.kube.kinds import RAY_CLUSTERS, RAY_SERVICES
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import find_condition, millis

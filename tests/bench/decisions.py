@@ -33,7 +33,7 @@ from muster.admission import (
     Workload,
     decide,
 )
-from muster.controller.process.process import OBJECTS_A_COLLECTION
+from muster.kube.store import OBJECTS_A_COLLECTION
 from sandbox.toolchain.paths import CHECKOUT
 from tests.bench.compiled import printed, site
 from tests.bench.report import Figure, show

@@ -24,21 +24,20 @@ from typing import Any
 
 import msgspec
 
+from muster.cluster.jobs.pod_checks import PodChecks
+from muster.cluster.watched_kinds import WATCHED
 from muster.configuration.configuration import DEFAULT
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.jobs.pod_checks import PodChecks
 from muster.controller.passes.pass_memory import PassMemory
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.reconcile import reconcile
 from muster.controller.process.cluster_states import FULL_PASS_INTERVAL_MS, FULL_PASS_SHARE, ClusterStates
 from muster.controller.process.explanation_rate import ExplanationRate
 from muster.controller.process.load import Load
-from muster.controller.process.process import OBJECTS_A_COLLECTION
-from muster.controller.process.watched_kinds import WATCHED
 from muster.kube import kinds
 from muster.kube.client import CHUNK
 from muster.kube.kinds import Kind
-from muster.kube.store import Stores
+from muster.kube.store import OBJECTS_A_COLLECTION, Stores
 from tests.bench.report import Figure, show
 from tests.simulation.api import Api, Body, Change
 from tests.simulation.kube import CALM, EmulatedKube

@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
+from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.gangs.suspension import SUSPENSION_MS_MAX
-from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
 from muster.objects.kueue import QUEUE_LABEL, RESOURCE_IN_USE
 from tests.simulation.api import Api, Body, Change, key_of

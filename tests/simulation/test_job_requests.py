@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from muster.controller.jobs.annotations import RETRY, STOP, WAIT
+from muster.cluster.jobs.annotations import RETRY, STOP, WAIT
 from muster.kube import kinds
 from tests.simulation.api import Body
 from tests.simulation.invariants import condition

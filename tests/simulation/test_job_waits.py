@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from muster.controller.jobs.annotations import WAIT
+from muster.cluster.jobs.annotations import WAIT
 from muster.controller.process.job_wait_writes import REFRESH_MS
 from muster.kube import kinds
 from tests.simulation.api import Body

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
+from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.objects.ray import CLUSTER_LABEL, GROUP_LABEL

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
+from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.objects.meta import millis

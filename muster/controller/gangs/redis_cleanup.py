@@ -18,12 +18,12 @@ that were never admitted. To run this pod only within quota:
 
 from collections.abc import Iterator
 
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.job import Job
+from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.gangs.finished_gangs import has_released_quota
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.suspension import SUSPENSION_MS_MAX
-from muster.controller.jobs.job import Job
-from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.workload.events import on_job
 from muster.kube.writes import JsonPatch, MergePatch, remove_operation
 from muster.objects import workload_status

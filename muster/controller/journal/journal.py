@@ -7,7 +7,7 @@ import msgspec
 
 from muster.admission import QuantityError, quantities
 from muster.admission.lifecycle import Readiness
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster.cluster_state import ClusterState
 from muster.controller.metrics.observer import CompletedPass, Observer
 from muster.journal.record import VERSION, Eviction, JournalRecord, PodSetRecord, WorkloadOutcome, write
 from muster.kube.kinds import WORKLOADS

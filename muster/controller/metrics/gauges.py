@@ -10,10 +10,11 @@ from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.admission.quantities import in_api_unit
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.queue_counts import QueueCount, QueueCounts, Resource
 from muster.controller.metrics.request_gauges import QueueAndState, RequestGauges
 from muster.controller.passes.pass_plan import PassPlan
-from muster.controller.passes.queue_counts import QueueCount, QueueCounts, Resource
 from muster.controller.passes.queue_status import nominal_quotas
 from muster.kube.kinds import CLUSTER_QUEUES
 from muster.objects.kueue_queues import ClusterQueue
@@ -124,11 +125,6 @@ def _by_labels(queue: ClusterQueue, amounts: Mapping[Resource, int]) -> dict[Lab
         (queue.spec.cohort_name, queue.key, flavor, resource): in_api_unit(resource, amount)
         for (flavor, resource), amount in amounts.items()
     }
-
-
-def in_api_unit(resource: str, amount: int) -> float:
-    """Converts an amount to Kubernetes' unit of the resource, as the core counts cpu in thousandths."""
-    return amount / 1000 if resource == "cpu" else amount
 
 
 def _of_count(queue: str, count: QueueCount) -> Values:

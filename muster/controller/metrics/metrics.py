@@ -11,11 +11,11 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metr
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
+from muster.cluster import provisioning_timeouts
+from muster.cluster.queue_counts import queue_of
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.metrics.gauges import QueueGauges
 from muster.controller.metrics.observer import CompletedPass, Observer
-from muster.controller.passes.queue_counts import queue_of
-from muster.controller.provisioning import provisioning_timeouts
 from muster.controller.workload.events import ObjectEvent
 from muster.kube.client import WriteError
 from muster.kube.kinds import WORKLOADS

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster.cluster_state import ClusterState
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.passes.pass_plan import PassPlan
 from muster.kube.client import Kube, WriteError

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
+from muster.cluster import ownership, retries
+from muster.cluster.cluster_state import ClusterState
 from muster.configuration.configuration import Configuration
-from muster.controller.cluster import ownership
-from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs import retention
 from muster.controller.gangs.suspension import quota_may_be_released, with_suspension_progress
 from muster.controller.provisioning import provisioning_checks
-from muster.controller.workload import retries, transitions
+from muster.controller.workload import transitions
 from muster.controller.workload.clock_skew import without_future_times
 from muster.controller.workload.lifecycle import advance, pods_run, requeue_if_due, sync_pods_ready
 from muster.controller.workload.timed_status import TimedStatus

@@ -6,8 +6,8 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.gangs.planned_write import DEFERRABLE_WRITES_MAX, PlannedWrite
-from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.repeated_events import RepeatedEvents
 from muster.controller.passes.round_robin import round_robin

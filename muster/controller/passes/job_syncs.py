@@ -2,13 +2,13 @@
 
 from collections.abc import Container, Iterable
 
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.cluster.ownership import Owner
+from muster.cluster import job_workload
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.job import Job
+from muster.cluster.ownership import Owner
 from muster.controller.gangs.planned_write import DEFERRABLE_WRITES_MAX, PlannedWrite
-from muster.controller.jobs.job import Job
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.round_robin import round_robin
-from muster.controller.workload import job_workload
 from muster.controller.workload.events import on_job
 from muster.objects import workload_status
 from muster.objects.kueue import Workload

@@ -11,13 +11,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from muster.admission import Rules, Timers
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.cluster.ownership import Owner, job_of
-from muster.controller.cluster.relations import QueueKey
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.ownership import Owner, job_of
+from muster.cluster.queue_counts import QueueCounts
+from muster.cluster.relations import QueueKey
 from muster.controller.gangs.finished_gangs import Contention
 from muster.controller.passes.decider import Decider
 from muster.controller.passes.examination import Examination
-from muster.controller.passes.queue_counts import QueueCounts
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import Object
 

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from muster.controller.cluster.relations import QueueKey
+from muster.cluster.queue_counts import QueueCounts
+from muster.cluster.relations import QueueKey
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.passes.explanations import Explained
-from muster.controller.passes.queue_counts import QueueCounts
 from muster.controller.workload.events import ObjectEvent
 
 

@@ -7,21 +7,22 @@ the next pass acts on them. If the controller is killed between two writes, the 
 
 from collections.abc import Container, Iterable, Iterator
 
+from muster.cluster.candidates import Candidate
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.job import StatusReason
 from muster.configuration.configuration import DEFAULT, Configuration
-from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs import duplicate_pods, redis_cleanup
 from muster.controller.gangs.finished_gangs import contention_of, stops_for_waiting
 from muster.controller.gangs.job_writes import job_writes
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import stops, template_resets
-from muster.controller.jobs.job import StatusReason
-from muster.controller.passes import eligibility
 from muster.controller.passes.decided_statuses import decided_statuses
-from muster.controller.passes.decider import Candidate, PassDecision
+from muster.controller.passes.decider import PassDecision
 from muster.controller.passes.examination import examine
 from muster.controller.passes.explanations import Limits
 from muster.controller.passes.finalizers import finalizers
 from muster.controller.passes.job_syncs import sync_jobs
+from muster.controller.passes.job_waits import empty_queue_labels
 from muster.controller.passes.pass_memory import PassMemory
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.status_writes import add_status_writes
@@ -92,7 +93,7 @@ def reconcile(
     unsettled |= cluster.workloads.keys() & {planned.subject for planned in plan.before_reservations}
     plan.before_reservations += _stops_for_waiting(cluster, decision, memory, backing_off, now_ms)
     plan.stops += _without(backing_off, redis_cleanup.finalizer_removals_without_workload(cluster))
-    plan.repeated_events += eligibility.empty_queue_labels(cluster)
+    plan.repeated_events += empty_queue_labels(cluster)
     plan.preemptors = {p.workload: p.preemptor for p in decision.plan.preemptions}
     due = (decision.until_ms, memory.until_ms)
     plan.wake_at_ms = min((at_ms for at_ms in due if at_ms is not None), default=None)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.eligibility import MISCONFIGURED
 from muster.controller.gangs.contended_quota import contended_quota
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.passes.eligibility import MISCONFIGURED
 from muster.controller.passes.finalizers import finalizer_of
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.workload.events import ObjectEvent, on_job, status_events, wait_event

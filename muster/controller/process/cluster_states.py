@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.cluster.pass_cache import PassCache
-from muster.controller.cluster.relations import RELATED, Changed, QueueKey, Relations
-from muster.controller.cluster.timers import MonotonicTimers
-from muster.controller.jobs.pod_checks import PodChecks
-from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.pod_checks import PodChecks
+from muster.cluster.pass_cache import PassCache
+from muster.cluster.relations import RELATED, Changed, QueueKey, Relations
+from muster.cluster.timers import MonotonicTimers
+from muster.cluster.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES, Kind
 from muster.kube.store import Stores
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from muster.admission import Timers
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.annotations import WAIT
+from muster.cluster.jobs.job import Job
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.jobs.annotations import WAIT
-from muster.controller.jobs.job import Job
 from muster.controller.passes.job_waits import JobWait, annotate, annotated_reason, wait_of
 from muster.controller.passes.round_robin import round_robin
 from muster.controller.process.token_bucket import TokenBucket

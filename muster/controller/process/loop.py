@@ -9,10 +9,11 @@ from itertools import chain
 from random import Random
 from typing import Any
 
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.pod_checks import PodChecks
+from muster.cluster.watched_kinds import ONLY_LABELLED, OPTIONAL, WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.configuration.configuration import DEFAULT, Configuration
-from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.jobs.pod_checks import PodChecks
 from muster.controller.metrics.observer import CompletedPass, FailSafeObserver, Observer
 from muster.controller.passes.apply import Applier
 from muster.controller.passes.pass_memory import PassMemory
@@ -28,7 +29,6 @@ from muster.controller.process.job_wait_writes import JobWaitWrites
 from muster.controller.process.load import Load
 from muster.controller.process.pass_pace import PassPace
 from muster.controller.process.queue_status_rate import QueueStatusRate
-from muster.controller.process.watched_kinds import ONLY_LABELLED, OPTIONAL, WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.controller.workload.events import merged
 from muster.kube import kinds
 from muster.kube.client import Kube

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Container, Iterable
 from typing import Any
 
-from muster.controller.cluster.relations import QueueKey
+from muster.cluster.relations import QueueKey
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.process.token_bucket import TokenBucket
 from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES, Kind

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from muster.controller.jobs.job import Job
-from muster.controller.jobs.raycluster import RayClusterGang
-from muster.controller.jobs.rayjob import RayJobGang
-from muster.controller.jobs.rayservice import RayServiceGang
+from muster.cluster.jobs.job import Job
+from muster.cluster.jobs.raycluster import RayClusterGang
+from muster.cluster.jobs.rayjob import RayJobGang
+from muster.cluster.jobs.rayservice import RayServiceGang
 from muster.kube.client import Kube
 from muster.kube.kinds import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, Kind
 from muster.live.observed import ObservationError

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from muster.controller.jobs.annotations import WAIT
-from muster.controller.jobs.job import Job
+from muster.cluster.jobs.annotations import WAIT
+from muster.cluster.jobs.job import Job
 from muster.live.eta.start_range import ANNOTATION as ETA
 from muster.objects.meta import is_true
 from muster.objects.ray import RayService

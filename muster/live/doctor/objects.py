@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from muster.controller.cluster import ownership
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
+from muster.cluster import ownership
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube.kinds import WORKLOADS
 from muster.live.doctor.finding import Finding
 from muster.objects import workload_status

@@ -19,9 +19,9 @@ from typing import Any
 
 import msgspec
 
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.watched_kinds import WATCHED_WITH_TOPOLOGIES
 from muster.configuration.configuration import Configuration
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.process.watched_kinds import WATCHED_WITH_TOPOLOGIES
 from muster.files.errors import FileError
 from muster.files.reading import read_text
 from muster.forecast.assumptions import Assumptions

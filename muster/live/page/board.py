@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.queue_counts import queue_of
 from muster.configuration.configuration import DEFAULT, Configuration
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.passes.queue_counts import queue_of
 from muster.live.overview.details import QueueDetails, queue_details
 from muster.live.overview.document import document
 from muster.live.overview.overview import Overview, overview

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.kube.client import Kube
 from muster.kube.history import History
 from muster.kube.kinds import Kind

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
 
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.templates import PlacementError
 from muster.configuration.feature_gates import CLEANUP
-from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.job_writes import sync_provisioning_requests
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.jobs.templates import PlacementError
 from muster.controller.passes.apply import Applier
 from muster.controller.passes.status_writes import status_patch
 from muster.controller.passes.write_backoff import WriteBackoff

@@ -6,7 +6,7 @@ Left out: what only the policies can stop, such as more replicas or another temp
 from collections.abc import Callable
 from typing import Any
 
-from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
+from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
 from muster.objects import kueue
 from muster.objects.ray import CLUSTER_LABEL, GROUP_LABEL

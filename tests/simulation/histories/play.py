@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from muster.controller.jobs.annotations import STOP
+from muster.cluster.jobs.annotations import STOP
 from muster.kube import kinds
 from tests.simulation.api import Body, Refused, key_of
 from tests.simulation.full_passes import compared

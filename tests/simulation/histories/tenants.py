@@ -6,7 +6,7 @@ Their jobs have features by which KubeRay adds containers and pods, or Kubernete
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from muster.controller.jobs.annotations import RETRY, STOP
+from muster.cluster.jobs.annotations import RETRY, STOP
 from muster.kube import kinds
 from muster.objects import kueue
 from tests.simulation.api import Body

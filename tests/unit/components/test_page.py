@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.controller.process.watched_kinds import WATCHED_WITH_TOPOLOGIES
+from muster.cluster.watched_kinds import WATCHED_WITH_TOPOLOGIES
 from muster.live.page.watching import SHOWN
 from tests.unit.components.harness import Declarations, declare_platform
 from tests.unit.settings.builders import EXISTING, GOOD

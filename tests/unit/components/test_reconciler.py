@@ -6,9 +6,9 @@ import pytest
 
 from muster.admission import Aging, FairSharing, Rules
 from muster.admission.lifecycle import WaitForPodsReady
+from muster.cluster.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.configuration.configuration import Retention, parse
 from muster.configuration.feature_gates import SUPPORTED, with_gates
-from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.live.doctor.installation import RIGHTS, Right
 from settings.model.controller import Gate
 from tests.unit.components.harness import Declarations, declare_platform

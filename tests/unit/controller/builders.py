@@ -6,17 +6,17 @@ from typing import Any
 
 import msgspec
 
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster import job_workload
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.job import Job
+from muster.cluster.jobs.raycluster import RayClusterGang
+from muster.cluster.jobs.rayjob import RayJobGang
+from muster.cluster.jobs.rayservice import RayServiceGang
+from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
+from muster.cluster.queue_counts import QueueCounts
+from muster.cluster.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.jobs.job import Job
-from muster.controller.jobs.raycluster import RayClusterGang
-from muster.controller.jobs.rayjob import RayJobGang
-from muster.controller.jobs.rayservice import RayServiceGang
-from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
-from muster.controller.passes.queue_counts import QueueCounts
 from muster.controller.passes.queue_status import all_queues, queue_status
-from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
-from muster.controller.workload import job_workload
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.objects import kueue

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
+from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
 from muster.objects.kueue import QUEUE_LABEL
 from muster.objects.meta import rfc3339

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.gangs.redis_cleanup import (
     finalizer_removals,
     finalizer_removals_without_workload,
@@ -11,7 +12,6 @@ from muster.controller.gangs.redis_cleanup import (
 )
 from muster.controller.gangs.stops import stop_dependents
 from muster.controller.gangs.suspension import is_stopped, quota_may_be_released
-from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.passes.reconcile import reconcile
 from muster.kube import kinds
 from muster.kube.kinds import Kind

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import stops, template_resets
 from muster.controller.gangs.suspension import is_stopped, quota_may_be_released, with_suspension_progress
-from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.kube.writes import Delete, JsonPatch, Overwrite

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from muster.admission.lifecycle import Readiness
+from muster.cluster.jobs.job import JobOutcome
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.jobs.job import JobOutcome
 from muster.controller.journal.journal import Journal
 from muster.controller.metrics.observer import CompletedPass
 from muster.controller.passes.pass_plan import PassPlan

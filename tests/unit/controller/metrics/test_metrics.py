@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from muster.admission import Admission, PodSetAssignment
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster import provisioning_timeouts
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.job import JobOutcome
+from muster.cluster.queue_counts import QueueCounts
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.jobs.job import JobOutcome
 from muster.controller.metrics.metrics import Metrics
 from muster.controller.metrics.observer import CompletedPass
 from muster.controller.passes.pass_plan import PassPlan
-from muster.controller.passes.queue_counts import QueueCounts
 from muster.controller.passes.status_writes import status_patch
-from muster.controller.provisioning import provisioning_timeouts
 from muster.controller.workload import transitions
 from muster.controller.workload.events import status_events
 from muster.kube import kinds

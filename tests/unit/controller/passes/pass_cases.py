@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from muster.cluster.job_workload import workload_name
+from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.reconcile import reconcile
-from muster.controller.workload.job_workload import workload_name
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.kube.writes import JsonPatch, MergePatch, Overwrite

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.controller.jobs.annotations import WAIT
+from muster.cluster.jobs.annotations import WAIT
 from muster.controller.passes.job_waits import (
     ANNOTATION_LENGTH_MAX,
     MESSAGE_LENGTH_MAX,

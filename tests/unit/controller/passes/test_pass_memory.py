@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace as with_fields
 
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.cluster.relations import Marks
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.relations import Marks
 from muster.controller.passes import reconcile as of_passes
 from muster.controller.passes.examination import examine
 from muster.controller.passes.pass_memory import PassMemory

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from muster.admission.lifecycle import WaitForPodsReady
+from muster.cluster.jobs.pod_checks import DryRunResult, PodChecks, key_of
 from muster.configuration.configuration import Configuration
-from muster.controller.jobs.pod_checks import DryRunResult, PodChecks, key_of
 from muster.controller.passes.reconcile import reconcile
 from muster.kube import kinds
 from muster.kube.writes import MergePatch

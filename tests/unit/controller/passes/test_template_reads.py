@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.cluster.pass_cache import PassCache
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.pass_cache import PassCache
 from muster.controller.passes.pass_memory import PassMemory
 from muster.controller.passes.reconcile import reconcile
 from muster.kube import kinds

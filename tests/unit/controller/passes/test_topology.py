@@ -3,10 +3,10 @@
 from typing import Any
 
 from muster.admission import HOSTNAME
-from muster.controller.jobs.job import StatusReason
-from muster.controller.jobs.templates import admitted_templates
+from muster.cluster.jobs.job import StatusReason
+from muster.cluster.jobs.templates import admitted_templates
+from muster.cluster.queue_problems import queue_problem
 from muster.controller.passes.pass_plan import PassPlan
-from muster.controller.passes.queue_status import queue_problem
 from muster.controller.passes.reconcile import reconcile
 from muster.kube import kinds
 from muster.kube.writes import Create, MergePatch

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster.cluster_state import ClusterState
 from muster.controller.process.job_wait_writes import (
     BURST,
     CALM_MS,

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from muster.cluster.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.controller.metrics.observer import CompletedPass, Observer
 from muster.controller.passes.explanations import AGAIN_INTERVAL_MS
 from muster.controller.process.explanation_rate import A_PASS
@@ -21,7 +22,6 @@ from muster.controller.process.loop import (
     wall_clock_ms,
 )
 from muster.controller.process.queue_status_rate import INTERVAL_MS
-from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.kube.writes import MergePatch

@@ -13,8 +13,9 @@ from typing import Any, cast
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
+from muster.cluster.cluster_state import ClusterState
+from muster.configuration.address import Address
 from muster.configuration.configuration import DEFAULT
-from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.metrics.gauges import WatchAges
 from muster.controller.metrics.metrics import Metrics
 from muster.controller.metrics.observer import (
@@ -26,7 +27,7 @@ from muster.controller.metrics.observer import (
 )
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.process import process
-from muster.controller.process.health import Address, Health, Probe
+from muster.controller.process.health import Health, Probe
 from muster.controller.process.loop import Controller
 from muster.controller.process.process import Options, alive, journal_writer, ready
 from muster.kube import kinds

@@ -1,6 +1,6 @@
 """Tests of how many statuses of queues are written, and of which."""
 
-from muster.controller.cluster.relations import QueueKey
+from muster.cluster.relations import QueueKey
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.process.queue_status_rate import (
     BURST,

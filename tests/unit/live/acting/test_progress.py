@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.controller.jobs.annotations import WAIT
+from muster.cluster.jobs.annotations import WAIT
 from muster.live.acting.progress import JobProgress, JobStage, progress
 from muster.live.eta.start_range import ANNOTATION as ETA
 from tests.simulation.manifests import ray_cluster, ray_job, ray_service

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.controller.jobs.annotations import RETRY, STOP
+from muster.cluster.jobs.annotations import RETRY, STOP
 from muster.kube import kinds
 from muster.kube.writes import Overwrite
 from muster.live.acting.stops import resume_job, stop_job, stop_queue

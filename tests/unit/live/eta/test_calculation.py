@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from muster.cluster.cluster_state import ClusterState
 from muster.configuration.configuration import DEFAULT
-from muster.controller.cluster.cluster_state import ClusterState
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.futures import SEEDS
 from muster.journal.files import JournalFiles

@@ -1,0 +1,203 @@
+"""The interface through which the controller sees jobs of any kind."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Generic, TypeVar
+
+from muster.cluster.jobs.annotations import STOP
+from muster.cluster.jobs.gang import PodSetTemplate, pod_sets
+from muster.cluster.jobs.kuberay import is_fault_tolerant
+from muster.cluster.jobs.templates import is_placed
+from muster.kube.kinds import Kind
+from muster.objects.derived import Derived
+from muster.objects.kueue import PRIORITY_LABEL, QUEUE_LABEL, PodSet
+from muster.objects.meta import Object, ObjectMeta
+from muster.objects.pods import read_template
+from muster.objects.ray import KUBERAY_OPERATOR, REDIS_CLEANUP_FINALIZER, RayClusterSpec
+
+T = TypeVar("T", bound=Object)
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True)
+class JobOutcome:
+    succeeded: bool
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatusReason:
+    """A reason and a message for a condition, such as why an object can't be stopped or admitted. `reason` is
+    one CamelCase word; `message` is a sentence, or continues a sentence about the object."""
+
+    reason: str
+    message: str
+
+
+class GangTemplates:
+    """The pod templates of a gang, for all jobs with the same spec."""
+
+    def __init__(self, templates: Iterable[PodSetTemplate]) -> None:
+        self.all = tuple(templates)
+
+    @cached_property
+    def pod_sets(self) -> tuple[PodSet, ...]:
+        return pod_sets(self.all)
+
+    @cached_property
+    def placed(self) -> bool:
+        return is_placed(self.all)
+
+    @cached_property
+    def priority_classes(self) -> tuple[str, ...]:
+        return tuple(read_template(entry.template).spec.priority_class_name for entry in self.all)
+
+
+class TemplatesBySpec(Generic[S]):
+    """A cache of the templates of jobs by their spec, separate for jobs with a Redis clean-up, which an
+    annotation may enable. `read(spec, redis_cleanup)` yields the templates."""
+
+    def __init__(self, read: Callable[[S, bool], Iterable[PodSetTemplate]]) -> None:
+        self._without_cleanup = Derived[S, GangTemplates](lambda spec: GangTemplates(read(spec, False)))
+        self._with_cleanup = Derived[S, GangTemplates](lambda spec: GangTemplates(read(spec, True)))
+
+    def __call__(self, spec: S, *, redis_cleanup: bool) -> GangTemplates:
+        return self._with_cleanup(spec) if redis_cleanup else self._without_cleanup(spec)
+
+
+class JobView(ABC, Generic[T]):
+    """A read-only view of a job, computed from the object alone.
+
+    `suspend_pointer` is the JSON pointer to the field that stops and starts the job. The field is set to true
+    or false and never removed: KubeRay does not resume a RayCluster whose field was removed."""
+
+    kind: ClassVar[Kind[Any]]
+    suspend_pointer: ClassVar[str] = "/spec/suspend"
+
+    def __init__(self, obj: T) -> None:
+        self.obj = obj
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        return self.obj.metadata
+
+    @property
+    def managed(self) -> bool:
+        """True if Muster manages the job: it is in a queue, not part of another job, and reconciled by
+        KubeRay."""
+        queued = bool(queue_name(self)) and self.metadata.controller is None
+        return queued and self._managed_by == KUBERAY_OPERATOR
+
+    @property
+    def stop_requested(self) -> bool:
+        """True if its user has requested to stop the job (annotation STOP)."""
+        return self.metadata.annotations.get(STOP) == "true"
+
+    @property
+    def suspension_obstacle(self) -> StatusReason | None:
+        """The reason why KubeRay does not suspend this object, as far as the object itself shows; None if
+        nothing prevents it."""
+        meta = self.metadata
+        if meta.deletion_timestamp:
+            finalizers = ", ".join(meta.finalizers) or "none"
+            return StatusReason("Finalizers", f"is being deleted, with finalizers {finalizers}")
+        if self._managed_by != KUBERAY_OPERATOR:
+            return StatusReason(
+                "ManagedBy", f"has spec.managedBy {self._managed_by}, so KubeRay does not reconcile it"
+            )
+        return None
+
+    @property
+    def kuberay_rejection(self) -> StatusReason | None:
+        """The reason why KubeRay rejects the job's spec, so that the job neither runs nor ends and must not
+        hold quota. None for a job that keeps running although its spec was rejected."""
+        return None
+
+    @property
+    @abstractmethod
+    def _managed_by(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def cluster_spec(self) -> RayClusterSpec: ...
+
+    @property
+    def has_redis_cleanup(self) -> bool:
+        """True if KubeRay runs a Redis clean-up Job when the cluster is deleted."""
+        return is_fault_tolerant(self.cluster_spec, self.metadata.annotations)
+
+    @property
+    def cleans_redis_up(self) -> bool:
+        """Whether it is being deleted, and KubeRay keeps it until that Job has ended."""
+        meta = self.metadata
+        return bool(meta.deletion_timestamp) and REDIS_CLEANUP_FINALIZER in meta.finalizers
+
+    @property
+    def serve_service(self) -> Mapping[str, Any] | None:
+        """The user-defined Service for Ray Serve, if any."""
+        return None
+
+    @property
+    @abstractmethod
+    def _templates(self) -> GangTemplates: ...
+
+    @property
+    def pod_set_templates(self) -> tuple[PodSetTemplate, ...]:
+        return self._templates.all
+
+    @property
+    def pod_sets(self) -> tuple[PodSet, ...]:
+        return self._templates.pod_sets
+
+    @property
+    def placed(self) -> bool:
+        """True if the templates contain the placement that a start added."""
+        return self._templates.placed
+
+    @property
+    def pod_priority_classes(self) -> tuple[str, ...]:
+        """The priority class names of the templates, empty for a template without a class."""
+        return self._templates.priority_classes
+
+    @property
+    @abstractmethod
+    def suspended(self) -> bool:
+        """True if the job is suspended in its spec."""
+
+    @property
+    @abstractmethod
+    def reported_stopped(self) -> bool:
+        """True if the operator reports the job as stopped: it creates no more pods, but existing pods may
+        still be terminating."""
+
+    @property
+    def start_observed(self) -> bool:
+        """True if the operator has observed the last start. If the job is suspended earlier, its status does
+        not show whether the operator will still create pods for that start."""
+        return True
+
+    @property
+    @abstractmethod
+    def running(self) -> bool: ...
+
+    @property
+    @abstractmethod
+    def outcome(self) -> JobOutcome | None: ...
+
+    @property
+    @abstractmethod
+    def ineligibility(self) -> str | None:
+        """The reason why the job can't be admitted with this spec; None if it can."""
+
+
+Job = JobView[Any]
+
+
+def queue_name(job: Job) -> str:
+    return job.metadata.labels.get(QUEUE_LABEL, "")
+
+
+def priority_class(job: Job) -> str:
+    return job.metadata.labels.get(PRIORITY_LABEL, "")
