@@ -165,7 +165,7 @@ class Relations:
 
 
 def _service_view(service: RayService, *clusters: RayClusterGang) -> RayServiceGang:
-    return RayServiceGang(service, clusters)
+    return RayServiceGang(service, *clusters)
 
 
 def _some(owner: Owner | None) -> tuple[Owner, ...]:

@@ -48,7 +48,7 @@ def job(body: Mapping[str, Any], *clusters: Body, **meta: Any) -> Job:
     """A RayJob, RayCluster or RayService (with its RayClusters) as a Job."""
     if "rayClusterConfig" in body["spec"]:
         made = [RayClusterGang(read(kinds.RAY_CLUSTERS, stored(c))) for c in clusters]
-        return RayServiceGang(read(kinds.RAY_SERVICES, stored(body, **meta)), made)
+        return RayServiceGang(read(kinds.RAY_SERVICES, stored(body, **meta)), *made)
     if "rayClusterSpec" in body["spec"] or "clusterSelector" in body["spec"]:
         return RayJobGang(read(kinds.RAY_JOBS, stored(body, **meta)))
     return RayClusterGang(read(kinds.RAY_CLUSTERS, stored(body, **meta)))
