@@ -1,7 +1,7 @@
 """A job that is not submitted yet, with the Workload that the controller would create."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from muster.cluster.cluster_state import ClusterState
@@ -34,8 +34,7 @@ def submitted(
     Raises: ObservationError if the manifest is not a queued job."""
     kind = _kind(manifest)
     obj = viewed(kind, _named(manifest), namespace, rfc3339(now_ms))
-    only: dict[str, Any] = {BY_KIND[kind].watch: {obj.key: obj}}
-    with_job = replace(cluster, **only)
+    with_job = cluster.with_objects(kind, {obj.key: obj})
     job = with_job.job(identity(kind, obj.metadata))
     where = f"{kind} {obj.key}"
     if job is None or not job.managed:
@@ -45,7 +44,7 @@ def submitted(
     meta = {**body["metadata"], "uid": UID, "creationTimestamp": rfc3339(now_ms)}
     workload = viewed(WORKLOADS, {**body, "metadata": meta})
     workloads = {**cluster.workloads, workload.key: workload}
-    return Submitted(replace(with_job, workloads=workloads), job, workload)
+    return Submitted(with_job.with_objects(WORKLOADS, workloads), job, workload)
 
 
 def _kind(manifest: Mapping[str, Any]) -> Kind[Any]:

@@ -85,13 +85,9 @@ class Controller:
         self._pod_checks = PodChecks(kube, self._changed.set, clock_s)
         self._clusters = ClusterStates(self._stores, self._pod_checks, self._nodes_synced)
         self._stopping = asyncio.Event()
-        self._reflectors = {
-            name: self._reflector(kind, ONLY_LABELLED.get(name)) for name, kind in WATCHED.items()
-        }
+        self._reflectors = {kind: self._reflector(kind, ONLY_LABELLED.get(kind)) for kind in WATCHED}
         self._topologies_exist = asyncio.Event()
-        self._node_reflectors = {
-            name: self._reflector(kind) for name, kind in WATCHED_WITH_TOPOLOGIES.items()
-        }
+        self._node_reflectors = {kind: self._reflector(kind) for kind in WATCHED_WITH_TOPOLOGIES}
         self._repeated_events = RepeatedEvents()
         self._load = Load()
         self._explanation_rate = ExplanationRate()
@@ -134,8 +130,9 @@ class Controller:
 
     def watch_ages_s(self) -> dict[str, float]:
         """Returns the age of each watch's last event, bookmark or list."""
+        names = {**WATCHED, **WATCHED_WITH_TOPOLOGIES}
         reflectors = {**self._reflectors, **self._node_reflectors}
-        ages = {name: reflector.age_s() for name, reflector in reflectors.items()}
+        ages = {names[kind]: reflector.age_s() for kind, reflector in reflectors.items()}
         return {name: age_s for name, age_s in ages.items() if age_s is not None}
 
     def stop(self) -> None:
@@ -148,7 +145,7 @@ class Controller:
         in an ExceptionGroup: NotLeading, or a bug."""
         async with asyncio.TaskGroup() as tasks:
             following = tasks.create_task(self._stop_with_history())
-            watching = {name: tasks.create_task(r.run()) for name, r in self._reflectors.items()}
+            watching = {kind: tasks.create_task(r.run()) for kind, r in self._reflectors.items()}
             renewing: list[asyncio.Task[None]] = []
             if self._election is not None and self._election.is_leader:  # since the last history
                 renewing.append(tasks.create_task(self._election.renew()))
@@ -170,8 +167,8 @@ class Controller:
                     if not renewing:
                         background.append(tasks.create_task(self._election.renew()))
                     if not self._election.is_first:  # there was a former leader
-                        watching["workloads"].cancel()
-                        watching["workloads"] = await self._relist_workloads(tasks)
+                        watching[kinds.WORKLOADS].cancel()
+                        watching[kinds.WORKLOADS] = await self._relist_workloads(tasks)
                 await self._run_passes()
                 if not self._history.went_back:
                     await self._events.stop()
@@ -200,7 +197,7 @@ class Controller:
     async def _relist_workloads(self, tasks: asyncio.TaskGroup) -> asyncio.Task[None]:
         """Lists Workloads again: the watch may not have delivered the last reservations of the former leader,
         and their quota would be reserved twice."""
-        reflector = self._reflectors["workloads"]
+        reflector = self._reflectors[kinds.WORKLOADS]
         reflector.synced.clear()
         watching = tasks.create_task(reflector.run())
         await reflector.synced.wait()
@@ -309,7 +306,7 @@ class Controller:
         await asyncio.sleep(self._pace.pause_s())
 
     def _object_counts(self) -> str:
-        counts = ((kind, len(self._stores.of(kind).items)) for kind in WATCHED.values())
+        counts = ((kind, len(self._stores.of(kind).items)) for kind in WATCHED)
         return ", ".join(f"{n} {kind}" for kind, n in counts if n)
 
 

@@ -174,9 +174,8 @@ def make_cluster(
 ) -> ClusterState:
     """Returns a cluster of the stack `local`; a kind in `objects` replaces the stack's objects."""
     bodies = {**local_stack(retry=retry), **(objects or {})}
-    followed = {**WATCHED, **WATCHED_WITH_TOPOLOGIES}
-    views: dict[str, Any] = {name: by_key(kind, bodies.get(kind, ())) for name, kind in followed.items()}
-    return ClusterState(**views)
+    followed = (*WATCHED, *WATCHED_WITH_TOPOLOGIES)
+    return ClusterState({kind: by_key(kind, bodies.get(kind, ())) for kind in followed})
 
 
 def by_key(kind: Kind[Any], bodies: Sequence[Body]) -> dict[str, Any]:
