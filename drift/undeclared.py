@@ -15,9 +15,9 @@ from drift.comparison import Drift
 from drift.controllers import Object
 from drift.deployed import Declared
 from preview.plan import Change
-from preview.plugins.kubernetes_api import ApiServer
-from preview.plugins.kubernetes_writes import title
-from preview.plugins.values import opened
+from preview.resources.kubernetes_writes import title
+from preview.resources.values import opened
+from tools.kubernetes import ApiServer
 
 RBAC = "rbac.authorization.k8s.io/v1"
 KUEUE = "kueue.x-k8s.io/v1beta2"
