@@ -5,7 +5,7 @@ NAME ?= $(or $(MUSTER_NAME),local)
 run = $(PYTHON) tools/bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up apply down status env logs scenario drift tools check test flakes coverage mutants conformance fidelity bench bench-kueue fuzz fuzz-fields storm preview adopt forecast plan golden docs fields screenshot lint format lock release
+.PHONY: help up apply down status env logs scenario drift tools check test flakes coverage conformance fidelity bench bench-kueue fuzz fuzz-fields storm preview adopt forecast plan golden docs fields screenshot lint format lock release
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -50,10 +50,6 @@ flakes: ## layers in random order on a busy machine; names unreliable tests (TIM
 
 coverage: ## branch coverage of muster/admission by its unit tests; less than 100% is an error
 	@$(run) tools coverage
-
-mutants: ## do the tests notice changes of the core and the controller? (SAMPLE=400 SEED=1 MODULE=muster/admission/quota)
-	@$(run) tests.mutation $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) \
-		$(if $(MODULE),--module $(MODULE))
 
 conformance: ## the core against Kueue: its own cases (CASES=DIR), or random histories (SEEDS=200 SEED_BASE=0)
 	@$(run) tests.conformance $(if $(CASES),--cases $(CASES)) $(if $(SEEDS),--seeds $(SEEDS)) \
