@@ -7,7 +7,7 @@ from components.observability.grafana import grafana_files
 from package import schema as package_schema
 from settings.reference import reference
 from settings.rules_reference import rules_reference
-from tools.docs import cli_reference, drift_reference, metrics_reference, ray_fields, workload_phases
+from tools.docs import cli_reference, metrics_reference, ray_fields, workload_phases
 from tools.docs.deploying_roles import write_roles
 from tools.docs.layers_diagram import write_diagrams
 from tools.toolchain.paths import CHECKOUT
@@ -50,7 +50,6 @@ def docs() -> int:
     workload_phases.PAGE.write_text(workload_phases.page())
     for name, text in grafana_files().items():
         (CHECKOUT / "examples" / "grafana" / name).write_text(text)
-    drift_reference.write_tables()
     write_diagrams()
     write_roles()
     package_schema.FILE.write_text(package_schema.text())

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from preview.plugins.differences import Change, Path
 from preview.plugins.gcp_replace_rules import CONDITIONS, GRANTS, RULES
-from preview.plugins.values import UNKNOWN, opened
+from preview.resources.differences import Change, Path
+from preview.resources.values import UNKNOWN, opened
 
 Names = tuple[str, ...]  # a path without list indexes
 

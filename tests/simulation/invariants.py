@@ -66,7 +66,7 @@ def invariant(
     def named(
         check: Callable[Concatenate["Invariants", P], None],
     ) -> Callable[Concatenate["Invariants", P], None]:
-        def checked(self: "Invariants", *args: P.args, **kwargs: P.kwargs) -> None:
+        def checked(self: "Invariants", /, *args: P.args, **kwargs: P.kwargs) -> None:
             try:
                 check(self, *args, **kwargs)
             except Broken as broken:

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from preview.plugins.differences import differences, property_path
 from preview.plugins.gcp_replace_rules import CONDITIONS, RULES
 from preview.plugins.gcp_replacements import delete_first, has_rules, replacing
 from preview.plugins.sdk_properties import Sdk
-from preview.plugins.values import UNKNOWN, Secret
+from preview.resources.differences import differences, property_path
+from preview.resources.values import UNKNOWN, Secret
 
 POOL = "gcp:container/nodePool:NodePool"
 CLUSTER = "gcp:container/cluster:Cluster"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pulumi.runtime import rpc
 
 from preview.plugins.structs import from_struct, to_struct
-from preview.plugins.values import SECRET, SIGNATURE, UNKNOWN, Secret, concealed, is_known, opened
+from preview.resources.values import SECRET, SIGNATURE, UNKNOWN, Secret, concealed, is_known, opened
 
 _LEAVES = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | st.text()
 _VALUES = st.recursive(

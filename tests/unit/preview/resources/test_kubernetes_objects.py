@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from preview.plugins import kubernetes_objects as objects
-from preview.plugins.differences import differences, property_path
-from preview.plugins.serving import RefusedError
-from preview.plugins.values import Secret
+from preview.resources import kubernetes_objects as objects
+from preview.resources.differences import differences, property_path
+from preview.resources.refusals import RefusedError
+from preview.resources.values import Secret
 
 SEED = bytes.fromhex("0123456789abcdef")
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sandbox.cluster.crds import with_one_version
+from tools.toolchain.crds import with_one_version
 from tools.toolchain.steps import StepError
 from tools.toolchain.tools import crds_for
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from preview.plugins.kubernetes_writes import is_established
+from preview.resources.kubernetes_writes import is_established
 
 CONDITION = {"type": "Established", "status": "True"}
 DEFINITIONS: dict[str, tuple[dict[str, Any], bool]] = {

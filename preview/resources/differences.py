@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any
 
-from preview.plugins.values import opened
+from preview.resources.values import opened
 
 _BARE_KEY = re.compile(r"[A-Za-z_$][\w$]*\Z")
 

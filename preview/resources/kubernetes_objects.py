@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from preview.plugins.differences import Path, differences
-from preview.plugins.serving import RefusedError
-from preview.plugins.values import Secret, opened
+from preview.resources.differences import Path, differences
+from preview.resources.refusals import RefusedError
+from preview.resources.values import Secret, opened
 
 AUTONAMED = "pulumi.com/autonamed"
 # The state's own keys, as the official plugin names them.

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from preview.plugins.kubernetes_cluster import NoClusterError, connect
-from preview.plugins.serving import RefusedError
+from preview.resources.kubernetes_cluster import NoClusterError, connect
+from preview.resources.refusals import RefusedError
 
 
 def kubeconfig(**contexts: str) -> str:

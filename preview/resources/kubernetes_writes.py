@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from preview.plugins import kubernetes_objects as objects
-from preview.plugins.kubernetes_api import ApiError, ApiServer, Object, UnknownKindError, UnreachableError
-from preview.plugins.serving import RefusedError
-from preview.plugins.values import opened
+from preview.resources import kubernetes_objects as objects
+from preview.resources.refusals import RefusedError
+from preview.resources.values import opened
+from tools.kubernetes import ApiError, ApiServer, Object, UnknownKindError, UnreachableError
 
 MANAGER = "pulumi-kubernetes"
 # The official plugin's annotation for taking fields over from other managers.

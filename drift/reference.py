@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from drift.controllers import OWNED
 from drift.undeclared import EXEMPT, WATCHED
-from preview.plugins.differences import property_path
+from preview.resources.differences import property_path
 from tools.docs.sections import Section
 from tools.toolchain.paths import CHECKOUT
 
@@ -39,3 +39,7 @@ def _field(path: tuple[str, ...]) -> str:
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [head, ("---",) * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+if __name__ == "__main__":
+    write_tables()

@@ -11,9 +11,9 @@ import yaml
 from lightkube.config.kubeconfig import KubeConfig
 from lightkube.core.exceptions import ConfigError
 
-from preview.plugins.kubernetes_api import ApiServer
-from preview.plugins.pretence import NO_HOST
-from preview.plugins.serving import RefusedError
+from preview.resources.pretence import NO_HOST
+from preview.resources.refusals import RefusedError
+from tools.kubernetes import ApiServer
 
 # Supported inputs of pulumi_kubernetes.Provider.
 _SUPPORTED = frozenset({"enablePatchForce", "kubeconfig", "context", "namespace"})

@@ -1,4 +1,4 @@
-"""A minimal Kubernetes client for the stand-in, on plain JSON objects.
+"""The Kubernetes client of previews and drift: plain JSON objects of any kind.
 
 lightkube reads connection and credentials from a kubeconfig. Plural names and scope come from the API
 server's discovery documents, so that custom resources need no code here.

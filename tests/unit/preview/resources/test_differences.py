@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from pulumi.runtime.proto import provider_pb2
 
 from preview.plugins.diff_responses import diff_response
-from preview.plugins.differences import Change, Path, differences, property_path
-from preview.plugins.values import UNKNOWN, Secret
+from preview.resources.differences import Change, Path, differences, property_path
+from preview.resources.values import UNKNOWN, Secret
 
 
 @pytest.mark.parametrize(
