@@ -7,7 +7,9 @@ from components.observability.grafana import grafana_files
 from development import cli_reference, drift_reference, metrics_reference, ray_fields, workload_phases
 from development.deploying_roles import write_roles
 from development.layers_diagram import write_diagrams
+from development.sections import Section
 from package import schema as package_schema
+from policies import reference as policies_reference
 from sandbox.toolchain.paths import CHECKOUT
 from settings.reference import reference
 from settings.rules_reference import rules_reference
@@ -53,8 +55,16 @@ def docs() -> int:
     drift_reference.write_tables()
     write_diagrams()
     write_roles()
+    write_policies()
     package_schema.FILE.write_text(package_schema.text())
     return 0
+
+
+def write_policies() -> None:
+    """Writes the table of policies/README.md."""
+    page = CHECKOUT / "policies" / "README.md"
+    section = Section(policies_reference.BEGIN, policies_reference.END)
+    page.write_text(section.put(page.read_text(), policies_reference.table()))
 
 
 def coverage() -> int:
