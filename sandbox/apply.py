@@ -19,10 +19,10 @@ from sandbox.cluster.processes import Processes
 from sandbox.deployment import deploy, pulumi_cli
 from sandbox.running import engine_of, named, only_run, ray_objects, require_api
 from sandbox.stack_file import SOURCE, STACK, deployed, read
-from sandbox.toolchain.console import console
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.steps import Screen, Step, StepError, run_steps
+from tools.toolchain.console import console
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.paths import RunState
+from tools.toolchain.steps import Screen, Step, StepError, run_steps
 
 NAMESPACE = "kubernetes:core/v1:Namespace"
 

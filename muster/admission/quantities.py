@@ -96,3 +96,8 @@ def format(resource: str, units: int) -> str:
 
 def _counts_bytes(resource: str) -> bool:
     return resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
+
+
+def in_api_unit(resource: str, amount: int) -> float:
+    """Converts an amount to Kubernetes' unit of the resource, as the core counts cpu in thousandths."""
+    return amount / 1000 if resource == "cpu" else amount

@@ -12,10 +12,10 @@ import uvloop
 
 from muster.cli.paths import FolderPath, InputPath
 from muster.cli.verb import parsed, verb
+from muster.configuration.address import Address
 from muster.configuration.configuration import Configuration, parse
-from muster.controller.process.health import Address
 from muster.controller.process.process import Options, run
-from muster.live.eta.announcer import StartAnnouncer
+from muster.controller.process.start_announcer import StartAnnouncer
 from muster.objects.names import ETA_ANNOTATION
 
 

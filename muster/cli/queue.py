@@ -9,7 +9,7 @@ import click
 from muster.cli import inputs, view
 from muster.cli.verb import options, parsed, verb
 from muster.cli.view import View, ViewOptions, ago, size
-from muster.controller.workload.phases import Phase
+from muster.cluster.phases import Phase
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.report.tables import Table
 from muster.live.eta.start_range import StartRange, start_range

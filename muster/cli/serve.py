@@ -11,8 +11,8 @@ import click
 
 from muster.cli.live import configuration_option, context_option, kubeconfig_option
 from muster.cli.verb import InputError, parsed, verb
+from muster.configuration.address import Address
 from muster.configuration.configuration import Configuration
-from muster.controller.process.health import Address
 from muster.kube.client import Kube
 from muster.live.page.board import Board
 from muster.live.page.safety import LOCAL_HOSTS

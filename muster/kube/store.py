@@ -104,3 +104,8 @@ class Stores:
         """Stores an object if its kind is watched."""
         if kind in self._by_kind:
             self._by_kind[kind].put(obj)
+
+
+OBJECTS_A_COLLECTION = 50_000
+"""Objects created between two runs of Python's cyclic garbage collector. Nearly all objects here are kept, or
+free of cycles: at Python's default of 700, it took a quarter of the CPU time with 15,000 Workloads."""

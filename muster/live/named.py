@@ -1,6 +1,6 @@
 """Finds Workloads by the names that users know: the names of their jobs."""
 
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster.cluster_state import ClusterState
 from muster.kube.kinds import WORKLOADS
 from muster.live.observed import ObservationError
 from muster.objects.kueue import Workload

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from muster import admission as core
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.jobs.job import Job
-from muster.controller.passes.eligibility import SUSPENDED, ineligibility
-from muster.controller.passes.queue_counts import INADMISSIBLE
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.eligibility import SUSPENDED, ineligibility
+from muster.cluster.jobs.job import Job
+from muster.cluster.queue_counts import INADMISSIBLE
 from muster.live.state import LiveState
 from muster.live.submitted import Submitted
 from muster.objects.kueue import Workload

@@ -3,7 +3,7 @@
 Source: k8s.io/autoscaler/cluster-autoscaler/apis.
 """
 
-from muster.objects.meta import Condition, Object, View
+from muster.objects.meta import Condition, Object, View, is_true
 
 
 class PodTemplateRef(View):
@@ -29,3 +29,13 @@ class ProvisioningRequestStatus(View):
 class ProvisioningRequest(Object):
     spec: ProvisioningRequestSpec = ProvisioningRequestSpec()
     status: ProvisioningRequestStatus = ProvisioningRequestStatus()
+
+
+# Ordered by progress: the last true condition is the state.
+REQUEST_STATES = ("Accepted", "Provisioned", "BookingExpired", "CapacityRevoked", "Failed")
+
+
+def request_state(request: ProvisioningRequest) -> str:
+    """Returns the state of a request: the last of REQUEST_STATES that is true, else Pending."""
+    true = [s for s in REQUEST_STATES if is_true(request.status.conditions, s)]
+    return true[-1] if true else "Pending"

@@ -30,7 +30,7 @@ from sandbox.scenarios.observations import JobRef, ObservedChange, ObservedObjec
 from sandbox.scenarios.recording import GpuUse, Recording, recorded_job
 from sandbox.scenarios.timeline import Timeline, bars, phase
 from sandbox.stand_ins.reflector import Reflector
-from sandbox.toolchain.steps import StepError
+from tools.toolchain.steps import StepError
 
 JOB_KINDS: Mapping[str, kinds.Kind] = {
     k.__name__: k for k in (kinds.RayJob, kinds.RayCluster, kinds.RayService)

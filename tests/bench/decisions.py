@@ -33,10 +33,10 @@ from muster.admission import (
     Workload,
     decide,
 )
-from muster.controller.process.process import OBJECTS_A_COLLECTION
-from sandbox.toolchain.paths import CHECKOUT
+from muster.kube.store import OBJECTS_A_COLLECTION
 from tests.bench.compiled import printed, site
 from tests.bench.report import Figure, show
+from tools.toolchain.paths import CHECKOUT
 
 QUEUES_A_COHORT = 100
 CPU = 1000  # in the core's units
@@ -47,9 +47,9 @@ CONTENDED_CPUS = 145
 EVENTS = 300
 NOW_MS = 1_767_268_800_000
 LOADS = (  # name, pending workloads, nominal quota of a queue
-    ("all are let in", 5_000, ROOMY_CPUS),
-    ("all are let in", 50_000, ROOMY_CPUS),
-    ("all are let in", 500_000, ROOMY_CPUS),
+    ("all fit", 5_000, ROOMY_CPUS),
+    ("all fit", 50_000, ROOMY_CPUS),
+    ("all fit", 500_000, ROOMY_CPUS),
     ("nearly all wait", 50_000, NOMINAL_CPUS),
     ("queues reclaim", 50_000, CONTENDED_CPUS),
 )

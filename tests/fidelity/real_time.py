@@ -18,7 +18,7 @@ from typing import Any
 
 from lightkube import Client
 
-from muster.controller.jobs.job import JobOutcome
+from muster.cluster.jobs.job import JobOutcome
 from muster.controller.workload import transitions
 from muster.kube import kinds as muster_kinds
 from muster.objects import kueue, workload_status

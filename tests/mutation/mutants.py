@@ -11,7 +11,7 @@ from types import CodeType
 from tests.mutation.operators import OPERATORS
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-PACKAGES = ("muster/admission", "muster/controller")
+PACKAGES = ("muster/admission", "muster/cluster", "muster/controller")
 TYPE_VARIABLES = {"TypeVar", "NewType", "TypeVarTuple", "ParamSpec"}
 LISTS_OF_NAMES = {"__all__", "__slots__"}
 

@@ -7,8 +7,8 @@ import yaml
 from muster.objects.names import ETA_ANNOTATION
 from sandbox.cluster import kinds
 from sandbox.cluster.controller_process import NAME
-from sandbox.toolchain.paths import CHECKOUT
 from tests.sandbox.conftest import NAMESPACE, Cluster, Manifest, rayjob
+from tools.toolchain.paths import CHECKOUT
 
 
 def test_a_queue_reclaims_its_quota(cluster: Cluster) -> None:

@@ -21,13 +21,13 @@ from sandbox.cluster.control_plane import create_crds, start_control_plane
 from sandbox.cluster.crds import ensure_crds
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes, wait_until
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.steps import Screen, StepError
-from sandbox.toolchain.tools import CLUSTER_TOOLS
 from tests.sandbox.conftest import NAMESPACE, Manifest, rayjob
 from tests.simulation.manifests import local_stack
 from tests.storm.services import Services
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.paths import RunState
+from tools.toolchain.steps import Screen, StepError
+from tools.toolchain.tools import CLUSTER_TOOLS
 
 CPUS = "2"  # of each flavor in each of two queues
 LOST_JOBS = 12  # of a CPU or more each: there is no quota for all

@@ -7,11 +7,11 @@ from dataclasses import replace
 from unittest.mock import patch
 from weakref import WeakKeyDictionary
 
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.job import Job
+from muster.cluster.jobs.pod_checks import Key, PodChecks
+from muster.cluster.pass_cache import PassCache
 from muster.configuration.configuration import Configuration
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.cluster.pass_cache import PassCache
-from muster.controller.jobs.job import Job
-from muster.controller.jobs.pod_checks import Key, PodChecks
 from muster.controller.metrics.gauges import QueueGauges
 from muster.controller.passes.explanations import Limits
 from muster.controller.passes.pass_memory import PassMemory
@@ -82,7 +82,7 @@ class Twice:
 
 def values(gauges: QueueGauges, cluster: ClusterState, plan: PassPlan) -> dict[str, float]:
     """Returns the values after a pass by name and labels."""
-    gauges.update(cluster, plan)
+    gauges.update(cluster, plan.statistics)
     samples = (sample for family in gauges.collect() for sample in family.samples)
     return {f"{s.name} {' '.join(s.labels.values())}": s.value for s in samples}
 

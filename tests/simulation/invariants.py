@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from muster.cluster.phases import may_follow, phase
 from muster.configuration.configuration import DEFAULT, Retention
 from muster.controller.workload import transitions  # noqa: F401 - declares the transitions
-from muster.controller.workload.phases import may_follow, phase
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.objects.kueue import WorkloadStatus
@@ -188,7 +188,7 @@ class Invariants:
         expect(not all(over), over[-1])
 
     def _phases_follow_each_other(self, change: Change) -> None:
-        """Declared transitions (muster/controller/workload/phases.py) lead from the old phase to the new."""
+        """Declared transitions (muster/cluster/phases.py) lead from the old phase to the new."""
         old, new = (body.get("status", {}) if body else None for body in (change.before, change.body))
         if old is not None and old != new:
             before, after = (phase(msgspec.convert(status, WorkloadStatus)) for status in (old, new))

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 import yaml
 
-from muster.controller.jobs.raycluster import RayClusterGang
-from muster.controller.jobs.rayjob import RayJobGang
+from muster.cluster.jobs.raycluster import RayClusterGang
+from muster.cluster.jobs.rayjob import RayJobGang
 from muster.kube import kinds
 from muster.objects.meta import millis, rfc3339
 from muster.objects.ray import CLUSTER_LABEL, KUBERAY_OPERATOR, ORIGIN_LABEL

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from muster.cluster.job_workload import workload_name
 from muster.controller.provisioning.check_requests import request_name
-from muster.controller.workload.job_workload import workload_name
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from tests.simulation.api import Body, key_of

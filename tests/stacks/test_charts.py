@@ -16,16 +16,16 @@ import yaml
 from components.operators import kai, kueue
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.golang import find_go, module_directory
-from sandbox.toolchain.steps import Screen
-from sandbox.toolchain.tools import KAI_MODULE
 from settings.manifests.configuration import kueue_configuration
 from settings.model.operators.kai import Kai
 from settings.model.operators.kuberay import KUBERAY_COMMIT, KUBERAY_VERSION
 from settings.model.operators.kueue import KUEUE_COMMIT, KUEUE_VERSION, Kueue
 from settings.model.operators.kueue_gates import KUEUE_GATES
 from tests.stacks.charts import ChartFolder, Object, the
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.golang import find_go, module_directory
+from tools.toolchain.steps import Screen
+from tools.toolchain.tools import KAI_MODULE
 
 SYSTEM = {"cloud.google.com/gke-nodepool": "system"}
 DIGEST = f"sha256:{'a' * 64}"

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster.cluster_state import ClusterState
 from muster.objects.kueue import Admission
 
 

@@ -14,11 +14,11 @@ collector by their owner. A pod without these keeps running after KubeRay has cr
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping
 
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.gang import HEAD
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import POD_GRACE_S
 from muster.controller.gangs.suspension import must_stop
-from muster.controller.jobs.gang import HEAD
 from muster.controller.workload.events import on_workload
 from muster.kube.kinds import BATCH_JOBS, PODS, RAY_CLUSTERS
 from muster.kube.writes import Delete

@@ -3,17 +3,19 @@
 from collections.abc import Iterator
 from typing import Any
 
+from muster.cluster import job_workload, retries
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.job_workload import has_left_queue
+from muster.cluster.jobs.annotations import removal
+from muster.cluster.jobs.job import Job
+from muster.cluster.jobs.templates import PlacementError, admitted_templates, place_operations
 from muster.configuration.configuration import DEFAULT, Configuration
-from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs import retention
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.gangs.suspension import has_left_queue, is_stopped, quota_may_be_released
-from muster.controller.jobs.annotations import removal
-from muster.controller.jobs.job import Job
-from muster.controller.jobs.templates import PlacementError, admitted_templates, place_operations
+from muster.controller.gangs.suspension import is_stopped, quota_may_be_released
 from muster.controller.provisioning import provisioning_requests
 from muster.controller.provisioning.provisioning_checks import NOT_CREATED
-from muster.controller.workload import job_workload, retries, transitions
+from muster.controller.workload import transitions
 from muster.controller.workload.check_states import set_check
 from muster.controller.workload.events import ObjectEvent, on_job, on_workload, status_events
 from muster.kube.kinds import WORKLOADS

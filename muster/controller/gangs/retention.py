@@ -7,10 +7,10 @@ pkg/controller/jobframework/reconciler.go (handleWorkloadAfterDeactivatedPolicy)
 from collections.abc import Iterator
 
 from muster.admission.lifecycle import DEACTIVATED
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.job_workload import is_being_deleted
 from muster.configuration.configuration import Retention
-from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.gangs.suspension import is_being_deleted
 from muster.controller.workload.events import on_job, on_workload
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import Delete

@@ -18,18 +18,12 @@ KubeRay v1.6.2 ignores `spec.suspend` in some states, each of which tenants can 
 from collections.abc import Iterator
 from typing import Any
 
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.job_workload import has_left_queue, is_being_deleted
+from muster.cluster.jobs.job import Job
+from muster.cluster.jobs.templates import Operation, place_operations
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.gangs.suspension import (
-    cleans_redis_up,
-    has_left_queue,
-    is_being_deleted,
-    is_overdue,
-    is_stopped,
-    must_stop,
-)
-from muster.controller.jobs.job import Job
-from muster.controller.jobs.templates import Operation, place_operations
+from muster.controller.gangs.suspension import cleans_redis_up, is_overdue, is_stopped, must_stop
 from muster.controller.workload.events import on_job, on_workload
 from muster.kube.kinds import BATCH_JOBS, PODS
 from muster.kube.writes import Delete, JsonPatch, Overwrite

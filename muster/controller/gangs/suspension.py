@@ -7,9 +7,9 @@ created.
 
 from collections.abc import Iterator, Sequence
 
-from muster.controller.cluster import ownership
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.jobs.job import Job, StatusReason
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.job_workload import has_left_queue, is_being_deleted
+from muster.cluster.jobs.job import Job, StatusReason
 from muster.controller.workload import transitions
 from muster.controller.workload.timed_status import TimedStatus
 from muster.objects import workload_status
@@ -24,24 +24,10 @@ BLOCKED_AFTER_MS = 120_000
 PODS_NAMED_MAX = 5
 
 
-def is_being_deleted(job: Job) -> bool:
-    """Returns whether the job is being deleted, so that the operator no longer reconciles it and can't
-    suspend it."""
-    return bool(job.metadata.deletion_timestamp)
-
-
 def cleans_redis_up(workload: Workload, job: Job | None, cluster: ClusterState) -> bool:
     """Whether KubeRay keeps the gang's RayCluster, which is being deleted, until Redis is cleaned up."""
     jobs = [*([job] if job is not None else ()), *cluster.ray_clusters_of(workload)]
     return any(each.cleans_redis_up for each in jobs)
-
-
-def has_left_queue(workload: Workload, job: Job | None) -> bool:
-    """Returns whether the Workload's job may no longer have quota: it is gone, being deleted or no longer in
-    a queue. False for a Workload that was created without a job."""
-    if job is None:
-        return ownership.job_of(workload) is not None
-    return is_being_deleted(job) or not job.managed
 
 
 def must_stop(workload: Workload, job: Job | None) -> bool:

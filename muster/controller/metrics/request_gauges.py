@@ -2,13 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.passes.queue_counts import queue_of
-from muster.objects.autoscaling import ProvisioningRequest
-from muster.objects.meta import is_true, millis
-
-# Ordered by progress: the last true condition is the state.
-REQUEST_STATES = ("Accepted", "Provisioned", "BookingExpired", "CapacityRevoked", "Failed")
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.queue_counts import queue_of
+from muster.objects.autoscaling import request_state
+from muster.objects.meta import millis
 
 QueueAndState = tuple[str, str]
 RequestKey = tuple[str, str]
@@ -62,9 +59,3 @@ def _of_workload(key: str, cluster: ClusterState) -> CreatedMs:
         labels = queue_of(workload, cluster), request_state(request)
         created_ms.setdefault(labels, {})[key, request.key] = millis(request.metadata.creation_timestamp)
     return created_ms
-
-
-def request_state(request: ProvisioningRequest) -> str:
-    """Returns the state of a request: the last of REQUEST_STATES that is true, else Pending."""
-    true = [s for s in REQUEST_STATES if is_true(request.status.conditions, s)]
-    return true[-1] if true else "Pending"

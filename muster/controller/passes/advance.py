@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
+from muster.cluster import ownership, retries
+from muster.cluster.cluster_state import ClusterState
 from muster.configuration.configuration import Configuration
-from muster.controller.cluster import ownership
-from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs import retention
 from muster.controller.gangs.suspension import quota_may_be_released, with_suspension_progress
 from muster.controller.provisioning import provisioning_checks
-from muster.controller.workload import retries, transitions
+from muster.controller.workload import transitions
 from muster.controller.workload.clock_skew import without_future_times
 from muster.controller.workload.lifecycle import advance, pods_run, requeue_if_due, sync_pods_ready
 from muster.controller.workload.timed_status import TimedStatus
@@ -49,7 +49,7 @@ def _advanced(
     if workload_status.is_evicted(status):
         if without_job:  # its creator stops its pods, and unsets the reservation
             return TimedStatus(status)
-        # PassPlan.before_reservations deletes the requests, as those of the next attempt have the same names.
+        # job_writes() deletes the requests first, as the requests of the next attempt have the same names.
         if not quota_may_be_released(workload, job, cluster, now_ms) or cluster.requests_of(workload):
             return TimedStatus(status)
         return requeue_if_due(workload, transitions.release(status, now_ms), cluster, now_ms)

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Mapping
 
 from muster import admission as core
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.jobs.job import StatusReason
-from muster.controller.passes.claims import uncounted
+from muster.cluster import job_workload
+from muster.cluster.claims import uncounted
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.job import StatusReason
 from muster.controller.passes.decider import PassDecision
-from muster.controller.workload import job_workload, transitions
+from muster.controller.workload import transitions
 from muster.objects import kueue_queues, workload_status
 from muster.objects.kueue import WorkloadStatus
 from muster.objects.meta import find_condition

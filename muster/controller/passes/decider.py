@@ -5,50 +5,13 @@ from the engine's assumptions, as after a plan that was only partly carried out,
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from muster import admission as core
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster.candidates import Candidate
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.platform_snapshot import PlatformSnapshot
 from muster.controller.passes.explanations import Explained, Explanations, Limits
-from muster.objects import kueue
-from muster.objects.core import RuntimeClass
-from muster.objects.limits import LimitRange
-from muster.translation import core_nodes, core_workload, snapshot
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A Workload with the status, the priority and the ClusterQueue for the decision."""
-
-    workload: kueue.Workload
-    status: kueue.WorkloadStatus
-    queue: str
-    priority: int | None = None  # None: the priority in its spec
-    limit_ranges: tuple[LimitRange, ...] = ()
-    runtime_classes: Mapping[str, RuntimeClass] = field(default_factory=dict)
-
-    def is_same(self, other: "Candidate") -> bool:
-        return (
-            self.workload is other.workload
-            and (self.status is other.status or self.status == other.status)
-            and (self.queue, self.priority) == (other.queue, other.priority)
-            and self.limit_ranges == other.limit_ranges
-            and self.runtime_classes == other.runtime_classes
-        )
-
-    def converted(self, rules: core.Rules) -> core.Workload:
-        """Converts the Workload for the core. Raises: ValueError (including SnapshotError) if it is
-        invalid."""
-        return core_workload.workload(
-            self.workload,
-            self.status,
-            self.queue,
-            rules,
-            self.limit_ranges,
-            self.runtime_classes,
-            self.priority,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,71 +110,3 @@ def _planned_workloads(plan: core.Plan) -> Iterator[str]:
     yield from (admission.workload for admission in plan.admissions)
     yield from (preemption.workload for preemption in plan.preemptions)
     yield from (*plan.drained, *plan.replaced, *plan.displaced)
-
-
-class PlatformSnapshot:
-    """The core's snapshot without Workloads, converted again only if fields changed that decisions depend on;
-    status fields are not among them."""
-
-    def __init__(self) -> None:
-        self._objects: tuple[Any, ...] = ()
-        self._specs: tuple[Any, ...] = ()
-        self._placement_objects: tuple[Any, ...] = ()  # Topologies, Nodes and Pods
-        self._topologies_and_nodes = core_nodes.topologies_and_nodes((), (), ())
-        self.snapshot = snapshot.snapshot((), (), (), ())
-
-    def refresh(self, cluster: ClusterState) -> bool:
-        """Converts the objects again if they changed. Returns whether the snapshot changed."""
-        topologies_and_nodes = self._topologies_and_nodes_of(cluster)
-        objects = (
-            dict(cluster.flavors),
-            dict(cluster.cohorts),
-            dict(cluster.cluster_queues),
-            dict(cluster.checks),
-            dict(cluster.namespaces),
-            cluster.unobserved_namespaces,
-            cluster.deleted_queues,
-        )
-        same_nodes = topologies_and_nodes == self._topologies_and_nodes
-        # Usually the objects are identical; comparing all specs takes a millisecond with 1,000 queues.
-        if objects == self._objects and same_nodes:
-            return False
-        self._objects = objects
-        specs = (
-            {name: (flavor.spec, flavor.node_sizes) for name, flavor in cluster.flavors.items()},
-            _specs(cluster.cohorts),
-            _specs(cluster.cluster_queues),
-            _specs(cluster.checks),
-            cluster.namespace_labels,
-            cluster.deleted_queues,
-        )
-        if specs == self._specs and same_nodes:
-            return False
-        self.snapshot = snapshot.snapshot(
-            cluster.flavors.values(),
-            cluster.cohorts.values(),
-            cluster.cluster_queues.values(),
-            (),
-            checks=cluster.checks,
-            namespaces=cluster.namespace_labels,
-            deleted_queues=cluster.deleted_queues,
-            **topologies_and_nodes,
-        )
-        self._specs, self._topologies_and_nodes = specs, topologies_and_nodes
-        return True
-
-    def _topologies_and_nodes_of(self, cluster: ClusterState) -> core_nodes.TopologiesAndNodes:
-        topologies, nodes, pods = placement_objects = (
-            dict(cluster.topologies),
-            dict(cluster.nodes),
-            dict(cluster.bound_pods),
-        )
-        if placement_objects == self._placement_objects:
-            return self._topologies_and_nodes
-        converted = core_nodes.topologies_and_nodes(topologies.values(), nodes.values(), pods.values())
-        self._placement_objects = placement_objects
-        return converted
-
-
-def _specs(objects: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: obj.spec for key, obj in objects.items()}

@@ -3,15 +3,14 @@
 from collections.abc import Container
 from dataclasses import dataclass
 
+from muster.cluster.candidates import Candidate, candidate, ineligibility, is_pending, is_unchecked
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.job import StatusReason
+from muster.cluster.queue_counts import Share, share_of
 from muster.configuration.configuration import Configuration
-from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.finished_gangs import is_finished_with_quota, quota_release
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.jobs.job import StatusReason
 from muster.controller.passes.advance import advance_workload
-from muster.controller.passes.candidates import candidate, ineligibility, is_pending, is_unchecked
-from muster.controller.passes.decider import Candidate
-from muster.controller.passes.queue_counts import Share, share_of
 from muster.controller.workload.timed_status import TimedStatus
 from muster.objects.kueue import Workload
 

@@ -7,7 +7,7 @@ pkg/controller/core/{clusterqueue,resourceflavor,admissioncheck}_controller.go.
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster.cluster_state import ClusterState
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, FLAVORS, Kind
 from muster.kube.writes import MergePatch

@@ -1,22 +1,23 @@
 """Reports why a job waits in an annotation and an event of the job, so that users need not read Workloads."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import msgspec
 
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.eligibility import MISCONFIGURED, queues_in
+from muster.cluster.jobs.job import Job
+from muster.cluster.queue_counts import INADMISSIBLE, queue_of
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.jobs.job import Job
-from muster.controller.passes.eligibility import MISCONFIGURED
-from muster.controller.passes.queue_counts import INADMISSIBLE, queue_of
 from muster.controller.workload.check_states import READY
 from muster.controller.workload.events import ObjectEvent, on_job
 from muster.kube.writes import Overwrite
 from muster.objects import workload_status
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition, rfc3339
-from muster.objects.names import WAIT_ANNOTATION
+from muster.objects.names import QUEUE_LABEL, WAIT_ANNOTATION
 
 WAITING_FOR_CHECKS = "WaitingForAdmissionChecks"
 MESSAGE_LENGTH_MAX = 1000
@@ -95,3 +96,17 @@ def annotate(job: Job, wait: JobWait | None, now_ms: int, *, with_event: bool) -
     if wait is not None and with_event and wait.reason != MISCONFIGURED:
         events = (on_job(job, wait.reason, wait.sentence, warning=wait.reason in INADMISSIBLE),)
     return PlannedWrite(f"{job.metadata.uid}/wait", write, events)
+
+
+def empty_queue_labels(cluster: ClusterState) -> Iterator[ObjectEvent]:
+    """Yields an event for each job with an empty queue label, which stays suspended without any other
+    message."""
+    for job in cluster.jobs_with_empty_queue_label:
+        namespace = job.metadata.namespace
+        choice = queues_in(namespace, cluster)
+        message = (
+            f"label {QUEUE_LABEL} is empty, so the job is in no queue and stays suspended: set it to "
+            f"a LocalQueue of namespace {namespace} (choose one of {choice}), or remove it to run outside "
+            "the queues"
+        )
+        yield on_job(job, MISCONFIGURED, message, warning=True)

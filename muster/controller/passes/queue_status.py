@@ -7,21 +7,19 @@ from typing import Any
 from msgspec.structs import replace
 
 from muster.admission import quantities
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.cluster.relations import QueueKey
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.job import StatusReason
+from muster.cluster.queue_counts import QueueCount, QueueCounts, Totals
+from muster.cluster.queue_problems import STOPPED, config_problem, is_managed, queue_problem
+from muster.cluster.relations import QueueKey
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.jobs.job import StatusReason
-from muster.controller.passes.queue_counts import QueueCount, QueueCounts, Totals
-from muster.controller.provisioning import provisioning_timeouts
 from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES, Kind
 from muster.kube.writes import MergePatch
-from muster.objects import kueue_checks, kueue_queues
+from muster.objects import kueue_queues
 from muster.objects.kueue_queues import FlavorUsage, QueueStatus, ResourceUsage
 from muster.objects.meta import Object, builtins, set_condition
-from muster.objects.names import PROVISIONING_CONTROLLER
 from muster.translation import snapshot
 
-STOPPED = "Stopped"
 Nominal = Mapping[tuple[str, str], int]  # (flavor, resource) -> the queue's nominal quota
 
 
@@ -71,46 +69,6 @@ def _local_queue_status(
     problem = _local_queue_problem(queue, cluster)
     status = _with_active(status, problem, "Can submit new workloads to localQueue", now_ms)
     return _status_write(LOCAL_QUEUES, queue, queue.status, status)
-
-
-def queue_problem(queue: kueue_queues.ClusterQueue, cluster: ClusterState) -> StatusReason | None:
-    """Returns why the queue can't admit workloads, with Kueue's reasons; None if it can."""
-    return cluster.cache.get(_queue_problem, queue.key, queue, cluster)
-
-
-def _queue_problem(queue: kueue_queues.ClusterQueue, cluster: ClusterState) -> StatusReason | None:
-    if queue.metadata.deletion_timestamp:
-        return StatusReason("Terminating", "The ClusterQueue is being deleted")
-    if queue.spec.stop_policy != "None":
-        return StatusReason(STOPPED, f"Stopped by its stopPolicy {queue.spec.stop_policy}")
-    problem = cluster.cache.get(snapshot.problem, queue.key, queue)
-    if problem:
-        return StatusReason("Unknown", problem)
-    scope = queue.spec.admission_scope
-    if scope is not None and scope.admission_mode == snapshot.USAGE_BASED:
-        return StatusReason(
-            "UnsupportedAdmissionMode",
-            f"admissionScope.admissionMode {scope.admission_mode} is not supported, as the usage of "
-            "LocalQueues is not recorded: remove admissionScope",
-        )
-    flavors = [f.name for g in queue.spec.resource_groups for f in g.flavors]
-    missing = [name for name in flavors if name not in cluster.flavors]
-    if missing:
-        return StatusReason("FlavorNotFound", f"ResourceFlavors that do not exist: {', '.join(missing)}")
-    topologies = sorted({cluster.flavors[name].spec.topology_name for name in flavors} - {""})
-    missing = [name for name in topologies if name not in cluster.topologies]
-    if missing:
-        return StatusReason("TopologyNotFound", f"Topologies that do not exist: {', '.join(missing)}")
-    rules = queue.spec.admission_checks_strategy.admission_checks
-    missing = [r.name for r in rules if r.name not in cluster.checks]
-    if missing:
-        return StatusReason(
-            "AdmissionCheckNotFound", f"AdmissionChecks that do not exist: {', '.join(missing)}"
-        )
-    for check in (cluster.checks[r.name] for r in rules):
-        if _is_managed(check) and (problem := _config_problem(check, cluster)):
-            return StatusReason("AdmissionCheckInactive", f"AdmissionCheck {check.key}: {problem}")
-    return None
 
 
 def nominal_quotas(queue: kueue_queues.ClusterQueue, cluster: ClusterState) -> Nominal:
@@ -181,9 +139,9 @@ def _with_active(status: QueueStatus, problem: StatusReason | None, ready: str, 
 
 def _check_status(key: str, cluster: ClusterState, now_ms: int) -> PlannedWrite | None:
     check = cluster.checks.get(key)
-    if check is None or not _is_managed(check):
+    if check is None or not is_managed(check):
         return None
-    problem = _config_problem(check, cluster)
+    problem = config_problem(check, cluster)
     conditions = set_condition(
         check.status.conditions,
         "Active",
@@ -193,20 +151,6 @@ def _check_status(key: str, cluster: ClusterState, now_ms: int) -> PlannedWrite 
         now_ms=now_ms,
     )
     return _status_write(CHECKS, check, check.status, replace(check.status, conditions=conditions))
-
-
-def _is_managed(check: kueue_checks.AdmissionCheck) -> bool:
-    return check.spec.controller_name == PROVISIONING_CONTROLLER
-
-
-def _config_problem(check: kueue_checks.AdmissionCheck, cluster: ClusterState) -> str:
-    """Returns what is wrong with the check's ProvisioningRequestConfig; empty if it is valid."""
-    if check.spec.parameters is None:
-        return "spec.parameters must refer to a ProvisioningRequestConfig"
-    config = cluster.provisioning_configs.get(check.spec.parameters.name)
-    if config is None:
-        return f"ProvisioningRequestConfig {check.spec.parameters.name!r} does not exist"
-    return provisioning_timeouts.problem(config)
 
 
 def _status_write(kind: Kind[Any], obj: Object, old: Any, new: Any) -> PlannedWrite | None:

@@ -15,6 +15,8 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from prometheus_client import CollectorRegistry, make_wsgi_app
 
+from muster.configuration.address import Address
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from wsgiref.types import StartResponse, WSGIApplication
@@ -33,21 +35,6 @@ class Health(NamedTuple):
 
 
 Probe = Callable[[], Health]
-
-
-class Address(NamedTuple):
-    """A host and port; an empty host means all interfaces."""
-
-    host: str
-    port: int
-
-    @classmethod
-    def parse(cls, text: str) -> "Address":
-        """Parses `host:port` or `:port`. Raises: ValueError."""
-        host, colon, port = text.rpartition(":")
-        if not colon or not port.isdecimal() or int(port) > 65535:
-            raise ValueError(f"expected HOST:PORT or :PORT, such as :8080, not {text!r}")
-        return cls(host, int(port))
 
 
 @contextmanager

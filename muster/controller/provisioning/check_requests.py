@@ -6,8 +6,8 @@ Source: Kueue pkg/controller/admissionchecks/provisioning at v0.19.2.
 import hashlib
 from collections.abc import Iterator
 
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.jobs.templates import assignment_of
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.templates import assignment_of
 from muster.controller.provisioning.pod_set_groups import Group, grouped
 from muster.objects import kueue, workload_status
 from muster.objects.autoscaling import ProvisioningRequest

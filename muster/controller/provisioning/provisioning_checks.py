@@ -8,9 +8,9 @@ from contextlib import suppress
 from typing import Any
 
 from muster.admission.lifecycle import Backoff
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.jobs.templates import PlacementError
-from muster.controller.provisioning import provisioning_timeouts
+from muster.cluster import provisioning_timeouts
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.templates import PlacementError
 from muster.controller.provisioning.check_requests import (
     attempt_of,
     groups_of,

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.jobs.templates import flavored_template, merged_template
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.templates import flavored_template, merged_template
 from muster.controller.provisioning.check_requests import (
     attempt_of,
     groups_of,

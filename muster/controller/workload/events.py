@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from muster.admission.lifecycle import BY_CHECK, TIME_EXCEEDED
-from muster.controller.jobs.job import Job
+from muster.cluster.jobs.job import Job
 from muster.kube.kinds import EVENTS, WORKLOADS, Kind
 from muster.kube.writes import Create
 from muster.objects.kueue import Workload, WorkloadStatus

@@ -18,8 +18,9 @@ from muster.admission.lifecycle import (
     next_action,
     readiness_after,
 )
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.workload import check_states, retries, transitions
+from muster.cluster import retries
+from muster.cluster.cluster_state import ClusterState
+from muster.controller.workload import check_states, transitions
 from muster.controller.workload.timed_status import TimedStatus
 from muster.kube.kinds import BATCH_JOBS
 from muster.objects import workload_status

@@ -11,10 +11,10 @@ from muster.admission import Admission as CoreAdmission
 from muster.admission import PodSetAssignment, quantities
 from muster.admission.lifecycle import READY_REASONS as POD_READY
 from muster.admission.lifecycle import TIME_EXCEEDED, Readiness, used_execution_s
-from muster.controller.jobs.job import JobOutcome
+from muster.cluster.jobs.job import JobOutcome
+from muster.cluster.phases import PassStage, Phase, transition
+from muster.cluster.retries import FAILED_TO_START as FAILED_TO_START
 from muster.controller.workload.check_states import PENDING, READY, reset
-from muster.controller.workload.phases import PassStage, Phase, transition
-from muster.controller.workload.retries import FAILED_TO_START as FAILED_TO_START
 from muster.objects import kueue
 from muster.objects.kueue import AdmissionCheckState, WorkloadStatus
 from muster.objects.meta import Condition, find_condition, millis, rfc3339, set_condition

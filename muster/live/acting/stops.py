@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from muster.controller.jobs.job import Job
+from muster.cluster.jobs.job import Job
 from muster.kube.kinds import Kind
 from muster.kube.writes import Overwrite
 from muster.objects.kueue_queues import ClusterQueue, LocalQueue

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from muster.controller.cluster import ownership
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster import ownership
+from muster.cluster.cluster_state import ClusterState
 from muster.kube.kinds import WORKLOADS
 from muster.live.doctor.finding import Finding
 from muster.objects import workload_status

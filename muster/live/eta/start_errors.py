@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.passes.queue_counts import queue_of
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.queue_counts import queue_of
 from muster.live.eta.start_range import StartRange
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition, millis

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from muster import admission as core
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.phases import Phase, phase
+from muster.cluster.queue_counts import QueueCounts, queue_of
 from muster.configuration.configuration import DEFAULT, Configuration
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.passes.queue_counts import QueueCounts, queue_of
-from muster.controller.workload.phases import Phase, phase
 from muster.live.state import LiveState, live_state
 from muster.objects.kueue import Workload
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from muster.controller.workload.phases import Phase, phase
+from muster.cluster.phases import Phase, phase
 from muster.live.eta.start_range import StartRange, read_annotation
 from muster.live.named import job_name
 from muster.live.overview.document import Amounts

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from muster import admission as core
-from muster.controller.passes.queue_counts import NEVER_ADMISSIBLE, QueueCount
-from muster.controller.passes.queue_status import queue_problem
+from muster.cluster.queue_counts import NEVER_ADMISSIBLE, QueueCount
+from muster.cluster.queue_problems import queue_problem
 from muster.kube.kinds import CLUSTER_QUEUES, COHORTS
 from muster.live.overview.document import Amounts
 from muster.live.overview.overview import Overview

@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import ClassVar
 
-from muster.controller.passes.queue_counts import Share
+from muster.cluster.queue_counts import Share
 from muster.live.overview.document import Amounts
 from muster.live.overview.overview import Overview
 from muster.live.overview.tree import added, requested

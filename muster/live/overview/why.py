@@ -7,8 +7,8 @@ from itertools import islice
 from typing import ClassVar
 
 from muster import admission as core
-from muster.controller.passes.queue_counts import queue_of
-from muster.controller.workload.phases import Phase
+from muster.cluster.phases import Phase
+from muster.cluster.queue_counts import queue_of
 from muster.live.overview.overview import Overview
 from muster.live.overview.remedies import remedies
 from muster.live.overview.rows import WorkloadRow, row

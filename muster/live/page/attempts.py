@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from muster import admission as core
 from muster.admission import quantities
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster.cluster_state import ClusterState
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition, millis
 from muster.objects.workload_status import (

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.metrics.request_gauges import REQUEST_STATES, request_state
-from muster.objects.autoscaling import ProvisioningRequest
+from muster.cluster.cluster_state import ClusterState
+from muster.objects.autoscaling import REQUEST_STATES, ProvisioningRequest, request_state
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition, is_true, millis
 from muster.objects.workload_status import EVICTED, PREEMPTED

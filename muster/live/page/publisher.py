@@ -9,7 +9,7 @@ from typing import ParamSpec, Protocol, TypeVar
 
 import msgspec
 
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster.cluster_state import ClusterState
 from muster.live.page.tables import Patch, Tables, difference
 
 P = ParamSpec("P")

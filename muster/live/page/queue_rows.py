@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from muster.controller.metrics.gauges import in_api_unit
+from muster.admission.quantities import in_api_unit
 from muster.kube.kinds import COHORTS
 from muster.live.overview.tree import QueueNode
 

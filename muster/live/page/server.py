@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from muster.controller.process.process import OBJECTS_A_COLLECTION
+from muster.kube.store import OBJECTS_A_COLLECTION
 from muster.live.page.board import Board
 from muster.live.page.connections import Connections, Limits, connection_of
 from muster.live.page.files import FILES

@@ -14,7 +14,7 @@ from typing import Any
 from lightkube import Client
 from lightkube.generic_resource import create_global_resource
 
-from muster.controller.jobs.job import JobOutcome
+from muster.cluster.jobs.job import JobOutcome
 from muster.controller.workload import transitions
 from muster.objects import kueue, kueue_queues, workload_status
 from muster.objects.meta import builtins, find_condition

@@ -6,12 +6,12 @@ import pytest
 
 from muster import cli
 from muster.cli import controller
+from muster.configuration.address import Address
 from muster.configuration.configuration import Configuration
 from muster.controller.metrics.metrics import Metrics
-from muster.controller.process.health import Address
 from muster.controller.process.process import Options
+from muster.controller.process.start_announcer import StartAnnouncer
 from muster.kube.kinds import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES
-from muster.live.eta.announcer import StartAnnouncer
 
 POD = {"POD_NAME": "muster-controller-7c9-wjw", "POD_NAMESPACE": "elsewhere"}
 

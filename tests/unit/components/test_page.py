@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.controller.process.watched_kinds import WATCHED_WITH_TOPOLOGIES
+from muster.cluster.watched_kinds import WATCHED_WITH_TOPOLOGIES
 from muster.live.page.watching import SHOWN
 from tests.unit.components.harness import Declarations, declare_platform
 from tests.unit.settings.builders import EXISTING, GOOD
@@ -34,7 +34,7 @@ def test_no_page_is_declared_by_default() -> None:
 
 
 def test_it_may_read_what_it_shows_and_nothing_else(declared: Declarations) -> None:
-    shown = (*SHOWN.values(), *WATCHED_WITH_TOPOLOGIES.values())
+    shown = (*SHOWN, *WATCHED_WITH_TOPOLOGIES)
     allowed = {
         (verb, group, resource)
         for rule in declared.inputs(f"ClusterRole/{PAGE}")["rules"]

@@ -6,9 +6,9 @@ import pytest
 
 from muster.admission import Aging, FairSharing, Rules
 from muster.admission.lifecycle import WaitForPodsReady
+from muster.cluster.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.configuration.configuration import Retention, parse
 from muster.configuration.feature_gates import SUPPORTED, with_gates
-from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.live.doctor.installation import RIGHTS, Right
 from settings.model.controller import Gate
 from tests.unit.components.harness import Declarations, declare_platform
@@ -117,7 +117,7 @@ def test_every_feature_gate_is_passed_to_the_controller() -> None:
 
 
 def test_cluster_rules_are_exactly_what_the_controller_reads_and_writes(declared: Declarations) -> None:
-    followed = (*WATCHED.values(), *WATCHED_WITH_TOPOLOGIES.values())
+    followed = (*WATCHED, *WATCHED_WITH_TOPOLOGIES)
     follows = {(verb, kind.group, kind.plural) for kind in followed for verb in ("get", "list", "watch")}
 
     assert allowed(declared.inputs(f"ClusterRole/{CONTROLLER}")) == follows | WRITES

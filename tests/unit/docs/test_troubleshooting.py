@@ -12,7 +12,7 @@ PAGE = ROOT / "docs" / "troubleshooting.md"
 ROW = re.compile(r"^\| `([\w…]+)` \| .+ \| `(tests/[\w./]+)` \|$", re.MULTILINE)
 WORD = re.compile(r"[A-Z][a-z]+(?:[A-Z][A-Za-z]*)*")
 # Where reasons are set, and from where else their words may come.
-SETTING = ("controller", "admission/lifecycle")
+SETTING = ("cluster", "controller", "admission/lifecycle")
 
 # Reasons of which the code only has parts.
 COMPOSED = {

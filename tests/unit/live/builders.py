@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from muster.cluster.cluster_state import ClusterState
 from muster.configuration.configuration import Configuration
-from muster.controller.cluster.cluster_state import ClusterState
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.live.state import LiveState, live_state

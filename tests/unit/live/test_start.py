@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from muster.cluster.cluster_state import ClusterState
 from muster.configuration.configuration import Configuration
-from muster.controller.cluster.cluster_state import ClusterState
 from muster.forecast.assumptions import Assumptions
 from muster.live.run_times import Source
 from muster.live.start import StartEstimate, drawn_jobs, estimated_start, estimated_starts

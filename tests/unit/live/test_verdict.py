@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster.cluster_state import ClusterState
 from muster.live.observed import ObservationError
 from muster.live.submitted import submitted
 from muster.live.verdict import VerdictKind

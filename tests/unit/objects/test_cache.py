@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from muster.controller.passes import eligibility
+from muster.cluster import eligibility
 from muster.objects import pods
 from muster.objects.cache import BYTES_MAX, ENTRY_BYTES, ByteCache, cost_of
 from muster.objects.kueue import PodSet

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster.cluster_state import ClusterState
 from muster.controller.gangs.contended_quota import ContendedQuota, contended_quota, root_of
 from muster.kube import kinds
 from muster.objects.kueue import Admission

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from muster.admission import Shortfall, Waiting, WaitReason
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster.cluster_state import ClusterState
 from muster.controller.gangs.contended_quota import ContendedQuota
 from muster.controller.gangs.finished_gangs import (
     contention_of,

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from muster.cluster.job_workload import workload_name
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.reconcile import reconcile
-from muster.controller.workload.job_workload import workload_name
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.kube.writes import JsonPatch, MergePatch, Overwrite
@@ -179,7 +179,7 @@ def backing_off() -> Body:
 
 def check_writes(case: Case) -> None:
     result = case.run()
-    assert [described(s) for s in result.stops] == case.stops
-    assert [described(s) for s in result.before_reservations] == case.first
-    assert [described(s) for s in result.reservations] == case.then
-    assert [described(s) for s in result.wait_reasons] == case.waits
+    assert [described(s) for s in result.writes.stops] == case.stops
+    assert [described(s) for s in result.writes.before_reservations] == case.first
+    assert [described(s) for s in result.writes.reservations] == case.then
+    assert [described(s) for s in result.writes.wait_reasons] == case.waits

@@ -9,10 +9,11 @@ import pytest
 from msgspec.structs import replace as with_fields
 
 from muster import admission as core
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.cluster.pass_cache import PassCache
+from muster.cluster.candidates import Candidate
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.pass_cache import PassCache
 from muster.controller.passes.decided_statuses import WAIT_REASONS
-from muster.controller.passes.decider import Candidate, Decider, PassDecision
+from muster.controller.passes.decider import Decider, PassDecision
 from muster.controller.workload import transitions
 from muster.kube import kinds
 from muster.objects import kueue, workload_status

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from muster.controller.jobs.pod_checks import PodChecks
+from muster.cluster.jobs.pod_checks import PodChecks
 from muster.controller.process.cluster_states import FULL_PASS_INTERVAL_MS, FULL_PASS_SHARE, ClusterStates
 from muster.kube.store import Stores
 from tests.simulation.api import Api

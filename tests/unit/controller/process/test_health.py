@@ -9,7 +9,8 @@ import urllib.request
 import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
-from muster.controller.process.health import CLIENTS_MAX, Address, Health, served
+from muster.configuration.address import Address
+from muster.controller.process.health import CLIENTS_MAX, Health, served
 
 ANYWHERE = Address("127.0.0.1", 0)
 

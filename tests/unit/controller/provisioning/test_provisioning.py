@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.jobs.templates import PlacementError
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.templates import PlacementError
 from muster.controller.provisioning import check_requests, provisioning_checks
 from muster.kube import kinds
 from muster.objects import kueue

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from muster.cluster.cluster_state import ClusterState
 from muster.configuration.configuration import DEFAULT, Configuration
-from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.job_writes import job_writes, sync_provisioning_requests
 from muster.controller.provisioning import provisioning_checks, provisioning_requests
 from muster.controller.provisioning.pod_set_groups import grouped

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from muster import admission as core
 from muster.admission import Rules
 from muster.admission.lifecycle import Readiness
-from muster.controller.jobs.job import JobOutcome
+from muster.cluster.jobs.job import JobOutcome
 from muster.controller.workload import transitions
 from muster.controller.workload.check_states import set_check
 from muster.objects.kueue import AdmissionCheckState, RequeueState, WorkloadStatus

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.controller.workload.phases import Phase
+from muster.cluster.phases import Phase
 from muster.kube import kinds
 from muster.live.eta.start_range import StartRange
 from muster.live.observed import ObservationError

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster.cluster_state import ClusterState
 from muster.kube import kinds
 from muster.live.page.attempts import KEPT_MS, Attempts
 from tests.simulation.manifests import ray_job

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from muster.controller.cluster.cluster_state import ClusterState
+from muster.cluster.cluster_state import ClusterState
 from muster.live.page.publisher import BACKLOG_MAX, LISTENERS_MAX, Publisher, TooManyListeners
 from muster.live.page.tables import Tables
 

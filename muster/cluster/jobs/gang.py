@@ -1,0 +1,157 @@
+"""The gang of a Ray cluster: its pod sets, and the location of their templates in the spec.
+
+Pod sets are named as in Kueue (pkg/controller/jobs/raycluster): `head`, then the worker groups; a RayJob adds
+its submitter.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from muster.cluster.jobs import added_containers
+from muster.cluster.jobs.added_containers import Body, with_containers
+from muster.objects import topology_request
+from muster.objects.kueue import POD_SETS_MAX, PODS_MAX, PodSet, TopologyRequest
+from muster.objects.pods import Template, read_template
+from muster.objects.ray import RayClusterSpec
+
+HEAD = "head"
+POD_SET_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")  # of Kueue's Workload
+
+
+@dataclass(frozen=True, slots=True)
+class PodSetTemplate:
+    """A pod template of a gang and the JSON pointer to it in the job.
+
+    `present`: the user has set it, so it is neither the operator's default nor `written_out` by Muster.
+    KubeRay adds `containers` and `init_containers` to the pods. `successors` are init containers that
+    represent pods that run after these, so that quota covers both."""
+
+    pod_set: str
+    count: int
+    template: Template
+    pointer: str
+    present: bool = True
+    written_out: bool = False
+    containers: tuple[Body, ...] = ()
+    init_containers: tuple[Body, ...] = ()
+    successors: tuple[Body, ...] = ()
+
+    @property
+    def created(self) -> Template:
+        """The template of the pods that KubeRay creates."""
+        return with_containers(self.template, self.containers, self.init_containers)
+
+    @property
+    def counted(self) -> Template:
+        """The template for which quota is reserved: the user's own if a container that KubeRay adds has a
+        name in use, as a Workload can't have two containers with the same name."""
+        if self.taken_names:
+            return self.template
+        return with_containers(self.template, self.containers, (*self.init_containers, *self.successors))
+
+    @property
+    def taken_names(self) -> list[str]:
+        """The names of added containers that the user's template already uses."""
+        added = (*self.containers, *self.init_containers, *self.successors)
+        return added_containers.taken_names(self.template, added) if added else []
+
+
+def cluster_templates(
+    spec: RayClusterSpec, pointer: str, *, redis_cleanup: bool = False, with_submitter: bool = False
+) -> Iterator[PodSetTemplate]:
+    """Yields the templates of the head and the worker groups. `redis_cleanup`: KubeRay cleans up Redis after
+    the cluster is deleted; `with_submitter`: KubeRay adds the submitter container to the head."""
+    head = spec.head_group_spec.template
+    containers = (added_containers.submitter(head),) if with_submitter else ()
+    if spec.enable_in_tree_autoscaling:
+        containers = (*containers, added_containers.autoscaler(head, spec.autoscaler_options))
+    yield PodSetTemplate(
+        HEAD,
+        1,
+        head,
+        f"{pointer}/headGroupSpec/template",
+        containers=containers,
+        successors=(added_containers.redis_cleanup(head),) if redis_cleanup else (),
+    )
+    for index, group in enumerate(spec.worker_group_specs):
+        yield PodSetTemplate(
+            group.group_name,
+            group.pods,
+            group.template,
+            f"{pointer}/workerGroupSpecs/{index}/template",
+            init_containers=(added_containers.wait_for_head(group.template),),
+        )
+
+
+def pod_sets(templates: tuple[PodSetTemplate, ...]) -> tuple[PodSet, ...]:
+    """Returns the pod sets that the schema of Workload accepts. A gang with other pod sets is not eligible
+    (`ineligibility`), but needs a valid Workload to report that."""
+    writable: dict[str, PodSetTemplate] = {}
+    for entry in templates:
+        if POD_SET_NAME.fullmatch(entry.pod_set):
+            writable.setdefault(entry.pod_set, entry)
+    return tuple(
+        PodSet(name=name, count=min(p.count, PODS_MAX), template=p.counted, topology_request=_topology(p))
+        for name, p in list(writable.items())[:POD_SETS_MAX]
+    )
+
+
+def _topology(entry: PodSetTemplate) -> TopologyRequest | None:
+    """Returns the topology request of the template; None if there is none or it is invalid, which
+    `ineligibility` reports."""
+    with suppress(ValueError):
+        return topology_request.annotated(read_template(entry.template).metadata.annotations)
+    return None
+
+
+def ineligibility(spec: RayClusterSpec, pointer: str, templates: tuple[PodSetTemplate, ...]) -> str | None:
+    """Returns why this gang can't be admitted as a whole, and how to fix it; None if it can. `pointer` is the
+    JSON pointer to the RayCluster's spec in the job."""
+    if spec.enable_in_tree_autoscaling:
+        field = f"{pointer}/enableInTreeAutoscaling".strip("/").replace("/", ".")
+        return (
+            f"{field} is on, but a gang is admitted with a fixed size: turn it off, or "
+            "remove the queue label to run it outside the queues"
+        )
+    problem = _size_problem(templates)
+    if problem is not None:
+        return problem
+    for entry in templates:
+        try:
+            topology_request.annotated(read_template(entry.template).metadata.annotations)
+        except ValueError as error:
+            return f"pod set {entry.pod_set!r}: {error}"
+        if not read_template(entry.template).spec.containers:
+            return f"pod set {entry.pod_set!r} has no containers"
+        if entry.taken_names:
+            name = entry.taken_names[0]
+            return (
+                f"pod set {entry.pod_set!r} has a container named {name!r}, which KubeRay also adds: "
+                "rename the container"
+            )
+    return None
+
+
+def _size_problem(templates: tuple[PodSetTemplate, ...]) -> str | None:
+    """Returns why the schema of Workload rejects these pod sets; None if it accepts them."""
+    names = [p.pod_set for p in templates]
+    if len(names) > POD_SETS_MAX:
+        return f"it has {len(names)} pod sets; expected at most {POD_SETS_MAX}: merge worker groups"
+    for name in names:
+        if not POD_SET_NAME.fullmatch(name):
+            return (
+                f"groupName {name!r} is not the name of a pod set; expected at most 63 lowercase letters, "
+                "digits and '-', beginning and ending with a letter or digit: rename the worker group"
+            )
+        if names.count(name) > 1:
+            return f"two pod sets are named {name!r}: give each worker group a unique name other than 'head'"
+    total = sum(p.count for p in templates)
+    if total > PODS_MAX:
+        largest = max(templates, key=lambda p: p.count)
+        return (
+            f"the gang has {total} pods, {largest.count} of them in pod set {largest.pod_set!r} (replicas * "
+            f"numOfHosts); expected at most {PODS_MAX}: lower replicas or numOfHosts"
+        )
+    return None

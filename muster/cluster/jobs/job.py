@@ -1,0 +1,210 @@
+"""The interface through which the controller sees jobs of any kind."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Generic, TypeVar
+
+from muster.cluster.jobs.gang import PodSetTemplate, pod_sets
+from muster.cluster.jobs.templates import is_placed
+from muster.kube.kinds import Kind
+from muster.objects.kueue import PodSet
+from muster.objects.meta import Object, ObjectMeta
+from muster.objects.names import PRIORITY_LABEL, QUEUE_LABEL, STOP_ANNOTATION
+from muster.objects.pods import read_template
+
+T = TypeVar("T", bound=Object)
+Service = dict[str, Any]
+"""The metadata and the spec of a Service."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """The controller that runs the jobs of an API group.
+
+    Its accounts are recognized by their permission to write the status of the resource `status_of` in all
+    namespaces, as their names differ between installations. `managed_by` is its name in spec.managedBy;
+    `word` is part of policies' names, and `objects` is what messages call its jobs, in the plural."""
+
+    name: str
+    group: str
+    status_of: str
+    managed_by: str
+    word: str
+    objects: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobOutcome:
+    succeeded: bool
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatusReason:
+    """A reason and a message for a condition, such as why an object can't be stopped or admitted. `reason` is
+    one CamelCase word; `message` is a sentence, or continues a sentence about the object."""
+
+    reason: str
+    message: str
+
+
+class GangTemplates:
+    """The pod templates of a gang, for all jobs with the same spec."""
+
+    def __init__(self, templates: Iterable[PodSetTemplate]) -> None:
+        self.all = tuple(templates)
+
+    @cached_property
+    def pod_sets(self) -> tuple[PodSet, ...]:
+        return pod_sets(self.all)
+
+    @cached_property
+    def placed(self) -> bool:
+        return is_placed(self.all)
+
+    @cached_property
+    def priority_classes(self) -> tuple[str, ...]:
+        return tuple(read_template(entry.template).spec.priority_class_name for entry in self.all)
+
+
+class JobView(ABC, Generic[T]):
+    """A read-only view of a job, computed from the object and, for some kinds, its dependents.
+
+    `suspend_pointer` is the JSON pointer to the field that stops and starts the job. The field is set to true
+    or false and never removed: KubeRay does not resume a RayCluster whose field was removed."""
+
+    kind: ClassVar[Kind[Any]]
+    operator: ClassVar[Operator]
+    suspend_pointer: ClassVar[str] = "/spec/suspend"
+
+    def __init__(self, obj: T, *dependents: "JobView[Any]") -> None:
+        """`dependents`: the objects that the operator created for the job; only kinds with
+        `reads_dependents` get and keep them."""
+        self.obj = obj
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        return self.obj.metadata
+
+    @property
+    def managed(self) -> bool:
+        """True if Muster manages the job: it is in a queue, not part of another job, and reconciled by its
+        operator."""
+        return bool(queue_name(self)) and self.metadata.controller is None and not self.other_manager
+
+    @property
+    def other_manager(self) -> str:
+        """The controller that reconciles the job instead of its operator, by spec.managedBy; empty if there
+        is none."""
+        return ""
+
+    @property
+    def stop_requested(self) -> bool:
+        """True if its user has requested to stop the job (annotation STOP_ANNOTATION)."""
+        return self.metadata.annotations.get(STOP_ANNOTATION) == "true"
+
+    @property
+    def suspension_obstacle(self) -> StatusReason | None:
+        """The reason why the operator does not suspend this object, as far as the object itself shows; None
+        if nothing prevents it."""
+        meta = self.metadata
+        if meta.deletion_timestamp:
+            finalizers = ", ".join(meta.finalizers) or "none"
+            return StatusReason("Finalizers", f"is being deleted, with finalizers {finalizers}")
+        if self.other_manager:
+            message = (
+                f"has spec.managedBy {self.other_manager}, so {self.operator.name} does not reconcile it"
+            )
+            return StatusReason("ManagedBy", message)
+        return None
+
+    @property
+    def kuberay_rejection(self) -> StatusReason | None:
+        """The reason why the operator rejects the job's spec, so that the job neither runs nor ends and must
+        not hold quota. None for a job that keeps running although its spec was rejected."""
+        return None
+
+    @property
+    def cleans_redis_up(self) -> bool:
+        """Whether the job is being deleted, and KubeRay keeps it until it has cleaned Redis up."""
+        return False
+
+    def services(self) -> Iterator[tuple[str, Service]]:
+        """Yields the Services that the operator creates with the pods and that the API server may refuse,
+        each with a description for messages."""
+        yield from ()
+
+    @property
+    @abstractmethod
+    def _templates(self) -> GangTemplates: ...
+
+    @property
+    def pod_set_templates(self) -> tuple[PodSetTemplate, ...]:
+        return self._templates.all
+
+    @property
+    def pod_sets(self) -> tuple[PodSet, ...]:
+        return self._templates.pod_sets
+
+    @property
+    def placed(self) -> bool:
+        """True if the templates contain the placement that a start added."""
+        return self._templates.placed
+
+    @property
+    def pod_priority_classes(self) -> tuple[str, ...]:
+        """The priority class names of the templates, empty for a template without a class."""
+        return self._templates.priority_classes
+
+    @property
+    @abstractmethod
+    def suspended(self) -> bool:
+        """True if the job is suspended in its spec."""
+
+    @property
+    @abstractmethod
+    def reported_stopped(self) -> bool:
+        """True if the operator reports the job as stopped: it creates no more pods, but existing pods may
+        still be terminating."""
+
+    @property
+    def start_observed(self) -> bool:
+        """True if the operator has observed the last start. If the job is suspended earlier, its status does
+        not show whether the operator will still create pods for that start."""
+        return True
+
+    @property
+    def suspended_and_stopped(self) -> bool:
+        """True if the job is suspended and has stopped."""
+        return self.suspended and self.reported_stopped
+
+    @property
+    @abstractmethod
+    def running(self) -> bool: ...
+
+    @property
+    def reports_running(self) -> bool:
+        """Like `running`, from the object alone."""
+        return self.running
+
+    @property
+    @abstractmethod
+    def outcome(self) -> JobOutcome | None: ...
+
+    @property
+    @abstractmethod
+    def ineligibility(self) -> str | None:
+        """The reason why the job can't be admitted with this spec; None if it can."""
+
+
+Job = JobView[Any]
+
+
+def queue_name(job: Job) -> str:
+    return job.metadata.labels.get(QUEUE_LABEL, "")
+
+
+def priority_class(job: Job) -> str:
+    return job.metadata.labels.get(PRIORITY_LABEL, "")

@@ -1,0 +1,55 @@
+"""Values are computed once, until their objects change or a pass does not ask for them."""
+
+from muster.cluster.pass_cache import PassCache
+
+
+class Maker:
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, one: list[int], other: list[int]) -> list[int] | None:
+        self.calls += 1
+        return [*one, *other] or None
+
+
+def test_the_same_objects_are_read_once() -> None:
+    cache, make, one, other = PassCache(), Maker(), [1], [2]
+    first = cache.get(make, "key", one, other)
+    cache.begin_full_pass()
+    assert cache.get(make, "key", one, other) is first
+    assert cache.get(make, "another", one, other) == first
+    assert make.calls == 2
+
+
+def test_none_is_cached_too() -> None:
+    cache, make, none = PassCache(), Maker(), list[int]()
+    assert [cache.get(make, "key", none, none) for _ in range(2)] == [None, None]
+    assert make.calls == 1
+
+
+def test_an_equal_object_is_a_different_key() -> None:
+    cache, make, one = PassCache(), Maker(), [1]
+    cache.get(make, "key", one, [2])
+    cache.get(make, "key", one, [2])
+    assert make.calls == 2
+
+
+def test_values_of_different_functions_are_kept_apart() -> None:
+    cache, makers, one = PassCache(), (Maker(), Maker()), [1]
+    for make in makers:
+        cache.get(make, "key", one, one)
+    assert [make.calls for make in makers] == [1, 1]
+
+
+def test_values_that_a_full_pass_did_not_ask_for_are_dropped() -> None:
+    cache, make, one = PassCache(), Maker(), [1]
+    for key in ("kept", "not asked for"):
+        cache.get(make, key, one, one)
+    cache.begin_full_pass()
+    cache.get(make, "kept", one, one)
+    cache.end_full_pass()
+    assert make.calls == 2
+    cache.get(make, "kept", one, one)
+    assert make.calls == 2
+    cache.get(make, "not asked for", one, one)
+    assert make.calls == 3

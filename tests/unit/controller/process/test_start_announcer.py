@@ -1,0 +1,218 @@
+"""Estimates on jobs: which are written, how often, and what is counted."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pytest
+
+from muster.cluster.cluster_state import ClusterState
+from muster.configuration.configuration import DEFAULT
+from muster.controller.metrics.metrics import Metrics
+from muster.controller.metrics.observer import CompletedPass
+from muster.controller.passes.pass_plan import PassPlan
+from muster.controller.process.start_announcer import WRITES_A_ROUND_MAX, StartAnnouncer
+from muster.kube import kinds
+from muster.kube.client import Kube, NotLeading, WriteError
+from muster.kube.writes import Overwrite
+from muster.live.eta.calculation import CalculationError, EstimatedStarts, Question, restored
+from muster.live.eta.start_range import StartRange
+from muster.objects.names import ETA_ANNOTATION
+from tests.simulation.manifests import ray_job
+from tests.unit.controller.builders import NOW_MS, stored
+from tests.unit.live.builders import cluster, running, waiting
+
+MINUTE_MS = 60_000
+
+
+def in_minutes(minutes: float, round_at_ms: int = NOW_MS) -> StartRange:
+    at_ms = NOW_MS + round(MINUTE_MS * minutes)
+    return StartRange(round_at_ms, at_ms, at_ms, at_ms, 20)
+
+
+def jobs(*names: str, start: tuple[str, ...] = ()) -> ClusterState:
+    """Jobs that wait, and others that run."""
+    bodies = [ray_job(name) for name in (*names, *start)]
+    workloads = [*(waiting(ray_job(n)) for n in names), *(running(ray_job(n), 0) for n in start)]
+    return cluster(*workloads, RAY_JOBS=[stored(body) for body in bodies])
+
+
+def uid(name: str) -> str:
+    found: str = waiting(ray_job(name))["metadata"]["uid"]
+    return found
+
+
+class Fixture:
+    """An announcer with given answers; it is always NOW_MS."""
+
+    def __init__(self, of: ClusterState | None) -> None:
+        self.metrics = Metrics(lambda: True)
+        self.answer: EstimatedStarts | Exception = EstimatedStarts({}, 0.0)
+        self.error: Exception | None = None
+        self.clock_s, self.took_s = 0.0, 0.0
+        self.questions: list[Question] = []
+        self.written: list[Overwrite] = []
+        self.announcer = StartAnnouncer(
+            DEFAULT,
+            None,
+            self.metrics,
+            calculate=self._calculate,
+            now_ms=lambda: NOW_MS,
+            clock_s=lambda: self.clock_s,
+        )
+        if of is not None:
+            self.passed(of)
+
+    def passed(self, of: ClusterState) -> None:
+        self.announcer.passed(CompletedPass(of, PassPlan(), (), NOW_MS, 0))
+
+    def round(self, starts: Mapping[str, StartRange], cpu_s: float = 0.0) -> float:
+        """Returns when the next round is."""
+        self.answer = EstimatedStarts({uid(name): found for name, found in starts.items()}, cpu_s)
+        return self.again()
+
+    def again(self) -> float:
+        return asyncio.run(self.announcer.round(cast("Kube", self)))
+
+    def value(self, name: str, **labels: str) -> float | None:
+        return self.metrics.registry.get_sample_value(name, labels)
+
+    async def _calculate(self, question: Question, timeout_s: float) -> EstimatedStarts:
+        self.questions.append(question)
+        self.clock_s += self.took_s
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    async def perform(self, write: Any) -> None:
+        if self.error is not None:
+            raise self.error
+        self.written.append(write)
+
+
+def test_estimate_is_written_on_the_job() -> None:
+    fixture = Fixture(jobs("new"))
+    fixture.round({"new": in_minutes(10)})
+    (write,) = fixture.written
+    assert (write.kind, write.key, write.uid) == (kinds.RAY_JOBS, "team-a/new", "uid-new")
+    said = json.loads(write.body["metadata"]["annotations"][ETA_ANNOTATION])
+    assert (said["p50"], said["futures"]) == ("2027-01-15T08:10:00Z", 20)
+    assert fixture.value("muster_writes_total", kind="RayJob", verb="overwrite", result="done") == 1
+
+
+def test_estimate_is_written_again_only_if_it_has_moved() -> None:
+    fixture = Fixture(jobs("new"))
+    for minutes in (10, 10.5, 20):
+        fixture.round({"new": in_minutes(minutes)})
+    said = [
+        json.loads(write.body["metadata"]["annotations"][ETA_ANNOTATION])["p50"] for write in fixture.written
+    ]
+    assert said == ["2027-01-15T08:10:00Z", "2027-01-15T08:20:00Z"]
+
+
+def test_estimate_is_not_written_on_a_job_that_has_started_or_is_gone() -> None:
+    fixture = Fixture(jobs("new", start=("early",)))
+    fixture.round({"new": in_minutes(10), "early": in_minutes(10), "gone": in_minutes(10)})
+    assert [write.key for write in fixture.written] == ["team-a/new"]
+
+
+def test_failed_write_is_tried_in_the_next_round() -> None:
+    fixture = Fixture(jobs("new"))
+    overwrite = Overwrite(kinds.RAY_JOBS, "team-a/new", {}, "uid-new")
+    fixture.error = WriteError(overwrite, 403, "forbidden")
+    fixture.round({"new": in_minutes(10)})
+    assert fixture.value("muster_writes_total", kind="RayJob", verb="overwrite", result="refused") == 1
+    fixture.error = None
+    fixture.round({"new": in_minutes(10)})
+    assert len(fixture.written) == 1
+
+
+def test_nothing_is_written_without_the_lease() -> None:
+    fixture = Fixture(jobs("one", "two"))
+    fixture.error = NotLeading("another one leads")
+    assert fixture.round({"one": in_minutes(10), "two": in_minutes(10)}) > 0
+    assert fixture.written == []
+
+
+def test_jobs_without_an_estimate_come_first_where_many_have_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("muster.controller.process.start_announcer.WRITES_A_ROUND_MAX", 1)
+    assert WRITES_A_ROUND_MAX > 1
+    fixture = Fixture(jobs("one", "two"))
+    for minutes in (10, 20):
+        fixture.round({"one": in_minutes(minutes), "two": in_minutes(minutes)})
+    assert len({write.key for write in fixture.written}) == 2
+
+
+@pytest.mark.parametrize(("cpu_s", "next_s"), [(0.0, 60), (3.0, 60), (10.0, 200)])
+def test_rounds_take_a_small_share_of_a_processor(cpu_s: float, next_s: float) -> None:
+    assert Fixture(jobs("new")).round({"new": in_minutes(10)}, cpu_s) == pytest.approx(next_s)
+
+
+@pytest.mark.parametrize(("took_s", "next_s"), [(0.5, 60), (20, 400), (1800, 6000)])
+def test_round_without_an_answer_is_counted_and_repeated_later(
+    took_s: float, next_s: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    """By the processor time that it may have taken: at most 300 s."""
+    fixture = Fixture(jobs("new"))
+    fixture.answer, fixture.took_s = CalculationError("no answer within 1800 s"), took_s
+    with caplog.at_level(logging.WARNING):
+        assert fixture.again() == pytest.approx(next_s)
+    assert caplog.messages == ["cannot estimate starts of pending jobs: no answer within 1800 s"]
+    assert fixture.value("muster_eta_failures_total") == 1
+
+
+def test_question_is_about_the_last_passs_objects() -> None:
+    fixture = Fixture(jobs("old"))
+    fixture.passed(jobs("new"))
+    fixture.again()
+    (question,) = fixture.questions
+    assert restored(question.objects).workloads == jobs("new").workloads
+    assert question.now_ms == NOW_MS
+
+
+def test_error_of_the_first_estimate_is_measured_at_the_start() -> None:
+    fixture = Fixture(jobs("new"))
+    fixture.round({"new": in_minutes(-5)})
+    fixture.round({"new": in_minutes(0)})
+    fixture.passed(jobs(start=("new",)))
+    labels = {"cluster_queue": "team-a", "priority_class": "dev-priority"}
+    assert fixture.value("muster_eta_error_seconds_count", **labels) == 1
+    assert fixture.value("muster_eta_error_seconds_bucket", **labels, le="60.0") == 0
+    assert fixture.value("muster_eta_error_seconds_bucket", **labels, le="600.0") == 1
+    assert fixture.value("muster_eta_starts_total", band="after") == 1
+
+
+async def loops() -> None:
+    """Lets the tasks go on until they wait for time to pass."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+def test_first_round_waits_for_the_first_pass() -> None:
+    async def play() -> list[int]:
+        fixture = Fixture(None)
+        working = asyncio.create_task(fixture.announcer.run(cast("Kube", fixture)))
+        await loops()
+        before = len(fixture.questions)
+        fixture.passed(jobs("new"))
+        await loops()
+        working.cancel()
+        return [before, len(fixture.questions)]
+
+    assert asyncio.run(play()) == [0, 1]
+
+
+def test_round_that_raises_does_not_end_the_work(caplog: pytest.LogCaptureFixture) -> None:
+    async def play() -> tuple[bool, float | None]:
+        fixture = Fixture(jobs("new"))
+        fixture.answer = ValueError("a bug")
+        working = asyncio.create_task(fixture.announcer.run(cast("Kube", fixture)))
+        await loops()
+        ended = working.done()
+        working.cancel()
+        return ended, fixture.value("muster_eta_failures_total")
+
+    assert asyncio.run(play()) == (False, 1)
+    assert caplog.messages == ["a round of start estimates failed"]
