@@ -12,6 +12,7 @@ from tools.docs import cli_reference, drift_reference, metrics_reference, ray_fi
 from tools.docs.deploying_roles import write_roles
 from tools.docs.layers_diagram import write_diagrams
 from tools.docs.sections import Section
+from tools.gcp_replacements import lock_replacements
 from tools.toolchain.paths import CHECKOUT
 
 PYTHON_OLDEST = "3.11"
@@ -27,12 +28,14 @@ LOCKS = {
 
 
 def lock() -> int:
-    """Resolves the dependencies into the lock files, with hashes; keeps versions that still satisfy them."""
+    """Resolves the dependencies into the lock files, with hashes; keeps versions that still satisfy them. For
+    another version of pulumi-gcp, also writes the properties whose change recreates a resource."""
     for lock_file, sources in LOCKS.items():
         arguments = ["pip", "compile", "--quiet", "--universal", "--python-version", PYTHON_OLDEST]
         arguments += ["--generate-hashes", "--no-header", "--no-emit-index-url"]
         if code := _run("uv", *arguments, *sources, "--output-file", lock_file):
             return code
+    lock_replacements()
     return 0
 
 
