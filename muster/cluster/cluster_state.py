@@ -19,6 +19,7 @@ from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.core import Namespace, Pod, PriorityClass, RuntimeClass
 from muster.objects.limits import LimitRange
 from muster.objects.meta import Object
+from muster.objects.names import RESOURCE_IN_USE
 from muster.objects.ray import RayCluster, RayJob, RayService
 from muster.objects.topology import BoundPod, Node, Topology
 
@@ -176,7 +177,7 @@ class ClusterState:
             return workload_status.holds_quota(status)
         clusters = (c for c in self.ray_clusters_of(workload) if not c.metadata.deletion_timestamp)
         runs = bool(self.live_pods_of(workload)) or not all(c.suspended for c in clusters)
-        return runs or kueue.RESOURCE_IN_USE in workload.metadata.finalizers
+        return runs or RESOURCE_IN_USE in workload.metadata.finalizers
 
     @cached_property
     def deleted_queues(self) -> Mapping[str, frozenset[str]]:

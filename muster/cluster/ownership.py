@@ -9,8 +9,9 @@ created for the gang, and runs on its nodes even if it has lost its owner or its
 from typing import Any, NamedTuple
 
 from muster.kube.kinds import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, Kind
-from muster.objects.kueue import JOB_UID_LABEL, Workload
+from muster.objects.kueue import Workload
 from muster.objects.meta import Object, ObjectMeta, OwnerReference
+from muster.objects.names import JOB_UID_LABEL
 from muster.objects.ray import ORIGIN_LABEL, RayCluster
 
 JOB_KINDS = (RAY_JOBS, RAY_CLUSTERS, RAY_SERVICES)

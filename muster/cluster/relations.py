@@ -9,13 +9,13 @@ from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.raycluster import RayClusterGang
 from muster.cluster.jobs.rayjob import RayJobGang
 from muster.cluster.jobs.rayservice import RayServiceGang
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.cluster.ownership import Owner, creator_of, identity, job_of, owner_of
 from muster.cluster.pass_cache import PassCache
 from muster.kube.kinds import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, WORKLOADS, Kind
 from muster.objects import kueue
 from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.core import Pod
+from muster.objects.names import QUEUE_LABEL, WORKLOAD_UID_LABEL
 from muster.objects.ray import RayCluster, RayJob, RayService
 
 RELATED = (
@@ -76,7 +76,7 @@ class Relations:
         self.clusters: Index[str, RayClusterGang] = Index(lambda cluster: (cluster.metadata.uid,))
         self.clusters_by_creator: Index[Owner, RayClusterGang] = Index(lambda c: _some(creator_of(c.obj)))
         self.queued_clean_ups: Index[bool, RayClusterGang] = Index(
-            lambda c: (True,) if c.cleans_redis_up and c.metadata.labels.get(kueue.QUEUE_LABEL) else ()
+            lambda c: (True,) if c.cleans_redis_up and c.metadata.labels.get(QUEUE_LABEL) else ()
         )
         self.live_pods: Index[tuple[str, str], Pod] = Index(_workload_of_live_pod)
         self.live_pods_by_cluster: Index[str, Pod] = Index(_controller_of_live_pod)
@@ -175,7 +175,7 @@ def _some(owner: Owner | None) -> tuple[Owner, ...]:
 def _has_empty_label(job: Job) -> bool:
     """Returns whether the job has an empty queue label and was created by a user, so that it stays
     suspended."""
-    return job.metadata.labels.get(kueue.QUEUE_LABEL) == "" and job.metadata.controller is None
+    return job.metadata.labels.get(QUEUE_LABEL) == "" and job.metadata.controller is None
 
 
 def _workload_of_live_pod(pod: Pod) -> tuple[tuple[str, str], ...]:

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
-from muster.objects.kueue import MANAGED_LABEL
+from muster.objects.names import MANAGED_LABEL, WORKLOAD_UID_LABEL
 
 WATCHED: dict[str, kinds.Kind[Any]] = {
     "ray_jobs": kinds.RAY_JOBS,

@@ -10,8 +10,9 @@ from muster.cluster.jobs.job import Job, priority_class, queue_name
 from muster.cluster.ownership import identity
 from muster.kube.kinds import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, WORKLOADS, Kind
 from muster.live.observed import ObservationError, viewed
-from muster.objects.kueue import PRIORITY_LABEL, QUEUE_LABEL, Workload
+from muster.objects.kueue import Workload
 from muster.objects.meta import rfc3339
+from muster.objects.names import PRIORITY_LABEL, QUEUE_LABEL
 from muster.objects.ray import KUBERAY_OPERATOR
 
 UID = "not-submitted"

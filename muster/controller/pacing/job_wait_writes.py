@@ -6,11 +6,11 @@ from itertools import islice
 
 from muster.admission import Timers
 from muster.cluster.cluster_state import ClusterState
-from muster.cluster.jobs.annotations import WAIT
 from muster.cluster.jobs.job import Job
 from muster.controller.gangs.planned_write import PlannedWrite, round_robin
 from muster.controller.pacing.rates import TokenBucket
 from muster.controller.passes.job_waits import JobWait, annotate, annotated_reason, wait_of
+from muster.objects.names import WAIT_ANNOTATION
 
 CALM_MS = 3000
 """The time for which a reason must last: a job that is admitted earlier costs no write."""
@@ -71,7 +71,7 @@ class JobWaitWrites:
                 self._forget(key)
                 annotated = self._remember(key, _Annotated(job.metadata.uid, annotated_reason(job)))
             wait = wait_of(cluster.workloads[key], job, cluster)
-            if wait is None and WAIT not in job.metadata.annotations:
+            if wait is None and WAIT_ANNOTATION not in job.metadata.annotations:
                 annotated = self._remember(key, _Annotated(annotated.uid, ""))  # removed by its start
             if (wait.reason if wait else "") == annotated.reason or (wait is None and job.suspended):
                 self._settle(key)

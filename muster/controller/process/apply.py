@@ -6,7 +6,6 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.gangs.planned_write import DEFERRABLE_WRITES_MAX, PlannedWrite, round_robin
 from muster.controller.pacing.events import RepeatedEvents
 from muster.controller.pacing.pacing import PERSISTS_MS, WriteBackoff
@@ -18,6 +17,7 @@ from muster.kube.history import History
 from muster.kube.kinds import PODS, WORKLOADS, Kind
 from muster.kube.store import Stores
 from muster.kube.writes import Create, Write
+from muster.objects.names import WORKLOAD_UID_LABEL
 
 log = logging.getLogger(__name__)
 

@@ -21,10 +21,20 @@ CONSOLE = re.compile(
     r"^```console\n\$ python (?P<arguments>.+?)\n(?P<output>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 TOP_LEVEL = (
-    *("components", "development", "docs", "drift", "examples", "muster", "package", "policies", "preview"),
-    *("sandbox", "settings", "stacks", "tests", "pyproject.toml", "README.md", "Pulumi.yaml", "__main__.py"),
+    *("components", "docs", "drift", "examples", "muster", "package", "policies", "preview"),
+    *(
+        "sandbox",
+        "settings",
+        "stacks",
+        "tests",
+        "tools",
+        "pyproject.toml",
+        "README.md",
+        "Pulumi.yaml",
+        "__main__.py",
+    ),
 )
-"""What a worked example may need of the checkout."""
+"""The parts of the checkout that a worked example may need."""
 
 
 class Edit(NamedTuple):
