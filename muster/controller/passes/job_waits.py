@@ -17,7 +17,7 @@ from muster.kube.writes import Overwrite
 from muster.objects import workload_status
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition, rfc3339
-from muster.objects.names import WAIT_ANNOTATION
+from muster.objects.names import QUEUE_LABEL, WAIT_ANNOTATION
 
 WAITING_FOR_CHECKS = "WaitingForAdmissionChecks"
 MESSAGE_LENGTH_MAX = 1000
