@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -70,6 +70,9 @@ class Kind(Generic[T]):
     @cached_property
     def list_decoder(self) -> msgspec.json.Decoder[ObjectList[T]]:
         return msgspec.json.Decoder(ObjectList[self.view])  # type: ignore[name-defined]
+
+
+AnyKind = Kind[Any]
 
 
 def _kueue(name: str, plural: str, view: type[T], *, namespaced: bool = False) -> Kind[T]:

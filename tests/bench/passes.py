@@ -48,7 +48,7 @@ ARRIVALS = 200
 ROUNDS_MAX = 50
 NOW_MS = 1_767_268_800_000
 PASS_MS = 10
-KINDS = {str(kind): kind for kind in WATCHED.values()}
+KINDS = {str(kind): kind for kind in WATCHED}
 
 FIRST_S_MAX = 10.0
 GROWTH_MAX = 1.3
@@ -131,7 +131,7 @@ class Cluster:
         self.api.watchers.append(self._note)
 
     def _note(self, change: Change) -> None:
-        if change.kind not in WATCHED.values():
+        if change.kind not in WATCHED:
             return
         if change.type == "DELETED":
             self._passes.stores.of(change.kind).remove(change.view)

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.job import Job
+from muster.cluster.jobs.ray_view import RayView
 from muster.controller.gangs.finished_gangs import has_released_quota
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.workload.events import on_job
@@ -65,8 +66,10 @@ def label_removals(workload: Workload, cluster: ClusterState) -> Iterator[Planne
     if workload_status.holds_quota(workload.status):
         return
     for ray_cluster in cluster.ray_clusters_of(workload):
+        if not isinstance(ray_cluster, RayView) or not ray_cluster.has_redis_cleanup:
+            continue
         head = read_template(ray_cluster.cluster_spec.head_group_spec.template)
-        if ray_cluster.has_redis_cleanup and WORKLOAD_UID_LABEL in head.metadata.labels:
+        if WORKLOAD_UID_LABEL in head.metadata.labels:
             meta = ray_cluster.metadata
             removal = remove_operation(HEAD_LABELS, WORKLOAD_UID_LABEL)
             patch = JsonPatch(ray_cluster.kind, meta.key, (removal,), meta.resource_version)

@@ -8,7 +8,7 @@ from typing import Any
 from muster.cluster.watched_kinds import ONLY_LABELLED, OPTIONAL, WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.kube.client import Kube
 from muster.kube.history import History
-from muster.kube.kinds import Kind
+from muster.kube.kinds import WORKLOADS, AnyKind, Kind
 from muster.kube.reflector import Reflector
 from muster.kube.store import Stores
 
@@ -42,10 +42,10 @@ class Watches:
             )
 
         self._stores = stores
-        self._reflectors = {name: reflector(kind, ONLY_LABELLED.get(name)) for name, kind in WATCHED.items()}
-        self._node_reflectors = {name: reflector(kind) for name, kind in WATCHED_WITH_TOPOLOGIES.items()}
+        self._reflectors = {kind: reflector(kind, ONLY_LABELLED.get(kind)) for kind in WATCHED}
+        self._node_reflectors = {kind: reflector(kind) for kind in WATCHED_WITH_TOPOLOGIES}
         self._topologies_exist = asyncio.Event()
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._tasks: dict[AnyKind, asyncio.Task[None]] = {}
 
     @property
     def synced(self) -> bool:
@@ -57,17 +57,18 @@ class Watches:
 
     def ages_s(self) -> dict[str, float]:
         """Returns the age of each watch's last event, bookmark or list."""
+        names = {**WATCHED, **WATCHED_WITH_TOPOLOGIES}
         reflectors = {**self._reflectors, **self._node_reflectors}
-        ages = {name: reflector.age_s() for name, reflector in reflectors.items()}
+        ages = {names[kind]: reflector.age_s() for kind, reflector in reflectors.items()}
         return {name: age_s for name, age_s in ages.items() if age_s is not None}
 
     def object_counts(self) -> str:
-        counts = ((kind, len(self._stores.of(kind).items)) for kind in WATCHED.values())
+        counts = ((kind, len(self._stores.of(kind).items)) for kind in WATCHED)
         return ", ".join(f"{count} {kind}" for kind, count in counts if count)
 
     def start(self, tasks: asyncio.TaskGroup) -> None:
         """Starts all watches except those of nodes, which `run_nodes` runs."""
-        self._tasks = {name: tasks.create_task(r.run()) for name, r in self._reflectors.items()}
+        self._tasks = {kind: tasks.create_task(r.run()) for kind, r in self._reflectors.items()}
 
     def cancel(self) -> None:
         for task in self._tasks.values():
@@ -86,8 +87,8 @@ class Watches:
     async def relist_workloads(self, tasks: asyncio.TaskGroup) -> None:
         """Lists Workloads again: the watch may not have delivered the last reservations of the former leader,
         and their quota would be reserved twice."""
-        self._tasks["workloads"].cancel()
-        reflector = self._reflectors["workloads"]
+        self._tasks[WORKLOADS].cancel()
+        reflector = self._reflectors[WORKLOADS]
         reflector.synced.clear()
-        self._tasks["workloads"] = tasks.create_task(reflector.run())
+        self._tasks[WORKLOADS] = tasks.create_task(reflector.run())
         await reflector.synced.wait()

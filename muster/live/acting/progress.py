@@ -7,9 +7,7 @@ from enum import IntEnum
 from typing import Any
 
 from muster.cluster.jobs.job import Job
-from muster.objects.meta import is_true
 from muster.objects.names import ETA_ANNOTATION, WAIT_ANNOTATION
-from muster.objects.ray import RayService
 
 REFUSED = frozenset({"Misconfigured", "NoMatchingFlavor", "ExceedsMaxQuota"})
 """Reasons that hold a job back until it or its queue is changed."""
@@ -44,15 +42,9 @@ def progress(job: Job) -> JobProgress:
         return JobProgress(JobStage.QUEUED, f"refused: {rejected.message}", refused=True)
     if job.suspended:
         return _queued(job)
-    if _runs(job):
+    if job.reports_running:
         return JobProgress(JobStage.RUNNING, "running")
     return JobProgress(JobStage.ADMITTED, "admitted, pods are starting")
-
-
-def _runs(job: Job) -> bool:
-    if isinstance(job.obj, RayService):
-        return is_true(job.obj.status.conditions, "Ready")
-    return job.running
 
 
 def _queued(job: Job) -> JobProgress:

@@ -314,7 +314,7 @@ def test_a_cluster_is_asked_in_the_context(
 ) -> None:
     code, asked = of_cluster(monkeypatch, "queues", "--context=far", "--kubeconfig=mine")
     assert (code, asked.kubeconfig, asked.context, asked.closed) == (0, "mine", "far", True)
-    assert sorted(asked.listed) == sorted([*map(str, READ.values()), "RayJob", "RayCluster", "RayService"])
+    assert sorted(asked.listed) == sorted([*map(str, READ), "RayJob", "RayCluster", "RayService"])
     assert capsys.readouterr().err == ""
 
 

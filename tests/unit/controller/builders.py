@@ -48,7 +48,7 @@ def job(body: Mapping[str, Any], *clusters: Body, **meta: Any) -> Job:
     """A RayJob, RayCluster or RayService (with its RayClusters) as a Job."""
     if "rayClusterConfig" in body["spec"]:
         made = [RayClusterGang(read(kinds.RAY_CLUSTERS, stored(c))) for c in clusters]
-        return RayServiceGang(read(kinds.RAY_SERVICES, stored(body, **meta)), made)
+        return RayServiceGang(read(kinds.RAY_SERVICES, stored(body, **meta)), *made)
     if "rayClusterSpec" in body["spec"] or "clusterSelector" in body["spec"]:
         return RayJobGang(read(kinds.RAY_JOBS, stored(body, **meta)))
     return RayClusterGang(read(kinds.RAY_CLUSTERS, stored(body, **meta)))
@@ -174,9 +174,8 @@ def make_cluster(
 ) -> ClusterState:
     """Returns a cluster of the stack `local`; a kind in `objects` replaces the stack's objects."""
     bodies = {**local_stack(retry=retry), **(objects or {})}
-    followed = {**WATCHED, **WATCHED_WITH_TOPOLOGIES}
-    views: dict[str, Any] = {name: by_key(kind, bodies.get(kind, ())) for name, kind in followed.items()}
-    return ClusterState(**views)
+    followed = (*WATCHED, *WATCHED_WITH_TOPOLOGIES)
+    return ClusterState({kind: by_key(kind, bodies.get(kind, ())) for kind in followed})
 
 
 def by_key(kind: Kind[Any], bodies: Sequence[Body]) -> dict[str, Any]:

@@ -195,11 +195,12 @@ def test_nodes_are_watched_once_a_topology_exists(topologies: list[Body]) -> Non
 
     async def story() -> None:
         await asyncio.sleep(5)
-        assert stage.controller.watch_ages_s().keys() == WATCHED.keys()
+        assert stage.controller.watch_ages_s().keys() == set(WATCHED.values())
         for body in topologies:
             stage.api.create(kinds.TOPOLOGIES, body, "platform")
         await asyncio.sleep(5)
-        expected = WATCHED.keys() | (WATCHED_WITH_TOPOLOGIES.keys() if topologies else set())
+        nodes = WATCHED_WITH_TOPOLOGIES.values() if topologies else ()
+        expected = {*WATCHED.values(), *nodes}
         assert stage.controller.watch_ages_s().keys() == expected
         assert len(stage.passes[-1].cluster.topologies) == len(topologies)
 
