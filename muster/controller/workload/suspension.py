@@ -11,7 +11,6 @@ from muster.cluster.cluster_state import ClusterState
 from muster.cluster.job_workload import has_left_queue, is_being_deleted
 from muster.cluster.jobs.job import Job, StatusReason
 from muster.controller.workload import transitions
-from muster.controller.workload.timed_status import TimedStatus
 from muster.objects import workload_status
 from muster.objects.core import Pod
 from muster.objects.kueue import Workload, WorkloadStatus
@@ -115,22 +114,21 @@ def _millis(timestamp: str | None) -> int:
 
 
 def with_suspension_progress(
-    workload: Workload, status: WorkloadStatus, cluster: ClusterState, now_ms: int
-) -> TimedStatus:
-    """Updates the condition SuspensionBlocked; returns the time of its next change."""
-    job = cluster.job_of(workload)
+    workload: Workload, job: Job | None, status: WorkloadStatus, cluster: ClusterState, now_ms: int
+) -> tuple[WorkloadStatus, int | None]:
+    """Updates the condition SuspensionBlocked. Also returns the time of its next change by time alone."""
     was_blocked = is_true(status.conditions, workload_status.SUSPENSION_BLOCKED)
     if not must_stop(workload, job) or is_stopped(workload, job, cluster):
-        return TimedStatus(transitions.suspension_done(status, now_ms) if was_blocked else status)
+        return (transitions.suspension_done(status, now_ms) if was_blocked else status), None
     stopping_for_ms = stopping_ms(workload, cluster, now_ms)
     # Its quota was released without KubeRay's confirmation: block a restart until KubeRay has confirmed.
     forced = workload_status.holds_quota(workload.status) and not workload_status.holds_quota(status)
     if was_blocked or forced or (stopping_for_ms or 0) >= BLOCKED_AFTER_MS:
-        return TimedStatus(_blocked(workload, status, job, cluster, now_ms))
+        return _blocked(workload, status, job, cluster, now_ms), None
     if stopping_for_ms is None:
-        return TimedStatus(status)
+        return status, None
     remaining = (due_ms - stopping_for_ms for due_ms in (SUSPENSION_MS_MAX, BLOCKED_AFTER_MS))
-    return TimedStatus(status, now_ms + min(ms for ms in remaining if ms > 0))
+    return status, now_ms + min(ms for ms in remaining if ms > 0)
 
 
 def _blocked(
