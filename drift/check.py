@@ -16,7 +16,7 @@ from preview.plugins.kubernetes_cluster import NoClusterError, connect
 from preview.plugins.kubernetes_writes import refusal
 from preview.plugins.serving import RefusedError
 from preview.plugins.values import opened
-from sandbox.toolchain.steps import StepError
+from tools.toolchain.steps import StepError
 
 CALLS_AT_ONCE = 8
 ACCESS = "the account needs get, list, patch and update of what the stack declares, also for dry runs"

@@ -9,7 +9,7 @@ from typing import Any
 from preview.plugins.kubernetes_objects import FIELD_MANAGER
 from preview.plugins.kubernetes_writes import MANAGER
 from preview.plugins.values import from_state
-from sandbox.toolchain.steps import StepError
+from tools.toolchain.steps import StepError
 
 PACKAGE = "kubernetes:"
 RELEASE = "kubernetes:helm.sh/v3:Release"

@@ -9,9 +9,9 @@ from preview import plan_text
 from preview.plan import Change
 from preview.plugins.choice import choose_offline, sources
 from preview.pulumi_cli import PulumiCli
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import CHECKOUT, RunState
-from sandbox.toolchain.steps import Screen
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.paths import CHECKOUT, RunState
+from tools.toolchain.steps import Screen
 
 FOLDER = CHECKOUT / "tests" / "stacks" / "golden"
 ACCEPT = "make golden"

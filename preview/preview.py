@@ -18,11 +18,11 @@ from preview import plan_text
 from preview.plugins.choice import Choice, choose_installed, choose_offline, stand_ins
 from preview.plugins.pretence import VARIABLE
 from preview.pulumi_cli import Outcome, PulumiCli, PulumiError, Stack
-from sandbox.bootstrap import exclusive
-from sandbox.toolchain.console import console
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import CHECKOUT, RunState
-from sandbox.toolchain.steps import Screen, StepError
+from tools.bootstrap import exclusive
+from tools.toolchain.console import console
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.paths import CHECKOUT, RunState
+from tools.toolchain.steps import Screen, StepError
 
 VIOLATED = 1
 """The exit code of a plan that violates mandatory policies."""

@@ -15,9 +15,9 @@ from sandbox.scenarios.milestones import Scenario
 from sandbox.scenarios.recording import to_json
 from sandbox.scenarios.serving import serving
 from sandbox.stack_file import SOURCE, deployed
-from sandbox.toolchain.paths import CHECKOUT, RunState
-from sandbox.toolchain.steps import Screen, Step, StepError, run_steps
 from settings.load import load
+from tools.toolchain.paths import CHECKOUT, RunState
+from tools.toolchain.steps import Screen, Step, StepError, run_steps
 
 EXAMPLES = CHECKOUT / "examples"
 # JOBS needs provisioned nodes, which KAI cannot request.

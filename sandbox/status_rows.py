@@ -8,7 +8,7 @@ from sandbox.cluster.processes import exit_text
 from sandbox.cluster.records import Exit, ProcessRecord
 from sandbox.cluster.supervisor import last_line
 from sandbox.scenarios.observations import seconds
-from sandbox.toolchain.console import duration
+from tools.toolchain.console import duration
 
 Object = Mapping[str, Any]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from development.effort import EXAMPLES_PERCENT
+from tools.testing.effort import EXAMPLES_PERCENT
 
 # Properties scale their number of examples by the profile's (tests/unit/admission/strategies.py).
 # No example has a time limit: a busy machine is no failure.

@@ -20,6 +20,7 @@ from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.core import Pod
 from muster.objects.limits import LimitRange
 from muster.objects.meta import Object
+from muster.objects.names import RESOURCE_IN_USE
 
 T = TypeVar("T", bound=Object)
 Objects = Mapping[AnyKind, Mapping[str, Any]]
@@ -186,7 +187,7 @@ class ClusterState:
             return workload_status.holds_quota(status)
         clusters = (c for c in self.ray_clusters_of(workload) if not c.metadata.deletion_timestamp)
         runs = bool(self.live_pods_of(workload)) or not all(c.suspended for c in clusters)
-        return runs or kueue.RESOURCE_IN_USE in workload.metadata.finalizers
+        return runs or RESOURCE_IN_USE in workload.metadata.finalizers
 
     @cached_property
     def deleted_queues(self) -> Mapping[str, frozenset[str]]:

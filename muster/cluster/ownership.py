@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.kinds import BY_KIND
 from muster.kube.kinds import Kind
-from muster.objects.kueue import JOB_UID_LABEL, Workload
+from muster.objects.kueue import Workload
 from muster.objects.meta import Object, ObjectMeta, OwnerReference
+from muster.objects.names import JOB_UID_LABEL
 
 JOB_KINDS = tuple(BY_KIND)
 

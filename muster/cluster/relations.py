@@ -8,7 +8,6 @@ from muster.cluster.index import Index
 from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.kinds import BY_KIND, JOB_KINDS
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.cluster.ownership import Owner, creator_of, identity, job_of, owner_of
 from muster.cluster.pass_cache import PassCache
 from muster.kube.kinds import POD_TEMPLATES, PODS, PROVISIONING_REQUESTS, WORKLOADS, AnyKind, Kind
@@ -16,6 +15,7 @@ from muster.objects import kueue
 from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.core import Pod
 from muster.objects.meta import Object
+from muster.objects.names import QUEUE_LABEL, WORKLOAD_UID_LABEL
 
 T = TypeVar("T", bound=Object)
 
@@ -62,7 +62,7 @@ class Relations:
         self.dependents: Index[str, Job] = Index(lambda dependent: (dependent.metadata.uid,))
         self.dependents_by_creator: Index[Owner, Job] = Index(lambda d: _some(creator_of(d)))
         self.queued_clean_ups: Index[bool, Job] = Index(
-            lambda d: (True,) if d.cleans_redis_up and d.metadata.labels.get(kueue.QUEUE_LABEL) else ()
+            lambda d: (True,) if d.cleans_redis_up and d.metadata.labels.get(QUEUE_LABEL) else ()
         )
         self.live_pods: Index[tuple[str, str], Pod] = Index(_workload_of_live_pod)
         self.live_pods_by_creator: Index[str, Pod] = Index(_controller_of_live_pod)
@@ -159,7 +159,7 @@ def _some(owner: Owner | None) -> tuple[Owner, ...]:
 def _has_empty_label(job: Job) -> bool:
     """Returns whether the job has an empty queue label and was created by a user, so that it stays
     suspended."""
-    return job.metadata.labels.get(kueue.QUEUE_LABEL) == "" and job.metadata.controller is None
+    return job.metadata.labels.get(QUEUE_LABEL) == "" and job.metadata.controller is None
 
 
 def _workload_of_live_pod(pod: Pod) -> tuple[tuple[str, str], ...]:

@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 
 from muster.cluster.jobs.kinds import JOB_KINDS
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
 from muster.kube.kinds import AnyKind
-from muster.objects.kueue import MANAGED_LABEL
+from muster.objects.names import MANAGED_LABEL, WORKLOAD_UID_LABEL
 
 WATCHED: Mapping[AnyKind, str] = {
     **{job_kind.kind: job_kind.watch for job_kind in JOB_KINDS},

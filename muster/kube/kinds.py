@@ -18,6 +18,7 @@ from muster.objects import (
     topology,
 )
 from muster.objects.meta import Object
+from muster.objects.names import KUEUE_GROUP, KUEUE_VERSION
 
 T = TypeVar("T", bound=Object)
 
@@ -75,7 +76,7 @@ AnyKind = Kind[Any]
 
 
 def _kueue(name: str, plural: str, view: type[T], *, namespaced: bool = False) -> Kind[T]:
-    return Kind(kueue.GROUP, "v1beta2", name, plural, view, namespaced=namespaced)
+    return Kind(KUEUE_GROUP, KUEUE_VERSION, name, plural, view, namespaced=namespaced)
 
 
 WORKLOADS = _kueue("Workload", "workloads", kueue.Workload, namespaced=True)

@@ -11,8 +11,9 @@ from muster.cluster.jobs.kinds import BY_KIND, kind_of, listed
 from muster.cluster.ownership import identity
 from muster.kube.kinds import WORKLOADS, Kind
 from muster.live.observed import ObservationError, viewed
-from muster.objects.kueue import PRIORITY_LABEL, QUEUE_LABEL, Workload
+from muster.objects.kueue import Workload
 from muster.objects.meta import rfc3339
+from muster.objects.names import PRIORITY_LABEL, QUEUE_LABEL
 
 UID = "not-submitted"
 

@@ -15,8 +15,8 @@ import yaml
 
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes, free_port
-from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.steps import StepError
+from tools.toolchain.paths import RunState
+from tools.toolchain.steps import StepError
 
 NAME = "controller"
 NAMESPACE = "muster-system"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import yaml
 
-from sandbox.bootstrap import exclusive
-from sandbox.toolchain.golang import MODULES, find_go, module_directory
-from sandbox.toolchain.paths import cache_directory
-from sandbox.toolchain.steps import StepError
-from sandbox.toolchain.tools import CrdSource, crds_for
+from tools.bootstrap import exclusive
+from tools.toolchain.golang import MODULES, find_go, module_directory
+from tools.toolchain.paths import cache_directory
+from tools.toolchain.steps import StepError
+from tools.toolchain.tools import CrdSource, crds_for
 
 
 def ensure_crds(engine: str) -> Path:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sandbox.toolchain.steps import StepError
+from tools.toolchain.steps import StepError
 
 Object = Mapping[str, Any]
 """A Kubernetes object as JSON gives it."""

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from sandbox.cluster.processes import Processes, answers, free_port, listens, wait_until
-from sandbox.toolchain.paths import RunState
+from tools.toolchain.paths import RunState
 
 READY_SECONDS_MAX = 30.0
 PROVISIONER = "provisioner"

@@ -15,8 +15,8 @@ import psutil
 from sandbox.cluster import supervisor
 from sandbox.cluster.marks import marked
 from sandbox.cluster.records import ProcessRecord, id_of, read_records, write_record
-from sandbox.toolchain.paths import CHECKOUT, MARK, PROCESS_MARK, RunState
-from sandbox.toolchain.steps import StepError, tail
+from tools.toolchain.paths import CHECKOUT, MARK, PROCESS_MARK, RunState
+from tools.toolchain.steps import StepError, tail
 
 START_SECONDS_MAX = 60.0  # of a supervisor on a busy machine
 KILLS_MAX = 5

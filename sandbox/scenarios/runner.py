@@ -21,16 +21,16 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from muster.objects.names import PRIORITY_LABEL
 from sandbox.cluster import kinds
 from sandbox.cluster.kinds import Object
 from sandbox.cluster.processes import wait_until
-from sandbox.scenarios.fit import PRIORITY_LABEL
 from sandbox.scenarios.milestones import JobsByRole, MilestoneResult, MilestoneTracker, Scenario, is_suspended
 from sandbox.scenarios.observations import JobRef, ObservedChange, ObservedObjects, job_status
 from sandbox.scenarios.recording import GpuUse, Recording, recorded_job
 from sandbox.scenarios.timeline import Timeline, bars, phase
 from sandbox.stand_ins.reflector import Reflector
-from sandbox.toolchain.steps import StepError
+from tools.toolchain.steps import StepError
 
 JOB_KINDS: Mapping[str, kinds.Kind] = {
     k.__name__: k for k in (kinds.RayJob, kinds.RayCluster, kinds.RayService)

@@ -13,10 +13,6 @@ from sandbox.cluster.control_plane import start_control_plane, wait_for_quotas
 from sandbox.cluster.crds import ensure_crds
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes, wait_until
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import CHECKOUT, RunState
-from sandbox.toolchain.steps import Screen
-from sandbox.toolchain.tools import CLUSTER_TOOLS
 from tests.stacks.dry_runs import Manifest
 from tests.stacks.ray_requests import (
     ADMIN,
@@ -30,6 +26,10 @@ from tests.stacks.ray_requests import (
     suspended,
     unqueued,
 )
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.paths import CHECKOUT, RunState
+from tools.toolchain.steps import Screen
+from tools.toolchain.tools import CLUSTER_TOOLS
 
 LOCAL = CHECKOUT / "stacks" / "Pulumi.local.yaml"
 PLUGINS = ("python", "kubernetes", "gcp", "docker-build")

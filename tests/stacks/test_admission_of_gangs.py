@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.toolchain.steps import StepError
 from tests.stacks.dry_runs import Manifest, User
 from tests.stacks.ray_requests import (
     ADMIN,
@@ -36,6 +35,7 @@ from tests.stacks.updates import (
     remove,
 )
 from tests.stacks.worker_groups import WORKER, group
+from tools.toolchain.steps import StepError
 
 COLLECTOR: User = (
     "--as=system:serviceaccount:kube-system:generic-garbage-collector",

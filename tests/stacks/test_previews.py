@@ -11,8 +11,8 @@ from preview import golden
 from preview.plugins.choice import choose_offline
 from preview.plugins.gcp_replacements import has_rules
 from preview.pulumi_cli import Outcome, PulumiCli, PulumiError
-from sandbox.toolchain.paths import CHECKOUT
 from settings.load import load, warnings
+from tools.toolchain.paths import CHECKOUT
 
 STACKS = sorted((CHECKOUT / "stacks").glob("Pulumi.*.yaml"))
 

@@ -11,12 +11,12 @@ import pytest
 from components.admission.fields.schema import KINDS, addresses, recorded
 from components.admission.fields.table import Effect, table
 from components.admission.ray import RAY_KINDS
-from development import ray_fields
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.toolchain.steps import StepError
 from tests.stacks.dry_runs import Manifest, Target, connection
 from tests.stacks.ray_fields import Change, Schema, changed, changes
 from tests.stacks.ray_requests import ALICE, create, message_of, raycluster, rayjob, rayservice
+from tools.docs import ray_fields
+from tools.toolchain.steps import StepError
 
 WAITING, RUNNING = "fields-waiting", "fields-running"
 SUBMITTER = {

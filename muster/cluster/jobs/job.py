@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
-from muster.cluster.jobs.annotations import STOP
 from muster.cluster.jobs.gang import PodSetTemplate, pod_sets
 from muster.cluster.jobs.templates import is_placed
 from muster.kube.kinds import Kind
-from muster.objects.kueue import PRIORITY_LABEL, QUEUE_LABEL, PodSet
+from muster.objects.kueue import PodSet
 from muster.objects.meta import Object, ObjectMeta
+from muster.objects.names import PRIORITY_LABEL, QUEUE_LABEL, STOP_ANNOTATION
 from muster.objects.pods import read_template
 
 T = TypeVar("T", bound=Object)
@@ -102,8 +102,8 @@ class JobView(ABC, Generic[T]):
 
     @property
     def stop_requested(self) -> bool:
-        """True if its user has requested to stop the job (annotation STOP)."""
-        return self.metadata.annotations.get(STOP) == "true"
+        """True if its user has requested to stop the job (annotation STOP_ANNOTATION)."""
+        return self.metadata.annotations.get(STOP_ANNOTATION) == "true"
 
     @property
     def suspension_obstacle(self) -> StatusReason | None:

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from muster.cluster.jobs import added_containers, kuberay
-from muster.cluster.jobs.gang import WRITTEN_OUT, PodSetTemplate, cluster_templates, ineligibility
+from muster.cluster.jobs.gang import PodSetTemplate, cluster_templates, ineligibility
 from muster.cluster.jobs.job import GangTemplates, JobOutcome, StatusReason
 from muster.cluster.jobs.ray_view import RayView, TemplatesBySpec, ray_kind
 from muster.kube.kinds import RAY_JOBS
+from muster.objects.names import WRITTEN_OUT
 from muster.objects.pods import Template, encode_template, read_template
 from muster.objects.ray import RayClusterSpec, RayJob, RayJobSpec
 

@@ -21,7 +21,6 @@ from collections.abc import Iterator
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.ray_view import RayView
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.gangs.finished_gangs import has_released_quota
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.suspension import SUSPENSION_MS_MAX
@@ -30,6 +29,7 @@ from muster.kube.writes import JsonPatch, MergePatch, remove_operation
 from muster.objects import workload_status
 from muster.objects.kueue import Workload
 from muster.objects.meta import FOREGROUND_DELETION, millis
+from muster.objects.names import WORKLOAD_UID_LABEL
 from muster.objects.pods import read_template
 from muster.objects.ray import REDIS_CLEANUP_FINALIZER
 

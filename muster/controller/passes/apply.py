@@ -6,7 +6,6 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.gangs.planned_write import DEFERRABLE_WRITES_MAX, PlannedWrite
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.repeated_events import RepeatedEvents
@@ -19,6 +18,7 @@ from muster.kube.history import History
 from muster.kube.kinds import PODS, WORKLOADS, Kind
 from muster.kube.store import Stores
 from muster.kube.writes import Create, Write
+from muster.objects.names import WORKLOAD_UID_LABEL
 
 log = logging.getLogger(__name__)
 

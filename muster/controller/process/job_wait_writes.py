@@ -6,12 +6,12 @@ from itertools import islice
 
 from muster.admission import Timers
 from muster.cluster.cluster_state import ClusterState
-from muster.cluster.jobs.annotations import WAIT
 from muster.cluster.jobs.job import Job
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.passes.job_waits import JobWait, annotate, annotated_reason, wait_of
 from muster.controller.passes.round_robin import round_robin
 from muster.controller.process.token_bucket import TokenBucket
+from muster.objects.names import WAIT_ANNOTATION
 
 CALM_MS = 3000
 """How long a reason has to last: a job that is admitted before that costs no write."""
@@ -69,7 +69,7 @@ class JobWaitWrites:
                 self._forget(key)
                 told = self._tell(key, _Told(job.metadata.uid, annotated_reason(job)))
             wait = wait_of(cluster.workloads[key], job, cluster)
-            if wait is None and WAIT not in job.metadata.annotations:
+            if wait is None and WAIT_ANNOTATION not in job.metadata.annotations:
                 told = self._tell(key, _Told(told.uid, ""))  # its start has removed it
             if (wait.reason if wait else "") == told.reason or (wait is None and job.suspended):
                 self._settle(key)

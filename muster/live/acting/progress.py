@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from muster.cluster.jobs.annotations import WAIT
 from muster.cluster.jobs.job import Job
-from muster.live.eta.start_range import ANNOTATION as ETA
+from muster.objects.names import ETA_ANNOTATION, WAIT_ANNOTATION
 
 REFUSED = frozenset({"Misconfigured", "NoMatchingFlavor", "ExceedsMaxQuota"})
 """Reasons that hold a job back until it or its queue is changed."""
@@ -49,11 +48,15 @@ def progress(job: Job) -> JobProgress:
 
 
 def _queued(job: Job) -> JobProgress:
-    waiting = _json(job, WAIT)
+    waiting = _json(job, WAIT_ANNOTATION)
     reason, message = waiting.get("reason"), waiting.get("message")
     if not isinstance(reason, str) or not isinstance(message, str):
         return JobProgress(JobStage.QUEUED, "queued")
-    position, queue, start = waiting.get("position"), waiting.get("queue"), _json(job, ETA).get("p50")
+    position, queue, start = (
+        waiting.get("position"),
+        waiting.get("queue"),
+        _json(job, ETA_ANNOTATION).get("p50"),
+    )
     where = f", position {position} in ClusterQueue {queue}" if position else ""
     expected = f"; expected start {start}" if start else ""
     sentence = f"queued{where}: {reason}: {message}{expected}"

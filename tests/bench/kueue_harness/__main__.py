@@ -8,15 +8,15 @@ import os
 import sys
 from collections.abc import Sequence
 
-from sandbox.bootstrap import exclusive
-from sandbox.toolchain.command import carry_out
-from sandbox.toolchain.console import console, table
-from sandbox.toolchain.steps import Screen
 from tests.bench.kueue_harness.figures import HEADS, figures
 from tests.bench.kueue_harness.measured import Run
 from tests.bench.kueue_harness.results import machine, save, title
 from tests.bench.kueue_harness.run import CONFIGS, KUEUE, MUSTER, PROFILE, STATE, Programs, programs, run
 from tests.bench.kueue_harness.targets import TARGETS
+from tools.bootstrap import exclusive
+from tools.toolchain.command import carry_out
+from tools.toolchain.console import console, table
+from tools.toolchain.steps import Screen
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 import psutil
 
-from development.pictures.comparison import Compared, Comparison
 from tests.bench.kueue_harness.figures import Figure
 from tests.bench.kueue_harness.measured import Run
+from tools.pictures.comparison import Compared, Comparison
 
 
 class Results(Comparison):

@@ -6,13 +6,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from development.pictures.comparison import Compared
 from tests.bench.kueue_harness.engine import Cost
 from tests.bench.kueue_harness.figures import Figure, figures
 from tests.bench.kueue_harness.measured import ClassMeans, Run, parse, problem
 from tests.bench.kueue_harness.results import Results, save, title
 from tests.bench.kueue_harness.targets import TARGETS, WALL, Target
 from tests.bench.kueue_harness.writes import writes
+from tools.pictures.comparison import Compared
 
 SUMMARY = """
 clusterQueueClasses:

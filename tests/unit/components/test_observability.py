@@ -14,10 +14,10 @@ from components.observability.grafana import COLUMNS, grafana_files
 from components.observability.queries import Queries
 from muster.controller.metrics.gauges import WatchAges
 from muster.controller.metrics.metrics import Metrics
-from sandbox.toolchain.paths import CHECKOUT
 from settings.model.observability import Observability
 from tests.unit.components.harness import Declarations, declare_platform
 from tests.unit.settings.builders import GOOD, with_engine
+from tools.toolchain.paths import CHECKOUT
 
 NOTIFY = {"emails": ["ml@example.com"], "channels": ["projects/acme-ml/notificationChannels/7"]}
 ENGINES = ("muster", "kueue", "kai")

@@ -12,7 +12,6 @@ from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.raycluster import RayClusterGang
 from muster.cluster.jobs.rayjob import RayJobGang
 from muster.cluster.jobs.rayservice import RayServiceGang
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.cluster.queue_counts import QueueCounts
 from muster.cluster.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.controller.gangs.planned_write import PlannedWrite
@@ -21,6 +20,7 @@ from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.objects import kueue
 from muster.objects.meta import rfc3339
+from muster.objects.names import RESOURCE_IN_USE, WORKLOAD_UID_LABEL
 from muster.objects.ray import CLUSTER_LABEL, GROUP_LABEL
 from tests.simulation.manifests import CHECK, GPU, local_stack
 from tests.simulation.manifests import workload as manifest_of_workload
@@ -181,7 +181,7 @@ def make_cluster(
 def by_key(kind: Kind[Any], bodies: Sequence[Body]) -> dict[str, Any]:
     """Returns the objects by key, with the finalizers that an earlier pass added."""
     kept = kind in (kinds.CLUSTER_QUEUES, kinds.FLAVORS, kinds.CHECKS)
-    meta = {"finalizers": [kueue.RESOURCE_IN_USE]} if kept else {}
+    meta = {"finalizers": [RESOURCE_IN_USE]} if kept else {}
     objects = (read(kind, b if "uid" in b["metadata"] else stored(b, **meta)) for b in bodies)
     return {o.key: o for o in objects}
 

@@ -13,3 +13,7 @@ CODE = re.compile(r"`([^`\n]+)`")
 
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+NEW_FILE = re.compile(r"^\*\*`[^`\n]+`\*\* \(new\):$", re.MULTILINE)
+"""The line above the text of a file that a worked example creates."""

@@ -14,7 +14,7 @@ from policies.catalogue import RULES
 from settings.load import parse
 from settings.model.stack import Settings
 from settings.reference import anchor, models_inside
-from tests.unit.docs.markdown import BLOCK, CODE, LINK, ROOT
+from tests.unit.docs.markdown import BLOCK, CODE, LINK, NEW_FILE, ROOT
 from tests.unit.settings.builders import GOOD
 
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md"))]
@@ -39,7 +39,7 @@ def blocks() -> Iterator[Block]:
 
 
 def prose(page: Path) -> str:
-    return BLOCK.sub("", page.read_text())
+    return NEW_FILE.sub("", BLOCK.sub("", page.read_text()))
 
 
 def code(page: Path) -> list[str]:

@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from sandbox.cluster.crds import with_one_version
-from sandbox.toolchain.steps import StepError
-from sandbox.toolchain.tools import crds_for
+from tools.toolchain.steps import StepError
+from tools.toolchain.tools import crds_for
 
 
 def definition(*versions: str) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from sandbox.cluster.control_plane import kwokctl_configuration
 from sandbox.cluster.controller_process import command_of
 from sandbox.cluster.nodes import node, node_changes, static_nodes
 from sandbox.status_rows import kai_queue_row, pod_group_row, queue_row, workload_row, workload_state
-from sandbox.toolchain.steps import StepError
 from settings.model.pools.pool import Nodes, Pool
+from tools.toolchain.steps import StepError
 
 SYSTEM = Pool.model_validate(
     {"name": "system", "machineType": "e2-standard-4", "nodes": {"min": 2, "max": 2}}

@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.gangs.redis_cleanup import (
     finalizer_removals,
     finalizer_removals_without_workload,
@@ -16,8 +15,8 @@ from muster.controller.passes.reconcile import reconcile
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.kube.writes import JsonPatch, MergePatch, Overwrite
-from muster.objects.kueue import QUEUE_LABEL, RESOURCE_IN_USE
 from muster.objects.meta import FOREGROUND_DELETION, rfc3339
+from muster.objects.names import QUEUE_LABEL, RESOURCE_IN_USE, WORKLOAD_UID_LABEL
 from muster.objects.ray import ORIGIN_LABEL, REDIS_CLEANUP_FINALIZER
 from tests.simulation.manifests import ray_cluster, ray_job, ray_service
 from tests.unit.controller.builders import (

@@ -12,8 +12,8 @@ from muster.controller.passes.reconcile import reconcile
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.kube.writes import Delete
-from muster.objects.kueue import RESOURCE_IN_USE
 from muster.objects.meta import rfc3339
+from muster.objects.names import RESOURCE_IN_USE
 from tests.simulation.manifests import ray_job
 from tests.unit.controller.builders import (
     NOW_MS,

@@ -10,7 +10,8 @@ from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.reconcile import reconcile
 from muster.kube import kinds
 from muster.kube.writes import Create, MergePatch
-from muster.objects import kueue, topology_request
+from muster.objects import kueue
+from muster.objects.names import REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
 from tests.simulation.manifests import GPU, cluster_queue, flavor, quotas, ray_job
 from tests.unit.controller.builders import NOW_MS, Body, make_cluster, read, stored, workload_body
 
@@ -35,7 +36,7 @@ def near(body: Body) -> Body:
     metadata = workers["template"].get("metadata", {})
     workers["template"] = {
         **workers["template"],
-        "metadata": {**metadata, "annotations": {topology_request.REQUIRED: "rack"}},
+        "metadata": {**metadata, "annotations": {REQUIRED_TOPOLOGY: "rack"}},
     }
     return body
 
@@ -96,7 +97,7 @@ def test_a_workload_has_the_topology_requests_of_its_templates() -> None:
 def test_unreadable_annotations_are_reported_on_the_job() -> None:
     body = near(ray_job("dev"))
     (workers,) = body["spec"]["rayClusterSpec"]["workerGroupSpecs"]
-    workers["template"]["metadata"]["annotations"] = {topology_request.UNCONSTRAINED: "perhaps"}
+    workers["template"]["metadata"]["annotations"] = {UNCONSTRAINED_TOPOLOGY: "perhaps"}
     of = objects(workload_body(near(ray_job("dev"))))
     of[kinds.RAY_JOBS] = [stored({**body, "status": {"jobDeploymentStatus": "Suspended"}})]
     messages = [c["message"] for c in only_status(run(of).wait_reasons)["conditions"]]
