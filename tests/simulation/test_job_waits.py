@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from muster.controller.process.job_wait_writes import REFRESH_MS
+from muster.controller.pacing.job_wait_writes import REFRESH_MS
 from muster.kube import kinds
 from muster.objects.names import WAIT_ANNOTATION
 from tests.simulation.api import Body

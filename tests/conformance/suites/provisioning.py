@@ -14,9 +14,9 @@ from muster.cluster.jobs.templates import PlacementError
 from muster.configuration.feature_gates import CLEANUP
 from muster.controller.gangs.job_writes import sync_provisioning_requests
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.passes.apply import Applier
+from muster.controller.pacing.pacing import WriteBackoff
 from muster.controller.passes.status_writes import status_patch
-from muster.controller.passes.write_backoff import WriteBackoff
+from muster.controller.process.apply import Applier
 from muster.controller.provisioning import check_requests, provisioning_checks, provisioning_requests
 from muster.controller.workload import transitions
 from muster.controller.workload.events import ObjectEvent, status_events

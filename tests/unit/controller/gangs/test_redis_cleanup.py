@@ -123,7 +123,7 @@ def test_the_clean_up_ends_with_the_quota_of_its_gang(name: str) -> None:
 )
 def test_the_clean_up_ends_without_a_workload(ray_cluster: Body, removed: bool) -> None:
     cluster = make_cluster({kinds.RAY_CLUSTERS: [ray_cluster]})
-    subjects = [planned.subject for planned in reconcile(cluster, NOW_MS).stops]
+    subjects = [planned.subject for planned in reconcile(cluster, NOW_MS).writes.stops]
     assert subjects == ([f"{ray_cluster['metadata']['uid']}/finalizers"] if removed else [])
 
 

@@ -179,7 +179,7 @@ def backing_off() -> Body:
 
 def check_writes(case: Case) -> None:
     result = case.run()
-    assert [described(s) for s in result.stops] == case.stops
-    assert [described(s) for s in result.before_reservations] == case.first
-    assert [described(s) for s in result.reservations] == case.then
-    assert [described(s) for s in result.wait_reasons] == case.waits
+    assert [described(s) for s in result.writes.stops] == case.stops
+    assert [described(s) for s in result.writes.before_reservations] == case.first
+    assert [described(s) for s in result.writes.reservations] == case.then
+    assert [described(s) for s in result.writes.wait_reasons] == case.waits

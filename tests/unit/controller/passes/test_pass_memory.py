@@ -63,13 +63,13 @@ class Passes:
         """Runs a pass in which no object of a single Workload has changed. Returns its differences."""
         self.examined.clear()
         cluster = replace(cluster, marks=given.pop("marks", None) or Marks())
-        return reconcile(cluster, now_ms, memory=self.memory, **given).differences
+        return reconcile(cluster, now_ms, memory=self.memory, **given).statistics.differences
 
 
 def told(*workloads: Body) -> list[Body]:
     """Returns the Workloads as they are once a pass has told them why they wait."""
     plan = reconcile(world(*workloads), NOW_MS)
-    written = {w.write.key: w.write for w in plan.wait_reasons}
+    written = {w.write.key: w.write for w in plan.writes.wait_reasons}
     assert len(written) == len(workloads)
     return [{**body, **cast("MergePatch", written[key_of(body)]).body} for body in workloads]
 

@@ -1,4 +1,4 @@
-"""Which annotations of waiting jobs are written, and when: decisions and admissions come first."""
+"""Selects the annotations of waiting jobs to write: decisions and admissions take precedence."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -7,77 +7,79 @@ from itertools import islice
 from muster.admission import Timers
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.job import Job
-from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.gangs.planned_write import PlannedWrite, round_robin
+from muster.controller.pacing.rates import TokenBucket
 from muster.controller.passes.job_waits import JobWait, annotate, annotated_reason, wait_of
-from muster.controller.passes.round_robin import round_robin
-from muster.controller.process.token_bucket import TokenBucket
 from muster.objects.names import WAIT_ANNOTATION
 
 CALM_MS = 3000
-"""How long a reason has to last: a job that is admitted before that costs no write."""
+"""The time for which a reason must last: a job that is admitted earlier costs no write."""
 INTERVAL_MS = 1000
 BURST, PER_S = 20, 5  # each costs the API server as much as an admission, and its event as much again
-REFRESH_MS = 60_000  # at least, between two writes of one job with the same reason
-REFRESHED_MAX = 100  # jobs whose position and numbers are compared with those written, an interval
+REFRESH_MS = 60_000  # the minimum between two writes of a job with the same reason
+REFRESHED_MAX = 100  # jobs per interval whose position and numbers are compared with their annotations
 RETRY_MS = 60_000  # after a refused write
 
 QueueOrder = Callable[[str], Sequence[str]]
-"""The keys of the workloads that wait in a ClusterQueue, the next one first."""
+"""Returns the keys of the workloads pending in a ClusterQueue, in the order in which they are tried."""
 
 
 @dataclass(slots=True)
-class _Told:
-    """The annotation of the job with this UID; its `sentence` is empty if it is not known."""
+class _Annotated:
+    """The last annotation of a job."""
 
-    uid: str
+    uid: str  # of the job
     reason: str
-    sentence: str = ""
+    sentence: str = ""  # empty if unknown, as after a restart
     at_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class JobWaitWrite:
-    """The annotation of one job; `key` is its Workload's."""
+    """The write of a job's annotation."""
 
-    key: str
-    uid: str
-    wait: JobWait | None
+    key: str  # of the Workload
+    uid: str  # of the job
+    wait: JobWait | None  # None removes the annotation
     planned: PlannedWrite
 
 
 class JobWaitWrites:
-    """Remembers what each job was told. A new leader reads it from the annotations; after that they are not
-    read, so that a user that edits them causes no writes. Namespaces take turns."""
+    """Remembers the annotation of each job; all keys are keys of Workloads. Namespaces are served
+    round-robin.
+
+    A new leader reads the annotations. Later they are not read again, so that a user that edits them causes
+    no writes."""
 
     def __init__(self) -> None:
         self._bucket = TokenBucket(BURST, PER_S)
-        self._told: dict[str, _Told] = {}  # by key of the Workload, as all keys here
-        self._waiting: dict[str, None] = {}  # those that were told a reason, the oldest first
-        self._calm = Timers()  # until another reason than told has lasted, or a refused write is tried again
-        self._due: dict[str, None] = {}  # those with a reason that has lasted, the oldest first
+        self._annotated: dict[str, _Annotated] = {}
+        self._waiting: dict[str, None] = {}  # annotated with a reason, the oldest first
+        self._calm = Timers()  # until a new reason has lasted, or a refused write is retried
+        self._due: dict[str, None] = {}  # with a new reason that has lasted, the oldest first
         self._next_ms = 0
 
-    def take(self, cluster: ClusterState, keys: Iterable[str], at_ms: int) -> None:
-        """Compares the reasons of these Workloads with what their jobs were told."""
+    def compare(self, cluster: ClusterState, keys: Iterable[str], at_ms: int) -> None:
+        """Compares the reasons of these Workloads with the annotations of their jobs."""
         for key in keys:
             job = _job(key, cluster)
             if job is None:
                 self._forget(key)
                 continue
-            told = self._told.get(key)
-            if told is None or told.uid != job.metadata.uid:
+            annotated = self._annotated.get(key)
+            if annotated is None or annotated.uid != job.metadata.uid:
                 self._forget(key)
-                told = self._tell(key, _Told(job.metadata.uid, annotated_reason(job)))
+                annotated = self._remember(key, _Annotated(job.metadata.uid, annotated_reason(job)))
             wait = wait_of(cluster.workloads[key], job, cluster)
             if wait is None and WAIT_ANNOTATION not in job.metadata.annotations:
-                told = self._tell(key, _Told(told.uid, ""))  # its start has removed it
-            if (wait.reason if wait else "") == told.reason or (wait is None and job.suspended):
+                annotated = self._remember(key, _Annotated(annotated.uid, ""))  # removed by its start
+            if (wait.reason if wait else "") == annotated.reason or (wait is None and job.suspended):
                 self._settle(key)
             elif key not in self._due and key not in self._calm:
                 self._calm.set(key, at_ms + CALM_MS)
 
     def due_ms(self) -> int | None:
-        """Returns when annotations with another reason are due, if there are any."""
+        """Returns when annotations with a new reason are due; None if there are none."""
         if self._due:
             return self._next_ms
         next_ms = self._calm.next_ms
@@ -86,71 +88,72 @@ class JobWaitWrites:
     def choose(
         self, cluster: ClusterState, order: QueueOrder, busy: Collection[str], now_ms: int, at_ms: int
     ) -> list[JobWaitWrite]:
-        """Returns the annotations to write now. `busy` are Workloads that the pass writes for a more
-        important reason."""
+        """Returns the annotations to write now. `busy` are Workloads for which the pass has more important
+        writes."""
         if at_ms < self._next_ms:
             return []
         self._next_ms = at_ms + INTERVAL_MS
         waits = _PositionedWaits(cluster, order)
-        left = self._bucket.available(at_ms)
+        available = self._bucket.available(at_ms)
         self._due.update(dict.fromkeys(self._calm.take_due(at_ms)))
         due = (key for key in self._due if key not in busy)
         chosen = [
-            self._write(key, waits, now_ms, with_event=True) for key in round_robin(due, _namespace, left)
+            self._write(key, waits, now_ms, with_event=True)
+            for key in round_robin(due, _namespace, available)
         ]
-        for one in chosen:
-            del self._due[one.key]
-            self._calm.set(one.key, at_ms + RETRY_MS)
+        for write in chosen:
+            del self._due[write.key]
+            self._calm.set(write.key, at_ms + RETRY_MS)
         for key in list(islice(self._waiting, REFRESHED_MAX)):
-            told = self._told[key]
-            if len(chosen) == left or told.at_ms + REFRESH_MS > at_ms:
+            annotated = self._annotated[key]
+            if len(chosen) == available or annotated.at_ms + REFRESH_MS > at_ms:
                 break
-            self._tell(key, replace(told, at_ms=at_ms))
+            self._remember(key, replace(annotated, at_ms=at_ms))
             wait = waits.of(key)
-            if wait is not None and wait.reason == told.reason and wait.sentence != told.sentence:
+            if wait is not None and wait.reason == annotated.reason and wait.sentence != annotated.sentence:
                 chosen.append(self._write(key, waits, now_ms, with_event=False))
         self._bucket.take(len(chosen), at_ms)
         return chosen
 
-    def written(self, one: JobWaitWrite, at_ms: int) -> None:
-        """Notes that the annotation has been written."""
-        reason, sentence = (one.wait.reason, one.wait.sentence) if one.wait else ("", "")
-        self._settle(one.key)
-        self._tell(one.key, _Told(one.uid, reason, sentence, at_ms))
+    def written(self, write: JobWaitWrite, at_ms: int) -> None:
+        """Records that the annotation has been written."""
+        reason, sentence = (write.wait.reason, write.wait.sentence) if write.wait else ("", "")
+        self._settle(write.key)
+        self._remember(write.key, _Annotated(write.uid, reason, sentence, at_ms))
 
     def _write(self, key: str, waits: "_PositionedWaits", now_ms: int, *, with_event: bool) -> JobWaitWrite:
         job, wait = waits.job(key), waits.of(key)
         return JobWaitWrite(key, job.metadata.uid, wait, annotate(job, wait, now_ms, with_event=with_event))
 
-    def _tell(self, key: str, told: _Told) -> _Told:
-        self._told[key] = told
+    def _remember(self, key: str, annotated: _Annotated) -> _Annotated:
+        self._annotated[key] = annotated
         self._waiting.pop(key, None)
-        if told.reason:
+        if annotated.reason:
             self._waiting[key] = None
-        return told
+        return annotated
 
     def _forget(self, key: str) -> None:
-        self._told.pop(key, None)
+        self._annotated.pop(key, None)
         self._waiting.pop(key, None)
         self._settle(key)
 
     def _settle(self, key: str) -> None:
-        """Forgets that it has another reason than told."""
+        """Cancels the pending write of the annotation."""
         self._due.pop(key, None)
         self._calm.set(key, None)
 
 
 class _PositionedWaits:
-    """Why jobs wait, with their positions, which are computed once a queue."""
+    """The waits of jobs with their positions, which are computed once per queue."""
 
     def __init__(self, cluster: ClusterState, order: QueueOrder) -> None:
         self._cluster, self._order = cluster, order
         self._positions: dict[str, dict[str, int]] = {}  # by ClusterQueue
 
     def job(self, key: str) -> Job:
-        found = self._cluster.job_of(self._cluster.workloads[key])
-        assert found is not None, "Workloads without a job were forgotten"
-        return found
+        job = self._cluster.job_of(self._cluster.workloads[key])
+        assert job is not None, "Workloads without a job were forgotten"
+        return job
 
     def of(self, key: str) -> JobWait | None:
         wait = wait_of(self._cluster.workloads[key], self.job(key), self._cluster)
