@@ -1,7 +1,7 @@
 """Loads and validates the settings of a stack; one SettingsError lists every problem.
 
-`load` reads a stack file, `from_config` the configuration of the running Pulumi program; both return the
-same `Settings` and raise the same `SettingsError`.
+`load` reads a stack file, `components/program.py` the configuration of the running Pulumi program;
+both return the same `Settings` and raise the same `SettingsError`.
 """
 
 import json
@@ -17,7 +17,7 @@ from muster.files.errors import FileError
 from muster.files.reading import read_text
 from muster.files.yaml_documents import document
 from settings.keys import misspelt_keys, ours
-from settings.model.stack import NAMESPACE, Settings
+from settings.model.stack import Settings
 from settings.problems import (
     Nothing,
     Path,
@@ -31,7 +31,7 @@ from settings.problems import (
 from settings.rules import broken_rules, doubts
 from settings.stack_yaml import StackFileLoader
 
-__all__ = ["Settings", "SettingsError", "from_config", "load", "parse", "warnings"]
+__all__ = ["Settings", "SettingsError", "load", "parse", "warnings"]
 
 
 def load(path: FilePath) -> Settings:
@@ -47,17 +47,6 @@ def load(path: FilePath) -> Settings:
     if not isinstance(config, dict):
         raise _unreadable(file, "a mapping with the key `config`", "put the settings under `config:`")
     return parse(config, file)
-
-
-def from_config() -> Settings:
-    """Reads the configuration of the running Pulumi program. Raises SettingsError."""
-    # Imported here because the sandbox reads stack files without Pulumi's SDK.
-    import pulumi
-    from pulumi.runtime.config import CONFIG, get_config_env
-
-    texts: dict[str, str] = {**get_config_env(), **CONFIG.get()}
-    config = {key: _decoded(text) if key.startswith(NAMESPACE) else text for key, text in texts.items()}
-    return parse(config, f"stacks/Pulumi.{pulumi.get_stack()}.yaml")
 
 
 def parse(config: Mapping[str, object], file: str) -> Settings:
@@ -105,14 +94,6 @@ def _outputs(value: object, path: Path = ()) -> Iterator[Path]:
         yield path
     for key, part in parts:
         yield from _outputs(part, (*path, key))
-
-
-def _decoded(text: str) -> object:
-    """Decodes a value of Pulumi's config: objects come as JSON, plain values as text."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def _keys_beside(path: Path) -> list[str]:

@@ -8,7 +8,7 @@ allow it.
 
 from components.admission.metadata import same_of_prefixes, same_owners_and_finalizers
 from components.admission.ray import Engine, Policy, is_trusted, may_write_status
-from components.admission.templates import WORKLOAD_UID
+from muster.objects.names import WORKLOAD_UID_LABEL
 
 # Read by KubeRay, the Job controller and the engine. The UID itself: reserved_labels.py.
 LABELS = ("ray.io/", "kueue.x-k8s.io/", "batch.kubernetes.io/", "job-name", "controller-uid")
@@ -34,20 +34,20 @@ def _unchanged(engine: Engine) -> Policy:
         operations=("UPDATE",),
         rules={
             " && ".join(metadata): (
-                f"a pod with the label {WORKLOAD_UID} holds quota until it is gone: only KubeRay and "
+                f"a pod with the label {WORKLOAD_UID_LABEL} holds quota until it is gone: only KubeRay and "
                 "Kubernetes itself change its owner references, its finalizers, and its labels and "
                 "annotations of ray.io, kueue.x-k8s.io and muster.dev"
             ),
             'request.?subResource.orValue("") == "status" || object.spec == oldObject.spec': (
-                f"a pod with the label {WORKLOAD_UID} runs as it was admitted: change its RayJob, RayCluster "
-                "or RayService"
+                f"a pod with the label {WORKLOAD_UID_LABEL} runs as it was admitted: change its RayJob, "
+                "RayCluster or RayService"
             ),
             'request.?subResource.orValue("") != "status" || object.?status == oldObject.?status': (
-                f"the status of a pod with the label {WORKLOAD_UID} says whether it holds quota: only "
+                f"the status of a pod with the label {WORKLOAD_UID_LABEL} says whether it holds quota: only "
                 "Kubernetes itself writes it"
             ),
         },
-        label=WORKLOAD_UID,
+        label=WORKLOAD_UID_LABEL,
         condition=f"!({is_trusted(engine)})",
         exempt=f"{may_write_status('', 'pods')} || {may_write_status('batch', 'jobs')}",
     )
@@ -69,11 +69,11 @@ def _resized(engine: Engine) -> Policy:
         operations=("UPDATE",),
         rules={
             f"{containers} && {of_pod}": (
-                f"quota is reserved for a pod with the label {WORKLOAD_UID} as it is: resize it to lower "
-                "requests and limits, or replace its RayJob, RayCluster or RayService by a larger one"
+                f"quota is reserved for a pod with the label {WORKLOAD_UID_LABEL} as it is: resize it to "
+                "lower requests and limits, or replace its RayJob, RayCluster or RayService by a larger one"
             )
         },
-        label=WORKLOAD_UID,
+        label=WORKLOAD_UID_LABEL,
         condition=f"!({is_trusted(engine)})",
     )
 

@@ -31,13 +31,14 @@ from components.admission.kueue_objects.policies import kueue_objects
 from components.admission.pods import pods_of_gangs
 from components.admission.priorities import PriorityNames, allowed_priorities
 from components.admission.queues import SUSPENDING_MUTATIONS, created_suspended, queue_required, suspendable
-from components.admission.ray import QUEUE_LABEL, Engine, Policy, asked_by_users
+from components.admission.ray import Engine, Policy, asked_by_users
 from components.admission.reserved_labels import reserved_labels
 from components.admission.services import cluster_internal_services
 from components.admission.sizes import bounded_sizes
 from components.admission.tenants import VPA_MODE_OFF, token_required, without_claims
 from components.base import Component
 from components.queues.kai_policies import KaiNames, kai_mutations, kai_validations
+from muster.objects.names import QUEUE_LABEL
 
 # By policy name: the resources, and the object merged into the request's.
 Mutations = Mapping[str, tuple[tuple[str, ...], str]]

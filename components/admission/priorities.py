@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from components.admission.ray import RAY_KINDS, Engine, Policy, RayKind, asked_by_users, queue_of
 from components.admission.templates import template_variables
-from components.queues.kai_policies import KAI_PRIORITY_LABEL, PRIORITY_LABEL
+from components.queues.kai_policies import KAI_PRIORITY_LABEL
+from muster.objects.names import PRIORITY_LABEL
 from settings.model.operators.kai import PRIORITY_PREFIX
 
 DEFAULT_CLASS = "default"  # of jobs without a label, if the stack has it

@@ -1,15 +1,7 @@
 """Policies for objects that enter a queue: suspended, and only if KubeRay can suspend them again."""
 
-from components.admission.ray import (
-    QUEUE_LABEL,
-    RAY_JOB,
-    RAY_KINDS,
-    Engine,
-    Policy,
-    asked_by_users,
-    queue_of,
-    value_at,
-)
+from components.admission.ray import RAY_JOB, RAY_KINDS, Engine, Policy, asked_by_users, queue_of, value_at
+from muster.objects.names import QUEUE_LABEL
 from settings.model.tenants.tenant import QUEUE_REQUIRED
 
 # MutatingAdmissionPolicies by name: the resources, and the object merged into the request's.

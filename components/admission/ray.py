@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from muster.objects.names import QUEUE_LABEL
 from settings.model.operators import namespaces
 
-QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 # The account that components/controller/reconciler.py creates. Kueue needs no entry: its chart lets it write
 # the status of Ray objects, so it counts as one of their operators.
 ENGINE_ACCOUNTS = {"muster": f"system:serviceaccount:{namespaces.MUSTER}:muster-controller"}

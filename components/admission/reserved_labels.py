@@ -15,18 +15,13 @@ from components.admission.ray import (
     may_write_status,
     optional,
 )
-from components.admission.templates import (
-    WORKLOAD_UID,
-    from_old_object,
-    group_variables,
-    head,
-    single_templates,
-)
+from components.admission.templates import from_old_object, group_variables, head, single_templates
+from muster.objects.names import WORKLOAD_UID_LABEL
 
 # KubeRay recognizes the RayClusters that it created for RayJobs and RayServices by these labels.
 ORIGIN_LABELS = ("ray.io/originated-from-cr-name", "ray.io/originated-from-crd")
-UID_LABEL = f'metadata.?labels[?"{WORKLOAD_UID}"]'
-MESSAGE = f"the label {WORKLOAD_UID} is set by admission only, as pods with it hold quota: remove it"
+UID_LABEL = f'metadata.?labels[?"{WORKLOAD_UID_LABEL}"]'
+MESSAGE = f"the label {WORKLOAD_UID_LABEL} is set by admission only, as pods with it hold quota: remove it"
 
 
 def reserved_labels(engine: Engine) -> list[Policy]:
@@ -35,8 +30,8 @@ def reserved_labels(engine: Engine) -> list[Policy]:
 
 def _ray(kind: RayKind, engine: Engine) -> Policy:
     rules = {
-        f'variables.labels.all(l, !("{WORKLOAD_UID}" in l) || '
-        f'l["{WORKLOAD_UID}"] in variables.oldUids)': MESSAGE
+        f'variables.labels.all(l, !("{WORKLOAD_UID_LABEL}" in l) || '
+        f'l["{WORKLOAD_UID_LABEL}"] in variables.oldUids)': MESSAGE
     }
     if kind is RAY_CLUSTER:
         origin = " && ".join(
@@ -60,7 +55,7 @@ def _ray(kind: RayKind, engine: Engine) -> Policy:
             "labels": _labels(kind, "object", "variables.groups"),
             "oldUids": from_old_object(
                 f"({_labels(kind, 'oldObject', 'variables.oldGroups')})"
-                f'.filter(l, "{WORKLOAD_UID}" in l).map(l, l["{WORKLOAD_UID}"])'
+                f'.filter(l, "{WORKLOAD_UID_LABEL}" in l).map(l, l["{WORKLOAD_UID_LABEL}"])'
             ),
         },
     )
@@ -86,7 +81,7 @@ def _pods(engine: Engine) -> Policy:
         resources=("pods", "pods/status", "pods/binding", "bindings"),
         operations=("CREATE", "UPDATE"),
         rules={f'request.operation == "UPDATE" && object.{UID_LABEL} == oldObject.{UID_LABEL}': MESSAGE},
-        label=WORKLOAD_UID,
+        label=WORKLOAD_UID_LABEL,
         condition=f"!({creators})",
     )
 

@@ -2,9 +2,6 @@
 
 from components.admission.ray import RAY_JOB, RayKind, optional, value_at
 
-WORKLOAD_UID = "muster.dev/workload-uid"  # muster/cluster/jobs/templates.py
-WRITTEN_OUT = "muster.dev/written-out"  # muster/cluster/jobs/gang.py
-
 
 def head(kind: RayKind) -> str:
     return f"{kind.cluster}.headGroupSpec"

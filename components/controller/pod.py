@@ -26,9 +26,9 @@ from pulumi_kubernetes.core.v1 import (
 )
 from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, ObjectMetaArgs
 
-from components.controller.configuration import configuration
 from components.controller.journal import MOUNTED_AT, VOLUME, JournalPlace
 from components.operators.charts import container_resources
+from settings.manifests.configuration import controller_configuration
 from settings.model.controller import Controller
 from settings.model.operators import namespaces
 
@@ -140,7 +140,7 @@ def container_security() -> SecurityContextArgs:
 
 
 def configuration_arguments(settings: Controller) -> list[str]:
-    differences = configuration(settings)
+    differences = controller_configuration(settings)
     return [f"--configuration={json.dumps(differences)}"] if differences else []
 
 

@@ -6,9 +6,9 @@ Every right is needed today; none is here for later.
 
 from pulumi_kubernetes.rbac.v1 import PolicyRuleArgs
 
-FOLLOW = ("get", "list", "watch")
+from muster.objects.names import KUEUE_GROUP
 
-KUEUE = "kueue.x-k8s.io"
+FOLLOW = ("get", "list", "watch")
 
 
 def _rule(
@@ -30,18 +30,18 @@ CLUSTER_RULES = [
     _rule("batch", ["jobs"], ("patch",)),
     _rule("", ["pods"], ("delete",)),
     # The controller's own objects: a Workload for each job, and the requests for its capacity.
-    _rule(KUEUE, ["workloads"], (*FOLLOW, "create", "patch", "delete")),
-    _rule(KUEUE, ["workloads/status"], ("patch", "update")),
-    _rule(KUEUE, ["workloads/finalizers"], ("update",)),
+    _rule(KUEUE_GROUP, ["workloads"], (*FOLLOW, "create", "patch", "delete")),
+    _rule(KUEUE_GROUP, ["workloads/status"], ("patch", "update")),
+    _rule(KUEUE_GROUP, ["workloads/finalizers"], ("update",)),
     _rule("autoscaling.x-k8s.io", ["provisioningrequests"], (*FOLLOW, "create", "delete")),
     _rule("autoscaling.x-k8s.io", ["provisioningrequests/finalizers"], ("update",)),
     _rule("", ["podtemplates"], (*FOLLOW, "create", "patch", "delete")),
     # Queues are read; usage and conditions are written to their status. A finalizer keeps objects in whose
     # quota gangs run.
-    _rule(KUEUE, ["admissionchecks", "clusterqueues", "resourceflavors"], (*FOLLOW, "patch")),
-    _rule(KUEUE, ["clusterqueues/status", "localqueues/status", "admissionchecks/status"], ("update",)),
+    _rule(KUEUE_GROUP, ["admissionchecks", "clusterqueues", "resourceflavors"], (*FOLLOW, "patch")),
+    _rule(KUEUE_GROUP, ["clusterqueues/status", "localqueues/status", "admissionchecks/status"], ("update",)),
     _rule(
-        KUEUE,
+        KUEUE_GROUP,
         ["cohorts", "localqueues", "provisioningrequestconfigs", "topologies", "workloadpriorityclasses"],
         FOLLOW,
     ),
@@ -66,7 +66,7 @@ JOB_DELETION_RULES = [_rule("ray.io", ["rayjobs", "rayclusters", "rayservices"],
 PAGE_RULES = [
     _rule("ray.io", ["rayjobs", "rayclusters", "rayservices"], FOLLOW),
     _rule(
-        KUEUE,
+        KUEUE_GROUP,
         [
             "admissionchecks",
             "clusterqueues",

@@ -9,10 +9,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from components.admission.ray import QUEUE_LABEL, RAY_JOB, RAY_KINDS, Policy, asked_by_users
+from components.admission.ray import RAY_JOB, RAY_KINDS, Policy, asked_by_users
+from muster.objects.names import PRIORITY_LABEL, QUEUE_LABEL
 from settings.model.operators.kai import PRIORITY_PREFIX
 
-PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 KAI_QUEUE_LABEL = "kai.scheduler/queue"
 KAI_PRIORITY_LABEL = "priorityClassName"
 KAI_PREEMPTIBILITY_LABEL = "kai.scheduler/preemptibility"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 
+from muster.objects.names import PRIORITY_LABEL, QUEUE_LABEL
 from sandbox.cluster.kinds import Object
 from sandbox.scenarios.gangs import cluster_spec
 from sandbox.scenarios.milestones import Scenario
@@ -19,8 +20,6 @@ from settings.model.queues.queue import ClusterQueue
 from settings.model.tenants.tenant import Tenant
 from tools.toolchain.steps import StepError
 
-QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
-PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 # The requests of KubeRay's default pod that submits a RayJob.
 SUBMITTER = {"cpu": "500m", "memory": "200Mi"}
 

@@ -47,9 +47,9 @@ CONTENDED_CPUS = 145
 EVENTS = 300
 NOW_MS = 1_767_268_800_000
 LOADS = (  # name, pending workloads, nominal quota of a queue
-    ("all are let in", 5_000, ROOMY_CPUS),
-    ("all are let in", 50_000, ROOMY_CPUS),
-    ("all are let in", 500_000, ROOMY_CPUS),
+    ("all fit", 5_000, ROOMY_CPUS),
+    ("all fit", 50_000, ROOMY_CPUS),
+    ("all fit", 500_000, ROOMY_CPUS),
     ("nearly all wait", 50_000, NOMINAL_CPUS),
     ("queues reclaim", 50_000, CONTENDED_CPUS),
 )

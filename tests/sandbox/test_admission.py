@@ -4,7 +4,7 @@ import json
 
 import yaml
 
-from muster.live.eta.start_range import ANNOTATION
+from muster.objects.names import ETA_ANNOTATION
 from sandbox.cluster import kinds
 from sandbox.cluster.controller_process import NAME
 from tests.sandbox.conftest import NAMESPACE, Cluster, Manifest, rayjob
@@ -83,10 +83,10 @@ def test_a_job_that_waits_says_when_it_is_expected_to_start(cluster: Cluster) ->
     cluster.restart_controller()
 
     def annotated() -> bool:
-        return ANNOTATION in cluster.job(waiting)["metadata"]["annotations"]
+        return ETA_ANNOTATION in cluster.job(waiting)["metadata"]["annotations"]
 
     cluster.until("an estimate on the job", annotated)
-    said = json.loads(cluster.job(waiting)["metadata"]["annotations"][ANNOTATION])
+    said = json.loads(cluster.job(waiting)["metadata"]["annotations"][ETA_ANNOTATION])
     assert said["at"] <= said["p10"] <= (said["p50"] or said["p10"])
     assert said["futures"] == 20
 

@@ -13,8 +13,8 @@ import pytest
 from lightkube import Client
 from lightkube.core.exceptions import ApiError
 
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube.kinds import CLUSTER_QUEUES, Kind
+from muster.objects.names import WORKLOAD_UID_LABEL
 from muster.objects.ray import CLUSTER_LABEL, HEAD_TYPE, NODE_TYPE_LABEL
 from sandbox.cluster import kinds
 from sandbox.cluster.control_plane import create_crds, start_control_plane

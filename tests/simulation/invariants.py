@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.cluster.phases import may_follow, phase
 from muster.configuration.configuration import DEFAULT, Retention
 from muster.controller.workload import transitions  # noqa: F401 - declares the transitions
 from muster.kube import kinds
 from muster.kube.kinds import Kind
-from muster.objects.kueue import JOB_UID_LABEL, QUEUE_LABEL, WorkloadStatus
+from muster.objects.kueue import WorkloadStatus
+from muster.objects.names import JOB_UID_LABEL, QUEUE_LABEL, WORKLOAD_UID_LABEL
 from muster.objects.ray import KUBERAY_OPERATOR
 from tests.simulation.api import Api, Body, Change, key_of
 from tests.simulation.kuberay_pods import GROUP_LABEL, requests_of

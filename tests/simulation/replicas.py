@@ -231,7 +231,7 @@ class Replicas(Simulation):
             kube,
             now_ms,
             election,
-            self.observer,
+            [self.observer],
             configuration=self._configuration,
             clock_s=self._loop.time,
             random=self.random_of(f"retries of {process.name}"),

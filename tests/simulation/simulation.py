@@ -139,7 +139,7 @@ class Simulation:
                     Controller,
                     self.kube,
                     self.wall_clock_ms,
-                    observer=self.observer,
+                    observers=[self.observer],
                     configuration=self._configuration,
                     clock_s=self._loop.time,
                     random=self.random_of("retries"),

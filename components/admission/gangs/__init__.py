@@ -8,7 +8,8 @@ from components.admission.gangs.immutable_fields import immutable_fields
 from components.admission.gangs.ownership import cascading_deletion, ownership_rules, ownership_variables
 from components.admission.gangs.queue_managed_fields import queue_managed_fields
 from components.admission.gangs.requirements import requirement_variables, requirements
-from components.admission.ray import QUEUE_LABEL, RAY_KINDS, Engine, Policy, RayKind, asked_by_users
+from components.admission.ray import RAY_KINDS, Engine, Policy, RayKind, asked_by_users
+from muster.objects.names import QUEUE_LABEL
 
 # Updates of metadata alone, such as the removal of a finalizer, must pass even if the spec is invalid.
 CHANGED = "object.spec != oldObject.spec || object.metadata.?labels != oldObject.metadata.?labels"

@@ -10,19 +10,17 @@ from components.admission.gangs.queue_managed_fields import RECREATE
 from components.admission.gangs.topology import ANNOTATIONS
 from components.admission.metadata import same_of_prefixes
 from components.admission.ray import RAY_JOB, RAY_SERVICE, RayKind, optional, value_at
-from components.admission.templates import (
-    WORKLOAD_UID,
+from components.admission.templates import head, same_in_all, same_in_groups
+from muster.objects.names import (
+    CLASS_ANNOTATION,
+    CONSUME_ANNOTATION,
+    MAX_EXEC_TIME_LABEL,
+    PRIORITY_LABEL,
+    PROVREQ_ANNOTATION_PREFIX,
+    WORKLOAD_UID_LABEL,
     WRITTEN_OUT,
-    head,
-    same_in_all,
-    same_in_groups,
 )
-from components.queues.kai_policies import PRIORITY_LABEL
 
-CONSUME = "autoscaling.x-k8s.io/consume-provisioning-request"
-PROVISIONING_CLASS = "autoscaling.x-k8s.io/provisioning-class-name"
-MAX_EXEC_TIME_LABEL = "kueue.x-k8s.io/max-exec-time-seconds"
-PROVREQ = "provreq.kueue.x-k8s.io/"
 KUBERAY = "ray.io/"
 
 # Placement, priority and shutdown of a pod.
@@ -75,13 +73,13 @@ def immutable_fields(kind: RayKind) -> dict[str, str]:
     )
     rules = dict.fromkeys(same_in_all(kind, tuple(f"spec.?{key}" for key in PLACEMENT)), pods)
     set_by_admission = (
-        f"the pod templates of a queued {kind.name} keep their label {WORKLOAD_UID} and the annotations that "
-        "place them, which its admission sets: to start again from your own manifest, "
+        f"the pod templates of a queued {kind.name} keep their label {WORKLOAD_UID_LABEL} and the "
+        "annotations that place them, which its admission sets: to start again from your own manifest, "
         f"{RECREATE}"
     )
-    annotations = (WRITTEN_OUT, CONSUME, PROVISIONING_CLASS, *ANNOTATIONS)
+    annotations = (WRITTEN_OUT, CONSUME_ANNOTATION, CLASS_ANNOTATION, *ANNOTATIONS)
     paths = (
-        f'metadata.?labels[?"{WORKLOAD_UID}"]',
+        f'metadata.?labels[?"{WORKLOAD_UID_LABEL}"]',
         *(f'metadata.?annotations[?"{key}"]' for key in annotations),
     )
     rules |= dict.fromkeys(same_in_all(kind, paths), set_by_admission)
@@ -132,11 +130,12 @@ def _same_metadata(kind: RayKind) -> dict[str, str]:
         f'object.metadata.?labels[?"{key}"] == oldObject.metadata.?labels[?"{key}"]'
         for key in (PRIORITY_LABEL, MAX_EXEC_TIME_LABEL)
     ]
-    provisioning = same_of_prefixes("annotations", [PROVREQ])
+    provisioning = same_of_prefixes("annotations", [PROVREQ_ANNOTATION_PREFIX])
     return {
         f"{waits} || ({' && '.join([*labels, provisioning])})": (
             f"a running {kind.name} keeps the labels {PRIORITY_LABEL} and {MAX_EXEC_TIME_LABEL} and the "
-            f"annotations {PROVREQ}… of its admission: change them while it waits, or {RECREATE}"
+            f"annotations {PROVREQ_ANNOTATION_PREFIX}… of its admission: change them while it waits, or "
+            f"{RECREATE}"
         ),
         f"{same_of_prefixes('annotations', [KUBERAY])} && {same_of_prefixes('labels', [KUBERAY])}": (
             f"a queued {kind.name} keeps its labels and annotations {KUBERAY}…, which KubeRay acts on: to "

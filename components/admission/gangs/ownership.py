@@ -4,17 +4,9 @@ The queue skips a gang with a controller reference, KubeRay skips one that anoth
 finalizer without a controller keeps it forever. So users cannot set any of these.
 """
 
-from components.admission.ray import (
-    QUEUE_LABEL,
-    RAY_CLUSTER,
-    RAY_KINDS,
-    Engine,
-    Policy,
-    RayKind,
-    asked_by_users,
-    value_at,
-)
+from components.admission.ray import RAY_CLUSTER, RAY_KINDS, Engine, Policy, RayKind, asked_by_users, value_at
 from components.admission.templates import from_old_object
+from muster.objects.names import QUEUE_LABEL
 
 KUBERAY_OPERATOR = '"ray.io/kuberay-operator"'
 CASCADING = (

@@ -6,16 +6,9 @@ starts; and to the RayClusters that KubeRay creates for RayJobs and RayServices.
 """
 
 from components.admission.queues import SUSPENDABLE
-from components.admission.ray import (
-    QUEUE_LABEL,
-    RAY_JOB,
-    RAY_SERVICE,
-    RayKind,
-    optional,
-    queue_of,
-    value_at,
-)
+from components.admission.ray import RAY_JOB, RAY_SERVICE, RayKind, optional, queue_of, value_at
 from components.admission.templates import same_in_all
+from muster.objects.names import QUEUE_LABEL
 
 SIZES = {"replicas": 0, "minReplicas": 0, "maxReplicas": 2**31 - 1, "numOfHosts": 1}
 RECREATE = "delete it and create it again"

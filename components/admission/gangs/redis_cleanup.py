@@ -6,7 +6,8 @@ removes KubeRay's finalizer where there is no quota for it (muster/controller/ga
 """
 
 from components.admission.ray import Policy, RayKind, optional, value_at
-from components.admission.templates import WORKLOAD_UID, head
+from components.admission.templates import head
+from muster.objects.names import WORKLOAD_UID_LABEL
 from settings.model.tenants.tenant import QUEUE_REQUIRED
 
 NODE_TYPE, REDIS_CLEANUP = "ray.io/node-type", "redis-cleanup"
@@ -21,7 +22,7 @@ REDIS_CLEANUP_HAS_QUOTA = Policy(
     operations=("CREATE",),
     rules={
         f'object.metadata.labels["{NODE_TYPE}"] != "{REDIS_CLEANUP}" || '
-        f'object.spec.?template.?metadata.?labels[?"{WORKLOAD_UID}"].hasValue()': (
+        f'object.spec.?template.?metadata.?labels[?"{WORKLOAD_UID_LABEL}"].hasValue()': (
             "in this namespace Ray's pods need quota, and this RayCluster has none for its Redis clean-up: "
             "if the cluster has run, delete its storage namespace from Redis manually"
         )

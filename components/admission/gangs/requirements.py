@@ -4,11 +4,11 @@ Source: KubeRay ray-operator/controllers/ray/utils/validation.go at v1.6.2; Kueu
 pkg/controller/jobs/raycluster/raycluster_webhook.go and the schema of Workload.
 """
 
-from components.admission.gangs.immutable_fields import CONSUME, MAX_EXEC_TIME_LABEL, PROVISIONING_CLASS
 from components.admission.gangs.redis_cleanup import heads_without_devices
 from components.admission.gangs.topology import topology_annotations
 from components.admission.ray import RAY_JOB, RayKind, value_at
-from components.admission.templates import WRITTEN_OUT, annotations, head, template_variables
+from components.admission.templates import annotations, head, template_variables
+from muster.objects.names import CLASS_ANNOTATION, CONSUME_ANNOTATION, MAX_EXEC_TIME_LABEL, WRITTEN_OUT
 
 POD_SETS_MAX = 18  # in a Workload: the head, the submitter and worker groups
 # How long a gang may keep its nodes after its preemption, and after its end.
@@ -70,7 +70,7 @@ def _groups(kind: RayKind) -> dict[str, str]:
 
 
 def _pods(kind: RayKind) -> dict[str, str]:
-    set_by_admission = ", ".join(f'"{key}"' for key in (WRITTEN_OUT, CONSUME, PROVISIONING_CLASS))
+    set_by_admission = ", ".join(f'"{key}"' for key in (WRITTEN_OUT, CONSUME_ANNOTATION, CLASS_ANNOTATION))
     containers = f"{value_at('object', f'{head(kind)}.template.spec.containers', '[]')}.size() > 0"
     return {
         f"{containers} && variables.groups.all(g, g.?template.?spec.?containers.orValue([]).size() > 0)": (
@@ -99,8 +99,8 @@ def _pods(kind: RayKind) -> dict[str, str]:
         ),
         f"variables.annotations.all(a, [{set_by_admission}].all(k, !(k in a) || "
         "variables.oldAnnotations.exists(o, k in o && o[k] == a[k])))": (
-            f"the annotations {', '.join((WRITTEN_OUT, CONSUME, PROVISIONING_CLASS))} of the pod templates "
-            f"of a queued {kind.name} are set by its admission: remove them"
+            f"the annotations {', '.join((WRITTEN_OUT, CONSUME_ANNOTATION, CLASS_ANNOTATION))} of the pod "
+            f"templates of a queued {kind.name} are set by its admission: remove them"
         ),
         _run_time(): (f"the label {MAX_EXEC_TIME_LABEL} must be a number of seconds from 1 to {2**31 - 1}"),
     }

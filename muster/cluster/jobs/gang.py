@@ -17,7 +17,6 @@ from muster.objects.pods import Template, read_template
 from muster.objects.ray import RayClusterSpec
 
 HEAD = "head"
-WRITTEN_OUT = "muster.dev/written-out"  # annotation of templates that Muster added to the job
 POD_SET_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")  # of Kueue's Workload
 
 

@@ -17,8 +17,9 @@ from muster.controller.gangs.suspension import SUSPENSION_MS_MAX
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import MergePatch
 from muster.objects import workload_status
-from muster.objects.kueue import RESOURCE_IN_USE, Admission, Workload
+from muster.objects.kueue import Admission, Workload
 from muster.objects.meta import find_condition, millis
+from muster.objects.names import RESOURCE_IN_USE
 from muster.objects.workload_status import FINISHED
 
 REASON = "Its job has finished, and other workloads wait for the quota that its pods use"

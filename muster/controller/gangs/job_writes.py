@@ -6,10 +6,9 @@ from typing import Any
 from muster.cluster import job_workload, retries
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.job_workload import has_left_queue
-from muster.cluster.jobs.annotations import WAIT, removal
+from muster.cluster.jobs.annotations import removal
 from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.templates import PlacementError, admitted_templates, place_operations
-from muster.cluster.retries import RETRIED
 from muster.configuration.configuration import DEFAULT, Configuration
 from muster.controller.gangs import retention
 from muster.controller.gangs.planned_write import PlannedWrite
@@ -22,8 +21,9 @@ from muster.controller.workload.events import ObjectEvent, on_job, on_workload, 
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import Create, Delete, JsonPatch, MergePatch
 from muster.objects import workload_status
-from muster.objects.kueue import RESOURCE_IN_USE, Workload
+from muster.objects.kueue import Workload
 from muster.objects.meta import builtins, find_condition, is_true
+from muster.objects.names import RESOURCE_IN_USE, RETRIED, WAIT_ANNOTATION
 
 
 def job_writes(
@@ -94,7 +94,7 @@ def _start(workload: Workload, job: Job, cluster: ClusterState, now_ms: int) -> 
         return
     resume = {"op": "add", "path": job.suspend_pointer, "value": False}
     placement = place_operations(job.pod_set_templates, targets, start=True)
-    operations = (*placement, *removal(job.metadata, WAIT), resume)
+    operations = (*placement, *removal(job.metadata, WAIT_ANNOTATION), resume)
     write = JsonPatch(job.kind, job.metadata.key, operations, job.metadata.resource_version)
     assert workload.status.admission is not None
     queue = workload.status.admission.cluster_queue

@@ -14,7 +14,7 @@ from muster.admission.quantities import in_api_unit
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.queue_counts import QueueCount, QueueCounts, Resource
 from muster.controller.metrics.request_gauges import QueueAndState, RequestGauges
-from muster.controller.passes.pass_plan import PassPlan
+from muster.controller.passes.pass_plan import PassStatistics
 from muster.controller.passes.queue_status import nominal_quotas
 from muster.kube.kinds import CLUSTER_QUEUES
 from muster.objects.kueue_queues import ClusterQueue
@@ -61,16 +61,16 @@ class QueueGauges(Collector):
         self._requests = RequestGauges()
         self._by_state: dict[QueueAndState, Values] = {}
 
-    def update(self, cluster: ClusterState, plan: PassPlan) -> None:
+    def update(self, cluster: ClusterState, statistics: PassStatistics) -> None:
         """Updates the gauges of queues and requests that changed by the beginning of the pass."""
-        counts, changed = plan.counts, plan.changed_queues
+        counts, changed = statistics.counts, statistics.changed_queues
         if changed is None:
             queues = cluster.cluster_queues.keys() | counts.by_cluster_queue.keys()
             self._by_queue = {queue: _of_queue(queue, cluster, counts) for queue in queues}
         else:
             queues = {key for kind, key in changed if kind is CLUSTER_QUEUES}
             self._by_queue.update({queue: _of_queue(queue, cluster, counts) for queue in queues})
-        for labels in self._requests.update(cluster, plan.examined):
+        for labels in self._requests.update(cluster, statistics.examined):
             self._by_state[labels] = {name: {labels: value} for name, value in self._requests.of(labels)}
 
     def collect(self) -> Iterator[Metric]:

@@ -124,12 +124,12 @@ class Metrics(Observer, Collector):
 
     def passed(self, passed: CompletedPass) -> None:
         self._pass_s.observe(passed.took_ms / 1000)
-        self._differences.inc(passed.plan.differences)
+        self._differences.inc(passed.plan.statistics.differences)
         for planned in passed.done:
             workload = passed.cluster.workloads.get(planned.subject)
             if workload is not None and isinstance(planned.write, MergePatch) and planned.write.status:
                 self._count_status(workload, planned, passed)
-        self._queues.update(passed.cluster, passed.plan)
+        self._queues.update(passed.cluster, passed.plan.statistics)
 
     def _count_status(self, workload: Workload, planned: PlannedWrite, passed: CompletedPass) -> None:
         """Counts the status changes of a Workload that a write contains."""
@@ -169,7 +169,8 @@ class Metrics(Observer, Collector):
                 self._finished.labels(*queue_and_priority).inc()
             case "Preempted":
                 preempted = find_condition(status.conditions, workload_status.PREEMPTED)
-                preemptor = passed.cluster.workloads.get(passed.plan.preemptors.get(workload.key, ""))
+                preemptors = passed.plan.statistics.preemptors
+                preemptor = passed.cluster.workloads.get(preemptors.get(workload.key, ""))
                 queue = queue_of(preemptor, passed.cluster) if preemptor else ""
                 self._preempted.labels(queue, preempted.reason if preempted else "").inc()
             case reason if reason.startswith(EVICTED_EVENT):

@@ -49,7 +49,7 @@ def _advanced(
     if workload_status.is_evicted(status):
         if without_job:  # its creator stops its pods, and unsets the reservation
             return TimedStatus(status)
-        # PassPlan.before_reservations deletes the requests, as those of the next attempt have the same names.
+        # job_writes() deletes the requests first, as the requests of the next attempt have the same names.
         if not quota_may_be_released(workload, job, cluster, now_ms) or cluster.requests_of(workload):
             return TimedStatus(status)
         return requeue_if_due(workload, transitions.release(status, now_ms), cluster, now_ms)

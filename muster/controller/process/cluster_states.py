@@ -9,7 +9,7 @@ from muster.cluster.pass_cache import PassCache
 from muster.cluster.relations import RELATED, Changed, QueueKey, Relations
 from muster.cluster.timers import MonotonicTimers
 from muster.cluster.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
-from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES, Kind
+from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES, TOPOLOGIES, AnyKind
 from muster.kube.store import Stores
 
 FULL_PASS_INTERVAL_MS = 60_000  # at least, between passes that examine all Workloads
@@ -56,21 +56,20 @@ class ClusterStates:
 
     def _take_changed(self) -> Changed | None:
         """Returns which objects of single Workloads changed since the last pass; None in the first: all."""
-        taken = {name: self._stores.of(WATCHED[name]).take_changed() for name in RELATED}
-        known = {name: keys for name, keys in taken.items() if keys is not None}
-        return known if len(known) == len(taken) else None
+        taken = {kind: self._stores.of(kind).take_changed() for kind in RELATED}
+        changed = {kind: keys for kind, keys in taken.items() if keys is not None}
+        return changed if len(changed) == len(taken) else None
 
     def _take_changed_queues(self) -> set[QueueKey]:
-        kinds: tuple[Kind[Any], ...] = (CLUSTER_QUEUES, LOCAL_QUEUES, CHECKS)
+        kinds: tuple[AnyKind, ...] = (CLUSTER_QUEUES, LOCAL_QUEUES, CHECKS)
         return {(kind, key) for kind in kinds for key in self._stores.of(kind).take_changed() or ()}
 
     def _observed(self) -> ClusterState:
         """Returns all objects, without Topologies until the nodes are synced."""
-        items: dict[str, Any] = {name: self._stores.of(kind).items for name, kind in WATCHED.items()}
-        items |= {"cache": self._cache, "timers": self._timers, "pod_checks": self._pod_checks}
-        if not items["topologies"]:
-            return ClusterState(**items)
-        if not self._nodes_synced():
-            return ClusterState(**items | {"topologies": {}})
-        nodes: dict[str, Any] = {n: self._stores.of(k).items for n, k in WATCHED_WITH_TOPOLOGIES.items()}
-        return ClusterState(**items, **nodes)
+        observed: dict[AnyKind, dict[str, Any]] = {kind: self._stores.of(kind).items for kind in WATCHED}
+        if observed[TOPOLOGIES]:
+            if self._nodes_synced():
+                observed |= {kind: self._stores.of(kind).items for kind in WATCHED_WITH_TOPOLOGIES}
+            else:
+                observed[TOPOLOGIES] = {}
+        return ClusterState(observed, self._cache, self._timers, self._pod_checks)

@@ -18,7 +18,7 @@ from muster.configuration.configuration import Configuration
 from muster.controller.journal.journal import Journal
 from muster.controller.metrics.gauges import WatchAges
 from muster.controller.metrics.metrics import Metrics
-from muster.controller.metrics.observer import Background, Observers
+from muster.controller.metrics.observer import Background, Observer
 from muster.controller.process.controllers import Controllers
 from muster.controller.process.health import Health, served
 from muster.controller.process.loop import PASS_INTERVAL_S_MAX, Controller, wall_clock_ms
@@ -76,8 +76,9 @@ async def run(options: Options) -> int:
     metrics = Metrics(lambda: election.is_leader)
     journal = journal_writer(options, metrics)
     background = options.background(metrics) if options.background else Background()
-    kept = [Journal(journal.put, metrics.journal_failed)] if journal else []
-    observers = Observers(metrics, background, *kept)
+    observers: list[Observer] = [metrics, background]
+    if journal is not None:
+        observers.append(Journal(journal.put, metrics.journal_failed))
     controllers = Controllers(
         lambda: Controller(kube, wall_clock_ms, election, observers, options.configuration, history=history),
         history,

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from typing_extensions import Doc
 
+from muster.objects.names import PROVISIONING_CONTROLLER
 from settings.model.base import DnsSubdomain, Model, amount, matching, refuse
 from settings.model.queues.resource_groups import Quotas, ResourceGroup, resource_groups
 
@@ -14,7 +15,6 @@ FlavorPolicy = Literal["MayStopSearch", "TryNextFlavor"]
 KIND = re.compile(r"[A-Z][A-Za-z0-9]*")
 CONTROLLER = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 # Controller name of the check on queued pools (Kueue's name, which Muster uses as well).
-PROVISIONING_CONTROLLER = "kueue.x-k8s.io/provisioning-request"
 
 
 def _weight(value: object) -> object:

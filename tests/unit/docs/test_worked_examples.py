@@ -34,7 +34,7 @@ TOP_LEVEL = (
         "__main__.py",
     ),
 )
-"""What a worked example may need of the checkout."""
+"""The parts of the checkout that a worked example may need."""
 
 
 class Edit(NamedTuple):

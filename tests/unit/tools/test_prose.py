@@ -121,7 +121,7 @@ def test_everything_else_changes_code(source: str) -> None:
 ROOMS = {
     "README.md": ".",
     "docs/settings.md": "docs",
-    "components/queues/specs.py": "components",
+    "components/queues/queues.py": "components",
     "muster/admission/engine/engine.py": "muster/admission",
     "muster/__init__.py": "muster",
     "tests/unit/tools/test_prose.py": "tests/unit",

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import stops, template_resets
 from muster.controller.gangs.suspension import is_stopped, quota_may_be_released, with_suspension_progress
@@ -14,6 +13,7 @@ from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.kube.writes import Delete, JsonPatch, Overwrite
 from muster.objects.meta import find_condition, rfc3339
+from muster.objects.names import WORKLOAD_UID_LABEL
 from tests.simulation.manifests import ray_cluster, ray_job, ray_service
 from tests.unit.controller.builders import (
     NOW_MS,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.controller.process.load import CALM_MS, CHANGES_BURST, CHANGES_PER_S, Load
+from muster.controller.pacing.rates import CALM_MS, CHANGES_BURST, CHANGES_PER_S, Load
 
 Pass = tuple[int, bool, int]
 """Its time, whether it wrote something important, and how many Workloads others had changed."""

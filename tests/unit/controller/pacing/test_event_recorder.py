@@ -8,8 +8,7 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from muster.controller.metrics.observer import Observer
-from muster.controller.process.event_recorder import (
+from muster.controller.pacing.events import (
     EVENTS_QUEUED_MAX,
     IN_STATUS_BURST,
     IN_STATUS_PER_S,
@@ -35,7 +34,7 @@ class Recorded:
         self.api = Api(self.loop.now_ms)
         self.now_ms, self.wall_ms = 0, NOW_MS
         kube = EmulatedKube(self.api, Random(1), CALM)
-        self.recorder = EventRecorder(kube, lambda: self.wall_ms, lambda: self.now_ms, Observer())
+        self.recorder = EventRecorder(kube, lambda: self.wall_ms, lambda: self.now_ms)
 
     def record(self, count: int, *, in_status: bool = False) -> None:
         for number in range(count):
@@ -99,6 +98,6 @@ def test_dropped_events_are_reported_once_an_interval(
         recorded.now_ms += REPORT_INTERVAL_MS
         recorded.record(1)
     assert [record.getMessage().split(",")[0] for record in caplog.records] == [
-        "too many events at once: dropped 1",
-        "too many events at once: dropped 10",
+        "too many events: dropped 1",
+        "too many events: dropped 10",
     ]

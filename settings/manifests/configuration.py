@@ -1,7 +1,9 @@
-"""The file with Kueue's Configuration (apis/config/v1beta2)."""
+"""Configuration files of the engines: Kueue's Configuration (apis/config/v1beta2), and that of Muster's
+controller, which has the fields of Kueue's that it reads."""
 
 from typing import Any
 
+from settings.model.controller import Controller, OwnRules
 from settings.model.operators.kueue import (
     AdmissionFairSharing,
     FairSharing,
@@ -23,7 +25,7 @@ CONCURRENCY = {
 }
 
 
-def configuration(settings: Kueue) -> dict[str, Any]:
+def kueue_configuration(settings: Kueue) -> dict[str, Any]:
     """Returns Kueue's Configuration; the chart's Services, probes and roles expect its ports and names."""
     result: dict[str, Any] = {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
@@ -37,14 +39,14 @@ def configuration(settings: Kueue) -> dict[str, Any]:
         "integrations": {"frameworks": list(settings.frameworks)},
     }
     if settings.wait_for_pods_ready:
-        result["waitForPodsReady"] = wait_for_pods_ready(settings.wait_for_pods_ready)
+        result["waitForPodsReady"] = _wait_for_pods_ready(settings.wait_for_pods_ready)
     if settings.fair_sharing:
-        result["fairSharing"] = fair_sharing(settings.fair_sharing)
+        result["fairSharing"] = _fair_sharing(settings.fair_sharing)
     if settings.admission_fair_sharing:
-        result["admissionFairSharing"] = admission_fair_sharing(settings.admission_fair_sharing)
-    if retained := retention(settings.retention):
+        result["admissionFairSharing"] = _admission_fair_sharing(settings.admission_fair_sharing)
+    if retained := _retention(settings.retention):
         result["objectRetentionPolicies"] = retained
-    if counted := resources(settings):
+    if counted := _resources(settings):
         result["resources"] = counted
     if settings.managed_namespaces:
         result["managedJobsNamespaceSelector"] = {"matchLabels": dict(settings.managed_namespaces)}
@@ -53,7 +55,23 @@ def configuration(settings: Kueue) -> dict[str, Any]:
     return result
 
 
-def resources(settings: Kueue) -> dict[str, Any]:
+def controller_configuration(settings: Controller) -> dict[str, Any]:
+    """Returns the configuration of Muster's controller: the fields that differ from its defaults."""
+    result: dict[str, Any] = {}
+    if settings.wait_for_pods_ready:
+        result["waitForPodsReady"] = _wait_for_pods_ready(settings.wait_for_pods_ready)
+    if settings.fair_sharing:
+        result["fairSharing"] = _fair_sharing(settings.fair_sharing)
+    if retained := _retention(settings.retention):
+        result["objectRetentionPolicies"] = retained
+    if settings.feature_gates:
+        result["featureGates"] = dict(settings.feature_gates)
+    if rules := _own_rules(settings.rules):
+        result["rules"] = rules
+    return result
+
+
+def _resources(settings: Kueue) -> dict[str, Any]:
     """Returns `resources`, empty if nothing is set: how pods' requests are counted."""
     result: dict[str, Any] = {}
     if settings.exclude_resource_prefixes:
@@ -66,12 +84,12 @@ def resources(settings: Kueue) -> dict[str, Any]:
     return result
 
 
-def fair_sharing(settings: FairSharing) -> dict[str, Any]:
-    """Returns `fairSharing`, which Muster's controller reads too (muster/configuration.py)."""
+def _fair_sharing(settings: FairSharing) -> dict[str, Any]:
+    """Returns `fairSharing`."""
     return {"preemptionStrategies": list(settings.preemption_strategies)}
 
 
-def admission_fair_sharing(settings: AdmissionFairSharing) -> dict[str, Any]:
+def _admission_fair_sharing(settings: AdmissionFairSharing) -> dict[str, Any]:
     return {
         "usageHalfLifeTime": f"{settings.usage_half_life_seconds}s",
         "usageSamplingInterval": f"{settings.usage_sampling_seconds}s",
@@ -79,8 +97,8 @@ def admission_fair_sharing(settings: AdmissionFairSharing) -> dict[str, Any]:
     }
 
 
-def retention(settings: Retention) -> dict[str, Any]:
-    """Returns `objectRetentionPolicies`, empty if nothing is set; Muster's controller reads it too."""
+def _retention(settings: Retention) -> dict[str, Any]:
+    """Returns `objectRetentionPolicies`, empty if nothing is set."""
     seconds = {
         "afterFinished": settings.after_finished_seconds,
         "afterDeactivatedByKueue": settings.after_deactivated_seconds,
@@ -89,8 +107,8 @@ def retention(settings: Retention) -> dict[str, Any]:
     return {"workloads": retained} if retained else {}
 
 
-def wait_for_pods_ready(settings: WaitForPodsReady) -> dict[str, Any]:
-    """Returns `waitForPodsReady`, read by Muster's controller too (muster/configuration.py)."""
+def _wait_for_pods_ready(settings: WaitForPodsReady) -> dict[str, Any]:
+    """Returns `waitForPodsReady`."""
     requeuing = settings.requeuing
     result: dict[str, Any] = {
         "timeout": f"{settings.timeout_seconds}s",
@@ -105,4 +123,19 @@ def wait_for_pods_ready(settings: WaitForPodsReady) -> dict[str, Any]:
         result["recoveryTimeout"] = f"{settings.recovery_timeout_seconds}s"
     if requeuing.limit is not None:
         result["requeuingStrategy"]["backoffLimitCount"] = requeuing.limit
+    return result
+
+
+def _own_rules(rules: OwnRules) -> dict[str, Any]:
+    """Returns the enabled rules in the form that muster/configuration/configuration.py reads."""
+    result: dict[str, Any] = {}
+    if rules.immediate_unparking:
+        result["immediateUnparking"] = True
+    if rules.backfill:
+        result["backfill"] = True
+    if rules.minimum_run_seconds:
+        result["minimumRunTime"] = f"{rules.minimum_run_seconds}s"
+    if rules.aging:
+        period = f"{rules.aging.period_seconds}s"
+        result["aging"] = {"step": rules.aging.step, "period": period, "max": rules.aging.max}
     return result

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.controller.passes.repeated_events import REPEAT_INTERVAL_MS, RepeatedEvents
+from muster.controller.pacing.events import REPEAT_INTERVAL_MS, RepeatedEvents
 
 
 def test_a_notice_is_due_at_once_and_again_while_it_lasts() -> None:
@@ -20,7 +20,7 @@ def test_subjects_and_messages_are_due_independently() -> None:
 
 
 def test_the_number_of_remembered_notices_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("muster.controller.passes.repeated_events.REMEMBERED_MAX", 2)
+    monkeypatch.setattr("muster.controller.pacing.events.REMEMBERED_MAX", 2)
     repeated = RepeatedEvents()
     due = [repeated.is_due(uid, "empty label", 0) for uid in ("a", "b", "c", "c", "b", "a")]
     assert due == [True, True, True, False, False, True]

@@ -6,12 +6,10 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
-from muster.controller.gangs.planned_write import DEFERRABLE_WRITES_MAX, PlannedWrite
-from muster.controller.passes.pass_plan import PassPlan
-from muster.controller.passes.repeated_events import RepeatedEvents
-from muster.controller.passes.round_robin import round_robin
-from muster.controller.passes.write_backoff import PERSISTS_MS, WriteBackoff
+from muster.controller.gangs.planned_write import DEFERRABLE_WRITES_MAX, PlannedWrite, round_robin
+from muster.controller.pacing.events import RepeatedEvents
+from muster.controller.pacing.pacing import PERSISTS_MS, WriteBackoff
+from muster.controller.passes.pass_plan import PassWrites
 from muster.controller.workload.events import ObjectEvent
 from muster.kube.client import Kube, WriteError
 from muster.kube.errors import RequestError
@@ -19,6 +17,7 @@ from muster.kube.history import History
 from muster.kube.kinds import PODS, WORKLOADS, Kind
 from muster.kube.store import Stores
 from muster.kube.writes import Create, Write
+from muster.objects.names import WORKLOAD_UID_LABEL
 
 log = logging.getLogger(__name__)
 
@@ -61,25 +60,29 @@ class Applier:
             self._unanswered.discard((kind, key))
         return True
 
-    async def apply(self, plan: PassPlan, now_ms: int) -> list[PlannedWrite]:
+    async def apply(self, writes: PassWrites, now_ms: int) -> list[PlannedWrite]:
         """Sends the writes of a pass, the most important first. Returns those that succeeded. Reservations
         wait for what they were decided on, which is not persisted yet: statuses of Workloads, and what they
         need; not for starts and stops of gangs. Quota whose release failed is not reserved; other failures
         block no other subject. In one pass, DEFERRABLE_WRITES_MAX deferrable writes are sent, and
         WAIT_REASONS_MAX reasons to wait."""
-        prompt = [w for w in plan.before_reservations if not w.deferrable]
-        reserved = {w.subject for w in plan.reservations}
+        prompt = [w for w in writes.before_reservations if not w.deferrable]
+        reserved = {w.subject for w in writes.reservations}
         busy = reserved.union(w.subject for w in prompt)
-        deferrable = [w for w in plan.before_reservations if w.deferrable and w.subject not in busy]
-        reasons = plan.wait_reasons[:WAIT_REASONS_MAX]
-        self.postponed = len(deferrable) > DEFERRABLE_WRITES_MAX or len(plan.wait_reasons) > len(reasons)
-        late = (*round_robin(deferrable, _namespace, DEFERRABLE_WRITES_MAX), *plan.template_resets, *reasons)
+        deferrable = [w for w in writes.before_reservations if w.deferrable and w.subject not in busy]
+        reasons = writes.wait_reasons[:WAIT_REASONS_MAX]
+        self.postponed = len(deferrable) > DEFERRABLE_WRITES_MAX or len(writes.wait_reasons) > len(reasons)
+        late = (
+            *round_robin(deferrable, _namespace, DEFERRABLE_WRITES_MAX),
+            *writes.template_resets,
+            *reasons,
+        )
         urgent = {
-            asyncio.create_task(self._perform_in_order(writes, now_ms)): writes
-            for writes in _by_subject((*plan.stops, *prompt))
+            asyncio.create_task(self._perform_in_order(of_subject, now_ms)): of_subject
+            for of_subject in _by_subject((*writes.stops, *prompt))
         }
         first = {task: w for task, w in urgent.items() if any(_comes_first(one, reserved) for one in w)}
-        results = await asyncio.gather(*urgent, self._follow(first, plan.reservations, late, now_ms))
+        results = await asyncio.gather(*urgent, self._follow(first, writes.reservations, late, now_ms))
         return [write for done in results for write in done]
 
     async def _follow(

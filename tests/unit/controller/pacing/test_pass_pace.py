@@ -2,11 +2,11 @@
 
 import pytest
 
-from muster.controller.process.pass_pace import (
-    AT_ONCE_MAX,
+from muster.controller.pacing.rates import (
     DECIDING_SHARE,
     INTERVAL_S,
     INTERVAL_S_MAX,
+    PROMPT_PASSES_MAX,
     PassPace,
 )
 
@@ -22,11 +22,11 @@ def test_few_passes_follow_each_other_at_once_and_then_one_an_interval() -> None
     clock = Clock()
     pace = PassPace(clock)
     pauses = []
-    for _ in range(AT_ONCE_MAX + 3):
+    for _ in range(PROMPT_PASSES_MAX + 3):
         pauses.append(pace.pause_s())
         clock.now_s += pauses[-1]
         pace.begin_pass()
-    assert pauses == pytest.approx([0.0] * AT_ONCE_MAX + [INTERVAL_S] * 3)
+    assert pauses == pytest.approx([0.0] * PROMPT_PASSES_MAX + [INTERVAL_S] * 3)
 
 
 DECIDING = {
@@ -42,7 +42,7 @@ def test_the_interval_is_longer_where_passes_take_long_to_decide(what: str) -> N
     took_s, interval_s = DECIDING[what]
     clock = Clock()
     pace = PassPace(clock)
-    for _ in range(3 * AT_ONCE_MAX):
+    for _ in range(3 * PROMPT_PASSES_MAX):
         clock.now_s += pace.pause_s()
         pace.begin_pass()
         clock.now_s += took_s
@@ -53,7 +53,7 @@ def test_the_interval_is_longer_where_passes_take_long_to_decide(what: str) -> N
 def test_a_pass_that_decides_soon_is_not_held_back_by_long_ones_before() -> None:
     clock = Clock()
     pace = PassPace(clock)
-    for took_s in (*(3 * AT_ONCE_MAX * [0.01]), 0.0):
+    for took_s in (*(3 * PROMPT_PASSES_MAX * [0.01]), 0.0):
         pace.begin_pass()
         clock.now_s += took_s
         pace.decided()

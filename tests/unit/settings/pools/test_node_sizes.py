@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from components.queues.node_sizes import ANNOTATION, node_sizes
-from components.queues.objects import manifests
-from muster.objects.kueue_queues import NODE_SIZES
+from muster.objects.names import NODE_SIZES
 from settings.load import parse
+from settings.manifests.node_sizes import node_sizes
+from settings.manifests.objects import manifests
 from settings.model.pools.pool import Pool
 from tests.unit.settings.builders import EXISTING, FILE, GOOD
 
@@ -38,8 +38,8 @@ def test_flavors_of_gke_have_the_sizes_of_their_nodes(cluster: Any, annotated: b
         m for m in manifests(parse(GOOD | {"muster:cluster": cluster}, FILE)) if m["kind"] == "ResourceFlavor"
     ]
     assert flavors
-    assert {ANNOTATION in flavor["metadata"].get("annotations", {}) for flavor in flavors} == {annotated}
+    assert {NODE_SIZES in flavor["metadata"].get("annotations", {}) for flavor in flavors} == {annotated}
 
 
 def test_the_controller_reads_the_annotation_that_the_stack_writes() -> None:
-    assert ANNOTATION == NODE_SIZES
+    assert NODE_SIZES == NODE_SIZES

@@ -5,15 +5,22 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from components.queues.node_sizes import ANNOTATION, node_sizes
-from components.queues.provisioning_check import CHECK, GROUP, check, provisioning_request_config
-from components.queues.specs import cluster_queue, cohort, local_queue, resource_flavor, topology
+from muster.objects.names import KUEUE_API, NODE_SIZES
+from settings.manifests.node_sizes import node_sizes
+from settings.manifests.specs import (
+    CHECK,
+    cluster_queue,
+    cohort,
+    local_queue,
+    provisioning_check,
+    provisioning_request_config,
+    resource_flavor,
+    topology,
+)
 from settings.model.pools.pool import Pool
 from settings.model.queues.admission import QueuedProvisioning
 from settings.model.queues.queue import Queues
 from settings.model.stack import Settings
-
-VERSION = f"{GROUP}/v1beta2"
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,7 @@ def queue_objects(
             pool.flavor_name,
             resource_flavor(pool),
             levels,
-            {ANNOTATION: node_sizes(pool)} if in_gke else {},
+            {NODE_SIZES: node_sizes(pool)} if in_gke else {},
         )
         for pool in pools
     ]
@@ -55,7 +62,9 @@ def queue_objects(
         spec = provisioning_request_config(provisioning, accelerators)
         config = QueueObject("ProvisioningRequestConfig", CHECK, spec)
         yield config
-        named.append(QueueObject("AdmissionCheck", CHECK, check(), ((config.kind, config.name),)))
+        named.append(
+            QueueObject("AdmissionCheck", CHECK, provisioning_check(), ((config.kind, config.name),))
+        )
     yield from named
     after = tuple((obj.kind, obj.name) for obj in named)
     for queue in queues.cluster_queues:
@@ -94,4 +103,4 @@ def _manifest(
 ) -> dict[str, Any]:
     metadata: dict[str, Any] = {"name": name} | ({"namespace": namespace} if namespace else {})
     metadata |= {"annotations": dict(annotations)} if annotations else {}
-    return {"apiVersion": VERSION, "kind": kind, "metadata": metadata, **fields}
+    return {"apiVersion": KUEUE_API, "kind": kind, "metadata": metadata, **fields}

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from muster.controller.gangs.planned_write import DEFERRABLE_WRITES_MAX, PlannedWrite
-from muster.controller.passes.apply import (
+from muster.controller.pacing.pacing import BACKOFF_MS_MAX, WriteBackoff
+from muster.controller.passes.pass_plan import PassWrites
+from muster.controller.process.apply import (
     CONCURRENT_WRITES_MAX,
     WAIT_REASONS_MAX,
     Applier,
 )
-from muster.controller.passes.pass_plan import PassPlan
-from muster.controller.passes.write_backoff import BACKOFF_MS_MAX, WriteBackoff
 from muster.controller.workload.events import ObjectEvent
 from muster.kube import kinds
 from muster.kube.client import Kube
@@ -21,7 +21,7 @@ from muster.kube.writes import Create, Delete, MergePatch, Write
 from muster.objects.meta import Object, ObjectMeta
 from tests.simulation.manifests import ray_job
 from tests.unit.controller.builders import pod, read, stored, workload_body
-from tests.unit.controller.passes.recorder import Recorder
+from tests.unit.controller.process.recorder import Recorder
 
 SUBJECT = "team-a/rayjob-dev"
 
@@ -39,20 +39,20 @@ def asks(key: str, *quota: str) -> PlannedWrite:
 
 
 def carry_out(
-    kube: Kube, result: PassPlan, backoff: WriteBackoff | None = None, stores: Stores | None = None
+    kube: Kube, writes: PassWrites, backoff: WriteBackoff | None = None, stores: Stores | None = None
 ) -> list[str]:
     applier = Applier(kube, stores or Stores(), backoff or WriteBackoff())
-    return [s.write.key for s in asyncio.run(applier.apply(result, 0))]
+    return [s.write.key for s in asyncio.run(applier.apply(writes, 0))]
 
 
-PASSES: dict[str, tuple[PassPlan, dict[str, int], list[str]]] = {
+PASSES: dict[str, tuple[PassWrites, dict[str, int], list[str]]] = {
     "first, then": (
-        PassPlan(before_reservations=[planned("a")], reservations=[planned("b")]),
+        PassWrites(before_reservations=[planned("a")], reservations=[planned("b")]),
         {},
         ["a", "b"],
     ),
     "quota whose release failed is not reserved": (
-        PassPlan(
+        PassWrites(
             before_reservations=[frees("a", "gpu"), planned("b")],
             reservations=[asks("c", "cpu", "gpu"), asks("d", "cpu")],
         ),
@@ -60,7 +60,7 @@ PASSES: dict[str, tuple[PassPlan, dict[str, int], list[str]]] = {
         ["b", "d"],
     ),
     "quota is not reserved if a write before its release was refused": (
-        PassPlan(
+        PassWrites(
             before_reservations=[planned("a", "s"), frees("b", "gpu", subject="s")],
             reservations=[asks("c", "gpu")],
         ),
@@ -68,12 +68,12 @@ PASSES: dict[str, tuple[PassPlan, dict[str, int], list[str]]] = {
         [],
     ),
     "a refused write that releases nothing blocks no reservation": (
-        PassPlan(before_reservations=[planned("a"), frees("b", "gpu")], reservations=[asks("c", "gpu")]),
+        PassWrites(before_reservations=[planned("a"), frees("b", "gpu")], reservations=[asks("c", "gpu")]),
         {"a": 422},
         ["b", "c"],
     ),
     "a refused deferrable write blocks no other write": (
-        PassPlan(
+        PassWrites(
             before_reservations=[planned("a", deferrable=True), planned("b", deferrable=True)],
             reservations=[asks("c", "gpu")],
         ),
@@ -81,17 +81,19 @@ PASSES: dict[str, tuple[PassPlan, dict[str, int], list[str]]] = {
         ["b", "c"],
     ),
     "a deferrable write waits for the others of its subject": (
-        PassPlan(before_reservations=[planned("a", "s", deferrable=True), planned("b", "s")]),
+        PassWrites(before_reservations=[planned("a", "s", deferrable=True), planned("b", "s")]),
         {},
         ["b"],
     ),
     "writes of one subject stop at the first refusal": (
-        PassPlan(before_reservations=[planned("a", "s"), planned("b", "s"), planned("c", "s"), planned("d")]),
+        PassWrites(
+            before_reservations=[planned("a", "s"), planned("b", "s"), planned("c", "s"), planned("d")]
+        ),
         {"b": 409},
         ["a", "d"],
     ),
     "a refused reservation blocks no other one": (
-        PassPlan(reservations=[planned("a"), planned("b"), planned("c")]),
+        PassWrites(reservations=[planned("a"), planned("b"), planned("c")]),
         {"b": 404},
         ["a", "c"],
     ),
@@ -100,8 +102,8 @@ PASSES: dict[str, tuple[PassPlan, dict[str, int], list[str]]] = {
 
 @pytest.mark.parametrize("name", PASSES)
 def test_applied_writes(name: str) -> None:
-    result, refused, wanted = PASSES[name]
-    assert sorted(carry_out(Recorder(refused), result)) == wanted
+    writes, refused, wanted = PASSES[name]
+    assert sorted(carry_out(Recorder(refused), writes)) == wanted
 
 
 class Held(Recorder):
@@ -121,15 +123,15 @@ class Held(Recorder):
 
 
 # held writes, the pass -> the order of the answers
-ANSWERED: dict[str, tuple[str, PassPlan, list[str]]] = {
+ANSWERED: dict[str, tuple[str, PassWrites, list[str]]] = {
     "quota is reserved after its release": (
         "a",
-        PassPlan(before_reservations=[frees("a", "gpu")], reservations=[asks("b", "gpu")]),
+        PassWrites(before_reservations=[frees("a", "gpu")], reservations=[asks("b", "gpu")]),
         ["a", "b"],
     ),
     "quota is reserved once the statuses that this was decided on are written": (
         "a",
-        PassPlan(
+        PassWrites(
             before_reservations=[PlannedWrite("a", Delete(kinds.WORKLOADS, "a"))],
             reservations=[asks("b", "gpu")],
         ),
@@ -137,12 +139,12 @@ ANSWERED: dict[str, tuple[str, PassPlan, list[str]]] = {
     ),
     "quota is reserved while gangs start": (
         "a",
-        PassPlan(before_reservations=[planned("a")], reservations=[asks("b", "gpu")]),
+        PassWrites(before_reservations=[planned("a")], reservations=[asks("b", "gpu")]),
         ["b", "a"],
     ),
     "a reservation follows the other writes of its subject": (
         "a",
-        PassPlan(
+        PassWrites(
             before_reservations=[planned("a", "s")],
             reservations=[planned("b", "s", needs=frozenset({"cpu"}))],
         ),
@@ -150,12 +152,12 @@ ANSWERED: dict[str, tuple[str, PassPlan, list[str]]] = {
     ),
     "a creation waits for no reservation": (
         "a",
-        PassPlan(before_reservations=[planned("b", deferrable=True)], reservations=[asks("a", "gpu")]),
+        PassWrites(before_reservations=[planned("b", deferrable=True)], reservations=[asks("a", "gpu")]),
         ["b", "a"],
     ),
     "nothing waits for a stop": (
         "a",
-        PassPlan(stops=[planned("a")], reservations=[asks("b", "gpu")], wait_reasons=[planned("c")]),
+        PassWrites(stops=[planned("a")], reservations=[asks("b", "gpu")], wait_reasons=[planned("c")]),
         ["b", "c", "a"],
     ),
 }
@@ -163,23 +165,23 @@ ANSWERED: dict[str, tuple[str, PassPlan, list[str]]] = {
 
 @pytest.mark.parametrize("name", ANSWERED)
 def test_a_write_waits_only_for_what_it_needs(name: str) -> None:
-    held, result, wanted = ANSWERED[name]
+    held, writes, wanted = ANSWERED[name]
     kube = Held(held)
-    carry_out(kube, result)
+    carry_out(kube, writes)
     assert kube.answered == wanted
 
 
 def test_the_most_important_writes_are_sent_first() -> None:
     """Even if there are more than slots."""
     kube = Recorder()
-    result = PassPlan(
+    writes = PassWrites(
         stops=[planned("stop")],
         before_reservations=[planned("create", deferrable=True), *(frees(f"release-{n}", n) for n in "abc")],
         reservations=[planned(f"reserve-{n}") for n in range(CONCURRENT_WRITES_MAX)],
         template_resets=[planned("reset")],
         wait_reasons=[planned("reason")],
     )
-    carry_out(kube, result)
+    carry_out(kube, writes)
     assert [key.partition("-")[0] for key in kube.sent] == [
         "stop",
         *["release"] * 3,
@@ -196,7 +198,7 @@ def test_late_steps_take_turns_by_namespace() -> None:
     applier = Applier(kube, Stores(), WriteBackoff())
     first = [*many, planned("team-b/0", deferrable=True), planned("now")]
     done = asyncio.run(
-        applier.apply(PassPlan(before_reservations=first, reservations=[asks("quota", "gpu")]), 0)
+        applier.apply(PassWrites(before_reservations=first, reservations=[asks("quota", "gpu")]), 0)
     )
     assert [s.write.key for s in done[:4]] == ["now", "quota", "team-a/0", "team-b/0"]
     assert len(done) == 2 + DEFERRABLE_WRITES_MAX
@@ -207,10 +209,10 @@ def test_reasons_to_wait_beyond_the_limit_are_left_to_the_next_pass() -> None:
     """As of thousands of Workloads whose queue was deleted: releases must not wait for their messages."""
     applier = Applier(Recorder(), Stores(), WriteBackoff())
     reasons = [planned(f"team-a/{n}") for n in range(WAIT_REASONS_MAX + 1)]
-    done = asyncio.run(applier.apply(PassPlan(wait_reasons=reasons), 0))
+    done = asyncio.run(applier.apply(PassWrites(wait_reasons=reasons), 0))
     assert len(done) == WAIT_REASONS_MAX
     assert applier.postponed
-    asyncio.run(applier.apply(PassPlan(wait_reasons=reasons[:WAIT_REASONS_MAX]), 0))
+    asyncio.run(applier.apply(PassWrites(wait_reasons=reasons[:WAIT_REASONS_MAX]), 0))
     assert not applier.postponed
 
 
@@ -233,8 +235,8 @@ def test_a_gang_starts_only_after_a_fresh_list_has_no_old_pods(name: str) -> Non
         workload.key, Delete(kinds.NAMESPACES, "a"), requires_no_pods_of="uid-w", provides=provides
     )
     backoff = WriteBackoff()
-    result = PassPlan(before_reservations=[vacated, planned("b")], reservations=[asks("c", "gpu")])
-    assert sorted(carry_out(kube, result, backoff, stores)) == [
+    writes = PassWrites(before_reservations=[vacated, planned("b")], reservations=[asks("c", "gpu")])
+    assert sorted(carry_out(kube, writes, backoff, stores)) == [
         *wanted,
         *(["c"] if wanted == ["a", "b"] else []),
     ]
@@ -251,7 +253,7 @@ def test_the_outcome_of_an_unanswered_write_is_read_before_the_next_decision(cod
 
     async def story() -> bool:
         applier = Applier(Recorder({"a": code}), stores, WriteBackoff())
-        await applier.apply(PassPlan(before_reservations=[planned("a")]), 0)
+        await applier.apply(PassWrites(before_reservations=[planned("a")]), 0)
         return await applier.read_unanswered()
 
     assert asyncio.run(story())
@@ -263,7 +265,7 @@ def test_an_unknown_outcome_is_read_until_there_is_an_answer() -> None:
 
     async def story() -> list[bool]:
         applier = Applier(kube, Stores(), WriteBackoff())
-        await applier.apply(PassPlan(before_reservations=[planned("a")]), 0)
+        await applier.apply(PassWrites(before_reservations=[planned("a")]), 0)
         answers = [await applier.read_unanswered()]
         kube.reachable = True
         return [*answers, await applier.read_unanswered()]
@@ -277,7 +279,7 @@ def test_a_known_outcome_is_not_read_again() -> None:
 
     async def story() -> None:
         applier = Applier(kube, stores, WriteBackoff())
-        await applier.apply(PassPlan(before_reservations=[planned("a")]), 0)
+        await applier.apply(PassWrites(before_reservations=[planned("a")]), 0)
         await applier.read_unanswered()
         kube.reachable = False
         assert await applier.read_unanswered()
@@ -289,9 +291,9 @@ def test_nothing_is_kept_of_a_kind_that_is_not_watched() -> None:
     """Not even after a refused write: nothing would remove it."""
     stores = Stores()
     write = MergePatch(kinds.BATCH_JOBS, "a", {"spec": {"suspend": True}}, "7")
-    result = PassPlan(before_reservations=[PlannedWrite("a", write)])
+    writes = PassWrites(before_reservations=[PlannedWrite("a", write)])
     for refused in ({"a": 409}, {}):
-        carry_out(Recorder(refused), result, stores=stores)
+        carry_out(Recorder(refused), writes, stores=stores)
     assert stores.of(kinds.BATCH_JOBS).items == {}
 
 

@@ -6,7 +6,6 @@ from fractions import Fraction
 from settings.model.pools.allocatable import allocatable
 from settings.model.pools.pool import Pool
 
-ANNOTATION = "muster.dev/node-sizes"  # of ResourceFlavors; read by muster/objects/kueue_queues.py
 MIB = 1024**2
 
 

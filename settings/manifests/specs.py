@@ -1,12 +1,23 @@
-"""Specs of Kueue's ResourceFlavors, Topologies, Cohorts and ClusterQueues, from the settings."""
+"""Specs of Kueue's objects from the settings: ResourceFlavors, Topologies, Cohorts, queues, and the admission
+check of queued pools."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from components.queues.provisioning_check import CHECK
+from muster.objects.names import (
+    KUEUE_GROUP,
+    PROVISIONING_CONTROLLER,
+    QUEUED_PROVISIONING_CLASS,
+    REQUEST_DETAIL,
+    REQUEST_LABEL,
+)
 from settings.model.pools.pool import Pool
+from settings.model.queues.admission import QueuedProvisioning
 from settings.model.queues.queue import ClusterQueue, Cohort
 from settings.model.queues.resource_groups import Quota, ResourceGroup
+
+CHECK = "queued-provisioning"
+"""The name of the AdmissionCheck of queued pools, and of its ProvisioningRequestConfig."""
 
 
 def resource_flavor(pool: Pool) -> dict[str, Any]:
@@ -56,6 +67,37 @@ def cluster_queue(queue: ClusterQueue, queued_flavors: Collection[str]) -> dict[
 
 def local_queue(cluster_queue: str, weight: str | None) -> dict[str, Any]:
     return {"clusterQueue": cluster_queue, **_fair_sharing(weight)}
+
+
+def provisioning_check() -> dict[str, Any]:
+    """Returns the AdmissionCheck's spec."""
+    parameters = {"apiGroup": KUEUE_GROUP, "kind": "ProvisioningRequestConfig", "name": CHECK}
+    return {"controllerName": PROVISIONING_CONTROLLER, "parameters": parameters}
+
+
+def provisioning_request_config(
+    provisioning: QueuedProvisioning, accelerators: Sequence[str]
+) -> dict[str, Any]:
+    """Returns the ProvisioningRequestConfig's spec; `accelerators` are resources of the queued pools."""
+    retry = provisioning.retry
+    spec: dict[str, Any] = {
+        "provisioningClassName": QUEUED_PROVISIONING_CLASS,
+        # GKE rejects requests for CPUs only: pod sets without accelerators (Ray's heads) are left out.
+        "managedResources": list(accelerators),
+        # GKE accepts one pod set a request; this merges worker groups with equal scheduling requirements.
+        "podSetMergePolicy": "IdenticalWorkloadSchedulingRequirements",
+        "retryStrategy": {
+            "backoffLimitCount": retry.limit,
+            "backoffBaseSeconds": retry.base_seconds,
+            "backoffMaxSeconds": retry.max_seconds,
+        },
+        "podSetUpdates": {
+            "nodeSelector": [{"key": REQUEST_LABEL, "valueFromProvisioningClassDetail": REQUEST_DETAIL}]
+        },
+    }
+    if provisioning.max_run_seconds is not None:
+        spec["parameters"] = {"maxRunDurationSeconds": str(provisioning.max_run_seconds)}
+    return spec
 
 
 def _checks(queue: ClusterQueue, queued_flavors: Collection[str]) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.controller.passes.round_robin import round_robin
+from muster.controller.gangs.planned_write import round_robin
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from muster.cluster.cluster_state import ClusterState
-from muster.controller.process.job_wait_writes import (
+from muster.controller.pacing.job_wait_writes import (
     BURST,
     CALM_MS,
     INTERVAL_MS,
@@ -40,7 +40,7 @@ class Writer:
         self, at_ms: int, cluster: ClusterState, busy: Iterable[str] = (), *, refused: bool = False
     ) -> list[str]:
         """Returns the jobs that are annotated, and with how many events."""
-        self.writes.take(cluster, cluster.workloads, at_ms)
+        self.writes.compare(cluster, cluster.workloads, at_ms)
         chosen = self.writes.choose(cluster, lambda queue: list(cluster.workloads), set(busy), 0, at_ms)
         for one in chosen:
             if not refused:
@@ -65,7 +65,7 @@ def test_a_reason_that_passes_is_not_told() -> None:
     admitted = make_cluster({kinds.RAY_JOBS: [stored(ray_job("dev"))]})
     writer.at(0, waiting)
     writer.at(1000, admitted)
-    writer.writes.take(admitted, waiting.workloads, 1000)
+    writer.writes.compare(admitted, waiting.workloads, 1000)
     assert writer.writes.due_ms() is None
 
 

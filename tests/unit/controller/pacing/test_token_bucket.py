@@ -1,6 +1,6 @@
 """Tests of the limit that lets a burst through."""
 
-from muster.controller.process.token_bucket import TokenBucket
+from muster.controller.pacing.rates import TokenBucket
 
 
 def test_a_burst_is_let_through_and_the_rest_at_the_rate() -> None:
