@@ -54,7 +54,7 @@ def objects(server: Kubectl) -> dict[tuple[str, str], Manifest]:
     stored = {}
     for kind in KINDS:
         for name in (WAITING, RUNNING):
-            server.run("create", "-f", "-", *ALICE, given=json.dumps(queued(kind, name)))
+            server.run("create", "-f", "-", *ALICE, stdin=json.dumps(queued(kind, name)))
         *path, last = SUSPENDED[kind]
         started: dict[str, Any] = {last: False}
         for key in reversed(path):
