@@ -1,6 +1,6 @@
 """Gauges of ProvisioningRequests by queue and state, updated one Workload at a time."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.queue_counts import queue_of
@@ -41,13 +41,9 @@ class RequestGauges:
         for labels, requests in now.items():
             self._created_ms.setdefault(labels, {}).update(requests)
 
-    def of(self, labels: QueueAndState) -> Iterator[tuple[str, float]]:
-        """Yields the names and values of the gauges with these labels; nothing without requests."""
-        created_ms = self._created_ms.get(labels)
-        if created_ms:
-            yield "muster_provisioning_requests", len(created_ms)
-            oldest_s = min(created_ms.values()) / 1000
-            yield "muster_oldest_provisioning_request_timestamp_seconds", oldest_s
+    def created_ms(self, labels: QueueAndState) -> Collection[int]:
+        """Returns the creation times of the queue's requests in this state."""
+        return self._created_ms.get(labels, {}).values()
 
 
 def _of_workload(key: str, cluster: ClusterState) -> CreatedMs:
