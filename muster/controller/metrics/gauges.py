@@ -1,6 +1,6 @@
 """Gauges of queues and of ProvisioningRequests, computed from the results of passes."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from prometheus_client import Metric
@@ -8,13 +8,14 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from muster.cluster.cluster_state import ClusterState
-from muster.cluster.queue_counts import QueueCount, QueueCounts, Resource
-from muster.controller.metrics.request_gauges import QueueAndState, RequestGauges
+from muster.cluster.queue_counts import QueueCount, QueueCounts, Resource, queue_of
 from muster.controller.metrics.spec import Labels, MetricSpec, OfQueue, OfRequests, Sample
 from muster.controller.metrics.table import BY_NAME, METRICS
 from muster.controller.passes.pass_plan import PassStatistics
 from muster.controller.passes.queue_status import nominal_quotas
 from muster.kube.kinds import CLUSTER_QUEUES
+from muster.objects.autoscaling import request_state
+from muster.objects.meta import millis
 
 OF_QUEUES = tuple((spec, spec.source) for spec in METRICS if isinstance(spec.source, OfQueue))
 OF_REQUESTS = tuple((spec, spec.source) for spec in METRICS if isinstance(spec.source, OfRequests))
@@ -40,6 +41,56 @@ class QueueFigures:
         if self.exists:
             for (flavor, resource), amount in (dict.fromkeys(self.nominal, 0) | dict(amounts)).items():
                 yield (self.cohort, self.name, flavor, resource), in_api_unit(resource, amount)
+
+
+QueueAndState = tuple[str, str]
+RequestKey = tuple[str, str]
+"""The keys of a Workload and its request."""
+CreatedMs = Mapping[QueueAndState, Mapping[RequestKey, int]]
+"""The creation times of requests."""
+
+
+class RequestGauges:
+    """Counts the requests of existing Workloads."""
+
+    def __init__(self) -> None:
+        self._by_workload: dict[str, CreatedMs] = {}
+        self._created_ms: dict[QueueAndState, dict[RequestKey, int]] = {}
+
+    def update(self, cluster: ClusterState, workloads: Iterable[str]) -> set[QueueAndState]:
+        """Updates the requests of these Workloads, given by key. Returns the queues and states that
+        changed."""
+        changed = set[QueueAndState]()
+        for key in workloads:
+            before, now = self._by_workload.pop(key, {}), _of_workload(key, cluster)
+            if now:
+                self._by_workload[key] = now
+            if before != now:
+                changed.update(before, now)
+                self._replace(before, now)
+        return changed
+
+    def _replace(self, before: CreatedMs, now: CreatedMs) -> None:
+        for labels, requests in before.items():
+            for key in requests:
+                del self._created_ms[labels][key]
+        for labels, requests in now.items():
+            self._created_ms.setdefault(labels, {}).update(requests)
+
+    def created_ms(self, labels: QueueAndState) -> Collection[int]:
+        """Returns the creation times of the queue's requests in this state."""
+        return self._created_ms.get(labels, {}).values()
+
+
+def _of_workload(key: str, cluster: ClusterState) -> CreatedMs:
+    created_ms: dict[QueueAndState, dict[RequestKey, int]] = {}
+    workload = cluster.workloads.get(key)
+    if workload is None:
+        return created_ms
+    for request in cluster.requests_of(workload):
+        labels = queue_of(workload, cluster), request_state(request)
+        created_ms.setdefault(labels, {})[key, request.key] = millis(request.metadata.creation_timestamp)
+    return created_ms
 
 
 class QueueGauges(Collector):
