@@ -113,10 +113,10 @@ def _inputs(source: Source, opts: ForecastOptions) -> tuple[SimulatedConfigurati
 
 def _running(source: Source, controller: str) -> SimulatedConfiguration:
     """Reads the configuration of a running cluster; reports the kinds that it does not serve."""
-    found = live.listed(source.kubeconfig, source.context, QUEUE_KINDS)
-    for kind, why in found.unread.items():
+    observed = live.listed(source.kubeconfig, source.context, QUEUE_KINDS)
+    for kind, why in observed.unread.items():
         print(f"assuming no {kind}: {why}", file=sys.stderr)
-    return SimulatedConfiguration(from_objects("the cluster", queue_objects(found.cluster), controller))
+    return SimulatedConfiguration(from_objects("the cluster", queue_objects(observed.cluster), controller))
 
 
 def left_out(trace: Trace, problems: Mapping[str, int]) -> list[Table]:
