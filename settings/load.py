@@ -7,17 +7,18 @@ both return the same `Settings` and raise the same `SettingsError`.
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path as FilePath
 from typing import Any, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, create_model
 
 from muster.files.errors import FileError
 from muster.files.reading import read_text
 from muster.files.yaml_documents import document
 from settings.keys import misspelt_keys, ours
-from settings.model.stack import Settings
+from settings.model.stack import SECTIONS, Settings
 from settings.problems import (
     Nothing,
     Path,
@@ -49,8 +50,11 @@ def load(path: FilePath) -> Settings:
     return parse(config, file)
 
 
-def parse(config: Mapping[str, object], file: str) -> Settings:
-    """Validates the `config` of a stack file; keys of other packages (`gcp:region`, …) are ignored."""
+def parse(config: Mapping[str, object], file: str, sections: Collection[str] = SECTIONS) -> Settings:
+    """Validates the `config` of a stack file; keys of other packages (`gcp:region`, …) are ignored.
+
+    `sections` are those that exist, by their names in Settings; no rule that reads another one is checked.
+    """
     own = {key: value for key, value in config.items() if ours(key)}
     try:
         unknown = list(_outputs(own))
@@ -61,12 +65,12 @@ def parse(config: Mapping[str, object], file: str) -> Settings:
         raise SettingsError(output_problem(path, file) for path in unknown)
     problems = list(misspelt_keys(config))
     try:
-        settings = Settings.model_validate_json(text, strict=True)
+        settings = _partial(frozenset(sections)).model_validate_json(text, strict=True)
     except ValidationError as error:
         unknown = [tuple(e["loc"]) for e in error.errors() if e["type"] == "extra_forbidden"]
         problems += findings(error, {path: _keys_beside(path) for path in unknown})
     else:
-        problems += broken_rules(settings)
+        problems += broken_rules(settings, sections)
     if problems:
         raw = {**config, **json.loads(text)}
         raise SettingsError(located(finding, raw, file) for finding in problems)
@@ -77,6 +81,17 @@ def warnings(settings: Settings) -> list[str]:
     """Returns warnings about valid settings: where the sources of a rule disagree."""
     explicit = settings.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return [warning(doubt, explicit) for doubt in doubts(settings)]
+
+
+@cache
+def _partial(sections: frozenset[str]) -> type[Settings]:
+    """Returns the model of files with these sections: others are not required, and None."""
+    absent: Any = {
+        name: (field.annotation | None, None)
+        for name, field in Settings.model_fields.items()
+        if name not in sections and field.annotation is not None
+    }
+    return create_model("PartialSettings", __base__=Settings, **absent) if absent else Settings
 
 
 def _unreadable(file: str, expected: str, remedy: str) -> SettingsError:

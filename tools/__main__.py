@@ -3,19 +3,16 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from preview.golden import golden
 from tools import chores
 from tools.docs import ray_fields
-from tools.pictures.draw import pictures
 from tools.prose.check import prose
 from tools.prose.same_code import same_code
 from tools.release import release
 from tools.testing import layers
 from tools.testing.flakes import USUAL, flakes
 from tools.testing.runner import run_layers
-from tools.toolchain.command import carry_out, sandbox_named
+from tools.toolchain.command import carry_out
 from tools.toolchain.steps import StepError
 from tools.types import types
 
@@ -46,20 +43,11 @@ def _parser() -> argparse.ArgumentParser:
     verb = verbs.add_parser("same-code", help="files whose code changed, beyond docstrings and comments")
     verb.add_argument("revision", metavar="REV", help="the commit to compare with, such as main")
     verb.set_defaults(run=lambda options: same_code(options.revision))
-    verb = verbs.add_parser("pictures", help="draw docs/pictures")
-    verb.add_argument(
-        "--from", type=sandbox_named, dest="state", metavar="NAME", help="of this sandbox's last run"
-    )
-    verb.add_argument(
-        "--results", type=Path, metavar="FILE", help="of make bench-kueue, kept as the data of later drawings"
-    )
-    verb.set_defaults(run=lambda options: pictures(options.state, options.results))
     for name, chore, says in (
         ("coverage", chores.coverage, "branch coverage of muster/admission by its unit tests"),
         ("docs", chores.docs, "write generated docs: references, diagrams, the deploying identity's roles"),
         ("fields", ray_fields.record, "record the fields of the pinned KubeRay's CRDs"),
         ("types", types, "mypy, with a cache that outlives the checkout"),
-        ("golden", golden, "accept the current plans of all stacks"),
         ("lock", chores.lock, "resolve the Python dependencies into the lock files"),
         ("release", release, "build wheel, archives, SBOM and checksums of HEAD into dist/"),
         ("format", chores.format_code, "format the code"),

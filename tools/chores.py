@@ -5,11 +5,14 @@ import sys
 
 from components.observability.grafana import grafana_files
 from package import schema as package_schema
+from policies import reference as policies_reference
 from settings.reference import reference
 from settings.rules_reference import rules_reference
-from tools.docs import cli_reference, drift_reference, metrics_reference, ray_fields, workload_phases
+from tools.docs import cli_reference, metrics_reference, ray_fields, workload_phases
 from tools.docs.deploying_roles import write_roles
 from tools.docs.layers_diagram import write_diagrams
+from tools.docs.sections import Section
+from tools.gcp_replacements import lock_replacements
 from tools.toolchain.paths import CHECKOUT
 
 PYTHON_OLDEST = "3.11"
@@ -25,12 +28,14 @@ LOCKS = {
 
 
 def lock() -> int:
-    """Resolves the dependencies into the lock files, with hashes; keeps versions that still satisfy them."""
+    """Resolves the dependencies into the lock files, with hashes; keeps versions that still satisfy them. For
+    another version of pulumi-gcp, also writes the properties whose change recreates a resource."""
     for lock_file, sources in LOCKS.items():
         arguments = ["pip", "compile", "--quiet", "--universal", "--python-version", PYTHON_OLDEST]
         arguments += ["--generate-hashes", "--no-header", "--no-emit-index-url"]
         if code := _run("uv", *arguments, *sources, "--output-file", lock_file):
             return code
+    lock_replacements()
     return 0
 
 
@@ -50,11 +55,18 @@ def docs() -> int:
     workload_phases.PAGE.write_text(workload_phases.page())
     for name, text in grafana_files().items():
         (CHECKOUT / "examples" / "grafana" / name).write_text(text)
-    drift_reference.write_tables()
     write_diagrams()
     write_roles()
+    write_policies()
     package_schema.FILE.write_text(package_schema.text())
     return 0
+
+
+def write_policies() -> None:
+    """Writes the table of policies/README.md."""
+    page = CHECKOUT / "policies" / "README.md"
+    section = Section(policies_reference.BEGIN, policies_reference.END)
+    page.write_text(section.put(page.read_text(), policies_reference.table()))
 
 
 def coverage() -> int:

@@ -92,3 +92,7 @@ class Settings(Model):
         return next(
             (pool for pool in self.pools if pool.provisioning == "on-demand" and not pool.node_taints), None
         )
+
+
+SECTIONS = frozenset(Settings.model_fields)
+"""Names of the sections of a stack file."""

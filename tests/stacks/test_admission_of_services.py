@@ -7,7 +7,6 @@ import pytest
 import yaml
 
 from components.admission.services import PORT_FIELDS, SERVICE_FIELDS
-from sandbox.cluster.crds import ensure_crds
 from sandbox.cluster.kubectl import Kubectl
 from tests.stacks.dry_runs import Manifest, Target
 from tests.stacks.ray_requests import (
@@ -20,6 +19,7 @@ from tests.stacks.ray_requests import (
     refused_patch,
     unqueued,
 )
+from tools.toolchain.crds import ensure_crds
 
 Place = tuple[str, ...]
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from policies.catalogue import RULES
 from policies.rule import Resource
+from policies.rules import RULES
 from preview import plan_text
 from preview.pulumi_cli import Outcome, PulumiCli, PulumiError
 from tests.stacks.conftest import STAND_INS

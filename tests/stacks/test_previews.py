@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from policies.catalogue import RULES
+from policies.rules import RULES
 from preview import golden
 from preview.plugins.choice import choose_offline
 from preview.plugins.gcp_replacements import has_rules

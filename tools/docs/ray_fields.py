@@ -7,7 +7,7 @@ import yaml
 from components.admission.fields.schema import FILE, Fields, addresses, fields_of, recorded, text_of
 from components.admission.fields.table import Row, row_of, table
 from components.admission.ray import RAY_KINDS
-from sandbox.cluster.crds import ensure_crds
+from tools.toolchain.crds import ensure_crds
 from tools.toolchain.paths import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "ray-fields.md"

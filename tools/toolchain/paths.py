@@ -81,10 +81,6 @@ class RunState:
         """Returns the log file of a process."""
         return self.logs / f"{process}.log"
 
-    def recording(self, scenario: str) -> Path:
-        """Returns the file with the last recording of a scenario, which `down` does not delete."""
-        return self.logs / f"scenario-{scenario}.json"
-
     def make(self) -> None:
         """Creates the folders."""
         for folder in (self.root, self.logs, self.processes):

@@ -18,8 +18,8 @@ from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.gang import HEAD
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import POD_GRACE_S
-from muster.controller.gangs.suspension import must_stop
 from muster.controller.workload.events import on_workload
+from muster.controller.workload.suspension import must_stop
 from muster.kube.kinds import BATCH_JOBS, PODS, RAY_CLUSTERS
 from muster.kube.writes import Delete
 from muster.objects import workload_status

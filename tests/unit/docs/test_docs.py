@@ -10,7 +10,7 @@ import yaml
 
 from components.admission.policies import AdmissionPoliciesArgs, validating_policies
 from components.admission.queues import SUSPENDING_MUTATIONS
-from policies.catalogue import RULES
+from policies.rules import RULES
 from settings.load import parse
 from settings.model.stack import Settings
 from settings.reference import anchor, models_inside

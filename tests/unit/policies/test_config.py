@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from policies import environment
-from policies.catalogue import RULES
 from policies.environment import KEY, UNDECLARED, enforced
 from policies.rule import ResourceRule
+from policies.rules import RULES
 from preview.policies import PACK
 from settings.model.stack import Environment, Settings
 from tools.toolchain.paths import CHECKOUT
