@@ -1,6 +1,6 @@
 """Labels that only the engine and KubeRay may write: pods' Workload, and the origin of RayClusters.
 
-A pod with the label of a Workload holds its quota until the pod is gone, wherever it runs. So users cannot
+A pod with the label of a Workload holds its quota until the pod is deleted, on any node. So users cannot
 set it on a pod, on a Job whose pods would inherit it, or on a Ray object, queued or not.
 """
 
@@ -62,7 +62,8 @@ def _ray(kind: RayKind, engine: Engine) -> Policy:
 
 
 def _labels(kind: RayKind, root: str, groups: str) -> str:
-    """CEL for all maps from which KubeRay takes pods' labels: groups have labels beside their template's."""
+    """CEL for all maps from which KubeRay takes pods' labels: groups have labels in addition to their
+    template's."""
     single = [f"{path}.metadata.labels" for path in single_templates(kind)]
     paths = ", ".join(f"?{optional(root, path)}" for path in [*single, f"{head(kind)}.labels"])
     of_groups = " + ".join(
@@ -72,7 +73,7 @@ def _labels(kind: RayKind, root: str, groups: str) -> str:
 
 
 def _pods(engine: Engine) -> Policy:
-    """Returns the policy for pods: KubeRay creates them, and the Job controller those of submitters. A pod
+    """Returns the policy for pods: KubeRay creates them, and the Job controller creates submitters. A pod
     also takes the labels of its Binding."""
     creators = f"{is_trusted(engine)} || {may_write_status('batch', 'jobs')}"
     return Policy(

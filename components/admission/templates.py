@@ -1,4 +1,4 @@
-"""CEL for the pod templates of a Ray object: those of its head, its submitter and its worker groups."""
+"""CEL for the pod templates of a Ray object: of its head, its submitter and its worker groups."""
 
 from components.admission.ray import RAY_JOB, RayKind, optional, value_at
 
@@ -23,7 +23,7 @@ def group_variables(kind: RayKind) -> dict[str, str]:
 
 
 def template_variables(kind: RayKind) -> dict[str, str]:
-    """CEL variables for all pod templates before and after the request, and those of `group_variables`."""
+    """CEL variables for all pod templates before and after the request, and `group_variables`."""
     return group_variables(kind) | {
         "templates": _templates(kind, "object", "variables.groups"),
         "oldTemplates": from_old_object(_templates(kind, "oldObject", "variables.oldGroups")),

@@ -11,7 +11,7 @@ from components.foundation.google_cloud import GoogleCloud, deleted_after
 from settings.model.observability import Logs
 
 DAY_SECONDS = 24 * 3600
-# The kinds whose events tell a job's history; the other kinds emit many more.
+# The kinds whose events are a job's history; other kinds emit many more events.
 EVENTS_OF = (
     "RayCluster",
     "RayJob",
