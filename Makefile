@@ -5,7 +5,7 @@ NAME ?= $(or $(MUSTER_NAME),local)
 run = $(PYTHON) tools/bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up apply down status env logs scenario drift tools check test flakes coverage mutants conformance fidelity bench bench-kueue fuzz fuzz-fields storm preview adopt forecast plan golden docs fields pictures screenshot lint format lock release
+.PHONY: help up apply down status env logs scenario drift tools check test flakes coverage conformance fidelity bench bench-kueue fuzz fuzz-fields storm preview adopt forecast plan golden docs fields screenshot lint format lock release
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -14,7 +14,7 @@ up: ## a whole environment on this machine, with its scenarios (ENGINE=muster|ku
 	@$(run) sandbox up --engine $(ENGINE) --name $(NAME) $(if $(FRESH),--fresh) $(if $(RAY),--ray $(RAY)) \
 		$(if $(filter no,$(SCENARIO)),--no-scenario,$(if $(SCENARIO),--scenario $(SCENARIO)))
 
-apply: ## show the plan of stacks/Pulumi.local.yaml as it is now, and deploy it (NAME=local)
+apply: ## show the plan of the current stacks/Pulumi.local.yaml, and deploy it (NAME=local)
 	@$(run) sandbox apply --name $(NAME)
 
 status: ## its queues, workloads, nodes and processes (NAME=local)
@@ -50,10 +50,6 @@ flakes: ## layers in random order on a busy machine; names unreliable tests (TIM
 
 coverage: ## branch coverage of muster/admission by its unit tests; less than 100% is an error
 	@$(run) tools coverage
-
-mutants: ## do the tests notice changes of the core and the controller? (SAMPLE=400 SEED=1 MODULE=muster/admission/quota)
-	@$(run) tests.mutation $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) \
-		$(if $(MODULE),--module $(MODULE))
 
 conformance: ## the core against Kueue: its own cases (CASES=DIR), or random histories (SEEDS=200 SEED_BASE=0)
 	@$(run) tests.conformance $(if $(CASES),--cases $(CASES)) $(if $(SEEDS),--seeds $(SEEDS)) \
@@ -100,10 +96,11 @@ preview: ## pulumi preview of a stack, offline (STACK=dev, SINCE=main, MARKDOWN=
 		$(if $(filter installed,$(PLUGINS)),--installed)
 
 golden: ## accept the current plans of all stacks (tests/stacks/golden)
-	@$(run) tools golden
+	@$(run) preview.golden
 
 docs: ## write generated docs: references of settings, their rules, fields of Ray, metrics, commands and roles, Grafana dashboards, tables of drift, package/schema.json, diagrams
 	@$(run) tools docs
+	@$(run) drift.reference
 
 fields: ## record the fields of the pinned KubeRay's CRDs; each needs a row in components/admission/fields/fields.toml
 	@$(run) tools fields
@@ -111,9 +108,6 @@ fields: ## record the fields of the pinned KubeRay's CRDs; each needs a row in c
 screenshot: ## docs/pictures: the page that make forecast wrote, and the page of an example cluster, in a real browser
 	@$(run) tests.browser.screenshot .muster/forecast.html docs/pictures/forecast.png
 	@$(run) tests.browser.live_screenshot docs/pictures/page.png
-
-pictures: ## draw docs/pictures (FROM=local: of the scenario that this sandbox played last; RESULTS=file of bench-kueue)
-	@$(run) tools pictures $(if $(FROM),--from $(FROM)) $(if $(RESULTS),--results $(RESULTS))
 
 lint: ## ruff, mypy, import contracts, English and names
 	@$(run) tools test lint

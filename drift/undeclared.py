@@ -16,9 +16,9 @@ from drift.controllers import Object
 from drift.deployed import Declared
 from muster.objects.names import KUEUE_API
 from preview.plan import Change
-from preview.plugins.kubernetes_api import ApiServer
-from preview.plugins.kubernetes_writes import title
-from preview.plugins.values import opened
+from preview.resources.kubernetes_writes import title
+from preview.resources.values import opened
+from tools.kubernetes import ApiServer
 
 RBAC = "rbac.authorization.k8s.io/v1"
 ACCOUNTS = re.compile(r"system:serviceaccounts?:([^:]+).*")

@@ -16,8 +16,8 @@ from rich.text import Text
 from muster.files.writing import check_writable, write_text
 from preview import plan_text
 from preview.plugins.choice import Choice, choose_installed, choose_offline, stand_ins
-from preview.plugins.pretence import VARIABLE
 from preview.pulumi_cli import Outcome, PulumiCli, PulumiError, Stack
+from preview.resources.pretence import VARIABLE
 from tools.bootstrap import exclusive
 from tools.toolchain.console import console
 from tools.toolchain.ensure import ensure_tools

@@ -11,7 +11,6 @@ from preview.pulumi_cli import SAVED_ONCE
 from sandbox.cluster import kai_process, kueue_process
 from sandbox.cluster.control_plane import create_crds, create_nodes, start_control_plane, wait_for_quotas
 from sandbox.cluster.controller_process import start_controller
-from sandbox.cluster.crds import ensure_crds
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.nodes import static_nodes
 from sandbox.cluster.operators import start_operators
@@ -28,6 +27,7 @@ from sandbox.scenarios.milestones import Scenario
 from sandbox.stack_file import SOURCE, STACK, deployed, read
 from settings.load import load
 from tools.bootstrap import SECONDS_VARIABLE
+from tools.toolchain.crds import ensure_crds
 from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.paths import RunState
 from tools.toolchain.python_environments import python_with

@@ -8,7 +8,7 @@ from package import schema as package_schema
 from policies import reference as policies_reference
 from settings.reference import reference
 from settings.rules_reference import rules_reference
-from tools.docs import cli_reference, drift_reference, metrics_reference, ray_fields, workload_phases
+from tools.docs import cli_reference, metrics_reference, ray_fields, workload_phases
 from tools.docs.deploying_roles import write_roles
 from tools.docs.layers_diagram import write_diagrams
 from tools.docs.sections import Section
@@ -55,7 +55,6 @@ def docs() -> int:
     workload_phases.PAGE.write_text(workload_phases.page())
     for name, text in grafana_files().items():
         (CHECKOUT / "examples" / "grafana" / name).write_text(text)
-    drift_reference.write_tables()
     write_diagrams()
     write_roles()
     write_policies()

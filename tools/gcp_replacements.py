@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from preview.plugins.gcp_replacements import FILE
 from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.paths import CHECKOUT
 from tools.toolchain.steps import Screen, StepError
 
+FILE = CHECKOUT / "preview" / "plugins" / "gcp_replacements.json"
 PACKAGE = "pulumi-gcp"
 TYPE = "#/types/"
 

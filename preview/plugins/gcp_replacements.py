@@ -13,8 +13,8 @@ from ipaddress import ip_network
 from pathlib import Path as FilePath
 from typing import Any
 
-from preview.plugins.differences import Change, Path
-from preview.plugins.values import UNKNOWN, opened
+from preview.resources.differences import Change, Path
+from preview.resources.values import UNKNOWN, opened
 
 Names = tuple[str, ...]  # a path without list indexes
 

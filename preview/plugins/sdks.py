@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from preview.plugins.serving import RefusedError
+from preview.resources.refusals import RefusedError
 from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.steps import Screen
 

@@ -18,12 +18,12 @@ from muster.objects.names import WORKLOAD_UID_LABEL
 from muster.objects.ray import CLUSTER_LABEL, HEAD_TYPE, NODE_TYPE_LABEL
 from sandbox.cluster import kinds
 from sandbox.cluster.control_plane import create_crds, start_control_plane
-from sandbox.cluster.crds import ensure_crds
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes, wait_until
 from tests.sandbox.conftest import NAMESPACE, Manifest, rayjob
 from tests.simulation.manifests import local_stack
 from tests.storm.services import Services
+from tools.toolchain.crds import ensure_crds
 from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.paths import RunState
 from tools.toolchain.steps import Screen, StepError

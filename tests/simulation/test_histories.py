@@ -92,7 +92,7 @@ def test_exceeded_quota_is_found(always: bool) -> None:
     reserve(api, "first", gpus=4)
     with pytest.raises(Broken, match="uses 5") as broken:
         reserve(api, "second", gpus=1)
-    assert broken.value.rule == "quota_is_kept"
+    assert broken.value.rule == "quota is kept"
 
 
 HEARD_AFTER_MS = pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from preview.golden import FOLDER
 from tools.docs.sections import Section
 from tools.toolchain.paths import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "gitops.md"
+PLANS = CHECKOUT / "tests" / "stacks" / "golden"
 SECTION = Section("<!-- roles: written by make docs -->", "<!-- end of roles -->")
 HEAD = "| role | for | API |\n|---|---|---|"
 # Plans show a Google Cloud type as module.Type; Kubernetes kinds have no dot.
@@ -72,7 +72,7 @@ def write_roles() -> None:
 
 def page_with_roles(page: str) -> str:
     """Returns the page with the roles for every type in the golden plans of the shipped stacks."""
-    plans = "\n".join(file.read_text() for file in sorted(FOLDER.glob("*.txt")))
+    plans = "\n".join(file.read_text() for file in sorted(PLANS.glob("*.txt")))
     return SECTION.put(page, table(DECLARED.findall(plans)))
 
 

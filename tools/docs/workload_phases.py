@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from muster.cluster.phases import DESCRIPTIONS, TRANSITIONS, PassStage, Phase, Transition
-from muster.controller.workload import transitions
+from muster.controller.workload import lifecycle, transitions
 from tools.toolchain.paths import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "workload-phases.md"
@@ -14,11 +14,16 @@ Written by `make docs` from `{transitions.__name__.replace(".", "/")}.py`, where
 declares its phases. The simulation compares every status that the controller writes with these declarations.
 The core decides when a transition is due (`muster/admission/lifecycle/`).
 """
+_EVENTS = f"""The first event that has occurred in a phase, in this order, leads to its transition
+(`{lifecycle.__name__.replace(".", "/")}.py`):
+"""
 
 
 def page() -> str:
     """Returns the page as Markdown."""
-    return "\n".join([_INTRODUCTION, *_diagram(), "", *_phases(), "", *_transitions(), ""])
+    return "\n".join(
+        [_INTRODUCTION, *_diagram(), "", *_phases(), "", *_transitions(), "", _EVENTS, *_events(), ""]
+    )
 
 
 def _diagram() -> Iterable[str]:
@@ -52,6 +57,15 @@ def _row(transition: Transition) -> str:
     )
     stages = ", ".join(stage for stage in PassStage if stage in transition.stages)
     return f"| `{transition.name}` | {sources} | {targets} | {stages} | {transition.summary} |"
+
+
+def _events() -> Iterable[str]:
+    yield "| phase | once … | transition |"
+    yield "|---|---|---|"
+    for phase, events in lifecycle.LIFECYCLE.items():
+        for event in events:
+            names = " or ".join(f"`{transition.__name__}`" for transition in event.transitions)
+            yield f"| {phase} | {event.description} | {names} |"
 
 
 def _sorted(phases: Iterable[Phase]) -> list[Phase]:

@@ -15,7 +15,7 @@ MARK = "MUSTER_SANDBOX"
 """Environment variable of all processes of a sandbox, with the path of its run state."""
 
 PROCESS_MARK = "MUSTER_PROCESS"
-"""Environment variable of a process of a sandbox, and of those that it starts: its name in `status`."""
+"""Environment variable of a process of a sandbox and of its children: the name of the process in `status`."""
 
 
 DEFAULTS = {"NAME": "local", "ENGINE": "muster"}
@@ -80,10 +80,6 @@ class RunState:
     def log(self, process: str) -> Path:
         """Returns the log file of a process."""
         return self.logs / f"{process}.log"
-
-    def recording(self, scenario: str) -> Path:
-        """Returns the file with the last recording of a scenario, which `down` does not delete."""
-        return self.logs / f"scenario-{scenario}.json"
 
     def make(self) -> None:
         """Creates the folders."""

@@ -13,7 +13,7 @@ from muster.cluster.job_workload import is_being_deleted
 from muster.controller.gangs.contended_quota import ContendedQuota, contended, contended_quota, root_of
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import stop_dependents
-from muster.controller.gangs.suspension import SUSPENSION_MS_MAX
+from muster.controller.workload.suspension import SUSPENSION_MS_MAX
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import MergePatch
 from muster.objects import workload_status

@@ -12,16 +12,16 @@ from muster.cluster.jobs.templates import PlacementError, admitted_templates, pl
 from muster.configuration.configuration import DEFAULT, Configuration
 from muster.controller.gangs import retention
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.gangs.suspension import is_stopped, quota_may_be_released
 from muster.controller.provisioning import provisioning_requests
 from muster.controller.provisioning.provisioning_checks import NOT_CREATED
 from muster.controller.workload import transitions
-from muster.controller.workload.check_states import set_check
 from muster.controller.workload.events import ObjectEvent, on_job, on_workload, status_events
+from muster.controller.workload.suspension import is_stopped, quota_may_be_released
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import Create, Delete, JsonPatch, MergePatch
 from muster.objects import workload_status
 from muster.objects.kueue import Workload
+from muster.objects.kueue_checks import set_check
 from muster.objects.meta import builtins, find_condition, is_true
 from muster.objects.names import RESOURCE_IN_USE, RETRIED, WAIT_ANNOTATION
 
@@ -161,7 +161,7 @@ def _delete_requests(workload: Workload, cluster: ClusterState) -> Iterator[Plan
 
 def _deactivate(workload: Workload, message: str, now_ms: int) -> PlannedWrite:
     """Deactivates a Workload that the controller can't start, until a user reactivates it."""
-    status = transitions.deactivate(workload.status, transitions.FAILED_TO_START, message, now_ms)
+    status = transitions.deactivate(workload.status, retries.FAILED_TO_START, message, now_ms)
     body = {"status": {"conditions": builtins(status.conditions)}}
     patch = MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version, status=True)
     return PlannedWrite(workload.key, patch, tuple(status_events(workload, status, now_ms)))

@@ -23,8 +23,8 @@ from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.ray_view import RayView
 from muster.controller.gangs.finished_gangs import has_released_quota
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.gangs.suspension import SUSPENSION_MS_MAX
 from muster.controller.workload.events import on_job
+from muster.controller.workload.suspension import SUSPENSION_MS_MAX
 from muster.kube.writes import JsonPatch, MergePatch, remove_operation
 from muster.objects import workload_status
 from muster.objects.kueue import Workload

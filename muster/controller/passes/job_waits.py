@@ -11,11 +11,11 @@ from muster.cluster.eligibility import MISCONFIGURED, queues_in
 from muster.cluster.jobs.job import Job
 from muster.cluster.queue_counts import INADMISSIBLE, queue_of
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.workload.check_states import READY
 from muster.controller.workload.events import ObjectEvent, on_job
 from muster.kube.writes import Overwrite
 from muster.objects import workload_status
 from muster.objects.kueue import Workload
+from muster.objects.kueue_checks import READY
 from muster.objects.meta import find_condition, rfc3339
 from muster.objects.names import QUEUE_LABEL, WAIT_ANNOTATION
 

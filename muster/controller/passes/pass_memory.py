@@ -110,10 +110,10 @@ class PassMemory:
     def put(self, key: str, examination: Examination) -> bool:
         """Stores the examination of a Workload. Returns False if it changed although the Workload was not
         marked."""
-        self._due.set(key, examination.advanced.until_ms)
+        self._due.set(key, examination.until_ms)
         if examination == self._examined.get(key):
             return True
-        self._examined[key], self.statuses[key] = examination, examination.advanced.status
+        self._examined[key], self.statuses[key] = examination, examination.status
         self.counts.put(key, examination.share)
         if examination.holds_after_end:
             self._finished_with_quota.add(key)

@@ -16,7 +16,6 @@ from muster.controller.gangs.finished_gangs import contention_of, stops_for_wait
 from muster.controller.gangs.job_writes import job_writes
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import stops, template_resets
-from muster.controller.passes.decided_statuses import decided_statuses
 from muster.controller.passes.decider import PassDecision
 from muster.controller.passes.examination import examine
 from muster.controller.passes.explanations import Limits
@@ -26,7 +25,7 @@ from muster.controller.passes.job_waits import empty_queue_labels
 from muster.controller.passes.pass_memory import PassMemory
 from muster.controller.passes.pass_plan import PassPlan, PassStatistics, PassWrites
 from muster.controller.passes.status_writes import add_status_writes
-from muster.controller.workload.lifecycle import blocked_admissions
+from muster.controller.workload.decisions import blocked_admissions, decided_statuses
 from muster.objects import workload_status
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import is_true
@@ -75,7 +74,9 @@ def reconcile(
     plan.explained = decision.explained
     statuses = memory.statuses
     evaluated = dict.fromkeys((*candidates, *sorted(decision.explained.keys)))
-    decided = decided_statuses(decision, cluster, statuses, ineligible, evaluated, now_ms)
+    decided = decided_statuses(
+        decision.plan, decision.waiting.get, cluster, statuses, ineligible, evaluated, now_ms
+    )
     decided |= blocked_admissions(decision.plan, statuses, configuration.wait_for_pods_ready, now_ms)
     # Workloads that back off are part of the decision, but their statuses are not written.
     decided = {key: status for key, status in decided.items() if key not in backing_off}

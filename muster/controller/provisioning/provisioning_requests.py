@@ -20,13 +20,12 @@ from muster.controller.provisioning.check_requests import (
     template_name,
 )
 from muster.controller.provisioning.pod_set_groups import Group
-from muster.controller.workload.check_states import PENDING, READY
 from muster.kube.kinds import POD_TEMPLATES, PROVISIONING_REQUESTS, WORKLOADS, Kind
 from muster.kube.writes import Create, Delete, MergePatch, Write
 from muster.objects import kueue
 from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.kueue import AdmissionCheckState
-from muster.objects.kueue_checks import ProvisioningRequestConfig
+from muster.objects.kueue_checks import PENDING, READY, ProvisioningRequestConfig
 from muster.objects.limits import adjusted
 from muster.objects.meta import Object, ObjectMeta
 from muster.objects.names import MANAGED_LABEL, PROVREQ_ANNOTATION_PREFIX

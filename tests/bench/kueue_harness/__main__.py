@@ -32,7 +32,7 @@ def main(arguments: Sequence[str]) -> int:
     console().print(table(heading, HEADS, [figure.row() for figure in found]))
     path = STATE.root / f"{chosen.config}.json"
     save(path, heading, found, every)
-    screen.line(f"saved: {path} (make pictures RESULTS={path} draws it)")
+    screen.line(f"saved: {path}")
     if chosen.profile:
         screen.line(f"profile of the controller (cProfile): {STATE.root / chosen.config / MUSTER / PROFILE}")
     missed = [figure.what for figure in found if not figure.met]

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sandbox.cluster.crds import ensure_crds
 from sandbox.cluster.processes import Processes, free_port, stop_all
 from tests.bench.compiled import has_compiler, site
 from tests.bench.kueue_harness.engine import COST, LOG
 from tests.bench.kueue_harness.measured import Run, parse, problem
+from tools.toolchain.crds import ensure_crds
 from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.golang import find_go, module_directory
 from tools.toolchain.paths import CHECKOUT, RunState

@@ -15,13 +15,13 @@ from muster import admission as core
 from muster.objects import kueue_queues
 from sandbox.cluster import kinds, kueue_process
 from sandbox.cluster.control_plane import create_crds, start_control_plane
-from sandbox.cluster.crds import ensure_crds
 from sandbox.cluster.processes import Processes, wait_until
 from tests.conformance.differential.core_side import Objects
 from tests.conformance.differential.patience import PatientClient
 from tests.conformance.differential.scenario import FAIR, Scenario, prefixed
 from tests.conformance.differential.stage import KINDS, Play, Stage
 from tests.conformance.objects import view
+from tools.toolchain.crds import ensure_crds
 from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.paths import RunState
 from tools.toolchain.steps import Screen

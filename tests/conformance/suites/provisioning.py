@@ -11,6 +11,7 @@ from typing import Any
 
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.templates import PlacementError
+from muster.cluster.retries import FAILED_TO_START
 from muster.configuration.feature_gates import CLEANUP
 from muster.controller.gangs.job_writes import sync_provisioning_requests
 from muster.controller.gangs.planned_write import PlannedWrite
@@ -18,7 +19,6 @@ from muster.controller.pacing.pacing import WriteBackoff
 from muster.controller.passes.status_writes import status_patch
 from muster.controller.process.apply import Applier
 from muster.controller.provisioning import check_requests, provisioning_checks, provisioning_requests
-from muster.controller.workload import transitions
 from muster.controller.workload.events import ObjectEvent, status_events
 from muster.kube import kinds
 from muster.kube.client import WriteError
@@ -119,9 +119,7 @@ class _Run:
             yield PlannedWrite(workload.key, status_patch(workload, new), events)
             return
         for planned in sync_provisioning_requests(workload, cluster, self._now_ms):
-            gives_up = [
-                event.message for event in planned.events if event.reason == transitions.FAILED_TO_START
-            ]
+            gives_up = [event.message for event in planned.events if event.reason == FAILED_TO_START]
             if gives_up:  # Kueue would retry for ever
                 self.errors += gives_up
             else:

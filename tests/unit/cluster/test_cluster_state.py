@@ -7,8 +7,8 @@ import pytest
 
 from muster import admission as core
 from muster.cluster.jobs.pod_checks import PodChecks
-from muster.controller.passes.decided_statuses import required_checks
 from muster.controller.passes.reconcile import reconcile
+from muster.controller.workload.decisions import required_checks
 from muster.kube import kinds
 from muster.kube.client import Kube
 from muster.kube.kinds import Kind

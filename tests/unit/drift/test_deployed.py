@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from drift.deployed import Declared, Deployed, read_state
-from preview.plugins.values import Secret
+from preview.resources.values import Secret
 from tools.toolchain.steps import StepError
 
 PROVIDER = "urn:pulumi:s::p::pulumi:providers:kubernetes::k"

@@ -10,8 +10,8 @@ from muster.controller.gangs.redis_cleanup import (
     label_removals,
 )
 from muster.controller.gangs.stops import stop_dependents
-from muster.controller.gangs.suspension import is_stopped, quota_may_be_released
 from muster.controller.passes.reconcile import reconcile
+from muster.controller.workload.suspension import is_stopped, quota_may_be_released
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.kube.writes import JsonPatch, MergePatch, Overwrite

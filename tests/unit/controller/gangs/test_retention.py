@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from muster.configuration.configuration import Configuration, Retention
-from muster.controller.gangs.retention import deletions, until_ms
+from muster.controller.gangs.retention import deletions
 from muster.controller.passes.reconcile import reconcile
+from muster.controller.workload.facts import Facts
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.kube.writes import Delete
@@ -112,7 +113,8 @@ def test_deletions_at_the_end_of_a_retention(name: str) -> None:
     (found,) = cluster.workloads.values()
     planned = list(deletions(found, cluster, case.retention, NOW_MS))
     assert [f"{p.write} {p.write.uid}" for p in planned if isinstance(p.write, Delete)] == case.deletions
-    assert until_ms(found, case.retention, NOW_MS) == case.until_ms
+    facts = Facts(found, cluster, Configuration(retention=case.retention), NOW_MS)
+    assert facts.retention_due_ms() == case.until_ms
     assert all(p.deferrable and p.events[0].reason == "Deleted" for p in planned)
 
 

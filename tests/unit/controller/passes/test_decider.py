@@ -12,9 +12,9 @@ from muster import admission as core
 from muster.cluster.candidates import Candidate
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.pass_cache import PassCache
-from muster.controller.passes.decided_statuses import WAIT_REASONS
 from muster.controller.passes.decider import Decider, PassDecision
 from muster.controller.workload import transitions
+from muster.controller.workload.decisions import WAIT_REASONS
 from muster.kube import kinds
 from muster.objects import kueue, workload_status
 from muster.objects.meta import rfc3339

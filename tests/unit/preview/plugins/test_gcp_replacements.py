@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from preview.plugins.differences import differences, property_path
 from preview.plugins.gcp_replacements import (
     CONDITIONS,
     REPLACES,
@@ -14,7 +13,8 @@ from preview.plugins.gcp_replacements import (
     replacing,
 )
 from preview.plugins.sdk_properties import Sdk
-from preview.plugins.values import UNKNOWN, Secret
+from preview.resources.differences import differences, property_path
+from preview.resources.values import UNKNOWN, Secret
 
 POOL = "gcp:container/nodePool:NodePool"
 CLUSTER = "gcp:container/cluster:Cluster"
