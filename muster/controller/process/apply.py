@@ -48,7 +48,7 @@ class Applier:
 
     async def read_unanswered(self) -> bool:
         """Reads the objects of writes without an answer. Returns whether the outcome of all of them is known.
-        Otherwise no decision may be made: it could reserve quota that such a write has already reserved."""
+        Otherwise the pass must not decide: it could reserve quota that such a write has already reserved."""
         for kind, key in list(self._unanswered):
             try:
                 obj = await self._kube.read(kind, key)
