@@ -11,16 +11,16 @@ from collections.abc import Sequence
 
 from components.admission.ray import (
     RAY_KINDS,
-    RAY_SERVICE,
     Engine,
     Policy,
-    RayKind,
     asked_by_users,
     optional,
     spec_is_written,
     value_at,
 )
 from components.admission.templates import head
+from muster.cluster.jobs.job_kind import JobKind
+from muster.cluster.jobs.rayservice import RAY_SERVICE
 from settings.model.tenants.tenant import TENANT
 
 EMPTY = '""'
@@ -34,7 +34,7 @@ PORT_FIELDS = ("name", "port", "targetPort", "protocol", "appProtocol")
 PLAIN_PREFIX = "app.kubernetes.io/"
 
 
-def services(kind: RayKind) -> list[str]:
+def services(kind: JobKind) -> list[str]:
     """Paths of the Services that a user writes."""
     return [f"{head(kind)}.headService", *(["spec.serveService"] if kind is RAY_SERVICE else [])]
 
@@ -47,8 +47,8 @@ def cluster_internal_services(engine: Engine) -> list[Policy]:
     """
     return [
         Policy(
-            name=f"muster-{kind.resource}-stay-inside",
-            resources=(kind.resource,),
+            name=f"muster-{kind.plural}-stay-inside",
+            resources=(kind.plural,),
             operations=("CREATE", "UPDATE"),
             rules=_internal_rules(kind) | _plain_rules(kind),
             namespaces=TENANT,
@@ -58,7 +58,7 @@ def cluster_internal_services(engine: Engine) -> list[Policy]:
     ]
 
 
-def _internal_rules(kind: RayKind) -> dict[str, str]:
+def _internal_rules(kind: JobKind) -> dict[str, str]:
     types = [f"{head(kind)}.serviceType", *(f"{service}.spec.type" for service in services(kind))]
     required = {f'{value_at("object", path, EMPTY)} in ["", "ClusterIP"]': path for path in types}
     ingress = f"{head(kind)}.enableIngress"
@@ -75,9 +75,9 @@ def _internal_rules(kind: RayKind) -> dict[str, str]:
     }
 
 
-def _plain_rules(kind: RayKind) -> dict[str, str]:
+def _plain_rules(kind: JobKind) -> dict[str, str]:
     rules: dict[str, str] = {}
-    keyed = [f"{kind.cluster}.headServiceAnnotations"]
+    keyed = [f"{kind.ray_cluster}.headServiceAnnotations"]
     for service in services(kind):
         for part, fields in SERVICE_FIELDS.items():
             path = f"{service}.{part}".rstrip(".")
