@@ -7,8 +7,7 @@ import pytest
 
 from muster.objects.names import NODE_SIZES
 from settings.load import parse
-from settings.manifests.node_sizes import node_sizes
-from settings.manifests.objects import manifests
+from settings.manifests.objects import manifests, node_sizes
 from settings.model.pools.pool import Pool
 from tests.unit.settings.builders import EXISTING, FILE, GOOD
 
