@@ -14,7 +14,7 @@ up: ## a whole environment on this machine, with its scenarios (ENGINE=muster|ku
 	@$(run) sandbox up --engine $(ENGINE) --name $(NAME) $(if $(FRESH),--fresh) $(if $(RAY),--ray $(RAY)) \
 		$(if $(filter no,$(SCENARIO)),--no-scenario,$(if $(SCENARIO),--scenario $(SCENARIO)))
 
-apply: ## show the plan of stacks/Pulumi.local.yaml as it is now, and deploy it (NAME=local)
+apply: ## show the plan of the current stacks/Pulumi.local.yaml, and deploy it (NAME=local)
 	@$(run) sandbox apply --name $(NAME)
 
 status: ## its queues, workloads, nodes and processes (NAME=local)

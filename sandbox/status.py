@@ -72,7 +72,7 @@ def _dead(state: RunState, engine: str) -> str:
     why = "does not answer" if row is not None and row.process() is not None else "has ended"
     return (
         f"sandbox {state.name}: its API server {why}; {state.command('logs', PROCESS=API_SERVER)} "
-        f"may tell why; {state.command('up', ENGINE=engine, FRESH='1')} replaces the sandbox"
+        f"may have the reason; {state.command('up', ENGINE=engine, FRESH='1')} replaces the sandbox"
     )
 
 

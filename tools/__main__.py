@@ -2,19 +2,19 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 
 from tools import chores
 from tools.docs import ray_fields
 from tools.prose.check import prose
 from tools.prose.same_code import same_code
 from tools.release import release
-from tools.testing import layers
-from tools.testing.flakes import USUAL, flakes
-from tools.testing.runner import run_layers
+from tools.testing.layers import FAST_TESTS, LAYERS, LINT
+from tools.testing.run import nox, run_layers, run_together
 from tools.toolchain.command import carry_out
 from tools.toolchain.steps import StepError
 from tools.types import types
+
+KEYS = tuple(layer.key for layer in LAYERS)
 
 
 def main(arguments: list[str]) -> int:
@@ -27,14 +27,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tools", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     verb = verbs.add_parser("test", help="all test layers")
-    verb.add_argument("layers", nargs="*", metavar="LAYER", help=f"only: {', '.join(layers.KEYS)}")
+    verb.add_argument("layers", nargs="*", metavar="LAYER", help=f"only: {', '.join(KEYS)}")
     verb.set_defaults(run=_test)
     verb = verbs.add_parser("check", help="lint, types, contracts and the fast unit tests, in seconds")
-    verb.set_defaults(run=lambda _options: run_layers(layers.CHECK, sys.stdout))
+    verb.set_defaults(run=lambda _options: run_layers([LINT, FAST_TESTS]))
     verb = verbs.add_parser("flakes", help="layers in random order on a busy machine, several times")
-    verb.add_argument("layers", nargs="*", metavar="LAYER", help=f"else: {', '.join(USUAL)}")
-    verb.add_argument("--times", type=int, default=5, help="rounds (default: %(default)s)")
-    verb.add_argument("--seed", type=int, help="of the first round; each further round adds 1")
+    verb.add_argument("arguments", nargs=argparse.REMAINDER, help="LAYER ... --times N --seed N")
     verb.set_defaults(run=_flakes)
     verb = verbs.add_parser("prose", help="English and names by room, next to the ceilings of each room")
     verb.add_argument("paths", nargs="*", metavar="PATH", help="list every place below these folders")
@@ -56,20 +54,15 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _require(chosen: Sequence[str], keys: Sequence[str]) -> None:
-    if unknown := set(chosen) - set(keys):
-        raise StepError(f"no test layer {sorted(unknown)}", try_this=f"one of {', '.join(keys)}")
+def _test(options: argparse.Namespace) -> int:
+    if unknown := set(options.layers) - set(KEYS):
+        raise StepError(f"no test layer {sorted(unknown)}", try_this=f"one of {', '.join(KEYS)}")
+    selected = options.layers or [layer.key for layer in LAYERS if not layer.on_demand]
+    return run_layers([layer for layer in LAYERS if layer.key in selected])
 
 
 def _flakes(options: argparse.Namespace) -> int:
-    _require(options.layers, [key for key in layers.KEYS if key != "lint"])
-    return flakes(options.layers or USUAL, options.times, options.seed, sys.stdout)
-
-
-def _test(options: argparse.Namespace) -> int:
-    _require(options.layers, layers.KEYS)
-    chosen = [layer for layer in layers.LAYERS if layer.key in options.layers]
-    return run_layers(chosen or layers.USUAL, sys.stdout)
+    return run_together([nox("--sessions", "flakes", "--", *options.arguments)])
 
 
 if __name__ == "__main__":

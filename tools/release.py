@@ -1,7 +1,7 @@
 """Builds the files of a release: wheel, archives, software bill of materials and checksums.
 
-Everything is made from a commit, not from the working tree, and has the commit's time; two builds of a commit
-have the same checksums.
+All files are built from a commit, not from the working tree, and have the commit's time; two builds of a
+commit have the same checksums.
 """
 
 import gzip

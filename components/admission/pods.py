@@ -44,8 +44,7 @@ def _unchanged(engine: Engine) -> Policy:
                 f"{', '.join(RESOURCES)}, kueue.x-k8s.io and muster.dev"
             ),
             'request.?subResource.orValue("") == "status" || object.spec == oldObject.spec': (
-                f"a pod with the label {WORKLOAD_UID_LABEL} runs as it was admitted: change its "
-                f"{JOBS}"
+                f"a pod with the label {WORKLOAD_UID_LABEL} runs as it was admitted: change its {JOBS}"
             ),
             'request.?subResource.orValue("") != "status" || object.?status == oldObject.?status': (
                 f"the status of a pod with the label {WORKLOAD_UID_LABEL} says whether it holds quota: only "

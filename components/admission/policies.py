@@ -24,10 +24,9 @@ from pulumi_kubernetes.admissionregistration.v1 import (
 from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, LabelSelectorRequirementArgs, ObjectMetaArgs
 
 from components.admission.autoscaling import changes_of_workloads, own_accounts
-from components.admission.dry_runs import DRY_RUNS_ONLY
 from components.admission.gangs import queued_gangs
 from components.admission.gangs.redis_cleanup import REDIS_CLEANUP_HAS_QUOTA
-from components.admission.kueue_objects.policies import kueue_objects
+from components.admission.kueue_objects import kueue_objects
 from components.admission.pods import pods_of_gangs
 from components.admission.priorities import PriorityNames, allowed_priorities
 from components.admission.queues import (
@@ -37,7 +36,7 @@ from components.admission.queues import (
     suspendable,
     suspending_mutations,
 )
-from components.admission.ray import Engine, Policy, asked_by_users
+from components.admission.ray import ENGINE_ACCOUNTS, Engine, Policy, asked_by_users
 from components.admission.reserved_labels import reserved_labels
 from components.admission.services import cluster_internal_services
 from components.admission.sizes import bounded_sizes
@@ -45,6 +44,20 @@ from components.admission.tenants import VPA_MODE_OFF, token_required, without_c
 from components.base import Component
 from components.queues.kai_policies import KaiNames, kai_mutations, kai_validations
 from muster.objects.names import QUEUE_LABEL
+
+# RBAC cannot express that the controller creates pods and Services as dry runs only.
+DRY_RUNS_ONLY = Policy(
+    name="muster-controller-makes-only-dry-runs",
+    group="",
+    resources=("pods", "services"),
+    operations=("CREATE",),
+    rules={
+        "request.?dryRun.orValue(false)": (
+            "Muster's controller creates pods and Services only as dry runs, to check those of KubeRay"
+        )
+    },
+    condition=f'request.userInfo.username == "{ENGINE_ACCOUNTS["muster"]}"',
+)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ CLUSTER_RULES = [
     *_jobs((*FOLLOW, "patch")),
     *_jobs(("update",), "/finalizers"),
     # Dry runs of the pods and Services that KubeRay would create for a gang; a policy refuses other creations
-    # (components/admission/dry_runs.py).
+    # (DRY_RUNS_ONLY in components/admission/policies.py).
     _rule("", ["pods", "services"], ("create",)),
     # Gangs that KubeRay does not stop: their submitter Jobs are suspended, their pods deleted.
     _rule("batch", ["jobs"], ("patch",)),

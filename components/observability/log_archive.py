@@ -7,8 +7,7 @@ import pulumi
 from pulumi_gcp import logging, storage
 
 from components.base import Component
-from components.foundation.buckets import deleted_after
-from components.foundation.google_cloud import GoogleCloud
+from components.foundation.google_cloud import GoogleCloud, deleted_after
 from muster.cluster.jobs.kinds import JOB_KINDS
 from settings.model.observability import Logs
 

@@ -16,8 +16,7 @@ from pulumi_kubernetes.core.v1 import (
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.base import Component
-from components.foundation.buckets import FUSE_DRIVER, deleted_after
-from components.foundation.google_cloud import GoogleCloud
+from components.foundation.google_cloud import FUSE_DRIVER, GoogleCloud, deleted_after
 from settings.model.tenants.google import CLAIM_SIZE
 from settings.model.tenants.google import Checkpoints as CheckpointsSettings
 

@@ -5,7 +5,7 @@ from muster.admission.engine.engine import Engine, decide
 from muster.admission.engine.live_state import Timers
 from muster.admission.engine.quota_usage import ColumnUsage, NodeUsage
 from muster.admission.errors import AdmissionError, QuantityError, SnapshotError
-from muster.admission.model import *  # noqa: F403 - the values are named once, where they are made
+from muster.admission.model import *  # noqa: F403 - each value is named once, in its module
 from muster.admission.validation import check_quotas, check_workload
 
 __all__ = [

@@ -1,7 +1,7 @@
 """Validates a snapshot before decisions.
 
-The rules are those that the CRDs' schemas and the Kubernetes API enforce, so a violation is a bug of the
-caller and raises an error. Conditions that only make a queue unusable (a missing flavor, a cycle of cohorts)
+The CRDs' schemas and the Kubernetes API enforce the same rules, so a violation is a bug of the caller and
+raises an error. Conditions that only make a queue unusable (a missing flavor, a cycle of cohorts)
 are not errors: see WorkingState.inactive.
 """
 

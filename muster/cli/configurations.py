@@ -35,7 +35,7 @@ class SimulatedConfiguration:
 
 
 def stack(name: str, ref: str | None = None, patch: Path | None = None) -> SimulatedConfiguration:
-    """Reads a stack file of a checkout, by the stack's name or its path: as it is, at a git ref, or patched.
+    """Reads a stack file of a checkout, by the stack's name or its path: unchanged, at a git ref, or patched.
 
     Raises: InputError."""
     try:
@@ -142,7 +142,7 @@ def _check_engine(settings: "Settings", file: str) -> None:
 
 
 def manifests_at(path: Path, controller: str = "{}") -> SimulatedConfiguration:
-    """Reads the configuration of a file, or of a folder and those below it; `controller` is the controller's.
+    """Reads the configuration of a file, or of a folder and its subfolders; `controller` is the controller's.
 
     Raises: InputError."""
     configuration = parse_controller(path.name, controller)
@@ -150,7 +150,7 @@ def manifests_at(path: Path, controller: str = "{}") -> SimulatedConfiguration:
 
 
 def manifests_below(path: Path) -> list[Mapping[str, Any]]:
-    """Reads all manifests of a file, or of a folder and those below it. Raises: InputError."""
+    """Reads all manifests of a file, or of a folder and its subfolders. Raises: InputError."""
     files = (
         sorted(p for p in path.rglob("*") if p.suffix in (".yaml", ".yml", ".json"))
         if os.path.isdir(path)  # unlike Path.is_dir, no error for a name that no file can have

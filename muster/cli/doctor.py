@@ -50,7 +50,7 @@ REVIEWS: Kind[SubjectAccessReview] = Kind(
     "Finds problems that keep jobs from being admitted: kinds that are not served, permissions that the "
     "controller or you lack, missing admission policies, a Lease that is not renewed, replicas with stale "
     "watches, queues that cannot admit anything, outdated statuses, and objects without their owner. It "
-    "only reads, apart from SubjectAccessReviews, which the API server does not store. Exit codes: 0 no "
+    "only reads, except for SubjectAccessReviews, which the API server does not store. Exit codes: 0 no "
     f"findings; {FOUND} findings; 2 the cluster cannot be queried."
 )
 @click.option(

@@ -113,11 +113,11 @@ def _inputs(source: Source, opts: ForecastOptions) -> tuple[SimulatedConfigurati
 
 def _running(source: Source, controller: str) -> SimulatedConfiguration:
     """Reads the configuration of a running cluster; reports the kinds that it does not serve."""
-    found = live.listed(source.kubeconfig, source.context, QUEUE_KINDS)
-    for kind, why in found.unread.items():
+    observed = live.listed(source.kubeconfig, source.context, QUEUE_KINDS)
+    for kind, why in observed.unread.items():
         print(f"assuming no {kind}: {why}", file=sys.stderr)
     name = "the cluster"
-    objects, configuration = queue_objects(found.cluster), parse_controller(name, controller)
+    objects, configuration = queue_objects(observed.cluster), parse_controller(name, controller)
     return SimulatedConfiguration(from_objects(name, objects, configuration))
 
 

@@ -158,7 +158,7 @@ def objects(
     only: Collection[AnyKind] = READ,
     namespace: str = "",
 ) -> Observed:
-    """Reads the objects of manifests, or lists those of a cluster. Raises: as `listed`; InputError."""
+    """Reads the objects of manifests, or lists the objects of a cluster. Raises: as `listed`; InputError."""
     exclusive(queues=manifests, kubeconfig=kubeconfig)
     exclusive(queues=manifests, context=context)
     if manifests:

@@ -28,7 +28,7 @@ VERBS = {
     "submit": "create a job and follow it until it runs",
     "top": "show usage by flavor and by team",
     "try": "check whether a job would fit now, before you submit it",
-    "why": "explain why a workload waits, and what would have to change",
+    "why": "explain why a workload waits, and which changes would admit it",
 }
 EXTRA = ("rich",)
 """Modules of the extra `forecast`; the controller runs without them."""

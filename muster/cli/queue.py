@@ -130,7 +130,7 @@ def command(
 def _selected(
     cluster_overview: Overview, rows: Iterable[WorkloadRow], row_filter: Filter, seeds: int
 ) -> list[WorkloadRow]:
-    """Returns the rows that match; if `seeds` is not 0, with estimates from that many futures."""
+    """Returns the rows that match; if `seeds` is not 0, with estimates from `seeds` futures."""
     selected = [row for row in rows if row_filter.takes(row, cluster_overview.now_ms)]
     starts = _estimated(cluster_overview, selected, seeds) if seeds else {}
     return [replace(row, eta=starts[row.key]) if row.key in starts else row for row in selected]

@@ -46,11 +46,11 @@ submission of the trace until its last job would end if no job waited; without p
 accelerators. A job that never starts has an infinite wait, and a recommendation never keeps a job from
 starting that starts under the current settings.
 
-If there are at most --candidates combinations, all are simulated in full. Otherwise that many are tried with
-{search.SCREEN_SEEDS} seeds on the first {search.SCREEN_SHARE:.0%} of the jobs: first a sample
-spread over all combinations, then neighbors of the best. The best candidate and the Pareto front of the
-screening are simulated in full, and then neighbors of the best until none is better. Results are stored in
-{JOURNALS}/; after an interruption, the same command resumes.
+If there are at most --candidates combinations, all are simulated in full. Otherwise --candidates combinations
+are screened with {search.SCREEN_SEEDS} seeds on the first {search.SCREEN_SHARE:.0%} of the jobs: first a
+sample spread over all combinations, then neighbors of the best. The best candidate and the Pareto front of
+the screening are simulated in full, and then neighbors of the best until none is better. Results are stored
+in {JOURNALS}/; after an interruption, the same command resumes.
 """
 EPILOG = f"""\
 \b

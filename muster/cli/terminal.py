@@ -15,6 +15,6 @@ def visible(text: str) -> str:
     return _CONTROL.sub(_shown, text)
 
 
-def _shown(found: re.Match[str]) -> str:
-    code = ord(found.group())
+def _shown(match: re.Match[str]) -> str:
+    code = ord(match.group())
     return f"^{chr(code ^ _CARET)}" if code < 0x80 else f"<{code:02x}>"

@@ -70,7 +70,7 @@ def command(filename: str, opts: live.EstimateOptions) -> int:
 
 
 def read_job(name: str) -> Mapping[str, Any]:
-    """Reads the one manifest of a file. Raises: InputError, FileError."""
+    """Reads a file with a single manifest. Raises: InputError, FileError."""
     where = "standard input" if name == STDIN else name
     text = read_text_or_stdin(name, "a file with the job's manifest")
     manifests = [document for document in documents(text, where) if document is not None]

@@ -28,7 +28,7 @@ INTERRUPTED = 130
 
 
 class InputError(ValueError):
-    """Invalid input. The message says what, where, and what is expected."""
+    """Invalid input. The message names the problem, its place, and the expected input."""
 
 
 ERRORS = (
@@ -50,7 +50,7 @@ class Verb(click.Command):
         try:
             return super().invoke(ctx)
         except ERRORS as error:
-            raise click.UsageError(said(error, self), ctx) from error
+            raise click.UsageError(message(error, self), ctx) from error
         except KeyboardInterrupt:
             print(f"\n{ctx.command_path}: interrupted", file=sys.stderr)
             return INTERRUPTED
@@ -59,7 +59,7 @@ class Verb(click.Command):
             return 0
 
 
-def said(error: Exception, command: click.Command) -> str:
+def message(error: Exception, command: click.Command) -> str:
     """Returns the message of an error for the user of a command."""
     match error:
         case StatusError():
@@ -85,9 +85,9 @@ def options(name: str, kind: "type[DataclassInstance]", *declared: Decorator) ->
 
     def decorate(function: Function) -> Function:
         @wraps(function)
-        def called(**given: Any) -> Any:
-            packed = kind(**{option: given.pop(option) for option in own})
-            return function(**given, **{name: packed})
+        def called(**arguments: Any) -> Any:
+            packed = kind(**{option: arguments.pop(option) for option in own})
+            return function(**arguments, **{name: packed})
 
         decorated: Function = called
         for declare in reversed(declared):
@@ -97,9 +97,9 @@ def options(name: str, kind: "type[DataclassInstance]", *declared: Decorator) ->
     return decorate
 
 
-def exclusive(**given: object) -> None:
+def exclusive(**options: object) -> None:
     """Rejects options that are mutually exclusive. Raises: click.UsageError."""
-    used = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
+    used = [f"--{name.replace('_', '-')}" for name, value in options.items() if value]
     if len(used) > 1:
         raise click.UsageError(f"{used[0]} and {used[1]} are mutually exclusive; give one of them")
 

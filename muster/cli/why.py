@@ -1,4 +1,4 @@
-"""`muster why`: explains why a workload waits, and what would have to change."""
+"""`muster why`: explains why a workload waits, and which changes would admit it."""
 
 from collections.abc import Iterator
 
@@ -22,10 +22,10 @@ EXIT_CODES = {VerdictKind.FITS: 0, VerdictKind.PREEMPTS: 0, VerdictKind.WAITS: 4
 
 
 @verb(
-    """Explains why a workload waits: the quota that it lacks, what would have to change, the workloads ahead
-    of it in its queue, the workloads that it would preempt, and the history of its admission. Decides as the
-    controller would and changes nothing. Exit codes: 0 it holds quota, has finished, or fits now; 4 it waits;
-    5 it cannot be admitted in its current form; 2 invalid input."""
+    """Explains why a workload waits: the quota that it lacks, the changes that would admit it, the workloads
+    ahead of it in its queue, the workloads that it would preempt, and the history of its admission. Decides
+    as the controller would and changes nothing. Exit codes: 0 it holds quota, has finished, or fits now; 4 it
+    waits; 5 it cannot be admitted in its current form; 2 invalid input."""
 )
 @click.argument("job", metavar="KIND/NAME", help="such as rayjob/train, or workload/rayjob-train-1a2b3")
 @view.view_options
@@ -68,7 +68,7 @@ def _tables(explanation: Why, wide: bool) -> Iterator[Table]:
     if explanation.ahead:
         yield _ahead(explanation)
     if explanation.preempts:
-        rows = [(*_named(victim.workload), victim.reason) for victim in explanation.preempts]
+        rows = [(*_named(target.workload), target.reason) for target in explanation.preempts]
         yield Table("Would be preempted", (*NAMED, "REASON"), rows, numbers=5)
     if explanation.checks:
         states = [(c.name, c.state, str(c.retries), rfc3339(c.at_ms), c.message) for c in explanation.checks]
@@ -83,7 +83,12 @@ def _lacks(explanation: Why) -> Table:
             shortfall.resource,
             *(
                 quantities.format(shortfall.resource, amount)
-                for amount in (shortfall.needed, shortfall.available, shortfall.missing, shortfall.most)
+                for amount in (
+                    shortfall.needed,
+                    shortfall.available,
+                    shortfall.missing,
+                    shortfall.available_max,
+                )
             ),
         )
         for shortfall in explanation.lacks

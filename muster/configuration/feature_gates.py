@@ -127,7 +127,7 @@ _REASONS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 REFUSED: Mapping[str, str] = {gate: why for why, gates in _REASONS.items() for gate in gates}
-"""Why each other gate of Kueue can't be set."""
+"""The reason why each other gate of Kueue cannot be set."""
 
 
 def with_gates(rules: Rules, gates: Mapping[str, bool]) -> Rules:

@@ -1,1 +1,1 @@
-"""Reads and writes the files that users name: bounded in size and time, with errors that say what to do."""
+"""Reads and writes the files that users name, with limits on size and time, and errors that name the fix."""

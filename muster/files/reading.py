@@ -141,7 +141,7 @@ def _opened(
     path: str | Path, expected: str, bytes_max: int, pipes: bool, patience: Patience | None
 ) -> Iterator[BinaryIO]:
     """Opens a regular file or a pipe. The kind is checked before it is opened, as opening a device can have
-    effects, and afterwards, as the path may be another file by then."""
+    effects, and again afterwards, as the path may then refer to another file."""
     where = str(path)
     try:
         _check(os.stat(path), where, expected, bytes_max, pipes)

@@ -22,7 +22,7 @@ class Assumptions:
     termination_s: float = _assumed(
         5,
         "s",
-        "from a preemption until the victim's pods have terminated and its quota is released",
+        "from a preemption until the preempted pods have terminated and their quota is released",
         "KubeRay suspends within seconds; a pod may take its grace period of 30 s",
     )
     cleanup_s: float = _assumed(

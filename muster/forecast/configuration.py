@@ -19,7 +19,8 @@ T = TypeVar("T", bound=Object)
 
 
 class ConfigurationError(ValueError):
-    """A configuration that cannot be simulated. The message says what, where, and what is expected."""
+    """A configuration that cannot be simulated. The message names the problem, its place, and the expected
+    value."""
 
 
 @dataclass(frozen=True, slots=True)

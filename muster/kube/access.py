@@ -186,7 +186,7 @@ def _load_client_certificate(context: ssl.SSLContext, user: _User, folder: Path)
 
 
 def _content(data: str, file: str, folder: Path) -> bytes:
-    """Returns the bytes that a kubeconfig holds, else those of the file that it names, if any."""
+    """Returns the bytes in a kubeconfig, else the bytes of the file that it names, if any."""
     if data:
         return base64.b64decode(data)
     return read_bytes(folder / file, "a certificate or key in PEM") if file else b""

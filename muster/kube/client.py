@@ -37,14 +37,15 @@ class WriteError(Exception):
         self.code, self.message = code, message  # of the API server
         tested = isinstance(write, JsonPatch) and code == INVALID
         replaced = isinstance(write, Overwrite) and code == INVALID and "metadata.uid" in message
-        # Another writer was first, or the object is gone: the next pass sees the new state and decides again.
+        # Another writer was first, or the object was deleted: the next pass sees the new state and decides
+        # again.
         self.stale = code in (NOT_FOUND, CONFLICT) or tested or replaced
         # No answer, or a server error: the write may have succeeded nevertheless.
         self.unsure = code == 0 or code >= SERVER_ERROR
 
 
 class NotLeading(Exception):
-    """This process does not hold the Lease, and must not write."""
+    """Raised if this process does not hold the Lease, and must not write."""
 
 
 def without_election() -> float:
@@ -52,7 +53,8 @@ def without_election() -> float:
     return REQUEST_TIMEOUT_S
 
 
-def as_it_is(obj: T) -> T:
+def unchanged(obj: T) -> T:
+    """Returns the object."""
     return obj
 
 
@@ -79,17 +81,18 @@ class Kube:
         kind: Kind[T],
         labels: Mapping[str, str | None] | None = None,
         namespace: str = "",
-        kept: Callable[[T], T] = as_it_is,
+        deduplicate: Callable[[T], T] = unchanged,
     ) -> tuple[str, list[T]]:
-        """Returns the list's resource version, and `kept` of every object of a kind, in one namespace or in
-        all. `kept` is called as the objects arrive, so that those that it replaces are not kept until the end
-        of the list."""
+        """Returns the list's resource version and the objects of a kind, in one namespace or in all.
+
+        `deduplicate` returns the object to use for each listed object. It is called as the objects arrive, so
+        that replaced objects do not stay in memory until the end of the list."""
         parameters = {"limit": str(CHUNK), **_selection(labels)}
         objects: list[T] = []
         while True:
             answer = await self._page(Request("GET", kind.path(namespace), parameters))
             chunk = _decoded(kind.list_decoder, answer)
-            objects += map(kept, chunk.items or ())
+            objects += map(deduplicate, chunk.items or ())
             if not chunk.metadata.continue_:
                 return chunk.metadata.resource_version, objects
             parameters["continue"] = chunk.metadata.continue_
@@ -133,11 +136,11 @@ class Kube:
         return (await self._answer(Request("GET", path))).decode(errors="replace")
 
     async def log(self, pod: str, parameters: Mapping[str, str]) -> AsyncGenerator[bytes, None]:
-        """Yields the lines of a pod's log, without their ends. `parameters` are those of the API."""
+        """Yields the lines of a pod's log, without line feeds. `parameters` are the query parameters."""
         namespace, _, name = pod.rpartition("/")
         request = Request("GET", PODS.path(namespace, name, "log"), parameters)
         async with self._streams.stream(request) as pieces:
-            async for ended in lines(pieces, rest=True):
+            async for ended in lines(pieces, unfinished=True):
                 for line in ended:
                     yield line
 

@@ -22,7 +22,7 @@ IDLE_S_MAX = 60.0  # for which an unused connection is kept
 CONNECTIONS_MAX = 200
 JSON = "application/json"
 HEADERS = {"Accept": JSON, "Accept-Encoding": "gzip", "User-Agent": "muster"}
-# No total: a long list may take its time. Those that send a write limit its time themselves.
+# No total, as a long list may take minutes. Writers limit the time of their writes themselves.
 _READ = aiohttp.ClientTimeout(connect=REQUEST_TIMEOUT_S, sock_read=READ_S_MAX)
 _WRITTEN = aiohttp.ClientTimeout()
 _STREAMED = aiohttp.ClientTimeout(connect=CONNECT_S_MAX)

@@ -14,7 +14,7 @@ from muster.files.reading import read_text
 from muster.kube.errors import ConfigError
 
 TOKEN_FILE_S = 60.0
-"""As in client-go (transport/token_source.go); kubelets rotate tokens long before their end."""
+"""The same as in client-go (transport/token_source.go); kubelets rotate tokens long before they expire."""
 EXEC_VERSIONS = tuple(f"client.authentication.k8s.io/{version}" for version in ("v1", "v1beta1", "v1alpha1"))
 
 

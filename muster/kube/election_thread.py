@@ -11,8 +11,8 @@ from muster.kube.loop_thread import LoopThread
 
 
 class ElectionThread(Election):
-    """An election whose requests are made by a thread. Its times are floats that this thread only reads.
-    `begun` starts and ends the thread."""
+    """An election that sends its requests in a thread, so that a long pass does not delay renewals. The main
+    thread only reads its times, which are floats. `begun` starts and ends the thread."""
 
     _thread: LoopThread
 

@@ -1,18 +1,20 @@
-"""Notices that the API server's history went back: etcd was restored from an older copy.
+"""Detects that the API server's history went back: etcd was restored from an older snapshot.
 
 A watch that resumes from a resource version of the lost history gets no error. It is silent until the new
-history reaches that version, and then sends later events only (k8s.io/apiserver v0.36, pkg/storage/cacher:
-getAllEventsSinceLocked). Objects that the copy lacks would stay in the stores.
+history reaches that version, and then sends only later events (k8s.io/apiserver v0.36, pkg/storage/cacher:
+getAllEventsSinceLocked). Objects that the snapshot lacks would stay in the stores.
 
-Two answers are proof, each for one kind, as kinds may be in different etcds (--etcd-servers-overrides):
+Two responses prove this, each for one kind, as kinds may be in different etcds (--etcd-servers-overrides):
 
-- A list without a resource version is lower than any answer that was received before its request. Such a list
-  is consistent: it comes from etcd, or from a watch cache that is at least as new (KEP-2340).
-- An object of a name is lower than its last answer, if one client reads and writes it, one request at a time.
+- A list without a resource version whose version is lower than any response received before its request. Such
+  a list is consistent: it comes from etcd, or from a watch cache that is at least as new (KEP-2340).
+- An object whose version is lower than in the last response, if a single client reads and writes it, one
+  request at a time.
 
-Nothing else is: watch caches of several API servers lag behind each other, so a watch may be silent for a
-while, and its version be too large for another server. A watch that breaks, ends early or is silent therefore
-casts doubt only. Doubts are resolved with a list of one object of each kind; until then nothing is written.
+Other signs prove nothing: watch caches of several API servers lag behind each other, so a watch may be silent
+for a while, and its version may be too large for another server. A watch that breaks, ends early or is silent
+only raises a suspicion, which a list of one object of each kind confirms or refutes. Until it is resolved,
+nothing is written.
 """
 
 import asyncio
@@ -91,7 +93,7 @@ class History:
     async def _resolve(self, kube: Kube) -> bool:
         """Resolves the doubts so far; returns whether the API server has answered."""
         doubts, listed = self._doubts, [kind for kind in list(self._highest) if kind is not LEASES]
-        # one at first: an API server that is not back yet, or overloaded, gets no more requests
+        # one kind at first, as an API server that is still down or overloaded should not get all requests
         for kinds in (listed[:1], listed[1:]):
             if not all(await asyncio.gather(*(self._confirm(kube, kind) for kind in kinds))):
                 return False

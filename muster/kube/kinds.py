@@ -24,7 +24,7 @@ T = TypeVar("T", bound=Object)
 
 
 class ObjectList(msgspec.Struct, Generic[T]):
-    """One chunk of a list; `metadata` says where the next one begins."""
+    """One chunk of a list; `metadata` has the start of the next chunk."""
 
     class Metadata(msgspec.Struct, rename="camel"):
         resource_version: str = ""

@@ -1,16 +1,15 @@
 """Leader election with a Lease: one replica writes, the others wait.
 
-Rules are those of client-go (tools/leaderelection): the holder renews the Lease; another replica takes it
+The rules are client-go's (tools/leaderelection): the holder renews the Lease; another replica acquires it
 once it has not changed for its duration *by that replica's own clock*, so clocks need not agree. Terms are
-twice as long as client-go's by default: an API server with thousands of requests under way takes more than
-five seconds for each, and the holder would lose its Lease.
-Every change carries the resource version that it was decided on: of two concurrent changes one is refused.
-The holder renews the version that its last renewal returned, without reading it: one request, which on an
-overloaded API server may take seconds.
+twice as long as client-go's defaults, because an API server with thousands of requests in flight takes more
+than five seconds for each, and the holder would lose its Lease.
+Every change carries the resource version that it was decided on: of two concurrent changes, one is refused.
+The holder renews the version that its last renewal returned, without reading it. This takes one request,
+which can take seconds on an overloaded API server.
 
-This cannot rule out that the network delays a write until its sender's term is over. Every write except
-creations and deletions also carries a resource version, so it is refused if the next leader has changed the
-same object.
+The network may still delay a write until its sender's term has ended. Every write except creations and
+deletions therefore carries a resource version too: it is refused if the next leader has changed the object.
 """
 
 import asyncio
@@ -39,8 +38,8 @@ RELEASED_S = 1  # the duration of a released Lease; the API requires one
 class Election:
     """One candidate for the Lease `key` (namespace/name). `clock_s` is monotonic; `now_ms` is only displayed.
 
-    Candidates must have unique identities: a Lease with its own identity is taken at once, as that of the
-    previous container in the same pod.
+    Candidates must have unique identities: a candidate immediately acquires a Lease with its own identity, as
+    the previous container in the same pod held it.
     """
 
     def __init__(
@@ -60,7 +59,7 @@ class Election:
         self._observed = LeaseSpec()
         self._others_until_s = 0.0  # when the term of another holder ends, as last observed
         self._renewed_s: float | None = None  # when the last renewal was sent; None if not leading
-        self._renewed: Lease | None = None  # as the last renewal left it; None if it has to be read
+        self._renewed: Lease | None = None  # as the last renewal left it; None if it must be read
         self._creations = set[str | None]()  # acquireTimes of the Leases that it tried to create
         self.last_try_s = clock_s()
         self._sent_s = self.last_try_s  # when the last change was sent

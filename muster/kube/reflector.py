@@ -22,7 +22,7 @@ T = TypeVar("T", bound=Object)
 log = logging.getLogger(__name__)
 
 SILENT_S_MAX = WATCH_S + 10.0  # a watch without events and bookmarks for this time is dead
-STEADY_S = 10.0  # after a watch of this length the next one follows at once
+STEADY_S = 10.0  # after a watch of this length the next one follows immediately
 RETRY_S_MIN = 0.2
 RETRY_S_MAX = 15.0
 RETRY_AFTER_S_MAX = 60.0
@@ -82,7 +82,7 @@ class Reflector(Generic[T]):
 
     async def _list(self) -> None:
         before = self._history.highest(self._kind)
-        version, objects = await self._kube.list(self._kind, self._labels, kept=self._store.known)
+        version, objects = await self._kube.list(self._kind, self._labels, deduplicate=self._store.stored)
         self._history.compare(self._kind, version, before)
         self._store.replace(objects, version)
         self._version, self._last_event_s = version, self._clock_s()
@@ -125,7 +125,7 @@ class Reflector(Generic[T]):
 
     async def _pause(self, error: Exception | None) -> None:
         """Pauses before the next request, with exponential backoff. Does not pause after a steady watch, or
-        one that the server ended after it had sent events, as it does to slow readers."""
+        if the server ended the watch after it had sent events, as it does to slow readers."""
         steady = self._watch_began_s is not None and self._clock_s() - self._watch_began_s >= STEADY_S
         ended = error is None and self._version != self._watched_from
         if steady or ended:

@@ -33,9 +33,9 @@ class Store(Generic[T]):
         keys = before.keys() | self.items.keys()
         self._note_changes(key for key in keys if before.get(key) is not self.items.get(key))
 
-    def known(self, new: T) -> T:
-        """Returns the stored object if it has the same version: a repeated list then costs no memory, and
-        changes nothing."""
+    def stored(self, new: T) -> T:
+        """Returns the stored object if it has the same version, else `new`: a repeated list then costs no
+        memory, and changes nothing."""
         old = self.items.get(new.key)
         same = old is not None and old.metadata.uid == new.metadata.uid and _version(old) == _version(new)
         return old if old is not None and same else new
@@ -76,10 +76,10 @@ class Store(Generic[T]):
 def _with_known_spec(new: T, old: T | None) -> T:
     """Returns `new`, with the spec object of `old` if both are equal, as after a status update: values
     derived from that object stay valid. Specs contain pod templates of up to a megabyte."""
-    known, own = getattr(old, "spec", None), getattr(new, "spec", None)
-    if known is None or known is own or known != own:
+    old_spec, new_spec = getattr(old, "spec", None), getattr(new, "spec", None)
+    if old_spec is None or old_spec is new_spec or old_spec != new_spec:
         return new
-    return msgspec.structs.replace(new, spec=known)
+    return msgspec.structs.replace(new, spec=old_spec)
 
 
 def _version(obj: Object) -> int:

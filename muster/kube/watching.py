@@ -21,8 +21,8 @@ longer than this, and the next one resumes from the bookmark."""
 
 @dataclass(frozen=True, slots=True)
 class Event(Generic[T]):
-    """`type` is ADDED, MODIFIED, DELETED or BOOKMARK. A bookmark has no object; it says that all events up
-    to `version` were sent."""
+    """A watch event. `type` is ADDED, MODIFIED, DELETED or BOOKMARK. A bookmark has no object; it confirms
+    that all events up to `version` were sent."""
 
     type: str
     version: str
@@ -79,8 +79,9 @@ def decode(kind: Kind[T], text: bytes) -> Event[T]:
     return Event(line.type, obj.metadata.resource_version, obj)
 
 
-async def lines(pieces: AsyncIterator[bytes], *, rest: bool = False) -> AsyncIterator[Iterable[bytes]]:
-    """Yields the lines that each piece completes, if any; with `rest`, what follows the last line too."""
+async def lines(pieces: AsyncIterator[bytes], *, unfinished: bool = False) -> AsyncIterator[Iterable[bytes]]:
+    """Yields the lines that each piece completes, if any; with `unfinished`, also a last line without an
+    end."""
     parts: list[bytes] = []  # of the current line; an object of a megabyte has many
     async for piece in pieces:
         ended, line_feed, begun = piece.rpartition(b"\n")
@@ -89,5 +90,5 @@ async def lines(pieces: AsyncIterator[bytes], *, rest: bool = False) -> AsyncIte
             continue
         yield b"".join((*parts, ended)).split(b"\n")
         parts = [begun]
-    if rest and any(parts):
+    if unfinished and any(parts):
         yield [b"".join(parts)]

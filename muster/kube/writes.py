@@ -42,9 +42,9 @@ class Overwrite:
     """RFC 7386 without a resource version: succeeds even if other clients keep changing the object.
 
     `uid` is sent too, so the API server refuses the patch (422) if another object has taken the name. Without
-    a version, the API server repeats the patch as long as others write in between (apiserver:
+    a version, the API server repeats the patch as long as other clients write in between (apiserver:
     registry/generic/registry/store.go and storage/etcd3 GuaranteedUpdate). Use it only for values that are
-    right whatever the rest of the object is."""
+    correct regardless of the object's other fields."""
 
     kind: Kind[Any]
     key: str
@@ -76,8 +76,8 @@ def remove_operation(path: str, name: str) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Deletes an object, which may already be gone. `grace_s` replaces the pod's grace period; for a
-    terminating pod it can only shorten it. With a `uid`, the API server refuses it (409) if another object
+    """Deletes an object, if it still exists. `grace_s` replaces the pod's grace period; for a terminating pod
+    it can only shorten it. With a `uid`, the API server refuses it (409) if another object
     has taken the name."""
 
     kind: Kind[Any]

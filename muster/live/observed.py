@@ -52,11 +52,11 @@ UNIX_EPOCH = "1970-01-01T00:00:00Z"
 
 
 class ObservationError(ValueError):
-    """Objects that cannot be read. The message says which, why, and what is expected."""
+    """Objects that cannot be read. The message names them, the reason, and the expected objects."""
 
 
 class Lister(Protocol):
-    """The one method of the API server's client that is used here."""
+    """The method of the API server's client that is used here."""
 
     async def list(
         self, kind: Kind[T], labels: Mapping[str, str | None] | None = None, namespace: str = ""

@@ -23,8 +23,8 @@ def answer_sentence(subject: str, queue: str, verdict: Verdict) -> str:
             return f"{subject} fits now: it would get quota in ClusterQueue {queue} immediately."
         case VerdictKind.PREEMPTS:
             count = len(verdict.preemptions)
-            victims = f"{count} workloads" if count > 1 else "one workload"
-            return f"{subject} fits now: it would preempt {victims} and get quota in ClusterQueue {queue}."
+            workloads = f"{count} workloads" if count > 1 else "one workload"
+            return f"{subject} fits now: it would preempt {workloads} and get quota in ClusterQueue {queue}."
         case VerdictKind.WAITS:
             return f"{subject} would wait in ClusterQueue {queue}. Reason: {verdict.message}."
         case VerdictKind.NEVER:
@@ -104,9 +104,9 @@ def _usage(assigned: core.PodSetAssignment, flavor: str) -> str:
 def _preemptions(state: LiveState, verdict: Verdict) -> Table:
     rows = []
     for preemption in verdict.preemptions:
-        victim = state.workloads[preemption.workload].workload
-        queue = victim.admission.cluster_queue if victim.admission else victim.cluster_queue
-        rows.append((victim.key, queue, preemption.reason.value, f"{victim.priority}"))
+        target = state.workloads[preemption.workload].workload
+        queue = target.admission.cluster_queue if target.admission else target.cluster_queue
+        rows.append((target.key, queue, preemption.reason.value, f"{target.priority}"))
     return Table("Would be preempted", ("WORKLOAD", "CLUSTER QUEUE", "REASON", "PRIORITY"), rows)
 
 
@@ -170,7 +170,7 @@ def _shortfall(shortfall: core.Shortfall) -> Mapping[str, str]:
         "needed": shortfall.needed,
         "available": max(0, shortfall.available),
         "missing": shortfall.missing,
-        "most": shortfall.available_max,
+        "availableMax": shortfall.available_max,
     }
     return {
         "flavor": shortfall.flavor,

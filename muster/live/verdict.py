@@ -16,7 +16,7 @@ from muster.objects.meta import find_condition
 from muster.objects.workload_status import QUOTA_RESERVED
 
 DECISIONS_MAX = 100  # per moment, as gangs may preempt each other in turn
-ROUNDS_MAX = 10  # of preemptions; usually one, as the core selects all victims together
+ROUNDS_MAX = 10  # of preemptions; usually one, as the core selects all targets together
 NEVER = frozenset(
     {
         core.WaitReason.NEVER_FITS,
@@ -105,9 +105,9 @@ def _decide(
     return admission, preemptions
 
 
-def _release(engine: core.Engine, state: LiveState, victims: Iterable[str]) -> None:
-    """Requeues the victims, as if their pods had terminated."""
-    for key in victims:
-        victim = state.workloads[key].workload
+def _release(engine: core.Engine, state: LiveState, targets: Iterable[str]) -> None:
+    """Requeues the targets, as if their pods had terminated."""
+    for key in targets:
+        target = state.workloads[key].workload
         engine.remove(key)
-        engine.put(replace(victim, admission=None, reserved_at_ms=0, evicted=False, checks={}))
+        engine.put(replace(target, admission=None, reserved_at_ms=0, evicted=False, checks={}))

@@ -131,7 +131,7 @@ def _encoded(template: PodTemplate, spec: PodSpec) -> Template:
 def refusal(template: PodTemplate, ranges: Sequence[LimitRange]) -> str:
     """Returns a sentence about the first request of the pods that is not allowed; empty if all are.
 
-    `ranges` are those of the namespace. Raises: QuantityError.
+    `ranges` are the namespace's LimitRanges. Raises: QuantityError.
     """
     spec = template.spec
     container_items, pod_items = (list(_items(ranges, kind)) for kind in (CONTAINER, POD))

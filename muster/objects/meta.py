@@ -18,7 +18,7 @@ CACHED_TIMES_MAX = 8192
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class _ViewMeta(msgspec.StructMeta):
-    """Tells type checkers that subclasses of View are frozen too."""
+    """Declares to type checkers that subclasses of View are frozen too."""
 
 
 class View(

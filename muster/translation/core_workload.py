@@ -53,7 +53,7 @@ def workload(
     """Converts a Workload. Raises: ValueError.
 
     `status` may differ from the object's. `queue` is the ClusterQueue of its LocalQueue; a Workload with
-    quota stays in the ClusterQueue of its admission. `limit_ranges` are those of its namespace,
+    quota stays in the ClusterQueue of its admission. `limit_ranges` are from its namespace,
     `runtime_classes` are by name; their additions to pods are counted, but not written to the object.
     `priority` is the current value of its priority class; None uses the object's priority."""
     meta, reservation = obj.metadata, status.admission if holds_quota(status) else None
@@ -139,8 +139,8 @@ def queued_at_ms(obj: kueue.Workload, status: kueue.WorkloadStatus, rules: core.
     """Returns the time by which the workload is queued (Kueue: pkg/workload,
     Ordering.GetQueueOrderTimestamp).
 
-    An eviction by an admission check moves it to the back of the queue; an eviction with PodsReadyTimeout
-    does if the rules say so; a preemption does not.
+    An eviction by an admission check moves it to the back of the queue, and so does an eviction with
+    PodsReadyTimeout if the rules require it; a preemption does not.
     """
     evicted = find_condition(status.conditions, EVICTED)
     to_back = {"AdmissionCheck"} | ({"PodsReadyTimeout"} if rules.requeue_behind_others else set())

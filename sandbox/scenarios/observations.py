@@ -64,7 +64,7 @@ class ObservedObjects:
         return self._owned_by("PodGroup", self.job(ref))
 
     def pods(self, ref: JobRef) -> list[Object]:
-        """Returns all pods of the job: those of its Ray clusters and of its submitter."""
+        """Returns all pods of the job: its Ray clusters' and its submitter's."""
         return [p for p in self.all("Pod") if key(p)[0] == ref.namespace and _pod_of(p, ref)]
 
     def gang(self, ref: JobRef) -> list[Object]:

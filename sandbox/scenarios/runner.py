@@ -80,7 +80,7 @@ def _named(manifest: Object) -> Object:
 
 
 def remove_leftovers(client: Client) -> None:
-    """Deletes the jobs of earlier runs, which would hold quota, and waits until they are gone."""
+    """Deletes the jobs of earlier runs, which would hold quota, and waits for their deletion."""
 
     def leftovers() -> list[tuple[kinds.Kind, Object]]:
         labels: dict[str, Any] = {SCENARIO_LABEL: "true"}
@@ -126,7 +126,7 @@ class ScenarioRun:
 
     def run(self, limit_seconds: float, check: Callable[[], None]) -> None:
         """Submits the first job, and other jobs at their milestones, until all milestones are observed or the
-        time is over."""
+        time has run out."""
         reflectors = [Reflector(self._watching, kind, self._enqueue).start() for kind in self._scenario.kinds]
         self._submit(next(iter(self._manifests)))
         # On a terminal, live bars are below the lines.

@@ -1,12 +1,13 @@
 """The objects of Kueue's API that a stack declares, as plain values: for Pulumi, and for forecasts."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
 from muster.objects.names import KUEUE_API, NODE_SIZES
-from settings.manifests.node_sizes import node_sizes
 from settings.manifests.specs import (
     CHECK,
     cluster_queue,
@@ -17,6 +18,7 @@ from settings.manifests.specs import (
     resource_flavor,
     topology,
 )
+from settings.model.pools.allocatable import allocatable
 from settings.model.pools.pool import Pool
 from settings.model.queues.admission import QueuedProvisioning
 from settings.model.queues.queue import Queues
@@ -104,3 +106,31 @@ def _manifest(
     metadata: dict[str, Any] = {"name": name} | ({"namespace": namespace} if namespace else {})
     metadata |= {"annotations": dict(annotations)} if annotations else {}
     return {"apiVersion": KUEUE_API, "kind": kind, "metadata": metadata, **fields}
+
+
+MIB = 1024**2
+
+
+def node_sizes(pool: Pool) -> str:
+    """Returns what one node leaves to the pods of gangs, as JSON: a list of resources with quantities, one
+    for each kind of nodes that the pool may have.
+
+    GKE's reservations are taken off, and of DaemonSets those that the settings declare: by an estimate of
+    GKE's own, a pod that just fits would be refused.
+    """
+    return json.dumps([_size(pool, kind) for kind in pool.variants], separators=(",", ":"))
+
+
+def _size(pool: Pool, kind: Pool) -> dict[str, str]:
+    taken = pool.daemon_sets.requests if pool.daemon_sets else {}
+    remaining = {resource: size - taken.get(resource, 0) for resource, size in allocatable(kind).items()}
+    return {resource: _written(resource, size) for resource, size in remaining.items() if resource != "pods"}
+
+
+def _written(resource: str, size: Fraction) -> str:
+    """Writes an amount, rounded down."""
+    if resource == "cpu":
+        return f"{int(size * 1000)}m"
+    if resource in ("memory", "ephemeral-storage"):
+        return f"{int(size / MIB)}Mi"
+    return str(int(size))

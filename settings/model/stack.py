@@ -13,8 +13,7 @@ from settings.model.foundation.network import Network
 from settings.model.foundation.place import GkePlace
 from settings.model.google_cloud import ProjectId
 from settings.model.observability import Observability
-from settings.model.operators.gpu_operator import GpuOperator
-from settings.model.operators.gpudirect import GpuDirect
+from settings.model.operators.gpus import GpuDirect, GpuOperator
 from settings.model.operators.kai import Kai
 from settings.model.operators.kuberay import KubeRay
 from settings.model.operators.kueue import Kueue

@@ -8,7 +8,7 @@ from math import ceil, floor
 from settings.model.base import amount
 from settings.model.operators.shared import Resources
 from settings.model.pools.allocatable import GIB, Amounts, allocatable
-from settings.model.pools.daemon_sets import DaemonSets
+from settings.model.pools.parts import DaemonSets
 from settings.model.pools.pool import Pool
 from settings.model.stack import Settings
 from settings.problems import Finding, Path

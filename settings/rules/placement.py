@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from settings.model.foundation.place import GkePlace
-from settings.model.pools.placement import zones_of
+from settings.model.foundation.place import GkePlace, zones_of
 from settings.model.pools.pool import Pool
 from settings.model.stack import Settings
 from settings.problems import Finding, Path

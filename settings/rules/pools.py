@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from settings.model.foundation.existing import Existing
-from settings.model.foundation.place import GkePlace
-from settings.model.pools.placement import zones_of
+from settings.model.foundation.place import GkePlace, zones_of
 from settings.model.pools.pool import Pool
 from settings.model.pools.values import POOL_NAME
 from settings.model.stack import Settings

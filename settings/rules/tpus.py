@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from settings.model.pools.placement import zones_of
+from settings.model.foundation.place import zones_of
 from settings.model.pools.tpus import is_topology_of, smallest_topology
 from settings.model.stack import Settings
 from settings.problems import Finding, Path

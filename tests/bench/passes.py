@@ -233,7 +233,7 @@ def _list(kind: Kind[Any], lines: Iterable[bytes], stores: Stores) -> None:
     bodies = (line.partition(b" ")[2].rstrip() for line in lines)
     while chunk := list(islice(bodies, CHUNK)):
         answer = b'{"metadata":{},"items":[' + b",".join(chunk) + b"]}"
-        objects += map(store.known, kind.list_decoder.decode(answer).items or ())
+        objects += map(store.stored, kind.list_decoder.decode(answer).items or ())
     store.replace(objects, "0")
 
 

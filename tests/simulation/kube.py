@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from muster.kube.client import DRY_RUN_S_MAX, Kube, as_it_is, without_election
+from muster.kube.client import DRY_RUN_S_MAX, Kube, unchanged, without_election
 from muster.kube.errors import NoAnswer, RequestError, Status, StatusError
 from muster.kube.kinds import Kind
 from muster.kube.watching import WATCH_S, Event
@@ -72,7 +72,7 @@ class EmulatedKube(Kube):
         kind: Kind[T],
         labels: Mapping[str, str | None] | None = None,
         namespace: str = "",
-        kept: Callable[[T], T] = as_it_is,
+        deduplicate: Callable[[T], T] = unchanged,
     ) -> tuple[str, list[T]]:
         self.lists += 1
         restores = self._api.restores
@@ -84,7 +84,7 @@ class EmulatedKube(Kube):
         await self._way()
         self._check_connected(restores)
         await self._hear(kind, version)
-        return version, list(map(kept, found))  # type: ignore[arg-type]  # of the kind's view
+        return version, list(map(deduplicate, found))  # type: ignore[arg-type]  # of the kind's view
 
     async def current_version(self, kind: Kind[Any]) -> str:
         restores = self._api.restores

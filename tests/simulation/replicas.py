@@ -13,8 +13,8 @@ from itertools import pairwise
 from random import Random
 from typing import Any, TypeVarTuple
 
-from muster.controller.process.controllers import Controllers
 from muster.controller.process.loop import Controller
+from muster.controller.process.process import Controllers
 from muster.kube.client import NotLeading
 from muster.kube.connection import REQUEST_TIMEOUT_S
 from muster.kube.errors import NoAnswer

@@ -135,7 +135,7 @@ def server(local_stack: Stack, cluster: Kubectl) -> Kubectl:
         cluster.run("label", "namespace", namespace, label)
     wait_for_suspension(cluster)
     for manifest in (rayjob("job"), raycluster("notebook"), rayservice("service"), unqueued("free")):
-        cluster.run("create", "-f", "-", *ALICE, given=json.dumps(manifest))
+        cluster.run("create", "-f", "-", *ALICE, stdin=json.dumps(manifest))
     uid = cluster.run("get", "rayjob/job", "--namespace=team-a", "-o", "jsonpath={.metadata.uid}")
     cluster.create([child("child", uid)])
     return cluster

@@ -329,7 +329,7 @@ def test_the_api_server_accepts_the_rendered_charts(
     try:
         said = served.run(
             *("apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-", "-o", "name"),
-            given=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}),
+            stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}),
         )
     finally:
         served.run("delete", "namespace", *namespaces)

@@ -66,7 +66,7 @@ def perform(account: Path, write: Write) -> None:
 
 def made(server: Kubectl, manifest: Manifest) -> Manifest:
     given = json.dumps(manifest)
-    created: Manifest = json.loads(server.run("create", "-f", "-", "-o", "json", given=given))
+    created: Manifest = json.loads(server.run("create", "-f", "-", "-o", "json", stdin=given))
     return created
 
 

@@ -1,5 +1,6 @@
 """Records the fields of the pinned KubeRay's CRDs (`make fields`), and writes docs/ray-fields.md."""
 
+from functools import cache
 from typing import Any
 
 import yaml
@@ -23,6 +24,7 @@ OWNERS = {
 BEGIN = "<!-- rows: written by make docs -->\n"
 
 
+@cache
 def schemas() -> dict[str, dict[str, Any]]:
     """Returns the OpenAPI schema of version v1 of each kind, from the pinned Go module."""
     folder = ensure_crds("muster")

@@ -1,4 +1,4 @@
-"""Test layers: their commands, and which layers run in parallel."""
+"""Test layers: the sessions that nox runs (noxfile.py), with their commands."""
 
 import sys
 from dataclasses import dataclass
@@ -8,88 +8,72 @@ from tools.testing.effort import EXAMPLES_PERCENT, HISTORIES, MUTANTS, MUTANTS_S
 from tools.toolchain.paths import CHECKOUT
 
 LOGS = CHECKOUT / ".muster" / "test-logs"
-PROFILE = "test"
-"""Hypothesis profile (tests/conftest.py) of `make test`."""
-
-CLUSTERS = ("stacks", "sandbox")
+Command = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Layer:
     """Commands that run in order; the layer passes if all of them exit with 0.
 
-    `key` selects the layer on the command line. The output of a `live` layer is shown while it runs; of other
-    layers, only the end is shown, and only if they fail. `together`: the commands run in parallel. `waits`:
-    the layer spends most of its time waiting for a cluster or a browser, so it runs in parallel with the
-    CPU-bound layers. `on_demand`: the layer takes minutes, and runs only if it is selected.
+    alongside: it runs next to the other layers and gets the CPU first; it waits for a cluster or a browser
+    most of the time.
+    on_demand: it takes minutes, and runs only if it is selected.
     """
 
     key: str
-    name: str
-    commands: tuple[tuple[str, ...], ...]
-    live: bool = True
-    together: bool = False
-    waits: bool = False
+    title: str
+    commands: tuple[Command, ...]
+    alongside: bool = False
     on_demand: bool = False
 
+    @property
+    def log(self) -> Path:
+        """The output of its last run."""
+        return LOGS / f"{self.key}.log"
 
-def _module(*arguments: str) -> tuple[str, ...]:
+
+def module(*arguments: str) -> Command:
+    """Returns the command that runs a Python module."""
     return (sys.executable, "-m", *arguments)
 
 
-def pytest_commands(key: str, folder: Path, *options: str) -> tuple[tuple[str, ...], ...]:
-    """Returns the commands of a layer, which run in parallel on CI's two cores; each reports to `folder`.
-
-    In layers that start clusters, tests that share a cluster run in one process, and all others in another.
-    """
-
-    def command(part: str, *workers: str) -> tuple[str, ...]:
-        quiet = ("-q", "--color=no", f"--hypothesis-profile={PROFILE}")
-        return _module(
-            "pytest", *quiet, *workers, *options, f"--junitxml={folder / part}.xml", f"tests/{key}"
-        )
-
-    if key not in CLUSTERS:
-        return (command(key, "--numprocesses=2", "--dist=worksteal"),)
-    return command(f"{key}-shared", "-m", "shared"), command(f"{key}-others", "-m", "not shared")
+def pytest(key: str, *arguments: str, profile: str = "test", dist: str = "worksteal") -> Command:
+    """Returns pytest in two processes, with a Hypothesis profile of tests/conftest.py and a JUnit report."""
+    parallel = ("--numprocesses=2", f"--dist={dist}")
+    report = f"--junitxml={LOGS / key}.xml"
+    return module(
+        "pytest", "-q", "--color=no", *parallel, f"--hypothesis-profile={profile}", report, *arguments
+    )
 
 
-def _pytest(key: str, name: str, *, waits: bool = False, on_demand: bool = False) -> Layer:
-    commands = pytest_commands(key, LOGS)
-    return Layer(key, name, commands, together=True, waits=waits, on_demand=on_demand)
+def _tests(key: str, title: str, *before: Command, dist: str = "worksteal", **options: bool) -> Layer:
+    return Layer(key, title, (*before, pytest(key, f"tests/{key}", dist=dist)), **options)
 
 
-LAYERS: tuple[Layer, ...] = (
-    Layer(
-        "lint",
-        "lint and types",
-        (
-            _module("ruff", "check", "--output-format=concise", "."),
-            _module("ruff", "format", "--check", "--quiet", "."),
-            _module("tools", "types"),
-            (str(Path(sys.executable).with_name("lint-imports")), "--no-logo"),
-            _module("tools", "prose"),
-        ),
-        live=False,
-        together=True,
+LINT = Layer(
+    "lint",
+    "lint and types",
+    (
+        module("ruff", "check", "--output-format=concise", "."),
+        module("ruff", "format", "--check", "--quiet", "."),
+        (str(Path(sys.executable).with_name("lint-imports")), "--no-logo"),
+        module("tools", "prose"),
+        module("tools", "types"),
     ),
-    _pytest("unit", f"unit and property tests ({EXAMPLES_PERCENT} % of the examples)"),
-    _pytest("mistakes", f"{MUTANTS} mutants of the shipped stack files (MUTANTS_SEED={MUTANTS_SEED})"),
-    _pytest("stacks", "previews, policies, charts, the API server's answers"),
-    Layer(
-        "conformance",
-        "conformance with Kueue's own cases",
-        (_module("tests.conformance", "--record"), *pytest_commands("conformance", LOGS)),
-    ),
-    _pytest("compiled", "the admission core as the controller's image compiles it"),
-    _pytest("simulation", f"simulation with faults ({HISTORIES} random histories, seeds from 0)"),
-    _pytest("sandbox", "end to end", waits=True),
-    _pytest("browser", "the pages of forecasts and of clusters in a real browser", waits=True),
-    _pytest("ray", "a preempted training that a real Ray resumes", waits=True, on_demand=True),
 )
-
-KEYS = tuple(layer.key for layer in LAYERS)
-USUAL = tuple(layer for layer in LAYERS if not layer.on_demand)
+# Tests of a layer with dist="loadgroup" that share a cluster run in one process (tests/conftest.py).
+LAYERS = (
+    LINT,
+    _tests("unit", f"unit and property tests ({EXAMPLES_PERCENT} % of the examples)"),
+    _tests("mistakes", f"{MUTANTS} mutants of the shipped stack files (MUTANTS_SEED={MUTANTS_SEED})"),
+    _tests("stacks", "previews, policies, charts, the API server's answers", dist="loadgroup"),
+    _tests("conformance", "conformance with Kueue's own cases", module("tests.conformance", "--record")),
+    _tests("compiled", "the admission core as the controller's image compiles it"),
+    _tests("simulation", f"simulation with faults ({HISTORIES} random histories, seeds from 0)"),
+    _tests("sandbox", "end to end", dist="loadgroup", alongside=True),
+    _tests("browser", "the pages of forecasts and of clusters in a real browser", alongside=True),
+    _tests("ray", "a preempted training that a real Ray resumes", alongside=True, on_demand=True),
+)
 
 # Directories of unit tests that neither import the Pulumi SDK nor start processes, which would be slow.
 FAST = (
@@ -98,28 +82,19 @@ FAST = (
     "cluster",
     "configuration",
     "controller",
-    "tools",
     "docs",
     "forecast",
     "kube",
     "objects",
     "policies",
     "settings",
+    "tools",
     "translation",
 )
-CHECK = (
-    LAYERS[0],
-    Layer(
-        "check",
-        "fast unit tests",
-        (
-            _module(
-                *("pytest", "-q", "--color=no", "--numprocesses=2", "--dist=worksteal", "-m", "not slow"),
-                *("--hypothesis-profile=check", f"--junitxml={LOGS / 'check'}.xml"),
-                *(f"tests/unit/{directory}" for directory in FAST),
-            ),
-        ),
-        live=False,
-    ),
+FAST_TESTS = Layer(
+    "check",
+    "fast unit tests",
+    (pytest("check", "-m", "not slow", *(f"tests/unit/{name}" for name in FAST), profile="check"),),
+    alongside=True,
 )
-"""Layers of `make check`, which takes seconds: run it before each commit."""
+"""With LINT in `make check`, which takes seconds: run it before each commit."""

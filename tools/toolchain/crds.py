@@ -47,7 +47,7 @@ def _collect(sources: Sequence[CrdSource], folder: Path) -> None:
 def with_one_version(text: str, version: str) -> str:
     """Returns a CRD, in YAML, that has this version alone. Raises StepError if it has no such version."""
     definition = yaml.load(text, yaml.CSafeLoader)
-    versions = [one for one in definition["spec"]["versions"] if one["name"] == version]
+    versions = [entry for entry in definition["spec"]["versions"] if entry["name"] == version]
     if not versions:
         raise StepError(f"the CRD {definition['metadata']['name']} has no version {version}")
     definition["spec"]["versions"] = versions

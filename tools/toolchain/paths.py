@@ -15,7 +15,7 @@ MARK = "MUSTER_SANDBOX"
 """Environment variable of all processes of a sandbox, with the path of its run state."""
 
 PROCESS_MARK = "MUSTER_PROCESS"
-"""Environment variable of a process of a sandbox, and of those that it starts: its name in `status`."""
+"""Environment variable of a process of a sandbox and of its children: the name of the process in `status`."""
 
 
 DEFAULTS = {"NAME": "local", "ENGINE": "muster"}

@@ -1,1 +1,1 @@
-"""A scheduling cycle: nominates the heads of the queues, orders them, and admits those that fit."""
+"""A scheduling cycle: nominates the heads of the queues, orders them, and admits the heads that fit."""

@@ -1,5 +1,5 @@
 """Runs a scheduling cycle: nominates the heads of the queues, then processes them in order and reserves quota
-for those that must wait.
+for heads that must wait.
 
 Kueue: schedule and processEntry in pkg/scheduler/scheduler.go. A cycle assigns quota to the workloads that
 it admits; the caller evicts the targets of preemptors and requeues the other heads.
@@ -55,14 +55,13 @@ class Cycle:
         for head in in_order(nominated, self._rules):
             self._process(head)
             if min_runtime is not None and head.note is None:
-                # Popped, as a note is valid for this search only: the next search may find victims.
+                # Popped, as a note is valid for this search only: the next search may find targets.
                 head.note = min_runtime.notes.pop(head.workload.key, None)
         self._reserved.release()
 
     def admit_fitting(self, head: Entry) -> None:
-        """Processes a head that fits and needs nothing but quota; the caller passes such heads in the order
-        of the cycle. None of them preempts, and no quota is reserved for any. Most get the assignment of an
-        equivalent workload."""
+        """Processes a head that fits and needs only quota; the caller passes such heads in the order of the
+        cycle. They do not preempt or reserve quota. Most get the assignment of an equivalent workload."""
         cached = None if head.assignment_cache is None else head.assignment_cache.assignment
         if cached is None:
             nominate(self._state, head, self._number)
@@ -75,7 +74,7 @@ class Cycle:
         rival = self._reserved.claimant(head)
         # An earlier head has claimed a target: with the rule, look for an assignment without its targets.
         if rival and self._rules.recompute_overlapping:
-            renominate(self._state, head, self._reserved.victims(head.node))
+            renominate(self._state, head, self._reserved.claimed_targets(head.node))
             if head.assignment.mode is Mode.FIT:
                 self._defer(head, rival)
                 return
@@ -107,7 +106,7 @@ class Cycle:
             self._preempt(head)
 
     def _is_held(self, head: Entry) -> bool:
-        """Returns whether an optional rule holds back a head that fits; its note says why."""
+        """Returns whether an optional rule holds back a head that fits; its note has the reason."""
         workload, budgets = head.workload, self._state.budgets
         if budgets is not None:
             head.note, head.until_ms = budgets.ruling(head.node, head.usage, workload.run_time_ms)
@@ -140,7 +139,7 @@ class Cycle:
         self._drop_reservation(head)
         self._close(head, EntryOutcome.PREEMPTING)
         self._reserved.claim(head)
-        # Else another head could take the quota that its victims release (Kueue: processEntry adds the
+        # Else another head could take the quota that its targets release (Kueue: processEntry adds the
         # usage of a preempting entry to its snapshot).
         self._reserved.reserve(head, head.usage)
 
@@ -165,7 +164,7 @@ class Cycle:
             head.scan = FlavorScan(head.assignment.progress, self._number, generation)
 
     def _reserve_unreclaimable(self, head: Entry) -> None:
-        """Reserves a queue's own quota for its head that finds no victims and could not reclaim it later.
+        """Reserves a queue's own quota for its head that finds no targets and could not reclaim it later.
 
         Kueue: reserveCapacityForUnreclaimablePreempt, quotaResourcesToReserve.
         """
@@ -198,17 +197,17 @@ def in_order(entries: Iterable[Entry], rules: Rules) -> Iterator[Entry]:
 
 
 class CycleReservations:
-    """Quota that counts as used until the end of a cycle, and victims that count as released.
+    """Quota that counts as used until the end of a cycle, and targets that count as released.
 
     Kueue: PreemptedWorkloads, and the usage that processEntry adds to its snapshot.
     """
 
-    __slots__ = ("_claims", "_reserved", "_state", "_victims")
+    __slots__ = ("_claimed_targets", "_claims", "_reserved", "_state")
 
     def __init__(self, state: WorkingState) -> None:
         self._state = state
         self._claims: dict[str, str] = {}  # the claiming workload's key by the claimed workload's
-        self._victims: list[Holding] = []
+        self._claimed_targets: list[Holding] = []
         self._reserved: list[tuple[Entry, Usage]] = []
 
     def claimant(self, head: Entry) -> str:
@@ -221,7 +220,7 @@ class CycleReservations:
     def claim(self, head: Entry) -> None:
         """Claims the head's targets and the slice that it replaces, so that no other head uses them."""
         self._claims.update((holding.workload.key, head.workload.key) for holding in head.claimed)
-        self._victims += (target.holding for target in head.targets)
+        self._claimed_targets += (target.holding for target in head.targets)
 
     def reserve(self, head: Entry, usage: Usage) -> None:
         """Reserves quota for a head, and the nodes assigned to its pods."""
@@ -235,15 +234,16 @@ class CycleReservations:
             head.node.remove(usage)
             self._state.topologies().remove(head.assignment.placed)
 
-    def victims(self, node: QuotaNode) -> list[Holding]:
-        """Returns victims that release quota of the node's tree, or topology nodes."""
-        return [holding for holding in self._victims if holding.placed or holding.node.root is node.root]
+    def claimed_targets(self, node: QuotaNode) -> list[Holding]:
+        """Returns targets that release quota of the node's tree, or topology nodes."""
+        root = node.root
+        return [holding for holding in self._claimed_targets if holding.placed or holding.node.root is root]
 
     def fits(self, head: Entry) -> bool:
         """Returns whether the head fits next to everything that the cycle has admitted and reserved, once all
-        victims are released."""
+        targets are released."""
         # Most heads: a simulated release of nothing would cost more than the check.
-        if not (self._victims or head.targets):
+        if not (self._claimed_targets or head.targets):
             return self._fits(head)
         with self._state.without(self._released(head)):
             return self._fits(head)
@@ -259,20 +259,22 @@ class CycleReservations:
     def _released(self, head: Entry) -> Iterable[Holding]:
         targets = [target.holding for target in head.targets]
         # Deduplicated: another head may have claimed the same target.
-        return dict.fromkeys(chain(self.victims(head.node), targets)) if self._victims else targets
+        if not self._claimed_targets:
+            return targets
+        return dict.fromkeys(chain(self.claimed_targets(head.node), targets))
 
     def _fits(self, head: Entry) -> bool:
         placed = head.assignment.placed
         return head.node.fits(head.usage) and (not placed or self._state.topologies().fits(placed))
 
     def fits_now(self, head: Entry) -> bool:
-        """Returns whether the head fits while the victims still run.
+        """Returns whether the head fits while the targets still run.
 
         Kueue does not check this, and may exceed the quota until they have terminated.
         """
-        if not self.victims(head.node):
+        if not self.claimed_targets(head.node):
             return True
-        # Reservations come out of the victims' quota, which would count twice while these run.
+        # Reservations come out of the targets' quota, which would count twice while these run.
         self.release()
         fits = self._fits(head)
         for waiting, usage in self._reserved:

@@ -81,7 +81,7 @@ class Entry:
     targets: tuple[Target, ...] = ()
     replaced: Holding | None = None  # the slice of the same job that it replaces
     outcome: EntryOutcome = EntryOutcome.UNTRIED
-    rival: str = ""  # key of the workload that claimed or reserved what it needs
+    rival: str = ""  # key of the workload that claimed or reserved its quota
     admission: Admission | None = None
     priority_boost: int = 0  # added by aging while it waited
     note: WaitNote | None = None  # from an optional rule
@@ -99,7 +99,7 @@ class Entry:
 
     @property
     def usage(self) -> Usage:
-        """The quota that it needs in addition to what it holds."""
+        """The quota that it needs in addition to its current quota."""
         return self.assignment.usage if self.workload.admission is None else {}
 
     @property

@@ -26,7 +26,7 @@ def nominate(
     state: WorkingState, head: Entry, cycle: int, shared_targets: SharedTargets | None = None
 ) -> bool:
     """Sets the head's assignment and targets; returns False if it is refused before that. `shared_targets`
-    are victims that heads nominated in the same state have found."""
+    are targets that heads nominated in the same state have found."""
     refused = refusal(head.workload, head.queue, state.snapshot.namespaces)
     if refused is not None:
         head.outcome = refused
@@ -47,10 +47,10 @@ def nominate(
     return True
 
 
-def renominate(state: WorkingState, head: Entry, victims: Iterable[Holding]) -> None:
-    """Nominates the head again as if the victims had been removed, with the flavors that it was nominated
+def renominate(state: WorkingState, head: Entry, claimed_targets: Iterable[Holding]) -> None:
+    """Nominates the head again as if the targets had been removed, with the flavors that it was nominated
     for."""
-    with state.absent(victims):
+    with state.absent(claimed_targets):
         head.assignment, head.targets = _Options(state, head, pinned=head.assignment.nominated).best()
 
 
@@ -130,10 +130,10 @@ class _Options:
         return (assignment, targets) if targets else None
 
     def _targets(self, assignment: Assignment, counts: Counts) -> tuple[Target, ...]:
-        """Returns the victims, if the head would be admitted after their release.
+        """Returns the targets, if the head would be admitted after their release.
 
         Pod sets choose flavors in sequence: after the release the first may choose so that the next finds no
-        nodes. Kueue preempts nevertheless, and again when the victims are back.
+        nodes. Kueue preempts nevertheless, and again when the targets are back.
         """
         placer = self._state.flavors[self._head.queue.name].placer_of(self._head.workload)
         finds_places = placer.search(self._head.workload, assignment) if placer else None

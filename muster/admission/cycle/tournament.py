@@ -17,9 +17,10 @@ from muster.admission.quota.tree import QuotaNode, Usage
 
 
 class Rank(NamedTuple):
-    """The rank of a nominee among those of a cohort's children; the lowest wins. UID and key break ties."""
+    """The rank of a nominee among the nominees of a cohort's children; the lowest wins. UID and key break
+    ties."""
 
-    settled: bool  # it waits for no victims
+    settled: bool  # it does not wait for preemption targets
     borrows: bool  # its queue would borrow some of the resources that it requests
     share: Share
     priority_below: int

@@ -21,7 +21,7 @@ class Changes:
     replaced: dict[str, Holding] = field(default_factory=dict)  # slices, by the replacing workload's key
     evicted: list[tuple[Holding, Preemption]] = field(default_factory=list)
     displaced: list[Holding] = field(default_factory=list)  # without a replacement for a failed node
-    marked: dict[str, Workload] = field(default_factory=dict)  # it starts or stops waiting for victims
+    marked: dict[str, Workload] = field(default_factory=dict)  # it starts or stops waiting for targets
     unmarked: set[str] = field(default_factory=set)  # unmarked in this decision: not marked again
     retried_next: list[Workload] = field(default_factory=list)  # reverted too often in this decision
     count: int = 0
@@ -44,9 +44,9 @@ class Changes:
         self.count += 1
 
     def preempt(self, state: WorkingState, target: Target, preemptor: Workload) -> Workload | None:
-        """Evicts a victim, unless it is already evicted.
+        """Evicts a target, unless it is already evicted.
 
-        A victim that this same decision admitted has not started: its admission is reverted. Returns it if
+        A target that this same decision admitted has not started: its admission is reverted. Returns it if
         the caller must requeue it now."""
         holding = target.holding
         if not holding.started:
@@ -79,7 +79,7 @@ class Changes:
         return None
 
     def mark(self, workload: Workload) -> None:
-        """Records that the workload starts or stops waiting for its victims."""
+        """Records that the workload starts or stops waiting for its targets."""
         self.marked[workload.key] = workload
         self.count += 1
 
@@ -116,7 +116,7 @@ class TrackedWorkloads:
         return workload if is_pending else None
 
     def fork(self, copies: Mapping[Holding, Holding]) -> "TrackedWorkloads":
-        """Returns a copy. `copies` maps the holdings of this state to those of the copied one."""
+        """Returns a copy. `copies` maps the holdings of this state to their copies."""
         copy = TrackedWorkloads()
         copy._objects = dict(self._objects)
         copy._admitted = {key: copies[holding] for key, holding in self._admitted.items()}
@@ -138,7 +138,7 @@ class TrackedWorkloads:
         self._admitted |= {
             key: holding for key, holding in changes.admitted.items() if holding.admission is not None
         }
-        for holding in (*changes.displaced, *(victim for victim, _ in changes.evicted)):
+        for holding in (*changes.displaced, *(target for target, _ in changes.evicted)):
             self.evict(holding)
 
     def evict(self, holding: Holding) -> None:

@@ -68,7 +68,7 @@ class ContentionGroup:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether any workload waits for quota or nodes."""
+        """True if any workload waits for quota or nodes."""
         return bool(self.occupied or self.placing)
 
     def touch(self, queue: str) -> None:
@@ -87,7 +87,7 @@ class ContentionGroup:
         if self.backfill is not None:
             deadlines_ms.append(self.backfill.until_ms)
         min_runtime = self.state.min_runtime
-        if min_runtime is not None:  # also for workloads that pruning skipped, so that no search was made
+        if min_runtime is not None:  # also for workloads that pruning skipped, for which no search ran
             holdings = (self.state.holdings[name].values() for name in self.names)
             deadlines_ms.append(min_runtime.next_end_ms(chain.from_iterable(holdings)))
         aging = self.state.rules.aging

@@ -101,7 +101,7 @@ class Engine:
 
     def decide(self, now_ms: int, explain: bool = True, unpark: bool = True) -> Plan:
         """Returns the plan of changes at this time. Its `waiting` explains workloads that became pending
-        since the last decision, or that start to wait for victims. Reasons of other workloads may change with
+        since the last decision, or that start to wait for targets. Reasons of other workloads may change with
         every decision: `self.waiting` returns them. Without `explain` the plan's `waiting` is empty:
         explanations cost more than many decisions. Without `unpark`, parked workloads are left to a later
         decision, as Kueue delays them for a second (requeueBatchPeriod) after quota was released."""
@@ -147,9 +147,9 @@ class Engine:
 
     @property
     def settled(self) -> bool:
-        """Whether another decision before `next_ms` would change nothing: no `put` or `remove` since the last
-        one affects a waiting workload. Right after a decision it may be False: if the next one tries unparked
-        workloads separately, or retries admissions that were reverted too often."""
+        """True if another decision before `next_ms` would change nothing, as no `put` or `remove` since the
+        last decision affects a waiting workload. Right after a decision it may be False: if the next decision
+        tries unparked workloads separately, or retries admissions that were reverted too often."""
         return not self._live.touched
 
     @property
@@ -165,15 +165,15 @@ class Engine:
         return self._newly_waiting
 
     def affected(self) -> Iterator[str]:
-        """Yields the keys of workloads whose reason to wait the last decision may have changed, besides those
-        in its plan."""
+        """Yields the keys of workloads whose wait reason the last decision may have changed, in addition to
+        the workloads in its plan."""
         for group in self._settled:
             for queue in group.queues.values():
                 yield from queue.keys()
 
     def waiting(self, now_ms: int, keys: Iterable[str] | None = None) -> Iterator[Waiting]:
-        """Yields why pending workloads wait, as of the last decision: those with these keys, or all. Skips
-        keys of workloads that are not pending."""
+        """Yields the wait reasons of pending workloads, as of the last decision: of these keys, or of all
+        workloads. Skips keys of workloads that are not pending."""
         pending = map(
             self._live.workloads.pending, sorted(self._live.workloads.keys()) if keys is None else keys
         )
@@ -201,8 +201,8 @@ class Engine:
         return tuple(quota_usage(self._live.state.tree))
 
     def _drain(self) -> tuple[str, ...]:
-        """Evicts the workloads of queues with HoldAndDrain; returns the keys of those that were not evicted
-        before."""
+        """Evicts the workloads of queues with HoldAndDrain; returns their keys. Skips workloads that are
+        already evicted."""
         if not self._live.draining:
             return ()
         drained = [
@@ -241,9 +241,9 @@ def decide(
 ) -> Plan:
     """Runs scheduling cycles on the snapshot until nothing changes.
 
-    Equal snapshots give equal plans, regardless of the order of their objects. Victims hold their quota until
-    a later snapshot shows it released. A queue that refers to missing objects is inactive; the other queues
-    are not affected.
+    Equal snapshots give equal plans, regardless of the order of their objects. Preemption targets hold their
+    quota until a later snapshot shows it released. A queue that refers to missing objects is inactive; the
+    other queues are not affected.
 
     Raises: SnapshotError for inconsistent input.
     """

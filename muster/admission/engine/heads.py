@@ -1,4 +1,9 @@
-"""Selects the heads of a cycle: those that may be admitted, and those that reserve quota."""
+"""Selects the heads of a cycle: heads that may be admitted, and heads that reserve quota.
+
+Every head that is selected costs a nomination, and in a busy cluster most heads cannot be admitted. Pruning
+finds these without a nomination. An infeasible head is nevertheless selected if it changes other decisions:
+it reserves quota that another head could use, or its queue would otherwise advance faster than in Kueue.
+"""
 
 from collections.abc import Callable, Container, Iterable, Mapping
 
@@ -34,7 +39,7 @@ class HeadSelector:
         occupied: Mapping[PendingQueue, None],
         pruning: type[Pruning],
     ) -> None:
-        """`queues` are by name; `occupied` has those with pending workloads, and is kept up to date."""
+        """`queues` are by name; `occupied` has the queues with pending workloads; the queues update it."""
         self._occupied = occupied
         self._positions = {queue: position for position, queue in enumerate(queues.values())}
         self._reserving = dict.fromkeys(queue for queue in queues.values() if _may_reserve(queue, state))
@@ -44,7 +49,7 @@ class HeadSelector:
 
     @property
     def may_reserve_quota(self) -> bool:
-        """Whether a head that is not admitted may reserve quota for a cycle."""
+        """True if a head that is not admitted may reserve quota for a cycle."""
         return bool(self._reserving)
 
     def queues_to_open(self, include_parked: bool) -> list[PendingQueue]:
@@ -140,8 +145,8 @@ class HeadSelector:
         return heads, infeasible, done
 
     def fitting_in_order(self, heads: list[Head], preempting: Container[str]) -> list[Head] | None:
-        """Returns the heads in the cycle's order, if each fits and needs nothing but quota; else None.
-        `preempting` are the keys of workloads that wait for victims.
+        """Returns the heads in the cycle's order, if each fits and needs only quota; else None. `preempting`
+        are the keys of workloads that wait for preemption targets.
 
         Heads that no longer fit after the admissions before them then need no nomination: the next cycle
         finds them infeasible."""
@@ -171,7 +176,7 @@ def _may_admit_in_order(state: WorkingState) -> bool:
 
 
 def _may_reserve(queue: PendingQueue, state: WorkingState) -> bool:
-    """Returns whether a head that needs preemption but finds no victims reserves quota until the end of the
+    """Returns whether a head that needs preemption but has no targets reserves quota until the end of the
     cycle (Cycle._reserve_unreclaimable)."""
     reclaims = queue.queue.reclaim_within_cohort is PreemptionPolicy.ANY
     return not reclaims or state.rules.prioritize_preemptors

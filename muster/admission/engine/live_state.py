@@ -125,7 +125,8 @@ class LiveState:
             state.budgets = Budgets(snapshot, state.tree.queues, state.holdings)
 
     def parked(self) -> set[str]:
-        """Returns the keys of parked workloads, including those that will be parked once they are queued."""
+        """Returns the keys of parked workloads, including workloads that will be parked once they are
+        queued."""
         parked = {key for key in self._not_queued if self._pending(key).parked}
         for group in dict.fromkeys(self.groups.values()):
             for queue in group.occupied:
@@ -144,7 +145,7 @@ class LiveState:
                 self.touch(group)
 
     def is_parked_as(self, workload: Workload) -> bool:
-        """Returns whether the workload is parked if and only if its object says so."""
+        """Returns whether the workload is parked if and only if its object is."""
         if workload.key in self._not_queued:
             return self._pending(workload.key).parked is workload.parked
         group = self.groups.get(workload.cluster_queue)
@@ -176,7 +177,7 @@ class LiveState:
             self.touch(group, workload.cluster_queue)
 
     def set_timer(self, group: ContentionGroup) -> None:
-        """Sets when a group that was settled is to be settled again even if nothing happens."""
+        """Sets when a settled group must be settled again without any change."""
         self._settlements.set(group.names[0], group.until_ms())
 
     @property

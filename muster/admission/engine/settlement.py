@@ -3,9 +3,9 @@
 Cycles run in passes. A pass starts with all workloads; each cycle tries the head of every queue, and heads
 that cannot be admitted are parked until the next pass. When a whole pass changes nothing, the group is
 settled until one of its objects changes. So decisions do not depend on earlier attempts, with one exception:
-new workloads are settled first, before those that the last decision parked (Rules.immediate_unparking).
+new workloads are settled first, before workloads that the last decision parked (Rules.immediate_unparking).
 
-Kueue parks workloads for longer, and unparks those of a cohort tree when quota is released in it
+Kueue parks workloads for longer, and unparks a cohort tree's workloads when quota is released in it
 (pkg/cache/queue/inadmissible_workloads.go). Here pruning detects most workloads that cannot be admitted
 (muster/admission/pruning), and skips their queues as if they had been tried.
 """
@@ -30,9 +30,9 @@ _UNCHECKED = 100  # passes, or cycles of a pass, before their upper limit is com
 
 def settle(group: ContentionGroup, changes: Changes, now_ms: int, unpark: bool = True) -> bool:
     """Runs cycles until nothing changes, and records their results in `changes`. Returns False if the next
-    decision must try again: it tries unparked workloads separately, without the reservations of workloads
-    that are parked by now; or workloads that were admitted have started by then, and are protected from
-    preemption.
+    decision must try again, for one of two reasons: it tries unparked workloads separately, without the
+    reservations of workloads that are now parked; or workloads that this decision admitted will have started,
+    and will be protected from preemption.
 
     Kueue tries parked workloads together, some time after all others (UpdateInadmissible…): an unparked
     workload may be admitted before them, regardless of priority. Without `unpark`, parked workloads are left
@@ -57,7 +57,7 @@ class _Settlement:
         self._placing = group.placing
         self._changes = changes
         self._now_ms = now_ms
-        self._preempting: set[str] = set()  # heads that wait for their victims
+        self._preempting: set[str] = set()  # heads that wait for their targets
         self._scans = FlavorScans()
         self._tried = False  # whether workloads that are requeued now are parked after this decision
         # Set by the current pass and cycle.
@@ -87,7 +87,7 @@ class _Settlement:
         )
 
     def run_without_parked(self) -> bool:
-        """Tries only unparked workloads, and parks those that are not admitted."""
+        """Tries only unparked workloads, and parks the ones that it does not admit."""
         if not self._group.is_waiting:
             return self.run()
         self._tried = True
@@ -172,7 +172,7 @@ class _Settlement:
         return self._moved and self._changes.freed == freed
 
     def _admit_in_order(self, cycle: Cycle, fitting: Iterable[Head]) -> None:
-        """Admits heads in order, skipping those that no longer fit after earlier admissions."""
+        """Admits heads in order; skips heads that no longer fit after earlier admissions."""
         pruning = self._selector.pruning
         possible: Container[PendingQueue] | None = None  # computed once a head was skipped
         for queue, feasibility, _ in fitting:
@@ -255,12 +255,12 @@ class _Settlement:
                 self._group.touch(requeued.cluster_queue)
 
     def _mark_preemptors(self) -> None:
-        """Moves workloads that wait for their victims to the front of the queue; unmarks the others."""
+        """Moves workloads that wait for their targets to the front of the queue; unmarks the others."""
         preempting = self._preempting
         for queue in [queue for queue in self._occupied if queue.preemptors]:
             unmarked = [workload for key, workload in queue.preemptors.items() if key not in preempting]
             for workload in unmarked:
-                # At most once in a decision: a workload that finds victims only in every second pass would be
+                # At most once in a decision: a workload that finds targets only in every second pass would be
                 # marked and unmarked alternately, and the decision would not end.
                 if workload.key not in self._changes.unmarked:
                     self._changes.unmarked.add(workload.key)

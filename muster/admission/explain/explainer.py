@@ -75,7 +75,7 @@ class Explainer:
         `until_ms` is the rule's time or the next boost of its priority, whichever is earlier."""
         waiting = self.queued(workload, verdict_of(head, behind), alike)
         if workload.preempting and waiting.reason is WaitReason.QUOTA:
-            # It has precedence because of victims, even if another workload claimed them: the reason shows
+            # It has precedence because of targets, even if another workload claimed them: the reason shows
             # that in the API.
             waiting = replace(waiting, reason=WaitReason.PREEMPTION)
         waiting = with_note(waiting, note)
@@ -108,11 +108,11 @@ class Explainer:
             return infeasible
         match verdict.wait:
             case Wait.PREEMPTING:
-                why = leaving(verdict.victims)
-                return _waiting(workload, WaitReason.PREEMPTION, why, others=verdict.victims)
+                why = leaving(verdict.targets)
+                return _waiting(workload, WaitReason.PREEMPTION, why, others=verdict.targets)
             case Wait.OVERLAPPING:
-                why = f"{leaving(verdict.victims)}, and for {verdict.other}, which is ahead of it"
-                return _waiting(workload, WaitReason.QUOTA, why, others=(*verdict.victims, verdict.other))
+                why = f"{leaving(verdict.targets)}, and for {verdict.other}, which is ahead of it"
+                return _waiting(workload, WaitReason.QUOTA, why, others=(*verdict.targets, verdict.other))
             case Wait.RESERVED:
                 why = (
                     f"waits because the quota it needs is reserved for {verdict.other}, which is ahead of it"
@@ -147,7 +147,7 @@ class Explainer:
         return None
 
     def _never_fits(self, workload: Workload) -> Waiting | None:
-        """Returns the obstacle that remains even if nothing else runs; None without one."""
+        """Returns the obstacle that remains even if no other workload runs; None without one."""
         queue, node = self._queue(workload)
         flavors = self._state.flavors[queue.name]
         counts = self._min_counts(workload)

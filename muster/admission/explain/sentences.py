@@ -55,12 +55,12 @@ def _without_quota(exclusions: Sequence[Exclusion]) -> str:
     return min(set.intersection(*lacking), default="") if lacking else ""
 
 
-def leaving(victims: tuple[str, ...]) -> str:
-    named = list(victims[:_NAMES_MAX])
-    if len(victims) > _NAMES_MAX:
-        named.append(f"{len(victims) - _NAMES_MAX} more")
-    workloads = "workload" if len(victims) == 1 else "workloads"
-    return f"waits for {len(victims)} preempted {workloads} to terminate: {_enumerate(named)}"
+def leaving(targets: tuple[str, ...]) -> str:
+    named = list(targets[:_NAMES_MAX])
+    if len(targets) > _NAMES_MAX:
+        named.append(f"{len(targets) - _NAMES_MAX} more")
+    workloads = "workload" if len(targets) == 1 else "workloads"
+    return f"waits for {len(targets)} preempted {workloads} to terminate: {_enumerate(named)}"
 
 
 def _remaining(node: QuotaNode, shortfall: Shortfall) -> str:

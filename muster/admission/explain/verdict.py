@@ -11,8 +11,8 @@ class Wait(Enum):
     """The reason why a workload waits after the last cycle, for heads and for workloads behind them."""
 
     NO_FIT = auto()
-    PREEMPTING = auto()  # its victims are terminating
-    OVERLAPPING = auto()  # it needs victims that another workload has preempted
+    PREEMPTING = auto()  # its targets are terminating
+    OVERLAPPING = auto()  # it needs targets that another workload has preempted
     RESERVED = auto()  # the quota that it needs is reserved for another workload
     BEHIND = auto()
     GATED = auto()  # it requires preemption, and a preemption gate is closed
@@ -21,7 +21,7 @@ class Wait(Enum):
 class Verdict(NamedTuple):
     wait: Wait
     other: str = ""  # key of the workload that it waits for
-    victims: tuple[str, ...] = ()  # keys
+    targets: tuple[str, ...] = ()  # keys
 
 
 _WAITS = {
@@ -41,5 +41,5 @@ def verdict_of(head: Entry | None, behind: Workload | None) -> Verdict:
     if head is None:
         return Verdict(Wait.NO_FIT)
     leaving = [target.holding for target in head.targets] or head.claimed
-    victims = tuple(holding.workload.key for holding in leaving)
-    return Verdict(_WAITS.get(head.outcome, Wait.NO_FIT), head.rival, victims)
+    targets = tuple(holding.workload.key for holding in leaving)
+    return Verdict(_WAITS.get(head.outcome, Wait.NO_FIT), head.rival, targets)

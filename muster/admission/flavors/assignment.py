@@ -132,7 +132,7 @@ class Assignment:
         self.pod_sets.append(choice)
 
     def worsen(self, choice: PodSetChoice, mode: Mode) -> None:
-        """Lowers the mode of a pod set to the one that its topology allows."""
+        """Lowers the mode of a pod set to the mode that its topology allows."""
         choice.grades = {resource: Grade(mode, grade.borrowing) for resource, grade in choice.grades.items()}
         choice.mode = mode
         self.mode = min(self.mode, mode)

@@ -16,9 +16,9 @@ def reduce_counts(pod_sets: Sequence[PodSet], attempt: Callable[[Counts], T | No
     """Returns the result of `attempt` for the most pods that fit; None if no reduction fits or no pod set
     permits one.
 
-    All pod sets shrink together, in proportion to the pods that each can spare, in as many steps as all can
-    spare. The binary search assumes that fewer pods fit whenever more do. Kueue: PodSetReducer in
-    pkg/scheduler/flavorassigner.
+    All pod sets shrink together, in proportion to their optional pods (count minus minimum), in as many steps
+    as there are optional pods. The binary search assumes that fewer pods fit whenever more do. Kueue:
+    PodSetReducer in pkg/scheduler/flavorassigner.
     """
     spare = [
         0 if pod_set.count_min is None else max(0, pod_set.count - pod_set.count_min) for pod_set in pod_sets

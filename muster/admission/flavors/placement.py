@@ -84,8 +84,8 @@ class Placer:
                 assignment.worsen(choice, Mode.PREEMPT)
 
     def search(self, workload: Workload, assignment: Assignment) -> Callable[[], bool] | None:
-        """Returns a function that tells whether the unplaced pods fit at the time of the call; None if there
-        are no unplaced pods."""
+        """Returns a function that returns whether the unplaced pods fit at the time of the call; None if
+        there are no unplaced pods."""
         requests = self.requests(workload, assignment)
         if not requests:
             return None
@@ -107,7 +107,7 @@ class Placer:
 
     def requests(self, workload: Workload, assignment: Assignment) -> Requests:
         """Returns the placement requests of an assignment. Marks pod sets that are placed later, and fails
-        those without exactly one flavor that has a topology."""
+        pod sets without exactly one flavor that has a topology."""
         requests: dict[str, list[PlacementRequest]] = {}
         choices = {choice.name: choice for choice in assignment.pod_sets}
         for pod_set in workload.pod_sets:

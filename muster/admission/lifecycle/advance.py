@@ -1,4 +1,4 @@
-"""The next action for a workload that holds quota, apart from the decisions of the core.
+"""The next action for a workload that holds quota, except for the decisions of the core.
 
 Source: Kueue pkg/controller/core/workload_controller.go (Reconcile), in its order: deactivation,
 admission checks, stopped queues, PodsReady timeout, maximum execution time.

@@ -7,7 +7,8 @@ _DOUBLINGS_MAX = 62  # further waits equal max_s in any case
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Exponential backoff: waits double from `base_s` to `max_s`. The defaults are those of PodsReadyTimeout.
+    """Exponential backoff: delays double from `base_s` to `max_s`. The defaults are Kueue's for
+    PodsReadyTimeout.
 
     Kueue (pkg/util/wait) adds a random jitter of 0.01 %, which Muster omits."""
 

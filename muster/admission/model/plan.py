@@ -40,7 +40,7 @@ class PlannedAdmission:
 
 @dataclass(frozen=True, slots=True)
 class Preemption:
-    workload: str  # key of the victim
+    workload: str  # key of the preemption target
     preemptor: str  # key
     reason: PreemptionReason
 

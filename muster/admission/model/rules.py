@@ -1,6 +1,6 @@
 """Rules of decisions: Kueue's configuration and feature gates, and rules that only Muster has.
 
-The defaults are those of Kueue v0.19; rules that Kueue lacks are off.
+The defaults are the same as in Kueue v0.19; rules that Kueue lacks are off.
 """
 
 from dataclasses import dataclass

@@ -14,7 +14,7 @@ NEVER_MS = 1 << 62  # a time that is never reached
 
 @dataclass(frozen=True, slots=True)
 class PodSet:
-    """`count` identical pods of a gang; `requests` are those of one pod.
+    """`count` identical pods of a gang; `requests` are per pod.
 
     `count_min` permits partial admission. `reclaimable` pods have finished and use no quota."""
 

@@ -1,1 +1,1 @@
-"""Preemption: finds victims for a workload that does not fit."""
+"""Preemption: finds preemption targets for a workload that does not fit."""

@@ -2,7 +2,7 @@
 
 A workload can use what is available and what may be preempted in its own queue. If it stays within the quota
 of its queue, or of a cohort below the root, it may also reclaim what others borrow. The bound mirrors the
-candidates and attempts of classical.py; where it is undecided, victims are searched.
+candidates and attempts of classical.py; if it is undecided, a search for targets decides.
 """
 
 from math import inf

@@ -10,7 +10,7 @@ from enum import IntEnum
 
 from muster.admission.model import FlavorResource, PreemptionPolicy, PreemptionReason
 from muster.admission.preemption.ordering import CandidateOrder, by_usage, candidate_order
-from muster.admission.preemption.search import VictimSearch
+from muster.admission.preemption.search import TargetSearch
 from muster.admission.quota.tree import QuotaNode, Usage, borrowers
 from muster.admission.state.holdings import Holding
 
@@ -34,7 +34,7 @@ class CandidateQueue:
     claim: Claim
     below: tuple[QuotaNode, ...]  # its lineage below the lowest common cohort
 
-    def candidates(self, search: VictimSearch, may_borrow: bool) -> Iterator[Candidate]:
+    def candidates(self, search: TargetSearch, may_borrow: bool) -> Iterator[Candidate]:
         """Yields candidates with their sort keys over all queues.
 
         If the preemptor `may_borrow`, skips candidates that it may preempt only without borrowing.
@@ -50,13 +50,13 @@ class CandidateQueue:
             elif self.claim is Claim.HIERARCHY or not may_borrow:
                 yield order, holding, PreemptionReason.IN_COHORT_RECLAMATION
 
-    def allowed(self, search: VictimSearch) -> Iterator[Holding]:
+    def allowed(self, search: TargetSearch) -> Iterator[Holding]:
         """Yields holdings that the policy allows to preempt."""
         is_own = self.claim is Claim.OWN_QUEUE
         policy = search.queue.within_queue if is_own else search.queue.reclaim_within_cohort
         return search.allowed(self.queue, policy)
 
-    def _in_order(self, search: VictimSearch) -> Iterator[tuple[CandidateOrder, Holding]]:
+    def _in_order(self, search: TargetSearch) -> Iterator[tuple[CandidateOrder, Holding]]:
         if search.usage_of is None:
             for holding in self.allowed(search):
                 yield candidate_order(holding, self.claim), holding
@@ -65,12 +65,12 @@ class CandidateQueue:
         orders = [candidate_order(holding, self.claim) for holding in holdings]
         yield from zip(orders, by_usage(holdings, lambda _: self.claim, search.usage_of), strict=True)
 
-    def borrows(self, search: VictimSearch) -> bool:
+    def borrows(self, search: TargetSearch) -> bool:
         """Returns whether the queue uses quota of the common cohort, after the releases so far."""
         return not any(node.within_nominal(search.contested) for node in self.below)
 
 
-def _preemptible_while_borrowing(search: VictimSearch, candidate: Holding) -> bool:
+def _preemptible_while_borrowing(search: TargetSearch, candidate: Holding) -> bool:
     """Returns whether borrowWithinCohort allows the preemptor to borrow and preempt this candidate."""
     terms, priority = search.queue.borrow_within_cohort, candidate.priority
     if terms is None or priority >= search.workload.priority:
@@ -78,7 +78,7 @@ def _preemptible_while_borrowing(search: VictimSearch, candidate: Holding) -> bo
     return terms.priority_threshold_max is None or priority <= terms.priority_threshold_max
 
 
-def candidate_queues(search: VictimSearch) -> list[CandidateQueue]:
+def candidate_queues(search: TargetSearch) -> list[CandidateQueue]:
     """Returns the queues with candidates: the preemptor's own queue, then the borrowing queues of its
     cohorts, nearest cohort first."""
     sources = [CandidateQueue(search.node, Claim.OWN_QUEUE, ())]
@@ -88,13 +88,13 @@ def candidate_queues(search: VictimSearch) -> list[CandidateQueue]:
     return [source for source in sources if next(source.allowed(search), None) is not None]
 
 
-def under_nominal(search: VictimSearch) -> bool:
+def under_nominal(search: TargetSearch) -> bool:
     """Returns whether the queue uses less than its nominal quota of every contested resource."""
     node = search.node
     return all(node.quota(fr).nominal > node.usage.get(fr, 0) for fr in search.contested)
 
 
-def _in_cohort(search: VictimSearch) -> Iterator[CandidateQueue]:
+def _in_cohort(search: TargetSearch) -> Iterator[CandidateQueue]:
     advantage, uncovered = _fits_subtree(search.node, search.needs)
     by_priority = search.queue.borrow_within_cohort is not None or under_nominal(search)
     visited = search.node
@@ -116,7 +116,7 @@ def _fits_subtree(node: QuotaNode, needs: Usage) -> tuple[bool, Mapping[FlavorRe
     return fits, {fr: max(0, amount - node.local_available(fr)) for fr, amount in needs.items()}
 
 
-def _borrowing_queues(search: VictimSearch, subtree: QuotaNode, visited: QuotaNode) -> Iterator[QuotaNode]:
+def _borrowing_queues(search: TargetSearch, subtree: QuotaNode, visited: QuotaNode) -> Iterator[QuotaNode]:
     """Yields the active queues below `subtree` that borrow, descending only into cohorts that borrow."""
     cohorts = [subtree]
     while cohorts:

@@ -1,7 +1,7 @@
 """Classical preemption: by priority, and by the distance in the cohort tree.
 
 Candidates are released in order until the workload fits. Then unneeded ones are restored in reverse order, so
-that the set of victims is minimal. Kueue: classicalPreemptions, pkg/scheduler/preemption/preemption.go, and
+that the set of targets is minimal. Kueue: classicalPreemptions, pkg/scheduler/preemption/preemption.go, and
 its folder classical.
 """
 
@@ -11,11 +11,11 @@ from heapq import heapify, heappop, heapreplace
 from itertools import islice
 
 from muster.admission.preemption.candidates import CandidateQueue, Claim, candidate_queues, under_nominal
-from muster.admission.preemption.search import Target, VictimSearch
+from muster.admission.preemption.search import Target, TargetSearch
 
 
-def classical_targets(search: VictimSearch) -> list[Target]:
-    """Returns a minimal set of victims with whose release the workload fits; empty if there is none."""
+def classical_targets(search: TargetSearch) -> list[Target]:
+    """Returns a minimal set of targets with whose release the workload fits; empty if there is none."""
     sources = candidate_queues(search)
     for may_borrow in _attempts(search, sources):
         targets = None if may_borrow else _own_queue_first(search, sources)
@@ -26,7 +26,7 @@ def classical_targets(search: VictimSearch) -> list[Target]:
     return []
 
 
-def _attempts(search: VictimSearch, sources: Collection[CandidateQueue]) -> tuple[bool, ...]:
+def _attempts(search: TargetSearch, sources: Collection[CandidateQueue]) -> tuple[bool, ...]:
     """Returns for each attempt, in order, whether the preemptor may borrow.
 
     Some candidates may be preempted only without borrowing, so both are tried where it can help.
@@ -42,14 +42,14 @@ def _attempts(search: VictimSearch, sources: Collection[CandidateQueue]) -> tupl
     return (True, False) if Claim.HIERARCHY in claims else (False, True)
 
 
-def _own_queue_first(search: VictimSearch, sources: Collection[CandidateQueue]) -> list[Target] | None:
+def _own_queue_first(search: TargetSearch, sources: Collection[CandidateQueue]) -> list[Target] | None:
     """Returns the same as `_release_until_fit` for a queue that would borrow but must not, without releasing
     all candidates of other queues; None where this shortcut does not apply.
 
-    Nothing fits while the queue would borrow. Only its own candidates, which come last, can end that, so
-    `_release_until_fit` releases all others before them and restores most. If the workload fits after the
-    release of the own candidates that end the borrowing and the first k others, no more own candidates are
-    released, and all others after the k-th are restored.
+    Nothing fits while the queue would borrow, and only the release of its own candidates ends the borrowing.
+    They come last, so `_release_until_fit` would release all other candidates before them and restore most.
+    If the workload fits after the release of the own candidates that end the borrowing and the first k other
+    candidates, no further own candidates are released, and all other candidates after the k-th are restored.
     """
     # With a topology, pods may not fit even after more releases; with minimum run times, every visited
     # candidate matters.
@@ -69,17 +69,17 @@ def _own_queue_first(search: VictimSearch, sources: Collection[CandidateQueue]) 
     with search.state.without(target.holding for target in freed):
         if search.fits():
             return freed
-        victims = _release_until_fit(search, others, may_borrow=False)
-    return [*victims, *freed] if victims else None
+        targets = _release_until_fit(search, others, may_borrow=False)
+    return [*targets, *freed] if targets else None
 
 
 def _release_until_fit(
-    search: VictimSearch, sources: Collection[CandidateQueue], may_borrow: bool
+    search: TargetSearch, sources: Collection[CandidateQueue], may_borrow: bool
 ) -> list[Target]:
     return search.release_until(_merged(search, sources, may_borrow), partial(search.fits, may_borrow))
 
 
-def _merged(search: VictimSearch, sources: Collection[CandidateQueue], may_borrow: bool) -> Iterator[Target]:
+def _merged(search: TargetSearch, sources: Collection[CandidateQueue], may_borrow: bool) -> Iterator[Target]:
     """Yields the candidates of all sources in order. Drops a source when its queue no longer borrows:
     releases never make a queue borrow again."""
     streams = ((source, source.candidates(search, may_borrow)) for source in sources)

@@ -1,4 +1,4 @@
-"""Fair preemption: takes victims from queues and cohorts whose share exceeds the preemptor's.
+"""Fair preemption: takes targets from queues and cohorts whose share exceeds the preemptor's.
 
 Shares are compared just below the lowest common cohort of the two queues, with the preemptor's needs counted
 as used. Kueue: fairPreemptions, pkg/scheduler/preemption/preemption.go, and its folder fairsharing; rules
@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from muster.admission.model import FairSharing, FairStrategy, PreemptionPolicy, PreemptionReason
 from muster.admission.preemption.ordering import by_usage, candidate_order
-from muster.admission.preemption.search import Target, VictimSearch
+from muster.admission.preemption.search import Target, TargetSearch
 from muster.admission.quota.share import DominantShare, Share, dominant_share
 from muster.admission.quota.tree import QuotaNode, borrowers
 from muster.admission.state.holdings import Holding
@@ -80,7 +80,7 @@ class TargetQueues:
     def _descend(self, node: QuotaNode) -> QuotaNode | None:
         """Returns the next queue; None at a cohort without candidates, which later calls skip."""
         while node not in self._candidates:
-            children = [child for child in self._children[node] if self._may_have_victims(child)]
+            children = [child for child in self._children[node] if self._may_have_targets(child)]
             self._children[node] = children
             if not children:
                 return None
@@ -90,8 +90,8 @@ class TargetQueues:
     def _has_candidates(self, node: QuotaNode) -> bool:
         return node in self._next or bool(self._children.get(node))
 
-    def _may_have_victims(self, node: QuotaNode) -> bool:
-        """Returns whether victims may come from below the node: it borrows, or is the preemptor's queue or
+    def _may_have_targets(self, node: QuotaNode) -> bool:
+        """Returns whether targets may come from below the node: it borrows, or is the preemptor's queue or
         above it."""
         is_own_lineage = node in self._own.lineage
         return self._has_candidates(node) and (is_own_lineage or bool(self._share(node).borrowed))
@@ -112,8 +112,8 @@ class TargetQueues:
         return self._shares[node]
 
 
-def fair_targets(search: VictimSearch, sharing: FairSharing) -> list[Target]:
-    """Returns a minimal set of victims with whose release the workload fits; empty if there is none."""
+def fair_targets(search: TargetSearch, sharing: FairSharing) -> list[Target]:
+    """Returns a minimal set of targets with whose release the workload fits; empty if there is none."""
     queues = TargetQueues(search.node, _candidates(search))
     if not queues:
         return []
@@ -132,26 +132,26 @@ def fair_targets(search: VictimSearch, sharing: FairSharing) -> list[Target]:
     return targets if not sharing.only_lasting or _lasts(search, targets) else []
 
 
-def _lasts(search: VictimSearch, targets: list[Target]) -> bool:
-    """Returns whether no victim could immediately preempt the preemptor in turn. Not in Kueue, which checks
-    each victim separately, not the state after all releases, and so may preempt back and forth endlessly.
+def _lasts(search: TargetSearch, targets: list[Target]) -> bool:
+    """Returns whether no target could immediately preempt the preemptor in turn. Not in Kueue, which checks
+    each target separately, not the state after all releases, and so may preempt back and forth endlessly.
 
-    With the victim restored, its side must have the larger share, and exceed its nominal quota."""
+    With the target restored, its side must have the larger share, and exceed its nominal quota."""
     unfair = [t.holding for t in targets if t.reason is PreemptionReason.IN_COHORT_FAIR_SHARING]
     with search.state.without(target.holding for target in targets):
         search.node.add(search.needs)
         lasts = True
-        for victim in unfair:
-            preemptor_side, victim_side = _sides(search.node, victim.node)
-            search.state.restore(victim)
-            entitled = victim.node.within_nominal(search.contested)
-            lasts &= not entitled and dominant_share(victim_side).share > dominant_share(preemptor_side).share
-            search.state.release(victim)
+        for holding in unfair:
+            preemptor_side, target_side = _sides(search.node, holding.node)
+            search.state.restore(holding)
+            entitled = holding.node.within_nominal(search.contested)
+            lasts &= not entitled and dominant_share(target_side).share > dominant_share(preemptor_side).share
+            search.state.release(holding)
         search.node.remove(search.needs)
     return lasts
 
 
-def _candidates(search: VictimSearch) -> dict[QuotaNode, Iterable[Holding]]:
+def _candidates(search: TargetSearch) -> dict[QuotaNode, Iterable[Holding]]:
     """Returns the candidates of the preemptor's queue, and of all queues of the tree that borrow contested
     resources."""
     candidates = {search.node: _in_order(search, search.node, search.queue.within_queue)}
@@ -166,7 +166,7 @@ def _candidates(search: VictimSearch) -> dict[QuotaNode, Iterable[Holding]]:
     return candidates
 
 
-def _in_order(search: VictimSearch, queue: QuotaNode, policy: PreemptionPolicy) -> Iterable[Holding]:
+def _in_order(search: TargetSearch, queue: QuotaNode, policy: PreemptionPolicy) -> Iterable[Holding]:
     candidates = search.allowed(queue, policy)
     if search.usage_of is None:
         return candidates
@@ -177,7 +177,7 @@ def _in_order(search: VictimSearch, queue: QuotaNode, policy: PreemptionPolicy) 
 class _Releases:
     """Holdings released so far; if they do not suffice, the caller restores them."""
 
-    search: VictimSearch
+    search: TargetSearch
     targets: list[Target] = field(default_factory=list)
     skipped: dict[QuotaNode, list[Holding]] = field(default_factory=dict)  # by the first strategy
 
@@ -212,29 +212,29 @@ class _Releases:
     def _unfair(self, queues: TargetQueues, queue: QuotaNode, strategy: FairStrategy) -> Holding | None:
         """Returns the first candidate of the queue that the strategy allows to preempt; records those before
         it as skipped."""
-        new, initial, victim_side = self._shares(queue)
+        new, initial, target_side = self._shares(queue)
         while queues.has_candidate(queue):
             holding = queues.pop(queue)
-            if self._allows(strategy, holding, new, initial, victim_side):
+            if self._allows(strategy, holding, new, initial, target_side):
                 return holding
             self.skipped.setdefault(queue, []).append(holding)
         return None
 
     def _allows(
-        self, strategy: FairStrategy, holding: Holding, new: Share, initial: Share, victim_side: QuotaNode
+        self, strategy: FairStrategy, holding: Holding, new: Share, initial: Share, target_side: QuotaNode
     ) -> bool:
         if new > initial:
             return False  # the final share is at most the initial one
         if strategy is FairStrategy.LESS_THAN_INITIAL_SHARE:
             return new < initial
         with self.search.state.without((holding,)):
-            return new <= dominant_share(victim_side).share
+            return new <= dominant_share(target_side).share
 
     def _shares(self, queue: QuotaNode) -> tuple[Share, Share, QuotaNode]:
         """Returns the share of the preemptor's side with its needs, the current share of the queue's side,
         and the node of the latter."""
-        preemptor_side, victim_side = _sides(self.search.node, queue)
-        return dominant_share(preemptor_side).share, dominant_share(victim_side).share, victim_side
+        preemptor_side, target_side = _sides(self.search.node, queue)
+        return dominant_share(preemptor_side).share, dominant_share(target_side).share, target_side
 
     def _release_unfair(self, holding: Holding) -> bool:
         return self._release(holding, PreemptionReason.IN_COHORT_FAIR_SHARING)
@@ -250,8 +250,8 @@ class _Releases:
         return fits
 
 
-def _sides(preemptor: QuotaNode, victim: QuotaNode) -> tuple[QuotaNode, QuotaNode]:
+def _sides(preemptor: QuotaNode, target: QuotaNode) -> tuple[QuotaNode, QuotaNode]:
     """Returns the children of the lowest common cohort of two queues that are above each (Kueue:
     getAlmostLCAs)."""
-    from_root = zip(reversed(preemptor.lineage), reversed(victim.lineage), strict=False)
+    from_root = zip(reversed(preemptor.lineage), reversed(target.lineage), strict=False)
     return next(sides for sides in from_root if sides[0] is not sides[1])

@@ -1,4 +1,4 @@
-"""The preemptor: finds victims for a workload that does not fit, and the grade of flavors with preemption."""
+"""The preemptor: finds targets for a workload that does not fit, and the grade of flavors with preemption."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from muster.admission.model import ClusterQueue, FlavorResource, Rules, Workload
 from muster.admission.preemption.bound import PreemptionBound
 from muster.admission.preemption.classical import classical_targets
 from muster.admission.preemption.fair import fair_targets
-from muster.admission.preemption.search import PlacesFound, Target, VictimSearch
+from muster.admission.preemption.search import PlacesFound, Target, TargetSearch
 from muster.admission.preemption.shared_targets import SharedTargets
 from muster.admission.queueing.usage import LocalUsage
 from muster.admission.quota.tree import QuotaNode, Usage
@@ -21,7 +21,7 @@ _SearchKey = tuple[frozenset[tuple[FlavorResource, int]], frozenset[FlavorResour
 
 @dataclass(frozen=True, slots=True)
 class Preemptor:
-    """A workload of an active queue that looks for victims in one unchanged state. `shared` caches the
+    """A workload of an active queue that looks for targets in one unchanged state. `shared` caches the
     results of other preemptors in that state."""
 
     state: WorkingState
@@ -53,7 +53,7 @@ class Preemptor:
     def targets(
         self, needs: Usage, contested: Collection[FlavorResource], placed: PlacesFound | None = None
     ) -> list[Target]:
-        """Returns a minimal set of victims with whose release `needs` fits; empty if there is none.
+        """Returns a minimal set of targets with whose release `needs` fits; empty if there is none.
 
         Only holdings that use a contested resource are candidates. Resources of which `needs` has 0 are
         ignored, even if the queue borrows them.
@@ -77,22 +77,22 @@ class Preemptor:
         self, needs: Usage, contested: frozenset[FlavorResource], placed: PlacesFound | None = None
     ) -> list[Target]:
         usage_of = self._usage_of if self.local_usage else None
-        search = VictimSearch(
+        search = TargetSearch(
             self.state, self.workload, self.queue, self.node, needs, contested, self.rules, usage_of, placed
         )
         min_runtime = self.state.min_runtime
         if min_runtime is None:
             if self.shared is not None and self.rules.fair_sharing is None:
                 return self.shared.find(search)
-            return self._victims(search)
+            return self._targets_of(search)
         min_runtime.begin()
-        victims = self._victims(search)
-        # The second search only explains the wait to the user: its victims are not preempted.
-        if not victims and min_runtime.suspend():
-            min_runtime.resume(self.workload.key, bool(self._victims(search)))
-        return victims
+        targets = self._targets_of(search)
+        # The second search only explains the wait to the user: its targets are not preempted.
+        if not targets and min_runtime.suspend():
+            min_runtime.resume(self.workload.key, bool(self._targets_of(search)))
+        return targets
 
-    def _victims(self, search: VictimSearch) -> list[Target]:
+    def _targets_of(self, search: TargetSearch) -> list[Target]:
         sharing = self.rules.fair_sharing
         return classical_targets(search) if sharing is None else fair_targets(search, sharing)
 

@@ -1,4 +1,4 @@
-"""Steps shared by all searches for victims: candidates, the check whether the workload fits, and
+"""Steps shared by all searches for preemption targets: candidates, the check whether the workload fits, and
 restoring."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -30,8 +30,8 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class VictimSearch:
-    """A search for victims, so that `needs` of a workload in the queue at `node` fits.
+class TargetSearch:
+    """A search for preemption targets, after whose release `needs` of a workload in the queue at `node` fits.
 
     Only holdings that use a contested resource are candidates: resources that do not fit without preemption.
     """
@@ -60,8 +60,8 @@ class VictimSearch:
         return self.node.fits(self.needs) and (self.placed is None or self.placed())
 
     def release_until(self, candidates: Iterable[Target], enough: Callable[[], bool]) -> list[Target]:
-        """Releases candidates in order until `enough`. Returns those that are needed, or none if all do not
-        suffice. Restores all of them."""
+        """Releases candidates in order until `enough`. Returns the needed ones, or an empty list if all
+        candidates do not suffice. Restores all of them."""
         released: list[Target] = []
         for target in candidates:
             self.state.release(target.holding)

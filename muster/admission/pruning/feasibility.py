@@ -1,4 +1,4 @@
-"""Estimates cheaply whether a group of pending workloads may be admitted; never rules out one that may be.
+"""Estimates cheaply whether a group of pending workloads may be admitted; never excludes a feasible group.
 
 Most events cannot help most pending workloads: the quota that they could get is bounded
 (preemption/bound.py). Where the bound is undecided, the workload is tried.
@@ -184,8 +184,7 @@ class Feasibility(GroupEstimate):
 
 
 def _needs_only_quota(queue_usage: QueueUsage, alike: Workload) -> bool:
-    """Returns whether nothing but quota decides: each resource has one flavor, and there is no other
-    constraint."""
+    """Returns whether only quota decides: each resource has one flavor, and there is no other constraint."""
     queue = queue_usage.queue
     return (
         refusal(alike, queue, queue_usage.state.snapshot.namespaces) is None

@@ -1,7 +1,7 @@
 """The interface of pruning, which the engine queries before it tries a workload.
 
-The rules of admission do not depend on it: TryEverything tries every workload. These are abstract classes, as
-the compiled core calls their methods directly, and those of protocols only through Python.
+The rules of admission do not depend on it: TryEverything tries every workload. These are abstract classes and
+not protocols, as the compiled core calls methods of a protocol only through Python.
 """
 
 from abc import ABC, abstractmethod
@@ -51,7 +51,7 @@ class Pruning(ABC):
     """Finds the queues of a contention group that may have a workload to admit."""
 
     bounds_preemption: ClassVar[bool]
-    """Whether victims are searched only if preemption/bound.py does not rule them out."""
+    """True if targets are searched only when preemption/bound.py does not exclude them."""
 
     __slots__ = ()
 

@@ -16,8 +16,8 @@ from muster.admission.state.state import WorkingState
 
 _Entry = tuple[float, int, PendingQueue]
 _Line = list[_Entry]
-"""For a resource, sorted: the maximum usage at which a queue has a feasible workload, and the queue's
-number."""
+"""The entries of a resource, sorted: the maximum usage at which a queue has a feasible workload, and the
+queue's number."""
 
 _CACHED_MAX = 1024  # equivalence classes
 

@@ -78,7 +78,7 @@ class PendingQueue:
         self._complete: bool | None = None  # `include_parked` of that heap; None: invalid
 
     def restore_from(self, other: "PendingQueue") -> None:
-        """Takes over the workloads of the same queue of another state."""
+        """Copies the workloads of the same queue of another state."""
         self._fresh, self._tried = other._fresh.copy(), other._tried.copy()
         copies = dict(zip(other.groups, self.groups, strict=True))
         # Until the next `open` only the first entry is used; groups of the others may not exist any more.

@@ -13,7 +13,7 @@ class RequeueReason(StrEnum):
     AFTER_NOMINATION = "FailedAfterNomination"  # it would fit without the other heads of the cycle
     NO_FIT = "NoFit"
     NO_CANDIDATES = "PreemptionNoCandidates"
-    PREEMPTION_FAILED = "PreemptionFailed"  # a victim could not be evicted
+    PREEMPTION_FAILED = "PreemptionFailed"  # a target could not be evicted
     PREEMPTION_GATED = "PreemptionGated"
     PENDING_PREEMPTION = "PendingPreemption"  # it stays the head until its targets have terminated
 

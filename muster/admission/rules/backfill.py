@@ -5,10 +5,10 @@ run times of running workloads. A workload behind it, in its queue or in a conte
 if it ends before that time, or the head would still fit then. So a StrictFIFO queue tries workloads behind
 its head, and workloads in a BestEffortFIFO queue do not starve their head.
 
-Heads are ordered by priority and age, regardless of borrowing: each gets a reservation next to all earlier
-ones, as if these were running. So no workload delays a head before it. Evicted workloads, and those that
-exceed their declared run time, count as about to release their quota. A head has no reservation if it could
-fit only after workloads without a declared run time end, or if it waits for its victims: then the rule does
+Heads are ordered by priority and age, regardless of borrowing. Each gets a reservation as if all earlier
+heads were running, so no workload delays a head before it. Evicted workloads, and workloads that exceed
+their declared run time, count as about to release their quota. A head has no reservation if it could fit only
+after workloads without a declared run time end, or if it waits for preemption targets: then the rule does
 not apply.
 
 Source: D. Lifka, The ANL/IBM SP scheduling system, 1995 (EASY).
@@ -71,7 +71,7 @@ class Backfill:
         self.until_ms: int | None = None  # when they may change without other events
 
     def reserve(self, blocked_heads: Iterable[Sequence[Workload]]) -> None:
-        """Reserves quota for one workload of each queue: the first one that can have a reservation."""
+        """Reserves quota for the first workload of each queue that can have a reservation."""
         self._reserved.clear()
         running = sorted(self._running(), key=lambda ending: ending[0])
         now_ms = self._state.now_ms
@@ -91,7 +91,7 @@ class Backfill:
         return self._reserved.get(queue)
 
     def drop_reservation(self, head: Entry) -> None:
-        """Drops the reservation of a head that was admitted or has victims."""
+        """Drops the reservation of a head that was admitted or has targets."""
         reservation = self._reserved.get(head.queue.name)
         if reservation is not None and reservation.blocked_head.workload is head.workload:
             del self._reserved[head.queue.name]
@@ -105,7 +105,7 @@ class Backfill:
             if reservation.blocked_head.order >= order:
                 break
             if run_time_ms is not None and self._state.now_ms + run_time_ms <= reservation.shadow_ms:
-                # If the head waits for victims, it may start too late to end before the shadow time.
+                # If the head waits for targets, it may start too late to end before the shadow time.
                 until_ms = earliest(until_ms, reservation.shadow_ms - run_time_ms + 1)
             elif not self._still_fits(reservation, head):
                 return Ruling(_note(reservation, run_time_ms))
@@ -126,7 +126,7 @@ class Backfill:
         return BlockedHead(workload, self._state.tree.queues[workload.cluster_queue], order)
 
     def _running(self) -> Iterator[tuple[int, Holding]]:
-        """Yields the latest end of each running workload, except those without a declared run time."""
+        """Yields the latest end of each running workload that declares its run time."""
         now_ms = self._state.now_ms
         for name in self._queues:
             for holding in self._state.holdings[name].values():

@@ -49,7 +49,7 @@ class Budgets:
             if units.get(budget.resource)
         ]
         notes = (ruling.note for ruling in rulings if ruling.note is not None)
-        # Of several notes, the one that lasts longest.
+        # The note that lasts longest.
         note = max(notes, key=lambda note: note.until_ms or 0, default=None)
         return Ruling(note, earliest(*(ruling.until_ms for ruling in rulings)))
 

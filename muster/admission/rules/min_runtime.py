@@ -12,7 +12,7 @@ from muster.admission.wait_note import WaitNote, duration
 
 class MinRuntime:
     """Minimum run times by queue. The engine sets `now_ms` before each decision. `notes` are by the keys of
-    workloads that find no victims only because of the protection.
+    workloads that find no targets only because of the protection.
 
     `begins`: a search has visited a candidate that has not started, and will be protected afterwards."""
 
@@ -50,7 +50,7 @@ class MinRuntime:
                 self._first_end = ends_ms, holding.node.name
 
     def begin(self) -> None:
-        """Starts a search for victims."""
+        """Starts a search for targets."""
         self._first_end = None
 
     def suspend(self) -> bool:
@@ -58,10 +58,10 @@ class MinRuntime:
         self._suspended = self._first_end is not None
         return self._suspended
 
-    def resume(self, preemptor: str, has_victims: bool) -> None:
-        """Restores the protection. If the preemptor `has_victims` without it, records a note."""
+    def resume(self, preemptor: str, has_targets: bool) -> None:
+        """Restores the protection. If the preemptor `has_targets` without it, records a note."""
         self._suspended = False
-        if not has_victims:
+        if not has_targets:
             return
         assert self._first_end is not None  # else nothing was suspended
         until_ms, queue = self._first_end

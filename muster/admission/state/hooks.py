@@ -8,7 +8,7 @@ from muster.admission.state.holdings import Holding
 from muster.admission.wait_note import Ruling, WaitNote
 
 
-class VictimProtection(Protocol):
+class CandidateProtection(Protocol):
     """Protects candidates from preemption for a time (rules/min_runtime.py).
 
     `now_ms` is set before each decision. `notes` has the keys of workloads that have no preemption targets
@@ -27,7 +27,7 @@ class VictimProtection(Protocol):
 
     def suspend(self) -> bool: ...
 
-    def resume(self, preemptor: str, has_victims: bool) -> None: ...
+    def resume(self, preemptor: str, has_targets: bool) -> None: ...
 
 
 class UsageLimit(Protocol):

@@ -17,7 +17,7 @@ from muster.admission.model import (
 )
 from muster.admission.quota.tree import QuotaNode, QuotaTree, Usage, cohort_parents, cyclic_cohorts
 from muster.admission.state.holdings import Holding, QueueHoldings
-from muster.admission.state.hooks import UsageLimit, VictimProtection
+from muster.admission.state.hooks import CandidateProtection, UsageLimit
 from muster.admission.topology import Topologies, TopologyUsage
 
 
@@ -46,7 +46,7 @@ class WorkingState:
         self.rules = rules
         # Prunes target searches by preemption/bound.py; heads with equal needs share the targets.
         self.bounds_preemption = True
-        self.min_runtime: VictimProtection | None = None
+        self.min_runtime: CandidateProtection | None = None
         self.budgets: UsageLimit | None = None
         self.inactive = _inactive_queues(snapshot, rules)
         active = {
@@ -65,7 +65,7 @@ class WorkingState:
                 self.add_reserved(workload, workload.admission)
 
     def restore_from(self, other: "WorkingState") -> dict[Holding, Holding]:
-        """Takes over the workloads that hold quota from a state with equal queues, and returns the copies."""
+        """Copies the workloads that hold quota from a state with equal queues; returns the copies."""
         copies: dict[Holding, Holding] = {}
         for name, holdings in other.holdings.items():
             node = self.tree.queues[name]

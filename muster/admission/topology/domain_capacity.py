@@ -109,7 +109,7 @@ class DomainCapacity:
 
 
 class DomainCapacities:
-    """The capacities of all domains for one kind of pods; `levels` correspond to those of the tree."""
+    """The capacities of all domains for one kind of pods; `levels` correspond to the levels of the tree."""
 
     __slots__ = ("_counted", "_inner", "_journal", "_leaves", "key", "levels", "matches", "outside")
 

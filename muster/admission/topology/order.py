@@ -18,7 +18,7 @@ Amount = Callable[[DomainCapacity], int]
 
 class Unit(NamedTuple):
     """The unit of distribution: slices of `size` pods, or pods. `amount` returns the units that a domain
-    holds, `with_leader` those that it holds in addition to a leader."""
+    can hold, `with_leader` the units that it can hold in addition to a leader."""
 
     size: int
     amount: Amount

@@ -8,7 +8,7 @@ from muster.admission.model import Resources, TopologyAssignment
 
 @dataclass(frozen=True, slots=True)
 class TopologyUsage:
-    """The usage of a pod set on domains of a flavor; `requests` are those of one pod, without `pods`."""
+    """The usage of a pod set on domains of a flavor; `requests` are per pod, without `pods`."""
 
     flavor: str
     assignment: TopologyAssignment

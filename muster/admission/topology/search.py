@@ -25,7 +25,7 @@ class InsufficientCapacity:
 def search(
     capacities: DomainCapacities, request: LevelRequest, profile: PlacementProfile
 ) -> list[DomainCapacity] | InsufficientCapacity:
-    """Searches the requested level and, unless it is required, those above."""
+    """Searches the requested level and, unless it is required, the levels above."""
     level = request.level
     while True:
         ordered = profile.by_capacity_with_leader(capacities.levels[level])

@@ -19,7 +19,6 @@ from muster.controller.journal.journal import Journal
 from muster.controller.metrics.gauges import WatchAges
 from muster.controller.metrics.metrics import Metrics
 from muster.controller.metrics.observer import Background, Observer
-from muster.controller.process.controllers import Controllers
 from muster.controller.process.health import Health, served
 from muster.controller.process.loop import PASS_INTERVAL_S_MAX, Controller, wall_clock_ms
 from muster.journal.files import JournalFiles
@@ -53,6 +52,30 @@ class Options:
     configuration: Configuration
     journal: Path | None = None
     background: Callable[[Metrics], Background] | None = None
+
+
+class Controllers:
+    """Runs the Controller that `create` returns, and another one whenever the history has gone back. Its
+    stores are empty, and it remembers no writes, back-offs or decisions. `current` is the one that runs."""
+
+    def __init__(self, create: Callable[[], Controller], history: History) -> None:
+        self._create, self._history = create, history
+        self._stopped = False
+        self.current = create()
+
+    def stop(self) -> None:
+        """Ends `run` after the current pass."""
+        self._stopped = True
+        self.current.stop()
+
+    async def run(self) -> None:
+        """Runs until `stop`. Raises what a Controller raises."""
+        await self.current.run()
+        while self._history.went_back and not self._stopped:
+            self._history.restart()
+            self.current = self._create()
+            gc.collect()  # the stores of the last one have cycles, and would stay in memory with the new ones
+            await self.current.run()
 
 
 async def run(options: Options) -> int:

@@ -41,7 +41,7 @@ SCRIPTS = (
     "search.js",
     "main.js",
 )
-"""In the order in which they are concatenated."""
+"""The files, in the order in which they are concatenated."""
 
 
 def write_page(sides: Sequence[ForecastSide], out: Path) -> None:

@@ -2,7 +2,7 @@
 
 
 class RecommendError(ValueError):
-    """A request that cannot be searched. The message says what, where, and what is expected."""
+    """A request that cannot be searched. The message names the problem, its place, and the expected value."""
 
 
 class InvalidCandidate(ValueError):

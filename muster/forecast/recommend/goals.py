@@ -56,7 +56,8 @@ def written(goal: WaitLimit) -> str:
 
 
 def check_goals(goals: Sequence[WaitLimit], jobs: Sequence[PlacedJob], queues: Sequence[str]) -> None:
-    """Raises: RecommendError for a goal with an unknown queue, or one that applies to no job of the trace."""
+    """Raises: RecommendError for a goal with an unknown queue, or a goal that applies to no job of the
+    trace."""
     for goal in goals:
         if goal.queue and goal.queue not in queues:
             raise RecommendError(

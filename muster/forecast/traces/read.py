@@ -59,7 +59,7 @@ def read(path: Path, format: str = "", options: ReadOptions | None = None) -> Lo
         else:
             with opened_lines(path, _EXPECTED) as lines:
                 first = list(islice(lines, _FIRST_LINES))  # a pipe is read only once
-                format = format or _found(path, first)
+                format = format or _detected_format(path, first)
                 loaded = _read(chain(first, lines), path, format, options)
     except FileError as problem:
         raise TraceError(str(problem)) from problem
@@ -113,7 +113,7 @@ def _text(lines: Iterable[str], source: str) -> str:
     return "".join(parts)
 
 
-def _found(path: Path, lines: Sequence[str]) -> str:
+def _detected_format(path: Path, lines: Sequence[str]) -> str:
     """Detects the format of a file. A header of sacct takes precedence over the file name."""
     first = [stripped for line in lines if (stripped := line.strip())]
     if not first:
@@ -138,8 +138,8 @@ def _by_content(path: Path, first: Sequence[str]) -> str:
     if "," in head:
         return "csv"
     raise TraceError(
-        f"{path}: neither its name nor its first line {head[:60]!r} tells its format; "
-        f"say it: --format {'|'.join(FORMATS)}"
+        f"{path}: cannot detect the format from its name or its first line {head[:60]!r}; "
+        f"give --format {'|'.join(FORMATS)}"
     )
 
 

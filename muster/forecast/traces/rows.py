@@ -12,7 +12,7 @@ ROUNDED = "requests are rounded up to whole units per pod"
 
 
 class RowError(ValueError):
-    """A row that is not a valid job. The message says what is wrong and what is expected."""
+    """A row that is not a valid job. The message names the problem and the expected value."""
 
 
 class Rows:

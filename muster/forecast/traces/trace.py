@@ -48,4 +48,4 @@ class Trace:
 
 
 class TraceError(ValueError):
-    """A trace that cannot be read. The message says what, where, and what is expected."""
+    """A trace that cannot be read. The message names the problem, its place, and the expected value."""

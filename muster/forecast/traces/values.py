@@ -1,4 +1,4 @@
-"""Parses and checks values of traces: times, durations, amounts. Errors say what is expected."""
+"""Parses and checks values of traces: times, durations, amounts. Errors name the expected value."""
 
 import math
 from datetime import UTC, datetime

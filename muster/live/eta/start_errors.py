@@ -30,7 +30,7 @@ class StartError:
 
 
 class StartErrors:
-    """Measures the first estimate of each workload, as the last one is made just before the start."""
+    """Measures the error of each workload's first estimate; the last estimate comes just before the start."""
 
     def __init__(self) -> None:
         self._first: dict[str, StartRange] = {}  # by UID

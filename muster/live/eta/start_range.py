@@ -18,7 +18,7 @@ class StartRange:
     """The 10th, 50th and 90th percentile of the start over the simulated futures; None: beyond the
     horizon."""
 
-    at_ms: int  # when the estimate was made
+    at_ms: int  # the time of the estimate
     p10_ms: int | None
     p50_ms: int | None
     p90_ms: int | None

@@ -8,7 +8,7 @@ from muster.live.verdict import Verdict, VerdictKind
 from muster.objects.meta import rfc3339
 
 SENTENCES = {
-    WaitReason.PREEMPTION: "Its victims release their quota: {others}.",
+    WaitReason.PREEMPTION: "Its preemption targets release their quota: {others}.",
     WaitReason.BEHIND_HEAD: "{others}, the head of the queue, starts or leaves the queue.",
     WaitReason.TOPOLOGY: "Enough nodes in one topology domain become free.",
     WaitReason.QUEUE_STOPPED: "An administrator sets spec.stopPolicy of ClusterQueue {queue} to None.",

@@ -1,4 +1,4 @@
-"""Explains one workload: the quota that it lacks, what would have to change, the workloads ahead, its
+"""Explains one workload: the quota that it lacks, the changes that would admit it, the workloads ahead, its
 history."""
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ AHEAD_MAX = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Lack:
+class ShortfallRow:
     """Missing quota of a resource in a flavor, as in core.Shortfall."""
 
     flavor: str
@@ -29,13 +29,13 @@ class Lack:
     needed: int
     available: int
     missing: int
-    most: int
+    available_max: int
 
-    QUANTITIES: ClassVar = ("needed", "available", "missing", "most")
+    QUANTITIES: ClassVar = ("needed", "available", "missing", "available_max")
 
 
 @dataclass(frozen=True, slots=True)
-class Excluded:
+class ExclusionRow:
     """A flavor that the pods of a set cannot use; `message` continues a sentence about the flavor."""
 
     flavor: str
@@ -45,7 +45,7 @@ class Excluded:
 
 
 @dataclass(frozen=True, slots=True)
-class Victim:
+class PreemptionTarget:
     """A workload that would be preempted, with Kueue's reason."""
 
     reason: str
@@ -82,11 +82,11 @@ class Why:
     answer: VerdictKind | None  # None once it holds quota or has finished
     sentence: str  # the answer as text
     reason: str  # the core's WaitReason
-    remedies: tuple[str, ...]  # what would have to change
-    lacks: tuple[Lack, ...]
-    exclusions: tuple[Excluded, ...]
+    remedies: tuple[str, ...]  # changes that would admit it
+    lacks: tuple[ShortfallRow, ...]
+    exclusions: tuple[ExclusionRow, ...]
     ahead: tuple[WorkloadRow, ...]  # the first AHEAD_MAX workloads before it in its queue
-    preempts: tuple[Victim, ...]  # the workloads that it would preempt now
+    preempts: tuple[PreemptionTarget, ...]  # the workloads that it would preempt now
     checks: tuple[CheckRow, ...]
     history: tuple[ConditionTransition, ...]  # the oldest change first
     requeues: int  # number of evictions
@@ -109,7 +109,7 @@ def why(overview: Overview, workload: Workload) -> Why:
         lacks=tuple(_lacks(waiting)),
         exclusions=tuple(_exclusions(waiting)),
         ahead=tuple(_ahead(overview, current)),
-        preempts=tuple(_victims(overview, decision)),
+        preempts=tuple(_preemption_targets(overview, decision)),
         checks=tuple(_checks(workload)),
         history=tuple(_history(workload)),
         requeues=workload.status.requeue_state.count if workload.status.requeue_state else 0,
@@ -145,8 +145,8 @@ def _sentence(overview: Overview, workload: Workload, current: WorkloadRow, deci
             return f"It fits in {queue} now and will be admitted in the controller's next pass."
         case VerdictKind.PREEMPTS:
             count = len(decision.preemptions)
-            victims = f"{count} workloads" if count > 1 else "one workload"
-            return f"It fits in {queue} now by preempting {victims}."
+            workloads = f"{count} workloads" if count > 1 else "one workload"
+            return f"It fits in {queue} now by preempting {workloads}."
         case VerdictKind.WAITS:
             return f"It waits in {queue}. Reason: {decision.message}."
     return f"It cannot be admitted in its current form. Reason: {decision.message}."
@@ -166,10 +166,10 @@ def _held_or_finished(workload: Workload, current: WorkloadRow, queue: str) -> s
     return f"Admitted by {queue} at {since}."
 
 
-def _lacks(waiting: core.Waiting | None) -> Iterator[Lack]:
+def _lacks(waiting: core.Waiting | None) -> Iterator[ShortfallRow]:
     for shortfall in waiting.shortfalls if waiting is not None else ():
         available = max(0, shortfall.available)
-        yield Lack(
+        yield ShortfallRow(
             shortfall.flavor,
             shortfall.resource,
             shortfall.needed,
@@ -179,9 +179,9 @@ def _lacks(waiting: core.Waiting | None) -> Iterator[Lack]:
         )
 
 
-def _exclusions(waiting: core.Waiting | None) -> Iterator[Excluded]:
+def _exclusions(waiting: core.Waiting | None) -> Iterator[ExclusionRow]:
     for exclusion in waiting.exclusions if waiting is not None else ():
-        yield Excluded(exclusion.flavor, exclusion.pod_set, exclusion.cause.value, exclusion.message)
+        yield ExclusionRow(exclusion.flavor, exclusion.pod_set, exclusion.cause.value, exclusion.message)
 
 
 def _ahead(overview: Overview, current: WorkloadRow) -> Iterator[WorkloadRow]:
@@ -190,9 +190,10 @@ def _ahead(overview: Overview, current: WorkloadRow) -> Iterator[WorkloadRow]:
         yield row(overview, overview.cluster.workloads[key], current.cluster_queue)
 
 
-def _victims(overview: Overview, decision: Verdict | None) -> Iterator[Victim]:
+def _preemption_targets(overview: Overview, decision: Verdict | None) -> Iterator[PreemptionTarget]:
     for preemption in decision.preemptions if decision is not None else ():
-        yield Victim(preemption.reason.value, _row(overview, overview.cluster.workloads[preemption.workload]))
+        target = overview.cluster.workloads[preemption.workload]
+        yield PreemptionTarget(preemption.reason.value, _row(overview, target))
 
 
 def _checks(workload: Workload) -> Iterator[CheckRow]:

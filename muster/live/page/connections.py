@@ -132,7 +132,7 @@ class Connection(asyncio.Protocol):
         self._expect(self._limits.answer_s)
 
     def expect_stream(self) -> None:
-        """Lets the answer go on for as long as the client reads it."""
+        """Removes the deadline of the response: it lasts as long as the client reads it."""
         self._expect(None)
 
     def _expect(self, seconds: float | None) -> None:

@@ -43,7 +43,7 @@ class Publisher:
         self._first: tuple[bytes, bytes] | None = None  # the tables as messages, shared by listeners
         self._took_s, self._ended_s = 0.0, 0.0  # of the last update
         self._listeners: set[asyncio.Queue[bytes | None]] = set()
-        self._open = 0  # listeners with a running handler, including dropped ones that are still sending
+        self._open = 0  # listeners with a running handler, including dropped listeners that are still sending
         self._updates, self._answers = ThreadPoolExecutor(1, "updates"), ThreadPoolExecutor(1, "answers")
 
     @property
@@ -55,7 +55,7 @@ class Publisher:
         self._changed.set()
 
     async def answered(self, work: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
-        """Returns what `work` finds out about the board, one call after the other."""
+        """Returns the result of `work`, which reads the board; runs one call at a time."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._answers, lambda: work(*arguments, **named))
 

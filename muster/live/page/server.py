@@ -26,7 +26,7 @@ NAME_LENGTH_MAX = 512
 
 @dataclass(frozen=True)
 class Server:
-    """Answers from the board; `ready` says whether the cluster is known yet."""
+    """Answers requests from the board; `ready` is set once the cluster has been listed."""
 
     board: Board
     publisher: Publisher
@@ -54,7 +54,7 @@ class Server:
         return _json(self.publisher.tables)
 
     async def events(self, request: web.Request) -> web.StreamResponse:
-        """Sends all tables, then what changes, and how old the watches' last event is."""
+        """Sends all tables, then changed rows, and the age of the watches' last event."""
         await self.ready.wait()
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         try:
@@ -81,12 +81,12 @@ class Server:
         await self.ready.wait()
         start, count = _number(request, "from", 0), min(_number(request, "count", 100), ROWS_MAX)
         name = _name(request, "name")
-        return _found(await self.publisher.answered(self.board.queue, name, start, count))
+        return _json_or_404(await self.publisher.answered(self.board.queue, name, start, count))
 
     async def workload(self, request: web.Request) -> web.Response:
         """Answers with one workload, and why it waits."""
         await self.ready.wait()
-        return _found(await self.publisher.answered(self.board.workload, _name(request, "key")))
+        return _json_or_404(await self.publisher.answered(self.board.workload, _name(request, "key")))
 
 
 async def file(request: web.Request) -> web.Response:
@@ -99,7 +99,7 @@ def _json(document: Any) -> web.Response:
     return web.Response(body=msgspec.json.encode(document), content_type="application/json")
 
 
-def _found(document: Any) -> web.Response:
+def _json_or_404(document: Any) -> web.Response:
     if document is None:
         raise web.HTTPNotFound(text="no such object\n")
     return _json(document)
@@ -142,7 +142,7 @@ async def served(
     server = Server(board, publisher, watched.age_s, asyncio.Event())
     collected = gc.get_threshold()
     gc.set_threshold(OBJECTS_A_COLLECTION)
-    # Without cancellation, the handlers of clients that left would go on beyond the limit of connections.
+    # Without cancellation, handlers of disconnected clients would continue beyond the limit of connections.
     runner = web.AppRunner(
         server.application(hosts),
         access_log=None,

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from settings.model.base import refuse
+from settings.model.pools.pool import Pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +38,10 @@ def _not_autopilot(autopilot: bool) -> bool:
 
 
 Autopilot = Annotated[bool, AfterValidator(_not_autopilot)]
+
+
+def zones_of(pool: Pool, cluster: GkePlace) -> tuple[str, ...]:
+    """Returns the pool's zones, or else the cluster's; empty if GKE chooses three."""
+    if pool.zones:
+        return pool.zones
+    return cluster.zones if cluster.regional else (cluster.location, *cluster.zones)

@@ -7,8 +7,7 @@ from pydantic import AfterValidator, Field
 from typing_extensions import Doc
 
 from settings.model.base import DNS_SUBDOMAIN, DnsLabel, DnsSubdomain, Model, matching, refuse
-from settings.model.buckets import BucketName
-from settings.model.google_cloud import ID, RESOURCE
+from settings.model.google_cloud import ID, RESOURCE, BucketName
 from settings.model.regions import BucketLocation
 
 ACCOUNT = re.compile(ID)

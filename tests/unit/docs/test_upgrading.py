@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from settings.model.operators.gpu_operator import GPU_OPERATOR_VERSION
+from settings.model.operators.gpus import GPU_OPERATOR_VERSION
 from settings.model.operators.kai import KAI_VERSION
 from settings.model.operators.kuberay import KUBERAY_VERSION
 from settings.model.operators.kueue import KUEUE_VERSION

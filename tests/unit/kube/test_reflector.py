@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from muster.kube import kinds
-from muster.kube.client import Kube, as_it_is
+from muster.kube.client import Kube, unchanged
 from muster.kube.errors import NoAnswer, Status, StatusError, status_error
 from muster.kube.history import History
 from muster.kube.reflector import RETRY_S_MAX, RETRY_S_MIN, SILENT_S_MAX, STEADY_S, Reflector
@@ -49,7 +49,7 @@ class Scripted(Kube):
         kind: Any,
         labels: Mapping[str, str | None] | None = None,
         namespace: str = "",
-        kept: Callable[[Any], Any] = as_it_is,
+        deduplicate: Callable[[Any], Any] = unchanged,
     ) -> tuple[str, list[Any]]:
         now_s = asyncio.get_running_loop().time()
         self.calls.append((now_s, "list"))
@@ -59,7 +59,7 @@ class Scripted(Kube):
             self.refused_lists -= 1
             raise refusal(429)
         version = self.versions.pop(0) if len(self.versions) > 1 else self.versions[0]
-        return version, [kept(msgspec.structs.replace(item)) for item in self._listed]
+        return version, [deduplicate(msgspec.structs.replace(item)) for item in self._listed]
 
     async def watch(
         self, kind: Any, resource_version: str, labels: Mapping[str, str | None] | None = None

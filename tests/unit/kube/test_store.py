@@ -30,7 +30,7 @@ def relist(version: int, *found: Namespace) -> Action:
 
 def relist_known(version: int, *found: Namespace) -> Action:
     """As the reflector does: objects that are known are kept."""
-    return lambda store: store.replace([store.known(obj) for obj in found], str(version))
+    return lambda store: store.replace([store.stored(obj) for obj in found], str(version))
 
 
 ORDERS: dict[str, tuple[tuple[Action, ...], tuple[str, str] | None]] = {

@@ -87,7 +87,7 @@ def test_answer_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
         "needed": "4",
         "available": "",
         "missing": "4",
-        "most": "4",
+        "availableMax": "4",
     }
     assert answer["start"]["futures"] == answer["start"]["started"] == answer["start"]["agreeing"] == 3
     assert answer["start"]["waitSeconds"]["p10"] == answer["start"]["waitSeconds"]["p90"]

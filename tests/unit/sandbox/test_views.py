@@ -236,7 +236,7 @@ def test_nodes_that_match_the_pools_are_not_changed() -> None:
     found[0]["spec"]["taints"] = [not_ready]
     changes = node_changes(found, wanted, {})
     assert not changes
-    assert str(changes) == "as they were"
+    assert str(changes) == "unchanged"
 
 
 def test_nodes_of_a_smaller_pool_are_deleted_when_they_have_no_pods() -> None:

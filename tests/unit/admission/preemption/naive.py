@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from muster.admission import PreemptionReason
 from muster.admission.preemption.ordering import satisfies
-from muster.admission.preemption.search import VictimSearch
+from muster.admission.preemption.search import TargetSearch
 from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.holdings import Holding
 
@@ -20,7 +20,7 @@ class Candidate(NamedTuple):
     meets: QuotaNode  # where the ways of the two queues to the root meet
 
 
-def naive_targets(search: VictimSearch) -> dict[str, PreemptionReason]:
+def naive_targets(search: TargetSearch) -> dict[str, PreemptionReason]:
     """Victims with the reasons, by key."""
     candidates = sorted(
         candidates_of(search), key=lambda one: (one.holding.evicted is False, one.rank, one.holding.order)
@@ -41,7 +41,7 @@ def naive_targets(search: VictimSearch) -> dict[str, PreemptionReason]:
     return {}
 
 
-def candidates_of(search: VictimSearch) -> list[Candidate]:
+def candidates_of(search: TargetSearch) -> list[Candidate]:
     """All of the tree, by what Kueue says of each (classifyPreemptionVariant)."""
     return [
         found
@@ -51,7 +51,7 @@ def candidates_of(search: VictimSearch) -> list[Candidate]:
     ]
 
 
-def classified(search: VictimSearch, holding: Holding) -> Candidate | None:
+def classified(search: TargetSearch, holding: Holding) -> Candidate | None:
     if holding.node is search.node:
         allowed = satisfies(search.queue.within_queue, search.workload, holding.workload)
         return Candidate(holding, 2, OWN, search.node) if allowed else None
@@ -72,11 +72,11 @@ def below(holding: Holding, meets: QuotaNode) -> list[QuotaNode]:
     return list(takewhile(lambda node: node is not meets, holding.node.lineage))
 
 
-def overuses(search: VictimSearch, node: QuotaNode) -> bool:
+def overuses(search: TargetSearch, node: QuotaNode) -> bool:
     return any(node.usage.get(fr, 0) > node.subtree.get(fr, 0) for fr in search.contested)
 
 
-def has_advantage(search: VictimSearch, meets: QuotaNode) -> bool:
+def has_advantage(search: TargetSearch, meets: QuotaNode) -> bool:
     """Whether some subtree of the preemptor below that one brings in all that it needs."""
     rest = dict(search.needs)
     for node in takewhile(lambda node: node is not meets, search.node.lineage):
@@ -87,7 +87,7 @@ def has_advantage(search: VictimSearch, meets: QuotaNode) -> bool:
     return False
 
 
-def tried(search: VictimSearch, candidates: list[Candidate], may_borrow: bool) -> dict[str, PreemptionReason]:
+def tried(search: TargetSearch, candidates: list[Candidate], may_borrow: bool) -> dict[str, PreemptionReason]:
     gone: list[Candidate] = []
     try:
         for one in candidates:

@@ -17,7 +17,7 @@ from muster.admission import (
     Snapshot,
     Workload,
 )
-from muster.admission.preemption.search import VictimSearch
+from muster.admission.preemption.search import TargetSearch
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import GPU, Quotas, cohort, fr, queue, snapshot, workload
 
@@ -30,11 +30,11 @@ class Scene:
     needs: dict[FlavorResource, int]
     contested: frozenset[FlavorResource]
 
-    def search(self) -> VictimSearch:
+    def search(self) -> TargetSearch:
         """For a workload of queue q0, from a state of its own."""
         state = WorkingState(self.of)
         incoming = workload("in", "q0", 1, priority=3, queued_at_ms=2)
-        return VictimSearch(
+        return TargetSearch(
             state, incoming, state.queue("q0"), state.tree.queues["q0"], self.needs, self.contested
         )
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from muster.admission import PreemptionReason
 from muster.admission.preemption.classical import classical_targets
 from muster.admission.preemption.ordering import satisfies
-from muster.admission.preemption.search import Target, VictimSearch
+from muster.admission.preemption.search import Target, TargetSearch
 from tests.unit.admission.preemption.naive import naive_targets
 from tests.unit.admission.preemption.scenes import Scene, full_cohorts, scenes
 from tests.unit.admission.strategies import PROPERTY, examples
@@ -17,7 +17,7 @@ OWN = PreemptionReason.IN_CLUSTER_QUEUE
 WHILE_BORROWING = PreemptionReason.IN_COHORT_RECLAIM_WHILE_BORROWING
 
 
-def searched(scene: Scene) -> tuple[VictimSearch, list[Target]]:
+def searched(scene: Scene) -> tuple[TargetSearch, list[Target]]:
     """Preemption is not tried for a workload that fits as it is: it needs no victims."""
     search = scene.search()
     if search.fits():

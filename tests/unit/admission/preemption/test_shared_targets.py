@@ -10,7 +10,7 @@ from muster.admission import BorrowWithinCohort, ClusterQueue, PreemptionPolicy,
 from muster.admission.preemption import shared_targets
 from muster.admission.preemption.classical import classical_targets
 from muster.admission.preemption.preemptor import Preemptor
-from muster.admission.preemption.search import Target, VictimSearch
+from muster.admission.preemption.search import Target, TargetSearch
 from muster.admission.preemption.shared_targets import SharedTargets
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import admitted_usage, cohort, queue, running, snapshot
@@ -104,9 +104,9 @@ SECOND: dict[str, tuple[ClusterQueue, int, int]] = {
 @pytest.mark.parametrize("name", SECOND)
 def test_heads_of_queues_that_want_the_same_search_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     second, gpus, searches = SECOND[name]
-    done: list[VictimSearch] = []
+    done: list[TargetSearch] = []
 
-    def counted(search: VictimSearch) -> list[Target]:
+    def counted(search: TargetSearch) -> list[Target]:
         done.append(search)
         return classical_targets(search)
 

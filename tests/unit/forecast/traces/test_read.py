@@ -122,7 +122,7 @@ UNREADABLE: dict[str, tuple[str, bytes, str]] = {
     "no known format": (
         "notes.txt",
         b"hello\n",
-        "neither its name nor its first line 'hello' tells its format",
+        "cannot detect the format from its name or its first line 'hello'",
     ),
     "a file that is not compressed": ("a.csv.gz", CSV.encode(), "expected a whole gzip file"),
     "a file that is cut off": (

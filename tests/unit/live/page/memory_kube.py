@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any
 
-from muster.kube.client import Kube, as_it_is
+from muster.kube.client import Kube, unchanged
 from muster.kube.errors import NoAnswer, Status, StatusError
 from muster.kube.kinds import Kind
 from muster.kube.watching import WATCH_S, Event
@@ -62,11 +62,11 @@ class MemoryKube(Kube):
         kind: Any,
         labels: Mapping[str, str | None] | None = None,
         namespace: str = "",
-        kept: Callable[[Any], Any] = as_it_is,
+        deduplicate: Callable[[Any], Any] = unchanged,
     ) -> tuple[str, list[Any]]:
         if kind in self._refused:
             raise StatusError(Status(code=403, message=f"you may not list {kind.plural}"))
-        return str(next(self._versions)), [kept(obj) for obj in self._objects[kind].values()]
+        return str(next(self._versions)), [deduplicate(obj) for obj in self._objects[kind].values()]
 
     async def watch(
         self, kind: Any, resource_version: str, labels: Mapping[str, str | None] | None = None
