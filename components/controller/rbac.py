@@ -6,6 +6,7 @@ Every right is needed today; none is here for later.
 
 from pulumi_kubernetes.rbac.v1 import PolicyRuleArgs
 
+from muster.cluster.jobs.kinds import RESOURCES
 from muster.objects.names import KUEUE_GROUP
 
 FOLLOW = ("get", "list", "watch")
@@ -17,12 +18,20 @@ def _rule(
     return PolicyRuleArgs(api_groups=[group], resources=resources, verbs=list(verbs), resource_names=names)
 
 
+def _jobs(verbs: tuple[str, ...], subresource: str = "") -> list[PolicyRuleArgs]:
+    """Returns the rules for all kinds of jobs, one for each API group."""
+    return [
+        _rule(group, [f"{plural}{subresource}" for plural in plurals], verbs)
+        for group, plurals in RESOURCES.items()
+    ]
+
+
 CLUSTER_RULES = [
     # Jobs are suspended, resumed and annotated, never created, and deleted by JOB_DELETION_RULES only. The
     # right on finalizers allows a Workload's owner reference to its job where the API server checks
     # blockOwnerDeletion; likewise for pod templates and their provisioning requests.
-    _rule("ray.io", ["rayjobs", "rayclusters", "rayservices"], (*FOLLOW, "patch")),
-    _rule("ray.io", ["rayjobs/finalizers", "rayclusters/finalizers", "rayservices/finalizers"], ("update",)),
+    *_jobs((*FOLLOW, "patch")),
+    *_jobs(("update",), "/finalizers"),
     # Dry runs of the pods and Services that KubeRay would create for a gang; a policy refuses other creations
     # (DRY_RUNS_ONLY in components/admission/policies.py).
     _rule("", ["pods", "services"], ("create",)),
@@ -59,12 +68,12 @@ CLUSTER_RULES = [
 
 
 # With muster:controller.retention.afterDeactivatedSeconds only.
-JOB_DELETION_RULES = [_rule("ray.io", ["rayjobs", "rayclusters", "rayservices"], ("delete",))]
+JOB_DELETION_RULES = _jobs(("delete",))
 
 
 # Kinds that the page shows (muster/live/page/watching.py).
 PAGE_RULES = [
-    _rule("ray.io", ["rayjobs", "rayclusters", "rayservices"], FOLLOW),
+    *_jobs(FOLLOW),
     _rule(
         KUEUE_GROUP,
         [

@@ -28,7 +28,7 @@ BEGIN = "<!-- rows: written by make docs -->\n"
 def schemas() -> dict[str, dict[str, Any]]:
     """Returns the OpenAPI schema of version v1 of each kind, from the pinned Go module."""
     folder = ensure_crds("muster")
-    return {kind.name: _schema((folder / f"ray.io_{kind.resource}.yaml").read_text()) for kind in RAY_KINDS}
+    return {kind.name: _schema((folder / f"ray.io_{kind.plural}.yaml").read_text()) for kind in RAY_KINDS}
 
 
 def _schema(text: str) -> dict[str, Any]:

@@ -25,14 +25,14 @@ class Operator:
 
     Its accounts are recognized by their permission to write the status of the resource `status_of` in all
     namespaces, as their names differ between installations. `managed_by` is its name in spec.managedBy;
-    `word` is part of policies' names, and `objects` is what messages call its jobs, in the plural."""
+    `word` is part of policies' names, and `noun` is what messages call one of its objects."""
 
     name: str
     group: str
     status_of: str
     managed_by: str
     word: str
-    objects: str
+    noun: str
 
 
 @dataclass(frozen=True, slots=True)

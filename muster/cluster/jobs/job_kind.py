@@ -50,6 +50,14 @@ class JobKind:
         return self.view.kind
 
     @property
+    def name(self) -> str:
+        return self.kind.name
+
+    @property
+    def plural(self) -> str:
+        return self.kind.plural
+
+    @property
     def operator(self) -> Operator:
         return self.view.operator
 

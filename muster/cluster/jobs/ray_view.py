@@ -24,7 +24,7 @@ KUBERAY = Operator(
     status_of="rayclusters",
     managed_by=KUBERAY_OPERATOR,
     word="ray",
-    objects="Ray objects",
+    noun="Ray object",
 )
 
 

@@ -67,8 +67,14 @@ def workload_body(
     """Returns the Workload of a job with these conditions True; with QuotaReserved it has a full admission.
 
     `check` is the state of the provisioning check; `meta` overrides metadata."""
-    made = job_workload.make_workload(job(of), make_cluster())
-    body = stored(made.body, **meta)
+    return workload_of(job(of), *true, check=check, tries=tries, active=active, **meta)
+
+
+def workload_of(
+    view: Job, *true: str, check: str = "", tries: int = 0, active: bool = True, **meta: Any
+) -> Body:
+    """Like `workload_body`, for a job of any kind."""
+    body = stored(job_workload.make_workload(view, make_cluster()).body, **meta)
     body["spec"]["active"] = active
     body["status"] = {"conditions": [PODS_READY if k == "PodsReady" else condition(k) for k in true]}
     if "QuotaReserved" in true:
