@@ -67,6 +67,7 @@ FILES_MAX = {
     "A setting of a GKE node pool": 3,
     "A rule between settings": 2,
     "A policy of the Pulumi pack": 2,
+    "A kind of job": 3,
     "A metric": 2,
 }
 """Files that each example may touch, with its test and generated files."""
