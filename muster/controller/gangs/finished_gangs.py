@@ -67,11 +67,12 @@ def _is_overdue(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Contention:
-    """The workloads, by key, and the quota that pending workloads wait for; `nodes`: any of them waits for
-    nodes."""
+    """What pending workloads wait for."""
 
+    # The keys of workloads whose end they wait for.
     keys: frozenset[str]
     quota: frozenset[ContendedQuota]
+    # Any of them waits for nodes of a topology.
     nodes: bool
 
 
