@@ -121,9 +121,9 @@ def mutants(paths: Sequence[str]) -> list[Mutant]:
 
 def source_files(prefix: str = "") -> list[str]:
     """Returns the files of the mutated packages whose path or dotted name begins with the prefix."""
-    wanted = prefix if prefix.endswith(".py") else prefix.replace(".", "/")
+    expected = prefix if prefix.endswith(".py") else prefix.replace(".", "/")
     files = (path for package in PACKAGES for path in (CHECKOUT / package).rglob("*.py"))
-    return sorted(name for path in files if (name := str(path.relative_to(CHECKOUT))).startswith(wanted))
+    return sorted(name for path in files if (name := str(path.relative_to(CHECKOUT))).startswith(expected))
 
 
 def edits(tree: ast.Module) -> Iterator[Edit]:

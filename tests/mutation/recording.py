@@ -62,12 +62,12 @@ class Recording:
         """Returns the tests for a warm trial of the mutant, then those for a cold one; both may be empty."""
         lines = self.executed.get(mutant.path, {})
         numbers = (n for line in range(mutant.first, mutant.last + 1) for n in lines.get(str(line), ()))
-        found = {self.contexts[number] for number in numbers}
-        warm = found & self.seconds.keys()
+        chosen_tests = {self.contexts[number] for number in numbers}
+        warm = chosen_tests & self.seconds.keys()
         cold = {
             name
             for name, seconds in self.seconds.items()
-            if name.split("::")[0] in found or (IMPORT in found and seconds < QUICK_S)
+            if name.split("::")[0] in chosen_tests or (IMPORT in chosen_tests and seconds < QUICK_S)
         }
         return warm, warm | cold if cold else cold
 
@@ -78,10 +78,10 @@ def recording() -> Recording:
     Raises:
         RuntimeError: a test fails without any mutation.
     """
-    kept = _kept()
-    parts = {tests: kept.with_suffix(f".{number}.json") for number, tests in enumerate(TESTS)}
+    stored_recording = recording_path()
+    parts = {tests: stored_recording.with_suffix(f".{number}.json") for number, tests in enumerate(TESTS)}
     if missing := {tests: part for tests, part in parts.items() if not part.exists()}:
-        print(f"recording which test executes which line (once; {kept.parent}) ...", flush=True)
+        print(f"recording which test executes which line (once; {stored_recording.parent}) ...", flush=True)
         command = sys.executable, "-m", "tests.mutation.recording"
         runs = [subprocess.Popen([*command, tests, part], cwd=CHECKOUT) for tests, part in missing.items()]
         if [run for run in runs if run.wait()]:
@@ -123,7 +123,7 @@ class Deterministic:
         hypothesis.settings.load_profile("mutation")
 
 
-def _kept() -> Path:
+def recording_path() -> Path:
     from tests.conformance.recorder.record import (
         cached_cases,
     )  # only after coverage sees the import of muster
@@ -175,7 +175,7 @@ class _Recorder(Deterministic):
             self.seconds[nodeid] += time.process_time()
 
 
-def _record(tests: str, kept: Path) -> int:
+def _record(tests: str, stored_recording: Path) -> int:
     measured = coverage.Coverage(data_file=None, config_file=False, source=list(PACKAGES))
     measured.start()
     measured.switch_context(IMPORT)
@@ -196,8 +196,10 @@ def _record(tests: str, kept: Path) -> int:
         }
         for file in data.measured_files()
     }
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    kept.write_text(json.dumps({"seconds": recorder.seconds, "executed": executed, "contexts": contexts}))
+    stored_recording.parent.mkdir(parents=True, exist_ok=True)
+    stored_recording.write_text(
+        json.dumps({"seconds": recorder.seconds, "executed": executed, "contexts": contexts})
+    )
     return 0
 
 

@@ -58,11 +58,11 @@ def limit_memory() -> None:
 
 def functions_by_file() -> dict[str, list[FunctionType]]:
     """Returns the functions of this process that were compiled from files of the checkout, by file."""
-    found: dict[str, list[FunctionType]] = {}
+    by_file: dict[str, list[FunctionType]] = {}
     for thing in gc.get_objects():
         if isinstance(thing, FunctionType) and thing.__code__.co_filename.startswith(str(CHECKOUT)):
-            found.setdefault(thing.__code__.co_filename, []).append(thing)
-    return found
+            by_file.setdefault(thing.__code__.co_filename, []).append(thing)
+    return by_file
 
 
 def exchange(functions: Iterable[FunctionType], original: CodeType, changed: CodeType) -> None:

@@ -195,11 +195,11 @@ def _fork(run: Callable[[int], None]) -> tuple[int, int]:
 
 def _run_cold(path: str, number: int, tests: Mapping[str, float], result: int) -> NoReturn:
     """Becomes the new interpreter of a cold trial."""
-    with tempfile.TemporaryFile("w+") as given:
-        json.dump(tests, given)
-        given.flush()
-        os.lseek(given.fileno(), 0, os.SEEK_SET)
-        os.dup2(given.fileno(), 0)
+    with tempfile.TemporaryFile("w+") as stdin_file:
+        json.dump(tests, stdin_file)
+        stdin_file.flush()
+        os.lseek(stdin_file.fileno(), 0, os.SEEK_SET)
+        os.dup2(stdin_file.fileno(), 0)
     os.set_inheritable(result, True)
     arguments = [path, str(number), str(result)]
     os.execv(sys.executable, [sys.executable, "-m", "tests.mutation.trial", *arguments])

@@ -14,8 +14,8 @@ def test_each_entry_is_about_one_mutant() -> None:
     entries = listed()
     assert outdated(entries) == []
     some = mutants(sorted({entry.file for entry in entries}))
-    found = Counter(entry for mutant in some for entry in entries if entry.describes(mutant))
-    assert [entry for entry in entries if not found[entry]] == []
+    counts = Counter(entry for mutant in some for entry in entries if entry.describes(mutant))
+    assert [entry for entry in entries if not counts[entry]] == []
 
 
 def test_each_entry_has_a_reason() -> None:
@@ -25,9 +25,9 @@ def test_each_entry_has_a_reason() -> None:
 def test_only_the_described_mutant_is_left_out() -> None:
     some = mutants([TREE])
     entry = Equivalent(TREE, *changed_lines(some[3]), why="an example")
-    left = without(some, [entry])
-    assert some[3] not in left
-    assert all(changed_lines(m) == changed_lines(some[3]) for m in some if m not in left)
+    remaining = without(some, [entry])
+    assert some[3] not in remaining
+    assert all(changed_lines(m) == changed_lines(some[3]) for m in some if m not in remaining)
 
 
 @pytest.mark.parametrize("file", [TREE, "muster/admission/gone.py"])

@@ -10,16 +10,16 @@ from tests.mutation.mutants import edits
 def mutated(source: str) -> list[str]:
     """Returns the source once for each mutation, in order."""
     count = len(list(edits(ast.parse(source))))
-    found = []
+    mutant_texts = []
     for number in range(count):
         tree = ast.parse(source)
         list(edits(tree))[number].apply()
-        found.append(ast.unparse(tree))
-    return found
+        mutant_texts.append(ast.unparse(tree))
+    return mutant_texts
 
 
 @pytest.mark.parametrize(
-    ("source", "wanted"),
+    ("source", "expected"),
     [
         pytest.param("a < b", ["a <= b"], id="boundary"),
         pytest.param("a in b", ["a not in b"], id="membership"),
@@ -59,5 +59,5 @@ def mutated(source: str) -> list[str]:
         ),
     ],
 )
-def test_operators(source: str, wanted: list[str]) -> None:
-    assert mutated(source) == wanted
+def test_operators(source: str, expected: list[str]) -> None:
+    assert mutated(source) == expected

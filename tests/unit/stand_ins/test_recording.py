@@ -72,8 +72,8 @@ def test_use_of_gpus_is_recorded_where_it_changes(
     events: list[ObservedChange], queue: str, changes: list[Gpus]
 ) -> None:
     observed, use = ObservedObjects(), GpuUse()
-    for at, seen in enumerate(events):
-        observed.apply(seen)
+    for at, event in enumerate(events):
+        observed.apply(event)
         use.record(float(at), observed, CAST)
     assert (use.queue, use.changes) == (queue, changes)
 

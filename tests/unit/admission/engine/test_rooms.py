@@ -18,25 +18,27 @@ MODULES_MAX = 20
 @contextmanager
 def modules_that_run() -> Iterator[set[str]]:
     """Collects the modules of the core of which a function is called."""
-    found: set[str] = set()
+    names: set[str] = set()
 
     def called(frame: FrameType, event: str, _: object) -> None:
         file = Path(frame.f_code.co_filename)
         if event == "call" and file.is_relative_to(CORE):
-            found.add(file.relative_to(CORE).with_suffix("").as_posix())
+            names.add(file.relative_to(CORE).with_suffix("").as_posix())
 
     before = sys.getprofile()
     sys.setprofile(called)
     try:
-        yield found
+        yield names
     finally:
         sys.setprofile(before)
 
 
 def test_workload_that_fits_needs_neither_preemption_nor_optional_rules_nor_explanations() -> None:
     of = snapshot(queue("q", 2), workload("w", "q", 1))
-    with modules_that_run() as found:
+    with modules_that_run() as modules:
         plan = decide(of, NOW_MS, pruning=TryEverything)
     assert admitted(plan) == ["w"]
-    assert not {name for name in found if name.startswith(("preemption/", "rules/b", "rules/m", "explain/"))}
-    assert len(found) <= MODULES_MAX, sorted(found)
+    assert not {
+        name for name in modules if name.startswith(("preemption/", "rules/b", "rules/m", "explain/"))
+    }
+    assert len(modules) <= MODULES_MAX, sorted(modules)

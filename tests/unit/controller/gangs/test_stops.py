@@ -269,13 +269,13 @@ GONE: dict[str, tuple[Case, tuple[bool, bool]]] = {
 
 @pytest.mark.parametrize("name", GONE)
 def test_when_a_gang_is_stopped_and_its_quota_released(name: str) -> None:
-    case, wanted = GONE[name]
+    case, expected = GONE[name]
     cluster, workload = make_cluster(objects_of(case)), read(kinds.WORKLOADS, case.workload)
     job = cluster.job_of(workload)
     assert (
         is_stopped(workload, job, cluster),
         quota_may_be_released(workload, job, cluster, NOW_MS),
-    ) == wanted
+    ) == expected
 
 
 REASONS: dict[str, tuple[Case, str, str]] = {
@@ -347,23 +347,23 @@ REASONS: dict[str, tuple[Case, str, str]] = {
 def test_obstacles_to_a_suspension(name: str) -> None:
     case, reason, sentence = REASONS[name]
     workload = read(kinds.WORKLOADS, case.workload)
-    found = find_condition(
+    condition = find_condition(
         with_suspension_progress(
             workload, workload.status, make_cluster(objects_of(case)), NOW_MS
         ).status.conditions,
         "SuspensionBlocked",
     )
-    assert found is not None
-    assert (found.status, found.reason) == ("True", reason)
-    assert found.message == f"The gang must stop but has not stopped: {sentence}"
+    assert condition is not None
+    assert (condition.status, condition.reason) == ("True", reason)
+    assert condition.message == f"The gang must stop but has not stopped: {sentence}"
 
 
 @pytest.mark.parametrize(("seconds", "until"), [(10, 50_999), (100, 20_999)])
 def test_the_controller_wakes_up_for_a_late_suspension(seconds: int, until: int) -> None:
     case = Case(evicted(seconds), [dev("Running"), child(suspend=True)])
     workload = read(kinds.WORKLOADS, case.workload)
-    said = with_suspension_progress(workload, workload.status, make_cluster(objects_of(case)), NOW_MS)
-    assert (said.status, said.until_ms) == (workload.status, NOW_MS + until)
+    output = with_suspension_progress(workload, workload.status, make_cluster(objects_of(case)), NOW_MS)
+    assert (output.status, output.until_ms) == (workload.status, NOW_MS + until)
 
 
 def test_the_end_of_a_blocked_suspension_is_in_the_status() -> None:

@@ -31,9 +31,9 @@ LABELS: dict[str, tuple[str, ...]] = {
 
 def labels() -> dict[str, tuple[str, ...]]:
     metrics = Metrics(lambda: True)
-    kept = [*vars(metrics).values(), *metrics.registry._collector_to_names]
-    found = {metric for metric in kept if isinstance(metric, MetricWrapperBase)}
-    return {metric._name: metric._labelnames for metric in found}
+    sources = [*vars(metrics).values(), *metrics.registry._collector_to_names]
+    metrics_used = {metric for metric in sources if isinstance(metric, MetricWrapperBase)}
+    return {metric._name: metric._labelnames for metric in metrics_used}
 
 
 def test_names_and_labels_of_all_metrics() -> None:
