@@ -1,11 +1,11 @@
-# Every target runs through sandbox/bootstrap.py, which creates the locked Python environment first.
+# Every target runs through tools/bootstrap.py, which creates the locked Python environment first.
 PYTHON ?= python3
 ENGINE ?= muster
 NAME ?= $(or $(MUSTER_NAME),local)
-run = $(PYTHON) sandbox/bootstrap.py
+run = $(PYTHON) tools/bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up apply down status env logs scenario drift tools check test flakes coverage mutants conformance fidelity bench bench-kueue fuzz fuzz-fields storm preview adopt forecast plan golden docs fields pictures screenshot lint format lock release
+.PHONY: help up apply down status env logs scenario drift tools check test flakes coverage conformance fidelity bench bench-kueue fuzz fuzz-fields storm preview adopt forecast plan golden docs fields screenshot lint format lock release
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -14,7 +14,7 @@ up: ## a whole environment on this machine, with its scenarios (ENGINE=muster|ku
 	@$(run) sandbox up --engine $(ENGINE) --name $(NAME) $(if $(FRESH),--fresh) $(if $(RAY),--ray $(RAY)) \
 		$(if $(filter no,$(SCENARIO)),--no-scenario,$(if $(SCENARIO),--scenario $(SCENARIO)))
 
-apply: ## show the plan of stacks/Pulumi.local.yaml as it is now, and deploy it (NAME=local)
+apply: ## show the plan of the current stacks/Pulumi.local.yaml, and deploy it (NAME=local)
 	@$(run) sandbox apply --name $(NAME)
 
 status: ## its queues, workloads, nodes and processes (NAME=local)
@@ -40,20 +40,16 @@ tools: ## find or build every tool that a sandbox runs
 	@$(run) sandbox tools --all
 
 check: ## before each commit, in seconds: lint, types, import contracts, fast unit tests
-	@$(run) development check
+	@$(run) tools check
 
 test: ## lint, types, unit, previews, simulation, end to end (LAYER=unit for one)
-	@$(run) development test $(LAYER)
+	@$(run) tools test $(LAYER)
 
 flakes: ## layers in random order on a busy machine; names unreliable tests (TIMES=5 LAYER=unit SEED=1)
-	@$(run) development flakes $(LAYER) $(if $(TIMES),--times $(TIMES)) $(if $(SEED),--seed $(SEED))
+	@$(run) tools flakes $(LAYER) $(if $(TIMES),--times $(TIMES)) $(if $(SEED),--seed $(SEED))
 
 coverage: ## branch coverage of muster/admission by its unit tests; less than 100% is an error
-	@$(run) development coverage
-
-mutants: ## do the tests notice changes of the core and the controller? (SAMPLE=400 SEED=1 MODULE=muster/admission/quota)
-	@$(run) tests.mutation $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) \
-		$(if $(MODULE),--module $(MODULE))
+	@$(run) tools coverage
 
 conformance: ## the core against Kueue: its own cases (CASES=DIR), or random histories (SEEDS=200 SEED_BASE=0)
 	@$(run) tests.conformance $(if $(CASES),--cases $(CASES)) $(if $(SEEDS),--seeds $(SEEDS)) \
@@ -100,29 +96,27 @@ preview: ## pulumi preview of a stack, offline (STACK=dev, SINCE=main, MARKDOWN=
 		$(if $(filter installed,$(PLUGINS)),--installed)
 
 golden: ## accept the current plans of all stacks (tests/stacks/golden)
-	@$(run) development golden
+	@$(run) preview.golden
 
 docs: ## write generated docs: references of settings, their rules, fields of Ray, metrics, commands and roles, Grafana dashboards, tables of drift, package/schema.json, diagrams
-	@$(run) development docs
+	@$(run) tools docs
+	@$(run) drift.reference
 
 fields: ## record the fields of the pinned KubeRay's CRDs; each needs a row in components/admission/fields/fields.toml
-	@$(run) development fields
+	@$(run) tools fields
 
 screenshot: ## docs/pictures: the page that make forecast wrote, and the page of an example cluster, in a real browser
 	@$(run) tests.browser.screenshot .muster/forecast.html docs/pictures/forecast.png
 	@$(run) tests.browser.live_screenshot docs/pictures/page.png
 
-pictures: ## draw docs/pictures (FROM=local: of the scenario that this sandbox played last; RESULTS=file of bench-kueue)
-	@$(run) development pictures $(if $(FROM),--from $(FROM)) $(if $(RESULTS),--results $(RESULTS))
-
 lint: ## ruff, mypy, import contracts, English and names
-	@$(run) development test lint
+	@$(run) tools test lint
 
 format: ## ruff format and fixes
-	@$(run) development format
+	@$(run) tools format
 
 lock: ## resolve the dependencies of pyproject.toml into the lock files, with hashes
-	@$(run) development lock
+	@$(run) tools lock
 
 release: ## build wheel, Pulumi package, image recipe, SBOM and checksums of HEAD into dist/ (RELEASE.md)
-	@$(run) development release
+	@$(run) tools release

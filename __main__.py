@@ -3,9 +3,9 @@
 import pulumi
 
 from components.base import STACK_PLATFORM
-from components.cancellation import end_quietly_when_cancelled
 from components.platform import Platform, PlatformArgs
-from settings.load import SettingsError, from_config, warnings
+from components.program import end_quietly_when_cancelled, from_config
+from settings.load import SettingsError, warnings
 
 end_quietly_when_cancelled()
 try:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from drift.deployed import Deployed, read_state
 from drift.report import report
-from sandbox.toolchain.command import carry_out
-from sandbox.toolchain.paths import CHECKOUT
-from sandbox.toolchain.steps import StepError
+from tools.toolchain.command import carry_out
+from tools.toolchain.paths import CHECKOUT
+from tools.toolchain.steps import StepError
 
 
 def main(arguments: list[str]) -> int:

@@ -11,12 +11,12 @@ from drift.comparison import Drift, compare
 from drift.deployed import Declared, Deployed
 from drift.fix import fix
 from drift.undeclared import Scope, undeclared
-from preview.plugins.kubernetes_api import ApiError, ApiServer, UnreachableError
-from preview.plugins.kubernetes_cluster import NoClusterError, connect
-from preview.plugins.kubernetes_writes import refusal
-from preview.plugins.serving import RefusedError
-from preview.plugins.values import opened
-from sandbox.toolchain.steps import StepError
+from preview.resources.kubernetes_cluster import NoClusterError, connect
+from preview.resources.kubernetes_writes import refusal
+from preview.resources.refusals import RefusedError
+from preview.resources.values import opened
+from tools.kubernetes import ApiError, ApiServer, UnreachableError
+from tools.toolchain.steps import StepError
 
 CALLS_AT_ONCE = 8
 ACCESS = "the account needs get, list, patch and update of what the stack declares, also for dry runs"

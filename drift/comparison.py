@@ -17,10 +17,10 @@ from drift.controllers import Object, with_owned_fields
 from drift.deployed import Declared
 from drift.managed_fields import writers
 from preview.plan import Change
-from preview.plugins import kubernetes_objects as objects
-from preview.plugins.differences import Path, differences
-from preview.plugins.kubernetes_api import ApiError, ApiServer, UnknownKindError
-from preview.plugins.values import Secret, concealed, opened
+from preview.resources import kubernetes_objects as objects
+from preview.resources.differences import Path, differences
+from preview.resources.values import Secret, concealed, opened
+from tools.kubernetes import ApiError, ApiServer, UnknownKindError
 
 MANAGER = "muster-drift"
 """The field manager of the writes that revert drift. It owns nothing when they are done."""

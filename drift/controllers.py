@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from drift.managed_fields import writers
-from preview.plugins.differences import Path
+from preview.resources.differences import Path
 
 Object = dict[str, Any]
 

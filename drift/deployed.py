@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from preview.plugins.kubernetes_objects import FIELD_MANAGER
-from preview.plugins.kubernetes_writes import MANAGER
-from preview.plugins.values import from_state
-from sandbox.toolchain.steps import StepError
+from preview.resources.kubernetes_objects import FIELD_MANAGER
+from preview.resources.kubernetes_writes import MANAGER
+from preview.resources.values import from_state
+from tools.toolchain.steps import StepError
 
 PACKAGE = "kubernetes:"
 RELEASE = "kubernetes:helm.sh/v3:Release"

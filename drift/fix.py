@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from drift.comparison import MANAGER, Drift, rewritten
 from drift.controllers import Object, with_owned_fields
-from preview.plugins import kubernetes_writes as writes
-from preview.plugins.kubernetes_api import ApiServer
-from preview.plugins.serving import RefusedError
-from preview.plugins.values import opened
+from preview.resources import kubernetes_writes as writes
+from preview.resources.refusals import RefusedError
+from preview.resources.values import opened
+from tools.kubernetes import ApiServer
 
 GONE_SECONDS_MAX = 30.0
 RECREATED = frozenset({"RoleBinding", "ClusterRoleBinding"})

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from preview.plugins.differences import Path
+from preview.resources.differences import Path
 
 _Fields = Mapping[str, Any]
 

@@ -15,8 +15,8 @@ from drift.deployed import Deployed
 from muster.files.writing import write_text
 from preview import plan_text
 from preview.plan_properties import short_kind
-from sandbox.toolchain.console import console
-from sandbox.toolchain.steps import Screen
+from tools.toolchain.console import console
+from tools.toolchain.steps import Screen
 
 DRIFTED = 3
 """The exit code if live objects still differ at the end."""

@@ -14,13 +14,13 @@ from typing import Any
 from drift.comparison import Drift
 from drift.controllers import Object
 from drift.deployed import Declared
+from muster.objects.names import KUEUE_API
 from preview.plan import Change
-from preview.plugins.kubernetes_api import ApiServer
-from preview.plugins.kubernetes_writes import title
-from preview.plugins.values import opened
+from preview.resources.kubernetes_writes import title
+from preview.resources.values import opened
+from tools.kubernetes import ApiServer
 
 RBAC = "rbac.authorization.k8s.io/v1"
-KUEUE = "kueue.x-k8s.io/v1beta2"
 ACCOUNTS = re.compile(r"system:serviceaccounts?:([^:]+).*")
 """The user of a service account, or the group of a namespace's."""
 Key = tuple[str, str, str, str]
@@ -49,10 +49,10 @@ WATCHED = (
     Watched("networking.k8s.io/v1", "NetworkPolicy", IN_NAMESPACES, "what any policy allows is allowed"),
     Watched("v1", "ResourceQuota", IN_NAMESPACES, "it may stop a tenant's jobs"),
     Watched("v1", "LimitRange", IN_NAMESPACES, "it changes the requests of pods"),
-    Watched(KUEUE, "LocalQueue", IN_NAMESPACES, "it may lead to another team's quota"),
-    Watched(KUEUE, "ClusterQueue", ANYWHERE, "it adds quota, and borrows from the cohort"),
-    Watched(KUEUE, "Cohort", ANYWHERE, "it adds quota"),
-    Watched(KUEUE, "WorkloadPriorityClass", ANYWHERE, "its jobs may preempt other jobs"),
+    Watched(KUEUE_API, "LocalQueue", IN_NAMESPACES, "it may lead to another team's quota"),
+    Watched(KUEUE_API, "ClusterQueue", ANYWHERE, "it adds quota, and borrows from the cohort"),
+    Watched(KUEUE_API, "Cohort", ANYWHERE, "it adds quota"),
+    Watched(KUEUE_API, "WorkloadPriorityClass", ANYWHERE, "its jobs may preempt other jobs"),
 )
 
 

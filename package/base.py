@@ -2,7 +2,7 @@
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import pulumi
@@ -10,8 +10,11 @@ import pulumi
 from components.base import Component
 from settings.load import SettingsError, parse
 from settings.model.base import Model
-from settings.model.stack import NAMESPACE, PROJECT, Settings
+from settings.model.stack import NAMESPACE, PROJECT, SECTIONS, Settings
 from settings.problems import Problem
+
+EXISTING = {"kind": "existing", "name": "of-the-provider"}
+"""The section `cluster` of components that declare objects in the cluster of the Kubernetes provider."""
 
 
 class Later:
@@ -23,12 +26,14 @@ class Exposed(Component):
 
     inputs, outputs: models of both, from which the schema is generated.
     places: inputs by where they are in a stack file, if they are not its sections themselves.
+    absent: sections of a stack file that the component does not have, by their names in Settings.
     results: the outputs, by their names in the schema.
     """
 
     inputs: ClassVar[type[Model]]
     outputs: ClassVar[type[Model]]
     places: ClassVar[Mapping[str, str]] = {}
+    absent: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self, name: str, arguments: Mapping[str, Any], opts: pulumi.ResourceOptions | None = None
@@ -41,7 +46,7 @@ class Exposed(Component):
 
     @abstractmethod
     def sections(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Returns a whole stack file with these inputs: rules are about the sections of one together.
+        """Returns these inputs as the sections of a stack file, whose rules apply to them.
 
         The inputs may be wrong. Keys are without `muster:`.
         """
@@ -55,7 +60,7 @@ class Exposed(Component):
         config = {PROJECT if key == "project" else NAMESPACE + key: part for key, part in sections.items()}
         where = f"{type(self).__name__} {name}"
         try:
-            return parse(config, where)
+            return parse(config, where, SECTIONS - self.absent)
         except SettingsError as error:
             problems = {self._input(problem.path): problem for problem in error.problems}
         names = {field_name(self.inputs, field) for field in self.inputs.model_fields}
@@ -92,11 +97,3 @@ def _whole(value: Any) -> Any:
     if isinstance(value, list):
         return [_whole(part) for part in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def names(entries: Iterable[Any] | Any, key: str) -> list[str]:
-    """Returns a key's texts in entries that may be wrong."""
-    if not isinstance(entries, list):
-        return []
-    values = [entry.get(key) for entry in entries if isinstance(entry, Mapping)]
-    return [name for name in values if isinstance(name, str)]

@@ -11,7 +11,7 @@ if not shutil.which("pulumi"):  # else its own language host may run
     fork_server.start(sys.executable)  # imports the SDKs while this process imports everything else
 
 from preview.preview import preview
-from sandbox.toolchain.command import carry_out
+from tools.toolchain.command import carry_out
 
 
 def main(arguments: list[str]) -> int:

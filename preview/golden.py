@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from pathlib import Path
 
 from preview import plan_text
 from preview.plan import Change
 from preview.plugins.choice import choose_offline, sources
 from preview.pulumi_cli import PulumiCli
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import CHECKOUT, RunState
-from sandbox.toolchain.steps import Screen
+from tools.toolchain.command import carry_out
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.paths import CHECKOUT, RunState
+from tools.toolchain.steps import Screen
 
 FOLDER = CHECKOUT / "tests" / "stacks" / "golden"
 ACCEPT = "make golden"
@@ -43,3 +45,7 @@ def difference(stack: str, changes: tuple[Change, ...]) -> str:
     names = (f"tests/stacks/golden/{stack}.txt", f"plan of {stack} now")
     old, new = accepted.splitlines(), plan_text.summary(changes).splitlines()
     return "\n".join(difflib.unified_diff(old, new, *names, lineterm=""))
+
+
+if __name__ == "__main__":
+    sys.exit(carry_out("golden", golden))

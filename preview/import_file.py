@@ -16,11 +16,11 @@ from preview.plan import Change
 from preview.plugins.choice import choose_offline
 from preview.preview import settings_file
 from preview.pulumi_cli import PulumiCli, Stack
-from sandbox.bootstrap import exclusive
-from sandbox.toolchain.command import carry_out
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.steps import Screen, StepError
+from tools.bootstrap import exclusive
+from tools.toolchain.command import carry_out
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.paths import RunState
+from tools.toolchain.steps import Screen, StepError
 
 # By type, from the inputs; each is in the SDK's documentation of the type, under Import.
 IDS: Mapping[str, str] = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from preview.engine_events import Event
-from preview.plugins.differences import differences, property_path
+from preview.resources.differences import differences, property_path
 
 STACK = "pulumi:pulumi:Stack"
 

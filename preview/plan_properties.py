@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from preview.plugins.values import UNKNOWN
+from preview.resources.values import UNKNOWN
 
 NOT_KNOWN = "(known later)"
 

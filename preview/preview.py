@@ -16,13 +16,13 @@ from rich.text import Text
 from muster.files.writing import check_writable, write_text
 from preview import plan_text
 from preview.plugins.choice import Choice, choose_installed, choose_offline, stand_ins
-from preview.plugins.pretence import VARIABLE
 from preview.pulumi_cli import Outcome, PulumiCli, PulumiError, Stack
-from sandbox.bootstrap import exclusive
-from sandbox.toolchain.console import console
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import CHECKOUT, RunState
-from sandbox.toolchain.steps import Screen, StepError
+from preview.resources.pretence import VARIABLE
+from tools.bootstrap import exclusive
+from tools.toolchain.console import console
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.paths import CHECKOUT, RunState
+from tools.toolchain.steps import Screen, StepError
 
 VIOLATED = 1
 """The exit code of a plan that violates mandatory policies."""

@@ -28,8 +28,8 @@ from preview.plugins.choice import Choice, choose_installed, sources, wanted_ver
 from preview.plugins.launchers import install_beside, install_engine, install_providers
 from preview.policies import PACK, violations
 from preview.prior_state import with_resources
-from sandbox.toolchain.paths import CHECKOUT, MARK
-from sandbox.toolchain.steps import StepError
+from tools.toolchain.paths import CHECKOUT, MARK
+from tools.toolchain.steps import StepError
 
 Say = Callable[[str], None]
 LINES_IN_ERROR = 8

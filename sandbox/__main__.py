@@ -12,13 +12,13 @@ from sandbox.logs import logs
 from sandbox.scenario import ENGINES, chosen, scenario
 from sandbox.shell import exports
 from sandbox.status import status
-from sandbox.toolchain.command import carry_out, sandbox_named
-from sandbox.toolchain.console import console, table
-from sandbox.toolchain.ensure import can_be_built, ensure_tools, find_tool
-from sandbox.toolchain.paths import DEFAULTS, NAME_VARIABLE, RunState, cache_directory
-from sandbox.toolchain.steps import Screen
-from sandbox.toolchain.tools import TOOLS, tools_for
 from sandbox.up import down, up
+from tools.toolchain.command import carry_out, sandbox_named
+from tools.toolchain.console import console, table
+from tools.toolchain.ensure import can_be_built, ensure_tools, find_tool
+from tools.toolchain.paths import DEFAULTS, NAME_VARIABLE, RunState, cache_directory
+from tools.toolchain.steps import Screen
+from tools.toolchain.tools import TOOLS, tools_for
 
 
 def main(arguments: list[str]) -> int:

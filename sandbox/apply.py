@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
+from muster.objects.names import REQUEST_LABEL
 from preview.plan import Change
 from preview.preview import show
 from sandbox.cluster import kinds
@@ -18,11 +19,10 @@ from sandbox.cluster.processes import Processes
 from sandbox.deployment import deploy, pulumi_cli
 from sandbox.running import engine_of, named, only_run, ray_objects, require_api
 from sandbox.stack_file import SOURCE, STACK, deployed, read
-from sandbox.stand_ins.capacity import PROVISIONING_LABEL
-from sandbox.toolchain.console import console
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.steps import Screen, Step, StepError, run_steps
+from tools.toolchain.console import console
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.paths import RunState
+from tools.toolchain.steps import Screen, Step, StepError, run_steps
 
 NAMESPACE = "kubernetes:core/v1:Namespace"
 
@@ -85,7 +85,7 @@ class _Update:
         existing = [
             node
             for node in self.kubectl.objects("nodes")
-            if PROVISIONING_LABEL not in node["metadata"].get("labels", {})
+            if REQUEST_LABEL not in node["metadata"].get("labels", {})
         ]
         desired = static_nodes(self.stack_file.settings.pools)
         if obsolete := surplus(existing, desired):

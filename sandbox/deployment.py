@@ -6,8 +6,8 @@ from pathlib import Path
 
 from preview import plan_text
 from preview.pulumi_cli import PulumiCli, Stack
-from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.steps import Screen
+from tools.toolchain.paths import RunState
+from tools.toolchain.steps import Screen
 
 
 def pulumi_cli(state: RunState, binary: Path, **variables: str) -> PulumiCli:

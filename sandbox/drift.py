@@ -12,10 +12,10 @@ from preview.pulumi_cli import Stack
 from sandbox.deployment import pulumi_cli
 from sandbox.running import require_up
 from sandbox.stack_file import SOURCE, STACK, deployed, stack_for
-from sandbox.toolchain.console import console
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.steps import Screen
+from tools.toolchain.console import console
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.paths import RunState
+from tools.toolchain.steps import Screen
 
 
 def drift(state: RunState, fix: bool = False, file: Path | None = None) -> int:

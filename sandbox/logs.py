@@ -6,8 +6,8 @@ import os
 
 from sandbox.running import engine_of
 from sandbox.scenario import ADMITTING
-from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.steps import StepError
+from tools.toolchain.paths import RunState
+from tools.toolchain.steps import StepError
 
 
 def logs(state: RunState, process: str | None, follow: bool, lines: int) -> int:

@@ -14,15 +14,15 @@ import yaml
 from lightkube import Client
 from lightkube.core.exceptions import ApiError, ConfigError
 
-from sandbox.bootstrap import exclusive
 from sandbox.cluster import kinds
 from sandbox.cluster.kinds import Object
 from sandbox.cluster.processes import Processes
 from sandbox.scenarios.runner import JOB_KINDS, SCENARIO_LABEL
 from sandbox.stack_file import deployed
-from sandbox.toolchain.console import duration
-from sandbox.toolchain.paths import DEFAULTS, RunState
-from sandbox.toolchain.steps import StepError
+from tools.bootstrap import exclusive
+from tools.toolchain.console import duration
+from tools.toolchain.paths import DEFAULTS, RunState
+from tools.toolchain.steps import StepError
 
 NO_ANSWER = (ApiError, ConfigError, httpx2.HTTPError)
 NAMES_MAX = 5

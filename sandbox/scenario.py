@@ -12,12 +12,11 @@ from sandbox.scenarios import runner
 from sandbox.scenarios.fit import changes, fit
 from sandbox.scenarios.jobs import JOBS
 from sandbox.scenarios.milestones import Scenario
-from sandbox.scenarios.recording import to_json
 from sandbox.scenarios.serving import serving
 from sandbox.stack_file import SOURCE, deployed
-from sandbox.toolchain.paths import CHECKOUT, RunState
-from sandbox.toolchain.steps import Screen, Step, StepError, run_steps
 from settings.load import load
+from tools.toolchain.paths import CHECKOUT, RunState
+from tools.toolchain.steps import Screen, Step, StepError, run_steps
 
 EXAMPLES = CHECKOUT / "examples"
 # JOBS needs provisioned nodes, which KAI cannot request.
@@ -80,9 +79,7 @@ def play_scenario(state: RunState, engine: str, scenario: Scenario, screen: Scre
         for name in ADMITTING[engine]:
             processes.check(name)
 
-    recording = runner.run(scenario, state.kubeconfig, fitted, screen.out, check=alive)
-    state.recording(scenario.name).write_bytes(to_json(recording))
-    if not recording.complete:
+    if not runner.run(scenario, state.kubeconfig, fitted, screen.out, check=alive):
         for name in processes.table():
             processes.check(name)  # a process that ended is the likely reason
         raise StepError(

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from sandbox.deployment import pulumi_cli
 from sandbox.running import require_up
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import CHECKOUT, NAME_VARIABLE, RunState
-from sandbox.toolchain.steps import Screen
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.paths import CHECKOUT, NAME_VARIABLE, RunState
+from tools.toolchain.steps import Screen
 
 
 def exports(state: RunState) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 
 import yaml
 
-from sandbox.toolchain.paths import CHECKOUT, RunState
-from sandbox.toolchain.steps import StepError
 from settings.load import Settings, SettingsError, load, parse
+from tools.toolchain.paths import CHECKOUT, RunState
+from tools.toolchain.steps import StepError
 
 STACK = "local"
 SOURCE = CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml"

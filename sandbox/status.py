@@ -21,10 +21,10 @@ from sandbox.status_rows import (
     queue_row,
     workload_row,
 )
-from sandbox.toolchain.console import console, duration, table
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.steps import Screen, StepError
+from tools.toolchain.console import console, duration, table
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.paths import RunState
+from tools.toolchain.steps import Screen, StepError
 
 API_SERVER = "kube-apiserver"
 WORKLOADS = ("namespace", "job", "workload", "queue", "priority", "age", "state", "reason", "why")
@@ -72,7 +72,7 @@ def _dead(state: RunState, engine: str) -> str:
     why = "does not answer" if row is not None and row.process() is not None else "has ended"
     return (
         f"sandbox {state.name}: its API server {why}; {state.command('logs', PROCESS=API_SERVER)} "
-        f"may tell why; {state.command('up', ENGINE=engine, FRESH='1')} replaces the sandbox"
+        f"may have the reason; {state.command('up', ENGINE=engine, FRESH='1')} replaces the sandbox"
     )
 
 

@@ -8,7 +8,7 @@ from sandbox.cluster.processes import exit_text
 from sandbox.cluster.records import Exit, ProcessRecord
 from sandbox.cluster.supervisor import last_line
 from sandbox.scenarios.observations import seconds
-from sandbox.toolchain.console import duration
+from tools.toolchain.console import duration
 
 Object = Mapping[str, Any]
 
@@ -108,10 +108,10 @@ def node_row(node: Object, now: float) -> tuple[str, ...]:
     """Returns name, pool, age, ready, and the capacity of resources that jobs request."""
     conditions = {c["type"]: c["status"] for c in node.get("status", {}).get("conditions", ())}
     capacity = node.get("status", {}).get("capacity", {})
-    wanted = [f"{capacity[name]} {name}" for name in ("cpu", "memory", "nvidia.com/gpu") if name in capacity]
+    shown = [f"{capacity[name]} {name}" for name in ("cpu", "memory", "nvidia.com/gpu") if name in capacity]
     pool = node["metadata"].get("labels", {}).get("cloud.google.com/gke-nodepool", "-")
     ready = conditions.get("Ready", "Unknown")
-    return node["metadata"]["name"], pool, age(node, now), ready, ", ".join(wanted)
+    return node["metadata"]["name"], pool, age(node, now), ready, ", ".join(shown)
 
 
 def process_row(record: ProcessRecord, now: float) -> tuple[str, ...]:
@@ -132,5 +132,5 @@ def process_row(record: ProcessRecord, now: float) -> tuple[str, ...]:
 
 
 def _why(last: Exit, now: float) -> str:
-    said = f": {last.why}" if last.why else ""
-    return f"{exit_text(last.code)} {duration(now - last.at)} ago{said}"
+    reason = f": {last.why}" if last.why else ""
+    return f"{exit_text(last.code)} {duration(now - last.at)} ago{reason}"

@@ -8,11 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from preview.pulumi_cli import SAVED_ONCE
-from sandbox.bootstrap import SECONDS_VARIABLE
 from sandbox.cluster import kai_process, kueue_process
 from sandbox.cluster.control_plane import create_crds, create_nodes, start_control_plane, wait_for_quotas
 from sandbox.cluster.controller_process import start_controller
-from sandbox.cluster.crds import ensure_crds
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.nodes import static_nodes
 from sandbox.cluster.operators import start_operators
@@ -27,12 +25,14 @@ from sandbox.scenarios import resumed_training, runner
 from sandbox.scenarios.fit import fit
 from sandbox.scenarios.milestones import Scenario
 from sandbox.stack_file import SOURCE, STACK, deployed, read
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.python_environments import python_with
-from sandbox.toolchain.steps import Screen, Step, StepError, Timing, run_steps, save_timings
-from sandbox.toolchain.tools import tools_for
 from settings.load import load
+from tools.bootstrap import SECONDS_VARIABLE
+from tools.toolchain.crds import ensure_crds
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.paths import RunState
+from tools.toolchain.python_environments import python_with
+from tools.toolchain.steps import Screen, Step, StepError, Timing, run_steps, save_timings
+from tools.toolchain.tools import tools_for
 
 KAI_SCHEDULER = "kai-scheduler"
 

@@ -1,23 +1,25 @@
 """Loads and validates the settings of a stack; one SettingsError lists every problem.
 
-`load` reads a stack file, `from_config` the configuration of the running Pulumi program; both return the
-same `Settings` and raise the same `SettingsError`.
+`load` reads a stack file, `components/program.py` the configuration of the running Pulumi program;
+both return the same `Settings` and raise the same `SettingsError`.
 """
 
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path as FilePath
 from typing import Any, get_args
 
-from pydantic import BaseModel, ValidationError
+import yaml
+from pydantic import BaseModel, ValidationError, create_model
 
 from muster.files.errors import FileError
 from muster.files.reading import read_text
 from muster.files.yaml_documents import document
 from settings.keys import misspelt_keys, ours
-from settings.model.stack import NAMESPACE, Settings
+from settings.model.stack import SECTIONS, Settings
 from settings.problems import (
     Nothing,
     Path,
@@ -29,9 +31,8 @@ from settings.problems import (
     warning,
 )
 from settings.rules import broken_rules, doubts
-from settings.stack_yaml import StackFileLoader
 
-__all__ = ["Settings", "SettingsError", "from_config", "load", "parse", "warnings"]
+__all__ = ["Settings", "SettingsError", "load", "parse", "warnings"]
 
 
 def load(path: FilePath) -> Settings:
@@ -49,19 +50,11 @@ def load(path: FilePath) -> Settings:
     return parse(config, file)
 
 
-def from_config() -> Settings:
-    """Reads the configuration of the running Pulumi program. Raises SettingsError."""
-    # Imported here because the sandbox reads stack files without Pulumi's SDK.
-    import pulumi
-    from pulumi.runtime.config import CONFIG, get_config_env
+def parse(config: Mapping[str, object], file: str, sections: Collection[str] = SECTIONS) -> Settings:
+    """Validates the `config` of a stack file; keys of other packages (`gcp:region`, …) are ignored.
 
-    texts: dict[str, str] = {**get_config_env(), **CONFIG.get()}
-    config = {key: _decoded(text) if key.startswith(NAMESPACE) else text for key, text in texts.items()}
-    return parse(config, f"stacks/Pulumi.{pulumi.get_stack()}.yaml")
-
-
-def parse(config: Mapping[str, object], file: str) -> Settings:
-    """Validates the `config` of a stack file; keys of other packages (`gcp:region`, …) are ignored."""
+    `sections`: the existing sections, by their names in Settings; rules that read others are not checked.
+    """
     own = {key: value for key, value in config.items() if ours(key)}
     try:
         unknown = list(_outputs(own))
@@ -72,12 +65,12 @@ def parse(config: Mapping[str, object], file: str) -> Settings:
         raise SettingsError(output_problem(path, file) for path in unknown)
     problems = list(misspelt_keys(config))
     try:
-        settings = Settings.model_validate_json(text, strict=True)
+        settings = _partial(frozenset(sections)).model_validate_json(text, strict=True)
     except ValidationError as error:
         unknown = [tuple(e["loc"]) for e in error.errors() if e["type"] == "extra_forbidden"]
         problems += findings(error, {path: _keys_beside(path) for path in unknown})
     else:
-        problems += broken_rules(settings)
+        problems += broken_rules(settings, sections)
     if problems:
         raw = {**config, **json.loads(text)}
         raise SettingsError(located(finding, raw, file) for finding in problems)
@@ -88,6 +81,17 @@ def warnings(settings: Settings) -> list[str]:
     """Returns warnings about valid settings: where the sources of a rule disagree."""
     explicit = settings.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return [warning(doubt, explicit) for doubt in doubts(settings)]
+
+
+@cache
+def _partial(sections: frozenset[str]) -> type[Settings]:
+    """Returns the model of files with these sections: others are not required, and None."""
+    absent: Any = {
+        name: (field.annotation | None, None)
+        for name, field in Settings.model_fields.items()
+        if name not in sections and field.annotation is not None
+    }
+    return create_model("PartialSettings", __base__=Settings, **absent) if absent else Settings
 
 
 def _unreadable(file: str, expected: str, remedy: str) -> SettingsError:
@@ -105,14 +109,6 @@ def _outputs(value: object, path: Path = ()) -> Iterator[Path]:
         yield path
     for key, part in parts:
         yield from _outputs(part, (*path, key))
-
-
-def _decoded(text: str) -> object:
-    """Decodes a value of Pulumi's config: objects come as JSON, plain values as text."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def _keys_beside(path: Path) -> list[str]:
@@ -142,3 +138,23 @@ def _is_tagged(model: type[BaseModel], part: str | int) -> bool:
     """Returns whether `part` is the tag by which pydantic chose `model` from a union."""
     kind = model.model_fields.get("kind")
     return kind is not None and part in get_args(kind.annotation)
+
+
+class StackFileLoader(yaml.SafeLoader):
+    """Raises a YAMLError for a key that a mapping has twice, of which YAML libraries keep the last one."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
+        """Returns the mapping with its keys as text: `on` and `1` are names, as all keys are."""
+        names = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise _error("a key is no plain text", key)
+            if key.value in names:
+                raise _error(f"the key {key.value!r} occurs twice", key)
+            names.add(key.value)
+        self.flatten_mapping(node)  # of `<<: *alias`, whose keys may occur again
+        return {key.value: self.construct_object(value, deep=deep) for key, value in node.value}
+
+
+def _error(problem: str, node: yaml.Node) -> yaml.constructor.ConstructorError:
+    return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)

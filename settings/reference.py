@@ -14,7 +14,6 @@ from pydantic.fields import FieldInfo
 from typing_extensions import Doc
 
 from settings.model.stack import Settings
-from settings.reference_example import EXAMPLE
 
 HEAD = """# Settings
 
@@ -114,7 +113,7 @@ def _bare(model: ModelType) -> BaseModel | None:
 
 
 def described(annotation: Any, anchors: Mapping[ModelType, str], metadata: Iterable[Any] = ()) -> str:
-    """Describes the values of a key with this annotation; `anchors` are those of the models' sections."""
+    """Describes the values of a key with this annotation; `anchors` are of the models' sections."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return described(arguments[0], anchors, [*_flat(arguments[1:]), *metadata])
@@ -136,7 +135,7 @@ def described(annotation: Any, anchors: Mapping[ModelType, str], metadata: Itera
 
 
 def _flat(metadata: Iterable[Any]) -> Iterator[Any]:
-    """Yields bounds one by one: those of a type inside another (`… | None`) are in its `Field(…)`."""
+    """Yields bounds one by one: bounds of a type inside another (`… | None`) are in its `Field(…)`."""
     for item in metadata:
         yield from item.metadata if isinstance(item, FieldInfo) else (item,)
 
@@ -180,3 +179,62 @@ def models_inside(annotation: Any, place: str) -> Iterator[tuple[str, ModelType]
         yield from models_inside(arguments[1], f"{place}.<name>")
     elif inspect.isclass(annotation) and issubclass(annotation, BaseModel):
         yield place, annotation
+
+
+# The example at the end of the page, which the tests load as a stack.
+"""The example at the end of the settings reference, which the tests load as a stack."""
+
+EXAMPLE = """config:
+  gcp:project: acme-ml-prod
+
+  muster:network: {name: ray-prod}
+  muster:cluster:
+    kind: gke
+    name: ray-prod
+    location: us-west1
+    channel: stable
+    labels: {environment: prod, cost-center: ml-platform}
+    securityGroup: gke-security-groups@example.com
+    maintenance:
+      window: {start: "02:00", hours: 6, days: [SA, SU]}
+
+  muster:pools:
+    - name: system # KubeRay, the controller, and Ray's heads
+      flavor: cpu
+      machineType: e2-standard-8
+      nodes: {min: 3, max: 12}
+    - name: l4
+      machineType: g2-standard-12
+      gpu: {type: nvidia-l4, count: 1}
+      provisioning: queued
+      nodes: {max: 16}
+
+  muster:controller: {build: {}}
+  muster:admission:
+    engine: muster
+    priorities: {inference: 10000, training: 1000}
+
+  muster:queues:
+    cohorts:
+      - name: company
+    clusterQueues:
+      - name: vision
+        cohort: company
+        quotas:
+          cpu: {cpu: 32, memory: 128Gi}
+          l4: {cpu: 96, memory: 384Gi, nvidia.com/gpu: {nominal: 8, borrowingLimit: 8}}
+        preemption: {withinClusterQueue: LowerPriority, reclaimWithinCohort: Any}
+
+  muster:tenants:
+    - namespace: vision
+      queues: {user-queue: vision}
+      queueRequired: true
+      group: vision@example.com
+      resourceQuota: {count/rayjobs.ray.io: 500}
+      limits:
+        default: {cpu: 2, memory: 4Gi}
+        defaultRequest: {cpu: 100m, memory: 256Mi}
+      rayAuth: token
+      identity: {}
+      checkpoints: {bucket: acme-vision-checkpoints, deleteAfterDays: 30}
+"""

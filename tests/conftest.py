@@ -7,7 +7,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from development.effort import EXAMPLES_PERCENT
+from tools.testing.effort import EXAMPLES_PERCENT
 
 # Properties scale their number of examples by the profile's (tests/unit/admission/strategies.py).
 # No example has a time limit: a busy machine is no failure.
@@ -32,16 +32,19 @@ def no_environment_of_the_user() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks each test with the folder of tests/ that it lies in, so that `pytest -m unit` selects a layer,
-    and tests of a cluster that their layer shares: starting a second one takes longer than they run."""
+    """Marks each test with the folder of tests/ that it lies in, so that `pytest -m unit` selects a layer.
+
+    With --dist=loadgroup, tests that share a cluster run in one process, and all others in another: starting
+    a second cluster takes longer than the tests.
+    """
     root = Path(__file__).parent
     sharing = {item.path for item in items if uses_cluster(item)}
     for item in items:
         layer = item.path.relative_to(root).parts[0]
         item.add_marker(layer)
         # In stacks, the tests of a file share previews and charts too.
-        if uses_cluster(item) or (layer == "stacks" and item.path in sharing):
-            item.add_marker("shared")
+        shared = uses_cluster(item) or (layer == "stacks" and item.path in sharing)
+        item.add_marker(pytest.mark.xdist_group("shared" if shared else "others"))
 
 
 def pytest_collection_finish() -> None:

@@ -1,4 +1,4 @@
-"""Ray's autoscaler changes its own RayCluster and pods, and nothing else.
+"""Ray's autoscaler changes only its own RayCluster and pods.
 
 For a RayCluster with enableInTreeAutoscaling, even a suspended one, KubeRay creates a Role that may patch all
 pods, pods/resize and RayClusters of the namespace, and binds it to the service account of the head
@@ -11,16 +11,16 @@ from collections.abc import Sequence
 
 from components.admission.metadata import same_of_prefixes, same_owners_and_finalizers
 from components.admission.ray import (
-    RAY_CLUSTER,
     RAY_KINDS,
     Engine,
     Policy,
-    RayKind,
     asked_by_users,
     spec_is_written,
     value_at,
 )
 from components.admission.templates import from_old_object, head
+from muster.cluster.jobs.job_kind import JobKind
+from muster.cluster.jobs.raycluster import RAY_CLUSTER
 from settings.model.tenants.tenant import TENANT
 
 SHARED_ACCOUNT = "default"  # of every pod that names no other
@@ -33,8 +33,8 @@ KUBERAY = "ray.io/"
 SCALED = ("replicas", "scaleStrategy")
 
 
-def autoscales(kind: RayKind, root: str = "object") -> str:
-    return value_at(root, f"{kind.cluster}.enableInTreeAutoscaling", "false")
+def autoscales(kind: JobKind, root: str = "object") -> str:
+    return value_at(root, f"{kind.ray_cluster}.enableInTreeAutoscaling", "false")
 
 
 def own_accounts(engine: Engine, shared: Sequence[str]) -> list[Policy]:
@@ -42,8 +42,8 @@ def own_accounts(engine: Engine, shared: Sequence[str]) -> list[Policy]:
     `shared`: accounts of the stack that others have."""
     return [
         Policy(
-            name=f"muster-{kind.resource}-scale-themselves",
-            resources=(kind.resource,),
+            name=f"muster-{kind.plural}-scale-themselves",
+            resources=(kind.plural,),
             operations=("CREATE", "UPDATE"),
             rules=_account_rules(kind, sorted({SHARED_ACCOUNT, *shared})),
             namespaces=TENANT,
@@ -53,7 +53,7 @@ def own_accounts(engine: Engine, shared: Sequence[str]) -> list[Policy]:
     ]
 
 
-def _account_rules(kind: RayKind, shared: Sequence[str]) -> dict[str, str]:
+def _account_rules(kind: JobKind, shared: Sequence[str]) -> dict[str, str]:
     path = f"{head(kind)}.template.spec.serviceAccountName"
     account, is_cluster = value_at("object", path, '""'), kind is RAY_CLUSTER
     own = f"{account} == object.metadata.name" if is_cluster else "false"
@@ -77,18 +77,20 @@ def _account_rules(kind: RayKind, shared: Sequence[str]) -> dict[str, str]:
 
 
 def changes_of_workloads() -> list[Policy]:
-    """Returns policies for updates by service accounts of tenants' namespaces, such as those of Ray's heads.
+    """Returns policies for updates by service accounts of tenants' namespaces, such as the accounts of Ray's
+    heads.
 
-    One that may `update` the resource was granted that by an administrator: KubeRay's Role has `patch` only.
+    An account that may `update` the resource was granted that by an administrator: KubeRay's Role has `patch`
+    only.
     """
     return [
         Policy(
             name="muster-workloads-scale-their-raycluster",
-            resources=(RAY_CLUSTER.resource,),
+            resources=(RAY_CLUSTER.plural,),
             operations=("UPDATE",),
             rules=_cluster_rules(),
             namespaces=TENANT,
-            condition=_asked_by_a_workload("ray.io", RAY_CLUSTER.resource),
+            condition=_asked_by_a_workload("ray.io", RAY_CLUSTER.plural),
             variables={"account": ACCOUNT},
         ),
         Policy(
@@ -152,13 +154,13 @@ def _pod_rules() -> dict[str, str]:
     }
 
 
-def fixed_size(kind: RayKind) -> dict[str, str]:
+def fixed_size(kind: JobKind) -> dict[str, str]:
     """Returns the rule for queued objects: none is autoscaled, from its creation on, as quota is reserved for
     a gang of one size and KubeRay would create the Role before the gang is admitted."""
     before = from_old_object(f"[{autoscales(kind, 'oldObject')}]")
     return {
         f"!{autoscales(kind)} || ({before}).exists(b, b)": (
             f"a queued {kind.name} can't grow, so it can't be autoscaled: leave "
-            f"{kind.cluster}.enableInTreeAutoscaling off, or run it outside all queues"
+            f"{kind.ray_cluster}.enableInTreeAutoscaling off, or run it outside all queues"
         )
     }

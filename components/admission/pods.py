@@ -7,12 +7,16 @@ allow it.
 """
 
 from components.admission.metadata import same_of_prefixes, same_owners_and_finalizers
-from components.admission.ray import Engine, Policy, is_trusted, may_write_status
-from components.admission.templates import WORKLOAD_UID
+from components.admission.ray import Engine, Policy, is_trusted, may_write_status, other_operators
+from muster.cluster.jobs.kinds import JOB_KINDS, OPERATORS, RESOURCES
+from muster.objects.names import WORKLOAD_UID_LABEL
 
-# Read by KubeRay, the Job controller and the engine. The UID itself: reserved_labels.py.
-LABELS = ("ray.io/", "kueue.x-k8s.io/", "batch.kubernetes.io/", "job-name", "controller-uid")
-ANNOTATIONS = ("ray.io/", "kueue.x-k8s.io/", "muster.dev/", "autoscaling.x-k8s.io/")
+_NAMES = [kind.name for kind in JOB_KINDS]
+JOBS = f"{', '.join(_NAMES[:-1])} or {_NAMES[-1]}"
+GROUPS = tuple(f"{group}/" for group in RESOURCES)
+# Read by operators, the Job controller and the engine. The UID itself: reserved_labels.py.
+LABELS = (*GROUPS, "kueue.x-k8s.io/", "batch.kubernetes.io/", "job-name", "controller-uid")
+ANNOTATIONS = (*GROUPS, "kueue.x-k8s.io/", "muster.dev/", "autoscaling.x-k8s.io/")
 
 
 def pods_of_gangs(engine: Engine) -> list[Policy]:
@@ -34,27 +38,28 @@ def _unchanged(engine: Engine) -> Policy:
         operations=("UPDATE",),
         rules={
             " && ".join(metadata): (
-                f"a pod with the label {WORKLOAD_UID} holds quota until it is gone: only KubeRay and "
-                "Kubernetes itself change its owner references, its finalizers, and its labels and "
-                "annotations of ray.io, kueue.x-k8s.io and muster.dev"
+                f"a pod with the label {WORKLOAD_UID_LABEL} holds quota until it is gone: only "
+                f"{', '.join(operator.name for operator in OPERATORS)} and Kubernetes itself change its "
+                "owner references, its finalizers, and its labels and annotations of "
+                f"{', '.join(RESOURCES)}, kueue.x-k8s.io and muster.dev"
             ),
             'request.?subResource.orValue("") == "status" || object.spec == oldObject.spec': (
-                f"a pod with the label {WORKLOAD_UID} runs as it was admitted: change its RayJob, RayCluster "
-                "or RayService"
+                f"a pod with the label {WORKLOAD_UID_LABEL} runs as it was admitted: change its {JOBS}"
             ),
             'request.?subResource.orValue("") != "status" || object.?status == oldObject.?status': (
-                f"the status of a pod with the label {WORKLOAD_UID} says whether it holds quota: only "
+                f"the status of a pod with the label {WORKLOAD_UID_LABEL} says whether it holds quota: only "
                 "Kubernetes itself writes it"
             ),
         },
-        label=WORKLOAD_UID,
+        label=WORKLOAD_UID_LABEL,
         condition=f"!({is_trusted(engine)})",
         exempt=f"{may_write_status('', 'pods')} || {may_write_status('batch', 'jobs')}",
+        exempt_operators=other_operators(),
     )
 
 
 def _resized(engine: Engine) -> Policy:
-    """Returns the policy for in-place resizes. The bound is what the pod has now, not what it had at its
+    """Returns the policy for in-place resizes. The bound is the pod's current size, not its size at
     creation: the API server sees these two versions only, and a resize that was refused leaves no trace."""
     containers = " && ".join(
         f"object.spec.?{key}.orValue([]).all(n, oldObject.spec.?{key}.orValue([]).exists(o, o.name == n.name "
@@ -69,12 +74,13 @@ def _resized(engine: Engine) -> Policy:
         operations=("UPDATE",),
         rules={
             f"{containers} && {of_pod}": (
-                f"quota is reserved for a pod with the label {WORKLOAD_UID} as it is: resize it to lower "
-                "requests and limits, or replace its RayJob, RayCluster or RayService by a larger one"
+                f"quota is reserved for a pod with the label {WORKLOAD_UID_LABEL} as it is: resize it to "
+                f"lower requests and limits, or replace its {JOBS} by a larger one"
             )
         },
-        label=WORKLOAD_UID,
+        label=WORKLOAD_UID_LABEL,
         condition=f"!({is_trusted(engine)})",
+        exempt_operators=other_operators(),
     )
 
 

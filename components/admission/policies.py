@@ -24,23 +24,40 @@ from pulumi_kubernetes.admissionregistration.v1 import (
 from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, LabelSelectorRequirementArgs, ObjectMetaArgs
 
 from components.admission.autoscaling import changes_of_workloads, own_accounts
-from components.admission.dry_runs import DRY_RUNS_ONLY
 from components.admission.gangs import queued_gangs
 from components.admission.gangs.redis_cleanup import REDIS_CLEANUP_HAS_QUOTA
-from components.admission.kueue_objects.policies import kueue_objects
+from components.admission.kueue_objects import kueue_objects
 from components.admission.pods import pods_of_gangs
 from components.admission.priorities import PriorityNames, allowed_priorities
-from components.admission.queues import SUSPENDING_MUTATIONS, created_suspended, queue_required, suspendable
-from components.admission.ray import QUEUE_LABEL, Engine, Policy, asked_by_users
+from components.admission.queues import (
+    Mutation,
+    created_suspended,
+    queue_required,
+    suspendable,
+    suspending_mutations,
+)
+from components.admission.ray import ENGINE_ACCOUNTS, Engine, Policy, asked_by_users
 from components.admission.reserved_labels import reserved_labels
 from components.admission.services import cluster_internal_services
 from components.admission.sizes import bounded_sizes
 from components.admission.tenants import VPA_MODE_OFF, token_required, without_claims
 from components.base import Component
 from components.queues.kai_policies import KaiNames, kai_mutations, kai_validations
+from muster.objects.names import QUEUE_LABEL
 
-# By policy name: the resources, and the object merged into the request's.
-Mutations = Mapping[str, tuple[tuple[str, ...], str]]
+# RBAC cannot express that the controller creates pods and Services as dry runs only.
+DRY_RUNS_ONLY = Policy(
+    name="muster-controller-makes-only-dry-runs",
+    group="",
+    resources=("pods", "services"),
+    operations=("CREATE",),
+    rules={
+        "request.?dryRun.orValue(false)": (
+            "Muster's controller creates pods and Services only as dry runs, to check those of KubeRay"
+        )
+    },
+    condition=f'request.userInfo.username == "{ENGINE_ACCOUNTS["muster"]}"',
+)
 
 
 @dataclass(frozen=True)
@@ -48,7 +65,7 @@ class AdmissionPoliciesArgs:
     """Settings of the policies.
 
     `serves_mutating`: whether the cluster serves MutatingAdmissionPolicy in v1. `kai`: KAI's queues and
-    priorities if it is the engine. `priorities`: those of the stack and its tenants. `max_pods`: of a Ray
+    priorities if it is the engine. `priorities`: of the stack and its tenants. `max_pods`: of a Ray
     object. `shared_accounts`: service accounts that the stack declares for tenants' pods.
     """
 
@@ -73,18 +90,18 @@ class AdmissionPolicies(Component):
         if args.kai is not None:
             self._mutate(kai_mutations(args.kai), ["CREATE", "UPDATE"], args.engine)
         elif args.serves_mutating:
-            self._mutate(SUSPENDING_MUTATIONS, ["CREATE"], args.engine)
+            self._mutate(suspending_mutations(), ["CREATE"], args.engine)
         for policy in validating_policies(args):
             self._validate(policy)
         self.register_outputs({})
 
-    def _mutate(self, policies: Mutations, operations: Sequence[str], engine: Engine) -> None:
-        for name, (resources, applied) in policies.items():
-            rule = _requests("ray.io", resources, operations)
+    def _mutate(self, policies: Mapping[str, Mutation], operations: Sequence[str], engine: Engine) -> None:
+        for name, mutation in policies.items():
+            rule = _requests(**mutation.requests, operations=operations)
             policy = MutatingAdmissionPolicy(
                 self.named(name),
                 metadata=ObjectMetaArgs(name=name),
-                spec=_mutate(rule, applied, asked_by_users(engine)),
+                spec=_mutate(rule, mutation.applied, asked_by_users(engine, mutation.operator)),
                 opts=self.child(),
             )
             MutatingAdmissionPolicyBinding(
@@ -115,7 +132,7 @@ def validating_policies(args: AdmissionPoliciesArgs) -> list[Policy]:
     engine = args.engine
     policies = [VPA_MODE_OFF, *cluster_internal_services(engine), *token_required(engine)]
     policies += without_claims(engine)
-    policies += [queue_required(engine), *reserved_labels(engine), *pods_of_gangs(engine)]
+    policies += [*queue_required(engine), *reserved_labels(engine), *pods_of_gangs(engine)]
     policies += [*own_accounts(engine, args.shared_accounts), *changes_of_workloads()]
     policies += [*bounded_sizes(engine, args.max_pods), *allowed_priorities(args.priorities, engine)]
     if args.kai is not None:
@@ -142,7 +159,7 @@ def _mutate(
                 apply_configuration=ApplyConfigurationArgs(expression=applied),
             )
         ],
-        # Fail closed: no job is better than one that runs without quota.
+        # Fail closed: a job that runs without quota is worse than no job.
         failure_policy="Fail",
         reinvocation_policy="Never",
     )
@@ -159,6 +176,7 @@ def _validate(policy: Policy) -> ValidatingAdmissionPolicySpecArgs:
         match_conditions=[
             *([_condition(policy.condition)] if policy.condition else []),
             *([_condition(f"!({policy.exempt})", "not-by-a-controller")] if policy.exempt else []),
+            *(_condition(f"!({is_it})", f"not-by-{it}") for it, is_it in policy.exempt_operators.items()),
         ]
         or None,
         variables=[VariableArgs(name=key, expression=value) for key, value in policy.variables.items()]

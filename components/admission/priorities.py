@@ -1,16 +1,19 @@
 """Priorities that a tenant may use, in the queue and for its pods.
 
 A job without the label takes the priority of its pods' PriorityClass, and kube-scheduler preempts other pods
-for pods of a high one, whatever the label says. So both are limited to the same names.
+for pods of a high priority regardless of the label. So both are limited to the same names.
 """
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from components.admission.ray import RAY_KINDS, Engine, Policy, RayKind, asked_by_users, queue_of
+from components.admission.ray import Engine, Policy, asked_by_users, queue_of, requests_of
 from components.admission.templates import template_variables
-from components.queues.kai_policies import KAI_PRIORITY_LABEL, PRIORITY_LABEL
+from components.queues.kai_policies import KAI_PRIORITY_LABEL
+from muster.cluster.jobs.job_kind import JobKind
+from muster.cluster.jobs.kinds import JOB_KINDS
+from muster.objects.names import PRIORITY_LABEL
 from settings.model.operators.kai import PRIORITY_PREFIX
 
 DEFAULT_CLASS = "default"  # of jobs without a label, if the stack has it
@@ -18,14 +21,14 @@ DEFAULT_CLASS = "default"  # of jobs without a label, if the stack has it
 
 @dataclass(frozen=True)
 class PriorityNames:
-    """The stack's WorkloadPriorityClasses, and those that a tenant may use, by namespace."""
+    """The stack's WorkloadPriorityClasses, and the classes that a tenant may use, by namespace."""
 
     classes: tuple[str, ...] = ()
     tenants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def allowed_priorities(names: PriorityNames, engine: Engine) -> list[Policy]:
-    return [_policy(kind, names, engine) for kind in RAY_KINDS]
+    return [_policy(kind, names, engine) for kind in JOB_KINDS]
 
 
 def limited(names: PriorityNames) -> dict[str, tuple[str, ...]]:
@@ -40,7 +43,7 @@ def allowed(names: PriorityNames, prefix: str = "") -> str:
     return f"{json.dumps(some)}[?request.namespace].orValue({every})" if some else every
 
 
-def _policy(kind: RayKind, names: PriorityNames, engine: Engine) -> Policy:
+def _policy(kind: JobKind, names: PriorityNames, engine: Engine) -> Policy:
     classes = "filter(t, t.?spec.?priorityClassName.hasValue()).map(t, t.spec.priorityClassName)"
     choice = f"one of {', '.join(names.classes) or 'none'}, as far as muster:tenants[].priorities allows"
     rules = {
@@ -60,11 +63,11 @@ def _policy(kind: RayKind, names: PriorityNames, engine: Engine) -> Policy:
     tenants = json.dumps(list(names.tenants))
     concerned = f'{queue_of("object")} != "" || request.namespace in {tenants}'
     return Policy(
-        name=f"muster-{kind.resource}-have-allowed-priorities",
-        resources=(kind.resource,),
+        name=f"muster-{kind.plural}-have-allowed-priorities",
+        **requests_of(kind),
         operations=("CREATE", "UPDATE"),
         rules=rules,
-        condition=f"({asked_by_users(engine)}) && ({concerned})",
+        condition=f"({asked_by_users(engine, kind.operator)}) && ({concerned})",
         variables=template_variables(kind)
         | {
             "allowed": allowed(names),

@@ -1,29 +1,23 @@
 """Policies for objects that enter a queue: suspended, and only if KubeRay can suspend them again."""
 
+from dataclasses import dataclass
+
 from components.admission.ray import (
-    QUEUE_LABEL,
-    RAY_JOB,
-    RAY_KINDS,
     Engine,
     Policy,
+    Requests,
     asked_by_users,
     queue_of,
+    requests_of,
     value_at,
 )
+from muster.cluster.jobs.job import Operator
+from muster.cluster.jobs.job_kind import JobKind
+from muster.cluster.jobs.kinds import JOB_KINDS, OPERATORS
+from muster.cluster.jobs.ray_view import KUBERAY
+from muster.cluster.jobs.rayjob import RAY_JOB
+from muster.objects.names import QUEUE_LABEL
 from settings.model.tenants.tenant import QUEUE_REQUIRED
-
-# MutatingAdmissionPolicies by name: the resources, and the object merged into the request's.
-SUSPENDING_MUTATIONS = {
-    "muster-suspend-queued-ray": (
-        ("rayjobs", "rayclusters"),
-        "Object{spec: Object.spec{suspend: true}}",
-    ),
-    # A RayService has no suspend field before KubeRay v1.7; that of its cluster also stops it.
-    "muster-suspend-queued-rayservices": (
-        ("rayservices",),
-        "Object{spec: Object.spec{rayClusterConfig: Object.spec.rayClusterConfig{suspend: true}}}",
-    ),
-}
 
 # KubeRay's requirements of a suspended RayJob (ray-operator/controllers/ray/utils/validation.go). It refuses
 # an invalid one forever once it is suspended, so it is refused at creation. An invalid update would be worse:
@@ -45,7 +39,7 @@ SUSPENDABLE = {
 def suspendable(engine: Engine) -> Policy:
     return Policy(
         name="muster-queued-rayjobs-can-be-suspended",
-        resources=(RAY_JOB.resource,),
+        resources=(RAY_JOB.plural,),
         operations=("CREATE", "UPDATE"),
         rules=SUSPENDABLE,
         label=QUEUE_LABEL,
@@ -53,12 +47,44 @@ def suspendable(engine: Engine) -> Policy:
     )
 
 
+@dataclass(frozen=True)
+class Mutation:
+    """A MutatingAdmissionPolicy: the object `applied` is merged into those of the requests."""
+
+    requests: Requests
+    applied: str
+    operator: Operator = KUBERAY
+
+
+def suspending_mutations() -> dict[str, Mutation]:
+    """Returns the mutations that suspend queued objects at creation, by name: one for all kinds of an
+    operator with the same field."""
+    kinds: dict[tuple[Operator, str], list[JobKind]] = {}
+    for kind in JOB_KINDS:
+        kinds.setdefault((kind.operator, kind.suspend), []).append(kind)
+    return {
+        f"muster-suspend-queued-{operator.word if len(of_field) > 1 else of_field[0].plural}": Mutation(
+            requests_of(*of_field), _object(suspend), operator
+        )
+        for (operator, suspend), of_field in kinds.items()
+    }
+
+
+def _object(path: str) -> str:
+    """CEL for an object in which the field at the path is true."""
+    *parents, last = path.split(".")
+    applied = f"{last}: true"
+    for depth in range(len(parents), 0, -1):
+        applied = f"{parents[depth - 1]}: Object.{'.'.join(parents[:depth])}{{{applied}}}"
+    return f"Object{{{applied}}}"
+
+
 def created_suspended(engine: Engine) -> list[Policy]:
     """Returns policies for clusters without MutatingAdmissionPolicy: users must suspend queued objects."""
     return [
         Policy(
-            name=f"muster-queued-{kind.resource}-are-suspended",
-            resources=(kind.resource,),
+            name=f"muster-queued-{kind.plural}-are-suspended",
+            **requests_of(kind),
             operations=("CREATE",),
             rules={
                 f"{value_at('object', kind.suspend, 'false')} == true": (
@@ -67,24 +93,27 @@ def created_suspended(engine: Engine) -> list[Policy]:
                 )
             },
             label=QUEUE_LABEL,
-            condition=asked_by_users(engine),
+            condition=asked_by_users(engine, kind.operator),
         )
-        for kind in RAY_KINDS
+        for kind in JOB_KINDS
     ]
 
 
-def queue_required(engine: Engine) -> Policy:
-    """Returns the policy for tenants with `queueRequired`: all Ray objects need a queue."""
-    return Policy(
-        name="muster-ray-needs-a-queue",
-        resources=tuple(kind.resource for kind in RAY_KINDS),
-        operations=("CREATE",),
-        rules={
-            f'{queue_of("object")} != ""': (
-                f"in this namespace Ray objects need a queue: add the label {QUEUE_LABEL} with the name of a "
-                "queue (kubectl get localqueues)"
-            )
-        },
-        namespaces=QUEUE_REQUIRED,
-        condition=asked_by_users(engine),
-    )
+def queue_required(engine: Engine) -> list[Policy]:
+    """Returns the policies for tenants with `queueRequired`: all jobs need a queue."""
+    return [
+        Policy(
+            name=f"muster-{operator.word}-needs-a-queue",
+            **requests_of(*kinds),
+            operations=("CREATE",),
+            rules={
+                f'{queue_of("object")} != ""': (
+                    f"in this namespace {operator.noun}s need a queue: add the label {QUEUE_LABEL} with the "
+                    "name of a queue (kubectl get localqueues)"
+                )
+            },
+            namespaces=QUEUE_REQUIRED,
+            condition=asked_by_users(engine, operator),
+        )
+        for operator, kinds in OPERATORS.items()
+    ]

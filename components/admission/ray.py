@@ -2,11 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypedDict
 
+from muster.cluster.jobs.job import Operator
+from muster.cluster.jobs.job_kind import JobKind
+from muster.cluster.jobs.kinds import JOB_KINDS, OPERATORS
+from muster.cluster.jobs.ray_view import KUBERAY
+from muster.objects.names import QUEUE_LABEL
 from settings.model.operators import namespaces
 
-QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 # The account that components/controller/reconciler.py creates. Kueue needs no entry: its chart lets it write
 # the status of Ray objects, so it counts as one of their operators.
 ENGINE_ACCOUNTS = {"muster": f"system:serviceaccount:{namespaces.MUSTER}:muster-controller"}
@@ -14,20 +18,7 @@ ENGINE_ACCOUNTS = {"muster": f"system:serviceaccount:{namespaces.MUSTER}:muster-
 Engine = Literal["muster", "kueue", "kai"]
 
 
-@dataclass(frozen=True)
-class RayKind:
-    """A Ray kind: `cluster` is the path of its RayClusterSpec, `suspend` of the field that stops its pods."""
-
-    resource: str
-    name: str
-    cluster: str
-    suspend: str
-
-
-RAY_JOB = RayKind("rayjobs", "RayJob", "spec.rayClusterSpec", "spec.suspend")
-RAY_CLUSTER = RayKind("rayclusters", "RayCluster", "spec", "spec.suspend")
-RAY_SERVICE = RayKind("rayservices", "RayService", "spec.rayClusterConfig", "spec.rayClusterConfig.suspend")
-RAY_KINDS = (RAY_JOB, RAY_CLUSTER, RAY_SERVICE)
+RAY_KINDS = tuple(kind for kind in JOB_KINDS if kind.ray_cluster)
 
 
 @dataclass(frozen=True)
@@ -35,9 +26,9 @@ class Policy:
     """A ValidatingAdmissionPolicy: `rules` maps each CEL expression that must be true to its message.
 
     It applies to objects with the label `label` (on an update, before or after it), in namespaces with the
-    labels `namespaces`, if `condition` is true and the request is not by an identity for which `exempt` is.
-    The two are separate expressions because of the API server's cost limit, which allows two checks of
-    permissions in each.
+    labels `namespaces`, if `condition` is true and the request is not by an identity for which `exempt` or
+    one of `exempt_operators` is. These are separate expressions because of the API server's cost limit, which
+    allows two checks of permissions in each.
     """
 
     name: str
@@ -50,13 +41,30 @@ class Policy:
     namespaces: Mapping[str, str] = field(default_factory=dict)
     condition: str = ""
     exempt: str = ""
+    exempt_operators: Mapping[str, str] = field(default_factory=dict)  # by the operator's word
     reason: Literal["Forbidden", "Invalid"] = "Forbidden"
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
-def is_trusted(engine: Engine) -> str:
-    """CEL for a request by the engine, or by a user that may write the status of RayClusters everywhere."""
-    trusted = may_write_status("ray.io", "rayclusters")
+class Requests(TypedDict):
+    """The requests of a policy: the API group, its version and the resources."""
+
+    group: str
+    version: str
+    resources: tuple[str, ...]
+
+
+def requests_of(*kinds: JobKind) -> Requests:
+    """Returns the requests for jobs of these kinds, which are of one API group."""
+    (api,) = {(kind.kind.group, kind.kind.version) for kind in kinds}
+    group, version = api
+    return {"group": group, "version": version, "resources": tuple(kind.plural for kind in kinds)}
+
+
+def is_trusted(engine: Engine, operator: Operator = KUBERAY) -> str:
+    """CEL for a request by the engine or the operator: by a user that may write, for KubeRay, the status of
+    RayClusters everywhere."""
+    trusted = may_write_status(operator.group, operator.status_of)
     if engine in ENGINE_ACCOUNTS:
         trusted = f'request.userInfo.username == "{ENGINE_ACCOUNTS[engine]}" || {trusted}'
     return trusted
@@ -68,16 +76,22 @@ def may_write_status(group: str, resource: str) -> str:
     return f"authorizer.{check}.allowed()"
 
 
-def asked_by_users(engine: Engine) -> str:
-    """CEL for a request that is not by the engine or Ray's operator.
+def other_operators() -> dict[str, str]:
+    """Returns CEL for a request by an operator other than KubeRay, by the operator's word."""
+    others = (operator for operator in OPERATORS if operator != KUBERAY)
+    return {operator.word: may_write_status(operator.group, operator.status_of) for operator in others}
 
-    The operator is recognized by its permission to write the status of RayClusters in all namespaces, because
+
+def asked_by_users(engine: Engine, operator: Operator = KUBERAY) -> str:
+    """CEL for a request that is not by the engine or the operator.
+
+    KubeRay is recognized by its permission to write the status of RayClusters in all namespaces, because
     its name differs between KubeRay's chart, GKE's add-on and an existing operator. Cluster administrators
     have that permission too (break glass). Policies still apply to objects that these identities create,
     unless a controller owns them: KubeRay copies a RayJob's labels to its RayCluster, which must start when
     the job is resumed. Users cannot set an owner to bypass the queue.
     """
-    trusted = is_trusted(engine)
+    trusted = is_trusted(engine, operator)
     owned = "object.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false))"
     return f'!({trusted}) || (request.operation == "CREATE" && !{owned})'
 

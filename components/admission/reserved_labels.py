@@ -1,42 +1,39 @@
 """Labels that only the engine and KubeRay may write: pods' Workload, and the origin of RayClusters.
 
-A pod with the label of a Workload holds its quota until the pod is gone, wherever it runs. So users cannot
+A pod with the label of a Workload holds its quota until the pod is deleted, on any node. So users cannot
 set it on a pod, on a Job whose pods would inherit it, or on a Ray object, queued or not.
 """
 
 from components.admission.ray import (
-    RAY_CLUSTER,
-    RAY_KINDS,
     Engine,
     Policy,
-    RayKind,
     asked_by_users,
     is_trusted,
     may_write_status,
     optional,
+    other_operators,
+    requests_of,
 )
-from components.admission.templates import (
-    WORKLOAD_UID,
-    from_old_object,
-    group_variables,
-    head,
-    single_templates,
-)
+from components.admission.templates import from_old_object, group_variables, head
+from muster.cluster.jobs.job_kind import JobKind
+from muster.cluster.jobs.kinds import JOB_KINDS
+from muster.cluster.jobs.raycluster import RAY_CLUSTER
+from muster.objects.names import WORKLOAD_UID_LABEL
 
 # KubeRay recognizes the RayClusters that it created for RayJobs and RayServices by these labels.
 ORIGIN_LABELS = ("ray.io/originated-from-cr-name", "ray.io/originated-from-crd")
-UID_LABEL = f'metadata.?labels[?"{WORKLOAD_UID}"]'
-MESSAGE = f"the label {WORKLOAD_UID} is set by admission only, as pods with it hold quota: remove it"
+UID_LABEL = f'metadata.?labels[?"{WORKLOAD_UID_LABEL}"]'
+MESSAGE = f"the label {WORKLOAD_UID_LABEL} is set by admission only, as pods with it hold quota: remove it"
 
 
 def reserved_labels(engine: Engine) -> list[Policy]:
-    return [*(_ray(kind, engine) for kind in RAY_KINDS), _pods(engine), _jobs(engine)]
+    return [*(_of_kind(kind, engine) for kind in JOB_KINDS), _pods(engine), _jobs(engine)]
 
 
-def _ray(kind: RayKind, engine: Engine) -> Policy:
+def _of_kind(kind: JobKind, engine: Engine) -> Policy:
     rules = {
-        f'variables.labels.all(l, !("{WORKLOAD_UID}" in l) || '
-        f'l["{WORKLOAD_UID}"] in variables.oldUids)': MESSAGE
+        f'variables.labels.all(l, !("{WORKLOAD_UID_LABEL}" in l) || '
+        f'l["{WORKLOAD_UID_LABEL}"] in variables.oldUids)': MESSAGE
     }
     if kind is RAY_CLUSTER:
         origin = " && ".join(
@@ -50,30 +47,30 @@ def _ray(kind: RayKind, engine: Engine) -> Policy:
             "remove them"
         )
     return Policy(
-        name=f"muster-{kind.resource}-claim-no-quota",
-        resources=(kind.resource,),
+        name=f"muster-{kind.plural}-claim-no-quota",
+        **requests_of(kind),
         operations=("CREATE", "UPDATE"),
         rules=rules,
-        condition=asked_by_users(engine),
+        condition=asked_by_users(engine, kind.operator),
         variables=group_variables(kind)
         | {
             "labels": _labels(kind, "object", "variables.groups"),
             "oldUids": from_old_object(
                 f"({_labels(kind, 'oldObject', 'variables.oldGroups')})"
-                f'.filter(l, "{WORKLOAD_UID}" in l).map(l, l["{WORKLOAD_UID}"])'
+                f'.filter(l, "{WORKLOAD_UID_LABEL}" in l).map(l, l["{WORKLOAD_UID_LABEL}"])'
             ),
         },
     )
 
 
-def _labels(kind: RayKind, root: str, groups: str) -> str:
-    """CEL for all maps from which KubeRay takes pods' labels: groups have labels beside their template's."""
-    single = [f"{path}.metadata.labels" for path in single_templates(kind)]
-    paths = ", ".join(f"?{optional(root, path)}" for path in [*single, f"{head(kind)}.labels"])
-    of_groups = " + ".join(
-        f"{groups}.map(g, g.?{path}.orValue({{}}))" for path in ("template.?metadata.?labels", "labels")
-    )
-    return f"[{paths}] + {of_groups}"
+def _labels(kind: JobKind, root: str, groups: str) -> str:
+    """CEL for all maps from which the operator takes pods' labels: groups of a Ray object have labels in
+    addition to their template's."""
+    single = [f"{path}.metadata.labels" for path in kind.templates]
+    single += [f"{head(kind)}.labels"] if kind.ray_cluster else []
+    of_groups = ("template.?metadata.?labels", "labels") if kind.groups else ()
+    maps = [f"{groups}.map(g, g.?{path}.orValue({{}}))" for path in of_groups]
+    return " + ".join([f"[{', '.join(f'?{optional(root, path)}' for path in single)}]", *maps])
 
 
 def _pods(engine: Engine) -> Policy:
@@ -86,8 +83,9 @@ def _pods(engine: Engine) -> Policy:
         resources=("pods", "pods/status", "pods/binding", "bindings"),
         operations=("CREATE", "UPDATE"),
         rules={f'request.operation == "UPDATE" && object.{UID_LABEL} == oldObject.{UID_LABEL}': MESSAGE},
-        label=WORKLOAD_UID,
+        label=WORKLOAD_UID_LABEL,
         condition=f"!({creators})",
+        exempt_operators=other_operators(),
     )
 
 
@@ -103,4 +101,5 @@ def _jobs(engine: Engine) -> Policy:
             f"object.{template} == oldObject.{template})": MESSAGE
         },
         condition=f"!({is_trusted(engine)})",
+        exempt_operators=other_operators(),
     )

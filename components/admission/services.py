@@ -1,9 +1,9 @@
 """Services that KubeRay creates for a tenant stay inside the cluster and front the tenant's own pods.
 
-KubeRay copies headService and serveService as they are, but for name, namespace, selector and some labels
+KubeRay copies headService and serveService except for name, namespace, selector and some labels
 (ray-operator/controllers/ray/common/service.go at v1.6.2). As externalIPs of a Service intercept traffic of
-all namespaces (CVE-2020-8554), and other controllers act on annotations, the fields that pass are listed, not
-those that do not. A RayCluster's own annotations reach an Ingress or Route only, which enableIngress creates.
+all namespaces (CVE-2020-8554), and other controllers act on annotations, the allowed fields are listed, not
+the refused ones. A RayCluster's own annotations reach an Ingress or Route only, which enableIngress creates.
 """
 
 import json
@@ -11,20 +11,20 @@ from collections.abc import Sequence
 
 from components.admission.ray import (
     RAY_KINDS,
-    RAY_SERVICE,
     Engine,
     Policy,
-    RayKind,
     asked_by_users,
     optional,
     spec_is_written,
     value_at,
 )
 from components.admission.templates import head
+from muster.cluster.jobs.job_kind import JobKind
+from muster.cluster.jobs.rayservice import RAY_SERVICE
 from settings.model.tenants.tenant import TENANT
 
 EMPTY = '""'
-# KubeRay sets the selector, and the API server drops the status, whatever they contain.
+# KubeRay sets the selector, and the API server drops the status.
 SERVICE_FIELDS = {
     "": ("apiVersion", "kind", "metadata", "spec", "status"),
     "metadata": ("name", "namespace", "labels", "annotations"),
@@ -34,7 +34,7 @@ PORT_FIELDS = ("name", "port", "targetPort", "protocol", "appProtocol")
 PLAIN_PREFIX = "app.kubernetes.io/"
 
 
-def services(kind: RayKind) -> list[str]:
+def services(kind: JobKind) -> list[str]:
     """Paths of the Services that a user writes."""
     return [f"{head(kind)}.headService", *(["spec.serveService"] if kind is RAY_SERVICE else [])]
 
@@ -47,8 +47,8 @@ def cluster_internal_services(engine: Engine) -> list[Policy]:
     """
     return [
         Policy(
-            name=f"muster-{kind.resource}-stay-inside",
-            resources=(kind.resource,),
+            name=f"muster-{kind.plural}-stay-inside",
+            resources=(kind.plural,),
             operations=("CREATE", "UPDATE"),
             rules=_internal_rules(kind) | _plain_rules(kind),
             namespaces=TENANT,
@@ -58,7 +58,7 @@ def cluster_internal_services(engine: Engine) -> list[Policy]:
     ]
 
 
-def _internal_rules(kind: RayKind) -> dict[str, str]:
+def _internal_rules(kind: JobKind) -> dict[str, str]:
     types = [f"{head(kind)}.serviceType", *(f"{service}.spec.type" for service in services(kind))]
     required = {f'{value_at("object", path, EMPTY)} in ["", "ClusterIP"]': path for path in types}
     ingress = f"{head(kind)}.enableIngress"
@@ -75,9 +75,9 @@ def _internal_rules(kind: RayKind) -> dict[str, str]:
     }
 
 
-def _plain_rules(kind: RayKind) -> dict[str, str]:
+def _plain_rules(kind: JobKind) -> dict[str, str]:
     rules: dict[str, str] = {}
-    keyed = [f"{kind.cluster}.headServiceAnnotations"]
+    keyed = [f"{kind.ray_cluster}.headServiceAnnotations"]
     for service in services(kind):
         for part, fields in SERVICE_FIELDS.items():
             path = f"{service}.{part}".rstrip(".")

@@ -9,17 +9,17 @@ have no `workersToDelete` at all (components/admission/gangs/requirements.py).
 """
 
 from components.admission.ray import (
-    RAY_JOB,
     RAY_KINDS,
     Engine,
     Policy,
-    RayKind,
     asked_by_users,
     optional,
     spec_is_written,
 )
 from components.admission.services import services
 from components.admission.templates import group_variables, head
+from muster.cluster.jobs.job_kind import JobKind
+from muster.cluster.jobs.rayjob import RAY_JOB
 
 WORKER_GROUPS_MAX = 100
 WORKERS_TO_DELETE_MAX = 1000
@@ -32,8 +32,8 @@ def bounded_sizes(engine: Engine, max_pods: int) -> list[Policy]:
     """Returns a policy for each kind, in all namespaces."""
     return [
         Policy(
-            name=f"muster-{kind.resource}-are-bounded",
-            resources=(kind.resource,),
+            name=f"muster-{kind.plural}-are-bounded",
+            resources=(kind.plural,),
             operations=("CREATE", "UPDATE"),
             rules=_pods(kind, max_pods) | _lists(kind),
             condition=f"({asked_by_users(engine)}) && ({spec_is_written()})",
@@ -43,7 +43,7 @@ def bounded_sizes(engine: Engine, max_pods: int) -> list[Policy]:
     ]
 
 
-def _pods(kind: RayKind, most: int) -> dict[str, str]:
+def _pods(kind: JobKind, most: int) -> dict[str, str]:
     """Each factor is cut at `most` + 1 before it is multiplied, so that no sum overflows."""
     hosts, replicas = _cut("numOfHosts", 1, most), _cut("replicas", 0, most)
     low, high = _cut("minReplicas", 0, most), _cut("maxReplicas", UNBOUNDED, most)
@@ -75,7 +75,7 @@ def _cut(key: str, default: int, most: int) -> str:
     return f"({value} > {most} ? {most + 1} : int({value}))"
 
 
-def _lists(kind: RayKind) -> dict[str, str]:
+def _lists(kind: JobKind) -> dict[str, str]:
     deleted = "variables.groups.map(g, size(g.?scaleStrategy.?workersToDelete.orValue([]))).sum()"
     containers = f"[?{optional('object', f'{head(kind)}.template.spec.containers')}]"
     ports = [f"{containers}.all(cs, cs.all(c, size(c.?ports.orValue([])) <= {PORTS_MAX}))"]

@@ -1,41 +1,35 @@
-"""CEL for the pod templates of a Ray object: those of its head, its submitter and its worker groups."""
+"""CEL for the pod templates of a job: of a Ray object's head, submitter and worker groups."""
 
-from components.admission.ray import RAY_JOB, RayKind, optional, value_at
-
-WORKLOAD_UID = "muster.dev/workload-uid"  # muster/cluster/jobs/templates.py
-WRITTEN_OUT = "muster.dev/written-out"  # muster/cluster/jobs/gang.py
+from components.admission.ray import optional, value_at
+from muster.cluster.jobs.job_kind import JobKind
 
 
-def head(kind: RayKind) -> str:
-    return f"{kind.cluster}.headGroupSpec"
+def head(kind: JobKind) -> str:
+    return f"{kind.ray_cluster}.headGroupSpec"
 
 
-def single_templates(kind: RayKind) -> list[str]:
-    """Paths of the templates that are not in a worker group."""
-    submitter = ["spec.submitterPodTemplate"] if kind is RAY_JOB else []
-    return [f"{head(kind)}.template", *submitter]
-
-
-def group_variables(kind: RayKind) -> dict[str, str]:
-    """CEL variables for the worker groups before and after the request; none before a creation."""
-    groups = f"{kind.cluster}.workerGroupSpecs"
+def group_variables(kind: JobKind) -> dict[str, str]:
+    """CEL variables for the worker groups before and after the request; none before a creation, and no
+    variables for a kind without groups."""
+    if not kind.groups:
+        return {}
     return {
-        "groups": value_at("object", groups, "[]"),
-        "oldGroups": from_old_object(value_at("oldObject", groups, "[]")),
+        "groups": value_at("object", kind.groups, "[]"),
+        "oldGroups": from_old_object(value_at("oldObject", kind.groups, "[]")),
     }
 
 
-def template_variables(kind: RayKind) -> dict[str, str]:
-    """CEL variables for all pod templates before and after the request, and those of `group_variables`."""
+def template_variables(kind: JobKind) -> dict[str, str]:
+    """CEL variables for all pod templates before and after the request, and `group_variables`."""
     return group_variables(kind) | {
         "templates": _templates(kind, "object", "variables.groups"),
         "oldTemplates": from_old_object(_templates(kind, "oldObject", "variables.oldGroups")),
     }
 
 
-def _templates(kind: RayKind, root: str, groups: str) -> str:
-    single = ", ".join(f"?{optional(root, path)}" for path in single_templates(kind))
-    return f"[{single}] + {groups}.filter(g, has(g.template)).map(g, g.template)"
+def _templates(kind: JobKind, root: str, groups: str) -> str:
+    single = f"[{', '.join(f'?{optional(root, path)}' for path in kind.templates)}]"
+    return f"{single} + {groups}.filter(g, has(g.template)).map(g, g.template)" if kind.groups else single
 
 
 def from_old_object(of_old_object: str) -> str:
@@ -53,13 +47,11 @@ def same(new: str, old: str, paths: tuple[str, ...]) -> str:
     return " && ".join(f"{new}.?{path} == {old}.?{path}" for path in paths)
 
 
-def same_in_all(kind: RayKind, paths: tuple[str, ...]) -> list[str]:
+def same_in_all(kind: JobKind, paths: tuple[str, ...]) -> list[str]:
     """Returns `same` for each template, one expression each; worker groups are matched by name."""
-    pairs = [(optional("object", path), optional("oldObject", path)) for path in single_templates(kind)]
-    return [
-        *(same(new, old, paths) for new, old in pairs),
-        same_in_groups(tuple(f"template.?{path}" for path in paths)),
-    ]
+    pairs = [(optional("object", path), optional("oldObject", path)) for path in kind.templates]
+    groups = [same_in_groups(tuple(f"template.?{path}" for path in paths))] if kind.groups else []
+    return [*(same(new, old, paths) for new, old in pairs), *groups]
 
 
 def same_in_groups(paths: tuple[str, ...]) -> str:

@@ -1,7 +1,16 @@
 """Policies for tenants' namespaces: resizing of their pods, their storage, and Ray's tokens."""
 
-from components.admission.ray import RAY_KINDS, Engine, Policy, asked_by_users, spec_is_written, value_at
+from components.admission.ray import (
+    RAY_KINDS,
+    Engine,
+    Policy,
+    asked_by_users,
+    requests_of,
+    spec_is_written,
+    value_at,
+)
 from components.admission.templates import template_variables
+from muster.cluster.jobs.kinds import JOB_KINDS, RESOURCES
 from settings.model.tenants.tenant import NO_CLAIMS, TENANT, TOKEN_REQUIRED
 
 EMPTY = '""'
@@ -14,11 +23,12 @@ VPA_MODE_OFF = Policy(
     resources=("verticalpodautoscalers",),
     operations=("CREATE", "UPDATE"),
     rules={
-        '!object.spec.?targetRef.?apiVersion.orValue("").startsWith("ray.io/") || '
+        f'!object.spec.?targetRef.?apiVersion.orValue("").startsWith("{group}/") || '
         'object.spec.?updatePolicy.?updateMode.orValue("") == "Off"': (
             "a gang runs with the resources that its quota was reserved for: set "
             'spec.updatePolicy.updateMode: "Off", and put the recommendations into the next manifest'
         )
+        for group in RESOURCES
     },
     namespaces=TENANT,
 )
@@ -29,8 +39,8 @@ def without_claims(engine: Engine) -> list[Policy]:
     a pod, whether its user may create claims or not, and no ResourceQuota bounds these."""
     return [
         Policy(
-            name=f"muster-{kind.resource}-claim-no-storage",
-            resources=(kind.resource,),
+            name=f"muster-{kind.plural}-claim-no-storage",
+            **requests_of(kind),
             operations=("CREATE", "UPDATE"),
             rules={
                 "variables.templates.all(t, t.?spec.?volumes.orValue([]).all(v, !has(v.ephemeral)))": (
@@ -39,10 +49,10 @@ def without_claims(engine: Engine) -> list[Policy]:
                 )
             },
             namespaces=NO_CLAIMS,
-            condition=f"({asked_by_users(engine)}) && ({spec_is_written()})",
+            condition=f"({asked_by_users(engine, kind.operator)}) && ({spec_is_written()})",
             variables=template_variables(kind),
         )
-        for kind in RAY_KINDS
+        for kind in JOB_KINDS
     ]
 
 
@@ -53,12 +63,12 @@ def token_required(engine: Engine) -> list[Policy]:
     """
     return [
         Policy(
-            name=f"muster-{kind.resource}-need-a-token",
-            resources=(kind.resource,),
+            name=f"muster-{kind.plural}-need-a-token",
+            resources=(kind.plural,),
             operations=("CREATE", "UPDATE"),
             rules={
-                f'{value_at("object", f"{kind.cluster}.authOptions.mode", EMPTY)} == "token"': (
-                    f"in this namespace Ray requires a token: add {kind.cluster}.authOptions: "
+                f'{value_at("object", f"{kind.ray_cluster}.authOptions.mode", EMPTY)} == "token"': (
+                    f"in this namespace Ray requires a token: add {kind.ray_cluster}.authOptions: "
                     "{mode: token}, with rayVersion 2.52.0 or later"
                 )
             },

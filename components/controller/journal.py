@@ -7,9 +7,13 @@ from pulumi_gcp import serviceaccount, storage
 from pulumi_kubernetes.core.v1 import CSIVolumeSourceArgs, EmptyDirVolumeSourceArgs, VolumeArgs
 
 from components.base import Component
-from components.foundation.buckets import FUSE_DRIVER, deleted_after
-from components.foundation.google_cloud import GoogleCloud, account_id
-from components.foundation.pod_identity import pod_identity
+from components.foundation.google_cloud import (
+    FUSE_DRIVER,
+    GoogleCloud,
+    account_id,
+    deleted_after,
+    pod_identity,
+)
 from settings.model.journal import Journal
 
 VOLUME = "journal"
@@ -56,7 +60,7 @@ class JournalBucketArgs:
 
 
 class JournalBucket(Component):
-    """A private bucket, or one that exists, and a Google service account that may write objects in it."""
+    """A new or existing private bucket, and a Google service account that may write objects in it."""
 
     def __init__(
         self, name: str, args: JournalBucketArgs, opts: pulumi.ResourceOptions | None = None

@@ -26,9 +26,9 @@ from pulumi_kubernetes.core.v1 import (
 )
 from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, ObjectMetaArgs
 
-from components.controller.configuration import configuration
 from components.controller.journal import MOUNTED_AT, VOLUME, JournalPlace
 from components.operators.charts import container_resources
+from settings.manifests.configuration import controller_configuration
 from settings.model.controller import Controller
 from settings.model.operators import namespaces
 
@@ -56,7 +56,7 @@ class PodArgs:
 def deployment(args: PodArgs) -> DeploymentSpecArgs:
     return DeploymentSpecArgs(
         replicas=args.controller.replicas,
-        # old replicas end once new ones have synced, so that the next holder of the Lease decides at once
+        # old replicas end once new ones have synced, so that the next holder of the Lease need not sync
         strategy=DeploymentStrategyArgs(
             type="RollingUpdate",
             rolling_update=RollingUpdateDeploymentArgs(max_surge=SURGE, max_unavailable=0),
@@ -140,7 +140,7 @@ def container_security() -> SecurityContextArgs:
 
 
 def configuration_arguments(settings: Controller) -> list[str]:
-    differences = configuration(settings)
+    differences = controller_configuration(settings)
     return [f"--configuration={json.dumps(differences)}"] if differences else []
 
 

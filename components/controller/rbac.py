@@ -6,9 +6,10 @@ Every right is needed today; none is here for later.
 
 from pulumi_kubernetes.rbac.v1 import PolicyRuleArgs
 
-FOLLOW = ("get", "list", "watch")
+from muster.cluster.jobs.kinds import RESOURCES
+from muster.objects.names import KUEUE_GROUP
 
-KUEUE = "kueue.x-k8s.io"
+FOLLOW = ("get", "list", "watch")
 
 
 def _rule(
@@ -17,31 +18,39 @@ def _rule(
     return PolicyRuleArgs(api_groups=[group], resources=resources, verbs=list(verbs), resource_names=names)
 
 
+def _jobs(verbs: tuple[str, ...], subresource: str = "") -> list[PolicyRuleArgs]:
+    """Returns the rules for all kinds of jobs, one for each API group."""
+    return [
+        _rule(group, [f"{plural}{subresource}" for plural in plurals], verbs)
+        for group, plurals in RESOURCES.items()
+    ]
+
+
 CLUSTER_RULES = [
     # Jobs are suspended, resumed and annotated, never created, and deleted by JOB_DELETION_RULES only. The
     # right on finalizers allows a Workload's owner reference to its job where the API server checks
     # blockOwnerDeletion; likewise for pod templates and their provisioning requests.
-    _rule("ray.io", ["rayjobs", "rayclusters", "rayservices"], (*FOLLOW, "patch")),
-    _rule("ray.io", ["rayjobs/finalizers", "rayclusters/finalizers", "rayservices/finalizers"], ("update",)),
+    *_jobs((*FOLLOW, "patch")),
+    *_jobs(("update",), "/finalizers"),
     # Dry runs of the pods and Services that KubeRay would create for a gang; a policy refuses other creations
-    # (components/admission/dry_runs.py).
+    # (DRY_RUNS_ONLY in components/admission/policies.py).
     _rule("", ["pods", "services"], ("create",)),
     # Gangs that KubeRay does not stop: their submitter Jobs are suspended, their pods deleted.
     _rule("batch", ["jobs"], ("patch",)),
     _rule("", ["pods"], ("delete",)),
     # The controller's own objects: a Workload for each job, and the requests for its capacity.
-    _rule(KUEUE, ["workloads"], (*FOLLOW, "create", "patch", "delete")),
-    _rule(KUEUE, ["workloads/status"], ("patch", "update")),
-    _rule(KUEUE, ["workloads/finalizers"], ("update",)),
+    _rule(KUEUE_GROUP, ["workloads"], (*FOLLOW, "create", "patch", "delete")),
+    _rule(KUEUE_GROUP, ["workloads/status"], ("patch", "update")),
+    _rule(KUEUE_GROUP, ["workloads/finalizers"], ("update",)),
     _rule("autoscaling.x-k8s.io", ["provisioningrequests"], (*FOLLOW, "create", "delete")),
     _rule("autoscaling.x-k8s.io", ["provisioningrequests/finalizers"], ("update",)),
     _rule("", ["podtemplates"], (*FOLLOW, "create", "patch", "delete")),
     # Queues are read; usage and conditions are written to their status. A finalizer keeps objects in whose
     # quota gangs run.
-    _rule(KUEUE, ["admissionchecks", "clusterqueues", "resourceflavors"], (*FOLLOW, "patch")),
-    _rule(KUEUE, ["clusterqueues/status", "localqueues/status", "admissionchecks/status"], ("update",)),
+    _rule(KUEUE_GROUP, ["admissionchecks", "clusterqueues", "resourceflavors"], (*FOLLOW, "patch")),
+    _rule(KUEUE_GROUP, ["clusterqueues/status", "localqueues/status", "admissionchecks/status"], ("update",)),
     _rule(
-        KUEUE,
+        KUEUE_GROUP,
         ["cohorts", "localqueues", "provisioningrequestconfigs", "topologies", "workloadpriorityclasses"],
         FOLLOW,
     ),
@@ -59,14 +68,14 @@ CLUSTER_RULES = [
 
 
 # With muster:controller.retention.afterDeactivatedSeconds only.
-JOB_DELETION_RULES = [_rule("ray.io", ["rayjobs", "rayclusters", "rayservices"], ("delete",))]
+JOB_DELETION_RULES = _jobs(("delete",))
 
 
 # Kinds that the page shows (muster/live/page/watching.py).
 PAGE_RULES = [
-    _rule("ray.io", ["rayjobs", "rayclusters", "rayservices"], FOLLOW),
+    *_jobs(FOLLOW),
     _rule(
-        KUEUE,
+        KUEUE_GROUP,
         [
             "admissionchecks",
             "clusterqueues",

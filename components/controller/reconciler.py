@@ -42,7 +42,7 @@ from components.controller.pod import (
     deployment,
 )
 from components.controller.rbac import CLUSTER_RULES, JOB_DELETION_RULES, lease_rules
-from components.foundation.pod_identity import ANNOTATION
+from components.foundation.google_cloud import IDENTITY_ANNOTATION
 from settings.model.controller import Controller
 
 API_SERVER_PORTS = (443, 6443)  # of GKE (and of Google's APIs), and of clusters made by kubeadm
@@ -62,7 +62,7 @@ class Reconciler(Component):
             opts=self.child(),
         )
         email = args.journal.email if args.journal is not None else None
-        annotations = {ANNOTATION: email} if email is not None else None
+        annotations = {IDENTITY_ANNOTATION: email} if email is not None else None
         account = ServiceAccount(self.named(NAME), metadata=_metadata(annotations), opts=self._inside())
         before = [
             account,
@@ -84,7 +84,8 @@ class Reconciler(Component):
         return self.child(depends_on=[self.namespace])
 
     def _permissions(self, settings: Controller) -> list[pulumi.Resource]:
-        """Declares and returns the bindings: cluster-wide rights, and those on the Lease in its namespace."""
+        """Declares and returns the bindings: cluster-wide rights, and rights on the Lease in its
+        namespace."""
         subjects = [SubjectArgs(kind="ServiceAccount", name=NAME, namespace=NAMESPACE)]
         everywhere = ObjectMetaArgs(name=NAME, labels=LABELS)
         deletes_jobs = settings.retention.after_deactivated_seconds is not None

@@ -1,16 +1,17 @@
-"""Location and provider of Google Cloud resources outside the cluster."""
+"""Google Cloud resources outside the cluster: their location and provider, buckets, and pods' identities."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pulumi
+from pulumi_gcp import serviceaccount, storage
 
 LONGEST_ID = 30
 
 
 @dataclass(frozen=True)
 class GoogleCloud:
-    """`region` is the cluster's; `labels` go on every resource that takes labels, to attribute its costs.
+    """`region` is the cluster's; `labels` are set on every resource that has labels, to attribute its costs.
 
     `apis` are enabled before any other resource is created; resources that depend on the cluster need not
     name them.
@@ -27,3 +28,41 @@ def account_id(cluster: str, suffix: str) -> str:
     """Returns the ID of a cluster's own service account: its name, cut so that IAM accepts it, and a
     suffix."""
     return f"{cluster[: LONGEST_ID - len(suffix) - 1].rstrip('-')}-{suffix}"
+
+
+FUSE_DRIVER = "gcsfuse.csi.storage.gke.io"
+
+
+def deleted_after(days: int | None) -> list[storage.BucketLifecycleRuleArgs] | None:
+    """Returns the lifecycle rules of a bucket whose objects are deleted at this age; None: never."""
+    if days is None:
+        return None
+    return [
+        storage.BucketLifecycleRuleArgs(
+            action=storage.BucketLifecycleRuleActionArgs(type="Delete"),
+            condition=storage.BucketLifecycleRuleConditionArgs(age=days),
+        )
+    ]
+
+
+IDENTITY_ANNOTATION = "iam.gke.io/gcp-service-account"
+
+
+def pod_identity(
+    name: str,
+    account: serviceaccount.Account,
+    service_account: str,
+    google: GoogleCloud,
+    opts: pulumi.ResourceOptions,
+) -> serviceaccount.IAMMember:
+    """Lets pods of a Kubernetes ServiceAccount (namespace/name) act as a Google one.
+
+    It does not name the pods' own principal (principal://…), which contains the project's number, unknown to
+    a preview without credentials."""
+    return serviceaccount.IAMMember(
+        name,
+        service_account_id=account.name,
+        role="roles/iam.workloadIdentityUser",
+        member=f"serviceAccount:{google.project}.svc.id.goog[{service_account}]",
+        opts=opts,
+    )

@@ -22,10 +22,9 @@ from components.base import Component
 from components.foundation.gpu_networks import NodeInterface
 from components.foundation.node_config import node_config
 from settings.model.foundation.network import GPUDIRECT_NETWORKS
-from settings.model.foundation.place import GkePlace
-from settings.model.pools.placement import zones_of
+from settings.model.foundation.place import GkePlace, zones_of
+from settings.model.pools.parts import Upgrade
 from settings.model.pools.pool import Pool
-from settings.model.pools.upgrades import Upgrade
 
 # Machines whose slices are placed by a workload policy (xpk, requires_workload_policy).
 PLACED_BY_POLICY = ("tpu7x-",)

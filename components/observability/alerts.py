@@ -89,7 +89,7 @@ def _controller(queries: Queries) -> Iterator[Alert]:
     )
     yield Alert(
         "suspension-blocked",
-        queries.suspension_blocked(),
+        f"{queries.of('suspension_blocked_workloads')} > 0",
         5,
         "ERROR",
         "a gang that must stop does not",
@@ -99,7 +99,7 @@ def _controller(queries: Queries) -> Iterator[Alert]:
     )
     yield Alert(
         "slow-passes",
-        f"{queries.pass_seconds()} > 30",
+        f"{queries.of('pass_duration_seconds')} > 30",
         15,
         "WARNING",
         "Muster takes long to decide",
@@ -107,7 +107,7 @@ def _controller(queries: Queries) -> Iterator[Alert]:
     )
     yield Alert(
         "blind-controller",
-        f"{queries.watch_age_seconds()} > 90",
+        f"{queries.of('watch_age_seconds')} > 90",
         5,
         "ERROR",
         "Muster does not hear of changes",
@@ -117,7 +117,7 @@ def _controller(queries: Queries) -> Iterator[Alert]:
     )
     yield Alert(
         "lost-metrics",
-        queries.lost_metrics(),
+        f"{queries.of('metrics_errors_total')} > 0",
         15,
         "WARNING",
         "Muster can't count what it does",

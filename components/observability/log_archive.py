@@ -7,16 +7,14 @@ import pulumi
 from pulumi_gcp import logging, storage
 
 from components.base import Component
-from components.foundation.buckets import deleted_after
-from components.foundation.google_cloud import GoogleCloud
+from components.foundation.google_cloud import GoogleCloud, deleted_after
+from muster.cluster.jobs.kinds import JOB_KINDS
 from settings.model.observability import Logs
 
 DAY_SECONDS = 24 * 3600
-# The kinds whose events tell a job's history; the other kinds emit many more.
+# The kinds whose events are a job's history; other kinds emit many more events.
 EVENTS_OF = (
-    "RayCluster",
-    "RayJob",
-    "RayService",
+    *sorted(map(str, JOB_KINDS)),
     "Workload",
     "ClusterQueue",
     "LocalQueue",

@@ -23,7 +23,7 @@ from components.operators.charts import Chart, release
 from components.operators.gpudirect import MANIFESTS
 from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
 from settings.model.operators import namespaces
-from settings.model.operators.gpu_operator import GpuOperator as GpuOperatorSettings
+from settings.model.operators.gpus import GpuOperator as GpuOperatorSettings
 
 NAMESPACE = namespaces.GPU_OPERATOR
 REPOSITORY = "https://helm.ngc.nvidia.com/nvidia"

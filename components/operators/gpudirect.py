@@ -11,7 +11,7 @@ import pulumi
 from pulumi_kubernetes.yaml.v2 import ConfigGroup
 
 from components.base import Component
-from settings.model.operators.gpudirect import GpuDirect as GpuDirectSettings
+from settings.model.operators.gpus import GpuDirect as GpuDirectSettings
 from settings.model.pools.pool import Pool
 
 MANIFESTS = "https://raw.githubusercontent.com/GoogleCloudPlatform/container-engine-accelerators"

@@ -10,10 +10,9 @@ from pulumi_kubernetes.yaml.v2 import ConfigGroup
 
 from components.base import Component, transforms
 from components.operators.charts import Chart, container_resources, release
-from components.operators.kueue_configuration import configuration
 from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
-from components.queues.objects import VERSION
-from components.queues.provisioning_check import GROUP
+from muster.objects.names import KUEUE_API, KUEUE_GROUP
+from settings.manifests.configuration import kueue_configuration
 from settings.model.operators import namespaces
 from settings.model.operators.kueue import Kueue as KueueSettings
 from settings.model.operators.shared import Image
@@ -75,7 +74,8 @@ class Kueue(Component):
         ConfigGroup(
             self.named("kueue-definitions"),
             files=[
-                f"{SOURCE}/{revision}/config/components/crd/bases/{GROUP}_{plural}.yaml" for plural in PLURALS
+                f"{SOURCE}/{revision}/config/components/crd/bases/{KUEUE_GROUP}_{plural}.yaml"
+                for plural in PLURALS
             ],
             opts=self.child(retain_on_delete=True, transforms=transforms(with_one_version)),
         )
@@ -83,13 +83,13 @@ class Kueue(Component):
 
 def with_one_version(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult | None:
     """Leaves in a CRD only the version that Muster uses, and stores it. Without Kueue's webhook nothing
-    converts objects of another one: the API server would drop those of their fields that have other names
+    converts objects of another version: the API server would drop all of their fields that have other names
     here. It would also decode each change once for each version (docs/performance.md)."""
     if args.type_ != DEFINITION:
         return None
     props: dict[str, Any] = {**args.props}
     spec = props["spec"]
-    used = [version for version in spec["versions"] if f"{GROUP}/{version['name']}" == VERSION]
+    used = [version for version in spec["versions"] if f"{KUEUE_GROUP}/{version['name']}" == KUEUE_API]
     versions = [{**version, "storage": True} for version in used]  # Kueue 0.15 stores v1beta1
     return pulumi.ResourceTransformResult({**props, "spec": {**spec, "versions": versions}}, args.opts)
 
@@ -109,5 +109,5 @@ def values(settings: KueueSettings, node_selector: Mapping[str, str]) -> dict[st
             },
         },
         # JSON is YAML, and its order does not depend on a YAML library.
-        "managerConfig": {"controllerManagerConfigYaml": json.dumps(configuration(settings), indent=2)},
+        "managerConfig": {"controllerManagerConfigYaml": json.dumps(kueue_configuration(settings), indent=2)},
     }

@@ -9,14 +9,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from components.admission.ray import QUEUE_LABEL, RAY_JOB, RAY_KINDS, Policy, asked_by_users
+from components.admission.queues import Mutation
+from components.admission.ray import RAY_KINDS, Policy, asked_by_users, requests_of
+from muster.cluster.jobs.rayjob import RAY_JOB
+from muster.objects.names import PRIORITY_LABEL, QUEUE_LABEL
 from settings.model.operators.kai import PRIORITY_PREFIX
 
-PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 KAI_QUEUE_LABEL = "kai.scheduler/queue"
 KAI_PRIORITY_LABEL = "priorityClassName"
 KAI_PREEMPTIBILITY_LABEL = "kai.scheduler/preemptibility"
-RESOURCES = tuple(kind.resource for kind in RAY_KINDS)
+RESOURCES = tuple(kind.plural for kind in RAY_KINDS)
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,8 @@ class KaiNames:
     priorities: tuple[str, ...]
 
 
-def kai_mutations(names: KaiNames) -> dict[str, tuple[tuple[str, ...], str]]:
-    """Returns MutatingAdmissionPolicies by name: their resources, and the object to merge into them."""
+def kai_mutations(names: KaiNames) -> dict[str, Mutation]:
+    """Returns the MutatingAdmissionPolicies by name."""
     priority = f'{_label(PRIORITY_LABEL)}.optMap(name, "{PRIORITY_PREFIX}" + name)'
     labels = {
         f'"{KAI_QUEUE_LABEL}"': f'{json.dumps(dict(names.queues))}[?{_queue()}].orValue("")',
@@ -40,12 +42,12 @@ def kai_mutations(names: KaiNames) -> dict[str, tuple[tuple[str, ...], str]]:
     mode = 'object.spec.?submissionMode.orValue("K8sJobMode")'
     submission = f'{mode} == "K8sJobMode" ? "HTTPMode" : {mode}'
     return {
-        "muster-queued-ray-to-kai": (
-            RESOURCES,
+        "muster-queued-ray-to-kai": Mutation(
+            requests_of(*RAY_KINDS),
             f"Object{{metadata: Object.metadata{{labels: {{{merged}}}}}}}",
         ),
-        "muster-queued-rayjobs-to-kai": (
-            (RAY_JOB.resource,),
+        "muster-queued-rayjobs-to-kai": Mutation(
+            requests_of(RAY_JOB),
             f"Object{{spec: Object.spec{{submissionMode: {submission}}}}}",
         ),
     }

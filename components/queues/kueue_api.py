@@ -8,7 +8,7 @@ from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.base import named
-from components.queues.objects import VERSION
+from muster.objects.names import KUEUE_API
 
 
 def kueue_object(
@@ -22,7 +22,7 @@ def kueue_object(
     """Declares an object without the suffix that Pulumi adds to names: users' labels name it."""
     return CustomResource(
         named(f"{namespace}/{name}" if namespace else name, opts),
-        api_version=VERSION,
+        api_version=KUEUE_API,
         kind=kind,
         metadata=ObjectMetaArgs(name=name, namespace=namespace, annotations=annotations or None),
         spec=spec,
@@ -31,9 +31,9 @@ def kueue_object(
 
 
 class WorkloadPriorityClass(pulumi.CustomResource):
-    """A separate class, because `apiextensions.CustomResource` has no top-level fields beside `spec`."""
+    """A separate class, because `apiextensions.CustomResource` has no top-level field other than `spec`."""
 
     def __init__(self, name: str, value: int, opts: pulumi.ResourceOptions) -> None:
         kind = type(self).__name__
-        properties = {"apiVersion": VERSION, "kind": kind, "metadata": {"name": name}, "value": value}
-        super().__init__(f"kubernetes:{VERSION}:{kind}", named(name, opts), properties, opts)
+        properties = {"apiVersion": KUEUE_API, "kind": kind, "metadata": {"name": name}, "value": value}
+        super().__init__(f"kubernetes:{KUEUE_API}:{kind}", named(name, opts), properties, opts)

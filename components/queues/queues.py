@@ -7,9 +7,9 @@ import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
 
 from components.base import Component
-from components.queues import specs
 from components.queues.kueue_api import kueue_object
-from components.queues.objects import queue_objects
+from settings.manifests import specs
+from settings.manifests.objects import queue_objects
 from settings.model.pools.pool import Pool
 from settings.model.queues.admission import QueuedProvisioning
 from settings.model.queues.queue import Queues as QueuesSettings

@@ -16,8 +16,7 @@ from pulumi_kubernetes.core.v1 import (
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.base import Component
-from components.foundation.buckets import FUSE_DRIVER, deleted_after
-from components.foundation.google_cloud import GoogleCloud
+from components.foundation.google_cloud import FUSE_DRIVER, GoogleCloud, deleted_after
 from settings.model.tenants.google import CLAIM_SIZE
 from settings.model.tenants.google import Checkpoints as CheckpointsSettings
 
@@ -40,10 +39,10 @@ class CheckpointsArgs:
 
 
 class Checkpoints(Component):
-    """A bucket that cannot be made public, with soft deletion, and its volume and claim.
+    """A bucket that cannot become public, with soft deletion, and its volume and claim.
 
     A hierarchical namespace renames a folder in one step, which Ray Train does with a finished checkpoint.
-    Such buckets have no object versions, hence soft deletion.
+    Such buckets have no object versions, so they use soft deletion.
 
     Declare the namespace after `volume`, then its claim: Kubernetes keeps a claim while a pod mounts it, and
     a volume while it is bound, so the namespace with its pods and claim is deleted before the volume.

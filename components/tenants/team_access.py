@@ -16,6 +16,7 @@ from pulumi_kubernetes.rbac.v1 import (
 )
 
 from components.base import Component
+from muster.cluster.jobs.kinds import RESOURCES
 from settings.model.tenants.tenant import Tenant
 
 RAY_USER, QUEUE_VIEWER = "ray-user", "muster-queue-viewer"
@@ -31,8 +32,8 @@ def _rule(group: str, resources: Sequence[str], verbs: Sequence[str]) -> PolicyR
 # No writes to statuses of Ray objects or to Workloads, which would impersonate the operator or the engine
 # (components/admission/ray.py). No creation of pods or RayCronJobs, whose jobs would bypass the queues.
 TEAM_RULES = [
-    _rule("ray.io", ["rayjobs", "rayclusters", "rayservices"], WRITE),
-    _rule("ray.io", ["rayjobs/status", "rayclusters/status", "rayservices/status"], ("get",)),
+    *(_rule(group, plurals, WRITE) for group, plurals in RESOURCES.items()),
+    *(_rule(group, [f"{p}/status" for p in plurals], ("get",)) for group, plurals in RESOURCES.items()),
     _rule("kueue.x-k8s.io", ["localqueues", "workloads"], READ),
     _rule("", ["pods", "pods/log", "services", "events", "persistentvolumeclaims", "resourcequotas"], READ),
     _rule("batch", ["jobs"], READ),

@@ -8,8 +8,7 @@ from pulumi_kubernetes.core.v1 import ServiceAccount
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.base import Component
-from components.foundation.google_cloud import GoogleCloud
-from components.foundation.pod_identity import ANNOTATION, pod_identity
+from components.foundation.google_cloud import IDENTITY_ANNOTATION, GoogleCloud, pod_identity
 from settings.model.tenants.tenant import Tenant
 
 
@@ -58,7 +57,7 @@ class WorkloadIdentity(Component):
             metadata=ObjectMetaArgs(
                 name=self._args.service_account,
                 namespace=self._args.tenant.namespace,
-                annotations={ANNOTATION: self.account.email},
+                annotations={IDENTITY_ANNOTATION: self.account.email},
             ),
             # Google's token comes from the metadata server; these pods need no Kubernetes token.
             automount_service_account_token=False,

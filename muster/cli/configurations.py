@@ -1,6 +1,5 @@
 """Queue configurations from stack files of a checkout, and from manifests."""
 
-import json
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -10,9 +9,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from muster.cli.verb import InputError
+from muster.configuration.configuration import DEFAULT, from_fields
 from muster.files.reading import MANIFESTS_BYTES_MAX, decoded, read_bytes, read_text
 from muster.files.yaml_documents import document, documents
-from muster.forecast.configuration import QueueConfiguration, from_manifests
+from muster.forecast.configuration import QueueConfiguration, from_manifests, parse_controller
 from muster.forecast.limits import WaitLimit
 
 if TYPE_CHECKING:
@@ -62,12 +62,14 @@ def stack_file(name: str) -> str:
 
 def declared(settings: "Settings", title: str) -> SimulatedConfiguration:
     """Returns the part of a stack's settings that forecasts use."""
-    from components.controller.configuration import configuration
-    from components.queues.objects import manifests
+    from settings.manifests.configuration import controller_configuration
+    from settings.manifests.objects import manifests
 
-    controller = configuration(settings.controller) if settings.controller is not None else {}
+    controller = DEFAULT
+    if settings.controller is not None:
+        controller = from_fields(controller_configuration(settings.controller))
     forecast = settings.forecast
-    queues = from_manifests(title, manifests(settings), json.dumps(controller))
+    queues = from_manifests(title, manifests(settings), controller)
     return SimulatedConfiguration(
         replace(queues, autoscaled=_autoscaled(settings)),
         forecast.trace,
@@ -143,7 +145,8 @@ def manifests_at(path: Path, controller: str = "{}") -> SimulatedConfiguration:
     """Reads the configuration of a file, or of a folder and its subfolders; `controller` is the controller's.
 
     Raises: InputError."""
-    return SimulatedConfiguration(from_manifests(path.name, manifests_below(path), controller))
+    configuration = parse_controller(path.name, controller)
+    return SimulatedConfiguration(from_manifests(path.name, manifests_below(path), configuration))
 
 
 def manifests_below(path: Path) -> list[Mapping[str, Any]]:

@@ -16,7 +16,7 @@ from muster.configuration.address import Address
 from muster.configuration.configuration import Configuration, parse
 from muster.controller.process.process import Options, run
 from muster.controller.process.start_announcer import StartAnnouncer
-from muster.live.eta.start_range import ANNOTATION
+from muster.objects.names import ETA_ANNOTATION
 
 
 @verb(
@@ -77,7 +77,7 @@ from muster.live.eta.start_range import ANNOTATION
     is_flag=True,
     show_default=False,
     help="annotate pending jobs with their estimated start, as `muster eta` computes it "
-    f"(annotation {ANNOTATION}; default: no annotation)",
+    f"(annotation {ETA_ANNOTATION}; default: no annotation)",
 )
 @click.option(
     "--log-level",

@@ -81,10 +81,8 @@ async def _examined(kube: Kube, lease: str) -> list[Finding]:
     namespace = lease.partition("/")[0]
     account = f"system:serviceaccount:{namespace}:muster-controller"
     unread: dict[str, str] = {}
-    lists = await asyncio.gather(*(_list(kube, kind, unread, name) for name, kind in WATCHED.items()))
-    views: dict[str, Any] = {
-        name: {obj.key: obj for obj in listed} for name, listed in zip(WATCHED, lists, strict=True)
-    }
+    lists = await asyncio.gather(*(_list(kube, kind, unread) for kind in WATCHED))
+    views = {kind: {obj.key: obj for obj in listed} for kind, listed in zip(WATCHED, lists, strict=True)}
     policies = await _list(kube, POLICIES, unread)
     bindings = await _list(kube, BINDINGS, unread)
     facts = Installation(
@@ -98,13 +96,13 @@ async def _examined(kube: Kube, lease: str) -> list[Finding]:
         lease_key=lease,
         unready=await _unready(kube, namespace),
     )
-    return [*installation.findings(facts), *objects.findings(ClusterState(**views), now_ms)]
+    return [*installation.findings(facts), *objects.findings(ClusterState(views), now_ms)]
 
 
-async def _list(kube: Kube, kind: Kind[Any], unread: dict[str, str], name: str = "") -> Sequence[Any]:
+async def _list(kube: Kube, kind: Kind[Any], unread: dict[str, str]) -> Sequence[Any]:
     """Returns the objects of a kind; none if they cannot be listed, with the reason in `unread`."""
     try:
-        return (await kube.list(kind, ONLY_LABELLED.get(name)))[1]
+        return (await kube.list(kind, ONLY_LABELLED.get(kind)))[1]
     except StatusError as error:
         if error.code not in (FORBIDDEN, NOT_FOUND):
             raise

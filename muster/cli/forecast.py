@@ -14,7 +14,7 @@ from muster.cli.inputs import ForecastOptions
 from muster.cli.paths import InputPath
 from muster.cli.verb import InputError, exclusive, options, verb
 from muster.forecast import assumptions, futures
-from muster.forecast.configuration import from_manifests, from_objects
+from muster.forecast.configuration import from_manifests, from_objects, parse_controller
 from muster.forecast.report.document import forecast_document
 from muster.forecast.report.tables import Table, forecast_tables, recorded_tables, totals
 from muster.forecast.results.recorded import recorded_waits
@@ -116,7 +116,9 @@ def _running(source: Source, controller: str) -> SimulatedConfiguration:
     observed = live.listed(source.kubeconfig, source.context, QUEUE_KINDS)
     for kind, why in observed.unread.items():
         print(f"assuming no {kind}: {why}", file=sys.stderr)
-    return SimulatedConfiguration(from_objects("the cluster", queue_objects(observed.cluster), controller))
+    name = "the cluster"
+    objects, configuration = queue_objects(observed.cluster), parse_controller(name, controller)
+    return SimulatedConfiguration(from_objects(name, objects, configuration))
 
 
 def left_out(trace: Trace, problems: Mapping[str, int]) -> list[Table]:

@@ -18,6 +18,7 @@ from muster.forecast.traces.read import read
 from muster.kube.access import default_namespace
 from muster.kube.client import Kube
 from muster.kube.errors import ConfigError
+from muster.kube.kinds import AnyKind
 from muster.live.observed import READ, Observed, from_manifests, observed
 from muster.live.state import LiveState, live_state, state_with_trace
 
@@ -154,7 +155,7 @@ def objects(
     manifests: Path | None,
     kubeconfig: str | None,
     context: str | None,
-    only: Collection[str] = tuple(READ),
+    only: Collection[AnyKind] = READ,
     namespace: str = "",
 ) -> Observed:
     """Reads the objects of manifests, or lists the objects of a cluster. Raises: as `listed`; InputError."""
@@ -168,7 +169,7 @@ def objects(
 def listed(
     kubeconfig: str | None,
     context: str | None = None,
-    only: Collection[str] = tuple(READ),
+    only: Collection[AnyKind] = READ,
     namespace: str = "",
 ) -> Observed:
     """Lists the objects of a cluster. Raises: as `observed`."""
@@ -176,7 +177,7 @@ def listed(
 
 
 async def _list(
-    kubeconfig: str | None, context: str | None, only: Collection[str], namespace: str
+    kubeconfig: str | None, context: str | None, only: Collection[AnyKind], namespace: str
 ) -> Observed:
     kube = Kube(kubeconfig, context=context)
     try:

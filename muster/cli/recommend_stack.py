@@ -62,7 +62,7 @@ def _size(pool: "Pool") -> PoolSize:
 
 
 def _digest(settings: "Settings") -> str:
-    from components.queues.objects import manifests
+    from settings.manifests.objects import manifests
 
     parts = [settings.model_dump_json(), manifests(settings)]
     return sha256(json.dumps(parts).encode()).hexdigest()

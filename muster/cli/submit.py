@@ -13,10 +13,11 @@ from muster.cli.paths import InputPath
 from muster.cli.terminal import visible
 from muster.cli.try_ import read_job as read_manifest
 from muster.cli.verb import InputError, verb
+from muster.cluster.jobs.kinds import BY_KIND, kind_of, listed
 from muster.kube.client import Kube
 from muster.kube.kinds import Kind
 from muster.kube.writes import Create
-from muster.live.acting.jobs import KINDS, read_job
+from muster.live.acting.jobs import read_job
 from muster.live.acting.progress import JobProgress, JobStage, progress
 
 FAILED, WAITS, REFUSED = 1, 4, 5
@@ -56,11 +57,10 @@ def command(filename: str, wait: str, timeout: float | None, target: Target) -> 
 
 def prepared(manifest: Mapping[str, Any], namespace: str) -> tuple[Kind[Any], Mapping[str, Any]]:
     """Returns the kind of a manifest, and the manifest with its namespace. Raises: InputError."""
-    named = (manifest.get("apiVersion"), manifest.get("kind"))
-    kind = next((k for k in KINDS if (k.api_version, k.name) == named), None)
+    kind = kind_of(manifest)
     if kind is None:
-        expected = ", ".join(k.name for k in KINDS)
-        raise InputError(f"{named[1] or 'an object without kind'}: expected one of {expected} of ray.io/v1")
+        name = manifest.get("kind") or "an object without kind"
+        raise InputError(f"{name}: expected one of {listed(BY_KIND)}")
     meta = manifest.get("metadata")
     if not isinstance(meta, Mapping) or not (meta.get("name") or meta.get("generateName")):
         raise InputError(f"{kind} without metadata.name")

@@ -14,15 +14,15 @@ import yaml
 from muster.cli import live
 from muster.cli.terminal import visible
 from muster.cli.verb import options
-from muster.cluster.watched_kinds import WATCHED
+from muster.cluster.jobs.kinds import BY_KIND
 from muster.configuration.configuration import Configuration
 from muster.forecast.report.tables import Table
 from muster.forecast.report.text import duration
-from muster.live.observed import JOBS, READ, Observed
+from muster.live.observed import READ, Observed
 from muster.live.overview.document import Amounts, document
 from muster.live.overview.overview import Overview, overview
 
-KINDS = (*READ, *JOBS)
+KINDS = (*READ, *BY_KIND)
 CLEAR = "\x1b[H\x1b[2J"
 INTERVAL_S = 2.0
 PARTLY = (
@@ -109,7 +109,7 @@ def show(opts: ViewOptions, view: Callable[[Overview], View], tenant: str = "") 
 
 def _warn(observed: Observed) -> None:
     """Warns about kinds that could not be read. Jobs are left out: only their estimated starts are read."""
-    jobs = {str(WATCHED[name]) for name in JOBS}
+    jobs = {str(kind) for kind in BY_KIND}
     path = click.get_current_context().command_path
     if observed.namespace:
         print(f"{path}: {PARTLY.format(namespace=observed.namespace)}", file=sys.stderr)

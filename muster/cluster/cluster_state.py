@@ -2,62 +2,73 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any, TypeVar
 
 from muster.cluster import ownership
 from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.pod_checks import PodChecks, is_new, key_of
-from muster.cluster.jobs.raycluster import RayClusterGang
 from muster.cluster.ownership import Owner, identity, owner_of
 from muster.cluster.pass_cache import PassCache
 from muster.cluster.relations import Marks, Relations
 from muster.cluster.timers import MonotonicTimers
-from muster.kube.kinds import WORKLOADS
-from muster.objects import kueue, kueue_checks, kueue_queues, workload_status
+from muster.kube import kinds
+from muster.kube.kinds import WORKLOADS, AnyKind, Kind
+from muster.objects import kueue, kueue_queues, workload_status
 from muster.objects.autoscaling import ProvisioningRequest
-from muster.objects.core import Namespace, Pod, PriorityClass, RuntimeClass
+from muster.objects.core import Pod
 from muster.objects.limits import LimitRange
 from muster.objects.meta import Object
-from muster.objects.ray import RayCluster, RayJob, RayService
-from muster.objects.topology import BoundPod, Node, Topology
+from muster.objects.names import RESOURCE_IN_USE
 
+T = TypeVar("T", bound=Object)
+Objects = Mapping[AnyKind, Mapping[str, Any]]
+"""Objects by kind and key."""
 NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
 
 
 @dataclass
 class ClusterState:
-    """The observed objects, by key (`namespace/name`, or `name` for cluster-scoped kinds)."""
+    """The observed objects, by kind and by key (`namespace/name`, or `name` for cluster-scoped kinds).
 
-    ray_jobs: Mapping[str, RayJob] = field(default_factory=dict)
-    ray_clusters: Mapping[str, RayCluster] = field(default_factory=dict)
-    ray_services: Mapping[str, RayService] = field(default_factory=dict)
-    workloads: Mapping[str, kueue.Workload] = field(default_factory=dict)
-    local_queues: Mapping[str, kueue_queues.LocalQueue] = field(default_factory=dict)
-    cluster_queues: Mapping[str, kueue_queues.ClusterQueue] = field(default_factory=dict)
-    cohorts: Mapping[str, kueue_queues.Cohort] = field(default_factory=dict)
-    flavors: Mapping[str, kueue_queues.ResourceFlavor] = field(default_factory=dict)
-    priorities: Mapping[str, kueue_queues.WorkloadPriorityClass] = field(default_factory=dict)
-    checks: Mapping[str, kueue_checks.AdmissionCheck] = field(default_factory=dict)
-    provisioning_configs: Mapping[str, kueue_checks.ProvisioningRequestConfig] = field(default_factory=dict)
-    provisioning_requests: Mapping[str, ProvisioningRequest] = field(default_factory=dict)
-    pod_templates: Mapping[str, Object] = field(default_factory=dict)  # with MANAGED_LABEL
-    pods: Mapping[str, Pod] = field(default_factory=dict)  # with WORKLOAD_UID_LABEL
-    topologies: Mapping[str, Topology] = field(default_factory=dict)
-    nodes: Mapping[str, Node] = field(default_factory=dict)  # empty unless there is a Topology
-    bound_pods: Mapping[str, BoundPod] = field(
-        default_factory=dict
-    )  # of the whole cluster; empty unless there is a Topology
-    namespaces: Mapping[str, Namespace] = field(default_factory=dict)
-    limit_ranges: Mapping[str, LimitRange] = field(default_factory=dict)
-    runtime_classes: Mapping[str, RuntimeClass] = field(default_factory=dict)
-    pod_priorities: Mapping[str, PriorityClass] = field(default_factory=dict)
-    claim_templates: Mapping[str, Object] = field(default_factory=dict)
+    `objects` returns those of a kind. Kinds that decisions read often have an attribute as well."""
+
+    observed: Objects = field(default_factory=dict)
     cache: PassCache = field(default_factory=PassCache)  # kept from pass to pass, like timers and pod_checks
     timers: MonotonicTimers = field(default_factory=MonotonicTimers)
     pod_checks: PodChecks | None = None  # None: pods are not checked
     relations: Relations | None = None  # None: computed from the objects
     marks: Marks | None = None  # changes since the last pass; None: anything may have changed
+
+    def __post_init__(self) -> None:
+        self.workloads = self.objects(kinds.WORKLOADS)
+        self.local_queues = self.objects(kinds.LOCAL_QUEUES)
+        self.cluster_queues = self.objects(kinds.CLUSTER_QUEUES)
+        self.cohorts = self.objects(kinds.COHORTS)
+        self.flavors = self.objects(kinds.FLAVORS)
+        self.priorities = self.objects(kinds.PRIORITIES)
+        self.checks = self.objects(kinds.CHECKS)
+        self.provisioning_configs = self.objects(kinds.PROVISIONING_CONFIGS)
+        self.provisioning_requests = self.objects(kinds.PROVISIONING_REQUESTS)
+        self.pod_templates = self.objects(kinds.POD_TEMPLATES)  # with MANAGED_LABEL
+        self.pods = self.objects(kinds.PODS)  # with WORKLOAD_UID_LABEL
+        self.topologies = self.objects(kinds.TOPOLOGIES)
+        self.nodes = self.objects(kinds.NODES)  # empty unless there is a Topology
+        self.bound_pods = self.objects(kinds.BOUND_PODS)  # of all namespaces, likewise
+        self.namespaces = self.objects(kinds.NAMESPACES)
+        self.limit_ranges = self.objects(kinds.LIMIT_RANGES)
+        self.runtime_classes = self.objects(kinds.RUNTIME_CLASSES)
+        self.pod_priorities = self.objects(kinds.POD_PRIORITIES)
+        self.claim_templates = self.objects(kinds.RESOURCE_CLAIM_TEMPLATES)
+
+    def objects(self, kind: Kind[T]) -> Mapping[str, T]:
+        """Returns the objects of a kind, by key."""
+        return self.observed.get(kind, {})
+
+    def with_objects(self, kind: Kind[T], objects: Mapping[str, T]) -> "ClusterState":
+        """Returns the cluster with other objects of a kind."""
+        return replace(self, observed={**self.observed, kind: objects})
 
     @cached_property
     def _related(self) -> Relations:
@@ -147,25 +158,25 @@ class ClusterState:
             return ""
         return self.pod_checks.refusal(self.cache.get(key_of, key, job), job, key)
 
-    def ray_clusters_of(self, workload: kueue.Workload) -> list[RayClusterGang]:
+    def ray_clusters_of(self, workload: kueue.Workload) -> list[Job]:
         """Returns the RayClusters, other than the job itself, that create the gang's pods: those that KubeRay
         created for the job, and the owners of its live pods, as tenants may edit the owner references of
         RayClusters."""
         job = ownership.job_of(workload)
-        by_uid = {c.metadata.uid: c for c in self._related.clusters_by_creator.having(job)} if job else {}
+        by_uid = {c.metadata.uid: c for c in self._related.dependents_by_creator.having(job)} if job else {}
         for pod in self.live_pods_of(workload):
             creator = pod.metadata.controller
-            cluster = self._related.clusters.first(creator.uid) if creator is not None else None
+            cluster = self._related.dependents.first(creator.uid) if creator is not None else None
             if cluster is not None:
                 by_uid[cluster.metadata.uid] = cluster
         if job is not None:
             by_uid.pop(job.uid, None)
         return [c for c in by_uid.values() if c.metadata.namespace == workload.metadata.namespace]
 
-    def clean_ups_without_workload(self) -> list[RayClusterGang]:
+    def clean_ups_without_workload(self) -> list[Job]:
         """Returns RayClusters in queues that KubeRay cleans Redis up for, and whose gang has no Workload."""
-        found = ((c, ownership.creator_of(c.obj)) for c in self._related.queued_clean_ups.having(True))
-        jobs = ((c, creator or identity(c.kind, c.metadata)) for c, creator in found)
+        clusters = ((c, ownership.creator_of(c)) for c in self._related.queued_clean_ups.having(True))
+        jobs = ((c, creator or identity(c.kind, c.metadata)) for c, creator in clusters)
         return [c for c, job in jobs if self._related.workloads_by_job.first(job) is None]
 
     def counts_against_quota(self, workload: kueue.Workload) -> bool:
@@ -176,7 +187,7 @@ class ClusterState:
             return workload_status.holds_quota(status)
         clusters = (c for c in self.ray_clusters_of(workload) if not c.metadata.deletion_timestamp)
         runs = bool(self.live_pods_of(workload)) or not all(c.suspended for c in clusters)
-        return runs or kueue.RESOURCE_IN_USE in workload.metadata.finalizers
+        return runs or RESOURCE_IN_USE in workload.metadata.finalizers
 
     @cached_property
     def deleted_queues(self) -> Mapping[str, frozenset[str]]:

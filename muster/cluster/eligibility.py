@@ -10,7 +10,6 @@ from muster.admission.lifecycle import DEACTIVATED
 from muster.cluster import retries
 from muster.cluster.claims import claims_problem
 from muster.cluster.cluster_state import ClusterState
-from muster.cluster.jobs.annotations import RETRY, STOP
 from muster.cluster.jobs.job import Job, StatusReason, priority_class
 from muster.cluster.queue_problems import STOPPED, queue_problem
 from muster.objects import kueue
@@ -19,6 +18,7 @@ from muster.objects.core import RuntimeClass
 from muster.objects.derived import Derived
 from muster.objects.limits import LimitRange, adjusted, uncountable
 from muster.objects.meta import find_condition
+from muster.objects.names import PROVREQ_ANNOTATION_PREFIX, RETRY_ANNOTATION, STOP_ANNOTATION
 from muster.objects.pods import Template, has_pod_level, read_template
 from muster.translation import core_pod_set
 
@@ -37,7 +37,10 @@ def ineligibility(workload: kueue.Workload, job: Job | None, cluster: ClusterSta
         why = _why_deactivated(workload)
         return StatusReason(SUSPENDED, f"the Workload is deactivated{why}: {_reactivation(workload, job)}")
     if job is not None and job.stop_requested:
-        why = f"the job is stopped by its annotation {STOP}: remove the annotation to queue the job again"
+        why = (
+            f"the job is stopped by its annotation {STOP_ANNOTATION}: remove the annotation to queue the job "
+            "again"
+        )
         return StatusReason(SUSPENDED, why)
     message = (
         _own_problem(workload, job, cluster)
@@ -64,7 +67,7 @@ def _reactivation(workload: kueue.Workload, job: Job | None) -> str:
         return "recreate the job, or ask an administrator to activate the Workload"
     due_at = retries.granted(workload).next
     when = f" (granted after {due_at})" if due_at else ""
-    return f"set the job's annotation {RETRY} to a new value{when}, or recreate the job"
+    return f"set the job's annotation {RETRY_ANNOTATION} to a new value{when}, or recreate the job"
 
 
 def _why_deactivated(workload: kueue.Workload) -> str:
@@ -100,7 +103,7 @@ def _job_problem(job: Job) -> str | None:
 def _parameters_problem(annotations: Mapping[str, str]) -> str | None:
     """Returns a sentence about the first annotation that is no valid parameter of a ProvisioningRequest,
     whose creation would fail."""
-    prefix = kueue.PROVREQ_ANNOTATION_PREFIX
+    prefix = PROVREQ_ANNOTATION_PREFIX
     parameters = {key: value for key, value in annotations.items() if key.startswith(prefix)}
     if len(parameters) > PARAMETERS_MAX:
         return f"{len(parameters)} annotations {prefix}… are too many; expected at most {PARAMETERS_MAX}"

@@ -13,6 +13,13 @@ from muster.objects import kueue
 from muster.objects.derived import Derived
 from muster.objects.kueue import Workload
 from muster.objects.meta import ObjectMeta, builtins
+from muster.objects.names import (
+    JOB_UID_LABEL,
+    KUEUE_GROUP,
+    MAX_EXEC_TIME_LABEL,
+    PROVREQ_ANNOTATION_PREFIX,
+    RESOURCE_IN_USE,
+)
 from muster.objects.pods import pod_requests, read_template
 
 NAME_LENGTH_MAX = 253  # as in Kueue, whose gate ShortWorkloadNames (63) is off by default
@@ -38,7 +45,7 @@ def priority_of(job: Job, cluster: ClusterState) -> tuple[int, kueue.PriorityCla
     name = priority_class(job) or _default_class(cluster)
     if name:
         workload_class = cluster.priorities.get(name)
-        ref = kueue.PriorityClassRef(group=kueue.GROUP, kind="WorkloadPriorityClass", name=name)
+        ref = kueue.PriorityClassRef(group=KUEUE_GROUP, kind="WorkloadPriorityClass", name=name)
         return (workload_class.value if workload_class else 0), ref
     for pod_class in job.pod_priority_classes:
         if pod_class in cluster.pod_priorities:
@@ -61,7 +68,7 @@ def priority_now(workload: kueue.Workload, cluster: ClusterState) -> int:
 
     Source: Kueue pkg/controller/core/workloadpriorityclass_controller.go."""
     ref, job = workload.spec.priority_class_ref, cluster.job_of(workload)
-    if ref is not None and (ref.group, ref.kind) == (kueue.GROUP, "WorkloadPriorityClass"):
+    if ref is not None and (ref.group, ref.kind) == (KUEUE_GROUP, "WorkloadPriorityClass"):
         name = ref.name
     else:
         name = _default_class(cluster) if job is not None and not priority_class(job) else ""
@@ -75,9 +82,9 @@ def make_workload(job: Job, cluster: ClusterState) -> Create:
         "metadata": {
             "name": workload_name(job.kind.name, job.kind.api_version, meta.name, meta.uid),
             "namespace": meta.namespace,
-            "labels": {kueue.JOB_UID_LABEL: meta.uid},
+            "labels": {JOB_UID_LABEL: meta.uid},
             "annotations": _parameters(meta),
-            "finalizers": [kueue.RESOURCE_IN_USE],
+            "finalizers": [RESOURCE_IN_USE],
             "ownerReferences": [
                 {
                     "apiVersion": job.kind.api_version,
@@ -96,7 +103,7 @@ def make_workload(job: Job, cluster: ClusterState) -> Create:
 
 def _parameters(meta: ObjectMeta) -> dict[str, str]:
     """Returns the annotations with parameters for ProvisioningRequests."""
-    return {k: v for k, v in meta.annotations.items() if k.startswith(kueue.PROVREQ_ANNOTATION_PREFIX)}
+    return {k: v for k, v in meta.annotations.items() if k.startswith(PROVREQ_ANNOTATION_PREFIX)}
 
 
 def desired_spec(job: Job, cluster: ClusterState) -> dict[str, Any]:
@@ -116,7 +123,7 @@ def _scalars(job: Job, cluster: ClusterState) -> dict[str, Any]:
 
 def max_run_s(job: Job) -> int | None:
     """Returns the job's label in seconds; None unless it is a positive 32-bit number, as in Kueue."""
-    text = job.metadata.labels.get(kueue.MAX_EXEC_TIME_LABEL, "")
+    text = job.metadata.labels.get(MAX_EXEC_TIME_LABEL, "")
     seconds = int(text) if text.isascii() and text.isdecimal() and len(text) <= 10 else 0
     return seconds if 0 < seconds < 2**31 else None
 

@@ -8,12 +8,14 @@ created for the gang, and runs on its nodes even if it has lost its owner or its
 
 from typing import Any, NamedTuple
 
-from muster.kube.kinds import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, Kind
-from muster.objects.kueue import JOB_UID_LABEL, Workload
+from muster.cluster.jobs.job import Job
+from muster.cluster.jobs.kinds import BY_KIND
+from muster.kube.kinds import Kind
+from muster.objects.kueue import Workload
 from muster.objects.meta import Object, ObjectMeta, OwnerReference
-from muster.objects.ray import ORIGIN_LABEL, RayCluster
+from muster.objects.names import JOB_UID_LABEL
 
-JOB_KINDS = (RAY_JOBS, RAY_CLUSTERS, RAY_SERVICES)
+JOB_KINDS = tuple(BY_KIND)
 
 
 class Owner(NamedTuple):
@@ -52,14 +54,15 @@ def job_of(workload: Workload) -> Owner | None:
     return next((Owner(meta.namespace, kind, meta.labels[JOB_UID_LABEL]) for kind in kinds), None)
 
 
-def creator_of(cluster: RayCluster) -> Owner | None:
-    """Returns the RayJob or RayService for which KubeRay created the RayCluster.
+def creator_of(dependent: Job) -> Owner | None:
+    """Returns the job for which its operator created this one, such as the RayJob of a RayCluster.
 
     A controller reference is not sufficient: users may add one to a RayCluster outside the queues, and resume
     it whenever it is suspended. KubeRay's label is also required, which an admission policy prevents users
     from setting (constructRayClusterForRayJob, constructRayClusterForRayService)."""
-    owner = owner_of(cluster, RAY_JOBS, RAY_SERVICES)
-    if owner is None or cluster.metadata.labels.get(ORIGIN_LABEL) != owner.kind:
+    job_kind = BY_KIND[dependent.kind]
+    owner = owner_of(dependent.obj, *job_kind.created_by)
+    if owner is None or dependent.metadata.labels.get(job_kind.origin_label) != owner.kind:
         return None
     return owner
 

@@ -1,4 +1,4 @@
-"""The core's snapshot of everything but Workloads, converted anew only when it changed."""
+"""The core's snapshot of everything but Workloads, converted again only when it changes."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -9,12 +9,9 @@ never times out.
 from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.kueue_checks import ProvisioningRequestConfig
 from muster.objects.meta import find_condition, millis
+from muster.objects.names import ANSWER_TIMEOUT_ANNOTATION, CAPACITY_TIMEOUT_ANNOTATION
 
 ANSWER_S = 600
-ANSWER_ANNOTATION = "muster.dev/answer-timeout-seconds"
-CAPACITY_ANNOTATION = "muster.dev/capacity-timeout-seconds"
-"""Annotations of a ProvisioningRequestConfig: seconds until a request is accepted (default: ANSWER_S), and
-seconds from its acceptance until it is provisioned (default: no limit)."""
 SECONDS_DIGITS_MAX = 9
 
 TIMED_OUT = "timeout"
@@ -25,7 +22,7 @@ FINAL = ("Provisioned", "Failed", "BookingExpired", "CapacityRevoked")
 def problem(config: ProvisioningRequestConfig) -> str:
     """Returns a sentence about the first annotation that is not a number of seconds; empty if there is
     none."""
-    for name in (ANSWER_ANNOTATION, CAPACITY_ANNOTATION):
+    for name in (ANSWER_TIMEOUT_ANNOTATION, CAPACITY_TIMEOUT_ANNOTATION):
         text = config.metadata.annotations.get(name)
         if text is not None and _seconds(text) is None:
             return (
@@ -47,7 +44,7 @@ def due_ms(request: ProvisioningRequest, config: ProvisioningRequestConfig, pend
     accepted = true.get("Accepted")
     if accepted is None:
         return max(pending_ms, millis(request.metadata.creation_timestamp)) + answer_s(config) * 1000
-    capacity_s = _limit_s(config, CAPACITY_ANNOTATION)
+    capacity_s = _limit_s(config, CAPACITY_TIMEOUT_ANNOTATION)
     if capacity_s is None:
         return None
     return max(pending_ms, millis(accepted.last_transition_time)) + capacity_s * 1000
@@ -55,14 +52,14 @@ def due_ms(request: ProvisioningRequest, config: ProvisioningRequestConfig, pend
 
 def answer_s(config: ProvisioningRequestConfig) -> int:
     """Returns the time limit for a request to be created and accepted."""
-    return _limit_s(config, ANSWER_ANNOTATION) or ANSWER_S
+    return _limit_s(config, ANSWER_TIMEOUT_ANNOTATION) or ANSWER_S
 
 
 def reason(request: ProvisioningRequest, config: ProvisioningRequestConfig) -> str:
     """Returns a sentence about an overdue request and what to check."""
     accepted = find_condition(request.status.conditions, "Accepted")
     if accepted is not None and accepted.status == "True":
-        waited_s = _limit_s(config, CAPACITY_ANNOTATION)
+        waited_s = _limit_s(config, CAPACITY_TIMEOUT_ANNOTATION)
         return f"ProvisioningRequest {request.metadata.name} {NO_CAPACITY} {waited_s} s"
     waited_s = answer_s(config)
     answer = f" ({accepted.message})" if accepted is not None and accepted.message else ""

@@ -3,7 +3,8 @@
 from muster.cluster import provisioning_timeouts
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.job import StatusReason
-from muster.objects import kueue, kueue_checks, kueue_queues
+from muster.objects import kueue_checks, kueue_queues
+from muster.objects.names import PROVISIONING_CONTROLLER
 from muster.translation import snapshot
 
 STOPPED = "Stopped"
@@ -50,7 +51,7 @@ def _queue_problem(queue: kueue_queues.ClusterQueue, cluster: ClusterState) -> S
 
 
 def is_managed(check: kueue_checks.AdmissionCheck) -> bool:
-    return check.spec.controller_name == kueue.PROVISIONING_CONTROLLER
+    return check.spec.controller_name == PROVISIONING_CONTROLLER
 
 
 def config_problem(check: kueue_checks.AdmissionCheck, cluster: ClusterState) -> str:

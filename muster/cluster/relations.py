@@ -1,37 +1,33 @@
 """The relations between the objects of a cluster, updated incrementally by the keys of changed objects."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 from muster.cluster.index import Index
 from muster.cluster.jobs.job import Job
-from muster.cluster.jobs.raycluster import RayClusterGang
-from muster.cluster.jobs.rayjob import RayJobGang
-from muster.cluster.jobs.rayservice import RayServiceGang
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
+from muster.cluster.jobs.job_kind import JobKind
+from muster.cluster.jobs.kinds import BY_KIND, JOB_KINDS
 from muster.cluster.ownership import Owner, creator_of, identity, job_of, owner_of
 from muster.cluster.pass_cache import PassCache
-from muster.kube.kinds import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, WORKLOADS, Kind
+from muster.kube.kinds import POD_TEMPLATES, PODS, PROVISIONING_REQUESTS, WORKLOADS, AnyKind, Kind
 from muster.objects import kueue
 from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.core import Pod
-from muster.objects.ray import RayCluster, RayJob, RayService
+from muster.objects.meta import Object
+from muster.objects.names import QUEUE_LABEL, WORKLOAD_UID_LABEL
 
-RELATED = (
-    "ray_jobs",
-    "ray_clusters",
-    "ray_services",
-    "workloads",
-    "pods",
-    "provisioning_requests",
-    "pod_templates",
-)
-"""Fields of ClusterState with objects that affect single Workloads; all others affect many."""
+T = TypeVar("T", bound=Object)
 
-Changed = Mapping[str, Iterable[str]]
-"""Keys of objects that may have changed, by field of ClusterState."""
-QueueKey = tuple[Kind[Any], str]
+RELATED: tuple[AnyKind, ...] = (*BY_KIND, WORKLOADS, PODS, PROVISIONING_REQUESTS, POD_TEMPLATES)
+"""Kinds of objects that affect single Workloads; all others affect many."""
+DEPENDENT_KINDS = tuple(job_kind for job_kind in JOB_KINDS if job_kind.created_by)
+OTHER_KINDS = tuple(job_kind for job_kind in JOB_KINDS if not job_kind.created_by)
+READERS = frozenset(job_kind.kind.name for job_kind in JOB_KINDS if job_kind.reads_dependents)
+
+Changed = Mapping[AnyKind, Iterable[str]]
+"""Keys of objects that may have changed, by kind."""
+QueueKey = tuple[AnyKind, str]
 """The kind and the key of a ClusterQueue, a LocalQueue or an AdmissionCheck."""
 
 
@@ -47,22 +43,11 @@ class Marks:
 
 
 class RelatedObjects(Protocol):
-    """The objects by key, like in ClusterState, and the cache of their views."""
+    """The objects by kind and key, like in ClusterState, and the cache of their views."""
 
     @property
     def cache(self) -> PassCache: ...
-    @property
-    def ray_jobs(self) -> Mapping[str, RayJob]: ...
-    @property
-    def ray_clusters(self) -> Mapping[str, RayCluster]: ...
-    @property
-    def ray_services(self) -> Mapping[str, RayService]: ...
-    @property
-    def workloads(self) -> Mapping[str, kueue.Workload]: ...
-    @property
-    def pods(self) -> Mapping[str, Pod]: ...
-    @property
-    def provisioning_requests(self) -> Mapping[str, ProvisioningRequest]: ...
+    def objects(self, kind: Kind[T]) -> Mapping[str, T]: ...
 
 
 class Relations:
@@ -73,13 +58,14 @@ class Relations:
         self.jobs_with_empty_label: Index[bool, Job] = Index(
             lambda job: (True,) if _has_empty_label(job) else ()
         )
-        self.clusters: Index[str, RayClusterGang] = Index(lambda cluster: (cluster.metadata.uid,))
-        self.clusters_by_creator: Index[Owner, RayClusterGang] = Index(lambda c: _some(creator_of(c.obj)))
-        self.queued_clean_ups: Index[bool, RayClusterGang] = Index(
-            lambda c: (True,) if c.cleans_redis_up and c.metadata.labels.get(kueue.QUEUE_LABEL) else ()
+        # Jobs of kinds that operators create for other jobs, whether or not they did, such as RayClusters.
+        self.dependents: Index[str, Job] = Index(lambda dependent: (dependent.metadata.uid,))
+        self.dependents_by_creator: Index[Owner, Job] = Index(lambda d: _some(creator_of(d)))
+        self.queued_clean_ups: Index[bool, Job] = Index(
+            lambda d: (True,) if d.cleans_redis_up and d.metadata.labels.get(QUEUE_LABEL) else ()
         )
         self.live_pods: Index[tuple[str, str], Pod] = Index(_workload_of_live_pod)
-        self.live_pods_by_cluster: Index[str, Pod] = Index(_controller_of_live_pod)
+        self.live_pods_by_creator: Index[str, Pod] = Index(_controller_of_live_pod)
         self.requests: Index[Owner, ProvisioningRequest] = Index(lambda r: _some(owner_of(r, WORKLOADS)))
         self.workloads: Index[Owner, kueue.Workload] = Index(lambda w: (identity(WORKLOADS, w.metadata),))
         self.workloads_by_job: Index[Owner, kueue.Workload] = Index(lambda w: _some(job_of(w)))
@@ -92,59 +78,61 @@ class Relations:
     @classmethod
     def of(cls, objects: RelatedObjects) -> "Relations":
         relations = cls()
-        relations.update(objects, {name: getattr(objects, name) for name in RELATED})
+        relations.update(objects, {kind: objects.objects(kind) for kind in RELATED})
         return relations
 
     def update(self, objects: RelatedObjects, changed: Changed) -> Marks:
         """Updates the indexes for the changed objects. Returns marks for everything that depends on them."""
         marks = Marks()
-        services = {*changed["ray_services"]}
-        for key in changed["ray_clusters"]:
-            cluster = objects.ray_clusters.get(key)
-            gang = objects.cache.get(RayClusterGang, key, cluster) if cluster is not None else None
-            services |= self._put_cluster(key, gang, marks)
-        for key in changed["ray_jobs"]:
-            job = objects.ray_jobs.get(key)
-            view = objects.cache.get(RayJobGang, key, job) if job is not None else None
-            self._put_job(RAY_JOBS, key, view, marks)
-        for key in services:
-            self._put_job(RAY_SERVICES, key, self._service(key, objects), marks)
-        for key in changed["workloads"]:
-            self._put_workload(key, objects.workloads.get(key), marks)
-        for key in changed["pods"]:
-            self._put_pod(key, objects.pods.get(key), marks)
-        for key in changed["provisioning_requests"]:
-            for owner in self.requests.put(key, objects.provisioning_requests.get(key)):
+        keys = {job_kind.kind: {*changed[job_kind.kind]} for job_kind in OTHER_KINDS}
+        for job_kind in DEPENDENT_KINDS:  # first, as they change which others are read again
+            for key in changed[job_kind.kind]:
+                for reader in self._put_dependent(job_kind, key, objects, marks):
+                    keys[reader.kind].add(reader.metadata.key)
+        for job_kind in OTHER_KINDS:
+            for key in keys[job_kind.kind]:
+                self._put_job(job_kind, key, self._view(job_kind, key, objects), marks)
+        workloads, pods = objects.objects(WORKLOADS), objects.objects(PODS)
+        for key in changed[WORKLOADS]:
+            self._put_workload(key, workloads.get(key), marks)
+        for key in changed[PODS]:
+            self._put_pod(key, pods.get(key), marks)
+        for key in changed[PROVISIONING_REQUESTS]:
+            for owner in self.requests.put(key, objects.objects(PROVISIONING_REQUESTS).get(key)):
                 marks.workloads.update(w.key for w in self.workloads.having(owner))
-        for namespace in {key.partition("/")[0] for key in changed["pod_templates"]}:
+        for namespace in {key.partition("/")[0] for key in changed[POD_TEMPLATES]}:
             marks.workloads.update(w.key for w in self.workloads_with_checks.having(namespace))
         marks.workloads.update(w.key for job in marks.jobs for w in self.workloads_by_job.having(job))
         return marks
 
-    def _put_job(self, kind: Kind[Any], key: str, job: Job | None, marks: Marks) -> None:
-        name = f"{kind} {key}"
+    def _view(self, job_kind: JobKind, key: str, objects: RelatedObjects) -> Job | None:
+        obj = objects.objects(job_kind.kind).get(key)
+        if obj is None:
+            return None
+        if not job_kind.reads_dependents:
+            return objects.cache.get(job_kind.view, key, obj)
+        dependents = self.dependents_by_creator.having(identity(job_kind.kind, obj.metadata))
+        return objects.cache.get(job_kind.view, key, obj, *dependents)
+
+    def _put_job(self, job_kind: JobKind, key: str, job: Job | None, marks: Marks) -> None:
+        name = f"{job_kind} {key}"
         marks.jobs.update(self.jobs.put(name, job))
         self.jobs_with_empty_label.put(name, job)
 
-    def _put_cluster(self, key: str, cluster: RayClusterGang | None, marks: Marks) -> set[str]:
-        """Returns the keys of the RayServices for which the RayCluster was created, as their views contain
-        it."""
-        self._put_job(RAY_CLUSTERS, key, cluster, marks)
-        self.queued_clean_ups.put(key, cluster)
-        creators = self.clusters_by_creator.put(key, cluster)
+    def _put_dependent(
+        self, job_kind: JobKind, key: str, objects: RelatedObjects, marks: Marks
+    ) -> Iterator[Job]:
+        """Yields the jobs whose views contain the dependent: the RayServices that a RayCluster is for."""
+        dependent, name = self._view(job_kind, key, objects), f"{job_kind} {key}"
+        self._put_job(job_kind, key, dependent, marks)
+        self.queued_clean_ups.put(name, dependent)
+        creators = self.dependents_by_creator.put(name, dependent)
         marks.jobs.update(creators)
-        for uid in self.clusters.put(key, cluster):
-            for pod in self.live_pods_by_cluster.having(uid):
+        for uid in self.dependents.put(name, dependent):
+            for pod in self.live_pods_by_creator.having(uid):
                 self._mark_pods(_workload_of_live_pod(pod), marks)
-        services = (self.jobs.first(creator) for creator in creators if creator.kind == RAY_SERVICES.name)
-        return {service.metadata.key for service in services if service is not None}
-
-    def _service(self, key: str, objects: RelatedObjects) -> RayServiceGang | None:
-        service = objects.ray_services.get(key)
-        if service is None:
-            return None
-        clusters = self.clusters_by_creator.having(identity(RAY_SERVICES, service.metadata))
-        return objects.cache.get(_service_view, key, service, *clusters)
+        readers = (self.jobs.first(creator) for creator in creators if creator.kind in READERS)
+        yield from (reader for reader in readers if reader is not None)
 
     def _put_workload(self, key: str, workload: kueue.Workload | None, marks: Marks) -> None:
         marks.workloads.add(key)
@@ -156,16 +144,12 @@ class Relations:
 
     def _put_pod(self, key: str, pod: Pod | None, marks: Marks) -> None:
         self._mark_pods(self.live_pods.put(key, pod), marks)
-        self.live_pods_by_cluster.put(key, pod)
+        self.live_pods_by_creator.put(key, pod)
 
     def _mark_pods(self, workloads: Iterable[tuple[str, str]], marks: Marks) -> None:
         for namespace, uid in workloads:
             owner = Owner(namespace, WORKLOADS.name, uid)
             marks.workloads.update(w.key for w in self.workloads.having(owner))
-
-
-def _service_view(service: RayService, *clusters: RayClusterGang) -> RayServiceGang:
-    return RayServiceGang(service, clusters)
 
 
 def _some(owner: Owner | None) -> tuple[Owner, ...]:
@@ -175,7 +159,7 @@ def _some(owner: Owner | None) -> tuple[Owner, ...]:
 def _has_empty_label(job: Job) -> bool:
     """Returns whether the job has an empty queue label and was created by a user, so that it stays
     suspended."""
-    return job.metadata.labels.get(kueue.QUEUE_LABEL) == "" and job.metadata.controller is None
+    return job.metadata.labels.get(QUEUE_LABEL) == "" and job.metadata.controller is None
 
 
 def _workload_of_live_pod(pod: Pod) -> tuple[tuple[str, str], ...]:

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 import msgspec
 
 from muster.admission.lifecycle import BY_CHECK, BY_PODS_READY, DEACTIVATED, RETRIES_EXCEEDED, Backoff
-from muster.cluster.jobs.annotations import RETRY
 from muster.cluster.jobs.job import Job
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import find_condition, millis, rfc3339
+from muster.objects.names import RETRIED, RETRY_ANNOTATION
 from muster.objects.workload_status import REQUEUED, holds_quota, is_finished
 
-RETRIED = "muster.dev/retried"  # an annotation of the Workload
 FAILED_TO_START = "FailedToStart"  # Muster's own reason: the pods contradict the admission
 CURABLE = frozenset(f"{DEACTIVATED}DueTo{reason}" for reason in (RETRIES_EXCEEDED, BY_CHECK, FAILED_TO_START))
 """Reasons for deactivation that another attempt may avoid."""
@@ -47,7 +46,7 @@ class Retry:
 
 def requested(workload: Workload, job: Job | None, now_ms: int, backoff: Backoff) -> Retry | None:
     """Returns the retry that the job requests; None if there is no new request or nothing to retry."""
-    text = job.metadata.annotations.get(RETRY, "") if job is not None else ""
+    text = job.metadata.annotations.get(RETRY_ANNOTATION, "") if job is not None else ""
     if not text or job is None or job.stop_requested:
         return None
     status, before = workload.status, granted(workload)

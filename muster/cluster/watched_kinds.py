@@ -1,41 +1,40 @@
-"""The kinds that the controller watches, by the field of ClusterState that holds their objects."""
+"""The kinds that the controller watches, with the names of their watches in metrics and probes."""
 
-from typing import Any
+from collections.abc import Mapping
 
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
+from muster.cluster.jobs.kinds import JOB_KINDS
 from muster.kube import kinds
-from muster.objects.kueue import MANAGED_LABEL
+from muster.kube.kinds import AnyKind
+from muster.objects.names import MANAGED_LABEL, WORKLOAD_UID_LABEL
 
-WATCHED: dict[str, kinds.Kind[Any]] = {
-    "ray_jobs": kinds.RAY_JOBS,
-    "ray_clusters": kinds.RAY_CLUSTERS,
-    "ray_services": kinds.RAY_SERVICES,
-    "workloads": kinds.WORKLOADS,
-    "local_queues": kinds.LOCAL_QUEUES,
-    "cluster_queues": kinds.CLUSTER_QUEUES,
-    "cohorts": kinds.COHORTS,
-    "flavors": kinds.FLAVORS,
-    "topologies": kinds.TOPOLOGIES,
-    "priorities": kinds.PRIORITIES,
-    "checks": kinds.CHECKS,
-    "provisioning_configs": kinds.PROVISIONING_CONFIGS,
-    "provisioning_requests": kinds.PROVISIONING_REQUESTS,
-    "pod_templates": kinds.POD_TEMPLATES,
-    "pods": kinds.PODS,
-    "namespaces": kinds.NAMESPACES,
-    "limit_ranges": kinds.LIMIT_RANGES,
-    "runtime_classes": kinds.RUNTIME_CLASSES,
-    "pod_priorities": kinds.POD_PRIORITIES,
-    "claim_templates": kinds.RESOURCE_CLAIM_TEMPLATES,
+WATCHED: Mapping[AnyKind, str] = {
+    **{job_kind.kind: job_kind.watch for job_kind in JOB_KINDS},
+    kinds.WORKLOADS: "workloads",
+    kinds.LOCAL_QUEUES: "local_queues",
+    kinds.CLUSTER_QUEUES: "cluster_queues",
+    kinds.COHORTS: "cohorts",
+    kinds.FLAVORS: "flavors",
+    kinds.TOPOLOGIES: "topologies",
+    kinds.PRIORITIES: "priorities",
+    kinds.CHECKS: "checks",
+    kinds.PROVISIONING_CONFIGS: "provisioning_configs",
+    kinds.PROVISIONING_REQUESTS: "provisioning_requests",
+    kinds.POD_TEMPLATES: "pod_templates",
+    kinds.PODS: "pods",
+    kinds.NAMESPACES: "namespaces",
+    kinds.LIMIT_RANGES: "limit_ranges",
+    kinds.RUNTIME_CLASSES: "runtime_classes",
+    kinds.POD_PRIORITIES: "pod_priorities",
+    kinds.RESOURCE_CLAIM_TEMPLATES: "claim_templates",
 }
-WATCHED_WITH_TOPOLOGIES: dict[str, kinds.Kind[Any]] = {  # only once a Topology exists: there are many
-    "nodes": kinds.NODES,
-    "bound_pods": kinds.BOUND_PODS,
+WATCHED_WITH_TOPOLOGIES: Mapping[AnyKind, str] = {  # only once a Topology exists: there are many
+    kinds.NODES: "nodes",
+    kinds.BOUND_PODS: "bound_pods",
 }
 # Kinds that may be missing: the autoscaler installs a CRD of its own, and claims need Kubernetes 1.34. Any
 # other missing kind stops all decisions.
 OPTIONAL = (kinds.PROVISIONING_REQUESTS, kinds.TOPOLOGIES, kinds.RESOURCE_CLAIM_TEMPLATES)
-ONLY_LABELLED: dict[str, dict[str, str | None]] = {
-    "pods": {WORKLOAD_UID_LABEL: None},  # of gangs; None: any value of the label
-    "pod_templates": {MANAGED_LABEL: "true"},
+ONLY_LABELLED: Mapping[AnyKind, Mapping[str, str | None]] = {
+    kinds.PODS: {WORKLOAD_UID_LABEL: None},  # of gangs; None: any value of the label
+    kinds.POD_TEMPLATES: {MANAGED_LABEL: "true"},
 }

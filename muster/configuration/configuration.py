@@ -1,9 +1,11 @@
 """The controller's configuration: the fields of Kueue's (apis/config/v1beta2) that Muster reads, as JSON."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
+from typing import Any
 
 import msgspec
 
@@ -95,9 +97,16 @@ class _File(View, forbid_unknown_fields=True):
 
 
 def parse(text: str) -> Configuration:
-    """Parses the configuration; `{}` results in the defaults. Raises: ValueError that names the field and the
-    error."""
-    file = msgspec.json.decode(text, type=_File)
+    """Parses the file; `{}` means the defaults. Raises: ValueError that names the field and the error."""
+    return _configuration(msgspec.json.decode(text, type=_File))
+
+
+def from_fields(fields: Mapping[str, Any]) -> Configuration:
+    """Returns the configuration of a file with these fields. Raises: ValueError as `parse`."""
+    return _configuration(msgspec.convert(fields, _File))
+
+
+def _configuration(file: _File) -> Configuration:
     sharing, wait = file.fair_sharing, file.wait_for_pods_ready
     rules = replace(
         _additional_rules(file.rules),

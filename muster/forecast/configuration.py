@@ -9,12 +9,12 @@ import msgspec
 
 from muster import admission as core
 from muster.admission.lifecycle import Backoff
-from muster.configuration.configuration import parse
+from muster.configuration.configuration import DEFAULT, Configuration, parse
 from muster.objects import kueue_checks, kueue_queues
 from muster.objects.meta import Object
+from muster.objects.names import KUEUE_API, KUEUE_GROUP
 from muster.translation import snapshot
 
-GROUP = "kueue.x-k8s.io/"
 T = TypeVar("T", bound=Object)
 
 
@@ -53,15 +53,23 @@ class QueueObjects:
     provisioning_configs: Sequence[kueue_checks.ProvisioningRequestConfig] = ()
 
 
+def parse_controller(name: str, text: str) -> Configuration:
+    """Parses the controller's configuration. Raises: ConfigurationError."""
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise ConfigurationError(f"{name}: configuration of the controller: {error}") from error
+
+
 def from_manifests(
-    name: str, manifests: Iterable[Mapping[str, Any]], controller: str = "{}"
+    name: str, manifests: Iterable[Mapping[str, Any]], controller: Configuration = DEFAULT
 ) -> QueueConfiguration:
     """Reads the objects of Kueue's API among `manifests`; `controller` is the controller's configuration.
 
     Raises: ConfigurationError."""
     by_kind: dict[str, list[Mapping[str, Any]]] = {}
     for manifest in manifests:
-        if str(manifest.get("apiVersion", "")).startswith(GROUP):
+        if str(manifest.get("apiVersion", "")).startswith(f"{KUEUE_GROUP}/"):
             by_kind.setdefault(str(manifest.get("kind")), []).append(manifest)
     objects = QueueObjects(
         cluster_queues=_read(by_kind, "ClusterQueue", kueue_queues.ClusterQueue),
@@ -77,23 +85,19 @@ def from_manifests(
     return from_objects(name, objects, controller)
 
 
-def from_objects(name: str, objects: QueueObjects, controller: str = "{}") -> QueueConfiguration:
+def from_objects(name: str, objects: QueueObjects, controller: Configuration = DEFAULT) -> QueueConfiguration:
     """Returns the configuration for a trace, which has neither namespaces nor nodes; `controller` is the
     controller's configuration.
 
     Raises: ConfigurationError."""
     if not objects.cluster_queues:
-        raise ConfigurationError(f"{name}: no ClusterQueue ({GROUP}v1beta2); a forecast needs at least one")
+        raise ConfigurationError(f"{name}: no ClusterQueue ({KUEUE_API}); a forecast needs at least one")
     for queue in objects.cluster_queues:
         if problem := snapshot.problem(queue):
             raise ConfigurationError(f"{name}: {problem}")
-    try:
-        rules = parse(controller).rules
-    except ValueError as error:
-        raise ConfigurationError(f"{name}: configuration of the controller: {error}") from error
     checks = {check.key: check for check in objects.checks}
     declared = snapshot.snapshot(objects.flavors, objects.cohorts, objects.cluster_queues, (), checks=checks)
-    return with_snapshot(name, _without_namespaces_and_nodes(declared), objects, rules)
+    return with_snapshot(name, _without_namespaces_and_nodes(declared), objects, controller.rules)
 
 
 def with_snapshot(
@@ -119,9 +123,9 @@ def with_snapshot(
 def _read(by_kind: Mapping[str, list[Mapping[str, Any]]], kind: str, view: type[T]) -> list[T]:
     objects = []
     for manifest in by_kind.get(kind, ()):
-        # Some fields, such as pod templates, are raw JSON, which only a JSON decoder can produce.
+        # YAML may have times, and keys that are no text, where the API has text.
         try:
-            objects.append(msgspec.json.decode(msgspec.json.encode(manifest), type=view))
+            objects.append(msgspec.convert(msgspec.to_builtins(manifest, str_keys=True), view))
         except (msgspec.MsgspecError, TypeError) as error:
             name = (manifest.get("metadata") or {}).get("name", "without a name")
             raise ConfigurationError(f"{kind} {name}: {error}") from error

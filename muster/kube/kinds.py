@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -18,6 +18,7 @@ from muster.objects import (
     topology,
 )
 from muster.objects.meta import Object
+from muster.objects.names import KUEUE_GROUP, KUEUE_VERSION
 
 T = TypeVar("T", bound=Object)
 
@@ -72,8 +73,11 @@ class Kind(Generic[T]):
         return msgspec.json.Decoder(ObjectList[self.view])  # type: ignore[name-defined]
 
 
+AnyKind = Kind[Any]
+
+
 def _kueue(name: str, plural: str, view: type[T], *, namespaced: bool = False) -> Kind[T]:
-    return Kind(kueue.GROUP, "v1beta2", name, plural, view, namespaced=namespaced)
+    return Kind(KUEUE_GROUP, KUEUE_VERSION, name, plural, view, namespaced=namespaced)
 
 
 WORKLOADS = _kueue("Workload", "workloads", kueue.Workload, namespaced=True)

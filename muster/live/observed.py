@@ -8,29 +8,43 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.kinds import BY_KIND
 from muster.cluster.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.kube.client import FORBIDDEN, NOT_FOUND
 from muster.kube.errors import StatusError
-from muster.kube.kinds import Kind
+from muster.kube.kinds import (
+    CHECKS,
+    CLUSTER_QUEUES,
+    COHORTS,
+    FLAVORS,
+    LOCAL_QUEUES,
+    POD_TEMPLATES,
+    PODS,
+    PRIORITIES,
+    PROVISIONING_CONFIGS,
+    PROVISIONING_REQUESTS,
+    TOPOLOGIES,
+    WORKLOADS,
+    AnyKind,
+    Kind,
+)
 from muster.objects.meta import Object
 
 T = TypeVar("T", bound=Object)
 
-NEEDED = ("cluster_queues", "local_queues", "flavors", "workloads")
-NEEDED_BY_TENANTS = ("local_queues", "workloads")
-NOT_READ = ("ray_jobs", "ray_clusters", "ray_services", "provisioning_requests", "pod_templates", "pods")
+NEEDED = (CLUSTER_QUEUES, LOCAL_QUEUES, FLAVORS, WORKLOADS)
+NEEDED_BY_TENANTS = (LOCAL_QUEUES, WORKLOADS)
+NOT_READ = (*BY_KIND, PROVISIONING_REQUESTS, POD_TEMPLATES, PODS)
 """Kinds that the controller acts on; the quota that they use is in the Workloads."""
-READ = {name: kind for name, kind in WATCHED.items() if name not in NOT_READ}
-JOBS = ("ray_jobs", "ray_clusters", "ray_services")
-"""Kinds whose annotations are shown."""
-QUEUE_KINDS = (
-    "cluster_queues",
-    "cohorts",
-    "flavors",
-    "local_queues",
-    "priorities",
-    "checks",
-    "provisioning_configs",
+READ = tuple(kind for kind in WATCHED if kind not in NOT_READ)
+QUEUE_KINDS: tuple[AnyKind, ...] = (
+    CLUSTER_QUEUES,
+    COHORTS,
+    FLAVORS,
+    LOCAL_QUEUES,
+    PRIORITIES,
+    CHECKS,
+    PROVISIONING_CONFIGS,
 )
 """Kinds that make up a queue configuration."""
 RETRIES_MAX = 10
@@ -58,46 +72,45 @@ class Observed:
     namespace: str = ""  # the only namespace that was read, for a tenant's permissions; empty: all
 
 
-async def observed(kube: Lister, only: Collection[str] = tuple(READ), namespace: str = "") -> Observed:
+async def observed(kube: Lister, only: Collection[AnyKind] = READ, namespace: str = "") -> Observed:
     """Lists the objects of a cluster, of the kinds in `only`. If permission to list all namespaces is
     missing, falls back to `namespace`, unless it is empty.
 
     Raises: ObservationError if a kind that every decision needs cannot be listed, or, in the namespace, a
     kind that shows its workloads; RequestError if the API server does not answer."""
-    listed, unread = await _listed(kube, {name: WATCHED[name] for name in only})
-    if listed.get("topologies"):
+    listed, unread = await _listed(kube, only)
+    if listed.get(TOPOLOGIES):
         placement, denied = await _listed(kube, WATCHED_WITH_TOPOLOGIES)
         listed |= placement
         unread |= denied
-    lacking = [WATCHED[name] for name in NEEDED if name in only and str(WATCHED[name]) in unread]
+    lacking = [kind for kind in NEEDED if kind in only and str(kind) in unread]
     if lacking and namespace:
-        retried = {name: WATCHED[name] for name in only if str(WATCHED[name]) in unread}
-        namespaced = {name: kind for name, kind in retried.items() if kind.namespaced}
+        retried = [kind for kind in only if str(kind) in unread]
+        namespaced = [kind for kind in retried if kind.namespaced]
         tenant_objects, still_denied = await _listed(kube, namespaced, namespace)
-        lacking = [
-            kind for name, kind in retried.items() if name in NEEDED_BY_TENANTS and name not in tenant_objects
-        ]
+        lacking = [kind for kind in retried if kind in NEEDED_BY_TENANTS and kind not in tenant_objects]
         unread |= still_denied
         if not lacking:
-            return Observed(ClusterState(**(listed | tenant_objects)), unread, namespace)
+            return Observed(ClusterState(listed | tenant_objects), unread, namespace)
     if lacking:
         why = (f"{kind} ({kind.api_version}): {unread[str(kind)]}" for kind in lacking)
         raise ObservationError("; ".join(why))
-    return Observed(ClusterState(**listed), unread)
+    return Observed(ClusterState(listed), unread)
 
 
 async def _listed(
-    kube: Lister, kinds: Mapping[str, Kind[Any]], namespace: str = ""
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """Returns the objects that can be listed, by field and key, and the reasons for the kinds that cannot."""
-    answers = await asyncio.gather(*(_list(kube, kind, namespace) for kind in kinds.values()))
-    listed: dict[str, Any] = {}
+    kube: Lister, kinds: Iterable[AnyKind], namespace: str = ""
+) -> tuple[dict[AnyKind, dict[str, Any]], dict[str, str]]:
+    """Returns the objects that can be listed, by kind and key, and the reasons for the kinds that cannot."""
+    kinds = tuple(kinds)
+    answers = await asyncio.gather(*(_list(kube, kind, namespace) for kind in kinds))
+    listed: dict[AnyKind, dict[str, Any]] = {}
     unread: dict[str, str] = {}
-    for (name, kind), answer in zip(kinds.items(), answers, strict=True):
+    for kind, answer in zip(kinds, answers, strict=True):
         if isinstance(answer, str):
             unread[str(kind)] = answer
         else:
-            listed[name] = {obj.key: obj for obj in answer}
+            listed[kind] = {obj.key: obj for obj in answer}
     return listed, unread
 
 
@@ -126,22 +139,19 @@ def _why_not_listed(error: StatusError, kind: Kind[Any], namespace: str) -> str:
     raise error
 
 
-def from_manifests(
-    manifests: Iterable[Mapping[str, Any]], only: Collection[str] = tuple(READ)
-) -> ClusterState:
+def from_manifests(manifests: Iterable[Mapping[str, Any]], only: Collection[AnyKind] = READ) -> ClusterState:
     """Returns a cluster with the objects of these manifests, of the kinds in `only`; others are ignored.
 
     Raises: ObservationError."""
-    kinds = {**{name: WATCHED[name] for name in only}, **WATCHED_WITH_TOPOLOGIES}
-    fields: dict[str, Any] = {name: {} for name in kinds}
+    objects: dict[AnyKind, dict[str, Any]] = {kind: {} for kind in (*only, *WATCHED_WITH_TOPOLOGIES)}
     for manifest in manifests:
-        for name, kind in kinds.items():
+        for kind, of_kind in objects.items():
             if (manifest.get("apiVersion"), manifest.get("kind")) == (kind.api_version, kind.name):
                 obj = viewed(kind, manifest)
-                fields[name][obj.key] = obj
-    if not fields["cluster_queues"]:
+                of_kind[obj.key] = obj
+    if not objects[CLUSTER_QUEUES]:
         raise ObservationError("no ClusterQueue (kueue.x-k8s.io/v1beta2); expected at least one")
-    return ClusterState(**fields)
+    return ClusterState(objects)
 
 
 def viewed(

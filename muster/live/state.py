@@ -10,7 +10,6 @@ from muster.configuration.configuration import Configuration
 from muster.forecast.configuration import QueueConfiguration, QueueObjects, with_snapshot
 from muster.forecast.placement import PlacedJob, accelerators, place
 from muster.forecast.traces.trace import Trace
-from muster.live.observed import QUEUE_KINDS
 from muster.live.run_times import RunTimeHistory
 from muster.live.workloads import LiveWorkload, live_workloads
 
@@ -68,7 +67,15 @@ def queue_configuration(cluster: ClusterState, configuration: Configuration) -> 
 
 def queue_objects(cluster: ClusterState) -> QueueObjects:
     """Returns the objects that make up the queue configuration."""
-    return QueueObjects(**{name: list(getattr(cluster, name).values()) for name in QUEUE_KINDS})
+    return QueueObjects(
+        cluster_queues=list(cluster.cluster_queues.values()),
+        cohorts=list(cluster.cohorts.values()),
+        flavors=list(cluster.flavors.values()),
+        local_queues=list(cluster.local_queues.values()),
+        priorities=list(cluster.priorities.values()),
+        checks=list(cluster.checks.values()),
+        provisioning_configs=list(cluster.provisioning_configs.values()),
+    )
 
 
 def placed(number: int, workload: core.Workload, priority_class: str, run_ms: int | None) -> PlacedJob:

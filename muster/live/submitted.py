@@ -1,25 +1,21 @@
 """A job that is not submitted yet, with the Workload that the controller would create."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.job_workload import make_workload
-from muster.cluster.jobs.job import Job, priority_class, queue_name
+from muster.cluster.jobs.job import Job, Operator, priority_class, queue_name
+from muster.cluster.jobs.kinds import BY_KIND, kind_of, listed
 from muster.cluster.ownership import identity
-from muster.kube.kinds import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, WORKLOADS, Kind
+from muster.kube.kinds import WORKLOADS, Kind
 from muster.live.observed import ObservationError, viewed
-from muster.objects.kueue import PRIORITY_LABEL, QUEUE_LABEL, Workload
+from muster.objects.kueue import Workload
 from muster.objects.meta import rfc3339
-from muster.objects.ray import KUBERAY_OPERATOR
+from muster.objects.names import PRIORITY_LABEL, QUEUE_LABEL
 
 UID = "not-submitted"
-KINDS: Mapping[str, tuple[str, Kind[Any]]] = {
-    RAY_JOBS.name: ("ray_jobs", RAY_JOBS),
-    RAY_CLUSTERS.name: ("ray_clusters", RAY_CLUSTERS),
-    RAY_SERVICES.name: ("ray_services", RAY_SERVICES),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,32 +33,28 @@ def submitted(
     """Adds a job and its Workload to a cluster; `namespace` is the default for a manifest without one.
 
     Raises: ObservationError if the manifest is not a queued job."""
-    field, kind = _kind(manifest)
+    kind = _kind(manifest)
     obj = viewed(kind, _named(manifest), namespace, rfc3339(now_ms))
-    only: dict[str, Any] = {field: {obj.key: obj}}
-    with_job = replace(cluster, **only)
+    with_job = cluster.with_objects(kind, {obj.key: obj})
     job = with_job.job(identity(kind, obj.metadata))
     where = f"{kind} {obj.key}"
     if job is None or not job.managed:
-        raise ObservationError(f"{where}: {_why_not_managed(manifest)}")
+        raise ObservationError(f"{where}: {_why_not_managed(manifest, BY_KIND[kind].operator)}")
     _check_names(where, job, cluster)
     body = make_workload(job, with_job).body
     meta = {**body["metadata"], "uid": UID, "creationTimestamp": rfc3339(now_ms)}
     workload = viewed(WORKLOADS, {**body, "metadata": meta})
     workloads = {**cluster.workloads, workload.key: workload}
-    return Submitted(replace(with_job, workloads=workloads), job, workload)
+    return Submitted(with_job.with_objects(WORKLOADS, workloads), job, workload)
 
 
-def _kind(manifest: Mapping[str, Any]) -> tuple[str, Kind[Any]]:
-    version, name = str(manifest.get("apiVersion", "")), str(manifest.get("kind", ""))
-    entry = KINDS.get(name)
-    if entry is None or entry[1].api_version != version:
-        expected = ", ".join(sorted(KINDS))
-        raise ObservationError(
-            f"{' '.join((version, name)).strip() or 'an object without kind'}: expected one of {expected} of "
-            f"{RAY_JOBS.api_version}"
-        )
-    return entry
+def _kind(manifest: Mapping[str, Any]) -> Kind[Any]:
+    kind = kind_of(manifest)
+    if kind is None:
+        name = f"{manifest.get('apiVersion', '')} {manifest.get('kind', '')}".strip()
+        expected = listed(sorted(BY_KIND, key=str))
+        raise ObservationError(f"{name or 'an object without kind'}: expected one of {expected}")
+    return kind
 
 
 def _named(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -72,13 +64,13 @@ def _named(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**manifest, "metadata": {**meta, "name": name, "uid": UID}}
 
 
-def _why_not_managed(manifest: Mapping[str, Any]) -> str:
+def _why_not_managed(manifest: Mapping[str, Any], operator: Operator) -> str:
     meta = manifest.get("metadata") or {}
     if not (meta.get("labels") or {}).get(QUEUE_LABEL):
         return f"it has no label {QUEUE_LABEL}, so it is not queued and starts immediately, without admission"
     if meta.get("ownerReferences"):
         return "it has an owner, which is admitted instead"
-    return f"its spec.managedBy is not {KUBERAY_OPERATOR}, so it is not admitted here"
+    return f"its spec.managedBy is not {operator.managed_by}, so it is not admitted here"
 
 
 def _check_names(where: str, job: Job, cluster: ClusterState) -> None:

@@ -7,7 +7,7 @@ from muster import admission as core
 from muster.cluster.candidates import Candidate, candidate
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.eligibility import MISCONFIGURED, SUSPENDED
-from muster.kube.kinds import RAY_CLUSTERS, RAY_SERVICES
+from muster.cluster.jobs.kinds import JOB_KINDS
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import find_condition, millis
 from muster.objects.workload_status import (
@@ -21,7 +21,7 @@ from muster.objects.workload_status import (
     is_finished,
 )
 
-ENDLESS = (RAY_CLUSTERS.name, RAY_SERVICES.name)
+ENDLESS = tuple(str(job_kind) for job_kind in JOB_KINDS if job_kind.endless)
 """Kinds that end only when they are deleted."""
 
 

@@ -5,9 +5,6 @@ Source: k8s.io/autoscaler/cluster-autoscaler/apis.
 
 from muster.objects.meta import Condition, Object, View, is_true
 
-CONSUME_ANNOTATION = "autoscaling.x-k8s.io/consume-provisioning-request"
-CLASS_ANNOTATION = "autoscaling.x-k8s.io/provisioning-class-name"
-
 
 class PodTemplateRef(View):
     name: str = ""

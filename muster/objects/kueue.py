@@ -11,19 +11,9 @@ from muster.objects.meta import Condition, Object, View
 from muster.objects.pods import Template, own_template
 from muster.objects.sharing import share_struct
 
-GROUP = "kueue.x-k8s.io"
 DEFAULT_PRIORITY_CLASS = "default"  # of jobs without the label, if the class exists
-QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
-PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
-MAX_EXEC_TIME_LABEL = "kueue.x-k8s.io/max-exec-time-seconds"
-JOB_UID_LABEL = "kueue.x-k8s.io/job-uid"
-MANAGED_LABEL = "kueue.x-k8s.io/managed"
-RESOURCE_IN_USE = "kueue.x-k8s.io/resource-in-use"
-PROVISIONING_CONTROLLER = "kueue.x-k8s.io/provisioning-request"
-MULTIKUEUE_CONTROLLER = "kueue.x-k8s.io/multikueue"
 PODS_MAX = 2**31 - 1  # of a pod set
 POD_SETS_MAX = 18  # of a Workload
-PROVREQ_ANNOTATION_PREFIX = "provreq.kueue.x-k8s.io/"
 
 
 class SliceConstraint(View):

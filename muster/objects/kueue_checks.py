@@ -3,7 +3,13 @@
 Source of every field: Kueue apis/kueue/v1beta2 at v0.19.2.
 """
 
-from muster.objects.meta import Condition, Object, View
+from msgspec.structs import replace
+
+from muster.objects.kueue import AdmissionCheckState, WorkloadStatus
+from muster.objects.meta import Condition, Object, View, rfc3339
+
+PENDING, READY, RETRY, REJECTED = "Pending", "Ready", "Retry", "Rejected"
+"""The states of a Workload's admission checks."""
 
 
 class ParametersRef(View):
@@ -54,3 +60,16 @@ class ProvisioningRequestConfigSpec(View):
 
 class ProvisioningRequestConfig(Object):
     spec: ProvisioningRequestConfigSpec = ProvisioningRequestConfigSpec()
+
+
+def set_check(status: WorkloadStatus, name: str, now_ms: int, **changes: object) -> WorkloadStatus:
+    """Returns the status with `changes` applied to one check; updates the transition time if the state
+    changes."""
+
+    def change(check: AdmissionCheckState) -> AdmissionCheckState:
+        if check.name != name:
+            return check
+        new = replace(check, **changes)
+        return new if new.state == check.state else replace(new, last_transition_time=rfc3339(now_ms))
+
+    return replace(status, admission_checks=tuple(map(change, status.admission_checks)))

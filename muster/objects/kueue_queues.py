@@ -6,6 +6,7 @@ Source of every field: Kueue apis/kueue/v1beta2 at v0.19.2.
 from typing import Any
 
 from muster.objects.meta import Condition, Object, View
+from muster.objects.names import NODE_SIZES
 
 
 class ResourceQuota(View):
@@ -125,11 +126,6 @@ class ResourceFlavorSpec(View):
     node_taints: tuple[dict[str, Any], ...] = ()
     tolerations: tuple[dict[str, Any], ...] = ()
     topology_name: str = ""
-
-
-NODE_SIZES = "muster.dev/node-sizes"  # an annotation of ResourceFlavors
-"""The capacity of one node for pods of gangs, as JSON: a list of resources with quantities, one for each kind
-of node of the flavor."""
 
 
 class ResourceFlavor(Object):

@@ -18,6 +18,7 @@ from muster.objects.cache import ByteCache
 from muster.objects.meta import View
 
 Template = msgspec.Raw  # a PodTemplateSpec as JSON
+NO_TEMPLATE = Template(b"{}")
 Amounts = dict[str, Fraction]
 OVERCOMMITTED = ("cpu", "memory")  # resources with pod-level requests that may be overcommitted
 HUGE_PAGES = "hugepages-"

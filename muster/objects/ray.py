@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from muster.objects.meta import Condition, Object, View
-from muster.objects.pods import Template, own_template
+from muster.objects.pods import NO_TEMPLATE, Template, own_template
 from muster.objects.sharing import keep_entries, share_maps, share_strings, share_struct
 
 CLUSTER_LABEL = "ray.io/cluster"
@@ -18,7 +18,6 @@ REDIS_CLEANUP_TYPE = "redis-cleanup"  # of the pod of KubeRay's Redis clean-up J
 REDIS_CLEANUP_FINALIZER = "ray.io/gcs-ft-redis-cleanup-finalizer"
 ORIGIN_LABEL = "ray.io/originated-from-crd"  # of a RayCluster: the kind of its creator
 KUBERAY_OPERATOR = "ray.io/kuberay-operator"
-NO_TEMPLATE = Template(b"{}")
 RESOURCE_PARAMETERS = ("num-cpus", "num-gpus", "memory", "resources")  # of `ray start`
 READ_PARAMETERS = (*RESOURCE_PARAMETERS, "labels", "redis-password", "redis-username")
 

@@ -6,10 +6,18 @@ nodes.
 
 from muster.objects.core import PodStatus
 from muster.objects.meta import Condition, Object, View
+from muster.objects.names import (
+    PREFERRED_TOPOLOGY,
+    REQUIRED_TOPOLOGY,
+    SLICE_TOPOLOGIES,
+    SLICE_TOPOLOGY,
+    UNCONSTRAINED_TOPOLOGY,
+)
 from muster.objects.pods import PodSpec
-from muster.objects.topology_request import PREFERRED, REQUIRED, SLICE_LEVEL, SLICES, UNCONSTRAINED
 
-PLACED_ANNOTATIONS = frozenset((REQUIRED, PREFERRED, UNCONSTRAINED, SLICE_LEVEL, SLICES))
+PLACED_ANNOTATIONS = frozenset(
+    (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY, SLICE_TOPOLOGY, SLICE_TOPOLOGIES)
+)
 """Annotations of pods that an admission assigns to nodes and accounts for."""
 
 

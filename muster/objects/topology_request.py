@@ -8,15 +8,15 @@ from collections.abc import Mapping
 import msgspec
 
 from muster.objects import kueue
-
-_PREFIX = "kueue.x-k8s.io/podset-"
-REQUIRED = f"{_PREFIX}required-topology"
-PREFERRED = f"{_PREFIX}preferred-topology"
-UNCONSTRAINED = f"{_PREFIX}unconstrained-topology"
-SLICE_LEVEL = f"{_PREFIX}slice-required-topology"
-SLICE_SIZE = f"{_PREFIX}slice-size"
-SLICES = f"{_PREFIX}slice-required-topology-constraints"
-GROUP_NAME = f"{_PREFIX}group-name"
+from muster.objects.names import (
+    POD_SET_GROUP,
+    PREFERRED_TOPOLOGY,
+    REQUIRED_TOPOLOGY,
+    SLICE_SIZE,
+    SLICE_TOPOLOGIES,
+    SLICE_TOPOLOGY,
+    UNCONSTRAINED_TOPOLOGY,
+)
 
 
 def annotated(annotations: Mapping[str, str]) -> kueue.TopologyRequest | None:
@@ -24,34 +24,34 @@ def annotated(annotations: Mapping[str, str]) -> kueue.TopologyRequest | None:
 
     Source: Kueue pkg/controller/jobframework/tas.go.
     """
-    required, preferred = annotations.get(REQUIRED), annotations.get(PREFERRED)
+    required, preferred = annotations.get(REQUIRED_TOPOLOGY), annotations.get(PREFERRED_TOPOLOGY)
     constrained = required is not None or preferred is not None
     slices = _annotated_slices(annotations)
-    if not constrained and UNCONSTRAINED not in annotations and slices is None:
+    if not constrained and UNCONSTRAINED_TOPOLOGY not in annotations and slices is None:
         return None
     return kueue.TopologyRequest(
         required=required,
         preferred=preferred if required is None else None,
         unconstrained=None if constrained else _annotated_unconstrained(annotations),
-        pod_set_group_name=annotations.get(GROUP_NAME) if constrained else None,
+        pod_set_group_name=annotations.get(POD_SET_GROUP) if constrained else None,
         podset_slice_required_topology_constraints=slices or (),
     )
 
 
 def _annotated_unconstrained(annotations: Mapping[str, str]) -> bool | None:
-    text = annotations.get(UNCONSTRAINED)
+    text = annotations.get(UNCONSTRAINED_TOPOLOGY)
     if text not in (None, "true", "false"):
-        raise ValueError(f"annotation {UNCONSTRAINED} is {text!r}; expected true or false")
+        raise ValueError(f"annotation {UNCONSTRAINED_TOPOLOGY} is {text!r}; expected true or false")
     return None if text is None else text == "true"
 
 
 def _annotated_slices(annotations: Mapping[str, str]) -> tuple[kueue.SliceConstraint, ...] | None:
-    if SLICES in annotations:
+    if SLICE_TOPOLOGIES in annotations:
         try:
-            return msgspec.json.decode(annotations[SLICES], type=tuple[kueue.SliceConstraint, ...])
+            return msgspec.json.decode(annotations[SLICE_TOPOLOGIES], type=tuple[kueue.SliceConstraint, ...])
         except msgspec.MsgspecError as error:
-            raise ValueError(f"annotation {SLICES}: {error}") from error
-    level, size = annotations.get(SLICE_LEVEL), annotations.get(SLICE_SIZE)
+            raise ValueError(f"annotation {SLICE_TOPOLOGIES}: {error}") from error
+    level, size = annotations.get(SLICE_TOPOLOGY), annotations.get(SLICE_SIZE)
     if level is None or size is None:
         return None
     if not size.isdecimal():

@@ -1,4 +1,4 @@
-"""Converts topology assignments between the API's compressed form and the core's plain form.
+"""Converts admissions to the API, and topology assignments from and to its compressed form.
 
 Source: Kueue apis/kueue/v1beta2/workload_types.go (TopologyAssignment), pkg/util/tas.
 """
@@ -37,6 +37,29 @@ def _column(values: kueue.LevelValues, count: int) -> Sequence[str]:
         return (values.universal or "",) * count
     prefix, suffix = values.individual.prefix or "", values.individual.suffix or ""
     return [f"{prefix}{root}{suffix}" for root in values.individual.roots]
+
+
+def api_admission(admission: core.Admission) -> kueue.Admission:
+    return kueue.Admission(
+        cluster_queue=admission.cluster_queue,
+        pod_set_assignments=tuple(
+            kueue.PodSetAssignment(
+                name=a.name,
+                count=a.count,
+                flavors=dict(a.flavors),
+                resource_usage={r: core.quantities.format(r, n) for r, n in a.usage.items()},
+                topology_assignment=compressed(a.topology) if a.topology else None,
+                delayed_topology_request=_delayed(a),
+            )
+            for a in admission.pod_sets
+        ),
+    )
+
+
+def _delayed(assigned: core.PodSetAssignment) -> str | None:
+    if not assigned.topology_delayed:
+        return None
+    return "Pending" if assigned.topology is None else "Ready"
 
 
 def compressed(assigned: core.TopologyAssignment) -> kueue.TopologyAssignment:

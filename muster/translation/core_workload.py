@@ -14,6 +14,12 @@ from muster.objects.core import RuntimeClass
 from muster.objects.derived import Derived
 from muster.objects.limits import LimitRange, adjusted, refusal
 from muster.objects.meta import Condition, ObjectMeta, find_condition, is_true, millis
+from muster.objects.names import (
+    ALLOWED_FLAVORS_ANNOTATION,
+    BOOST_ANNOTATION,
+    POD_GROUP_ANNOTATION,
+    REPLACES_ANNOTATION,
+)
 from muster.objects.pods import read_template
 from muster.objects.workload_status import (
     EVICTED,
@@ -31,10 +37,6 @@ FINISHED_PRIORITY = -(2**31)
 WAITING_FOR_PREEMPTED = "WaitingForPreemptedWorkloads"  # a reason of QuotaReserved=False
 UNTRIED = frozenset({WAITING_FOR_PREEMPTED, "PendingEvaluation", "Suspended", "Misconfigured"})
 """Reasons of QuotaReserved=False for workloads that are not parked: they are tried first, or not queued."""
-REPLACES_ANNOTATION = "kueue.x-k8s.io/workload-slice-replacement-for"
-ALLOWED_FLAVORS_ANNOTATION = "kueue.x-k8s.io/workload-allowed-resource-flavors"
-POD_GROUP_ANNOTATION = "kueue.x-k8s.io/is-group-workload"
-BOOST_ANNOTATION = "kueue.x-k8s.io/priority-boost"
 
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,10}")
 

@@ -9,8 +9,9 @@ import msgspec
 
 from muster import admission as core
 from muster.admission.quantities import exact, parse
-from muster.objects import kueue, kueue_checks, kueue_queues
+from muster.objects import kueue_checks, kueue_queues
 from muster.objects.meta import Object
+from muster.objects.names import MULTIKUEUE_CONTROLLER, PROVISIONING_CONTROLLER
 from muster.translation import unreadable
 from muster.translation.core_pod_set import tolerations
 
@@ -215,8 +216,8 @@ def _weight(sharing: kueue_queues.FairSharing | None) -> Fraction:
 
 def _provisions(check: kueue_checks.AdmissionCheck | None) -> bool:
     return check is not None and check.spec.controller_name in (
-        kueue.PROVISIONING_CONTROLLER,
-        kueue.MULTIKUEUE_CONTROLLER,
+        PROVISIONING_CONTROLLER,
+        MULTIKUEUE_CONTROLLER,
     )
 
 

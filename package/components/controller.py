@@ -12,13 +12,15 @@ from components.controller.pod import PodArgs
 from components.controller.reconciler import Reconciler
 from components.operators.kuberay import KubeRay, KubeRayArgs
 from components.operators.kueue import Kueue, KueueArgs
-from package.base import Exposed, Later
-from package.rest import CONTROLLER, ELSEWHERE, POOL
+from package.base import EXISTING, Exposed, Later
 from settings.model.base import Model
 from settings.model.controller import Controller as ControllerSettings
 from settings.model.operators.kuberay import KubeRay as KubeRaySettings
 from settings.model.operators.kueue import Kueue as KueueSettings
 from settings.model.stack import Settings
+
+ANY_IMAGE = "example.com/muster/controller:0"
+"""Replaces an image whose reference is an Output, for the rules of settings."""
 
 
 class ControllerInputs(Model):
@@ -56,6 +58,7 @@ class Controller(Exposed):
 
     inputs = ControllerInputs
     outputs = ControllerOutputs
+    absent = frozenset({"pools", "queues"})
     places = {
         "controller.image": "image",
         "admission.priorities": "priorities",
@@ -65,16 +68,14 @@ class Controller(Exposed):
     def sections(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
         controller = inputs.get("controller")
         image = inputs.get("image")
-        plain = image if isinstance(image, str) else CONTROLLER["image"]
+        plain = image if isinstance(image, str) else ANY_IMAGE
         serves = inputs.get("servesMutatingPolicies", True)
         sections = {key: inputs[key] for key in ("kuberay", "kueue") if key in inputs}
         return {
             **sections,
             "controller": {**(controller if isinstance(controller, Mapping) else {}), "image": plain},
             "admission": {"priorities": inputs.get("priorities", {})},
-            "cluster": {**ELSEWHERE, "servesMutatingPolicies": serves},
-            "pools": [POOL],
-            "queues": {"clusterQueues": [{"name": "none", "quotas": {POOL["name"]: {"cpu": 0}}}]},
+            "cluster": {**EXISTING, "servesMutatingPolicies": serves},
         }
 
     def declare(self, settings: Settings, inputs: Mapping[str, Any]) -> dict[str, Any]:

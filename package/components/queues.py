@@ -8,8 +8,7 @@ from pydantic import Field
 from components.queues.priorities import Priorities, PrioritiesArgs
 from components.queues.queues import Queues as KueueQueues
 from components.queues.queues import QueuesArgs
-from package.base import Exposed
-from package.rest import CONTROLLER, ELSEWHERE
+from package.base import EXISTING, Exposed
 from settings.model.base import Model
 from settings.model.pools.pool import Pool
 from settings.model.queues.admission import Admission, QueuedProvisioning
@@ -47,6 +46,7 @@ class Queues(Exposed):
 
     inputs = QueuesInputs
     outputs = QueuesOutputs
+    absent = frozenset({"controller"})
     places = {
         "admission.priorities": "priorities",
         "admission.queuedProvisioning": "queuedProvisioning",
@@ -55,7 +55,7 @@ class Queues(Exposed):
     def sections(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
         sections = {key: inputs[key] for key in ("pools", "queues") if key in inputs}
         admission = {key: inputs[key] for key in ("priorities", "queuedProvisioning") if key in inputs}
-        return {**sections, "admission": admission, "cluster": ELSEWHERE, "controller": CONTROLLER}
+        return {**sections, "admission": admission, "cluster": EXISTING}
 
     def declare(self, settings: Settings, inputs: Mapping[str, Any]) -> dict[str, Any]:
         admission = settings.admission

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from components.foundation.foundation import Foundation, FoundationArgs
-from package.base import Exposed, names
+from package.base import Exposed
 from settings.model.base import Model
 from settings.model.foundation.cluster import Gke
 from settings.model.foundation.network import Network
@@ -54,15 +54,14 @@ class RayCluster(Exposed):
 
     inputs = RayClusterInputs
     outputs = RayClusterOutputs
+    absent = frozenset({"admission", "controller", "queues"})
     places = {"kuberay.addon": "rayAddon"}
 
     def sections(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
-        flavors = names(inputs.get("pools"), "flavor") or names(inputs.get("pools"), "name")
         sections = {key: value for key, value in inputs.items() if key != "rayAddon"}
         if addon := inputs.get("rayAddon"):
             sections["kuberay"] = {"install": "addon", "addon": addon}
-        queue = {"name": "none", "quotas": {flavor: {"cpu": 0} for flavor in flavors[:1]}}
-        return {**sections, "queues": {"clusterQueues": [queue]}, "admission": {"engine": "kueue"}}
+        return sections
 
     def declare(self, settings: Settings, inputs: Mapping[str, Any]) -> dict[str, Any]:
         cluster, project = settings.cluster, settings.project

@@ -9,13 +9,20 @@ from pydantic import Field
 from components.foundation.google_cloud import GoogleCloud
 from components.queues.queues import local_queue
 from components.tenants.tenants import Tenants, TenantsArgs
-from package.base import Exposed
-from package.rest import CONTROLLER, ELSEWHERE, GKE, POOL
+from package.base import EXISTING, Exposed
 from settings.model.base import Model
 from settings.model.stack import Settings
 from settings.model.tenants.tenant import Tenant as TenantSettings
 
 OF_GOOGLE = ("identity", "checkpoints", "serving")
+# The cluster of a tenant on Google Cloud: with everything that a tenant may need.
+GKE: dict[str, Any] = {
+    "kind": "gke",
+    "name": "elsewhere",
+    "csiDrivers": ["persistent-disk", "gcs-fuse"],
+    "gatewayApi": True,
+    "securityGroup": "gke-security-groups@example.com",
+}
 
 
 class TenantInputs(TenantSettings):
@@ -49,23 +56,13 @@ class Tenant(Exposed):
 
     inputs = TenantInputs
     outputs = TenantOutputs
-    places = {"tenants[0].": "", "cluster.location": "region", "admission.priorities": "priorities"}
+    absent = frozenset({"admission", "controller", "pools", "queues"})
+    places = {"tenants[0].": "", "cluster.location": "region"}
 
     def sections(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
         elsewhere = {"project", "region", "googleLabels", "protectData"}
         tenant = {key: value for key, value in inputs.items() if key not in elsewhere}
-        queues, priorities = inputs.get("queues"), inputs.get("priorities")
-        targets = list(queues.values()) if isinstance(queues, Mapping) else []
-        quotas = {POOL["name"]: {"cpu": 0}}
-        names = list(dict.fromkeys(map(str, targets)))
-        sections: dict[str, Any] = {
-            "tenants": [tenant],
-            "pools": [POOL],
-            "queues": {"clusterQueues": [{"name": name, "quotas": quotas} for name in names or ["none"]]},
-            "admission": {"priorities": {str(name): 0 for name in priorities or ()}},
-            "cluster": ELSEWHERE,
-            "controller": CONTROLLER,
-        }
+        sections: dict[str, Any] = {"tenants": [tenant], "cluster": EXISTING}
         if "project" in inputs or any(key in inputs for key in OF_GOOGLE):
             sections["cluster"] = {**GKE, "location": inputs.get("region", "")}
             sections |= {"project": inputs["project"]} if "project" in inputs else {}

@@ -34,24 +34,6 @@ def seccomp(resource: Resource) -> Iterator[str]:
 
 
 @resource_rule(
-    "muster-images-have-a-digest",
-    *POD_SPECS,
-    source="Kubernetes, container images: a tag can be moved to other code",
-    severity="medium",
-)
-def images_have_a_digest(resource: Resource) -> Iterator[str]:
-    """Images have a digest: a tag can be moved by anyone that may push to the registry."""
-    for pod in pods(resource):
-        for path, container in containers(pod):
-            try:
-                image = container.get("image") or ""
-            except UnknownValueError:  # built by the same stack, with a digest
-                continue
-            if not DIGEST.search(image):
-                yield f'write {path}.image as repository@sha256:…: it is "{image}"'
-
-
-@resource_rule(
     "muster-images-are-pinned",
     *POD_SPECS,
     source="Kubernetes, container images; Checkov CKV_K8S_14",
@@ -67,3 +49,21 @@ def images_are_pinned(resource: Resource) -> Iterator[str]:
                 continue
             if not PINNED.fullmatch(image.rpartition("/")[2]):
                 yield f'pin {path}.image, such as repository@sha256:… or repository:1.2.3: it is "{image}"'
+
+
+@resource_rule(
+    "muster-images-have-a-digest",
+    *POD_SPECS,
+    source="Kubernetes, container images: a tag can be moved to other code",
+    severity="medium",
+)
+def images_have_a_digest(resource: Resource) -> Iterator[str]:
+    """Images have a digest: a tag can be moved by anyone that may push to the registry."""
+    for pod in pods(resource):
+        for path, container in containers(pod):
+            try:
+                image = container.get("image") or ""
+            except UnknownValueError:  # built by the same stack, with a digest
+                continue
+            if not DIGEST.search(image):
+                yield f'write {path}.image as repository@sha256:…: it is "{image}"'

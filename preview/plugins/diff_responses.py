@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pulumi.runtime.proto import provider_pb2
 
-from preview.plugins.differences import Change, Path, property_path
+from preview.resources.differences import Change, Path, property_path
 
 
 def diff_response(

@@ -12,11 +12,12 @@ from typing import Any
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 
 from preview.plugins.diff_responses import diff_response
-from preview.plugins.differences import differences
 from preview.plugins.problems import check_failures
 from preview.plugins.sdk_properties import Sdk
-from preview.plugins.serving import RefusedError, StandInProvider, serve
+from preview.plugins.serving import StandInProvider, serve
 from preview.plugins.structs import from_struct
+from preview.resources.differences import differences
+from preview.resources.refusals import RefusedError
 
 
 def _needs_the_official_plugin(what: str) -> RefusedError:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from preview.plugins.pretence import NO_HOST
-from preview.plugins.values import UNKNOWN
+from preview.resources.pretence import NO_HOST
+from preview.resources.values import UNKNOWN
 
 CLUSTER = "gcp:container/cluster:Cluster"
 

@@ -19,14 +19,15 @@ from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 
 from preview.plugins import gke_document
 from preview.plugins.diff_responses import diff_response
-from preview.plugins.differences import differences
 from preview.plugins.gcp_outputs import pretended, previewed
 from preview.plugins.gcp_replacements import delete_first, replacing
-from preview.plugins.pretence import OBJECTS, VARIABLE
 from preview.plugins.problems import Problem, check_failures
 from preview.plugins.sdk_properties import Sdk
-from preview.plugins.serving import RefusedError, StandInProvider, serve
+from preview.plugins.serving import StandInProvider, serve
 from preview.plugins.structs import from_struct, to_struct
+from preview.resources.differences import differences
+from preview.resources.pretence import OBJECTS, VARIABLE
+from preview.resources.refusals import RefusedError
 
 
 def _needs_the_official_plugin(what: str) -> RefusedError:

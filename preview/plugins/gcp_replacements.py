@@ -1,20 +1,65 @@
-"""Applies gcp_replace_rules: which changed properties make Google's plugin recreate a resource."""
+"""Decides which changed properties make Google's plugin recreate a resource.
+
+gcp_replacements.json has the properties that the provider's schema marks (`willReplaceOnChanges`), for the
+locked version of pulumi-gcp; `make lock` writes it. This module adds what no schema states. Known difference:
+removing a property that Google computes changes nothing with the official plugin, but is a replacement here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
+from ipaddress import ip_network
+from pathlib import Path as FilePath
 from typing import Any
 
-from preview.plugins.differences import Change, Path
-from preview.plugins.gcp_replace_rules import CONDITIONS, GRANTS, RULES
-from preview.plugins.values import UNKNOWN, opened
+from preview.resources.differences import Change, Path
+from preview.resources.values import UNKNOWN, opened
 
 Names = tuple[str, ...]  # a path without list indexes
+
+FILE = FilePath(__file__).with_suffix(".json")
+REPLACES: Mapping[str, list[str]] = json.loads(FILE.read_text())["replaces"]
+"""Properties by type. A name covers the property and all below it; with `#` only adding or removing it as a
+whole."""
+UNMARKED: Mapping[str, list[str]] = {
+    "gcp:compute/resourcePolicy:ResourcePolicy": ["name"],
+    "gcp:container/cluster:Cluster": ["nodePools.placementPolicy"],
+    "gcp:container/nodePool:NodePool": ["placementPolicy"],
+}
+"""Properties that the schema does not mark, although Google has no call to change them."""
+# A grant is one role of one member: any change makes another grant.
+GRANTS = ("IAMMember", "IamMember")
+
+
+def _switched_off(old: Any, new: Any) -> bool:
+    return old is True and new is not True
+
+
+def _takes_one_away(old: Any, new: Any) -> bool:
+    return not set(old or ()) <= set(new or ())
+
+
+def _shrinks(old: Any, new: Any) -> bool:
+    """Returns whether a range loses addresses; a subnet can only be expanded."""
+    return bool(old and new) and not ip_network(old).subnet_of(ip_network(new))  # type: ignore[arg-type]
+
+
+CONDITIONS: Mapping[str, Mapping[str, Callable[[Any, Any], bool]]] = {
+    "gcp:compute/subnetwork:Subnetwork": {"ipCidrRange": _shrinks},
+    "gcp:container/cluster:Cluster": {
+        "enableFqdnNetworkPolicy": _switched_off,
+        "enableK8sBetaApis.enabledApis": _takes_one_away,
+        "enableL4IlbSubsetting": _switched_off,
+    },
+    "gcp:storage/bucket:Bucket": {"retentionPolicy.isLocked": _switched_off},
+}
+"""Properties that force a replacement only for some changes of their value."""
 
 
 def has_rules(token: str) -> bool:
     """Returns whether the type has rules; changes to types without rules count as updates."""
-    return token in RULES or token.endswith(GRANTS)
+    return token in REPLACES or token.endswith(GRANTS)
 
 
 def replacing(
@@ -23,7 +68,8 @@ def replacing(
     """Returns the changed paths that cannot be changed in place."""
     if token.endswith(GRANTS):
         return frozenset(changes)
-    rules = [(tuple(rule.removesuffix("#").split(".")), rule.endswith("#")) for rule in RULES.get(token, ())]
+    properties = (*REPLACES.get(token, ()), *UNMARKED.get(token, ()))
+    rules = [(tuple(name.removesuffix("#").split(".")), name.endswith("#")) for name in properties]
     for name, forces in CONDITIONS.get(token, {}).items():
         place = tuple(name.split("."))
         before, after = _at(opened(old), place), _at(opened(new), place)

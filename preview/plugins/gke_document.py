@@ -15,10 +15,10 @@ from typing import Any
 # The client ships no types.
 from googleapiclient.discovery_cache import get_static_doc  # type: ignore[import-untyped]
 
-from preview.plugins.differences import Path
 from preview.plugins.gke_names import FIELDS, GO_DURATIONS, PULUMI_ONLY, VALUES
 from preview.plugins.problems import Problem, concealing, expected, fits, shown, unknown_property
-from preview.plugins.values import UNKNOWN, Secret
+from preview.resources.differences import Path
+from preview.resources.values import UNKNOWN, Secret
 
 MESSAGES: Mapping[str, str] = {
     "gcp:container/cluster:Cluster": "Cluster",

@@ -20,15 +20,16 @@ from google.protobuf.empty_pb2 import Empty  # type: ignore[import-untyped]  # s
 from google.protobuf.struct_pb2 import Struct  # type: ignore[import-untyped]  # ships no types
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc, resource_pb2, resource_pb2_grpc
 
-from preview.plugins import kubernetes_objects as objects
-from preview.plugins import kubernetes_writes as writes
 from preview.plugins.diff_responses import diff_response
-from preview.plugins.differences import differences
-from preview.plugins.kubernetes_api import ApiError, ApiServer, UnknownKindError, UnreachableError
-from preview.plugins.kubernetes_cluster import NoClusterError, connect
-from preview.plugins.serving import RefusedError, StandInProvider, serve
+from preview.plugins.serving import StandInProvider, serve
 from preview.plugins.structs import from_struct, to_struct
-from preview.plugins.values import concealed, is_known, opened
+from preview.resources import kubernetes_objects as objects
+from preview.resources import kubernetes_writes as writes
+from preview.resources.differences import differences
+from preview.resources.kubernetes_cluster import NoClusterError, connect
+from preview.resources.refusals import RefusedError
+from preview.resources.values import concealed, is_known, opened
+from tools.kubernetes import ApiError, ApiServer, UnknownKindError, UnreachableError
 
 HELM_RELEASE = "kubernetes:helm.sh/v3:Release"
 DELETE_SECONDS_MAX = 300.0

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from pulumi.runtime.proto import provider_pb2
 
-from preview.plugins.differences import Path, property_path
-from preview.plugins.values import Secret
+from preview.resources.differences import Path, property_path
+from preview.resources.values import Secret
 from settings.problems import did_you_mean
 
 

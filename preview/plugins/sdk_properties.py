@@ -17,9 +17,9 @@ from importlib.util import find_spec
 from pathlib import Path as FilePath
 from typing import Any
 
-from preview.plugins.differences import Path
 from preview.plugins.problems import PRIMITIVES, Problem, concealing, expected, fits, shown, unknown_property
-from preview.plugins.values import UNKNOWN, Secret
+from preview.resources.differences import Path
+from preview.resources.values import UNKNOWN, Secret
 
 _WORD_ENDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NEXT_CLASS = re.compile(r"\n(?=@|class )")

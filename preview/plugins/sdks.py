@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from preview.plugins.serving import RefusedError
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.steps import Screen
+from preview.resources.refusals import RefusedError
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.steps import Screen
 
 GENERATOR = "python-sdk"
 
@@ -17,7 +17,7 @@ GENERATOR = "python-sdk"
 def generate(schema: str, loader: str, folder: Path) -> None:
     """Writes the SDK of the package with this schema. `loader` is the address of the engine's schema loader.
 
-    Builds the generator (sandbox/toolchain/modules/python-sdk) when it is needed for the first time.
+    Builds the generator (tools/toolchain/modules/python-sdk) when it is needed for the first time.
     """
     generator = ensure_tools([GENERATOR], Screen(out=sys.stderr))[GENERATOR].path
     run = subprocess.run([generator, loader, folder], input=schema, capture_output=True, text=True)

@@ -24,15 +24,12 @@ from pulumi.runtime.proto import ResourceProviderServicer, plugin_pb2, provider_
 
 from preview.plugins.sdk_properties import Sdk
 from preview.plugins.structs import from_struct
+from preview.resources.refusals import RefusedError
 
 # Helm releases and CRDs are sent in one message; Pulumi's limit is 400 MiB (pulumi.runtime._grpc_settings).
 MESSAGE_BYTES_MAX = 400 * 1024 * 1024
 # The engine calls in parallel; this is the maximum number of concurrent calls.
 CALLS_MAX = 32
-
-
-class RefusedError(Exception):
-    """A request that cannot be served. Users read the text: what, where and what to do."""
 
 
 class _RefusedAsStatus(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc ships no types

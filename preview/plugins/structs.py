@@ -10,7 +10,7 @@ from typing import Any
 
 from google.protobuf.struct_pb2 import ListValue, Struct, Value  # type: ignore[import-untyped]  # ships no types
 
-from preview.plugins.values import SECRET, SIGNATURE, Secret
+from preview.resources.values import SECRET, SIGNATURE, Secret
 
 
 def from_struct(struct: Struct) -> dict[str, Any]:

@@ -14,9 +14,9 @@ import yaml
 
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes, free_port, wait_until
-from sandbox.toolchain.paths import CHECKOUT, RunState
-from sandbox.toolchain.steps import StepError, tail
-from sandbox.toolchain.tools import KUBERNETES
+from tools.toolchain.paths import CHECKOUT, RunState
+from tools.toolchain.steps import StepError, tail
+from tools.toolchain.tools import KUBERNETES
 
 STAGES = CHECKOUT / "sandbox" / "cluster" / "stages"
 READY_SECONDS_MAX = 60

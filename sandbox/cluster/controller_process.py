@@ -15,8 +15,8 @@ import yaml
 
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes, free_port
-from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.steps import StepError
+from tools.toolchain.paths import RunState
+from tools.toolchain.steps import StepError
 
 NAME = "controller"
 NAMESPACE = "muster-system"
@@ -27,25 +27,25 @@ HTTP_ADDRESS = "--http-address="
 
 
 def start_controller(state: RunState, kubectl: Kubectl) -> None:
-    """Starts or restarts the controller. Raises StepError if it exits at once."""
+    """Starts or restarts the controller. Raises StepError if it exits immediately."""
     processes = Processes(state)
     argv, environment = _deployed_command(state, kubectl)
     kubeconfig = state.root / "controller.kubeconfig"
     write_token_kubeconfig(kubectl, kubeconfig)
-    # overrides the Deployment's port, which may be in use on this machine
+    # Overrides the Deployment's port, which may be in use on this machine.
     argv.append(f"{HTTP_ADDRESS}127.0.0.1:{free_port()}")
     processes.start(NAME, argv, {**environment, "KUBECONFIG": str(kubeconfig)}, restarted=True)
-    time.sleep(SETTLE_SECONDS)  # wrong flags or permissions fail at once
+    time.sleep(SETTLE_SECONDS)  # wrong flags or permissions fail immediately
     processes.check_start(NAME)
 
 
 def update_controller(state: RunState, kubectl: Kubectl) -> bool:
-    """Restarts the controller if it has ended or its Deployment has another command; says whether it did."""
+    """Restarts the controller if it has ended or its Deployment's command differs; returns whether it did."""
     argv, environment = _deployed_command(state, kubectl)
     process = running(state)
     if process is not None:
-        given = process.environ()
-        if process.cmdline()[:-1] == argv and environment.items() <= given.items():
+        current = process.environ()
+        if process.cmdline()[:-1] == argv and environment.items() <= current.items():
             return False
     Processes(state).stop(NAME)
     start_controller(state, kubectl)
@@ -53,13 +53,13 @@ def update_controller(state: RunState, kubectl: Kubectl) -> bool:
 
 
 def running(state: RunState) -> psutil.Process | None:
-    """The controller's process, None where it does not run."""
+    """Returns the controller's process; None if it does not run."""
     row = Processes(state).table().get(NAME)
     return row.process() if row else None
 
 
 def metrics_address(state: RunState) -> str:
-    """Where the controller serves its metrics, empty where it does not run."""
+    """Returns the URL of the controller's metrics; empty if it does not run."""
     process = running(state)
     arguments = process.cmdline() if process else []
     served = [a.removeprefix(HTTP_ADDRESS) for a in arguments if a.startswith(HTTP_ADDRESS)]

@@ -62,7 +62,7 @@ def condition(obj: Object, name: str) -> Object:
 
 
 def is_true(obj: Object, name: str) -> bool:
-    """Whether the condition `name` is True."""
+    """Returns whether the condition `name` is True."""
     return bool(condition(obj, name).get("status") == "True")
 
 
@@ -72,7 +72,7 @@ def key(obj: Object) -> tuple[str, str]:
 
 
 def delete(client: Client, kind: Kind, obj: Object) -> None:
-    """Deletes `obj` if it exists: the RayCluster of a deleted RayJob may be gone already."""
+    """Deletes `obj` if it exists: the garbage collector may have deleted a RayJob's RayCluster."""
     namespace, name = key(obj)
     try:
         client.delete(kind, name, namespace=namespace)

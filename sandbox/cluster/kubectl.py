@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sandbox.toolchain.steps import StepError
+from tools.toolchain.steps import StepError
 
 Object = Mapping[str, Any]
 """A Kubernetes object as JSON gives it."""
@@ -27,12 +27,12 @@ class Kubectl:
         """The command that users type before `get pods`."""
         return f"{self.executable} --kubeconfig {self.kubeconfig}"
 
-    def run(self, *arguments: str, given: str = "", timeout_seconds: float = 60.0) -> str:
+    def run(self, *arguments: str, stdin: str = "", timeout_seconds: float = 60.0) -> str:
         """Returns the command's output. Raises StepError with kubectl's error if it fails."""
         argv = [str(self.executable), "--kubeconfig", str(self.kubeconfig), *arguments]
         try:
             answer = subprocess.run(
-                argv, input=given, capture_output=True, text=True, timeout=timeout_seconds
+                argv, input=stdin, capture_output=True, text=True, timeout=timeout_seconds
             )
         except subprocess.TimeoutExpired as error:
             raise StepError(f"kubectl {arguments[0]} took longer than {timeout_seconds:.0f} s") from error
@@ -50,12 +50,12 @@ class Kubectl:
 
     def create(self, objects: Sequence[Object]) -> None:
         """Creates the objects, with their status if the kind allows that on creation (Node)."""
-        self.run("create", "-f", "-", given=_list(objects))
+        self.run("create", "-f", "-", stdin=_list(objects))
 
     def replace(self, objects: Sequence[Object]) -> None:
         """Replaces the objects, and then their statuses."""
-        self.run("replace", "-f", "-", given=_list(objects))
-        self.run("replace", "--subresource=status", "-f", "-", given=_list(objects))
+        self.run("replace", "-f", "-", stdin=_list(objects))
+        self.run("replace", "--subresource=status", "-f", "-", stdin=_list(objects))
 
     def create_folder(self, folder: Path) -> None:
         """Creates the objects in a folder's files; only the server validates them, which is faster."""

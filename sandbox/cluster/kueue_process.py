@@ -65,7 +65,7 @@ def _start(
     file.write_text(json.dumps(content, indent=2) + "\n")
     processes.start(
         NAME,
-        # The visibility server would need a fixed port and certificates of its own.
+        # The visibility server would need a fixed port and its own certificates.
         [str(executable), "--config", str(file), "--feature-gates=VisibilityOnDemand=false"],
         env={"KUBECONFIG": str(kubeconfig), "POD_NAMESPACE": NAMESPACE},
         restarted=True,
@@ -102,7 +102,7 @@ def configuration(webhook_port: int, health_port: int, certificates: Path) -> di
 
 
 def prepare_cluster(client: Client, webhook_port: int) -> None:
-    """Creates what Kueue needs besides its process: namespace, Service, Secret, conversion webhooks."""
+    """Creates the other objects that Kueue needs: namespace, Service, Secret, conversion webhooks."""
     _ensure(client, kinds.Namespace, {"metadata": {"name": NAMESPACE}})
     _ensure(client, kinds.Secret, {"metadata": {"name": SECRET, "namespace": NAMESPACE}})
     port = {"name": "https", "port": webhook_port, "protocol": "TCP"}

@@ -1,4 +1,4 @@
-"""Processes by variables of their environment, which everything that they start inherits."""
+"""Finds processes by variables of their environment, which their children inherit."""
 
 import os
 import time
@@ -13,24 +13,24 @@ KERNEL_THREADS = 2  # the process above them; they have no environment
 
 def marked(variables: Mapping[str, str]) -> list[psutil.Process]:
     """Returns the live processes with these environment variables, except this one."""
-    found = []
+    matches = []
     for process in psutil.process_iter():
         try:
             alive = process.status() != psutil.STATUS_ZOMBIE and process.pid != os.getpid()
             if alive and variables.items() <= _environment(process).items():
-                found.append(process)
+                matches.append(process)
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue
-    return found
+    return matches
 
 
 def _environment(process: psutil.Process) -> Mapping[str, str]:
-    """Returns its environment, which is empty for a moment after it was started: exec lets the parent go on
-    before it has copied the environment."""
+    """Returns the environment of a process; waits while it is empty after a start, as exec lets the parent
+    continue before it has copied the environment."""
     until = time.monotonic() + EXEC_SECONDS_MAX
-    while not (found := process.environ()):
+    while not (environment := process.environ()):
         young = time.time() - process.create_time() < NEW_SECONDS
         if not young or process.ppid() == KERNEL_THREADS or time.monotonic() > until:
             break
         time.sleep(0.005)
-    return found
+    return environment

@@ -1,4 +1,4 @@
-"""Simulated nodes, like those of a GKE node pool."""
+"""Simulated nodes, like the nodes of a GKE node pool."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def static_nodes(pools: Iterable[Pool]) -> list[dict[str, Any]]:
 
 
 def level_labels(name: str, levels: Sequence[str]) -> dict[str, str]:
-    """Returns a node's labels of the levels above it: two nodes share the lowest level, four the next one, …
+    """Returns a node's labels of the levels above it: two nodes share the lowest level, four the next, …
 
-    The node's number is the last part of its name; nodes whose names differ in the rest share no level.
+    The node's number is the last part of its name; nodes with different prefixes share no level.
     """
     above = [level for level in levels if level != HOSTNAME]
     group, _, number = name.rpartition("-")
@@ -80,8 +80,8 @@ def level_labels(name: str, levels: Sequence[str]) -> dict[str, str]:
 class NodeChanges:
     """Changes that bring static nodes in line with the pools.
 
-    create, update: whole nodes as they are to be; an update keeps the node and what runs on it.
-    delete: names of nodes without pods. keep: nodes that are to go once their pods have ended, with those.
+    create, update: complete nodes; an update keeps the node and its pods. delete: names of nodes without
+    pods. keep: the pods of each node that is deleted once they have ended.
     """
 
     create: Sequence[dict[str, Any]] = ()
@@ -98,24 +98,26 @@ class NodeChanges:
             "updated": self.update,
             "deleted": self.delete,
         }
-        said = [f"{len(nodes)} {what}" for what, nodes in counted.items() if nodes]
+        parts = [f"{len(nodes)} {what}" for what, nodes in counted.items() if nodes]
         for node, pods in self.keep.items():
-            said.append(f"{node} cordoned until its pods have ended, then apply again: {', '.join(pods)}")
-        return ", ".join(said) or "as they were"
+            parts.append(f"{node} cordoned until its pods have ended, then apply again: {', '.join(pods)}")
+        return ", ".join(parts) or "unchanged"
 
 
-def surplus(found: Iterable[Mapping[str, Any]], wanted: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Returns the names of the cluster's static nodes that no pool has any more."""
-    return sorted({n["metadata"]["name"] for n in found} - {n["metadata"]["name"] for n in wanted})
+def surplus(live: Iterable[Mapping[str, Any]], declared: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Returns the names of the cluster's static nodes that no pool declares."""
+    return sorted({n["metadata"]["name"] for n in live} - {n["metadata"]["name"] for n in declared})
 
 
 def node_changes(
-    found: Sequence[Mapping[str, Any]], wanted: Sequence[dict[str, Any]], pods_on: Mapping[str, Sequence[str]]
+    live_nodes: Sequence[Mapping[str, Any]],
+    pool_nodes: Sequence[dict[str, Any]],
+    pods_on: Mapping[str, Sequence[str]],
 ) -> NodeChanges:
-    """Compares the cluster's static nodes with those of the pools; `pods_on` names the pods by node."""
-    live = {node["metadata"]["name"]: node for node in found}
-    declared = {node["metadata"]["name"]: node for node in wanted}
-    gone = surplus(found, wanted)
+    """Compares the cluster's static nodes with the nodes of the pools; `pods_on` names the pods by node."""
+    live = {node["metadata"]["name"]: node for node in live_nodes}
+    declared = {node["metadata"]["name"]: node for node in pool_nodes}
+    removed = surplus(live_nodes, pool_nodes)
     return NodeChanges(
         create=[node for name, node in declared.items() if name not in live],
         update=[
@@ -123,27 +125,27 @@ def node_changes(
             for name, node in declared.items()
             if name in live and _differs(live[name], node)
         ],
-        delete=[name for name in gone if not pods_on.get(name)],
-        keep={name: pods_on[name] for name in gone if pods_on.get(name)},
+        delete=[name for name in removed if not pods_on.get(name)],
+        keep={name: pods_on[name] for name in removed if pods_on.get(name)},
     )
 
 
 def updated(live: Mapping[str, Any], declared: Mapping[str, Any]) -> dict[str, Any]:
-    """A live node with what its pool declares now; what Kubernetes itself puts on nodes stays."""
+    """Returns a live node with the labels, taints and status of its pool, which keeps Kubernetes' own."""
     labels = {k: v for k, v in live["metadata"].get("labels", {}).items() if k.startswith(KUBERNETES_LABELS)}
     taints = [t for t in live["spec"].get("taints", ()) if t["key"].startswith(KUBERNETES_TAINTS)]
     metadata = {**live["metadata"], "labels": {**labels, **declared["metadata"]["labels"]}}
-    metadata.pop("resourceVersion", None)  # written whatever happened to it meanwhile
+    metadata.pop("resourceVersion", None)  # overwrites concurrent changes
     spec = {**live["spec"], "taints": [*taints, *declared["spec"]["taints"]]}
     spec.pop("unschedulable", None)
     return {**live, "metadata": metadata, "spec": spec, "status": {**live["status"], **declared["status"]}}
 
 
 def _differs(live: Mapping[str, Any], declared: Mapping[str, Any]) -> bool:
-    made = updated(live, declared)
-    same = made["metadata"]["labels"] == live["metadata"].get("labels", {})
-    same = same and made["spec"]["taints"] == live["spec"].get("taints", [])
-    return not same or "unschedulable" in live["spec"] or made["status"] != live["status"]
+    target = updated(live, declared)
+    same = target["metadata"]["labels"] == live["metadata"].get("labels", {})
+    same = same and target["spec"]["taints"] == live["spec"].get("taints", [])
+    return not same or "unschedulable" in live["spec"] or target["status"] != live["status"]
 
 
 def _discovered(capacity: Mapping[str, str]) -> dict[str, str]:

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from sandbox.cluster.processes import Processes, answers, free_port, listens, wait_until
-from sandbox.toolchain.paths import RunState
+from tools.toolchain.paths import RunState
 
 READY_SECONDS_MAX = 30.0
 PROVISIONER = "provisioner"
@@ -77,7 +77,7 @@ def start_ray_operator(
 def start_operators(
     state: RunState, ray_operator: Path, stack_file: Path, batch_scheduler: str = "", ray: Path | None = None
 ) -> None:
-    """Starts all three; raises StepError with the end of the log of one that exits.
+    """Starts all three; raises StepError with the end of a log if a process exits.
 
     `ray`: a Python with Ray, which executes the jobs; None: they are simulated.
     """

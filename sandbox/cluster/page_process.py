@@ -3,7 +3,7 @@
 import sys
 
 from sandbox.cluster.processes import Processes, answers, free_port, wait_until
-from sandbox.toolchain.paths import RunState
+from tools.toolchain.paths import RunState
 
 NAME = "page"
 ENGINES = ("muster", "kueue")

@@ -15,12 +15,12 @@ import psutil
 from sandbox.cluster import supervisor
 from sandbox.cluster.marks import marked
 from sandbox.cluster.records import ProcessRecord, id_of, read_records, write_record
-from sandbox.toolchain.paths import CHECKOUT, MARK, PROCESS_MARK, RunState
-from sandbox.toolchain.steps import StepError, tail
+from tools.toolchain.paths import CHECKOUT, MARK, PROCESS_MARK, RunState
+from tools.toolchain.steps import StepError, tail
 
 START_SECONDS_MAX = 60.0  # of a supervisor on a busy machine
 KILLS_MAX = 5
-LOWEST_PORT = 10_000  # of those that we choose; services have lower ones
+LOWEST_PORT = 10_000  # of ports that are chosen here; services have lower ones
 EPHEMERAL_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
@@ -75,7 +75,7 @@ class Processes:
                 )
             except OSError as error:
                 raise StepError(f"{name} cannot be started: {error}", log=log) from error
-        child.returncode = 0  # it outlives this object; from now on psutil watches it by pid and start time
+        child.returncode = 0  # it outlives this object; psutil identifies it by pid and start time
         if restarted:
             return self._recorded_by(child.pid, name, log)
         return self.adopt(name, child.pid, log)
@@ -99,7 +99,7 @@ class Processes:
         try:
             record = ProcessRecord(name, id_of(pid), str(log), graceful)
         except psutil.NoSuchProcess as error:
-            raise StepError(f"{name} ended at once:\n{tail(log)}", log=log) from error
+            raise StepError(f"{name} ended immediately:\n{tail(log)}", log=log) from error
         self.state.make()
         write_record(self.state.processes, record)
         return record
@@ -127,17 +127,17 @@ class Processes:
         """Stops one process and its children: SIGTERM, then SIGKILL. A process that ended is not an error."""
         if (record := self.table().get(name)) is not None:
             stop_supervisors([record])
-            process = self.table()[name].process()  # the last one that the supervisor recorded
+            process = self.table()[name].process()  # the process that the supervisor recorded last
             stop_all([*([process] if process else []), *self.marked(name)], grace_seconds)
             self._kill_marked(name)
             (self.state.processes / f"{name}.json").unlink(missing_ok=True)
 
     def kill(self, name: str) -> None:
-        """Kills one process at once, as the fault tests do, and removes its record: it is not restarted."""
+        """Kills one process, as the fault tests do, and removes its record, so that it is not restarted."""
         self.stop(name, grace_seconds=0.0)
 
     def stop_everything(self, grace_seconds: float = 5.0) -> list[str]:
-        """Stops all processes of this sandbox; returns those that could not be stopped (normally none)."""
+        """Stops all processes of this sandbox; returns the processes that still run (normally none)."""
         stop_supervisors(self.table().values())
         polite = [row.process() for row in self.table().values() if row.graceful]
         stop_all([process for process in polite if process is not None], grace_seconds)
@@ -155,8 +155,8 @@ class Processes:
             stop_all(running, grace_seconds=0)
 
     def marked(self, name: str | None = None) -> list[psutil.Process]:
-        """Returns processes with this sandbox's mark, including those that a killed run did not record; with
-        a name, those that were started as that process, and by it."""
+        """Returns processes with this sandbox's mark, even if a killed run did not record them; with
+        a name, the processes that were started as that process, and their children."""
         return marked({MARK: str(self.state.root)} | ({PROCESS_MARK: name} if name else {}))
 
 
@@ -186,7 +186,7 @@ def exit_text(code: int) -> str:
 
 
 def stop_all(processes: Iterable[psutil.Process], grace_seconds: float) -> None:
-    """Sends SIGTERM to each, and SIGKILL to those that still run after the grace (0: SIGKILL at once)."""
+    """Sends SIGTERM to each, and SIGKILL after the grace (0: only SIGKILL)."""
     # psutil compares pid and creation time before it sends a signal
     todo = list({process.pid: process for process in processes}.values())
     if grace_seconds > 0:
@@ -238,7 +238,7 @@ def wait_until(
 
 
 def answers(url: str) -> bool:
-    """Whether a loopback address responds with HTTP 200; never uses a proxy of the environment."""
+    """Returns whether a loopback address responds with HTTP 200; never uses a proxy of the environment."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(url, timeout=1) as answer:
@@ -248,7 +248,7 @@ def answers(url: str) -> bool:
 
 
 def listens(port: int) -> bool:
-    """Whether something accepts connections on this port of loopback."""
+    """Returns whether something accepts connections on this loopback port."""
     with socket.socket() as probe:
         probe.settimeout(1)
         return probe.connect_ex(("127.0.0.1", port)) == 0

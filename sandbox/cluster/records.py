@@ -50,9 +50,9 @@ class Exit:
 class ProcessRecord:
     """The record of one process.
 
-    One that is not `graceful` is killed when the sandbox stops: the control plane's data is deleted anyway,
-    and an API server takes ten seconds to shut down. With a `supervisor`, it is restarted when it ends:
-    `restarts` times until now, after its `last_exit`, the next time at `next_start`.
+    If it is not `graceful`, the process is killed when the sandbox stops: the control plane's data is deleted
+    anyway, and an API server takes ten seconds to shut down. With a `supervisor`, it is restarted when it
+    ends: `restarts` times until now, after its `last_exit`, the next time at `next_start`.
     """
 
     name: str
@@ -71,7 +71,7 @@ class ProcessRecord:
 
     @property
     def created(self) -> float:
-        """When the process was created, in seconds since the epoch."""
+        """The time of its creation, in seconds since the epoch."""
         return self.id.created
 
     def process(self) -> psutil.Process | None:

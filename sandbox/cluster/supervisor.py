@@ -89,14 +89,14 @@ class Supervisor:
 
 
 class ChildProcess:
-    """A child of this process, in a session of its own."""
+    """A child of this process, in its own session."""
 
     def __init__(self, argv: Sequence[str]) -> None:
         self._child = subprocess.Popen(list(argv), stdin=subprocess.DEVNULL, start_new_session=True)
         self.id = id_of(self._child.pid)  # until wait() it is at least a zombie
 
     def wait(self) -> int:
-        """Waits for its end and kills the rest of its process group; returns its exit code."""
+        """Waits for its end and kills its process group; returns its exit code."""
         pid = self._child.pid
         os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
         os.killpg(pid, signal.SIGKILL)  # before it is reaped: no other group can have this id yet

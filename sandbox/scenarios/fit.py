@@ -9,18 +9,17 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 
+from muster.objects.names import PRIORITY_LABEL, QUEUE_LABEL
 from sandbox.cluster.kinds import Object
 from sandbox.scenarios.gangs import cluster_spec
 from sandbox.scenarios.milestones import Scenario
 from sandbox.scenarios.queue_capacity import PodSet, QueueCapacity, capacity_of
 from sandbox.stand_ins.capacity import pod_requests
-from sandbox.toolchain.steps import StepError
 from settings.load import Settings
 from settings.model.queues.queue import ClusterQueue
 from settings.model.tenants.tenant import Tenant
+from tools.toolchain.steps import StepError
 
-QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
-PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 # The requests of KubeRay's default pod that submits a RayJob.
 SUBMITTER = {"cpu": "500m", "memory": "200Mi"}
 

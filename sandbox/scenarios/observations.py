@@ -6,8 +6,8 @@ import datetime
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from muster.objects.names import REQUEST_LABEL
 from sandbox.cluster.kinds import Object, condition, is_true, key
-from sandbox.stand_ins.capacity import PROVISIONING_LABEL
 
 JOB_NAME_LABEL = "batch.kubernetes.io/job-name"
 RAY_CLUSTER_LABEL = "ray.io/cluster"
@@ -64,7 +64,7 @@ class ObservedObjects:
         return self._owned_by("PodGroup", self.job(ref))
 
     def pods(self, ref: JobRef) -> list[Object]:
-        """Returns all pods of the job: those of its Ray clusters and of its submitter."""
+        """Returns all pods of the job: its Ray clusters' and its submitter's."""
         return [p for p in self.all("Pod") if key(p)[0] == ref.namespace and _pod_of(p, ref)]
 
     def gang(self, ref: JobRef) -> list[Object]:
@@ -79,7 +79,7 @@ class ObservedObjects:
 
     def nodes(self, resize_name: str) -> list[Object]:
         """Returns the nodes that were created for a request."""
-        return [n for n in self.all("Node") if labels(n).get(PROVISIONING_LABEL) == resize_name]
+        return [n for n in self.all("Node") if labels(n).get(REQUEST_LABEL) == resize_name]
 
     def _owned_by(self, kind: str, job: Object) -> Object:
         return next((o for o in self.all(kind) if job and owned(o, job)), {})

@@ -44,7 +44,7 @@ class QueueCapacity:
     groups: Sequence[ResourceGroup]
     borrowed: Usage
     pods_max: Mapping[str, Sequence[tuple[Mapping[str, str], int]]]
-    """By flavor, for each pool: the capacity of a node, and the maximum number of nodes."""
+    """Pools of each flavor: the capacity of a node, and the maximum number of nodes."""
 
     def place(self, gang: Sequence[PodSet], used: Usage, borrowing: bool) -> Usage | None:
         """Returns the usage including the gang; None if the whole gang does not fit."""

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes, wait_until
-from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.steps import Screen, StepError
+from tools.toolchain.paths import RunState
+from tools.toolchain.steps import Screen, StepError
 
 NAMESPACE = "team-a"
 CHECKPOINTS_BEFORE = 3

@@ -21,16 +21,15 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from muster.objects.names import PRIORITY_LABEL
 from sandbox.cluster import kinds
 from sandbox.cluster.kinds import Object
 from sandbox.cluster.processes import wait_until
-from sandbox.scenarios.fit import PRIORITY_LABEL
 from sandbox.scenarios.milestones import JobsByRole, MilestoneResult, MilestoneTracker, Scenario, is_suspended
 from sandbox.scenarios.observations import JobRef, ObservedChange, ObservedObjects, job_status
-from sandbox.scenarios.recording import GpuUse, Recording, recorded_job
 from sandbox.scenarios.timeline import Timeline, bars, phase
 from sandbox.stand_ins.reflector import Reflector
-from sandbox.toolchain.steps import StepError
+from tools.toolchain.steps import StepError
 
 JOB_KINDS: Mapping[str, kinds.Kind] = {
     k.__name__: k for k in (kinds.RayJob, kinds.RayCluster, kinds.RayService)
@@ -49,9 +48,8 @@ def run(
     out: TextIO,
     limit_seconds: float = LIMIT_SECONDS,
     check: Callable[[], None] = lambda: None,
-) -> Recording:
-    """Runs the scenario once. The recording is complete if all milestones were observed in order within the
-    limit.
+) -> bool:
+    """Runs the scenario once; returns whether all milestones were observed in order within the limit.
 
     `examples` are the manifests to submit, by role, with generateName. `check` is called while no changes
     arrive; its exceptions, such as for an engine that has ended, end the run. Raises: StepError if the run
@@ -66,8 +64,7 @@ def run(
         # The watches have a separate client, which is closed with them.
         scenario_run = ScenarioRun(client, kinds.connect(kubeconfig), console, scenario, manifests)
         scenario_run.run(limit_seconds, check)
-        scenario_run.report()
-        return scenario_run.recording()
+        return scenario_run.report()
 
 
 def read_examples(scenario: Scenario, folder: Path) -> dict[str, Object]:
@@ -83,7 +80,7 @@ def _named(manifest: Object) -> Object:
 
 
 def remove_leftovers(client: Client) -> None:
-    """Deletes the jobs of earlier runs, which would hold quota, and waits until they are gone."""
+    """Deletes the jobs of earlier runs, which would hold quota, and waits for their deletion."""
 
     def leftovers() -> list[tuple[kinds.Kind, Object]]:
         labels: dict[str, Any] = {SCENARIO_LABEL: "true"}
@@ -123,13 +120,13 @@ class ScenarioRun:
         self._scenario, self._manifests = scenario, manifests
         self._jobs: JobsByRole = {role: JobRef(m["kind"], *kinds.key(m)) for role, m in manifests.items()}
         self._tracker = MilestoneTracker(scenario, self._jobs)
-        self._timeline, self._gpus = Timeline(), GpuUse()
+        self._timeline = Timeline()
         self._changes: queue.SimpleQueue[ObservedChange] = queue.SimpleQueue()
         self._began = time.monotonic()
 
     def run(self, limit_seconds: float, check: Callable[[], None]) -> None:
         """Submits the first job, and other jobs at their milestones, until all milestones are observed or the
-        time is over."""
+        time has run out."""
         reflectors = [Reflector(self._watching, kind, self._enqueue).start() for kind in self._scenario.kinds]
         self._submit(next(iter(self._manifests)))
         # On a terminal, live bars are below the lines.
@@ -144,24 +141,8 @@ class ScenarioRun:
         for reflector in reflectors:
             reflector.stop()
 
-    def recording(self) -> Recording:
-        """Returns the recording of the run."""
-        jobs = [
-            recorded_job(manifest, _priority(manifest), self._timeline.changes[self._jobs[role].name])
-            for role, manifest in self._manifests.items()
-            if self._jobs[role].name in self._timeline.changes
-        ]
-        return Recording(
-            self._scenario.name,
-            self._elapsed(),
-            self._gpus.queue,
-            jobs,
-            self._tracker.results(),
-            self._gpus.changes,
-        )
-
-    def report(self) -> None:
-        """Prints the table, the timeline, and the missed milestones."""
+    def report(self) -> bool:
+        """Prints the table, the timeline and the missed milestones; returns whether none is missed."""
         milestones = self._tracker.results()
         self._console.print(_table(milestones))
         self._console.print(self._bars(), markup=False)
@@ -172,6 +153,7 @@ class ScenarioRun:
         if missed:
             for line in state_of(self._tracker.observed, self._jobs.values()):
                 self._console.print(line, markup=False)
+        return not missed
 
     def _submit_or_remove(self, reached: Iterable[MilestoneResult]) -> None:
         for result in reached:
@@ -197,7 +179,6 @@ class ScenarioRun:
 
     def _apply(self, change: ObservedChange) -> list[MilestoneResult]:
         reached = self._tracker.apply(change)
-        self._gpus.record(change.at, self._tracker.observed, self._jobs)
         for ref in self._jobs.values():
             now = phase(self._tracker.observed, ref)
             if self._timeline.record(change.at, ref.name, now) and now is not None:

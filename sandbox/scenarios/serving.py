@@ -80,7 +80,7 @@ def inference_serves(observed: ObservedObjects, jobs: JobsByRole) -> str:
 
 
 def training_runs_again(observed: ObservedObjects, jobs: JobsByRole) -> str:
-    """Checks that the service and its pods are gone, and that the whole training runs."""
+    """Checks that the service and its pods are deleted, and that the whole training runs."""
     if observed.job(jobs["inference"]) or observed.pods(jobs["inference"]):
         return ""
     return training_runs(observed, jobs)

@@ -11,8 +11,8 @@ from lightkube.utils.quantity import parse_quantity
 
 from muster.admission import quantities
 from muster.objects import pods
+from muster.objects.names import REQUEST_LABEL
 
-PROVISIONING_LABEL = "autoscaling.gke.io/provisioning-request"
 ACCELERATORS = ("nvidia.com/gpu", "google.com/tpu")
 
 
@@ -98,7 +98,7 @@ def _pods_per_node(requests: Mapping[str, Decimal], shape: Shape) -> int:
 def _selects(spec: Mapping[str, Any], shape: Shape) -> bool:
     selector = spec.get("nodeSelector") or {}
     # The label of the nodes of an earlier attempt does not select a pool.
-    return all(shape.labels.get(k) == v for k, v in selector.items() if k != PROVISIONING_LABEL)
+    return all(shape.labels.get(k) == v for k, v in selector.items() if k != REQUEST_LABEL)
 
 
 def _tolerates(spec: Mapping[str, Any], shape: Shape) -> bool:

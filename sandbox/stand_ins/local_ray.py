@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.stand_ins.ray_pod import Program
-from sandbox.toolchain.paths import CHECKOUT
+from tools.toolchain.paths import CHECKOUT
 
 PORTS = 10
 FIRST_PORTS = range(20_000, 30_000, PORTS)  # below the kernel's ephemeral range

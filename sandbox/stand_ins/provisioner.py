@@ -29,9 +29,10 @@ from lightkube import Client
 from lightkube.core.exceptions import ApiError
 from lightkube.types import PatchType
 
+from muster.objects.names import REQUEST_LABEL
 from sandbox.cluster import kinds
 from sandbox.cluster.kinds import Object, is_true
-from sandbox.stand_ins.capacity import PROVISIONING_LABEL, CannotServeError, Need, PodSet, Shape, need
+from sandbox.stand_ins.capacity import CannotServeError, Need, PodSet, Shape, need
 from sandbox.stand_ins.reflector import Reflector
 from sandbox.stand_ins.resize import (
     ACCEPTED,
@@ -192,7 +193,7 @@ class Provisioner:
     def _remove_nodes_of_ended(self, nodes: dict[str, Object], open_names: set[str]) -> None:
         """Deletes nodes without pods whose request has ended; also removes them from `nodes`."""
         for name, node in list(nodes.items()):
-            resize_name = node["metadata"].get("labels", {}).get(PROVISIONING_LABEL)
+            resize_name = node["metadata"].get("labels", {}).get(REQUEST_LABEL)
             if not resize_name or resize_name in open_names:
                 continue
             if any(self._client.list(kinds.Pod, namespace="*", fields={"spec.nodeName": name})):

@@ -29,7 +29,7 @@ Application = Mapping[str, Any]
 def read_config(config: object) -> list[Application]:
     """Returns the applications of a serveConfigV2 (ray.serve ServeDeploySchema).
 
-    Raises ValueError that names what is missing.
+    Raises ValueError that names the missing field.
     """
     applications = config.get("applications") if isinstance(config, dict) else None
     if not isinstance(applications, list):
@@ -43,7 +43,7 @@ def read_config(config: object) -> list[Application]:
 def serve_details(applications: Sequence[Application], running: bool) -> dict[str, Any]:
     """Returns the dashboard's response: the fields of ray.serve's ServeInstanceDetails that KubeRay reads.
 
-    Lists only the deployments in the configuration; Ray also lists those in the application's code.
+    Lists only the deployments in the configuration; Ray also lists the deployments in the application's code.
     """
     status, deployment_status = ("RUNNING", "HEALTHY") if running else ("DEPLOYING", "UPDATING")
     return {

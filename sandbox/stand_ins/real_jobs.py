@@ -78,7 +78,7 @@ class RealJobs(Jobs):
                     threading.Thread(target=self._run, args=(rayjob, submission), daemon=True).start()
 
     def _run(self, rayjob: Object, submission: str) -> None:
-        """Runs a job until its head pod is gone."""
+        """Runs a job until its head pod is deleted."""
         name = kinds.key(rayjob)[1]
         folder = Path(tempfile.mkdtemp(prefix="muster-ray-"))
         try:

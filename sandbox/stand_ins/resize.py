@@ -6,11 +6,11 @@ import datetime
 import hashlib
 from collections.abc import Sequence
 
+from muster.objects.names import QUEUED_PROVISIONING_CLASS, REQUEST_LABEL
 from sandbox.cluster.kinds import Object, is_true
 from sandbox.cluster.nodes import level_labels, node
-from sandbox.stand_ins.capacity import PROVISIONING_LABEL, Need, Shape
+from sandbox.stand_ins.capacity import Need, Shape
 
-PROVISIONING_CLASS = "queued-provisioning.gke.io"
 QUEUED_LABEL = "cloud.google.com/gke-queued"
 POOL_LABEL = "cloud.google.com/gke-nodepool"
 ENDED = ("Failed", "BookingExpired", "CapacityRevoked")
@@ -37,7 +37,7 @@ def node_names(request: Object, needed: Need) -> list[str]:
 def open_request(request: Object) -> bool:
     """Returns whether the request has the class of queued provisioning, and has nodes or waits for them."""
     return (
-        request["spec"]["provisioningClassName"] == PROVISIONING_CLASS
+        request["spec"]["provisioningClassName"] == QUEUED_PROVISIONING_CLASS
         and not request["metadata"].get("deletionTimestamp")
         and not any(is_true(request, name) for name in ENDED)
     )
@@ -45,7 +45,7 @@ def open_request(request: Object) -> bool:
 
 def queued_node(shape: Shape, name: str, resize_name: str) -> Object:
     """Returns a node of a queued pool for a request."""
-    labels = {**shape.labels, QUEUED_LABEL: "true", PROVISIONING_LABEL: resize_name}
+    labels = {**shape.labels, QUEUED_LABEL: "true", REQUEST_LABEL: resize_name}
     labels |= level_labels(name, shape.levels)
     return node(name, labels, shape.taints, shape.capacity)
 

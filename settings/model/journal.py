@@ -5,7 +5,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from settings.model.base import Model, refuse
-from settings.model.buckets import BucketName
+from settings.model.google_cloud import BucketName
 
 
 class Journal(Model):

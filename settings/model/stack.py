@@ -13,8 +13,7 @@ from settings.model.foundation.network import Network
 from settings.model.foundation.place import GkePlace
 from settings.model.google_cloud import ProjectId
 from settings.model.observability import Observability
-from settings.model.operators.gpu_operator import GpuOperator
-from settings.model.operators.gpudirect import GpuDirect
+from settings.model.operators.gpus import GpuDirect, GpuOperator
 from settings.model.operators.kai import Kai
 from settings.model.operators.kuberay import KubeRay
 from settings.model.operators.kueue import Kueue
@@ -78,7 +77,7 @@ class Settings(Model):
 
     @property
     def place(self) -> GkePlace | None:
-        """Where the cluster is in GKE; None if it is elsewhere, without Google Cloud resources."""
+        """The cluster's place in GKE; None if it is elsewhere, without Google Cloud resources."""
         return self.cluster.place
 
     @property
@@ -92,3 +91,7 @@ class Settings(Model):
         return next(
             (pool for pool in self.pools if pool.provisioning == "on-demand" and not pool.node_taints), None
         )
+
+
+SECTIONS = frozenset(Settings.model_fields)
+"""Names of the sections of a stack file."""

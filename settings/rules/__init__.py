@@ -1,165 +1,42 @@
-"""Rules across parts of the settings, each with its source.
+"""Rules across sections of the settings, each with its source.
 
-A rule reads settings whose parts are valid by themselves and yields the conflicts between them.
+Importing this package registers the rules of all of its modules.
 """
 
-from collections.abc import Callable, Iterator
+from importlib import import_module
+from pkgutil import iter_modules
 
-from settings.model.stack import Settings
-from settings.problems import Doubt, Finding
-from settings.rules import (
-    accelerators,
-    addresses,
-    anywhere,
-    bounds,
-    capacity,
-    cluster,
-    compute_classes,
-    controller,
-    disks,
-    forecast,
-    heads,
-    kai,
-    labels,
-    maintenance,
-    network,
-    observability,
-    operators,
-    placement,
-    pools,
-    provisioning,
-    quantities,
-    queues,
-    quotas,
-    sharing,
-    tenants,
-    topologies,
-    tpus,
+from settings.rules.registry import DOUBTS, RULES, broken_rules, doubts
+
+__all__ = ["DOUBTS", "RULES", "broken_rules", "doubts"]
+
+# Problems are reported in this order; modules that are not listed follow.
+_FIRST = (
+    "cluster",
+    "maintenance",
+    "network",
+    "controller",
+    "forecast",
+    "observability",
+    "operators",
+    "pools",
+    "accelerators",
+    "tpus",
+    "provisioning",
+    "compute_classes",
+    "placement",
+    "disks",
+    "labels",
+    "queues",
+    "capacity",
+    "heads",
+    "quantities",
+    "sharing",
+    "kai",
+    "tenants",
+    "bounds",
+    "anywhere",
 )
 
-RULES: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
-    cluster.gke_needs_a_project,
-    cluster.zones_belong_to_the_cluster,
-    cluster.control_plane_can_be_reached,
-    cluster.secrets_key_is_near,
-    cluster.google_groups_are_found,
-    cluster.google_groups_are_addresses,
-    cluster.claims_are_served,
-    cluster.auto_provisioning_limits_are_in_order,
-    cluster.auto_provisioned_accelerators_exist,
-    cluster.auto_provisioning_leaves_room_for_the_pools,
-    maintenance.maintenance_has_enough_time,
-    maintenance.exclusions_are_within_limits,
-    network.network_has_a_cluster,
-    network.subnet_belongs_to_the_network,
-    addresses.ranges_are_not_reserved,
-    addresses.ranges_have_accepted_sizes,
-    network.ranges_are_apart,
-    network.ranges_hold_the_nodes,
-    network.gpudirect_has_its_networks,
-    network.gpudirect_needs_a_network_of_the_stack,
-    operators.engine_muster_has_its_controller,
-    controller.images_are_built_for_google_cloud,
-    controller.required_signatures_are_checked,
-    controller.patterns_leave_the_controller_out,
-    controller.journal_has_a_place,
-    forecast.forecast_names_exist,
-    observability.observability_is_google_clouds,
-    observability.metrics_are_collected,
-    operators.kuberay_suits_the_stack,
-    operators.kueue_starts_what_is_suspended,
-    operators.kueue_knows_its_gates,
-    operators.versions_serve_what_is_used,
-    operators.operators_run_on_a_system_pool,
-    operators.fair_shares_are_weighed,
-    operators.configured_keys_are_used,
-    operators.gpu_drivers_have_one_manager,
-    operators.nccl_plugins_have_one_installer,
-    pools.pool_names_are_unique,
-    pools.numbered_names_have_room,
-    pools.node_counts_are_in_order,
-    pools.existing_pools_are_in_existing_clusters,
-    pools.some_pool_is_not_queued,
-    accelerators.pools_suit_their_machines,
-    accelerators.partitions_suit_gpus,
-    accelerators.gpudirect_suits_machines,
-    accelerators.dranet_is_served,
-    tpus.topologies_suit_machines,
-    tpus.pools_count_nodes_or_slices,
-    tpus.slices_are_in_one_zone,
-    provisioning.reservations_suit_provisioning,
-    provisioning.scheduled_pools_start_empty,
-    provisioning.only_queued_pools_choose_flex_start,
-    provisioning.scheduled_pools_have_accelerators,
-    provisioning.machines_are_sold_that_way,
-    provisioning.scheduled_nodes_live_a_week,
-    provisioning.scheduled_pools_are_upgraded_by_gke,
-    provisioning.cluster_is_new_enough,
-    compute_classes.classes_have_what_gke_can_create,
-    compute_classes.class_nodes_are_created_for_pods,
-    compute_classes.priorities_are_of_one_kind,
-    compute_classes.classes_are_of_gke,
-    placement.zones_are_the_clusters,
-    placement.compact_placement_is_supported,
-    topologies.levels_are_kueues,
-    topologies.levels_are_used,
-    disks.boot_disks_suit_machines,
-    disks.local_ssds_suit_machines,
-    disks.preloaded_images_are_streamed,
-    labels.pool_labels_are_free,
-    labels.names_fit_in_labels,
-    labels.queues_admit_their_tenants,
-    queues.queue_names_are_unique,
-    queues.cohorts_form_trees,
-    queues.cluster_queues_name_cohorts,
-    quotas.quotas_suit_flavors,
-    quotas.quotas_include_accelerators,
-    quotas.limits_suit_quotas,
-    quotas.lending_stays_within_quotas,
-    capacity.quotas_have_nodes,
-    heads.heads_are_not_queued,
-    heads.heads_fit_on_nodes,
-    heads.heads_fit_beside_each_other,
-    quantities.amounts_suit_resources,
-    sharing.borrowing_preempts_only_with_reclaim,
-    sharing.engine_does_what_queues_ask,
-    sharing.usage_is_shared_by_kueue,
-    sharing.checks_are_known,
-    kai.kai_gets_nodes,
-    kai.kai_keeps_queues_apart,
-    kai.kai_does_what_queues_ask,
-    kai.kai_takes_priorities,
-    tenants.tenants_suit_queues,
-    tenants.tenants_suit_priorities,
-    tenants.tenants_share_no_names,
-    tenants.tenants_suit_the_cluster,
-    tenants.tenants_have_dependencies,
-    tenants.gateways_can_be_named,
-    tenants.tokens_are_made,
-    bounds.limits_are_in_order,
-    bounds.bounds_are_of_resources_that_nodes_have,
-    bounds.quotas_let_gangs_in,
-    bounds.storage_has_one_bound,
-    anywhere.lists_have_each_value_once,
-    anywhere.credentials_are_kept_elsewhere,
-)
-
-DOUBTS: tuple[Callable[[Settings], Iterator[Doubt]], ...] = (
-    network.private_nodes_may_not_pull_images,
-    provisioning.tpus_may_not_be_queued,
-    kai.kai_shares_in_its_own_way,
-    forecast.trace_may_be_missing,
-    tenants.clients_may_be_misspelt,
-)
-
-
-def broken_rules(settings: Settings) -> Iterator[Finding]:
-    """Yields a finding for every violation of a rule."""
-    for rule in RULES:
-        yield from rule(settings)
-
-
-def doubts(settings: Settings) -> Iterator[Doubt]:
-    """Yields what may not work although no rule is broken."""
-    for doubt in DOUBTS:
-        yield from doubt(settings)
+for _name in dict.fromkeys((*_FIRST, *(module.name for module in iter_modules(__path__)))):
+    import_module(f"{__name__}.{_name}")

@@ -1,4 +1,4 @@
-"""Rules of accelerators: those of each machine type, partitions of GPUs, and GPU networking."""
+"""Rules of accelerators: machine types, partitions of GPUs, and GPU networking."""
 
 from collections.abc import Iterator
 
@@ -9,12 +9,14 @@ from settings.model.pools.pool import Pool
 from settings.model.stack import Settings
 from settings.model.versions import GkeVersion
 from settings.problems import Finding, Path, did_you_mean
+from settings.rules.registry import rule
 
 GPUDIRECT_MACHINES = {"tcpx": "a3-highgpu-8g", "tcpxo": "a3-megagpu-8g"}
 DRANET_MACHINES = ("a3-", "a4-", "a4x-", "ct6e-", "tpu7x-")
 DRANET_VERSION = GkeVersion.parse("1.34.1-gke.1829001")
 
 
+@rule("pools")
 def pools_suit_their_machines(settings: Settings) -> Iterator[Finding]:
     """A pool has the GPUs of its machine type; n1 machines take a choice of GPUs and counts (Compute Engine,
     GPU machine types)."""
@@ -64,6 +66,7 @@ def _can_be_attached(gpu: Gpu, machine_type: str, machine: Machine, path: Path) 
         )
 
 
+@rule("pools")
 def partitions_suit_gpus(settings: Settings) -> Iterator[Finding]:
     """A GPU is split into partitions that it supports (GKE, multi-instance GPUs)."""
     for i, pool in enumerate(settings.pools):
@@ -84,6 +87,7 @@ def partitions_suit_gpus(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@rule("pools")
 def gpudirect_suits_machines(settings: Settings) -> Iterator[Finding]:
     """GPUDirect and NCCL Fast Socket are used with machine types and GPUs that support them (GKE, "Maximize
     GPU network bandwidth in Standard mode clusters")."""
@@ -109,6 +113,7 @@ def gpudirect_suits_machines(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@rule("cluster", "pools")
 def dranet_is_served(settings: Settings) -> Iterator[Finding]:
     """DRANET requires certain machine types, a version and Dataplane V2 (cluster-toolkit, gke-node-pool)."""
     cluster = settings.cluster

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from settings.model.stack import Settings
 from settings.problems import Finding, Path
+from settings.rules.registry import rule
 
 # Formats of credentials, as secret scanners know them (GitHub, "Supported secret scanning patterns").
 CREDENTIAL = re.compile(
@@ -42,8 +43,9 @@ def _inside(path: Path, value: object) -> Iterator[tuple[Path, object]]:
             yield from _inside((*path, place), inner)
 
 
+@rule()
 def lists_have_each_value_once(settings: Settings) -> Iterator[Finding]:
-    """Lists of names, zones, addresses and the like have each value once: a second one is a mistake for
+    """Lists of names, zones, addresses and similar values have each value once: a second one is a mistake for
     another value, or would declare a resource twice."""
     for path, value in values(settings):
         if not isinstance(value, list) or any(isinstance(entry, (dict, list)) for entry in value):
@@ -54,6 +56,7 @@ def lists_have_each_value_once(settings: Settings) -> Iterator[Finding]:
                 yield Finding((*path, last), "each value once", "remove it, or write the one that is meant")
 
 
+@rule()
 def credentials_are_kept_elsewhere(settings: Settings) -> Iterator[Finding]:
     """No value is a token, key or password: stack files are in version control, and labels are visible to
     everyone that may list resources (Resource Manager, "Requirements for labels")."""

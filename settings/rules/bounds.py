@@ -6,6 +6,7 @@ from settings.model.base import amount
 from settings.model.stack import Settings
 from settings.model.tenants.tenant import STORAGE
 from settings.problems import Finding, Path, did_you_mean
+from settings.rules.registry import rule
 from settings.rules.tenants import tenants_of
 
 # Bounds of a LimitRange in ascending order (kubernetes.io/docs/concepts/policy/limit-range).
@@ -14,6 +15,7 @@ VENDORS = ("nvidia.com/", "google.com/")
 PARTITIONED = "nvidia.com/mig-"
 
 
+@rule("tenants")
 def limits_are_in_order(settings: Settings) -> Iterator[Finding]:
     """Bounds of a LimitRange are in order: min, defaultRequest, default, max (k8s.io/kubernetes,
     pkg/apis/core/validation)."""
@@ -32,6 +34,7 @@ def limits_are_in_order(settings: Settings) -> Iterator[Finding]:
                         )
 
 
+@rule("pools", "tenants")
 def bounds_are_of_resources_that_nodes_have(settings: Settings) -> Iterator[Finding]:
     """Bounds on devices name a resource that nodes of the stack have: any other one bounds nothing
     (Kubernetes, resource quotas for extended resources)."""
@@ -53,6 +56,7 @@ def bounds_are_of_resources_that_nodes_have(settings: Settings) -> Iterator[Find
                 )
 
 
+@rule("queues", "tenants")
 def quotas_let_gangs_in(settings: Settings) -> Iterator[Finding]:
     """A ResourceQuota is at least the nominal quota of the tenant's queues: a gang that these admit and the
     ResourceQuota does not would start only partially (Kubernetes, resource quotas)."""
@@ -76,6 +80,7 @@ def quotas_let_gangs_in(settings: Settings) -> Iterator[Finding]:
                 )
 
 
+@rule("tenants")
 def storage_has_one_bound(settings: Settings) -> Iterator[Finding]:
     """A tenant's storage is bounded by `storage` or by `resourceQuota`, not by both (Kubernetes, storage
     resource quota)."""

@@ -8,16 +8,18 @@ from math import ceil, floor
 from settings.model.base import amount
 from settings.model.operators.shared import Resources
 from settings.model.pools.allocatable import GIB, Amounts, allocatable
-from settings.model.pools.daemon_sets import DaemonSets
+from settings.model.pools.parts import DaemonSets
 from settings.model.pools.pool import Pool
 from settings.model.stack import Settings
 from settings.problems import Finding, Path
-from settings.rules.quotas import holders
+from settings.rules.queues import holders
+from settings.rules.registry import rule
 
 # An estimate of GKE's pods that run once a cluster: DNS, metrics, Konnectivity, collectors of Prometheus.
 GKE_PODS = {"cpu": Fraction(1), "memory": Fraction(GIB), "pods": Fraction(12)}
 
 
+@rule("cluster", "pools", "kuberay", "kueue", "kai", "admission", "controller", "queues")
 def quotas_have_nodes(settings: Settings) -> Iterator[Finding]:
     """The nodes of a flavor have what its quotas grant together: gangs that are admitted beyond that would
     wait for nodes that are never created (GKE, plan node sizes).

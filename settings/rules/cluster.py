@@ -12,6 +12,7 @@ from settings.model.pools.machines import MACHINES
 from settings.model.stack import Settings
 from settings.model.versions import GkeVersion
 from settings.problems import Finding, Path, did_you_mean
+from settings.rules.registry import rule
 
 ACCELERATORS = sorted(
     {
@@ -24,6 +25,7 @@ ACCELERATORS = sorted(
 LARGEST_NETWORK = 8  # the prefix of the largest private range
 
 
+@rule("project", "cluster")
 def gke_needs_a_project(settings: Settings) -> Iterator[Finding]:
     """A GKE cluster belongs to a project, `gcp:project` (GKE API: Cluster)."""
     if settings.place and not settings.project:
@@ -32,8 +34,9 @@ def gke_needs_a_project(settings: Settings) -> Iterator[Finding]:
         )
 
 
+@rule("cluster")
 def zones_belong_to_the_cluster(settings: Settings) -> Iterator[Finding]:
-    """The zones of a cluster are in its region; those of a zonal cluster are in addition to its own (GKE
+    """The zones of a cluster are in its region; a zonal cluster's are in addition to its own (GKE
     API: Cluster.locations; Pulumi's `node_locations`)."""
     if not isinstance(settings.cluster, Gke):
         return
@@ -47,6 +50,7 @@ def zones_belong_to_the_cluster(settings: Settings) -> Iterator[Finding]:
             yield Finding((*path, i), f"a zone of {cluster.region}", "choose one of them")
 
 
+@rule("cluster")
 def control_plane_can_be_reached(settings: Settings) -> Iterator[Finding]:
     """At least one endpoint or network gives access to the control plane, but not the whole internet (CIS
     GKE 5.6.3, 5.6.4)."""
@@ -77,6 +81,7 @@ def control_plane_can_be_reached(settings: Settings) -> Iterator[Finding]:
         )
 
 
+@rule("cluster")
 def secrets_key_is_near(settings: Settings) -> Iterator[Finding]:
     """The key that encrypts Secrets is in the cluster's region (GKE, "Encrypt secrets at the application
     layer")."""
@@ -91,6 +96,7 @@ def secrets_key_is_near(settings: Settings) -> Iterator[Finding]:
         )
 
 
+@rule("cluster", "tenants")
 def google_groups_are_found(settings: Settings) -> Iterator[Finding]:
     """Tenants' groups require the cluster's `securityGroup`: otherwise RoleBindings to groups have no effect
     (GKE, "Configure Google Groups for RBAC")."""
@@ -105,6 +111,7 @@ def google_groups_are_found(settings: Settings) -> Iterator[Finding]:
         )
 
 
+@rule("cluster", "tenants")
 def google_groups_are_addresses(settings: Settings) -> Iterator[Finding]:
     """On GKE a group is the e-mail address of a Google group (GKE, "Configure Google Groups for RBAC")."""
     for i, tenant in enumerate(settings.tenants if isinstance(settings.cluster, Gke) else ()):
@@ -116,6 +123,7 @@ def google_groups_are_addresses(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@rule("cluster")
 def claims_are_served(settings: Settings) -> Iterator[Finding]:
     """The beta of dynamic resource allocation requires 1.32 (Kubernetes, resource.k8s.io/v1beta1)."""
     if not isinstance(settings.cluster, Gke) or not settings.cluster.dynamic_resource_allocation:
@@ -128,6 +136,7 @@ def claims_are_served(settings: Settings) -> Iterator[Finding]:
         )
 
 
+@rule("cluster")
 def auto_provisioning_limits_are_in_order(settings: Settings) -> Iterator[Finding]:
     """A limit of node auto-provisioning has a `min` of at most its `max` (GKE API: ResourceLimit)."""
     for resource, limit in _limits(settings).items():
@@ -139,6 +148,7 @@ def auto_provisioning_limits_are_in_order(settings: Settings) -> Iterator[Findin
             )
 
 
+@rule("cluster")
 def auto_provisioned_accelerators_exist(settings: Settings) -> Iterator[Finding]:
     """Accelerators have GKE's names (GKE, node auto-provisioning; Compute Engine, GPU platforms)."""
     for name in _limits(settings):
@@ -150,6 +160,7 @@ def auto_provisioned_accelerators_exist(settings: Settings) -> Iterator[Finding]
             )
 
 
+@rule("cluster", "pools")
 def auto_provisioning_leaves_room_for_the_pools(settings: Settings) -> Iterator[Finding]:
     """Limits of node auto-provisioning apply to the whole cluster, so they leave room for the stack's own
     pools (GKE, node auto-provisioning)."""

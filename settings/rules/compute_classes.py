@@ -11,6 +11,7 @@ from settings.model.stack import Settings
 from settings.model.versions import GkeVersion
 from settings.problems import Finding, Path
 from settings.rules.disks import boot_disks
+from settings.rules.registry import rule
 
 OLDEST = GkeVersion.parse("1.33.3-gke.1136000")
 QUEUED = (
@@ -45,6 +46,7 @@ def _of_node_pools(pool: Pool) -> Mapping[str, object]:
     }
 
 
+@rule("pools")
 def classes_have_what_gke_can_create(settings: Settings) -> Iterator[Finding]:
     """A pool with a ComputeClass gives provisioning, reservations, zones and times for each priority, and has
     no keys that only node pools have (compute-class-api: Priority, NodePoolConfig)."""
@@ -63,6 +65,7 @@ def classes_have_what_gke_can_create(settings: Settings) -> Iterator[Finding]:
                 yield Finding((*path, "gpu", key), f"no value: {FIXED}", "remove it, or `computeClass`")
 
 
+@rule("pools")
 def class_nodes_are_created_for_pods(settings: Settings) -> Iterator[Finding]:
     """A ComputeClass has no nodes in advance: GKE creates them when pods need them (GKE, node pool
     auto-creation)."""
@@ -76,6 +79,7 @@ def class_nodes_are_created_for_pods(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@rule("pools")
 def priorities_are_of_one_kind(settings: Settings) -> Iterator[Finding]:
     """No priority is queued, and each has nodes with the pool's accelerators that are at least as large: the
     flavor's quotas and pods count on them. Nodes of a reservation are in its zones (compute-class-api:
@@ -115,6 +119,7 @@ def _unlike(pool: Pool, variant: Pool) -> str | None:
     return "the boot disk's type" if disk and disk not in boot_disks(variant.machine_type) else None
 
 
+@rule("cluster", "pools", "admission")
 def classes_are_of_gke(settings: Settings) -> Iterator[Finding]:
     """ComputeClasses are GKE's, which creates their node pools from 1.33.3-gke.1136000 on without node
     auto-provisioning (GKE, node pool auto-creation); engine kai has no flavors, which select their nodes."""

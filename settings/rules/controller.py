@@ -6,8 +6,21 @@ from settings.model.foundation.cluster import Gke
 from settings.model.signature import matches
 from settings.model.stack import Settings
 from settings.problems import Finding
+from settings.rules.registry import rule
 
 
+@rule("admission", "controller")
+def engine_muster_has_its_controller(settings: Settings) -> Iterator[Finding]:
+    """Engine muster requires `muster:controller`, which admits the gangs."""
+    if settings.admission.engine == "muster" and settings.controller is None:
+        yield Finding(
+            ("muster:controller",),
+            "the controller, which engine muster requires",
+            "add `muster:controller: {build: {}}` (or {image: …}), or choose engine: kueue",
+        )
+
+
+@rule("cluster", "controller")
 def images_are_built_for_google_cloud(settings: Settings) -> Iterator[Finding]:
     """An image is built for a GKE cluster only: the stack creates its registry in the cluster's project and
     region."""
@@ -20,6 +33,7 @@ def images_are_built_for_google_cloud(settings: Settings) -> Iterator[Finding]:
         )
 
 
+@rule("cluster", "controller")
 def required_signatures_are_checked(settings: Settings) -> Iterator[Finding]:
     """Binary Authorization refuses images only in clusters that have it enabled (GKE)."""
     build = settings.controller.build if settings.controller is not None else None
@@ -33,6 +47,7 @@ def required_signatures_are_checked(settings: Settings) -> Iterator[Finding]:
         )
 
 
+@rule("project", "cluster", "controller")
 def patterns_leave_the_controller_out(settings: Settings) -> Iterator[Finding]:
     """A pattern that covers the controller's own image would exempt it from its signature (Binary
     Authorization, "Exempt images")."""
@@ -50,6 +65,7 @@ def patterns_leave_the_controller_out(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@rule("cluster", "controller")
 def journal_has_a_place(settings: Settings) -> Iterator[Finding]:
     """The journal is in a bucket on GKE, where the bucket's driver is enabled, and in no bucket elsewhere
     (GKE, Cloud Storage FUSE CSI driver)."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from settings.model.stack import Settings
 from settings.problems import Finding, Path
+from settings.rules.registry import rule
 
 HYPERDISK = ("hyperdisk-balanced",)
 PERSISTENT = ("pd-standard", "pd-balanced", "pd-ssd")
@@ -30,6 +31,7 @@ BOOT_DISKS: dict[str, tuple[str, ...]] = {
 LARGEST_GB = 65536
 
 
+@rule("pools")
 def boot_disks_suit_machines(settings: Settings) -> Iterator[Finding]:
     """A boot disk has a type that the machine series supports, and a size that the type has (Compute Engine,
     Persistent Disk and Hyperdisk)."""
@@ -56,6 +58,7 @@ def boot_disks(machine_type: str) -> tuple[str, ...]:
     return next(types for series, types in BOOT_DISKS.items() if machine_type.startswith(series))
 
 
+@rule("pools")
 def local_ssds_suit_machines(settings: Settings) -> Iterator[Finding]:
     """Machine types have a fixed number of local SSDs or a choice of counts (Compute Engine, "About Local
     SSD disks")."""
@@ -71,6 +74,7 @@ def local_ssds_suit_machines(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@rule("pools")
 def preloaded_images_are_streamed(settings: Settings) -> Iterator[Finding]:
     """Secondary boot disks require image streaming (GKE, secondary boot disks)."""
     for i, pool in enumerate(settings.pools):

@@ -7,8 +7,10 @@ from pathlib import Path
 from muster.forecast.assumptions import Assumptions
 from settings.model.stack import Settings
 from settings.problems import Doubt, Finding, did_you_mean
+from settings.rules.registry import doubt, rule
 
 
+@rule("pools", "admission", "forecast", "queues")
 def forecast_names_exist(settings: Settings) -> Iterator[Finding]:
     """Limits, prices and assumptions of forecasts name what exists (`muster forecast --assumptions`)."""
     queues = [queue.name for queue in settings.queues.cluster_queues]
@@ -33,8 +35,9 @@ def forecast_names_exist(settings: Settings) -> Iterator[Finding]:
             yield Finding(("muster:forecast", "prices", flavor), "the flavor of a pool in this file", hint)
 
 
+@doubt("forecast")
 def trace_may_be_missing(settings: Settings) -> Iterator[Doubt]:
-    """The trace of forecasts is a file; one that a workflow downloads first is not there yet
+    """The trace of forecasts is a file, which may not exist before a workflow downloads it
     (`muster forecast --trace`)."""
     trace = settings.forecast.trace
     # Pulumi runs the program in the folder of Pulumi.yaml, to which the path is relative.

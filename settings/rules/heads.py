@@ -1,4 +1,4 @@
-"""Rules of Ray's heads: each one that a queue admits has a node to run on."""
+"""Rules of Ray's heads: each head that a queue admits has a node to run on."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -12,13 +12,15 @@ from settings.model.queues.queue import ClusterQueue
 from settings.model.stack import Settings
 from settings.problems import Finding, Path
 from settings.rules.capacity import for_queues, room
-from settings.rules.quotas import holders
+from settings.rules.queues import holders
+from settings.rules.registry import rule
 from settings.rules.tenants import tenants_of
 
 # The smallest head of examples/.
 HEAD = {"cpu": Fraction(1), "memory": Fraction(2 * GIB)}
 
 
+@rule("pools", "queues", "tenants")
 def heads_are_not_queued(settings: Settings) -> Iterator[Finding]:
     """A tenant's queue has CPUs in a flavor that is not queued: heads request no accelerators, and GKE
     refuses ProvisioningRequests of pods without any (GKE, queued provisioning)."""
@@ -42,6 +44,7 @@ def _for_heads(queue: ClusterQueue, settings: Settings) -> list[Pool]:
     ]
 
 
+@rule("cluster", "pools", "queues", "tenants")
 def heads_fit_on_nodes(settings: Settings) -> Iterator[Finding]:
     """Some node of a queue's flavors is large enough for a head of one core and 2 GiB, as in the examples,
     and for the least that a tenant's LimitRange lets a container request (GKE, plan node sizes).
@@ -73,6 +76,7 @@ def heads_fit_on_nodes(settings: Settings) -> Iterator[Finding]:
                     )
 
 
+@rule("cluster", "pools", "kuberay", "kueue", "kai", "admission", "controller", "queues")
 def heads_fit_beside_each_other(settings: Settings) -> Iterator[Finding]:
     """Nodes without accelerators have whole cores for the CPUs that their quotas grant: heads of one core
     that are admitted beyond that have no node (GKE, plan node sizes)."""

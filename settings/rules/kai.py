@@ -11,6 +11,7 @@ from settings.model.queues.queue import ClusterQueue
 from settings.model.stack import Settings
 from settings.problems import Doubt, Finding, Path
 from settings.rules.names import unique
+from settings.rules.registry import doubt, rule
 
 SOURCE = "KAI-scheduler v0.12.0, docs/queues and docs/priority"
 # Kubernetes reserves values above (PriorityClass, HighestUserDefinablePriority).
@@ -18,6 +19,7 @@ PRIORITY_MAX = 10**9
 LABEL_LENGTH_MAX = 63
 
 
+@rule("cluster", "pools", "admission")
 def kai_gets_nodes(settings: Settings) -> Iterator[Finding]:
     """Engine kai has no queued pools, for which it would create no ProvisioningRequests, and its cluster
     serves MutatingAdmissionPolicies (Kubernetes 1.36)."""
@@ -40,8 +42,9 @@ def kai_gets_nodes(settings: Settings) -> Iterator[Finding]:
         )
 
 
+@rule("admission", "queues")
 def kai_keeps_queues_apart(settings: Settings) -> Iterator[Finding]:
-    """With engine kai the names of cohorts and cluster queues differ: both are Queues (KAI-scheduler,
+    """Names of cohorts and cluster queues differ with engine kai: both are Queues (KAI-scheduler,
     docs/queues)."""
     if settings.admission.engine != "kai":
         return
@@ -53,6 +56,7 @@ def kai_keeps_queues_apart(settings: Settings) -> Iterator[Finding]:
     yield from unique(names, "queue name (cohorts and cluster queues are all Queues to KAI)")
 
 
+@rule("admission", "queues")
 def kai_does_what_queues_ask(settings: Settings) -> Iterator[Finding]:
     """Engine kai has no admission checks, stops no queues, and counts CPU, memory and GPUs only
     (KAI-scheduler, docs/queues)."""
@@ -81,8 +85,9 @@ def kai_does_what_queues_ask(settings: Settings) -> Iterator[Finding]:
                 )
 
 
+@rule("admission")
 def kai_takes_priorities(settings: Settings) -> Iterator[Finding]:
-    """With engine kai a priority is a PriorityClass, whose name is the value of a label on each gang and
+    """A priority is a PriorityClass with engine kai, whose name is the value of a label on each gang and
     whose value is bounded (Kubernetes, PriorityClass)."""
     if settings.admission.engine != "kai":
         return
@@ -99,6 +104,7 @@ def kai_takes_priorities(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@doubt("pools", "admission", "queues")
 def kai_shares_in_its_own_way(settings: Settings) -> Iterator[Doubt]:
     """Engine kai lends, preempts and orders in its own way (KAI-scheduler, docs/queues and docs/priority)."""
     if settings.admission.engine != "kai":

@@ -1,10 +1,11 @@
 """Rules of labels: keys that GKE and Kubernetes own, and values that others must match."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from settings.model.stack import Settings
 from settings.model.tenants.tenant import Tenant
 from settings.problems import Finding, Path, did_you_mean
+from settings.rules.registry import rule
 
 # Domains of labels that are set by Kubernetes, GKE, Kueue and this stack.
 OWNED = ("cloud.google.com", "gke.io", "k8s.io", "kubernetes.io", "muster.dev", "x-k8s.io")
@@ -14,6 +15,7 @@ NAMESPACE_NAME = "kubernetes.io/metadata.name"
 LABEL_LENGTH_MAX = 63
 
 
+@rule("pools")
 def pool_labels_are_free(settings: Settings) -> Iterator[Finding]:
     """A pool's labels are in no domain of GKE, Kubernetes or this stack, which set such labels themselves
     (GKE API: NodeConfig.labels; Kubernetes, well-known labels)."""
@@ -35,10 +37,26 @@ def _owner(key: str) -> str | None:
     return next((owned for owned in OWNED if domain == owned or domain.endswith(f".{owned}")), None)
 
 
+@rule("pools", "admission", "queues")
 def names_fit_in_labels(settings: Settings) -> Iterator[Finding]:
-    """Names of queues, cohorts and priorities are values of labels on jobs, pods and metrics, so they have at
-    most 63 characters (Kubernetes, labels; Kueue, pkg/controller/constants)."""
-    for path, name in _names_in_labels(settings):
+    """Names of queues, cohorts, flavors and priorities are values of labels on jobs, pods and metrics: they
+    have at most 63 characters (Kubernetes, labels; Kueue, pkg/controller/constants)."""
+    yield from _fit_in_labels(_names_in_labels(settings))
+
+
+@rule("tenants")
+def local_queues_fit_in_labels(settings: Settings) -> Iterator[Finding]:
+    """Names of local queues are values of labels on jobs, so they have at most 63 characters (Kubernetes,
+    labels; Kueue, pkg/controller/constants)."""
+    yield from _fit_in_labels(
+        (("muster:tenants", i, "queues", local), local)
+        for i, tenant in enumerate(settings.tenants)
+        for local in tenant.queues
+    )
+
+
+def _fit_in_labels(names: Iterable[tuple[Path, str]]) -> Iterator[Finding]:
+    for path, name in names:
         if len(name) > LABEL_LENGTH_MAX:
             yield Finding(
                 path,
@@ -58,11 +76,9 @@ def _names_in_labels(settings: Settings) -> Iterator[tuple[Path, str]]:
     for i, pool in enumerate(settings.pools):
         if pool.flavor:
             yield ("muster:pools", i, "flavor"), pool.flavor
-    for i, tenant in enumerate(settings.tenants):
-        for local in tenant.queues:
-            yield ("muster:tenants", i, "queues", local), local
 
 
+@rule("queues", "tenants")
 def queues_admit_their_tenants(settings: Settings) -> Iterator[Finding]:
     """A queue's `namespaces` match the namespaces of the tenants that use it, and of one tenant at least:
     otherwise their workloads are inadmissible (Kueue: ClusterQueueSpec.namespaceSelector)."""

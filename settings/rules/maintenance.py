@@ -8,6 +8,7 @@ from settings.model.foundation.maintenance import INSTANT, LEAST_HOURS, ROLLING_
 from settings.model.stack import Settings
 from settings.problems import Finding, Path
 from settings.rules.names import unique
+from settings.rules.registry import rule
 
 MOST_EXCLUSIONS = 20
 MOST_FREEZES = 3
@@ -15,6 +16,7 @@ LONGEST_FREEZE = timedelta(days=90)
 SOURCE = "(GKE, maintenance windows and exclusions)"
 
 
+@rule("cluster")
 def maintenance_has_enough_time(settings: Settings) -> Iterator[Finding]:
     """A maintenance window is open for 48 hours in any 32 days (GKE, "Maintenance windows and
     exclusions")."""
@@ -28,6 +30,7 @@ def maintenance_has_enough_time(settings: Settings) -> Iterator[Finding]:
         )
 
 
+@rule("cluster")
 def exclusions_are_within_limits(settings: Settings) -> Iterator[Finding]:
     """Exclusions have unique names, are at most 20, and at most 3 of 90 days exclude all upgrades (GKE,
     "Maintenance windows and exclusions")."""

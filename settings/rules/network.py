@@ -10,13 +10,31 @@ from settings.model.foundation.network import Network, gpu_networks
 from settings.model.google_cloud import SUBNETWORK
 from settings.model.pools.pool import PODS_PER_NODE, Pool
 from settings.model.stack import Settings
-from settings.problems import Doubt, Finding
-from settings.rules.addresses import NETWORK, ranges
+from settings.problems import Doubt, Finding, Path
+from settings.rules.registry import doubt, rule
 
+NETWORK = "muster:network"
+RESERVED = {
+    IPv4Network(text): why
+    for text, why in {
+        "0.0.0.0/8": "this host and network (VPC, prohibited ranges)",
+        "127.0.0.0/8": "loopback addresses (VPC, prohibited ranges)",
+        "169.254.0.0/16": "link-local addresses, such as the metadata server's (VPC, prohibited ranges)",
+        "172.17.0.0/16": "the Docker bridge of the nodes (GKE, VPC-native clusters)",
+        "199.36.153.4/30": "restricted.googleapis.com (VPC, prohibited ranges)",
+        "199.36.153.8/30": "private.googleapis.com (VPC, prohibited ranges)",
+        "224.0.0.0/4": "multicast (VPC, prohibited ranges)",
+        "255.255.255.255/32": "broadcasts (VPC, prohibited ranges)",
+    }.items()
+}
+# Longest and shortest prefix; GKE, "VPC-native clusters" (pods, Services) and VPC, "Subnets". A long one for
+# nodes has no room for them (network.ranges_hold_the_nodes).
+SIZES = {"nodes": (32, 4), "pods": (28, 9), "services": (28, 16)}
 # The first two and the last two addresses of each subnet (VPC, "Subnets").
 RESERVED_ADDRESSES = 4
 
 
+@rule("network", "cluster")
 def network_has_a_cluster(settings: Settings) -> Iterator[Finding]:
     """A network that the stack creates is that of a cluster that the stack creates, and its only one (GKE
     API: Cluster.network)."""
@@ -36,6 +54,7 @@ def network_has_a_cluster(settings: Settings) -> Iterator[Finding]:
                 )
 
 
+@rule("network", "cluster")
 def subnet_belongs_to_the_network(settings: Settings) -> Iterator[Finding]:
     """A subnet is named together with its network, and is in the cluster's region (GKE API:
     Cluster.subnetwork)."""
@@ -57,6 +76,44 @@ def subnet_belongs_to_the_network(settings: Settings) -> Iterator[Finding]:
         )
 
 
+def ranges(network: Network) -> Iterator[tuple[Path, IPv4Network]]:
+    """Yields the ranges of a network, each with its path."""
+    for key in SIZES:
+        yield (NETWORK, "subnet", key), IPv4Network(getattr(network.subnet, key))
+    yield (NETWORK, "gpuTraffic"), IPv4Network(network.gpu_traffic)
+
+
+@rule("network")
+def ranges_are_not_reserved(settings: Settings) -> Iterator[Finding]:
+    """No range of the network overlaps ranges that VPC prohibits or that nodes use themselves (VPC,
+    "Subnets"; GKE, VPC-native clusters)."""
+    for path, network in ranges(settings.network) if settings.network else ():
+        for reserved, why in RESERVED.items():
+            if network.overlaps(reserved):
+                yield Finding(
+                    path,
+                    f"a range that does not overlap {reserved}, which is for {why}",
+                    "choose another one, such as an unused part of 10.0.0.0/8",
+                )
+                break
+
+
+@rule("network")
+def ranges_have_accepted_sizes(settings: Settings) -> Iterator[Finding]:
+    """The ranges of the cluster's subnet have sizes that VPC and GKE accept (GKE, VPC-native clusters)."""
+    if settings.network is None:
+        return
+    for key, (longest, shortest) in SIZES.items():
+        network = IPv4Network(getattr(settings.network.subnet, key))
+        if not shortest <= network.prefixlen <= longest:
+            yield Finding(
+                (NETWORK, "subnet", key),
+                f"a range from /{longest} to /{shortest} for {key} (GKE, VPC-native clusters)",
+                f"write a /{longest if network.prefixlen > longest else shortest}",
+            )
+
+
+@rule("network")
 def ranges_are_apart(settings: Settings) -> Iterator[Finding]:
     """Ranges of one VPC do not overlap, nor do subnets in which a node has several interfaces (VPC,
     "Subnets")."""
@@ -71,6 +128,7 @@ def ranges_are_apart(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@rule("network", "pools")
 def ranges_hold_the_nodes(settings: Settings) -> Iterator[Finding]:
     """All nodes that the pools may have fit: each takes one address of the subnet, and a block from the
     range for pods (GKE, VPC-native clusters)."""
@@ -102,12 +160,13 @@ def _block(pool: Pool) -> int:
 
 
 def _prefix(addresses: int) -> int:
-    """Returns the prefix length of the smallest range with that many addresses."""
+    """Returns the prefix length of the smallest range with this number of addresses."""
     return 32 - (addresses - 1).bit_length()
 
 
+@rule("network", "cluster", "pools")
 def gpudirect_has_its_networks(settings: Settings) -> Iterator[Finding]:
-    """GPUDirect requires Dataplane V2 and VPCs of its own, with an address for each node (GKE, "Maximize GPU
+    """GPUDirect requires Dataplane V2 and its own VPCs, with an address for each node (GKE, "Maximize GPU
     network bandwidth")."""
     direct = [i for i, pool in enumerate(settings.pools) if pool.gpudirect]
     if not direct or not isinstance(settings.cluster, Gke):
@@ -134,6 +193,7 @@ def gpudirect_has_its_networks(settings: Settings) -> Iterator[Finding]:
         )
 
 
+@rule("cluster", "pools")
 def gpudirect_needs_a_network_of_the_stack(settings: Settings) -> Iterator[Finding]:
     """The networks for GPU traffic, and multi-networking, are declared with the cluster (GKE API:
     Cluster.networkConfig.enableMultiNetworking)."""
@@ -152,6 +212,7 @@ def _holds(network: Network, nodes: int) -> bool:
     return bool(ranges) and ranges[0].num_addresses - RESERVED_ADDRESSES >= nodes
 
 
+@doubt("network", "cluster")
 def private_nodes_may_not_pull_images(settings: Settings) -> Iterator[Doubt]:
     """Private nodes without a NAT reach Artifact Registry only (GKE, private nodes)."""
     cluster, network = settings.cluster, settings.network

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from settings.model.foundation.existing import Existing
 from settings.model.stack import Settings
 from settings.problems import Finding
+from settings.rules.registry import rule
 
 
+@rule("cluster", "observability")
 def observability_is_google_clouds(settings: Settings) -> Iterator[Finding]:
     """Logs, metrics and alerts go to Google Cloud, so they require a GKE cluster."""
     if settings.observability is not None and isinstance(settings.cluster, Existing):
@@ -17,6 +19,7 @@ def observability_is_google_clouds(settings: Settings) -> Iterator[Finding]:
         )
 
 
+@rule("cluster", "observability")
 def metrics_are_collected(settings: Settings) -> Iterator[Finding]:
     """Alerts and dashboards require metrics that Google's managed Prometheus scrapes, and the logs of Ray's
     pods (Managed Service for Prometheus; GKE API: LoggingConfig)."""

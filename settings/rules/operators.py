@@ -9,25 +9,17 @@ from settings.model.operators.kueue import KUEUE_VERSION
 from settings.model.operators.kueue_gates import KUEUE_GATES
 from settings.model.stack import Settings
 from settings.problems import Finding, did_you_mean
+from settings.rules.registry import rule
 
 KUEUE_OLDEST, KUBERAY_OLDEST = (0, 15, 0), (1, 1, 0)
 # The admission policies suspend these; with engine `kueue` only Kueue unsuspends them.
 SUSPENDED_FRAMEWORKS = ("ray.io/rayjob", "ray.io/raycluster")
 
 
-def engine_muster_has_its_controller(settings: Settings) -> Iterator[Finding]:
-    """Engine muster requires `muster:controller`, which admits the gangs."""
-    if settings.admission.engine == "muster" and settings.controller is None:
-        yield Finding(
-            ("muster:controller",),
-            "the controller, which engine muster requires",
-            "add `muster:controller: {build: {}}` (or {image: …}), or choose engine: kueue",
-        )
-
-
+@rule("cluster", "kuberay", "admission", "tenants")
 def kuberay_suits_the_stack(settings: Settings) -> Iterator[Finding]:
     """GKE's Ray add-on requires a GKE cluster and an engine other than kai, and a KubeRay that watches some
-    namespaces watches those of all tenants (GKE, Ray add-on; KubeRay, watchNamespace)."""
+    namespaces watches all tenants' namespaces (GKE, Ray add-on; KubeRay, watchNamespace)."""
     kuberay, path = settings.kuberay, ("muster:kuberay",)
     if kuberay.install == "addon" and isinstance(settings.cluster, Existing):
         yield Finding(
@@ -52,8 +44,9 @@ def kuberay_suits_the_stack(settings: Settings) -> Iterator[Finding]:
         )
 
 
+@rule("kueue", "admission")
 def kueue_starts_what_is_suspended(settings: Settings) -> Iterator[Finding]:
-    """With engine kueue the frameworks include RayJobs and RayClusters: queued ones are suspended at
+    """Frameworks include RayJobs and RayClusters with engine kueue: queued ones are suspended at
     creation, and only Kueue unsuspends them (Kueue: apis/config/v1beta2, Integrations)."""
     missing = [name for name in SUSPENDED_FRAMEWORKS if name not in settings.kueue.frameworks]
     if settings.admission.engine == "kueue" and missing:
@@ -65,6 +58,7 @@ def kueue_starts_what_is_suspended(settings: Settings) -> Iterator[Finding]:
         )
 
 
+@rule("kueue", "admission")
 def kueue_knows_its_gates(settings: Settings) -> Iterator[Finding]:
     """Feature gates are known to the default version of Kueue, which exits on an unknown one (Kueue,
     pkg/features/kube_features.go).
@@ -83,6 +77,7 @@ def kueue_knows_its_gates(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@rule("kuberay", "kueue")
 def versions_serve_what_is_used(settings: Settings) -> Iterator[Finding]:
     """Kueue serves v1beta2 of its API, by which queues are declared, from 0.15.0 on (Kueue, CHANGELOG-0.15);
     KubeRay suspends RayClusters from 1.1.0 on (Kueue, "Run a RayCluster")."""
@@ -105,6 +100,7 @@ def _release(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.partition("-")[0].split(".")))
 
 
+@rule("pools")
 def operators_run_on_a_system_pool(settings: Settings) -> Iterator[Finding]:
     """One pool is on-demand and without accelerators: on nodes with GPUs operators would prevent scale-down,
     and on spot nodes a preemption would stop admission (GKE, queued provisioning).
@@ -119,6 +115,7 @@ def operators_run_on_a_system_pool(settings: Settings) -> Iterator[Finding]:
         )
 
 
+@rule("kueue", "admission", "controller", "queues")
 def fair_shares_are_weighed(settings: Settings) -> Iterator[Finding]:
     """Weights are given with `fairSharing` only, without which they have no effect (Kueue:
     apis/config/v1beta2).
@@ -147,6 +144,7 @@ def fair_shares_are_weighed(settings: Settings) -> Iterator[Finding]:
                 )
 
 
+@rule("kuberay", "kueue", "kai", "gpu_operator", "gpudirect", "admission")
 def configured_keys_are_used(settings: Settings) -> Iterator[Finding]:
     """An operator's keys are given only if its `install` and the engine use them: a key without effect would
     mislead its reader."""
@@ -181,28 +179,7 @@ def configured_keys_are_used(settings: Settings) -> Iterator[Finding]:
         yield from _unread("muster:gpudirect", settings.gpudirect, set(), why, "install: manifests")
 
 
-def nccl_plugins_have_one_installer(settings: Settings) -> Iterator[Finding]:
-    """Arm and x86 nodes with RDMA are in clusters of their own: both installers are a DaemonSet of the same
-    name (container-engine-accelerators, gpudirect-rdma)."""
-    plugins = [None if pool.existing else pool.nccl_plugin for pool in settings.pools]
-    if settings.gpudirect.install == "manifests" and {"rdma", "rdma-arm"} <= set(plugins):
-        yield Finding(
-            ("muster:pools", plugins.index("rdma-arm"), "dranet"),
-            "no value: a4x and other pools with RDMA need two installers of one name, nccl-rdma-installer "
-            "(container-engine-accelerators, gpudirect-rdma)",
-            "use another cluster, or install both yourself and write muster:gpudirect: {install: none}",
-        )
-
-
-def _unread(key: str, operator: Model, read: set[str], why: str, remedy: str) -> Iterator[Finding]:
-    """Yields a finding for each key in the file that is neither `install` nor one of `read`."""
-    for name, field in type(operator).model_fields.items():
-        if name in operator.model_fields_set - read - {"install"}:
-            yield Finding(
-                (key, str(field.alias)), f"no value: {why}", f"remove `{field.alias}`, or write {remedy}"
-            )
-
-
+@rule("cluster", "pools", "gpu_operator")
 def gpu_drivers_have_one_manager(settings: Settings) -> Iterator[Finding]:
     """Either GKE or the operator manages driver and device plugin (NVIDIA, "NVIDIA GPU Operator with Google
     GKE")."""
@@ -229,4 +206,27 @@ def gpu_drivers_have_one_manager(settings: Settings) -> Iterator[Finding]:
                 path,
                 "default or latest: nothing else installs a driver, so the nodes would offer no GPUs",
                 "write latest, or add `muster:gpuOperator: {install: helm}`",
+            )
+
+
+@rule("pools", "gpudirect")
+def nccl_plugins_have_one_installer(settings: Settings) -> Iterator[Finding]:
+    """Arm and x86 nodes with RDMA are in separate clusters: both installers are a DaemonSet of the same
+    name (container-engine-accelerators, gpudirect-rdma)."""
+    plugins = [None if pool.existing else pool.nccl_plugin for pool in settings.pools]
+    if settings.gpudirect.install == "manifests" and {"rdma", "rdma-arm"} <= set(plugins):
+        yield Finding(
+            ("muster:pools", plugins.index("rdma-arm"), "dranet"),
+            "no value: a4x and other pools with RDMA need two installers of one name, nccl-rdma-installer "
+            "(container-engine-accelerators, gpudirect-rdma)",
+            "use another cluster, or install both yourself and write muster:gpudirect: {install: none}",
+        )
+
+
+def _unread(key: str, operator: Model, read: set[str], why: str, remedy: str) -> Iterator[Finding]:
+    """Yields a finding for each key in the file that is neither `install` nor one of `read`."""
+    for name, field in type(operator).model_fields.items():
+        if name in operator.model_fields_set - read - {"install"}:
+            yield Finding(
+                (key, str(field.alias)), f"no value: {why}", f"remove `{field.alias}`, or write {remedy}"
             )

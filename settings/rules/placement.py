@@ -1,13 +1,13 @@
-"""Rules of the placement of a pool's nodes: zones and compact placement."""
+"""Rules of the placement of a pool's nodes: zones, compact placement, and topology levels."""
 
 from collections.abc import Iterator
 
-from settings.model.foundation.place import GkePlace
-from settings.model.pools.placement import zones_of
+from settings.model.foundation.place import GkePlace, zones_of
 from settings.model.pools.pool import Pool
 from settings.model.stack import Settings
 from settings.problems import Finding, Path
 from settings.rules.provisioning import ways_to_get_nodes
+from settings.rules.registry import rule
 
 # GKE, "Define compact placement for GKE nodes"; cluster-toolkit, gke-node-pool.
 COMPACT = ("n2-", "h4d-", "g2-", "a2-", "a3-", "a4-")
@@ -15,6 +15,7 @@ NVLINK = "a4x-"
 FLEX_COMPACT = ("a3-ultragpu-", "a4-", "h4d-")
 
 
+@rule("cluster", "pools")
 def zones_are_the_clusters(settings: Settings) -> Iterator[Finding]:
     """A pool's zones are in the cluster's region (GKE API: NodePool.locations)."""
     if settings.place is None:
@@ -30,6 +31,7 @@ def zones_are_the_clusters(settings: Settings) -> Iterator[Finding]:
                 )
 
 
+@rule("cluster", "pools")
 def compact_placement_is_supported(settings: Settings) -> Iterator[Finding]:
     """Compact placement and NVLink domains are in one zone, for machine types, provisioning and upgrades that
     support them (GKE, "Define compact placement for GKE nodes"; cluster-toolkit, gke-node-pool, gke-a4x)."""
@@ -83,3 +85,35 @@ def _in_one_zone(pool: Pool, cluster: GkePlace, path: Path) -> Iterator[Finding]
             "a single zone: compact placement does not span zones (cluster-toolkit, gke-node-pool)",
             "add `zones: [<zone>]`, or remove `placement`",
         )
+
+
+HOSTNAME = "kubernetes.io/hostname"
+LEVELS_MAX = 16
+
+
+@rule("pools")
+def levels_are_kueues(settings: Settings) -> Iterator[Finding]:
+    """A pool has at most 16 levels, and single nodes only as the last one (Kueue, apis/kueue/v1beta2,
+    topology_types.go)."""
+    for i, pool in enumerate(settings.pools):
+        path: Path = ("muster:pools", i, "topology")
+        if len(pool.topology) > LEVELS_MAX:
+            yield Finding(path, f"at most {LEVELS_MAX} levels (Kueue, Topology)", "remove some")
+        if HOSTNAME in pool.topology[:-1]:
+            yield Finding(
+                (*path, pool.topology.index(HOSTNAME)),
+                "another level: single nodes are below all other levels (Kueue, Topology)",
+                "put it at the end",
+            )
+
+
+@rule("pools", "admission")
+def levels_are_used(settings: Settings) -> Iterator[Finding]:
+    """Levels are of flavors, which engine kai does not have (Kueue: ResourceFlavorSpec.topologyName)."""
+    for i, pool in enumerate(settings.pools):
+        if pool.topology and settings.admission.engine == "kai":
+            yield Finding(
+                ("muster:pools", i, "topology"),
+                "no levels: with engine kai there are no flavors, whose Topology they are",
+                "remove it, or choose engine: muster (or kueue)",
+            )

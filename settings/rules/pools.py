@@ -3,18 +3,19 @@
 from collections.abc import Iterator
 
 from settings.model.foundation.existing import Existing
-from settings.model.foundation.place import GkePlace
-from settings.model.pools.placement import zones_of
+from settings.model.foundation.place import GkePlace, zones_of
 from settings.model.pools.pool import Pool
 from settings.model.pools.values import POOL_NAME
 from settings.model.stack import Settings
 from settings.problems import Finding
 from settings.rules.names import unique
+from settings.rules.registry import rule
 
 NODES_MAX = 65_000  # of a Standard cluster
 ZONES_OF_A_REGION = 3  # that GKE chooses if none are given
 
 
+@rule("pools")
 def pool_names_are_unique(settings: Settings) -> Iterator[Finding]:
     """Names of node pools in GKE and of flavors are unique; a pool of TPU slices or NVLink domains has a
     node pool for each (GKE API: NodePool.name)."""
@@ -39,6 +40,7 @@ def pool_names_are_unique(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@rule("pools")
 def numbered_names_have_room(settings: Settings) -> Iterator[Finding]:
     """Names of the node pools of slices and NVLink domains have at most 36 characters (GKE API:
     NodePool.name)."""
@@ -52,6 +54,7 @@ def numbered_names_have_room(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@rule("cluster", "pools")
 def node_counts_are_in_order(settings: Settings) -> Iterator[Finding]:
     """A pool has at least `min` and at most `max` nodes; `initial` counts per zone, the others over all zones
     (GKE API: NodePool.initialNodeCount, NodePoolAutoscaling)."""
@@ -85,6 +88,7 @@ def _zones(place: GkePlace | None, pool: Pool) -> int:
     return len(zones_of(pool, place)) or ZONES_OF_A_REGION if place else 1
 
 
+@rule("cluster", "pools")
 def existing_pools_are_in_existing_clusters(settings: Settings) -> Iterator[Finding]:
     """Pools are `existing` only in a GKE cluster made elsewhere, to which the stack may add others (GKE API:
     NodePool)."""
@@ -98,6 +102,7 @@ def existing_pools_are_in_existing_clusters(settings: Settings) -> Iterator[Find
             )
 
 
+@rule("pools")
 def some_pool_is_not_queued(settings: Settings) -> Iterator[Finding]:
     """One pool at least is not queued, for system pods, KubeRay, the controller and Ray heads (GKE, queued
     provisioning)."""

@@ -8,6 +8,7 @@ from settings.model.queues.admission import WEEK_SECONDS
 from settings.model.stack import Settings
 from settings.model.versions import GkeVersion
 from settings.problems import Doubt, Finding, Path
+from settings.rules.registry import doubt, rule
 
 # Dynamic Workload Scheduler: nodes for a limited time, when capacity is available (GKE, "About flex-start").
 OLDEST = GkeVersion.parse("1.32.2-gke.1652000")
@@ -35,8 +36,9 @@ def ways_to_get_nodes(settings: Settings) -> Iterator[tuple[Path, Pool]]:
             yield (*path, "computeClass", "priorities", j) if pool.compute_class else path, variant
 
 
+@rule("pools")
 def reservations_suit_provisioning(settings: Settings) -> Iterator[Finding]:
-    """A reservation is named with `provisioning: reserved`, and only then (GKE API: ReservationAffinity;
+    """A reservation is named only with `provisioning: reserved` (GKE API: ReservationAffinity;
     cluster-toolkit; xpk; terraform-provider-google#18341)."""
     for place, pool in ways_to_get_nodes(settings):
         path = (*place, "reservation")
@@ -54,6 +56,7 @@ def reservations_suit_provisioning(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@rule("pools")
 def scheduled_pools_start_empty(settings: Settings) -> Iterator[Finding]:
     """Queued and flex-start pools scale up from 0 (GKE, "GPUs for batch workloads with queued provisioning";
     xpk)."""
@@ -69,6 +72,7 @@ def scheduled_pools_start_empty(settings: Settings) -> Iterator[Finding]:
                 )
 
 
+@rule("pools")
 def only_queued_pools_choose_flex_start(settings: Settings) -> Iterator[Finding]:
     """`flexStart` is given for queued pools only, which are flex-start VMs or not (GKE, flex-start)."""
     for i, pool in enumerate(settings.pools):
@@ -80,6 +84,7 @@ def only_queued_pools_choose_flex_start(settings: Settings) -> Iterator[Finding]
             )
 
 
+@rule("pools")
 def scheduled_pools_have_accelerators(settings: Settings) -> Iterator[Finding]:
     """Queued pools have accelerators, flex-start pools have them or h4d machines (GKE, flex-start; GKE,
     queued provisioning)."""
@@ -101,6 +106,7 @@ def scheduled_pools_have_accelerators(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@rule("pools")
 def machines_are_sold_that_way(settings: Settings) -> Iterator[Finding]:
     """A3 High machines with fewer than 8 GPUs are spot, flex-start or queued (Compute Engine,
     "Accelerator-optimized machine family")."""
@@ -113,6 +119,7 @@ def machines_are_sold_that_way(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@rule("pools")
 def scheduled_nodes_live_a_week(settings: Settings) -> Iterator[Finding]:
     """Queued and flex-start nodes run for up to 7 days (GKE, flex-start)."""
     for path, pool in ways_to_get_nodes(settings):
@@ -124,6 +131,7 @@ def scheduled_nodes_live_a_week(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@rule("pools")
 def scheduled_pools_are_upgraded_by_gke(settings: Settings) -> Iterator[Finding]:
     """Queued and flex-start pools have no `upgrade`: GKE upgrades them when their nodes end (GKE, node pool
     upgrade strategies: short-lived)."""
@@ -137,6 +145,7 @@ def scheduled_pools_are_upgraded_by_gke(settings: Settings) -> Iterator[Finding]
             )
 
 
+@rule("cluster", "pools")
 def cluster_is_new_enough(settings: Settings) -> Iterator[Finding]:
     """Queued and flex-start pools require 1.32.2-gke.1652000, flex-start TPUs 1.33.0-gke.1712000 (GKE,
     flex-start)."""
@@ -155,6 +164,7 @@ def cluster_is_new_enough(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@doubt("pools")
 def tpus_may_not_be_queued(settings: Settings) -> Iterator[Doubt]:
     """GKE may refuse TPUs with queued provisioning (xpk#900, contradicted by cluster-toolkit#5218)."""
     for i, pool in enumerate(settings.pools):

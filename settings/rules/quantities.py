@@ -7,11 +7,12 @@ from settings.model.base import amount
 from settings.model.stack import Settings
 from settings.problems import Finding, Path
 from settings.rules.anywhere import values
+from settings.rules.registry import rule
 
 BYTES = ("memory", "ephemeral-storage", "storage")
 LEAST_BYTES = 1024**2
 CORES = re.compile(r"-?[0-9.]+m?")
-# Where a stack file has amounts, and the keys of those that are not the resource's name.
+# Sections with amounts, and the keys of amounts that are not the resource's name.
 AMOUNTS_IN = (
     "muster:queues",
     "muster:tenants",
@@ -26,6 +27,7 @@ QUOTA_KEYS = ("nominal", "borrowingLimit", "lendingLimit")
 Amount = tuple[Path, str, str]
 
 
+@rule()
 def amounts_suit_resources(settings: Settings) -> Iterator[Finding]:
     """Memory and storage are at least 1Mi: `64` is 64 bytes, and `500m` half a byte. CPU has no unit of
     bytes, and devices and counts are whole numbers (Kubernetes, "Resource units").

@@ -1,12 +1,19 @@
-"""Rules of queues: their names and their tree."""
+"""Rules of queues: their names, their tree, and their quotas."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
+from settings.model.base import amount
+from settings.model.pools.gpus import GPU_RESOURCE
+from settings.model.pools.pool import Pool
+from settings.model.queues.resource_groups import Quota, Quotas
 from settings.model.stack import Settings
 from settings.problems import Finding, Path, did_you_mean
 from settings.rules.names import unique
+from settings.rules.registry import rule
 
 
+@rule("queues", "tenants")
 def queue_names_are_unique(settings: Settings) -> Iterator[Finding]:
     """Cohorts, cluster queues and namespaces each have unique names (Kubernetes, object names)."""
     queues = settings.queues
@@ -20,6 +27,7 @@ def queue_names_are_unique(settings: Settings) -> Iterator[Finding]:
     yield from unique(tenants, "namespace")
 
 
+@rule("queues")
 def cohorts_form_trees(settings: Settings) -> Iterator[Finding]:
     """A cohort has a parent in the file, and cohorts form trees (Kueue: Cohort.spec.parentName)."""
     reported: set[str] = set()
@@ -42,8 +50,9 @@ def cohorts_form_trees(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@rule("queues")
 def cluster_queues_name_cohorts(settings: Settings) -> Iterator[Finding]:
-    """The cohort of a cluster queue is in the file: a misspelt one would be a cohort of its own (Kueue:
+    """The cohort of a cluster queue is in the file: a misspelt one would be a separate cohort (Kueue:
     ClusterQueueSpec.cohortName)."""
     cohorts = [cohort.name for cohort in settings.queues.cohorts]
     for i, queue in enumerate(settings.queues.cluster_queues):
@@ -53,3 +62,109 @@ def cluster_queues_name_cohorts(settings: Settings) -> Iterator[Finding]:
                 "the name of a cohort in this file",
                 did_you_mean(queue.cohort, cohorts),
             )
+
+
+class Holder(NamedTuple):
+    """A cluster queue or cohort with quotas: its path, kind, quotas, and the cohort above it with its key."""
+
+    path: Path
+    kind: str
+    quotas: Quotas
+    parent_key: str
+    parent: str | None
+
+
+def holders(settings: Settings) -> Iterator[Holder]:
+    """Yields all cluster queues and cohorts, with or without quotas."""
+    for i, queue in enumerate(settings.queues.cluster_queues):
+        path: Path = ("muster:queues", "clusterQueues", i, "quotas")
+        yield Holder(path, "queue", queue.quotas, "cohort", queue.cohort)
+    for i, cohort in enumerate(settings.queues.cohorts):
+        path = ("muster:queues", "cohorts", i, "quotas")
+        yield Holder(path, "cohort", cohort.quotas, "parent", cohort.parent)
+
+
+@rule("pools", "queues")
+def quotas_suit_flavors(settings: Settings) -> Iterator[Finding]:
+    """Quotas are of flavors of pools in the file, and of resources that their nodes have (Kueue:
+    ClusterQueueSpec.resourceGroups)."""
+    pools = {pool.flavor_name: pool for pool in settings.pools}
+    for holder in holders(settings):
+        for flavor, quotas in holder.quotas.items():
+            if flavor not in pools:
+                yield Finding(
+                    (*holder.path, flavor), "the flavor of a pool in this file", did_you_mean(flavor, pools)
+                )
+                continue
+            for resource, quota in quotas.items():
+                path = (*holder.path, flavor, resource)
+                yield from _resource_suits(pools[flavor], resource, quota.nominal, path)
+
+
+def _resource_suits(pool: Pool, resource: str, nominal: str, path: Path) -> Iterator[Finding]:
+    resources = [*pool.capacity, "ephemeral-storage"]
+    if resource not in resources and amount(nominal) > 0:
+        no_gpu = f"remove it, or give pool {pool.name} a `gpu`"
+        yield Finding(
+            path,
+            f"a resource that nodes of pool {pool.name} have: {', '.join(resources)}",
+            no_gpu if resource == GPU_RESOURCE else did_you_mean(resource, resources),
+        )
+
+
+@rule("pools", "queues")
+def quotas_include_accelerators(settings: Settings) -> Iterator[Finding]:
+    """A queue with quota in a flavor of GPUs or TPUs has quota of these too: without it no gang that requests
+    them is admitted (Kueue: ClusterQueueSpec.resourceGroups)."""
+    for path, pool, quotas in _quotas_of_queues(settings):
+        for resource in (resource for resource in pool.capacity if "/" in resource):
+            if resource not in quotas:
+                yield Finding(
+                    (*path, resource),
+                    f"a quota of the accelerators of pool {pool.name}, without which its nodes are not used "
+                    "(Kueue: resourceGroups)",
+                    f"add `{resource}`, or remove the flavor from this queue",
+                )
+
+
+def _quotas_of_queues(settings: Settings) -> Iterator[tuple[Path, Pool, Mapping[str, Quota]]]:
+    """Yields the quotas of each cluster queue in each flavor, with the flavor's pool."""
+    pools = {pool.flavor_name: pool for pool in settings.pools}
+    for i, queue in enumerate(settings.queues.cluster_queues):
+        for flavor, quotas in queue.quotas.items():
+            if flavor in pools:
+                yield ("muster:queues", "clusterQueues", i, "quotas", flavor), pools[flavor], quotas
+
+
+@rule("queues")
+def limits_suit_quotas(settings: Settings) -> Iterator[Finding]:
+    """Borrowing and lending limits require a cohort or parent (Kueue, pkg/webhooks: clusterqueue_webhook.go,
+    cohort_webhook.go)."""
+    for holder in holders(settings):
+        for flavor, quotas in holder.quotas.items():
+            for resource, quota in quotas.items():
+                path = (*holder.path, flavor, resource)
+                limits = {"borrowingLimit": quota.borrowing_limit, "lendingLimit": quota.lending_limit}
+                for key, limit in limits.items():
+                    if limit is not None and not holder.parent:
+                        yield Finding(
+                            (*path, key),
+                            f"no limit: a {holder.kind} without a {holder.parent_key} neither borrows nor "
+                            "lends (Kueue)",
+                            f"remove `{key}`, or give the {holder.kind} a `{holder.parent_key}`",
+                        )
+
+
+@rule("queues")
+def lending_stays_within_quotas(settings: Settings) -> Iterator[Finding]:
+    """A cluster queue lends at most its nominal quota; a cohort also lends the quota of its queues (Kueue,
+    pkg/webhooks/clusterqueue_webhook.go)."""
+    for i, queue in enumerate(settings.queues.cluster_queues):
+        for flavor, quotas in queue.quotas.items():
+            for resource, quota in quotas.items():
+                if quota.lending_limit and amount(quota.lending_limit) > amount(quota.nominal):
+                    yield Finding(
+                        ("muster:queues", "clusterQueues", i, "quotas", flavor, resource, "lendingLimit"),
+                        f"at most the nominal quota, which is {quota.nominal} (Kueue)",
+                        "lower `lendingLimit` or raise `nominal`",
+                    )

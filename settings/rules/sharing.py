@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from settings.model.stack import Settings
 from settings.problems import Finding, Path, did_you_mean
 from settings.rules.names import unique
+from settings.rules.registry import rule
 
 
+@rule("queues")
 def borrowing_preempts_only_with_reclaim(settings: Settings) -> Iterator[Finding]:
     """`borrowWithinCohort` requires `reclaimWithinCohort` (Kueue, pkg/webhooks/clusterqueue_webhook.go,
     validatePreemption)."""
@@ -24,6 +26,7 @@ def borrowing_preempts_only_with_reclaim(settings: Settings) -> Iterator[Finding
             )
 
 
+@rule("admission", "queues")
 def engine_does_what_queues_ask(settings: Settings) -> Iterator[Finding]:
     """Engine kai does not preempt for borrowed quota (KAI-scheduler, docs/queues)."""
     engine = settings.admission.engine
@@ -37,6 +40,7 @@ def engine_does_what_queues_ask(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@rule("kueue", "admission", "queues", "tenants")
 def usage_is_shared_by_kueue(settings: Settings) -> Iterator[Finding]:
     """Order by the usage of LocalQueues is Kueue's, and configured for it: Muster and KAI keep no history of
     usage (Kueue: apis/config/v1beta2, AdmissionFairSharing).
@@ -71,6 +75,7 @@ def usage_is_shared_by_kueue(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@rule("queues")
 def checks_are_known(settings: Settings) -> Iterator[Finding]:
     """Cluster queues name admission checks of the file, and flavors in which they have quota (Kueue:
     ClusterQueueSpec.admissionChecksStrategy)."""

@@ -11,6 +11,7 @@ from settings.model.tenants.tenant import Tenant
 from settings.model.versions import GkeVersion
 from settings.problems import Doubt, Finding, Path, did_you_mean
 from settings.rules.names import unique
+from settings.rules.registry import doubt, rule
 
 OWN_NAMESPACES = ("default", *OPERATORS)
 OWN_PREFIXES = ("kube-", "gke-", "gmp-")
@@ -23,10 +24,9 @@ def tenants_of(settings: Settings) -> Iterator[tuple[Path, Tenant]]:
         yield ("muster:tenants", i), tenant
 
 
-def tenants_suit_queues(settings: Settings) -> Iterator[Finding]:
-    """Tenants have namespaces of their own, and local queues of cluster queues in the file (Kueue:
-    LocalQueueSpec.clusterQueue)."""
-    queues = [queue.name for queue in settings.queues.cluster_queues]
+@rule("tenants")
+def tenants_have_their_own_namespaces(settings: Settings) -> Iterator[Finding]:
+    """The namespace of a tenant is neither the default one nor one of the system (Kubernetes, namespaces)."""
     for path, tenant in tenants_of(settings):
         if tenant.namespace in OWN_NAMESPACES or tenant.namespace.startswith(OWN_PREFIXES):
             yield Finding(
@@ -35,6 +35,13 @@ def tenants_suit_queues(settings: Settings) -> Iterator[Finding]:
                 f"({', '.join(f'{prefix}*' for prefix in OWN_PREFIXES)})",
                 "choose another name",
             )
+
+
+@rule("queues", "tenants")
+def tenants_suit_queues(settings: Settings) -> Iterator[Finding]:
+    """Tenants have local queues of cluster queues in the file (Kueue: LocalQueueSpec.clusterQueue)."""
+    queues = [queue.name for queue in settings.queues.cluster_queues]
+    for path, tenant in tenants_of(settings):
         for local, target in tenant.queues.items():
             if target not in queues:
                 yield Finding(
@@ -44,6 +51,7 @@ def tenants_suit_queues(settings: Settings) -> Iterator[Finding]:
                 )
 
 
+@rule("admission", "tenants")
 def tenants_suit_priorities(settings: Settings) -> Iterator[Finding]:
     """Tenants use priorities of `muster:admission.priorities` (Kueue: WorkloadPriorityClass)."""
     priorities = list(settings.admission.priorities)
@@ -57,6 +65,7 @@ def tenants_suit_priorities(settings: Settings) -> Iterator[Finding]:
                 )
 
 
+@rule("controller", "tenants")
 def tenants_share_no_names(settings: Settings) -> Iterator[Finding]:
     """Buckets, Google service accounts and hosts are unique in the project or in all of Google Cloud (Cloud
     Storage, bucket names; IAM: accountId)."""
@@ -77,6 +86,7 @@ def tenants_share_no_names(settings: Settings) -> Iterator[Finding]:
     yield from unique(hosts, "host")
 
 
+@rule("cluster", "tenants")
 def tenants_suit_the_cluster(settings: Settings) -> Iterator[Finding]:
     """Identities, buckets and Gateways require a GKE cluster, and the features of the cluster that serve
     them (GKE: Cloud Storage FUSE, Gateway, network policies; Kubernetes: ResourceClaims)."""
@@ -124,6 +134,7 @@ def _suits_gke(tenant: Tenant, cluster: Gke, path: Path) -> Iterator[Finding]:
         )
 
 
+@rule("tenants")
 def tenants_have_dependencies(settings: Settings) -> Iterator[Finding]:
     """A tenant's bucket requires an identity and egress to Google APIs; an identity requires a valid account
     ID (IAM: accountId)."""
@@ -148,6 +159,7 @@ def tenants_have_dependencies(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@rule("tenants")
 def gateways_can_be_named(settings: Settings) -> Iterator[Finding]:
     """Names of addresses and certificates, made from namespace and host, follow Google Cloud's rules
     (Compute Engine, Certificate Manager)."""
@@ -171,6 +183,7 @@ def gateways_can_be_named(settings: Settings) -> Iterator[Finding]:
                 )
 
 
+@rule("kuberay", "tenants")
 def tokens_are_made(settings: Settings) -> Iterator[Finding]:
     """`rayAuth` requires KubeRay 1.5.1, which creates Ray's tokens (docs.ray.io, KubeRay authentication)."""
     kuberay = settings.kuberay
@@ -186,6 +199,7 @@ def tokens_are_made(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@doubt("tenants")
 def clients_may_be_misspelt(settings: Settings) -> Iterator[Doubt]:
     """A client of Ray Serve whose name is similar to that of a tenant is one: namespaces made elsewhere may
     have any name, but a misspelt one lets no pods in (Kubernetes, NetworkPolicy: namespaceSelector)."""

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 
-from settings.model.pools.placement import zones_of
+from settings.model.foundation.place import zones_of
 from settings.model.pools.tpus import is_topology_of, smallest_topology
 from settings.model.stack import Settings
 from settings.problems import Finding, Path
+from settings.rules.registry import rule
 
 
+@rule("pools")
 def topologies_suit_machines(settings: Settings) -> Iterator[Finding]:
     """A pool of TPUs has a topology that GKE offers for its machine type (GKE, "Plan TPUs in GKE"; xpk)."""
     for i, pool in enumerate(settings.pools):
@@ -35,6 +37,7 @@ def topologies_suit_machines(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@rule("pools")
 def pools_count_nodes_or_slices(settings: Settings) -> Iterator[Finding]:
     """Pools of multi-host slices have `slices`, all others `nodes`: GKE creates and deletes all nodes of a
     slice together (cluster-toolkit, xpk)."""
@@ -59,6 +62,7 @@ def pools_count_nodes_or_slices(settings: Settings) -> Iterator[Finding]:
             yield Finding((*path, "nodes"), "the maximum number of nodes", "add `nodes: {max: …}`")
 
 
+@rule("cluster", "pools")
 def slices_are_in_one_zone(settings: Settings) -> Iterator[Finding]:
     """A slice is in one zone (cluster-toolkit)."""
     for i, pool in enumerate(settings.pools):

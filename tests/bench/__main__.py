@@ -5,9 +5,6 @@ import platform
 import sys
 
 from preview.plugins.choice import choose_offline, sources
-from sandbox.toolchain.command import carry_out
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.steps import Screen
 from tests.bench import (
     decisions,
     engine_load,
@@ -18,6 +15,9 @@ from tests.bench import (
     victim_searches,
 )
 from tests.bench.report import Figure, show
+from tools.toolchain.command import carry_out
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.steps import Screen
 
 ADMISSION_P99_SECONDS_MAX = 1
 RSS_MB_MAX = 80

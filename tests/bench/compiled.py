@@ -14,9 +14,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sandbox.bootstrap import cache_directory, exclusive
-from sandbox.toolchain.paths import CHECKOUT
-from sandbox.toolchain.steps import Screen, StepError
+from tools.bootstrap import cache_directory, exclusive
+from tools.toolchain.paths import CHECKOUT
+from tools.toolchain.steps import Screen, StepError
 
 PACKAGE = CHECKOUT / "muster"
 _PROJECT = ("pyproject.toml", "README.md", "LICENSE")

@@ -34,9 +34,9 @@ from muster.admission import (
     decide,
 )
 from muster.kube.store import OBJECTS_A_COLLECTION
-from sandbox.toolchain.paths import CHECKOUT
 from tests.bench.compiled import printed, site
 from tests.bench.report import Figure, show
+from tools.toolchain.paths import CHECKOUT
 
 QUEUES_A_COHORT = 100
 CPU = 1000  # in the core's units

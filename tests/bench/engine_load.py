@@ -17,9 +17,9 @@ from lightkube.codecs import from_dict
 from sandbox.cluster import kinds
 from sandbox.cluster.processes import Processes
 from sandbox.stand_ins.reflector import Reflector
-from sandbox.toolchain.paths import RunState
 from sandbox.up import down, up
 from tests.bench.ray_jobs import NAMESPACE, queue_objects, ray_job
+from tools.toolchain.paths import RunState
 
 LATENCY_JOBS = 200
 JOBS = 1000

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sandbox.toolchain.python_environments import python_with
+from tools.toolchain.python_environments import python_with
 
 SCRIPT = Path(__file__).with_name("accasim_run.py")
 

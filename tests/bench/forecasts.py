@@ -29,10 +29,10 @@ from muster.forecast.simulation.simulator import Simulator
 from muster.forecast.traces.read import ReadOptions, read
 from muster.forecast.traces.swf import SwfOptions
 from muster.forecast.traces.trace import TraceJob
-from sandbox.toolchain.paths import CHECKOUT
 from tests.bench import forecast_peer
 from tests.bench.compiled import printed, site
 from tests.bench.report import Figure, show
+from tools.toolchain.paths import CHECKOUT
 
 VERSION = "kueue.x-k8s.io/v1beta2"
 GPU = "nvidia.com/gpu"

@@ -28,12 +28,11 @@ from muster.cluster.jobs.pod_checks import PodChecks
 from muster.cluster.watched_kinds import WATCHED
 from muster.configuration.configuration import DEFAULT
 from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.pacing.rates import ExplanationRate, Load
 from muster.controller.passes.pass_memory import PassMemory
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.reconcile import reconcile
 from muster.controller.process.cluster_states import FULL_PASS_INTERVAL_MS, FULL_PASS_SHARE, ClusterStates
-from muster.controller.process.explanation_rate import ExplanationRate
-from muster.controller.process.load import Load
 from muster.kube import kinds
 from muster.kube.client import CHUNK
 from muster.kube.kinds import Kind
@@ -49,7 +48,7 @@ ARRIVALS = 200
 ROUNDS_MAX = 50
 NOW_MS = 1_767_268_800_000
 PASS_MS = 10
-KINDS = {str(kind): kind for kind in WATCHED.values()}
+KINDS = {str(kind): kind for kind in WATCHED}
 
 FIRST_S_MAX = 10.0
 GROWTH_MAX = 1.3
@@ -106,14 +105,18 @@ class Passes:
         self._clusters.decided(self.at_ms)
         writes = list(_writes(plan))
         # changes of others come in passes that start or stop something, which is load anyway
-        self._load.record(self.at_ms, busy=len(writes) > len(plan.wait_reasons), changes=0)
+        self._load.record(self.at_ms, busy=len(writes) > len(plan.writes.wait_reasons), changes=0)
         rate.record(plan.explained, self.at_ms, now_ms, self._load.calm_ms)
         return writes
 
 
 def _writes(plan: PassPlan) -> Iterable[PlannedWrite]:
     return chain(
-        plan.stops, plan.before_reservations, plan.reservations, plan.template_resets, plan.wait_reasons
+        plan.writes.stops,
+        plan.writes.before_reservations,
+        plan.writes.reservations,
+        plan.writes.template_resets,
+        plan.writes.wait_reasons,
     )
 
 
@@ -128,7 +131,7 @@ class Cluster:
         self.api.watchers.append(self._note)
 
     def _note(self, change: Change) -> None:
-        if change.kind not in WATCHED.values():
+        if change.kind not in WATCHED:
             return
         if change.type == "DELETED":
             self._passes.stores.of(change.kind).remove(change.view)

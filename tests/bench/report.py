@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sandbox.toolchain.console import console, table
+from tools.toolchain.console import console, table
 
 
 @dataclass(frozen=True)

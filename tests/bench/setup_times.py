@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sandbox.bootstrap import stamp
-from sandbox.toolchain.paths import CHECKOUT, RunState, cache_directory
 from sandbox.up import down, up
 from tests.bench.report import Figure
+from tools.bootstrap import stamp
+from tools.toolchain.paths import CHECKOUT, RunState, cache_directory
 
 WARM_UP_SECONDS_MAX = 60
 PREVIEW_SECONDS_MAX = {"prod": 5, "dev": 3}

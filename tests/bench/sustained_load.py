@@ -15,15 +15,15 @@ from lightkube.codecs import from_dict
 
 from sandbox.cluster import kinds
 from sandbox.cluster.processes import Processes
-from sandbox.toolchain.command import carry_out
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.steps import Screen
 from sandbox.up import down, up
 from tests.bench.engine_load import cpu_s, engine_process, running
 from tests.bench.job_stream import History, Stream, play
 from tests.bench.ray_jobs import queue_objects
 from tests.bench.report import Figure, show
+from tools.toolchain.command import carry_out
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.paths import RunState
+from tools.toolchain.steps import Screen
 
 BURST = Stream("burst", 10_000)
 STEADY = Stream("steady", 15_000, per_second=50)

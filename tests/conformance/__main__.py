@@ -11,11 +11,11 @@ import argparse
 import sys
 from pathlib import Path
 
-from development.effort import THOROUGH
-from sandbox.toolchain.steps import StepError
 from tests.conformance.case import load
 from tests.conformance.recorder.record import recorded_cases
 from tests.conformance.replay import LISTED, listed, replay, replays, show, unexpected
+from tools.testing.effort import THOROUGH
+from tools.toolchain.steps import StepError
 
 
 def main(arguments: list[str]) -> int:

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from development.effort import THOROUGH
-from sandbox.toolchain.steps import StepError
 from tests.conformance.case import Case, load
 from tests.conformance.differential.found import KEPT, read
 from tests.conformance.recorder.record import all_suites, cached_cases, recorded_cases
 from tests.conformance.replay import FAILED, LISTED, NOT_APPLICABLE, listed, replay, replays
+from tools.testing.effort import THOROUGH
+from tools.toolchain.steps import StepError
 
 RECORDED = cached_cases()
 CASES = {f"{case.suite}: {case.name}": case for case in (load(RECORDED) if RECORDED else ())}

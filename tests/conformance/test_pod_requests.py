@@ -1,5 +1,5 @@
 """Requests of random pods, next to Kubernetes' own code: the API server's defaults, its LimitRanger and
-PodRequests of the pinned version (sandbox/toolchain/modules/pod-requests)."""
+PodRequests of the pinned version (tools/toolchain/modules/pod-requests)."""
 
 import json
 import subprocess
@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from development.effort import THOROUGH
 from muster.objects.limits import LimitRange, adjusted
 from muster.objects.pods import encode_template, pod_requests
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.steps import Screen, StepError
+from tools.testing.effort import THOROUGH
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.steps import Screen, StepError
 
 PROPERTY = settings(max_examples=settings().max_examples * 20)
 

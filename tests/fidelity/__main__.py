@@ -8,14 +8,14 @@ import platform
 import sys
 from collections.abc import Sequence
 
-from sandbox.toolchain.command import carry_out
-from sandbox.toolchain.steps import Screen
 from tests.fidelity import emulation
 from tests.fidelity.calibration import assumptions, calibration
 from tests.fidelity.cases import Case, cases
 from tests.fidelity.history import History
 from tests.fidelity.replay import forecast
 from tests.fidelity.report import Pair, show, show_assumptions
+from tools.toolchain.command import carry_out
+from tools.toolchain.steps import Screen
 
 JOBS = 100
 MUSTER_TARGET, KUEUE_TARGET = 0.017, 0.05

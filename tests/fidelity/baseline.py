@@ -18,10 +18,10 @@ from muster.forecast.placement import PlacedJob, place
 from muster.forecast.results.waits import waits_ms
 from muster.forecast.simulation.simulator import Simulator
 from muster.forecast.traces import kueue_generator
-from sandbox.toolchain.console import console, table
-from sandbox.toolchain.steps import Screen
 from tests.bench.kueue_harness.run import KUEUE, Programs, Progress, programs, run
 from tests.fidelity.replay import AT_ONCE
+from tools.toolchain.console import console, table
+from tools.toolchain.steps import Screen
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ from pathlib import Path
 from lightkube import Client
 
 from sandbox.cluster import kinds, kueue_process
-from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.steps import Screen
 from tests.conformance.differential import kueue_side
 from tests.conformance.differential.patience import PatientClient
 from tests.conformance.differential.stage import KINDS
 from tests.fidelity.cases import FAIR, Case
 from tests.fidelity.history import History
 from tests.fidelity.real_time import Lateness, Play
+from tools.toolchain.paths import RunState
+from tools.toolchain.steps import Screen
 
 CREATED = {"Namespace": kinds.Namespace, **KINDS}
 

@@ -2,7 +2,7 @@
 
 from muster.admission import quantities
 from muster.forecast.assumptions import Assumptions
-from muster.forecast.configuration import QueueConfiguration, from_manifests
+from muster.forecast.configuration import QueueConfiguration, from_manifests, parse_controller
 from muster.forecast.placement import place
 from muster.forecast.results.outcome import End, SimulationOutcome
 from muster.forecast.simulation.simulator import Simulator
@@ -16,7 +16,7 @@ AT_ONCE = Assumptions(start_up_s=0, termination_s=0, cleanup_s=0)
 
 
 def configuration(case: Case) -> QueueConfiguration:
-    return from_manifests(case.name, case.manifests, case.controller)
+    return from_manifests(case.name, case.manifests, parse_controller(case.name, case.controller))
 
 
 def forecast(case: Case, assumptions: Assumptions) -> History:

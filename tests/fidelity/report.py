@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from muster.forecast.assumptions import Assumptions
-from sandbox.toolchain.console import console, table
 from tests.fidelity.agreement import Agreement, compare, deviation, waits
 from tests.fidelity.history import History
+from tools.toolchain.console import console, table
 
 ALL = "all queues"
 

@@ -12,19 +12,19 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from development import ray_fields
 from sandbox.cluster import kinds
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.toolchain.command import carry_out
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import CHECKOUT, RunState
-from sandbox.toolchain.steps import Screen
 from sandbox.up import down, up
 from settings.model.tenants.tenant import QUEUE_REQUIRED
 from tests.field_fuzzing.fuzz import NAMESPACE, OBJECTS_A_ROUND, Failure, Fuzzer
 from tests.field_fuzzing.shrink import shrunk
 from tests.field_fuzzing.subjects import Subject
 from tests.field_fuzzing.tenant import Tenant
+from tools.docs import ray_fields
+from tools.toolchain.command import carry_out
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.paths import CHECKOUT, RunState
+from tools.toolchain.steps import Screen
 
 FAILURES = CHECKOUT / ".muster" / "fuzz-fields"
 

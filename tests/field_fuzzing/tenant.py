@@ -14,7 +14,7 @@ from tests.stacks.dry_runs import HEADERS, Manifest
 from tests.stacks.ray_requests import ALICE
 
 SECONDS_MAX = 60.0
-PLURALS: Mapping[str, str] = {kind.name: kind.resource for kind in RAY_KINDS}
+PLURALS: Mapping[str, str] = {kind.name: kind.plural for kind in RAY_KINDS}
 
 
 class Refused(Exception):

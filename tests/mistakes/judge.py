@@ -11,9 +11,9 @@ import pulumi
 
 from components import platform
 from components.admission.policies import AdmissionPoliciesArgs
-from policies.catalogue import RULES
 from policies.environment import enforced
 from policies.rule import Resource, ResourceRule
+from policies.rules import RULES
 from settings.load import Settings, SettingsError, load
 from tests.mistakes.harmless import reason
 from tests.mistakes.mutants import KEY_TYPO, Mutant, Place, stack_file

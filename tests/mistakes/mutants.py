@@ -11,9 +11,9 @@ from typing import Any
 
 import yaml
 
-from sandbox.toolchain.paths import CHECKOUT
 from settings.keys import ours
 from tests.mistakes.values import boundary, misspelt, of_another_type
+from tools.toolchain.paths import CHECKOUT
 
 _FILES = (CHECKOUT / "stacks").glob("Pulumi.*.yaml")
 STACKS = tuple(sorted(path.stem.removeprefix("Pulumi.") for path in _FILES))

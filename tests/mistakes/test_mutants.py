@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from development.effort import MUTANTS, MUTANTS_SEED
 from tests.mistakes.judge import Fate, Fault, fate
 from tests.mistakes.mutants import STACKS, mutants
+from tools.testing.effort import MUTANTS, MUTANTS_SEED
 
 PARTS = 5
 EACH = MUTANTS // (PARTS * len(STACKS))

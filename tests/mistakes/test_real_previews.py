@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from development.effort import MUTANTS_SEED
 from preview.plugins.choice import choose_offline
 from preview.pulumi_cli import PulumiCli
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.steps import Screen
 from tests.mistakes.judge import Fate, fate
 from tests.mistakes.mutants import STACKS, Mutant, mutants
+from tools.testing.effort import MUTANTS_SEED
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.steps import Screen
 
 
 @pytest.fixture(scope="module")

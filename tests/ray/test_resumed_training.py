@@ -7,10 +7,10 @@ import pytest
 
 from sandbox.cluster.processes import Processes
 from sandbox.scenarios.resumed_training import RESUMED
-from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.python_environments import python_with
-from sandbox.toolchain.steps import StepError
 from sandbox.up import down, up
+from tools.toolchain.paths import RunState
+from tools.toolchain.python_environments import python_with
+from tools.toolchain.steps import StepError
 
 
 def test_a_preempted_training_resumes_from_its_checkpoint_with_a_real_ray() -> None:

@@ -18,10 +18,10 @@ from sandbox.cluster.controller_process import start_controller
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes, wait_until
 from sandbox.scenarios.runner import JOB_KINDS, wait_for_policy
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import CHECKOUT, RunState
-from sandbox.toolchain.steps import Screen
 from sandbox.up import down, up
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.paths import CHECKOUT, RunState
+from tools.toolchain.steps import Screen
 
 SECONDS_MAX = 60.0
 NAMESPACE = "team-a"

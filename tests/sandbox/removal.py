@@ -8,10 +8,10 @@ import yaml
 from preview.pulumi_cli import Stack
 from sandbox.deployment import pulumi_cli
 from sandbox.stack_file import STACK, deployed
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.steps import Screen
 from tests.sandbox.conftest import NAMESPACE, Cluster, Manifest, rayjob
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.paths import RunState
+from tools.toolchain.steps import Screen
 
 # The Kubernetes provider waits ten minutes for each object.
 SECONDS_MAX = 120.0

@@ -16,7 +16,7 @@ REDIS = {"redisAddress": "redis:6379"}
 
 def create(cluster: Cluster, manifest: dict[str, Any]) -> str:
     """Creates it as a member of the team; returns its name."""
-    cluster.kubectl.run("create", "-f", "-", *ALICE, given=json.dumps(manifest))
+    cluster.kubectl.run("create", "-f", "-", *ALICE, stdin=json.dumps(manifest))
     return str(manifest["metadata"]["name"])
 
 

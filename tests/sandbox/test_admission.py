@@ -4,11 +4,11 @@ import json
 
 import yaml
 
-from muster.live.eta.start_range import ANNOTATION
+from muster.objects.names import ETA_ANNOTATION
 from sandbox.cluster import kinds
 from sandbox.cluster.controller_process import NAME
-from sandbox.toolchain.paths import CHECKOUT
 from tests.sandbox.conftest import NAMESPACE, Cluster, Manifest, rayjob
+from tools.toolchain.paths import CHECKOUT
 
 
 def test_a_queue_reclaims_its_quota(cluster: Cluster) -> None:
@@ -83,10 +83,10 @@ def test_a_job_that_waits_says_when_it_is_expected_to_start(cluster: Cluster) ->
     cluster.restart_controller()
 
     def annotated() -> bool:
-        return ANNOTATION in cluster.job(waiting)["metadata"]["annotations"]
+        return ETA_ANNOTATION in cluster.job(waiting)["metadata"]["annotations"]
 
     cluster.until("an estimate on the job", annotated)
-    annotation = json.loads(cluster.job(waiting)["metadata"]["annotations"][ANNOTATION])
+    annotation = json.loads(cluster.job(waiting)["metadata"]["annotations"][ETA_ANNOTATION])
     assert annotation["at"] <= annotation["p10"] <= (annotation["p50"] or annotation["p10"])
     assert annotation["futures"] == 20
 

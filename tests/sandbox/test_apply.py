@@ -15,8 +15,8 @@ from sandbox.apply import apply
 from sandbox.cluster import kinds
 from sandbox.cluster.controller_process import running
 from sandbox.stack_file import SOURCE
-from sandbox.toolchain.paths import CHECKOUT
 from tests.sandbox.conftest import NAMESPACE, Cluster, rayjob
+from tools.toolchain.paths import CHECKOUT
 
 PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -11,8 +11,8 @@ import yaml
 
 from muster.live.verdict import VerdictKind
 from sandbox.cluster import kinds
-from sandbox.toolchain.paths import CHECKOUT
 from tests.sandbox.conftest import NAMESPACE, Cluster, rayjob
+from tools.toolchain.paths import CHECKOUT
 
 GPU = "nvidia.com/gpu"
 WAITS = 4

@@ -9,9 +9,9 @@ from pathlib import Path
 import yaml
 
 from sandbox.cluster import kinds
-from sandbox.toolchain.paths import CHECKOUT
-from sandbox.toolchain.steps import StepError
 from tests.sandbox.conftest import NAMESPACE, Cluster, Manifest, rayjob
+from tools.toolchain.paths import CHECKOUT
+from tools.toolchain.steps import StepError
 
 
 def muster(cluster: Cluster, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -4,9 +4,9 @@ import sys
 
 from muster.kube.lease import LEASE_S, RETRY_S
 from sandbox.cluster.controller_process import NAME
-from sandbox.toolchain.paths import RunState
 from tests.sandbox.conftest import Cluster, rayjob
 from tests.sandbox.leases import holder, times_waited
+from tools.toolchain.paths import RunState
 
 SECOND = "second-controller"
 

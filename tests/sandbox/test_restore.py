@@ -13,21 +13,21 @@ import pytest
 from lightkube import Client
 from lightkube.core.exceptions import ApiError
 
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube.kinds import CLUSTER_QUEUES, Kind
+from muster.objects.names import WORKLOAD_UID_LABEL
 from muster.objects.ray import CLUSTER_LABEL, HEAD_TYPE, NODE_TYPE_LABEL
 from sandbox.cluster import kinds
 from sandbox.cluster.control_plane import create_crds, start_control_plane
-from sandbox.cluster.crds import ensure_crds
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes, wait_until
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.steps import Screen, StepError
-from sandbox.toolchain.tools import CLUSTER_TOOLS
 from tests.sandbox.conftest import NAMESPACE, Manifest, rayjob
 from tests.simulation.manifests import local_stack
 from tests.storm.services import Services
+from tools.toolchain.crds import ensure_crds
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.paths import RunState
+from tools.toolchain.steps import Screen, StepError
+from tools.toolchain.tools import CLUSTER_TOOLS
 
 CPUS = "2"  # of each flavor in each of two queues
 LOST_JOBS = 12  # of a CPU or more each: there is no quota for all

@@ -8,16 +8,16 @@ from sandbox.cluster.processes import Processes
 from sandbox.scenario import EXAMPLES, SCENARIOS
 from sandbox.scenarios import runner
 from sandbox.scenarios.milestones import Scenario
-from sandbox.toolchain.paths import RunState
 from sandbox.up import down, up
 from tests.sandbox.conftest import Cluster, connected
 from tests.sandbox.removal import destroy, lasting, until_runs
+from tools.toolchain.paths import RunState
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS["muster"], ids=lambda s: s.name)
 def test_scenario_with_muster(cluster: Cluster, scenario: Scenario) -> None:
     examples = runner.read_examples(scenario, EXAMPLES)
-    assert runner.run(scenario, cluster.state.kubeconfig, examples, sys.stdout).complete
+    assert runner.run(scenario, cluster.state.kubeconfig, examples, sys.stdout)
 
 
 @pytest.mark.parametrize("engine", ["kueue", "kai"])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from muster.objects.topology_request import REQUIRED
+from muster.objects.names import REQUIRED_TOPOLOGY
 from sandbox.apply import apply
 from sandbox.cluster import kinds
 from sandbox.stack_file import SOURCE
@@ -47,7 +47,7 @@ def near(name: str, workers: int) -> Manifest:
     job["metadata"]["annotations"]["sandbox.muster.dev/run-seconds"] = "600"
     (group,) = job["spec"]["rayClusterSpec"]["workerGroupSpecs"]
     template: dict[str, Any] = group["template"]
-    template.setdefault("metadata", {}).setdefault("annotations", {})[REQUIRED] = RACK
+    template.setdefault("metadata", {}).setdefault("annotations", {})[REQUIRED_TOPOLOGY] = RACK
     for container in template["spec"]["containers"]:
         amounts = {"cpu": WORKER_CPU, "memory": "1Gi"}
         container["resources"] = {"requests": amounts, "limits": amounts}

@@ -9,10 +9,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
-from muster.controller.gangs.suspension import SUSPENSION_MS_MAX
+from muster.controller.workload.suspension import SUSPENSION_MS_MAX
 from muster.kube import kinds
-from muster.objects.kueue import QUEUE_LABEL, RESOURCE_IN_USE
+from muster.objects.names import QUEUE_LABEL, RESOURCE_IN_USE, WORKLOAD_UID_LABEL
 from tests.simulation.api import Api, Body, Change, key_of
 from tests.simulation.invariants import (
     Broken,

@@ -7,9 +7,9 @@ from typing import Any
 
 from muster.kube import kinds
 from muster.objects.meta import FOREGROUND_DELETION, millis, rfc3339
+from muster.objects.names import REQUEST_LABEL
 from tests.simulation.api import Api, Body, Refused, key_of
 from tests.simulation.kuberay_pods import GROUP_LABEL
-from tests.simulation.manifests import REQUEST_LABEL
 from tests.simulation.operators import owned, pods_owned_by
 from tests.simulation.sweeps import Sweeps
 

@@ -82,7 +82,7 @@ class Twice:
 
 def values(gauges: QueueGauges, cluster: ClusterState, plan: PassPlan) -> dict[str, float]:
     """Returns the values after a pass by name and labels."""
-    gauges.update(cluster, plan)
+    gauges.update(cluster, plan.statistics)
     samples = (sample for family in gauges.collect() for sample in family.samples)
     return {f"{s.name} {' '.join(s.labels.values())}": s.value for s in samples}
 

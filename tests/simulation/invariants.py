@@ -1,24 +1,23 @@
 """Invariants after every write, recomputed from the objects as simply as possible."""
 
 import re
-import traceback
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.cluster.phases import may_follow, phase
 from muster.configuration.configuration import DEFAULT, Retention
 from muster.controller.workload import transitions  # noqa: F401 - declares the transitions
 from muster.kube import kinds
 from muster.kube.kinds import Kind
-from muster.objects.kueue import JOB_UID_LABEL, QUEUE_LABEL, WorkloadStatus
+from muster.objects.kueue import WorkloadStatus
+from muster.objects.names import JOB_UID_LABEL, QUEUE_LABEL, WORKLOAD_UID_LABEL
 from muster.objects.ray import KUBERAY_OPERATOR
 from tests.simulation.api import Api, Body, Change, key_of
 from tests.simulation.kuberay_pods import GROUP_LABEL, requests_of
@@ -27,6 +26,7 @@ from tests.simulation.manifests import quantity
 Asked = dict[str, dict[str, Fraction]]  # by group and resource
 Column = tuple[str, str]  # (flavor, resource)
 S = TypeVar("S", "Queues", "Classes")
+P = ParamSpec("P")
 SETTLED_MS = 5000  # decisions made before a change of the queues was received have been written
 
 
@@ -56,6 +56,26 @@ class Classes:
 def at_once(kind: Kind[Any], until_ms: int) -> float:
     """The revision heard without delay: every change is known at once."""
     return inf
+
+
+def invariant(
+    rule: str,
+) -> Callable[[Callable[Concatenate["Invariants", P], None]], Callable[Concatenate["Invariants", P], None]]:
+    """Names the invariant that a method checks: the rule of what it raises."""
+
+    def named(
+        check: Callable[Concatenate["Invariants", P], None],
+    ) -> Callable[Concatenate["Invariants", P], None]:
+        def checked(self: "Invariants", /, *args: P.args, **kwargs: P.kwargs) -> None:
+            try:
+                check(self, *args, **kwargs)
+            except Broken as broken:
+                broken.rule = rule
+                raise
+
+        return checked
+
+    return named
 
 
 class Invariants:
@@ -101,14 +121,6 @@ class Invariants:
 
     def check(self, change: Change) -> None:
         self.checked += 1
-        try:
-            self._check(change)
-        except Broken as broken:
-            called = [frame.name for frame in traceback.extract_tb(broken.__traceback__)]
-            broken.rule = called[called.index("_check") + 1].strip("_")
-            raise
-
-    def _check(self, change: Change) -> None:
         if change.kind in (kinds.CLUSTER_QUEUES, kinds.COHORTS) and change_of_spec(change):
             self._queues.append(self._queues_now(change.revision))
         if change.kind is kinds.PRIORITIES:
@@ -127,12 +139,14 @@ class Invariants:
         if change.kind in (kinds.PODS, kinds.WORKLOADS, kinds.RAY_JOBS):
             self._pods_have_quota()
 
+    @invariant("workload is the only one")
     def _workload_is_the_only_one(self, change: Change) -> None:
         uid = owner_uid(change.body)
         same = [key_of(w) for w in self._api.all(kinds.WORKLOADS) if owner_uid(w) == uid]
         expect(len(same) == 1 or not uid, f"one job has the Workloads {same}")
         expect(uid not in self._over, f"{same} was created for a job that had finished")
 
+    @invariant("retention deletes what is over")
     def _retention_deletes_what_is_over(self, change: Change) -> None:
         """A finished Workload whose job exists is deleted by its retention only, after its pods are gone."""
         meta, before = change.body["metadata"], change.before
@@ -158,6 +172,7 @@ class Invariants:
         is_queued = bool(meta.get("labels", {}).get(QUEUE_LABEL))
         return is_queued and is_managed and not is_owned and "deletionTimestamp" not in meta
 
+    @invariant("creator ends it")
     def _creator_ends_it(self, change: Change) -> None:
         """A Workload without a job is deleted, finished, and relieved of its quota by others only."""
         before, name = change.before, key_of(change.body)
@@ -171,6 +186,7 @@ class Invariants:
             holds_quota(change.body) or not holds_quota(before), f"the controller took the quota of {name}"
         )
 
+    @invariant("quota is kept")
     def _quota_is_kept(self, change: Change) -> None:
         usage: dict[str, dict[Column, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
         live = self._live_groups()
@@ -187,6 +203,7 @@ class Invariants:
         over = [over_quota(queues, by_column, only) for queues in self._queues_known(change.time_ms)]
         expect(not all(over), over[-1])
 
+    @invariant("phases follow each other")
     def _phases_follow_each_other(self, change: Change) -> None:
         """Declared transitions (muster/cluster/phases.py) lead from the old phase to the new."""
         old, new = (body.get("status", {}) if body else None for body in (change.before, change.body))
@@ -214,6 +231,7 @@ class Invariants:
         }
         return Classes(revision, values)
 
+    @invariant("priority is kept")
     def _priority_is_kept(self, change: Change) -> None:
         before, now = condition(change.before, "Preempted"), condition(change.body, "Preempted")
         if now.get("status") != "True" or before.get("status") == "True":
@@ -235,6 +253,7 @@ class Invariants:
         policies: Body = self._api.get(kinds.CLUSTER_QUEUES, target)["spec"].get("preemption", {})
         return policies
 
+    @invariant("starts are whole")
     def _starts_are_whole(self, change: Change) -> None:
         uid = change.body["metadata"]["uid"]
         runs = change.type != "DELETED" and not is_suspended(change.body)
@@ -261,6 +280,7 @@ class Invariants:
             }
             expect(admitted_counts == counts, f"{name} started with {admitted_counts} of {counts}")
 
+    @invariant("pods have quota")
     def _pods_have_quota(self) -> None:
         """Pods of a gang exist only while its Workload holds quota for them, evicted or not."""
         workloads = {w["metadata"]["uid"]: w for w in self._api.all(kinds.WORKLOADS)}

@@ -7,13 +7,18 @@ from typing import Any
 
 from muster.kube import kinds
 from muster.kube.kinds import Kind
-from muster.objects import kueue
+from muster.objects.names import (
+    KUEUE_GROUP,
+    PRIORITY_LABEL,
+    PROVISIONING_CONTROLLER,
+    QUEUE_LABEL,
+    REQUEST_LABEL,
+)
 
 Body = dict[str, Any]
 GPU = "nvidia.com/gpu"
 SUFFIXES = {"m": Fraction(1, 1000), "Ki": Fraction(2**10), "Mi": Fraction(2**20), "Gi": Fraction(2**30)}
 CHECK = "queued-provisioning"
-REQUEST_LABEL = "autoscaling.gke.io/provisioning-request"
 TAINTS = (
     {"key": GPU, "value": "present", "effect": "NoSchedule"},
     {"key": "cloud.google.com/gke-queued", "value": "true", "effect": "NoSchedule"},
@@ -38,7 +43,7 @@ def ray_cluster_spec(workers: int, worker: Body = WORKER, head: Body = HEAD) -> 
 
 
 def metadata(name: str, namespace: str, queue: str, priority: str) -> Body:
-    labels = {kueue.QUEUE_LABEL: queue, kueue.PRIORITY_LABEL: priority}
+    labels = {QUEUE_LABEL: queue, PRIORITY_LABEL: priority}
     return {"name": name, "namespace": namespace, "labels": {k: v for k, v in labels.items() if v}}
 
 
@@ -153,8 +158,8 @@ def provisioning(limit: int = 3, base_s: int = 1, max_s: int = 1800) -> dict[Kin
         "retryStrategy": retry,
         "podSetUpdates": {"nodeSelector": [update]},
     }
-    parameters = {"apiGroup": kueue.GROUP, "kind": "ProvisioningRequestConfig", "name": CHECK}
-    check = {"controllerName": kueue.PROVISIONING_CONTROLLER, "parameters": parameters}
+    parameters = {"apiGroup": KUEUE_GROUP, "kind": "ProvisioningRequestConfig", "name": CHECK}
+    check = {"controllerName": PROVISIONING_CONTROLLER, "parameters": parameters}
     return {
         kinds.PROVISIONING_CONFIGS: [{"metadata": {"name": CHECK}, "spec": config}],
         kinds.CHECKS: [{"metadata": {"name": CHECK}, "spec": check}],

@@ -5,7 +5,7 @@ from typing import Any
 from muster.admission import HOSTNAME
 from muster.kube import kinds
 from muster.kube.kinds import Kind
-from muster.objects import topology_request
+from muster.objects.names import REQUIRED_TOPOLOGY
 from tests.simulation.api import Body
 from tests.simulation.manifests import GPU, flavor, local_stack, ray_job
 from tests.simulation.simulation import Simulation
@@ -53,7 +53,7 @@ def near(name: str, *, seconds: float = 20) -> Body:
     """Returns a gang whose workers need one rack."""
     body = ray_job(name, seconds=seconds)
     (workers,) = body["spec"]["rayClusterSpec"]["workerGroupSpecs"]
-    metadata = {**workers["template"].get("metadata", {}), "annotations": {topology_request.REQUIRED: "rack"}}
+    metadata = {**workers["template"].get("metadata", {}), "annotations": {REQUIRED_TOPOLOGY: "rack"}}
     workers["template"] = {**workers["template"], "metadata": metadata}
     return body
 

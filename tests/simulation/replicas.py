@@ -13,8 +13,8 @@ from itertools import pairwise
 from random import Random
 from typing import Any, TypeVarTuple
 
-from muster.controller.process.controllers import Controllers
 from muster.controller.process.loop import Controller
+from muster.controller.process.process import Controllers
 from muster.kube.client import NotLeading
 from muster.kube.connection import REQUEST_TIMEOUT_S
 from muster.kube.errors import NoAnswer
@@ -231,7 +231,7 @@ class Replicas(Simulation):
             kube,
             now_ms,
             election,
-            self.observer,
+            [self.observer],
             configuration=self._configuration,
             clock_s=self._loop.time,
             random=self.random_of(f"retries of {process.name}"),

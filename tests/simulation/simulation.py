@@ -14,8 +14,8 @@ from typing import Any
 
 from muster.configuration.configuration import DEFAULT, Configuration
 from muster.controller.metrics.observer import Observer
-from muster.controller.process.controllers import Controllers
 from muster.controller.process.loop import Controller
+from muster.controller.process.process import Controllers
 from muster.kube import kinds
 from muster.kube.history import History
 from muster.kube.kinds import Kind
@@ -139,7 +139,7 @@ class Simulation:
                     Controller,
                     self.kube,
                     self.wall_clock_ms,
-                    observer=self.observer,
+                    observers=[self.observer],
                     configuration=self._configuration,
                     clock_s=self._loop.time,
                     random=self.random_of("retries"),

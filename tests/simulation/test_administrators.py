@@ -10,15 +10,7 @@ import pytest
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from tests.simulation.api import Body
-from tests.simulation.manifests import (
-    CHECK,
-    WORKER,
-    group,
-    local_queue,
-    local_stack,
-    quotas,
-    ray_job,
-)
+from tests.simulation.manifests import CHECK, WORKER, group, local_queue, local_stack, quotas, ray_job
 from tests.simulation.simulation import Simulation
 
 BY = "administrator"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from muster.controller.gangs.suspension import SUSPENSION_MS_MAX
+from muster.controller.workload.suspension import SUSPENSION_MS_MAX
 from muster.kube import kinds
 from tests.simulation.api import key_of
 from tests.simulation.bounds import STOP_MS

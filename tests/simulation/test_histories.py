@@ -1,6 +1,6 @@
 """Random histories: the invariants hold, whatever users, administrators and the network do.
 
-development/effort.py says how many; `make fuzz` plays any, and shortens one that breaks something.
+tools/testing/effort.py says how many; `make fuzz` plays any, and shortens one that breaks something.
 """
 
 import gc
@@ -11,7 +11,6 @@ from random import Random
 
 import pytest
 
-from development.effort import HISTORIES
 from muster.kube import kinds
 from tests.simulation.api import Api, Body, key_of
 from tests.simulation.histories import history as histories
@@ -24,6 +23,7 @@ from tests.simulation.histories.stacks import CONFIGURATIONS
 from tests.simulation.invariants import SETTLED_MS, Broken, Invariants
 from tests.simulation.manifests import GPU, NO_BORROWING, group, local_stack, quotas
 from tests.simulation.simulation import Simulation
+from tools.testing.effort import HISTORIES
 
 BATCH = 10
 KEPT = sorted(Path(__file__).with_name("kept").glob("*.json"))
@@ -92,7 +92,7 @@ def test_exceeded_quota_is_found(always: bool) -> None:
     reserve(api, "first", gpus=4)
     with pytest.raises(Broken, match="uses 5") as broken:
         reserve(api, "second", gpus=1)
-    assert broken.value.rule == "quota_is_kept"
+    assert broken.value.rule == "quota is kept"
 
 
 HEARD_AFTER_MS = pytest.mark.parametrize(

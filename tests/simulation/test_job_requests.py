@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from muster.cluster.jobs.annotations import RETRY, STOP, WAIT
 from muster.kube import kinds
+from muster.objects.names import RETRY_ANNOTATION, STOP_ANNOTATION, WAIT_ANNOTATION
 from tests.simulation.api import Body
 from tests.simulation.invariants import condition
 from tests.simulation.manifests import annotated, local_stack, ray_job
@@ -47,15 +47,15 @@ def test_a_stopped_job_gives_back_its_quota_and_resumes(seed: int) -> None:
     async def story(sim: Simulation) -> None:
         dev = sim.submit(ray_job("dev", seconds=60))
         await sim.until(lambda: sim.state(dev) == "Running", "dev runs")
-        annotate(sim, dev, STOP, "true")
+        annotate(sim, dev, STOP_ANNOTATION, "true")
         other = sim.submit(ray_job("other"))
         await sim.until(lambda: sim.state(other) == "Complete", "the other has its quota")
         assert (sim.state(dev), sim.pods_of(dev)) == ("Suspended", [])
         assert condition(sim.workload(dev), "Evicted")["reason"] == "JobStopped"
         assert sim.waits(dev).startswith("Suspended: the job is stopped by its annotation muster.dev/stop")
-        await sim.until(lambda: WAIT in sim.job(dev)["metadata"]["annotations"], "the job says so")
-        assert json.loads(sim.job(dev)["metadata"]["annotations"][WAIT])["reason"] == "Suspended"
-        annotate(sim, dev, STOP, None)
+        await sim.until(lambda: WAIT_ANNOTATION in sim.job(dev)["metadata"]["annotations"], "the job says so")
+        assert json.loads(sim.job(dev)["metadata"]["annotations"][WAIT_ANNOTATION])["reason"] == "Suspended"
+        annotate(sim, dev, STOP_ANNOTATION, None)
         await sim.until(lambda: sim.state(dev) == "Complete", "dev completes")
         assert turned(sim, "Requeued", "JobRestarted")
 
@@ -68,7 +68,7 @@ def test_a_job_that_was_stopped_before_its_start_waits(seed: int) -> None:
         dev = sim.submit(annotated(ray_job("dev"), stop="true"))
         await sim.until(lambda: sim.waits(dev).startswith("Suspended"), "it is stopped")
         await sim.stays(lambda: not sim.reserved(), "it has no quota", 2)
-        annotate(sim, dev, STOP, "false")
+        annotate(sim, dev, STOP_ANNOTATION, "false")
         await sim.until(lambda: sim.state(dev) == "Complete", "dev completes")
 
     Simulation(seed, local_stack()).run(story)
@@ -78,11 +78,11 @@ def test_an_administrators_deactivation_wins_over_a_resumption() -> None:
     async def story(sim: Simulation) -> None:
         dev = sim.submit(ray_job("dev", seconds=60))
         await sim.until(lambda: sim.state(dev) == "Running", "dev runs")
-        annotate(sim, dev, STOP, "true")
+        annotate(sim, dev, STOP_ANNOTATION, "true")
         await sim.until(lambda: not sim.reserved(), "its quota is free")
         set_active(sim, dev, False)
-        annotate(sim, dev, STOP, None)
-        annotate(sim, dev, RETRY, "now")
+        annotate(sim, dev, STOP_ANNOTATION, None)
+        annotate(sim, dev, RETRY_ANNOTATION, "now")
         await sim.until(lambda: "deactivated" in sim.waits(dev), "it is deactivated")
         await sim.stays(lambda: not sim.reserved() and not retries(sim), "it has no quota", 10)
         set_active(sim, dev, True)
@@ -97,7 +97,7 @@ def test_a_retry_ends_the_back_off_once() -> None:
             dev = sim.submit(ray_job("dev"))
             await sim.until(lambda: bool(turned(sim, "Evicted", "PodsReadyTimeout")), "it is evicted", 10)
             await sim.until(lambda: not sim.reserved(), "its quota is free")
-            annotate(sim, dev, RETRY, "1")
+            annotate(sim, dev, RETRY_ANNOTATION, "1")
             await sim.until(lambda: bool(sim.reserved()), "it is tried again", 0.5)
             await sim.until(lambda: len(turned(sim, "Evicted", "PodsReadyTimeout")) == 2, "and evicted", 10)
             await sim.until(lambda: not sim.reserved(), "its quota is free")
@@ -114,7 +114,7 @@ def test_a_retry_activates_a_job_that_was_late_too_often() -> None:
             dev = sim.submit(ray_job("dev"))
             await sim.until(lambda: sim.waits(dev).startswith("Suspended"), "it is out of the queue", 60)
         assert "set the job's annotation muster.dev/retry to a new value" in sim.waits(dev)
-        annotate(sim, dev, RETRY, "1")
+        annotate(sim, dev, RETRY_ANNOTATION, "1")
         await sim.until(lambda: sim.state(dev) == "Complete", "it completes")
         assert workload(sim, dev)["spec"]["active"]
 
@@ -130,11 +130,11 @@ def test_a_deactivation_after_a_retry_wins_over_the_next_one() -> None:
             await sim.until(lambda: sim.waits(first).startswith("Suspended"), "it is out of the queue", 60)
         other = sim.submit(ray_job("other", seconds=3000))
         await sim.until(lambda: sim.state(other) == "Running", "the other runs")
-        annotate(sim, first, RETRY, "1")
+        annotate(sim, first, RETRY_ANNOTATION, "1")
         await sim.until(lambda: sim.waits(first).startswith("WaitingForQuota"), "it is queued")
         set_active(sim, first, False)
         await sim.until(lambda: sim.waits(first).startswith("Suspended"), "it is deactivated")
-        annotate(sim, first, RETRY, "2")
+        annotate(sim, first, RETRY_ANNOTATION, "2")
         await sim.stays(lambda: len(retries(sim)) == 1, "it is not retried", 10)
         assert not workload(sim, first)["spec"]["active"]
 
@@ -148,7 +148,7 @@ def test_retries_in_a_loop_come_no_faster_than_the_back_off(retries_max: int | N
             dev = sim.submit(ray_job("dev"))
             end_ms = sim.api.now_ms() + 2 * 3600_000
             while sim.api.now_ms() < end_ms:
-                annotate(sim, dev, RETRY, str(sim.api.now_ms()))
+                annotate(sim, dev, RETRY_ANNOTATION, str(sim.api.now_ms()))
                 await asyncio.sleep(5)
         times = retries(sim)
         waits_s = [(later - earlier) / 1000 for earlier, later in pairwise(times)]
@@ -164,8 +164,8 @@ def test_a_stopped_job_is_not_retried() -> None:
     async def story(sim: Simulation) -> None:
         dev = sim.submit(ray_job("dev", seconds=60))
         await sim.until(lambda: sim.state(dev) == "Running", "dev runs")
-        annotate(sim, dev, STOP, "true")
-        annotate(sim, dev, RETRY, "1")
+        annotate(sim, dev, STOP_ANNOTATION, "true")
+        annotate(sim, dev, RETRY_ANNOTATION, "1")
         await sim.until(lambda: not sim.reserved(), "its quota is free")
         await sim.stays(lambda: not sim.reserved() and not retries(sim), "it has no quota")
 

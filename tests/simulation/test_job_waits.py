@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from muster.cluster.jobs.annotations import WAIT
-from muster.controller.process.job_wait_writes import REFRESH_MS
+from muster.controller.pacing.job_wait_writes import REFRESH_MS
 from muster.kube import kinds
+from muster.objects.names import WAIT_ANNOTATION
 from tests.simulation.api import Body
 from tests.simulation.manifests import local_stack, ray_job
 from tests.simulation.simulation import Simulation
@@ -15,12 +15,12 @@ SEEDS = (1, 2, 3)
 
 
 def reported_wait(sim: Simulation, key: str) -> Body:
-    document: Body = json.loads(sim.job(key)["metadata"]["annotations"][WAIT])
+    document: Body = json.loads(sim.job(key)["metadata"]["annotations"][WAIT_ANNOTATION])
     return document
 
 
 def is_told(sim: Simulation, key: str) -> bool:
-    return WAIT in sim.job(key)["metadata"].get("annotations", {})
+    return WAIT_ANNOTATION in sim.job(key)["metadata"].get("annotations", {})
 
 
 def events_of(sim: Simulation, name: str) -> list[str]:
@@ -34,7 +34,7 @@ def tellings(sim: Simulation, name: str) -> int:
     """Returns how often the annotation of this RayJob was written."""
     texts = sim.history(
         kinds.RAY_JOBS,
-        lambda job: (job["metadata"]["name"], job["metadata"].get("annotations", {}).get(WAIT)),
+        lambda job: (job["metadata"]["name"], job["metadata"].get("annotations", {}).get(WAIT_ANNOTATION)),
     )
     return sum(told_name == name and text is not None for told_name, text in texts)
 
@@ -97,7 +97,7 @@ def test_edits_of_the_annotation_are_not_answered() -> None:
         await sim.until(lambda: is_told(sim, second), "it is told")
         before = len(sim.api.journal[kinds.RAY_JOBS])
         for number in range(100):
-            edited = {"metadata": {"annotations": {WAIT: "mine" * number}}}
+            edited = {"metadata": {"annotations": {WAIT_ANNOTATION: "mine" * number}}}
             sim.patch(kinds.RAY_JOBS, second, edited)
             await sim.stays(lambda: True, "time passes", REFRESH_MS / 60_000 / 20)
         by_controller = [

@@ -9,13 +9,11 @@ from typing import Any
 
 import pytest
 
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
 from muster.kube.kinds import Kind
-from muster.objects import kueue
 from muster.objects.core import Namespace
+from muster.objects.names import QUEUE_LABEL, UNCONSTRAINED_TOPOLOGY, WORKLOAD_UID_LABEL
 from muster.objects.ray import CLUSTER_LABEL, GROUP_LABEL
-from muster.objects.topology_request import UNCONSTRAINED
 from tests.simulation.api import Body, Refused, key_of
 from tests.simulation.invariants import condition
 from tests.simulation.manifests import (
@@ -72,7 +70,7 @@ def groups(change: Callable[[list[Body]], list[Body]]) -> Edit:
 
 def with_bad_topology(workers: list[Body]) -> list[Body]:
     (group,) = workers
-    annotated = {**group["template"].get("metadata", {}), "annotations": {UNCONSTRAINED: "maybe"}}
+    annotated = {**group["template"].get("metadata", {}), "annotations": {UNCONSTRAINED_TOPOLOGY: "maybe"}}
     return [{**group, "template": {**group["template"], "metadata": annotated}}]
 
 
@@ -113,7 +111,7 @@ def both(*edits: Edit) -> Edit:
 
 
 def dequeued(sim: Simulation, kind: Kind[Any], key: str) -> None:
-    sim.patch(kind, key, {"metadata": {"labels": {kueue.QUEUE_LABEL: None}}})
+    sim.patch(kind, key, {"metadata": {"labels": {QUEUE_LABEL: None}}})
 
 
 def orphaned(sim: Simulation, kind: Kind[Any], key: str) -> None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
 from muster.kube.kinds import Kind
+from muster.objects.names import WORKLOAD_UID_LABEL
 from muster.objects.ray import CLUSTER_LABEL, GROUP_LABEL
 from tests.simulation.api import Body, Change, Refused, key_of
 from tests.simulation.invariants import Broken, condition

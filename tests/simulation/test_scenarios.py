@@ -6,8 +6,7 @@ from itertools import groupby
 import pytest
 
 from muster.kube import kinds
-from muster.objects import kueue
-from muster.objects.kueue_queues import NODE_SIZES
+from muster.objects.names import NODE_SIZES, PRIORITY_LABEL
 from tests.simulation.api import Body
 from tests.simulation.invariants import condition, is_suspended
 from tests.simulation.manifests import local_stack, ray_cluster, ray_job, ray_service, template
@@ -331,7 +330,7 @@ def test_priority_and_queue_of_a_waiting_job_follow_its_labels() -> None:
         await sim.until(lambda: sim.state(first) == "Running", "the first runs")
         waiting = [sim.submit(ray_job(f"waiting{n}", seconds=1)) for n in range(2)]
         await sim.until(lambda: all(map(sim.waits, waiting)), "both wait")
-        labels = {kueue.PRIORITY_LABEL: "prod-priority"}
+        labels = {PRIORITY_LABEL: "prod-priority"}
         sim.patch(kinds.RAY_JOBS, waiting[1], {"metadata": {"labels": labels}})
         await sim.until(lambda: sim.state(waiting[1]) == "Complete", "the second is ahead", 10)
         assert sim.state(waiting[0]) == "Suspended"

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from muster.kube import kinds
-from muster.objects import kueue
 from muster.objects.meta import millis
+from muster.objects.names import MAX_EXEC_TIME_LABEL
 from tests.simulation.api import Body
 from tests.simulation.invariants import condition, holds_quota
 from tests.simulation.manifests import local_stack, ray_job
@@ -17,7 +17,7 @@ LATE_MS_MAX = 3000  # passes, writes and whole seconds; periodic polling would b
 def lasting(seconds: int, name: str = "dev", **fields: object) -> Body:
     """Returns a job with a maximum run time, which would run for an hour."""
     body = ray_job(name, **{"seconds": 3600, **fields})  # type: ignore[arg-type]
-    body["metadata"]["labels"][kueue.MAX_EXEC_TIME_LABEL] = str(seconds)
+    body["metadata"]["labels"][MAX_EXEC_TIME_LABEL] = str(seconds)
     return body
 
 

@@ -1,12 +1,13 @@
 """Scenarios of gangs whose pods are placed on nodes."""
 
-from components.queues.objects import manifests
 from muster.admission import HOSTNAME
 from muster.kube import kinds
+from muster.objects.names import REQUEST_LABEL
 from sandbox.cluster.nodes import static_nodes
 from settings.load import parse
+from settings.manifests.objects import manifests
 from tests.simulation.api import Body
-from tests.simulation.manifests import REQUEST_LABEL, local_stack
+from tests.simulation.manifests import local_stack
 from tests.simulation.racks import hosts, make_ready, near, stack, status
 from tests.simulation.simulation import Simulation
 from tests.unit.settings.builders import EXISTING, FILE, L4, put

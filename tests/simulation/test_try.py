@@ -12,8 +12,8 @@ from muster.live.start import estimated_start
 from muster.live.state import LiveState, live_state
 from muster.live.submitted import Submitted, submitted
 from muster.live.verdict import VerdictKind, verdict
-from muster.objects import kueue
 from muster.objects.meta import millis
+from muster.objects.names import MAX_EXEC_TIME_LABEL
 from tests.simulation.api import Body, key_of
 from tests.simulation.invariants import condition
 from tests.simulation.manifests import local_stack, ray_job
@@ -94,7 +94,7 @@ def test_jobs_are_admitted_when_eta_says(seed: int) -> None:
         for number in range(JOBS):
             seconds = random.randint(60, 600)
             job = ray_job(f"job-{number}", workers=random.randint(2, 4), seconds=seconds)
-            job["metadata"]["labels"][kueue.MAX_EXEC_TIME_LABEL] = str(seconds + SLACK_S)
+            job["metadata"]["labels"][MAX_EXEC_TIME_LABEL] = str(seconds + SLACK_S)
             jobs.append(sim.submit(job))
         await settle(sim)
         assert sim.kube is not None

@@ -10,13 +10,8 @@ import pytest
 from preview.plugins.choice import Choice, choose_offline, sources
 from preview.pulumi_cli import SAVED_ONCE, PulumiCli, Stack
 from sandbox.cluster.control_plane import start_control_plane, wait_for_quotas
-from sandbox.cluster.crds import ensure_crds
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes, wait_until
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import CHECKOUT, RunState
-from sandbox.toolchain.steps import Screen
-from sandbox.toolchain.tools import CLUSTER_TOOLS
 from tests.stacks.dry_runs import Manifest
 from tests.stacks.ray_requests import (
     ADMIN,
@@ -30,6 +25,11 @@ from tests.stacks.ray_requests import (
     suspended,
     unqueued,
 )
+from tools.toolchain.crds import ensure_crds
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.paths import CHECKOUT, RunState
+from tools.toolchain.steps import Screen
+from tools.toolchain.tools import CLUSTER_TOOLS
 
 LOCAL = CHECKOUT / "stacks" / "Pulumi.local.yaml"
 PLUGINS = ("python", "kubernetes", "gcp", "docker-build")
@@ -135,7 +135,7 @@ def server(local_stack: Stack, cluster: Kubectl) -> Kubectl:
         cluster.run("label", "namespace", namespace, label)
     wait_for_suspension(cluster)
     for manifest in (rayjob("job"), raycluster("notebook"), rayservice("service"), unqueued("free")):
-        cluster.run("create", "-f", "-", *ALICE, given=json.dumps(manifest))
+        cluster.run("create", "-f", "-", *ALICE, stdin=json.dumps(manifest))
     uid = cluster.run("get", "rayjob/job", "--namespace=team-a", "-o", "jsonpath={.metadata.uid}")
     cluster.create([child("child", uid)])
     return cluster

@@ -10,7 +10,7 @@ import httpx2
 from lightkube import KubeConfig
 from lightkube.config.client_adapter import Client, ConnectionParams
 
-from sandbox.toolchain.steps import StepError
+from tools.toolchain.steps import StepError
 
 Manifest = dict[str, Any]
 Patch = list[dict[str, Any]] | dict[str, Any]

@@ -7,10 +7,10 @@ from pathlib import Path
 import yaml
 
 from preview.pulumi_cli import PulumiCli, Stack
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import CHECKOUT
-from sandbox.toolchain.steps import Screen
 from tests.stacks.conftest import STAND_INS
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.paths import CHECKOUT
+from tools.toolchain.steps import Screen
 
 PACKAGE = CHECKOUT / "package"
 EXAMPLES = CHECKOUT / "examples" / "components"

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import yaml
 
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.toolchain.paths import CHECKOUT
-from sandbox.toolchain.steps import StepError
 from tests.stacks.dry_runs import Manifest, Patch, Target, User, connection
+from tools.toolchain.paths import CHECKOUT
+from tools.toolchain.steps import StepError
 
 ALICE: User = ("--as=alice@example.com", "--as-group=team-a@example.com", "--as-group=system:authenticated")
 CONTROLLER: User = (

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 from drift.comparison import rewritten
-from preview.plugins.kubernetes_api import ApiServer
-from preview.plugins.kubernetes_writes import MANAGER, delete
+from preview.resources.kubernetes_writes import MANAGER, delete
+from tools.kubernetes import ApiServer
 
 Object = dict[str, Any]
 RBAC, KUEUE, ADMISSION = "rbac.authorization.k8s.io", "kueue.x-k8s.io/v1beta2", "admissionregistration.k8s.io"

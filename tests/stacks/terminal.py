@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from preview.pulumi_cli import PulumiCli
-from sandbox.toolchain.paths import CHECKOUT
+from tools.toolchain.paths import CHECKOUT
 
 NOT_CLONED = (".git", ".muster", "__pycache__", ".*_cache", ".hypothesis")
 OWN = ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE_FILE")

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import pytest
 
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.toolchain.steps import StepError
 from tests.stacks.dry_runs import Manifest, User
 from tests.stacks.ray_requests import (
     ADMIN,
@@ -22,6 +21,7 @@ from tests.stacks.ray_requests import (
     suspended,
     unqueued,
 )
+from tools.toolchain.steps import StepError
 
 
 class Creation(NamedTuple):

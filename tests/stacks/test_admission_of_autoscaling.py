@@ -127,7 +127,7 @@ def accounts(server: Kubectl) -> Iterator[Kubectl]:
     """Adds an autoscaled RayCluster, another one whose pods run as default, and the Roles of both by KubeRay,
     as they may exist since before the policies; and an account to which an administrator granted more."""
     for manifest in (Autoscaled(unqueued, "").manifest, unqueued("as-default")):
-        server.run("create", "-f", "-", *ALICE, given=json.dumps(manifest))
+        server.run("create", "-f", "-", *ALICE, stdin=json.dumps(manifest))
     patch = json.dumps(AS_DEFAULT)
     server.run("patch", "raycluster/as-default", "--namespace=team-a", "--type=merge", f"--patch={patch}")
     bot = [{"apiGroups": ["ray.io"], "resources": ["rayclusters"], "verbs": ["*"]}]

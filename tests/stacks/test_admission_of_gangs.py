@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.toolchain.steps import StepError
 from tests.stacks.dry_runs import Manifest, User
 from tests.stacks.ray_requests import (
     ADMIN,
@@ -36,6 +35,7 @@ from tests.stacks.updates import (
     remove,
 )
 from tests.stacks.worker_groups import WORKER, group
+from tools.toolchain.steps import StepError
 
 COLLECTOR: User = (
     "--as=system:serviceaccount:kube-system:generic-garbage-collector",
@@ -447,7 +447,7 @@ def test_the_largest_gang_can_shrink(server: Kubectl) -> None:
     """The policies stay within the API server's cost limit for a request."""
     largest = raycluster("largest")
     largest["spec"]["workerGroupSpecs"] = [group(f"g{i}", replicas=2) for i in range(17)]
-    server.run("create", "-f", "-", *ALICE, given=json.dumps(largest))
+    server.run("create", "-f", "-", *ALICE, stdin=json.dumps(largest))
     fewer = put("/spec/workerGroupSpecs/16/replicas", 1)
     assert change(server, Case("", ALICE, "raycluster/largest", fewer), [fewer]) == ""
 
@@ -463,7 +463,7 @@ def test_a_gang_of_large_templates_is_within_the_cost_limit(server: Kubectl) -> 
     large = rayjob("large")
     groups = [{**group(f"g{i}", replicas=2, maxReplicas=2), "template": template} for i in range(16)]
     large["spec"]["rayClusterSpec"]["workerGroupSpecs"] = groups
-    server.run("create", "-f", "-", *ALICE, given=json.dumps(large))
+    server.run("create", "-f", "-", *ALICE, stdin=json.dumps(large))
     fewer = put("/spec/rayClusterSpec/workerGroupSpecs/15/replicas", 1)
     assert change(server, Case("", ALICE, "rayjob/large", fewer), [fewer]) == ""
 
@@ -471,7 +471,7 @@ def test_a_gang_of_large_templates_is_within_the_cost_limit(server: Kubectl) -> 
 def test_a_service_is_never_upgraded_with_a_second_cluster(server: Kubectl) -> None:
     service = rayservice("in-place")
     service["spec"]["upgradeStrategy"] = {"type": "None"}
-    server.run("create", "-f", "-", *ALICE, given=json.dumps(service))
+    server.run("create", "-f", "-", *ALICE, stdin=json.dumps(service))
     beside = put("/spec/upgradeStrategy/type", "NewCluster")
     error = change(server, Case("", ALICE, "rayservice/in-place", beside), [beside])
     assert "is never upgraded by a second cluster" in error
@@ -480,7 +480,7 @@ def test_a_service_is_never_upgraded_with_a_second_cluster(server: Kubectl) -> N
 
 
 def test_an_existing_finalizer_can_be_removed(server: Kubectl) -> None:
-    server.run("create", "-f", "-", *ALICE, given=json.dumps(rayjob("held")))
+    server.run("create", "-f", "-", *ALICE, stdin=json.dumps(rayjob("held")))
     held = put("/metadata/finalizers", ["example.com/theirs"])
     server.run("patch", "rayjob/held", "--namespace=team-a", "--type=json", "--patch", json.dumps([held]))
     removed = remove("/metadata/finalizers")
@@ -530,13 +530,13 @@ def test_a_manifest_can_be_applied_again_after_placement(server: Kubectl) -> Non
     """kubectl apply does not remove fields that the manifest never had."""
     manifest = raycluster("applied")
     manifest["spec"]["workerGroupSpecs"] = []
-    server.run("apply", "-f", "-", *ALICE, given=json.dumps(manifest))
+    server.run("apply", "-f", "-", *ALICE, stdin=json.dumps(manifest))
     labels = {"op": "add", "path": f"/{POD}/metadata", "value": {"labels": {UID: "x"}}}
     pool = {"op": "add", "path": f"/{POD}/spec/nodeSelector", "value": {"pool": "cpu"}}
     start = put("/spec/suspend", False)
     placed = ("patch", "raycluster/applied", "--namespace=team-a", "--type=json")
     server.run(*placed, "--patch", json.dumps([labels, pool, start]), *CONTROLLER)
-    server.run("apply", "-f", "-", *ALICE, given=json.dumps(manifest))
+    server.run("apply", "-f", "-", *ALICE, stdin=json.dumps(manifest))
     applied = json.loads(server.run("get", "raycluster/applied", "--namespace=team-a", "-o", "json"))
     template = applied["spec"]["headGroupSpec"]["template"]
     assert template["metadata"]["labels"] == {UID: "x"}

@@ -4,10 +4,8 @@ import copy
 from typing import Any, NamedTuple
 
 import pytest
-import yaml
 
 from components.admission.services import PORT_FIELDS, SERVICE_FIELDS
-from sandbox.cluster.crds import ensure_crds
 from sandbox.cluster.kubectl import Kubectl
 from tests.stacks.dry_runs import Manifest, Target
 from tests.stacks.ray_requests import (
@@ -20,6 +18,7 @@ from tests.stacks.ray_requests import (
     refused_patch,
     unqueued,
 )
+from tools.docs import ray_fields
 
 Place = tuple[str, ...]
 
@@ -175,14 +174,7 @@ REFUSED = {
 @pytest.mark.parametrize("place", ["serveService", "headService"])
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.path or "service")
 def test_every_field_of_the_schema_passes_or_is_refused(place: str, part: Part) -> None:
-    (crd,) = (
-        document
-        for file in ensure_crds("kueue").glob("*.yaml")
-        for document in yaml.safe_load_all(file.read_text())
-        if document and document["metadata"]["name"] == "rayservices.ray.io"
-    )
-    (version,) = (v for v in crd["spec"]["versions"] if v["name"] == "v1")
-    schema = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    schema = ray_fields.schemas()["RayService"]["properties"]["spec"]
     steps = (
         ["serveService"] if place == "serveService" else ["rayClusterConfig", "headGroupSpec", "headService"]
     )

@@ -198,7 +198,7 @@ def oversized(server: Kubectl) -> str:
     """A RayCluster that is larger than allowed, with a finalizer; administrators may enlarge it."""
     manifest = unqueued("oversized")
     manifest["metadata"]["finalizers"] = ["example.com/mine"]
-    server.run("create", "-f", "-", *ALICE, given=json.dumps(manifest))
+    server.run("create", "-f", "-", *ALICE, stdin=json.dumps(manifest))
     larger = [{"op": "add", "path": "/spec/workerGroupSpecs/0/replicas", "value": MAX + 1}]
     server.run(
         "patch", "raycluster/oversized", "--namespace=team-a", "--type=json", f"--patch={json.dumps(larger)}"

@@ -9,11 +9,11 @@ import yaml
 
 from preview.import_file import IDS, existing
 from preview.plan import Change
-from preview.plugins.pretence import OBJECTS, VARIABLE
-from preview.plugins.values import UNKNOWN
 from preview.pulumi_cli import PulumiCli, PulumiError, Stack
-from sandbox.toolchain.paths import CHECKOUT
+from preview.resources.pretence import OBJECTS, VARIABLE
+from preview.resources.values import UNKNOWN
 from tests.stacks.conftest import STAND_INS
+from tools.toolchain.paths import CHECKOUT
 
 PROD = CHECKOUT / "stacks" / "Pulumi.prod.yaml"
 NETWORK = "gcp:compute/network:Network"

@@ -10,7 +10,7 @@ import yaml
 from preview import plan_text
 from preview.preview import Program, changed_since
 from preview.pulumi_cli import PulumiError, Stack
-from sandbox.toolchain.paths import CHECKOUT
+from tools.toolchain.paths import CHECKOUT
 
 DEV = CHECKOUT / "stacks" / "Pulumi.dev.yaml"
 

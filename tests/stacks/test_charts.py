@@ -14,18 +14,18 @@ import pytest
 import yaml
 
 from components.operators import kai, kueue
-from components.operators.kueue_configuration import configuration
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.golang import find_go, module_directory
-from sandbox.toolchain.steps import Screen
-from sandbox.toolchain.tools import KAI_MODULE
+from settings.manifests.configuration import kueue_configuration
 from settings.model.operators.kai import Kai
 from settings.model.operators.kuberay import KUBERAY_COMMIT, KUBERAY_VERSION
 from settings.model.operators.kueue import KUEUE_COMMIT, KUEUE_VERSION, Kueue
 from settings.model.operators.kueue_gates import KUEUE_GATES
 from tests.stacks.charts import ChartFolder, Object, the
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.golang import find_go, module_directory
+from tools.toolchain.steps import Screen
+from tools.toolchain.tools import KAI_MODULE
 
 SYSTEM = {"cloud.google.com/gke-nodepool": "system"}
 DIGEST = f"sha256:{'a' * 64}"
@@ -193,7 +193,7 @@ def test_kueues_configuration_comes_from_the_settings(every_kueue_object: list[O
 
     certificates = read.pop("internalCertManagement")
     assert certificates["webhookServiceName"] == "kueue-webhook-service"  # the chart adds its own
-    assert read == configuration(EVERY_KUEUE_SETTING)
+    assert read == kueue_configuration(EVERY_KUEUE_SETTING)
     assert read["integrations"]["frameworks"] == list(EVERY_KUEUE_SETTING.frameworks)
     assert read["waitForPodsReady"] == {
         "timeout": "600s",
@@ -234,7 +234,7 @@ def test_kueues_configuration_comes_from_the_settings(every_kueue_object: list[O
 @pytest.mark.parametrize("settings", [Kueue(), EVERY_KUEUE_SETTING], ids=["as it comes", "every setting"])
 def test_kueue_accepts_the_configuration(settings: Kueue, tmp_path: Path) -> None:
     """Reads the first log line: Kueue checks the file before it connects to a cluster."""
-    expected = configuration(settings) | {
+    expected = kueue_configuration(settings) | {
         "health": {"healthProbeBindAddress": "0"},
         "metrics": {"bindAddress": "0"},
     }
@@ -243,7 +243,7 @@ def test_kueue_accepts_the_configuration(settings: Kueue, tmp_path: Path) -> Non
 
 
 def test_kueue_refuses_an_unknown_field(tmp_path: Path) -> None:
-    output = first_line_of_kueue(configuration(Kueue()) | {"fairSharring": {}}, tmp_path)
+    output = first_line_of_kueue(kueue_configuration(Kueue()) | {"fairSharring": {}}, tmp_path)
 
     assert 'unknown field \\"fairSharring\\"' in output
 
@@ -331,7 +331,7 @@ def test_the_api_server_accepts_the_rendered_charts(
     try:
         completed = served.run(
             *("apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-", "-o", "name"),
-            given=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}),
+            stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}),
         )
     finally:
         served.run("delete", "namespace", *namespaces)

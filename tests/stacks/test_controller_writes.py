@@ -11,8 +11,7 @@ from muster.kube import kinds
 from muster.kube.client import Kube, WriteError
 from muster.kube.kinds import Kind
 from muster.kube.writes import Delete, MergePatch, Overwrite, Write
-from muster.live.eta.start_range import ANNOTATION
-from muster.objects.kueue import RESOURCE_IN_USE
+from muster.objects.names import ETA_ANNOTATION, RESOURCE_IN_USE
 from sandbox.cluster.controller_process import write_token_kubeconfig
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
@@ -67,7 +66,7 @@ def perform(account: Path, write: Write) -> None:
 
 def create_object(server: Kubectl, manifest: Manifest) -> Manifest:
     body_text = json.dumps(manifest)
-    created: Manifest = json.loads(server.run("create", "-f", "-", "-o", "json", given=body_text))
+    created: Manifest = json.loads(server.run("create", "-f", "-", "-o", "json", stdin=body_text))
     return created
 
 
@@ -194,7 +193,7 @@ def test_a_workload_is_deleted_by_its_uid(server: Kubectl, account: Path) -> Non
 def test_an_estimate_is_written_on_a_queued_job(server: Kubectl, account: Path) -> None:
     target = ("rayjob/job", "--namespace=team-a")
     uid = server.run("get", *target, "-o", "jsonpath={.metadata.uid}")
-    body = {"metadata": {"annotations": {ANNOTATION: "{}"}}}
+    body = {"metadata": {"annotations": {ETA_ANNOTATION: "{}"}}}
     perform(account, Overwrite(kinds.RAY_JOBS, "team-a/job", body, uid))
     stored = json.loads(server.run("get", *target, "-o", "json"))
-    assert stored["metadata"]["annotations"][ANNOTATION] == "{}"
+    assert stored["metadata"]["annotations"][ETA_ANNOTATION] == "{}"

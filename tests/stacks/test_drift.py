@@ -11,13 +11,13 @@ from drift.check import Clusters
 from drift.comparison import Drift
 from drift.deployed import Deployed, read_state
 from preview import plan_text
-from preview.plugins.kubernetes_api import ApiServer
-from preview.plugins.kubernetes_objects import imported
-from preview.plugins.kubernetes_writes import MANAGER
 from preview.pulumi_cli import Stack
+from preview.resources.kubernetes_objects import imported
+from preview.resources.kubernetes_writes import MANAGER
 from sandbox.cluster.kubectl import Kubectl
 from tests.stacks.conftest import wait_for_suspension
 from tests.stacks.tampering import TAMPERING, Object, queue
+from tools.kubernetes import ApiServer
 
 REVISION = "deployment.kubernetes.io/revision"
 

@@ -6,7 +6,7 @@ import pytest
 
 from preview.pulumi_cli import Stack
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.toolchain.paths import CHECKOUT
+from tools.toolchain.paths import CHECKOUT
 
 EXAMPLES = sorted((CHECKOUT / "examples").glob("**/*.ray*.yaml"))
 

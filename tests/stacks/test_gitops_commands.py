@@ -17,9 +17,9 @@ import pytest
 import yaml
 
 from preview.pulumi_cli import PulumiCli
-from sandbox.toolchain.paths import CHECKOUT
 from tests.stacks.conftest import STAND_INS
 from tests.stacks.terminal import Terminal, copy_checkout
+from tools.toolchain.paths import CHECKOUT
 
 WORKFLOWS = CHECKOUT / "examples" / "gitops" / "github"
 EXPRESSION = re.compile(r"\$\{\{ (put_body|vars)\.(\w+) \}\}")

@@ -9,8 +9,8 @@ import pytest
 from preview.plugins.choice import wanted_versions
 from preview.preview import preview
 from preview.pulumi_cli import PulumiCli
-from sandbox.bootstrap import cache_directory
-from sandbox.toolchain.paths import CHECKOUT
+from tools.bootstrap import cache_directory
+from tools.toolchain.paths import CHECKOUT
 
 VERSION = wanted_versions()["kubernetes"]
 

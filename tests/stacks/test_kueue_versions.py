@@ -7,9 +7,9 @@ import pytest
 
 from preview.pulumi_cli import PulumiCli
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.toolchain.paths import CHECKOUT
 from tests.stacks.conftest import STAND_INS
 from tests.stacks.dry_runs import Manifest
+from tools.toolchain.paths import CHECKOUT
 
 GROUP = "versions.example.com"
 SCHEMA = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}

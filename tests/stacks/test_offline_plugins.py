@@ -8,8 +8,8 @@ import yaml
 
 from preview.pulumi_cli import PulumiCli, PulumiError, Stack
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.toolchain.paths import CHECKOUT
 from tests.stacks.conftest import STAND_INS
+from tools.toolchain.paths import CHECKOUT
 
 PROGRAM = CHECKOUT / "tests" / "unit" / "preview" / "plugins" / "program"
 

@@ -8,8 +8,8 @@ import pytest
 
 from package.schema import schema
 from preview.plan import Change
-from preview.plugins.pretence import VARIABLE
 from preview.pulumi_cli import Outcome, PulumiError, Stack
+from preview.resources.pretence import VARIABLE
 from tests.stacks.package_programs import CLUSTER_STACK, PACKAGE, Programs
 
 IMAGE = "registry.example/muster/controller:0.1.0"

@@ -18,10 +18,10 @@ from muster.kube.writes import Create
 from sandbox.cluster.controller_process import write_token_kubeconfig
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
-from sandbox.toolchain.paths import CHECKOUT
 from tests.simulation.manifests import HEAD, ray_cluster_spec, ray_job, ray_service
 from tests.stacks.ray_requests import ADMIN, refusal
 from tests.unit.controller.builders import job
+from tools.toolchain.paths import CHECKOUT
 
 Body = dict[str, Any]
 GPU = {"nvidia.com/gpu": "1"}

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from policies.catalogue import RULES
 from policies.rule import Resource
+from policies.rules import RULES
 from preview import plan_text
 from preview.pulumi_cli import Outcome, PulumiCli, PulumiError
-from sandbox.toolchain.paths import CHECKOUT
 from tests.stacks.conftest import STAND_INS
 from tests.unit.policies.builders import (
     DIGEST,
@@ -27,6 +26,7 @@ from tests.unit.policies.builders import (
     release,
     resource,
 )
+from tools.toolchain.paths import CHECKOUT
 
 PROGRAM = CHECKOUT / "tests" / "unit" / "policies" / "program"
 CHECKED = [{"name": "queued", "onFlavors": ["l4"]}]

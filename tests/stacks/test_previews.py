@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from policies.catalogue import RULES
+from policies.rules import RULES
 from preview import golden
 from preview.plugins.choice import choose_offline
 from preview.plugins.gcp_replacements import has_rules
 from preview.pulumi_cli import Outcome, PulumiCli, PulumiError
-from sandbox.toolchain.paths import CHECKOUT
 from settings.load import load, warnings
+from tools.toolchain.paths import CHECKOUT
 
 STACKS = sorted((CHECKOUT / "stacks").glob("Pulumi.*.yaml"))
 

@@ -8,11 +8,11 @@ import pytest
 import yaml
 from lightkube import KubeConfig
 
-from preview.plugins import kubernetes_writes as writes
-from preview.plugins.kubernetes_api import ApiServer
 from preview.pulumi_cli import PulumiCli, Stack
+from preview.resources import kubernetes_writes as writes
 from sandbox.cluster.kubectl import Kubectl
 from tests.stacks.conftest import LOCAL, wait_for_suspension
+from tools.kubernetes import ApiServer
 
 COHORTS = [
     {"name": "company", "quotas": {"cpu": {"cpu": 4, "memory": "16Gi"}}},

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from preview.pulumi_cli import PulumiCli
-from sandbox.toolchain.paths import CHECKOUT
 from tests.stacks.conftest import STAND_INS
 from tests.stacks.terminal import Terminal, copy_checkout
+from tools.toolchain.paths import CHECKOUT
 
 SECTION = re.compile(r"^## A real project\n(.*?)^## ", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -8,7 +8,7 @@ import pytest
 from muster.cli.main import main
 from preview.plugins.choice import choose_offline
 from preview.pulumi_cli import PulumiCli
-from sandbox.toolchain.paths import CHECKOUT
+from tools.toolchain.paths import CHECKOUT
 
 PROD = Path("stacks/Pulumi.prod.yaml")
 SEARCH = (

@@ -8,9 +8,9 @@ import yaml
 
 from preview.plugins.choice import choose_offline
 from preview.pulumi_cli import SAVED_ONCE, PulumiCli, PulumiError, Stack
-from sandbox.toolchain.paths import CHECKOUT
 from tests.stacks.conftest import STAND_INS
 from tests.unit.components.signing_keys import KEY, PEM
+from tools.toolchain.paths import CHECKOUT
 
 PROGRAM = """
 import os

@@ -4,12 +4,12 @@ import argparse
 import sys
 
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.toolchain.command import carry_out
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.steps import Screen
 from sandbox.up import down, up
 from tests.storm.storm import storm
+from tools.toolchain.command import carry_out
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.paths import RunState
+from tools.toolchain.steps import Screen
 
 
 def main(arguments: list[str]) -> int:

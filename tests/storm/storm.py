@@ -20,12 +20,12 @@ from sandbox.cluster.controller_process import NAME as CONTROLLER
 from sandbox.cluster.kinds import Object
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes, wait_until
-from sandbox.toolchain.paths import CHECKOUT, RunState
-from sandbox.toolchain.steps import StepError
 from tests.storm import replicas, verdict
 from tests.storm.recorder import Recorder
 from tests.storm.services import Services
 from tests.storm.troubles import NAMESPACES, Troubles
+from tools.toolchain.paths import CHECKOUT, RunState
+from tools.toolchain.steps import StepError
 
 TROUBLE_S = (0.5, 6.0)
 JOBS_AT_ONCE_MAX = 12  # unfinished ones; more would only wait

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.objects.meta import millis
+from muster.objects.names import WORKLOAD_UID_LABEL
 from sandbox.cluster.kinds import Object
 from tests.simulation.api import Api, Change, key_of
 from tests.simulation.invariants import Broken, Invariants

@@ -1,46 +1,49 @@
 """Admission policies for queued gangs: they refuse edits that would keep a gang from being preempted.
 
-One policy for creations and one for updates of each Ray kind.
+One policy for creations and one for updates of each kind of job.
 """
 
 from components.admission.autoscaling import fixed_size
 from components.admission.gangs.immutable_fields import immutable_fields
-from components.admission.gangs.ownership import cascading_deletion, ownership_rules, ownership_variables
+from components.admission.gangs.ownership import cascading_deletions, ownership_rules, ownership_variables
 from components.admission.gangs.queue_managed_fields import queue_managed_fields
 from components.admission.gangs.requirements import requirement_variables, requirements
-from components.admission.ray import QUEUE_LABEL, RAY_KINDS, Engine, Policy, RayKind, asked_by_users
+from components.admission.ray import Engine, Policy, asked_by_users, requests_of
+from muster.cluster.jobs.job_kind import JobKind
+from muster.cluster.jobs.kinds import JOB_KINDS
+from muster.objects.names import QUEUE_LABEL
 
 # Updates of metadata alone, such as the removal of a finalizer, must pass even if the spec is invalid.
 CHANGED = "object.spec != oldObject.spec || object.metadata.?labels != oldObject.metadata.?labels"
 
 
 def queued_gangs(engine: Engine) -> list[Policy]:
-    each = [policy for kind in RAY_KINDS for policy in _policies(kind, engine)]
-    return [*each, cascading_deletion(engine)]
+    each = [policy for kind in JOB_KINDS for policy in _policies(kind, engine)]
+    return [*each, *cascading_deletions(engine)]
 
 
-def _policies(kind: RayKind, engine: Engine) -> list[Policy]:
-    owned = ownership_rules(kind, engine) | fixed_size(kind)
+def _policies(kind: JobKind, engine: Engine) -> list[Policy]:
+    owned = ownership_rules(kind, engine) | (fixed_size(kind) if kind.ray_cluster else {})
     required = requirements(kind)
     if_changed = {f"!variables.changed || ({rule})": message for rule, message in required.items()}
     variables = ownership_variables() | requirement_variables(kind)
     return [
         Policy(
-            name=f"muster-queued-{kind.resource}-can-be-admitted",
-            resources=(kind.resource,),
+            name=f"muster-queued-{kind.plural}-can-be-admitted",
+            **requests_of(kind),
             operations=("CREATE",),
             rules=owned | required,
             label=QUEUE_LABEL,
-            condition=asked_by_users(engine),
+            condition=asked_by_users(engine, kind.operator),
             variables=variables,
         ),
         Policy(
-            name=f"muster-queued-{kind.resource}-stay-as-admitted",
-            resources=(kind.resource,),
+            name=f"muster-queued-{kind.plural}-stay-as-admitted",
+            **requests_of(kind),
             operations=("UPDATE",),
             rules=queue_managed_fields(kind) | immutable_fields(kind) | owned | if_changed,
             label=QUEUE_LABEL,
-            condition=asked_by_users(engine),
+            condition=asked_by_users(engine, kind.operator),
             variables=variables | {"changed": CHANGED},
         ),
     ]

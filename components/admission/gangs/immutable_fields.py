@@ -9,21 +9,20 @@ are immutable.
 from components.admission.gangs.queue_managed_fields import RECREATE
 from components.admission.gangs.topology import ANNOTATIONS
 from components.admission.metadata import same_of_prefixes
-from components.admission.ray import RAY_JOB, RAY_SERVICE, RayKind, optional, value_at
-from components.admission.templates import (
-    WORKLOAD_UID,
+from components.admission.ray import optional, value_at
+from components.admission.templates import head, same_in_all, same_in_groups
+from muster.cluster.jobs.job_kind import JobKind
+from muster.cluster.jobs.rayjob import RAY_JOB
+from muster.cluster.jobs.rayservice import RAY_SERVICE
+from muster.objects.names import (
+    CLASS_ANNOTATION,
+    CONSUME_ANNOTATION,
+    MAX_EXEC_TIME_LABEL,
+    PRIORITY_LABEL,
+    PROVREQ_ANNOTATION_PREFIX,
+    WORKLOAD_UID_LABEL,
     WRITTEN_OUT,
-    head,
-    same_in_all,
-    same_in_groups,
 )
-from components.queues.kai_policies import PRIORITY_LABEL
-
-CONSUME = "autoscaling.x-k8s.io/consume-provisioning-request"
-PROVISIONING_CLASS = "autoscaling.x-k8s.io/provisioning-class-name"
-MAX_EXEC_TIME_LABEL = "kueue.x-k8s.io/max-exec-time-seconds"
-PROVREQ = "provreq.kueue.x-k8s.io/"
-KUBERAY = "ray.io/"
 
 # Placement, priority and shutdown of a pod.
 PLACEMENT = (
@@ -67,7 +66,7 @@ JOB_KEYS = (
 )
 
 
-def immutable_fields(kind: RayKind) -> dict[str, str]:
+def immutable_fields(kind: JobKind) -> dict[str, str]:
     """Returns the rules for updates: each CEL expression with its message."""
     pods = (
         f"the pods of a queued {kind.name} keep the fields of their placement, priority and shutdown "
@@ -75,46 +74,61 @@ def immutable_fields(kind: RayKind) -> dict[str, str]:
     )
     rules = dict.fromkeys(same_in_all(kind, tuple(f"spec.?{key}" for key in PLACEMENT)), pods)
     set_by_admission = (
-        f"the pod templates of a queued {kind.name} keep their label {WORKLOAD_UID} and the annotations that "
-        "place them, which its admission sets: to start again from your own manifest, "
+        f"the pod templates of a queued {kind.name} keep their label {WORKLOAD_UID_LABEL} and the "
+        "annotations that place them, which its admission sets: to start again from your own manifest, "
         f"{RECREATE}"
     )
-    annotations = (WRITTEN_OUT, CONSUME, PROVISIONING_CLASS, *ANNOTATIONS)
+    annotations = (WRITTEN_OUT, CONSUME_ANNOTATION, CLASS_ANNOTATION, *ANNOTATIONS)
     paths = (
-        f'metadata.?labels[?"{WORKLOAD_UID}"]',
+        f'metadata.?labels[?"{WORKLOAD_UID_LABEL}"]',
         *(f'metadata.?annotations[?"{key}"]' for key in annotations),
     )
     rules |= dict.fromkeys(same_in_all(kind, paths), set_by_admission)
-    settings = [_same(f"{kind.cluster}.{key}") for key in CLUSTER_KEYS]
+    if kind.ray_cluster:
+        rules |= _ray_settings(kind)
+    if kind.frozen:
+        rules[" && ".join(f"({_same(path)})" for path in kind.frozen)] = (
+            f"a queued {kind.name} keeps {', '.join(kind.frozen)}: to change them, {RECREATE}"
+        )
+    return rules | _same_metadata(kind)
+
+
+def _ray_settings(kind: JobKind) -> dict[str, str]:
+    settings = [_same(f"{kind.ray_cluster}.{key}") for key in CLUSTER_KEYS]
     settings += [_same(f"{head(kind)}.{key}") for key in HEAD_KEYS]
     settings += [same_in_groups(GROUP_KEYS), _same_environment(kind)]
     # KubeRay checks the version of a cluster with authentication.
-    version, tokens = _same(f"{kind.cluster}.rayVersion"), optional("object", f"{kind.cluster}.authOptions")
+    version, tokens = (
+        _same(f"{kind.ray_cluster}.rayVersion"),
+        optional("object", f"{kind.ray_cluster}.authOptions"),
+    )
     settings.append(f"!{tokens}.hasValue() || {version}")
     if kind is RAY_JOB:
         settings += [_same(f"spec.{key}") for key in JOB_KEYS]
-    rules[" && ".join(f"({same})" for same in settings)] = (
-        f"a queued {kind.name} keeps the settings that KubeRay checks before it suspends it "
-        f"({', '.join(_names(kind))}): to change them, {RECREATE}"
-    )
+    rules = {
+        " && ".join(f"({same})" for same in settings): (
+            f"a queued {kind.name} keeps the settings that KubeRay checks before it suspends it "
+            f"({', '.join(_names(kind))}): to change them, {RECREATE}"
+        )
+    }
     if kind is RAY_SERVICE:
         rules[_same_upgrade()] = (
             "a queued RayService is never upgraded by a second cluster, which has no quota: leave "
             f"spec.upgradeStrategy.type as it is, or set it to None; for another strategy, {RECREATE}"
         )
-    return rules | _same_metadata(kind)
+    return rules
 
 
 def _same(path: str) -> str:
     return f"{optional('object', path)} == {optional('oldObject', path)}"
 
 
-def _names(kind: RayKind) -> list[str]:
+def _names(kind: JobKind) -> list[str]:
     of_job = JOB_KEYS if kind is RAY_JOB else ()
     return list(dict.fromkeys((*of_job, *CLUSTER_KEYS, *HEAD_KEYS, *GROUP_KEYS, "env of Redis")))
 
 
-def _same_environment(kind: RayKind) -> str:
+def _same_environment(kind: JobKind) -> str:
     names = ", ".join(f'"{name}"' for name in ENVIRONMENT)
     values = f"containers.orValue([]).map(c, c.?env.orValue([]).filter(e, e.name in [{names}]))"
     path = f"{head(kind)}.template.spec"
@@ -126,20 +140,21 @@ def _same_upgrade() -> str:
     return f'{new}.orValue("") == "None" || {new} == {old}'
 
 
-def _same_metadata(kind: RayKind) -> dict[str, str]:
-    waits = value_at("oldObject", kind.suspend, "false")
+def _same_metadata(kind: JobKind) -> dict[str, str]:
+    waits, prefix = value_at("oldObject", kind.suspend, "false"), f"{kind.operator.group}/"
     labels = [
         f'object.metadata.?labels[?"{key}"] == oldObject.metadata.?labels[?"{key}"]'
         for key in (PRIORITY_LABEL, MAX_EXEC_TIME_LABEL)
     ]
-    provisioning = same_of_prefixes("annotations", [PROVREQ])
+    provisioning = same_of_prefixes("annotations", [PROVREQ_ANNOTATION_PREFIX])
     return {
         f"{waits} || ({' && '.join([*labels, provisioning])})": (
             f"a running {kind.name} keeps the labels {PRIORITY_LABEL} and {MAX_EXEC_TIME_LABEL} and the "
-            f"annotations {PROVREQ}… of its admission: change them while it waits, or {RECREATE}"
+            f"annotations {PROVREQ_ANNOTATION_PREFIX}… of its admission: change them while it waits, or "
+            f"{RECREATE}"
         ),
-        f"{same_of_prefixes('annotations', [KUBERAY])} && {same_of_prefixes('labels', [KUBERAY])}": (
-            f"a queued {kind.name} keeps its labels and annotations {KUBERAY}…, which KubeRay acts on: to "
-            f"change them, {RECREATE}"
+        f"{same_of_prefixes('annotations', [prefix])} && {same_of_prefixes('labels', [prefix])}": (
+            f"a queued {kind.name} keeps its labels and annotations {prefix}…, which {kind.operator.name} "
+            f"acts on: to change them, {RECREATE}"
         ),
     }

@@ -6,16 +6,12 @@ starts; and to the RayClusters that KubeRay creates for RayJobs and RayServices.
 """
 
 from components.admission.queues import SUSPENDABLE
-from components.admission.ray import (
-    QUEUE_LABEL,
-    RAY_JOB,
-    RAY_SERVICE,
-    RayKind,
-    optional,
-    queue_of,
-    value_at,
-)
+from components.admission.ray import optional, queue_of, value_at
 from components.admission.templates import same_in_all
+from muster.cluster.jobs.job_kind import JobKind
+from muster.cluster.jobs.rayjob import RAY_JOB
+from muster.cluster.jobs.rayservice import RAY_SERVICE
+from muster.objects.names import QUEUE_LABEL
 
 SIZES = {"replicas": 0, "minReplicas": 0, "maxReplicas": 2**31 - 1, "numOfHosts": 1}
 RECREATE = "delete it and create it again"
@@ -29,9 +25,8 @@ RESOURCES = (
 )
 
 
-def queue_managed_fields(kind: RayKind) -> dict[str, str]:
+def queue_managed_fields(kind: JobKind) -> dict[str, str]:
     suspend, old_suspend = (value_at(root, kind.suspend, "false") for root in ("object", "oldObject"))
-    grown = " && ".join(f"{_size('n', key)} <= {_size('o', key)}" for key in SIZES)
     rules = {
         f"{suspend} || !{old_suspend}": (
             f"{kind.suspend} of a queued {kind.name} is managed by its queue, which resumes it when the "
@@ -41,12 +36,7 @@ def queue_managed_fields(kind: RayKind) -> dict[str, str]:
             f"a {kind.name} stays in the queue it was created in, or outside all queues: to change its label "
             f"{QUEUE_LABEL}, {RECREATE}"
         ),
-        f"variables.groups.all(n, variables.oldGroups.exists(o, n.groupName == o.groupName && {grown} && "
-        "(n.?suspend.orValue(false) || !o.?suspend.orValue(false))))": (
-            f"a queued {kind.name} can't grow, because quota is reserved for the gang as it was created: "
-            f"you may lower {', '.join(SIZES)} or remove worker groups; for a larger gang, {RECREATE}"
-        ),
-    }
+    } | _fixed_sizes(kind)
     for rule in same_in_all(kind, RESOURCES):
         rules[rule] = (
             f"the pods of a queued {kind.name} keep their resources and nodeSelector, because quota is "
@@ -62,6 +52,23 @@ def queue_managed_fields(kind: RayKind) -> dict[str, str]:
     return rules
 
 
+def _fixed_sizes(kind: JobKind) -> dict[str, str]:
+    rules: dict[str, str] = {}
+    fixed = (
+        f"a queued {kind.name} can't grow, because quota is reserved for the gang as it was created: you may "
+    )
+    if kind.groups:
+        grown = " && ".join(f"{_size('n', key)} <= {_size('o', key)}" for key in SIZES)
+        rules[
+            f"variables.groups.all(n, variables.oldGroups.exists(o, n.groupName == o.groupName && {grown} && "
+            "(n.?suspend.orValue(false) || !o.?suspend.orValue(false))))"
+        ] = f"{fixed}lower {', '.join(SIZES)} or remove worker groups; for a larger gang, {RECREATE}"
+    for path, default in kind.sizes.items():
+        new, old = (value_at(root, path, str(default)) for root in ("object", "oldObject"))
+        rules[f"{new} <= {old}"] = f"{fixed}lower {path}; for a larger gang, {RECREATE}"
+    return rules
+
+
 def _size(group: str, key: str) -> str:
     return f"{group}.?{key}.orValue({SIZES[key]})"
 
@@ -73,7 +80,7 @@ def _same_cluster() -> str:
         f"variables.groups.map(g, g.?{key}) == variables.oldGroups.map(g, g.?{key})" for key in of_groups
     ]
     for key in ("headGroupSpec", "rayVersion"):
-        path = f"{RAY_SERVICE.cluster}.{key}"
+        path = f"{RAY_SERVICE.ray_cluster}.{key}"
         parts.append(f"{optional('object', path)} == {optional('oldObject', path)}")
     in_place = 'object.spec.?upgradeStrategy.?type.orValue("") == "None"'
     return f"{in_place} || ({' && '.join(parts)})"

@@ -5,8 +5,10 @@ nodes (ray-operator/controllers/ray/raycluster_controller.go at v1.6.2: buildRed
 removes KubeRay's finalizer where there is no quota for it (muster/controller/gangs/redis_cleanup.py).
 """
 
-from components.admission.ray import Policy, RayKind, optional, value_at
-from components.admission.templates import WORKLOAD_UID, head
+from components.admission.ray import Policy, optional, value_at
+from components.admission.templates import head
+from muster.cluster.jobs.job_kind import JobKind
+from muster.objects.names import WORKLOAD_UID_LABEL
 from settings.model.tenants.tenant import QUEUE_REQUIRED
 
 NODE_TYPE, REDIS_CLEANUP = "ray.io/node-type", "redis-cleanup"
@@ -21,7 +23,7 @@ REDIS_CLEANUP_HAS_QUOTA = Policy(
     operations=("CREATE",),
     rules={
         f'object.metadata.labels["{NODE_TYPE}"] != "{REDIS_CLEANUP}" || '
-        f'object.spec.?template.?metadata.?labels[?"{WORKLOAD_UID}"].hasValue()': (
+        f'object.spec.?template.?metadata.?labels[?"{WORKLOAD_UID_LABEL}"].hasValue()': (
             "in this namespace Ray's pods need quota, and this RayCluster has none for its Redis clean-up: "
             "if the cluster has run, delete its storage namespace from Redis manually"
         )
@@ -31,9 +33,9 @@ REDIS_CLEANUP_HAS_QUOTA = Policy(
 )
 
 
-def heads_without_devices(kind: RayKind) -> dict[str, str]:
+def heads_without_devices(kind: JobKind) -> dict[str, str]:
     """Returns the rule for heads with GCS fault tolerance: their clean-up never needs devices."""
-    options = f"{optional('object', f'{kind.cluster}.gcsFaultToleranceOptions')}.hasValue()"
+    options = f"{optional('object', f'{kind.ray_cluster}.gcsFaultToleranceOptions')}.hasValue()"
     annotated = f'object.metadata.?annotations[?"{FT_ENABLED}"].orValue("").lowerAscii() == "true"'
     counted = ", ".join(f'"{resource}"' for resource in COUNTED)
     pod = f"{head(kind)}.template.spec"

@@ -4,11 +4,13 @@ Source: KubeRay ray-operator/controllers/ray/utils/validation.go at v1.6.2; Kueu
 pkg/controller/jobs/raycluster/raycluster_webhook.go and the schema of Workload.
 """
 
-from components.admission.gangs.immutable_fields import CONSUME, MAX_EXEC_TIME_LABEL, PROVISIONING_CLASS
 from components.admission.gangs.redis_cleanup import heads_without_devices
 from components.admission.gangs.topology import topology_annotations
-from components.admission.ray import RAY_JOB, RayKind, value_at
-from components.admission.templates import WRITTEN_OUT, annotations, head, template_variables
+from components.admission.ray import value_at
+from components.admission.templates import annotations, template_variables
+from muster.cluster.jobs.job_kind import JobKind
+from muster.cluster.jobs.rayjob import RAY_JOB
+from muster.objects.names import CLASS_ANNOTATION, CONSUME_ANNOTATION, MAX_EXEC_TIME_LABEL, WRITTEN_OUT
 
 POD_SETS_MAX = 18  # in a Workload: the head, the submitter and worker groups
 # How long a gang may keep its nodes after its preemption, and after its end.
@@ -19,7 +21,7 @@ POD_SET_NAME = "^[A-Za-z0-9]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$"
 RESERVED_POD_SETS = ("head", "submitter")
 
 
-def requirement_variables(kind: RayKind) -> dict[str, str]:
+def requirement_variables(kind: JobKind) -> dict[str, str]:
     return template_variables(kind) | {
         "annotations": annotations("variables.templates"),
         "oldAnnotations": _old_annotations(),
@@ -30,13 +32,15 @@ def _old_annotations() -> str:
     return annotations("variables.oldTemplates")
 
 
-def requirements(kind: RayKind) -> dict[str, str]:
+def requirements(kind: JobKind) -> dict[str, str]:
     """Returns the rules for creations, and for updates of the fields that they read."""
-    of_pods = _pods(kind) | topology_annotations() | heads_without_devices(kind)
-    return _groups(kind) | of_pods | (_job() if kind is RAY_JOB else {})
+    of_pods = _pods(kind) | topology_annotations()
+    if not kind.ray_cluster:
+        return of_pods
+    return _groups(kind) | of_pods | heads_without_devices(kind) | (_job() if kind is RAY_JOB else {})
 
 
-def _groups(kind: RayKind) -> dict[str, str]:
+def _groups(kind: JobKind) -> dict[str, str]:
     others = len(RESERVED_POD_SETS) if kind is RAY_JOB else 1
     reserved = ", ".join(f'"{name}"' for name in RESERVED_POD_SETS)
     named = f"g.groupName.matches('{POD_SET_NAME}') && !(g.groupName in [{reserved}])"
@@ -69,13 +73,14 @@ def _groups(kind: RayKind) -> dict[str, str]:
     }
 
 
-def _pods(kind: RayKind) -> dict[str, str]:
-    set_by_admission = ", ".join(f'"{key}"' for key in (WRITTEN_OUT, CONSUME, PROVISIONING_CLASS))
-    containers = f"{value_at('object', f'{head(kind)}.template.spec.containers', '[]')}.size() > 0"
+def _pods(kind: JobKind) -> dict[str, str]:
+    set_by_admission = ", ".join(f'"{key}"' for key in (WRITTEN_OUT, CONSUME_ANNOTATION, CLASS_ANNOTATION))
+    containers = [f"{value_at('object', f'{kind.templates[0]}.spec.containers', '[]')}.size() > 0"]
+    if kind.groups:
+        of_groups = "g.?template.?spec.?containers.orValue([]).size() > 0"
+        containers.append(f"variables.groups.all(g, {of_groups})")
     return {
-        f"{containers} && variables.groups.all(g, g.?template.?spec.?containers.orValue([]).size() > 0)": (
-            f"each pod template of a queued {kind.name} needs a container"
-        ),
+        " && ".join(containers): (f"each pod template of a queued {kind.name} needs a container"),
         "variables.templates.all(t, t.?metadata.?finalizers.orValue([]).size() == 0)": (
             f"the pods of a queued {kind.name} have no finalizers, or they would hold quota after their "
             "deletion: remove metadata.finalizers from the pod templates"
@@ -99,8 +104,8 @@ def _pods(kind: RayKind) -> dict[str, str]:
         ),
         f"variables.annotations.all(a, [{set_by_admission}].all(k, !(k in a) || "
         "variables.oldAnnotations.exists(o, k in o && o[k] == a[k])))": (
-            f"the annotations {', '.join((WRITTEN_OUT, CONSUME, PROVISIONING_CLASS))} of the pod templates "
-            f"of a queued {kind.name} are set by its admission: remove them"
+            f"the annotations {', '.join((WRITTEN_OUT, CONSUME_ANNOTATION, CLASS_ANNOTATION))} of the pod "
+            f"templates of a queued {kind.name} are set by its admission: remove them"
         ),
         _run_time(): (f"the label {MAX_EXEC_TIME_LABEL} must be a number of seconds from 1 to {2**31 - 1}"),
     }

@@ -1,17 +1,27 @@
-"""Topology annotations of pod templates: refuses those that the engine would refuse.
+"""Topology annotations of pod templates: refuses annotations that the engine would refuse.
 
 Source: muster/objects/topology.py; Kueue pkg/controller/jobframework/tas_validation.go.
 """
 
-_PODSET = "kueue.x-k8s.io/podset-"
-REQUIRED = f"{_PODSET}required-topology"
-PREFERRED = f"{_PODSET}preferred-topology"
-UNCONSTRAINED = f"{_PODSET}unconstrained-topology"
-SLICE_LEVEL = f"{_PODSET}slice-required-topology"
-SLICE_SIZE = f"{_PODSET}slice-size"
-SLICES = f"{_PODSET}slice-required-topology-constraints"
-GROUP_NAME = f"{_PODSET}group-name"
-ANNOTATIONS = (REQUIRED, PREFERRED, UNCONSTRAINED, SLICE_LEVEL, SLICE_SIZE, SLICES, GROUP_NAME)
+from muster.objects.names import (
+    POD_SET_GROUP,
+    PREFERRED_TOPOLOGY,
+    REQUIRED_TOPOLOGY,
+    SLICE_SIZE,
+    SLICE_TOPOLOGIES,
+    SLICE_TOPOLOGY,
+    UNCONSTRAINED_TOPOLOGY,
+)
+
+ANNOTATIONS = (
+    REQUIRED_TOPOLOGY,
+    PREFERRED_TOPOLOGY,
+    UNCONSTRAINED_TOPOLOGY,
+    SLICE_TOPOLOGY,
+    SLICE_SIZE,
+    SLICE_TOPOLOGIES,
+    POD_SET_GROUP,
+)
 
 SIZE = "[1-9][0-9]{0,8}"
 # CEL cannot parse JSON, so the accepted form is narrower: these two keys and no escapes.
@@ -23,21 +33,22 @@ LABEL_KEY = r"^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.
 
 def topology_annotations() -> dict[str, str]:
     """Returns the rules for `variables.annotations`, the annotations of each pod template."""
-    constrained = f'"{REQUIRED}" in a || "{PREFERRED}" in a'
+    constrained = f'"{REQUIRED_TOPOLOGY}" in a || "{PREFERRED_TOPOLOGY}" in a'
     rules = {
-        f'{constrained} || !("{UNCONSTRAINED}" in a) || a["{UNCONSTRAINED}"] in ["true", "false"]': (
-            f"the annotation {UNCONSTRAINED} of a pod template must be true or false"
+        f'{constrained} || !("{UNCONSTRAINED_TOPOLOGY}" in a) || '
+        f'a["{UNCONSTRAINED_TOPOLOGY}"] in ["true", "false"]': (
+            f"the annotation {UNCONSTRAINED_TOPOLOGY} of a pod template must be true or false"
         ),
         _matches(SLICE_SIZE, f"^{SIZE}$"): (
             f"the annotation {SLICE_SIZE} of a pod template must be a number of pods of at least 1"
         ),
-        _matches(SLICES, CONSTRAINTS): (
-            f"the annotation {SLICES} of a pod template must be a JSON list of one to three objects with "
-            'the keys topology and size, such as [{"topology": "cloud.google.com/gce-topology-block", '
-            '"size": 4}]'
+        _matches(SLICE_TOPOLOGIES, CONSTRAINTS): (
+            f"the annotation {SLICE_TOPOLOGIES} of a pod template must be a JSON list of one to "
+            "three objects with the keys topology and size, such as "
+            '[{"topology": "cloud.google.com/gce-topology-block", "size": 4}]'
         ),
     }
-    for key in (REQUIRED, PREFERRED, SLICE_LEVEL):
+    for key in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, SLICE_TOPOLOGY):
         rules[_matches(key, LABEL_KEY)] = (
             f"the annotation {key} of a pod template must be a node label that is a level of a Topology, "
             "such as cloud.google.com/gce-topology-block"

@@ -1,11 +1,6 @@
 """ResourceFlavors (resourceflavor_webhook.go), and the weight of LocalQueues, which Kueue does not check."""
 
-from components.admission.kueue_objects.values import (
-    are_labels,
-    fair_sharing,
-    is_label_key,
-    kueue_policy,
-)
+from components.admission.kueue_objects.values import are_labels, fair_sharing, is_label_key, kueue_policy
 from components.admission.ray import Policy
 
 

@@ -1,8 +1,8 @@
 """CEL for the values in Kueue's objects: quantities and labels."""
 
 from components.admission.ray import Policy
+from muster.objects.names import KUEUE_GROUP, KUEUE_VERSION
 
-GROUP, VERSION = "kueue.x-k8s.io", "v1beta2"
 QUANTITY_LENGTH_MAX = 64
 # Kueue counts in 64-bit integers (millicores of cpu) and clamps larger values.
 CPU_MAX, AMOUNT_MAX = "1P", "1E"
@@ -13,8 +13,8 @@ CHANGED = 'request.operation == "CREATE" || object.?spec != oldObject.?spec'
 def kueue_policy(resource: str, rules: dict[str, str], variables: dict[str, str] | None = None) -> Policy:
     return Policy(
         name=f"muster-{resource}-are-valid",
-        group=GROUP,
-        version=VERSION,
+        group=KUEUE_GROUP,
+        version=KUEUE_VERSION,
         resources=(resource,),
         operations=("CREATE", "UPDATE"),
         rules=rules,

@@ -8,23 +8,25 @@ from components.admission.kueue_objects.flavors import tolerations_have_keys
 from components.admission.kueue_objects.values import (
     AMOUNT_MAX,
     CPU_MAX,
-    GROUP,
-    VERSION,
     are_labels,
     is_amount,
     is_label_key,
 )
 from components.admission.ray import Policy
 from components.admission.templates import from_old_object
+from muster.objects.names import (
+    ELASTIC_ANNOTATION,
+    GATES_ANNOTATION,
+    JOB_UID_LABEL,
+    KUEUE_GROUP,
+    KUEUE_VERSION,
+)
 
-ELASTIC = "kueue.x-k8s.io/elastic-job"
-GATES = "kueue.x-k8s.io/admission-gated-by"
 GATE = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[-A-Za-z0-9/._~%!$&()*+;=:]+$"
 GATE_LENGTH_MAX = 63
-JOB_UID = "kueue.x-k8s.io/job-uid"
 CONTROLLERS = "metadata.?ownerReferences.orValue([]).filter(o, o.?controller.orValue(false))"
 # The garbage collector, which removes owner references for --cascade=orphan, and administrators.
-MAY_DELETE_ANY = f'authorizer.group("{GROUP}").resource("workloads").check("delete").allowed()'
+MAY_DELETE_ANY = f'authorizer.group("{KUEUE_GROUP}").resource("workloads").check("delete").allowed()'
 RESERVES = 'status.?conditions.orValue([]).exists(c, c.type == "QuotaReserved" && c.status == "True")'
 SINCE = 'status.?conditions.orValue([]).filter(c, c.type == "QuotaReserved").map(c, c.lastTransitionTime)'
 LISTS = {
@@ -38,8 +40,8 @@ LISTS = {
 def workloads() -> Policy:
     return Policy(
         name="muster-workloads-are-valid",
-        group=GROUP,
-        version=VERSION,
+        group=KUEUE_GROUP,
+        version=KUEUE_VERSION,
         resources=("workloads", "workloads/status"),
         operations=("CREATE", "UPDATE"),
         rules=_if("specChanged", _spec())
@@ -60,7 +62,7 @@ def _variables() -> dict[str, str]:
         "specChanged": 'request.operation == "CREATE" || object.?spec != oldObject.?spec',
         "statusChanged": 'request.operation == "CREATE" || object.?status != oldObject.?status',
         "names": "variables.newSets.map(s, s.name)",
-        "elastic": f'object.metadata.?annotations[?"{ELASTIC}"].orValue("") == "true"',
+        "elastic": f'object.metadata.?annotations[?"{ELASTIC_ANNOTATION}"].orValue("") == "true"',
         "reserves": f"object.?{RESERVES}",
         "reserved": f'request.operation == "UPDATE" && oldObject.?{RESERVES}',
         "reservedAgain": f"object.?{SINCE} != oldObject.?{SINCE}",
@@ -212,29 +214,29 @@ def _gates() -> dict[str, str]:
     each = f"g.size() <= {GATE_LENGTH_MAX} && g.matches(r'{GATE}') && variables.gates.exists_one(h, h == g)"
     return {
         f"variables.gates.all(g, {each})": (
-            f"the annotation {GATES} must be a list of different names such as example.com/gate, separated "
-            f"by commas, each of at most {GATE_LENGTH_MAX} characters"
+            f"the annotation {GATES_ANNOTATION} must be a list of different names such as example.com/gate, "
+            f"separated by commas, each of at most {GATE_LENGTH_MAX} characters"
         ),
         'request.operation == "CREATE" || variables.gates.all(g, g in variables.oldGates)': (
-            f"gates in the annotation {GATES} can be removed, not added"
+            f"gates in the annotation {GATES_ANNOTATION} can be removed, not added"
         ),
     }
 
 
 def _job() -> dict[str, str]:
     """Returns the rule that a Workload keeps its job: its quota would be used without it. Kueue has none."""
-    label = f'metadata.?labels[?"{JOB_UID}"]'
+    label = f'metadata.?labels[?"{JOB_UID_LABEL}"]'
     unchanged = (
         "variables.oldControllers.all(o, o in variables.controllers) && "
         f"(!oldObject.{label}.hasValue() || object.{label} == oldObject.{label})"
     )
     return {
         f'request.operation == "CREATE" || ({unchanged}) || {MAY_DELETE_ANY}': (
-            f"a Workload keeps its controller and the label {JOB_UID}: delete it with its job"
+            f"a Workload keeps its controller and the label {JOB_UID_LABEL}: delete it with its job"
         )
     }
 
 
 def _gates_of(root: str) -> str:
-    text = f'{root}.metadata.?annotations[?"{GATES}"].orValue("")'
+    text = f'{root}.metadata.?annotations[?"{GATES_ANNOTATION}"].orValue("")'
     return f'{text} == "" ? [] : {text}.split(",").map(g, g.trim())'

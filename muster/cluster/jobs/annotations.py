@@ -6,14 +6,6 @@ from typing import Any
 from muster.kube.writes import remove_operation
 from muster.objects.meta import ObjectMeta
 
-STOP = "muster.dev/stop"
-"""Set by users: with "true" the job is stopped, releases its quota, and waits until the annotation is
-removed."""
-RETRY = "muster.dev/retry"
-"""Set by users: each new value ends the back-off of the job once."""
-WAIT = "muster.dev/wait"
-"""Set by the controller: why the job waits, as JSON."""
-
 
 def removal(metadata: ObjectMeta, name: str) -> tuple[Mapping[str, Any], ...]:
     """Returns the JSON patch operations that remove an annotation. The patch needs the object's resource

@@ -10,8 +10,8 @@ from itertools import product
 from typing import Any
 
 from muster.admission import TopologyAssignment
+from muster.objects.names import UNCONSTRAINED_TOPOLOGY
 from muster.objects.topology import PLACED_ANNOTATIONS
-from muster.objects.topology_request import UNCONSTRAINED
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -19,7 +19,7 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 def placement_annotations(annotations: Mapping[str, str]) -> dict[str, str]:
     """Returns the annotation with which Kueue and Muster count these pods by their admission, not by their
     nodes; empty if the template has such an annotation already."""
-    return {} if not PLACED_ANNOTATIONS.isdisjoint(annotations) else {UNCONSTRAINED: "true"}
+    return {} if not PLACED_ANNOTATIONS.isdisjoint(annotations) else {UNCONSTRAINED_TOPOLOGY: "true"}
 
 
 def shared_labels(assigned: TopologyAssignment) -> dict[str, str]:

@@ -17,7 +17,6 @@ from muster.objects.pods import Template, read_template
 from muster.objects.ray import RayClusterSpec
 
 HEAD = "head"
-WRITTEN_OUT = "muster.dev/written-out"  # annotation of templates that Muster added to the job
 POD_SET_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")  # of Kueue's Workload
 
 
@@ -116,6 +115,11 @@ def ineligibility(spec: RayClusterSpec, pointer: str, templates: tuple[PodSetTem
             f"{field} is on, but a gang is admitted with a fixed size: turn it off, or "
             "remove the queue label to run it outside the queues"
         )
+    return templates_problem(templates)
+
+
+def templates_problem(templates: tuple[PodSetTemplate, ...]) -> str | None:
+    """Returns why these templates can't be admitted together, and how to fix it; None if they can."""
     problem = _size_problem(templates)
     if problem is not None:
         return problem

@@ -1,24 +1,38 @@
 """The interface through which the controller sees jobs of any kind."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
-from muster.cluster.jobs.annotations import STOP
 from muster.cluster.jobs.gang import PodSetTemplate, pod_sets
-from muster.cluster.jobs.kuberay import is_fault_tolerant
 from muster.cluster.jobs.templates import is_placed
 from muster.kube.kinds import Kind
-from muster.objects.derived import Derived
-from muster.objects.kueue import PRIORITY_LABEL, QUEUE_LABEL, PodSet
+from muster.objects.kueue import PodSet
 from muster.objects.meta import Object, ObjectMeta
+from muster.objects.names import PRIORITY_LABEL, QUEUE_LABEL, STOP_ANNOTATION
 from muster.objects.pods import read_template
-from muster.objects.ray import KUBERAY_OPERATOR, REDIS_CLEANUP_FINALIZER, RayClusterSpec
 
 T = TypeVar("T", bound=Object)
-S = TypeVar("S")
+Service = dict[str, Any]
+"""The metadata and the spec of a Service."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """The controller that runs the jobs of an API group.
+
+    Its accounts are recognized by their permission to write the status of the resource `status_of` in all
+    namespaces, as their names differ between installations. `managed_by` is its name in spec.managedBy;
+    `word` is part of policies' names, and `noun` is what messages call one of its objects."""
+
+    name: str
+    group: str
+    status_of: str
+    managed_by: str
+    word: str
+    noun: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +69,19 @@ class GangTemplates:
         return tuple(read_template(entry.template).spec.priority_class_name for entry in self.all)
 
 
-class TemplatesBySpec(Generic[S]):
-    """A cache of the templates of jobs by their spec, separate for jobs with a Redis clean-up, which an
-    annotation may enable. `read(spec, redis_cleanup)` yields the templates."""
-
-    def __init__(self, read: Callable[[S, bool], Iterable[PodSetTemplate]]) -> None:
-        self._without_cleanup = Derived[S, GangTemplates](lambda spec: GangTemplates(read(spec, False)))
-        self._with_cleanup = Derived[S, GangTemplates](lambda spec: GangTemplates(read(spec, True)))
-
-    def __call__(self, spec: S, *, redis_cleanup: bool) -> GangTemplates:
-        return self._with_cleanup(spec) if redis_cleanup else self._without_cleanup(spec)
-
-
 class JobView(ABC, Generic[T]):
-    """A read-only view of a job, computed from the object alone.
+    """A read-only view of a job, computed from the object and, for some kinds, its dependents.
 
     `suspend_pointer` is the JSON pointer to the field that stops and starts the job. The field is set to true
     or false and never removed: KubeRay does not resume a RayCluster whose field was removed."""
 
     kind: ClassVar[Kind[Any]]
+    operator: ClassVar[Operator]
     suspend_pointer: ClassVar[str] = "/spec/suspend"
 
-    def __init__(self, obj: T) -> None:
+    def __init__(self, obj: T, *dependents: "JobView[Any]") -> None:
+        """`dependents`: the objects that the operator created for the job; only kinds with
+        `reads_dependents` get and keep them."""
         self.obj = obj
 
     @property
@@ -85,59 +90,51 @@ class JobView(ABC, Generic[T]):
 
     @property
     def managed(self) -> bool:
-        """True if Muster manages the job: it is in a queue, not part of another job, and reconciled by
-        KubeRay."""
-        queued = bool(queue_name(self)) and self.metadata.controller is None
-        return queued and self._managed_by == KUBERAY_OPERATOR
+        """True if Muster manages the job: it is in a queue, not part of another job, and reconciled by its
+        operator."""
+        return bool(queue_name(self)) and self.metadata.controller is None and not self.other_manager
+
+    @property
+    def other_manager(self) -> str:
+        """The controller that reconciles the job instead of its operator, by spec.managedBy; empty if there
+        is none."""
+        return ""
 
     @property
     def stop_requested(self) -> bool:
-        """True if its user has requested to stop the job (annotation STOP)."""
-        return self.metadata.annotations.get(STOP) == "true"
+        """True if its user has requested to stop the job (annotation STOP_ANNOTATION)."""
+        return self.metadata.annotations.get(STOP_ANNOTATION) == "true"
 
     @property
     def suspension_obstacle(self) -> StatusReason | None:
-        """The reason why KubeRay does not suspend this object, as far as the object itself shows; None if
-        nothing prevents it."""
+        """The reason why the operator does not suspend this object, as far as the object itself shows; None
+        if nothing prevents it."""
         meta = self.metadata
         if meta.deletion_timestamp:
             finalizers = ", ".join(meta.finalizers) or "none"
             return StatusReason("Finalizers", f"is being deleted, with finalizers {finalizers}")
-        if self._managed_by != KUBERAY_OPERATOR:
-            return StatusReason(
-                "ManagedBy", f"has spec.managedBy {self._managed_by}, so KubeRay does not reconcile it"
+        if self.other_manager:
+            message = (
+                f"has spec.managedBy {self.other_manager}, so {self.operator.name} does not reconcile it"
             )
+            return StatusReason("ManagedBy", message)
         return None
 
     @property
     def kuberay_rejection(self) -> StatusReason | None:
-        """The reason why KubeRay rejects the job's spec, so that the job neither runs nor ends and must not
-        hold quota. None for a job that keeps running although its spec was rejected."""
+        """The reason why the operator rejects the job's spec, so that the job neither runs nor ends and must
+        not hold quota. None for a job that keeps running although its spec was rejected."""
         return None
-
-    @property
-    @abstractmethod
-    def _managed_by(self) -> str: ...
-
-    @property
-    @abstractmethod
-    def cluster_spec(self) -> RayClusterSpec: ...
-
-    @property
-    def has_redis_cleanup(self) -> bool:
-        """True if KubeRay runs a Redis clean-up Job when the cluster is deleted."""
-        return is_fault_tolerant(self.cluster_spec, self.metadata.annotations)
 
     @property
     def cleans_redis_up(self) -> bool:
-        """Whether it is being deleted, and KubeRay keeps it until that Job has ended."""
-        meta = self.metadata
-        return bool(meta.deletion_timestamp) and REDIS_CLEANUP_FINALIZER in meta.finalizers
+        """Whether the job is being deleted, and KubeRay keeps it until it has cleaned Redis up."""
+        return False
 
-    @property
-    def serve_service(self) -> Mapping[str, Any] | None:
-        """The user-defined Service for Ray Serve, if any."""
-        return None
+    def services(self) -> Iterator[tuple[str, Service]]:
+        """Yields the Services that the operator creates with the pods and that the API server may refuse,
+        each with a description for messages."""
+        yield from ()
 
     @property
     @abstractmethod
@@ -179,8 +176,18 @@ class JobView(ABC, Generic[T]):
         return True
 
     @property
+    def suspended_and_stopped(self) -> bool:
+        """True if the job is suspended and has stopped."""
+        return self.suspended and self.reported_stopped
+
+    @property
     @abstractmethod
     def running(self) -> bool: ...
+
+    @property
+    def reports_running(self) -> bool:
+        """Like `running`, from the object alone."""
+        return self.running
 
     @property
     @abstractmethod

@@ -3,17 +3,27 @@
 Source: KubeRay v1.6.2 ray-operator/controllers/ray/raycluster_controller.go.
 """
 
+from collections.abc import Mapping
 from functools import cached_property
 
 from muster.cluster.jobs import kuberay
-from muster.cluster.jobs.gang import cluster_templates, ineligibility
-from muster.cluster.jobs.job import GangTemplates, JobOutcome, JobView, StatusReason, TemplatesBySpec
-from muster.kube.kinds import RAY_CLUSTERS
+from muster.cluster.jobs.gang import HEAD, cluster_templates, ineligibility
+from muster.cluster.jobs.job import GangTemplates, JobOutcome, StatusReason
+from muster.cluster.jobs.ray_view import RayView, TemplatesBySpec, ray_kind
+from muster.kube.kinds import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES
 from muster.objects.meta import is_true
-from muster.objects.ray import RayCluster, RayClusterSpec
+from muster.objects.ray import (
+    CLUSTER_LABEL,
+    GROUP_LABEL,
+    HEAD_TYPE,
+    NODE_TYPE_LABEL,
+    ORIGIN_LABEL,
+    RayCluster,
+    RayClusterSpec,
+)
 
 
-class RayClusterGang(JobView[RayCluster]):
+class RayClusterGang(RayView[RayCluster]):
     kind = RAY_CLUSTERS
 
     @property
@@ -61,11 +71,6 @@ class RayClusterGang(JobView[RayCluster]):
         return status.state == "suspended"
 
     @property
-    def suspended_and_stopped(self) -> bool:
-        """True if the cluster is suspended and has stopped."""
-        return self.suspended and self.reported_stopped
-
-    @property
     def running(self) -> bool:
         return self.obj.status.state == "ready"
 
@@ -82,4 +87,21 @@ class RayClusterGang(JobView[RayCluster]):
 
 _templates = TemplatesBySpec[RayClusterSpec](
     lambda spec, redis_cleanup: cluster_templates(spec, "/spec", redis_cleanup=redis_cleanup)
+)
+
+
+def pod_set_of(labels: Mapping[str, str], cluster: str) -> str | None:
+    """Returns the pod set by the labels with which KubeRay finds the cluster's pods (association.go)."""
+    if labels.get(CLUSTER_LABEL) != cluster:
+        return None
+    return HEAD if labels.get(NODE_TYPE_LABEL) == HEAD_TYPE else labels.get(GROUP_LABEL, "")
+
+
+RAY_CLUSTER = ray_kind(
+    RayClusterGang,
+    "spec",
+    created_by=(RAY_JOBS, RAY_SERVICES),
+    origin_label=ORIGIN_LABEL,
+    pod_set_of=pod_set_of,
+    endless=True,
 )

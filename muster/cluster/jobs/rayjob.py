@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from muster.cluster.jobs import added_containers, kuberay
-from muster.cluster.jobs.gang import WRITTEN_OUT, PodSetTemplate, cluster_templates, ineligibility
-from muster.cluster.jobs.job import GangTemplates, JobOutcome, JobView, StatusReason, TemplatesBySpec
+from muster.cluster.jobs.gang import PodSetTemplate, cluster_templates, ineligibility
+from muster.cluster.jobs.job import GangTemplates, JobOutcome, StatusReason
+from muster.cluster.jobs.ray_view import RayView, TemplatesBySpec, ray_kind
 from muster.kube.kinds import RAY_JOBS
+from muster.objects.names import WRITTEN_OUT
 from muster.objects.pods import Template, encode_template, read_template
 from muster.objects.ray import RayClusterSpec, RayJob, RayJobSpec
 
@@ -13,7 +15,7 @@ _CLUSTER = "/spec/rayClusterSpec"
 SUBMITTER = "submitter"
 
 
-class RayJobGang(JobView[RayJob]):
+class RayJobGang(RayView[RayJob]):
     kind = RAY_JOBS
 
     @property
@@ -112,3 +114,6 @@ _templates = TemplatesBySpec(_read_templates)
 def _default_submitter(head: Template) -> Template:
     container = added_containers.submitter(head)
     return encode_template({"spec": {"containers": [container], "restartPolicy": "Never"}})
+
+
+RAY_JOB = ray_kind(RayJobGang, "spec.rayClusterSpec", "spec.submitterPodTemplate")

@@ -5,14 +5,15 @@ unreliable then: without a head pod KubeRay does not update it (updateHeadPodSer
 observedGeneration may be stale. Therefore the RayClusters are read.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
 from muster.cluster.jobs import kuberay
 from muster.cluster.jobs.gang import cluster_templates, ineligibility
-from muster.cluster.jobs.job import GangTemplates, JobOutcome, JobView, StatusReason, TemplatesBySpec
-from muster.cluster.jobs.raycluster import RayClusterGang
+from muster.cluster.jobs.job import GangTemplates, JobOutcome, JobView, Service, StatusReason
+from muster.cluster.jobs.ray_services import serve_service
+from muster.cluster.jobs.ray_view import RayView, TemplatesBySpec, ray_kind
 from muster.kube.kinds import RAY_SERVICES
 from muster.objects.meta import find_condition, is_true
 from muster.objects.ray import RayClusterSpec, RayService
@@ -20,13 +21,13 @@ from muster.objects.ray import RayClusterSpec, RayService
 _CLUSTER = "/spec/rayClusterConfig"
 
 
-class RayServiceGang(JobView[RayService]):
+class RayServiceGang(RayView[RayService]):
     """The view of a RayService; `clusters` are the RayClusters that KubeRay created for it."""
 
     kind = RAY_SERVICES
     suspend_pointer = f"{_CLUSTER}/suspend"
 
-    def __init__(self, obj: RayService, clusters: Sequence[RayClusterGang]) -> None:
+    def __init__(self, obj: RayService, *clusters: JobView[Any]) -> None:
         super().__init__(obj)
         self._clusters = clusters
 
@@ -38,9 +39,10 @@ class RayServiceGang(JobView[RayService]):
     def cluster_spec(self) -> RayClusterSpec:
         return self.obj.spec.ray_cluster_config
 
-    @property
-    def serve_service(self) -> Mapping[str, Any] | None:
-        return self.obj.spec.serve_service
+    def services(self) -> Iterator[tuple[str, Service]]:
+        yield from super().services()
+        if self.obj.spec.serve_service is not None:
+            yield "spec.serveService", serve_service(self.obj.spec.serve_service)
 
     @property
     def _templates(self) -> GangTemplates:
@@ -81,9 +83,12 @@ class RayServiceGang(JobView[RayService]):
         return self.suspended or any(not cluster.suspended for cluster in self._clusters)
 
     @property
+    def reports_running(self) -> bool:
+        return is_true(self.obj.status.conditions, "Ready")
+
+    @property
     def running(self) -> bool:
-        ready = is_true(self.obj.status.conditions, "Ready")
-        return ready and any(c.running and not c.suspended for c in self._clusters)
+        return self.reports_running and any(c.running and not c.suspended for c in self._clusters)
 
     @property
     def outcome(self) -> JobOutcome | None:
@@ -113,3 +118,5 @@ class RayServiceGang(JobView[RayService]):
 _templates = TemplatesBySpec[RayClusterSpec](
     lambda spec, redis_cleanup: cluster_templates(spec, _CLUSTER, redis_cleanup=redis_cleanup)
 )
+
+RAY_SERVICE = ray_kind(RayServiceGang, "spec.rayClusterConfig", reads_dependents=True, endless=True)

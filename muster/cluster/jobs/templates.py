@@ -11,14 +11,13 @@ import msgspec
 
 from muster.admission import TopologyAssignment
 from muster.cluster.jobs import domains
-from muster.cluster.jobs.gang import WRITTEN_OUT, PodSetTemplate
+from muster.cluster.jobs.gang import PodSetTemplate
 from muster.objects.kueue import PodSet, PodSetAssignment, Workload
 from muster.objects.kueue_queues import ResourceFlavor
 from muster.objects.meta import builtins
+from muster.objects.names import WORKLOAD_UID_LABEL, WRITTEN_OUT
 from muster.objects.pods import PodTemplate, Template, read_template
 from muster.translation import assignments
-
-WORKLOAD_UID_LABEL = "muster.dev/workload-uid"
 
 Operation = dict[str, Any]
 

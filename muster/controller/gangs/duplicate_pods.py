@@ -15,17 +15,16 @@ from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping
 
 from muster.cluster.cluster_state import ClusterState
-from muster.cluster.jobs.gang import HEAD
+from muster.cluster.jobs.kinds import BY_OWNER
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import POD_GRACE_S
-from muster.controller.gangs.suspension import must_stop
 from muster.controller.workload.events import on_workload
-from muster.kube.kinds import BATCH_JOBS, PODS, RAY_CLUSTERS
+from muster.controller.workload.suspension import must_stop
+from muster.kube.kinds import BATCH_JOBS, PODS
 from muster.kube.writes import Delete
 from muster.objects import workload_status
 from muster.objects.core import Pod
 from muster.objects.kueue import Workload
-from muster.objects.ray import CLUSTER_LABEL, GROUP_LABEL, HEAD_TYPE, NODE_TYPE_LABEL
 
 
 def deletions(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:
@@ -54,13 +53,11 @@ def _deletions(workload: Workload, pods: list[Pod], why: str) -> Iterator[Planne
 
 
 def _is_lost(pod: Pod, pod_sets: Container[str]) -> bool:
-    """Returns whether neither KubeRay nor the Job controller can find the pod by its owner and labels."""
+    """Returns whether neither the job's operator nor the Job controller can find the pod by its owner and
+    labels."""
     creator = pod.metadata.controller
-    if creator is None or creator.kind not in (RAY_CLUSTERS.name, BATCH_JOBS.name):
-        return True
-    if creator.kind == BATCH_JOBS.name:
-        return False
-    return pod.metadata.labels.get(CLUSTER_LABEL) != creator.name or _pod_set(pod) not in pod_sets
+    is_of_batch_job = creator is not None and creator.kind == BATCH_JOBS.name
+    return not is_of_batch_job and _pod_set(pod) not in pod_sets
 
 
 def _duplicates(running: list[Pod], lost: list[Pod], counts: Mapping[str, int | None]) -> list[Pod]:
@@ -68,8 +65,9 @@ def _duplicates(running: list[Pod], lost: list[Pod], counts: Mapping[str, int | 
     groups: dict[tuple[str, str], list[Pod]] = defaultdict(list)
     for pod in running:
         creator = pod.metadata.controller
-        if creator is not None and creator.kind == RAY_CLUSTERS.name and pod not in lost:
-            groups[creator.uid, _pod_set(pod)].append(pod)
+        pod_set = _pod_set(pod)
+        if creator is not None and pod_set is not None and pod not in lost:
+            groups[creator.uid, pod_set].append(pod)
     return [
         pod
         for (_, name), pods in groups.items()
@@ -78,9 +76,13 @@ def _duplicates(running: list[Pod], lost: list[Pod], counts: Mapping[str, int | 
     ]
 
 
-def _pod_set(pod: Pod) -> str:
-    labels = pod.metadata.labels
-    return HEAD if labels.get(NODE_TYPE_LABEL) == HEAD_TYPE else labels.get(GROUP_LABEL, "")
+def _pod_set(pod: Pod) -> str | None:
+    """Returns the pod set as which the job's operator recognizes the pod; None if it does not."""
+    creator = pod.metadata.controller
+    job_kind = BY_OWNER.get((creator.group, creator.kind)) if creator is not None else None
+    if creator is None or job_kind is None or job_kind.pod_set_of is None:
+        return None
+    return job_kind.pod_set_of(pod.metadata.labels, creator.name)
 
 
 def _age(pod: Pod) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Handles finished gangs whose pods still run, as with a RayJob's ttlSecondsAfterFinished.
 
-They hold their quota until their pods are gone; the finalizer of the Workload marks that. As soon as another
-workload waits for this quota, their RayClusters are suspended, as their work is done.
+They hold their quota until their pods are deleted; the finalizer of the Workload marks that. As soon as
+another workload waits for this quota, their RayClusters are suspended, as their work is done.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -13,19 +13,20 @@ from muster.cluster.job_workload import is_being_deleted
 from muster.controller.gangs.contended_quota import ContendedQuota, contended, contended_quota, root_of
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import stop_dependents
-from muster.controller.gangs.suspension import SUSPENSION_MS_MAX
+from muster.controller.workload.suspension import SUSPENSION_MS_MAX
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import MergePatch
 from muster.objects import workload_status
-from muster.objects.kueue import RESOURCE_IN_USE, Admission, Workload
+from muster.objects.kueue import Admission, Workload
 from muster.objects.meta import find_condition, millis
+from muster.objects.names import RESOURCE_IN_USE
 from muster.objects.workload_status import FINISHED
 
 REASON = "Its job has finished, and other workloads wait for the quota that its pods use"
 
 
 def has_released_quota(workload: Workload) -> bool:
-    """Returns whether the Workload has finished and has released its quota for good."""
+    """Returns whether the Workload has finished and has released its quota permanently."""
     finished = workload_status.is_finished(workload.status)
     return finished and RESOURCE_IN_USE not in workload.metadata.finalizers
 
@@ -36,7 +37,7 @@ def is_finished_with_quota(workload: Workload, cluster: ClusterState) -> bool:
 
 
 def quota_release(workload: Workload, cluster: ClusterState, now_ms: int) -> PlannedWrite | None:
-    """Returns the write that releases the quota of a finished gang; None unless its pods are gone."""
+    """Returns the write that releases the quota of a finished gang; None while it has pods."""
     meta = workload.metadata
     if meta.deletion_timestamp or not _quota_may_be_released(workload, cluster, now_ms):
         return None

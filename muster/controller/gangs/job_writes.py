@@ -1,4 +1,4 @@
-"""The writes that sync a job with its persisted Workload, except those that stop it (stops.py)."""
+"""Syncs a job with its persisted Workload. The writes that stop it are in stops.py."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,24 +6,24 @@ from typing import Any
 from muster.cluster import job_workload, retries
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.job_workload import has_left_queue
-from muster.cluster.jobs.annotations import WAIT, removal
+from muster.cluster.jobs.annotations import removal
 from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.templates import PlacementError, admitted_templates, place_operations
-from muster.cluster.retries import RETRIED
 from muster.configuration.configuration import DEFAULT, Configuration
 from muster.controller.gangs import retention
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.gangs.suspension import is_stopped, quota_may_be_released
 from muster.controller.provisioning import provisioning_requests
 from muster.controller.provisioning.provisioning_checks import NOT_CREATED
 from muster.controller.workload import transitions
-from muster.controller.workload.check_states import set_check
 from muster.controller.workload.events import ObjectEvent, on_job, on_workload, status_events
+from muster.controller.workload.suspension import is_stopped, quota_may_be_released
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import Create, Delete, JsonPatch, MergePatch
 from muster.objects import workload_status
-from muster.objects.kueue import RESOURCE_IN_USE, Workload
+from muster.objects.kueue import Workload
+from muster.objects.kueue_checks import set_check
 from muster.objects.meta import builtins, find_condition, is_true
+from muster.objects.names import RESOURCE_IN_USE, RETRIED, WAIT_ANNOTATION
 
 
 def job_writes(
@@ -53,7 +53,7 @@ def job_writes(
         yield from _retry(workload, job, configuration, now_ms)
         yield from retention.deletions(workload, cluster, configuration.retention, now_ms)
     elif workload_status.is_admitted(status):
-        # A user may have suspended it briefly: wait until the old pods are gone.
+        # A user may have suspended it briefly: wait until the old pods are deleted.
         if job is not None and is_stopped(workload, job, cluster):
             yield from _start(workload, job, cluster, now_ms)
         yield from sync_provisioning_requests(workload, cluster, now_ms)
@@ -94,7 +94,7 @@ def _start(workload: Workload, job: Job, cluster: ClusterState, now_ms: int) -> 
         return
     resume = {"op": "add", "path": job.suspend_pointer, "value": False}
     placement = place_operations(job.pod_set_templates, targets, start=True)
-    operations = (*placement, *removal(job.metadata, WAIT), resume)
+    operations = (*placement, *removal(job.metadata, WAIT_ANNOTATION), resume)
     write = JsonPatch(job.kind, job.metadata.key, operations, job.metadata.resource_version)
     assert workload.status.admission is not None
     queue = workload.status.admission.cluster_queue
@@ -161,7 +161,7 @@ def _delete_requests(workload: Workload, cluster: ClusterState) -> Iterator[Plan
 
 def _deactivate(workload: Workload, message: str, now_ms: int) -> PlannedWrite:
     """Deactivates a Workload that the controller can't start, until a user reactivates it."""
-    status = transitions.deactivate(workload.status, transitions.FAILED_TO_START, message, now_ms)
+    status = transitions.deactivate(workload.status, retries.FAILED_TO_START, message, now_ms)
     body = {"status": {"conditions": builtins(status.conditions)}}
     patch = MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version, status=True)
     return PlannedWrite(workload.key, patch, tuple(status_events(workload, status, now_ms)))
@@ -170,7 +170,7 @@ def _deactivate(workload: Workload, message: str, now_ms: int) -> PlannedWrite:
 def _delete_workload(
     workload: Workload, job: Job | None, cluster: ClusterState, now_ms: int
 ) -> Iterator[PlannedWrite]:
-    """Deletes a Workload whose job is gone or has left the queue, and then removes its finalizer."""
+    """Deletes a Workload whose job was deleted or has left the queue, and then removes its finalizer."""
     if not workload.metadata.deletion_timestamp:
         yield PlannedWrite(workload.key, Delete(WORKLOADS, workload.key))
     elif RESOURCE_IN_USE in workload.metadata.finalizers and quota_may_be_released(

@@ -20,15 +20,16 @@ from collections.abc import Iterator
 
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.job import Job
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
+from muster.cluster.jobs.ray_view import RayView
 from muster.controller.gangs.finished_gangs import has_released_quota
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.gangs.suspension import SUSPENSION_MS_MAX
 from muster.controller.workload.events import on_job
+from muster.controller.workload.suspension import SUSPENSION_MS_MAX
 from muster.kube.writes import JsonPatch, MergePatch, remove_operation
 from muster.objects import workload_status
 from muster.objects.kueue import Workload
 from muster.objects.meta import FOREGROUND_DELETION, millis
+from muster.objects.names import WORKLOAD_UID_LABEL
 from muster.objects.pods import read_template
 from muster.objects.ray import REDIS_CLEANUP_FINALIZER
 
@@ -65,8 +66,10 @@ def label_removals(workload: Workload, cluster: ClusterState) -> Iterator[Planne
     if workload_status.holds_quota(workload.status):
         return
     for ray_cluster in cluster.ray_clusters_of(workload):
+        if not isinstance(ray_cluster, RayView) or not ray_cluster.has_redis_cleanup:
+            continue
         head = read_template(ray_cluster.cluster_spec.head_group_spec.template)
-        if ray_cluster.has_redis_cleanup and WORKLOAD_UID_LABEL in head.metadata.labels:
+        if WORKLOAD_UID_LABEL in head.metadata.labels:
             meta = ray_cluster.metadata
             removal = remove_operation(HEAD_LABELS, WORKLOAD_UID_LABEL)
             patch = JsonPatch(ray_cluster.kind, meta.key, (removal,), meta.resource_version)

@@ -6,57 +6,30 @@ pkg/controller/jobframework/reconciler.go (handleWorkloadAfterDeactivatedPolicy)
 
 from collections.abc import Iterator
 
-from muster.admission.lifecycle import DEACTIVATED
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.job_workload import is_being_deleted
 from muster.configuration.configuration import Retention
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.workload.events import on_job, on_workload
+from muster.controller.workload.facts import retention_end_ms
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import Delete
 from muster.objects.kueue import Workload
-from muster.objects.meta import find_condition, millis
-from muster.objects.workload_status import EVICTED, FINISHED, holds_quota, is_evicted, is_finished
+from muster.objects.workload_status import holds_quota, is_finished
 
 REASON = "Deleted"
-UNLIMITED = Retention()
-
-
-def until_ms(workload: Workload, retention: Retention, now_ms: int) -> int | None:
-    """Returns the end of the Workload's retention; None if it has ended already or never ends."""
-    end_ms = _end_ms(workload, retention)
-    return end_ms if end_ms is not None and end_ms > now_ms else None
 
 
 def deletions(
     workload: Workload, cluster: ClusterState, retention: Retention, now_ms: int
 ) -> Iterator[PlannedWrite]:
     """Yields the deletion of the Workload, or of its job, at the end of its retention."""
-    end_ms = _end_ms(workload, retention)
+    end_ms = retention_end_ms(workload, retention)
     if end_ms is None or now_ms < end_ms:
         return
     planned = _of_workload(workload, cluster) if is_finished(workload.status) else _of_job(workload, cluster)
     if planned is not None:
         yield planned
-
-
-def _end_ms(workload: Workload, retention: Retention) -> int | None:
-    """Returns the end of the Workload's retention; None if it is neither finished nor deactivated, or is
-    retained forever."""
-    if retention == UNLIMITED:
-        return None
-    status = workload.status
-    if is_finished(status):
-        since, retention_s = find_condition(status.conditions, FINISHED), retention.after_finished_s
-    elif is_evicted(status) and not workload.spec.active:
-        since, retention_s = find_condition(status.conditions, EVICTED), retention.after_deactivated_s
-        if since is None or not since.reason.startswith(f"{DEACTIVATED}DueTo"):  # deactivated by a user
-            return None
-    else:
-        return None
-    if since is None or retention_s is None:
-        return None
-    return millis(since.last_transition_time) + 1000 * retention_s
 
 
 def _of_workload(workload: Workload, cluster: ClusterState) -> PlannedWrite | None:

@@ -23,8 +23,8 @@ from muster.cluster.job_workload import has_left_queue, is_being_deleted
 from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.templates import Operation, place_operations
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.gangs.suspension import cleans_redis_up, is_overdue, is_stopped, must_stop
 from muster.controller.workload.events import on_job, on_workload
+from muster.controller.workload.suspension import cleans_redis_up, is_overdue, is_stopped, must_stop
 from muster.kube.kinds import BATCH_JOBS, PODS
 from muster.kube.writes import Delete, JsonPatch, Overwrite
 from muster.objects import workload_status
@@ -110,7 +110,7 @@ def _reason(workload: Workload, job: Job | None) -> str:
 
 
 def _suspend_jobs(workload: Workload, cluster: ClusterState, overdue: bool) -> Iterator[PlannedWrite]:
-    """Suspends KubeRay's Jobs, which would recreate deleted pods: those that submit a RayJob, and Redis
+    """Suspends KubeRay's Jobs, which would recreate deleted pods: submitters of RayJobs, and Redis
     clean-ups that are overdue (redis_cleanup.py)."""
     cleans_up = not overdue and cleans_redis_up(workload, cluster.job_of(workload), cluster)
     for pod in cluster.live_pods_of(workload):

@@ -59,7 +59,7 @@ class Journal(Observer):
             self._note_eviction(workload.metadata.uid, status)
             self._record_finished(workload, status, cluster)
         self._is_first = False
-        for key in passed.plan.examined:
+        for key in passed.plan.statistics.examined:
             now, before = cluster.workloads.get(key), self._last_workloads.pop(key, None)
             if now is not None:
                 self._last_workloads[key] = now

@@ -45,38 +45,27 @@ class Background(Observer):
 
 
 class Observers(Observer):
-    """Reports to several observers; an error of one does not affect the others."""
+    """Reports to several observers. An error of an observer is logged, and counted by it; it affects neither
+    the other observers nor the controller."""
 
     def __init__(self, *observers: Observer) -> None:
-        self._observers = tuple(FailSafeObserver(observer) for observer in observers)
+        self._observers = observers
 
     def passed(self, passed: CompletedPass) -> None:
         for observer in self._observers:
-            observer.passed(passed)
+            try:
+                observer.passed(passed)
+            except Exception:
+                _report(observer, "a pass")
 
     def wrote(self, write: Write, error: WriteError | None) -> None:
         for observer in self._observers:
-            observer.wrote(write, error)
+            try:
+                observer.wrote(write, error)
+            except Exception:
+                _report(observer, str(write))
 
 
-class FailSafeObserver(Observer):
-    """Wraps an observer; logs and counts its errors instead of propagating them to the controller."""
-
-    def __init__(self, observer: Observer) -> None:
-        self._observer = observer
-
-    def passed(self, passed: CompletedPass) -> None:
-        try:
-            self._observer.passed(passed)
-        except Exception:
-            self._report("a pass")
-
-    def wrote(self, write: Write, error: WriteError | None) -> None:
-        try:
-            self._observer.wrote(write, error)
-        except Exception:
-            self._report(str(write))
-
-    def _report(self, subject: str) -> None:
-        log.exception("metrics of %s are lost", subject)
-        self._observer.failed()
+def _report(observer: Observer, subject: str) -> None:
+    log.exception("metrics of %s are lost", subject)
+    observer.failed()

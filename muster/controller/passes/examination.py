@@ -10,23 +10,28 @@ from muster.cluster.queue_counts import Share, share_of
 from muster.configuration.configuration import Configuration
 from muster.controller.gangs.finished_gangs import is_finished_with_quota, quota_release
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.passes.advance import advance_workload
-from muster.controller.workload.timed_status import TimedStatus
-from muster.objects.kueue import Workload
+from muster.controller.workload.facts import Facts
+from muster.controller.workload.lifecycle import advance
+from muster.objects.kueue import Workload, WorkloadStatus
 
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """The examination of a Workload. `advanced` is the status that follows from its job, pods and checks;
-    `problem` is why it may not be queued. `candidate` is its input to the decision. `release` is the write
-    that releases the quota of a finished gang; `holds_after_end`: the finished gang still holds that quota.
-    `share` is its part of the counts of its queues."""
+    """The examination of a Workload."""
 
-    advanced: TimedStatus
+    # Follows from its job, pods and checks.
+    status: WorkloadStatus
+    # The time of the status's next change by time alone; None if there is none.
+    until_ms: int | None = None
+    # Why the pending Workload may not get quota, regardless of the free quota.
     problem: StatusReason | None = None
+    # The input to the decision; None if the decision does not consider the Workload.
     candidate: Candidate | None = None
+    # Releases the quota of a finished gang.
     release: PlannedWrite | None = None
+    # The gang has finished, and still holds its quota.
     holds_after_end: bool = False
+    # The part of the counts of its queues.
     share: Share | None = None
 
 
@@ -38,11 +43,10 @@ def examine(
     now_ms: int,
 ) -> Examination:
     key = workload.key
-    if key in backing_off:
-        advanced = TimedStatus(workload.status)
-    else:
-        advanced = advance_workload(workload, cluster, configuration, now_ms)
-    status, problem, release = advanced.status, None, None
+    status, until_ms = workload.status, None
+    if key not in backing_off:
+        status, until_ms = advance(Facts(workload, cluster, configuration, now_ms))
+    problem, release = None, None
     holds_after_end = is_finished_with_quota(workload, cluster)
     if holds_after_end and key not in backing_off:
         release = quota_release(workload, cluster, now_ms)
@@ -52,4 +56,4 @@ def examine(
         is_excluded = is_excluded or problem is not None or is_unchecked(workload, cluster)
     decision_input = None if is_excluded else candidate(workload, status, cluster)
     share = share_of(workload, cluster)
-    return Examination(advanced, problem, decision_input, release, holds_after_end, share)
+    return Examination(status, until_ms, problem, decision_input, release, holds_after_end, share)

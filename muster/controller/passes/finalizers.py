@@ -11,8 +11,8 @@ from muster.cluster.cluster_state import ClusterState
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, FLAVORS, Kind
 from muster.kube.writes import MergePatch
-from muster.objects.kueue import RESOURCE_IN_USE
 from muster.objects.meta import Object
+from muster.objects.names import RESOURCE_IN_USE
 
 Used = Mapping[Kind[Any], set[str]]
 """The names of the objects in use, by kind."""

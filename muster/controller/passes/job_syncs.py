@@ -6,9 +6,8 @@ from muster.cluster import job_workload
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.job import Job
 from muster.cluster.ownership import Owner
-from muster.controller.gangs.planned_write import DEFERRABLE_WRITES_MAX, PlannedWrite
+from muster.controller.gangs.planned_write import DEFERRABLE_WRITES_MAX, PlannedWrite, round_robin
 from muster.controller.passes.pass_plan import PassPlan
-from muster.controller.passes.round_robin import round_robin
 from muster.controller.workload.events import on_job
 from muster.objects import workload_status
 from muster.objects.kueue import Workload
@@ -18,9 +17,10 @@ def sync_jobs(
     plan: PassPlan, owners: Iterable[Owner], cluster: ClusterState, backing_off: Container[str]
 ) -> list[Owner]:
     """Adds the writes that create and update the Workloads of jobs. Returns the jobs that need a write,
-    including those that back off or are postponed to the next pass, as a pass creates a limited number of
-    Workloads."""
+    including jobs that back off, and jobs that are postponed to the next pass, as a pass creates a limited
+    number of Workloads."""
     unsettled, without_workload = list[Owner](), list[Job]()
+    writes = plan.writes.before_reservations
     for owner in owners:
         job = cluster.job(owner)
         if job is None or not job.managed:
@@ -31,13 +31,13 @@ def sync_jobs(
             if planned is not None:
                 unsettled.append(owner)
                 if planned.subject not in backing_off:
-                    plan.before_reservations.append(planned)
+                    writes.append(planned)
         elif job.outcome is None and not job.metadata.deletion_timestamp:
             unsettled.append(owner)
             if job.metadata.uid not in backing_off:
                 without_workload.append(job)
     chosen = _first(without_workload, cluster)
-    plan.before_reservations += (_creation(job, cluster) for job in chosen)
+    writes += (_creation(job, cluster) for job in chosen)
     plan.postponed = len(without_workload) > len(chosen)
     return unsettled
 

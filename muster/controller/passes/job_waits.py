@@ -8,16 +8,16 @@ import msgspec
 
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.eligibility import MISCONFIGURED, queues_in
-from muster.cluster.jobs.annotations import WAIT
 from muster.cluster.jobs.job import Job
 from muster.cluster.queue_counts import INADMISSIBLE, queue_of
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.workload.check_states import READY
 from muster.controller.workload.events import ObjectEvent, on_job
 from muster.kube.writes import Overwrite
-from muster.objects import kueue, workload_status
+from muster.objects import workload_status
 from muster.objects.kueue import Workload
+from muster.objects.kueue_checks import READY
 from muster.objects.meta import find_condition, rfc3339
+from muster.objects.names import QUEUE_LABEL, WAIT_ANNOTATION
 
 WAITING_FOR_CHECKS = "WaitingForAdmissionChecks"
 MESSAGE_LENGTH_MAX = 1000
@@ -71,7 +71,7 @@ def wait_of(workload: Workload, job: Job, cluster: ClusterState) -> JobWait | No
 
 def annotated_reason(job: Job) -> str:
     """Returns the reason in the job's annotation; empty without an annotation, "?" if it can't be parsed."""
-    text = job.metadata.annotations.get(WAIT)
+    text = job.metadata.annotations.get(WAIT_ANNOTATION)
     if text is None:
         return ""
     if len(text) > ANNOTATION_LENGTH_MAX:
@@ -90,7 +90,7 @@ def annotate(job: Job, wait: JobWait | None, now_ms: int, *, with_event: bool) -
     """Returns the write that sets the annotation, or removes it if the job does not wait. For a misconfigured
     job it has no event, as the status change of the Workload has one."""
     text = None if wait is None else wait.annotation(now_ms)
-    body = {"metadata": {"annotations": {WAIT: text}}}
+    body = {"metadata": {"annotations": {WAIT_ANNOTATION: text}}}
     write = Overwrite(job.kind, job.metadata.key, body, job.metadata.uid)
     events: tuple[ObjectEvent, ...] = ()
     if wait is not None and with_event and wait.reason != MISCONFIGURED:
@@ -105,7 +105,7 @@ def empty_queue_labels(cluster: ClusterState) -> Iterator[ObjectEvent]:
         namespace = job.metadata.namespace
         choice = queues_in(namespace, cluster)
         message = (
-            f"label {kueue.QUEUE_LABEL} is empty, so the job is in no queue and stays suspended: set it to "
+            f"label {QUEUE_LABEL} is empty, so the job is in no queue and stays suspended: set it to "
             f"a LocalQueue of namespace {namespace} (choose one of {choice}), or remove it to run outside "
             "the queues"
         )

@@ -18,39 +18,54 @@ from muster.cluster.relations import QueueKey
 from muster.controller.gangs.finished_gangs import Contention
 from muster.controller.passes.decider import Decider
 from muster.controller.passes.examination import Examination
+from muster.kube.kinds import (
+    CHECKS,
+    CLUSTER_QUEUES,
+    COHORTS,
+    FLAVORS,
+    LIMIT_RANGES,
+    LOCAL_QUEUES,
+    NAMESPACES,
+    POD_PRIORITIES,
+    PRIORITIES,
+    PROVISIONING_CONFIGS,
+    RESOURCE_CLAIM_TEMPLATES,
+    RUNTIME_CLASSES,
+    TOPOLOGIES,
+    AnyKind,
+)
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import Object
 
-PLATFORM = (
-    "local_queues",
-    "cluster_queues",
-    "cohorts",
-    "flavors",
-    "priorities",
-    "checks",
-    "provisioning_configs",
-    "topologies",
-    "namespaces",
-    "limit_ranges",
-    "runtime_classes",
-    "pod_priorities",
-    "claim_templates",
+PLATFORM: tuple[AnyKind, ...] = (
+    LOCAL_QUEUES,
+    CLUSTER_QUEUES,
+    COHORTS,
+    FLAVORS,
+    PRIORITIES,
+    CHECKS,
+    PROVISIONING_CONFIGS,
+    TOPOLOGIES,
+    NAMESPACES,
+    LIMIT_RANGES,
+    RUNTIME_CLASSES,
+    POD_PRIORITIES,
+    RESOURCE_CLAIM_TEMPLATES,
 )
-"""Fields of ClusterState with objects that affect many Workloads."""
+"""Kinds of objects that affect many Workloads."""
 
 
 class PassMemory:
-    """The state that is kept from pass to pass. `statuses` are the Workloads' statuses before the decision,
-    by key; `counts` are computed from the persisted statuses."""
+    """The state that is kept from pass to pass."""
 
     def __init__(self, rules: Rules = Rules()) -> None:  # noqa: B008 - a frozen value
         self.decider = Decider(rules)
-        self.statuses: dict[str, WorkloadStatus] = {}
-        self.counts = QueueCounts()
+        self.statuses: dict[str, WorkloadStatus] = {}  # before the decision, by key of the Workload
+        self.counts = QueueCounts()  # from the persisted statuses
         self.contention: Contention | None = None  # None: to be computed
         self._examined: dict[str, Examination] = {}
         self._unmarked: set[str] = set()  # examined by this pass only because it is full
-        self._platform: dict[str, dict[str, Any]] | None = None
+        self._platform: dict[AnyKind, dict[str, Any]] | None = None
         self._changed_queues: set[QueueKey] | None = None
         self._at_ms = 0
         self._due = Timers()
@@ -80,10 +95,10 @@ class PassMemory:
         return sorted(cluster.workloads.keys() | self._examined.keys()), sorted(cluster.job_identities)
 
     def _has_new_platform(self, cluster: ClusterState) -> bool:
-        """Returns whether an object that affects many Workloads has changed, apart from its status."""
-        platform: dict[str, dict[str, Any]] = {name: dict(getattr(cluster, name)) for name in PLATFORM}
+        """Returns whether an object that affects many Workloads has changed, except for its status."""
+        platform: dict[AnyKind, dict[str, Any]] = {kind: dict(cluster.objects(kind)) for kind in PLATFORM}
         before, self._platform = self._platform, platform
-        return before is None or any(_differ(before[name], platform[name]) for name in PLATFORM)
+        return before is None or any(_differ(before[kind], platform[kind]) for kind in PLATFORM)
 
     def changed_queues(self) -> set[QueueKey] | None:
         """Returns the queues and checks that have changed, or whose counts have; None if any may have
@@ -94,10 +109,10 @@ class PassMemory:
     def put(self, key: str, examination: Examination) -> bool:
         """Stores the examination of a Workload. Returns False if it changed although the Workload was not
         marked."""
-        self._due.set(key, examination.advanced.until_ms)
+        self._due.set(key, examination.until_ms)
         if examination == self._examined.get(key):
             return True
-        self._examined[key], self.statuses[key] = examination, examination.advanced.status
+        self._examined[key], self.statuses[key] = examination, examination.status
         self.counts.put(key, examination.share)
         if examination.holds_after_end:
             self._finished_with_quota.add(key)

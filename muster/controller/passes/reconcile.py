@@ -16,7 +16,6 @@ from muster.controller.gangs.finished_gangs import contention_of, stops_for_wait
 from muster.controller.gangs.job_writes import job_writes
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import stops, template_resets
-from muster.controller.passes.decided_statuses import decided_statuses
 from muster.controller.passes.decider import PassDecision
 from muster.controller.passes.examination import examine
 from muster.controller.passes.explanations import Limits
@@ -24,9 +23,9 @@ from muster.controller.passes.finalizers import finalizers
 from muster.controller.passes.job_syncs import sync_jobs
 from muster.controller.passes.job_waits import empty_queue_labels
 from muster.controller.passes.pass_memory import PassMemory
-from muster.controller.passes.pass_plan import PassPlan
+from muster.controller.passes.pass_plan import PassPlan, PassStatistics, PassWrites
 from muster.controller.passes.status_writes import add_status_writes
-from muster.controller.workload.lifecycle import blocked_admissions
+from muster.controller.workload.decisions import blocked_admissions, decided_statuses
 from muster.objects import workload_status
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import is_true
@@ -42,14 +41,15 @@ def reconcile(
 ) -> PassPlan:
     """Returns the plan of a pass.
 
-    `backing_off`: subjects to skip, as their last write failed. `memory`: kept from pass to pass, so that the
-    cost of a pass depends on the number of changes; the result is the same without it. `limits`: the number
-    of pending workloads to explain; None for all."""
+    `backing_off` are subjects to skip, as their last write failed. `memory` is kept from pass to pass, so
+    that the cost of a pass depends on the number of changes; the result is the same without it. `limits` is
+    the number of pending workloads to explain; None for all."""
     memory = memory or PassMemory(configuration.rules)
     marked, jobs = memory.begin(cluster, now_ms)
-    plan = PassPlan(counts=memory.counts, examined=marked)
+    plan = PassPlan(statistics=PassStatistics(counts=memory.counts, examined=marked))
+    writes, statistics = plan.writes, plan.statistics
     # 1. Finalizers protect objects in use; Workloads are synced with their jobs.
-    plan.before_reservations += finalizers(cluster)
+    writes.before_reservations += finalizers(cluster)
     unsettled_jobs = sync_jobs(plan, jobs, cluster, backing_off)
     # 2. Each Workload advances as far as its job, pods and checks allow.
     candidates: dict[str, Candidate | None] = {}
@@ -63,41 +63,43 @@ def reconcile(
             continue
         present.append(workload)
         examination = examine(workload, cluster, backing_off, configuration, now_ms)
-        plan.differences += not memory.put(key, examination)
+        statistics.differences += not memory.put(key, examination)
         candidates[key] = examination.candidate
         if examination.problem is not None:
             ineligible[key] = examination.problem
         if examination.release is not None:
-            plan.before_reservations.append(examination.release)
+            writes.before_reservations.append(examination.release)
     # 3. The core decides on the candidates.
     decision = memory.decider.decide(cluster, candidates, now_ms, limits)
     plan.explained = decision.explained
     statuses = memory.statuses
     evaluated = dict.fromkeys((*candidates, *sorted(decision.explained.keys)))
-    decided = decided_statuses(decision, cluster, statuses, ineligible, evaluated, now_ms)
+    decided = decided_statuses(
+        decision.plan, decision.waiting.get, cluster, statuses, ineligible, evaluated, now_ms
+    )
     decided |= blocked_admissions(decision.plan, statuses, configuration.wait_for_pods_ready, now_ms)
     # Workloads that back off are part of the decision, but their statuses are not written.
     decided = {key: status for key, status in decided.items() if key not in backing_off}
     # 4. Changed statuses are written, releases before reservations.
     changed = sorted({*(w.key for w in present), *decided})
-    unsettled = set(add_status_writes(plan, cluster, statuses, decided, changed, now_ms))
+    unsettled = set(add_status_writes(writes, cluster, statuses, decided, changed, now_ms))
     # 5. Jobs are stopped, started and provisioned according to their persisted Workloads.
     for workload in present:
         new = decided.get(workload.key, statuses[workload.key])
         has_writes = _is_persisted(new, workload.status) and _add_job_writes(
-            plan, workload, cluster, backing_off, configuration, now_ms
+            writes, workload, cluster, backing_off, configuration, now_ms
         )
         if has_writes or workload.key in backing_off or cluster.timers.is_timed(workload.metadata.uid):
             unsettled.add(workload.key)
     # If one of these writes fails, its Workload backs off, which changes its next examination.
-    unsettled |= cluster.workloads.keys() & {planned.subject for planned in plan.before_reservations}
-    plan.before_reservations += _stops_for_waiting(cluster, decision, memory, backing_off, now_ms)
-    plan.stops += _without(backing_off, redis_cleanup.finalizer_removals_without_workload(cluster))
-    plan.repeated_events += empty_queue_labels(cluster)
-    plan.preemptors = {p.workload: p.preemptor for p in decision.plan.preemptions}
+    unsettled |= cluster.workloads.keys() & {planned.subject for planned in writes.before_reservations}
+    writes.before_reservations += _stops_for_waiting(cluster, decision, memory, backing_off, now_ms)
+    writes.stops += _without(backing_off, redis_cleanup.finalizer_removals_without_workload(cluster))
+    writes.repeated_events += empty_queue_labels(cluster)
+    statistics.preemptors = {p.workload: p.preemptor for p in decision.plan.preemptions}
     due = (decision.until_ms, memory.until_ms)
     plan.wake_at_ms = min((at_ms for at_ms in due if at_ms is not None), default=None)
-    plan.changed_queues = memory.changed_queues()
+    statistics.changed_queues = memory.changed_queues()
     memory.end(unsettled, unsettled_jobs)
     return plan
 
@@ -119,14 +121,14 @@ def _stops_for_waiting(
 
 
 def _add_job_writes(
-    plan: PassPlan,
+    writes: PassWrites,
     workload: Workload,
     cluster: ClusterState,
     backing_off: Container[str],
     configuration: Configuration,
     now_ms: int,
 ) -> bool:
-    """Adds the writes that sync the job. Returns whether there are any, including those that back off."""
+    """Adds the writes that sync the job. Returns whether there are any, including writes that back off."""
     # A gang that must stop is stopped even if other writes of its Workload fail.
     halts = [
         *stops(workload, cluster, now_ms),
@@ -135,9 +137,9 @@ def _add_job_writes(
     ]
     resets = [*template_resets(workload, cluster), *redis_cleanup.label_removals(workload, cluster)]
     syncs = [] if workload.key in backing_off else list(job_writes(workload, cluster, now_ms, configuration))
-    plan.stops += _without(backing_off, halts)
-    plan.template_resets += _without(backing_off, resets)
-    plan.before_reservations += syncs
+    writes.stops += _without(backing_off, halts)
+    writes.template_resets += _without(backing_off, resets)
+    writes.before_reservations += syncs
     return bool(halts or resets or syncs)
 
 

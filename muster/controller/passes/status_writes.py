@@ -7,7 +7,7 @@ from muster.cluster.eligibility import MISCONFIGURED
 from muster.controller.gangs.contended_quota import contended_quota
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.passes.finalizers import finalizer_of
-from muster.controller.passes.pass_plan import PassPlan
+from muster.controller.passes.pass_plan import PassWrites
 from muster.controller.workload.events import ObjectEvent, on_job, status_events, wait_event
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import MergePatch, Write
@@ -17,15 +17,15 @@ from muster.objects.workload_status import holds_quota
 
 
 def add_status_writes(
-    plan: PassPlan,
+    writes: PassWrites,
     cluster: ClusterState,
     advanced: Mapping[str, WorkloadStatus],
     decided: Mapping[str, WorkloadStatus],
     keys: Iterable[str],
     now_ms: int,
 ) -> Iterator[str]:
-    """Adds the changed statuses of these workloads to the plan, and yields their keys. `advanced` are the
-    statuses before the decision, `decided` those that it changed."""
+    """Adds the changed statuses of these workloads to the writes, and yields their keys. `advanced` are the
+    statuses before the decision, `decided` the statuses that it changed."""
     for key in keys:
         workload = cluster.workloads[key]
         before, new = advanced[key], decided.get(key, advanced[key])
@@ -40,12 +40,12 @@ def add_status_writes(
             assert new.admission is not None
             needs = {*contended_quota(new.admission, cluster), finalizer_of(new.admission.cluster_queue)}
             reservation = PlannedWrite(key, patch, events, no_pods_of, needs=frozenset(needs))
-            plan.reservations.append(reservation)
+            writes.reservations.append(reservation)
         elif before == workload.status and not holds_quota(new):
-            plan.wait_reasons.append(PlannedWrite(key, patch, _wait_events(workload, new, cluster)))
+            writes.wait_reasons.append(PlannedWrite(key, patch, _wait_events(workload, new, cluster)))
         else:
             quota = contended_quota(persisted, cluster) if released and persisted is not None else frozenset()
-            plan.before_reservations.append(PlannedWrite(key, patch, events, no_pods_of, provides=quota))
+            writes.before_reservations.append(PlannedWrite(key, patch, events, no_pods_of, provides=quota))
 
 
 def _wait_events(workload: Workload, new: WorkloadStatus, cluster: ClusterState) -> tuple[ObjectEvent, ...]:

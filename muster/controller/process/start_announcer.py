@@ -21,7 +21,8 @@ from muster.live.eta.calculation import (
     snapshot,
 )
 from muster.live.eta.start_errors import StartErrors, started_at_ms
-from muster.live.eta.start_range import ANNOTATION, StartRange
+from muster.live.eta.start_range import StartRange
+from muster.objects.names import ETA_ANNOTATION
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +113,7 @@ class StartAnnouncer(Background):
             if start is None or job is None or started_at_ms(workload) is not None:
                 continue
             if before is None or start.has_moved(before):
-                body = {"metadata": {"annotations": {ANNOTATION: start.annotation}}}
+                body = {"metadata": {"annotations": {ETA_ANNOTATION: start.annotation}}}
                 yield uid, Overwrite(job.kind, job.obj.key, body, job.metadata.uid)
 
 

@@ -14,6 +14,7 @@ from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.kueue import AdmissionCheckState, PodSet, WorkloadStatus
 from muster.objects.kueue_checks import ProvisioningRequestConfig
 from muster.objects.meta import is_true
+from muster.objects.names import PROVISIONING_CONTROLLER
 from muster.objects.pods import read_template
 
 NAME_PREFIX_LENGTH_MAX = 247
@@ -54,7 +55,7 @@ def managed_checks(
     """Yields the workload's provisioning checks, each with its config; None if the config is missing."""
     for state in status.admission_checks:
         check = cluster.checks.get(state.name)
-        if check is not None and check.spec.controller_name == kueue.PROVISIONING_CONTROLLER:
+        if check is not None and check.spec.controller_name == PROVISIONING_CONTROLLER:
             name = check.spec.parameters.name if check.spec.parameters else ""
             yield state, cluster.provisioning_configs.get(name)
 

@@ -19,12 +19,12 @@ from muster.controller.provisioning.check_requests import (
     managed_checks,
     template_name,
 )
-from muster.controller.workload.check_states import PENDING, READY, REJECTED, RETRY, set_check
 from muster.objects import kueue, workload_status
-from muster.objects.autoscaling import CLASS_ANNOTATION, CONSUME_ANNOTATION, ProvisioningRequest
+from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.kueue import AdmissionCheckState, WorkloadStatus
-from muster.objects.kueue_checks import ProvisioningRequestConfig
+from muster.objects.kueue_checks import PENDING, READY, REJECTED, RETRY, ProvisioningRequestConfig, set_check
 from muster.objects.meta import find_condition, millis
+from muster.objects.names import CLASS_ANNOTATION, CONSUME_ANNOTATION
 
 INACTIVE = "the check is not active"
 NOT_NEEDED = "the provisioning request is not needed"

@@ -20,15 +20,15 @@ from muster.controller.provisioning.check_requests import (
     template_name,
 )
 from muster.controller.provisioning.pod_set_groups import Group
-from muster.controller.workload.check_states import PENDING, READY
 from muster.kube.kinds import POD_TEMPLATES, PROVISIONING_REQUESTS, WORKLOADS, Kind
 from muster.kube.writes import Create, Delete, MergePatch, Write
 from muster.objects import kueue
 from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.kueue import AdmissionCheckState
-from muster.objects.kueue_checks import ProvisioningRequestConfig
+from muster.objects.kueue_checks import PENDING, READY, ProvisioningRequestConfig
 from muster.objects.limits import adjusted
 from muster.objects.meta import Object, ObjectMeta
+from muster.objects.names import MANAGED_LABEL, PROVREQ_ANNOTATION_PREFIX
 from muster.objects.pods import read_template
 
 
@@ -153,9 +153,9 @@ def _request(
     workload: kueue.Workload, config: ProvisioningRequestConfig, name: str, groups: list[Group]
 ) -> Create:
     by_user = {
-        key.removeprefix(kueue.PROVREQ_ANNOTATION_PREFIX): value
+        key.removeprefix(PROVREQ_ANNOTATION_PREFIX): value
         for key, value in workload.metadata.annotations.items()
-        if key.startswith(kueue.PROVREQ_ANNOTATION_PREFIX)
+        if key.startswith(PROVREQ_ANNOTATION_PREFIX)
     }
     body: dict[str, Any] = {
         "metadata": _metadata(workload, name, _controlled_by(WORKLOADS, workload.metadata)),
@@ -175,7 +175,7 @@ def _metadata(workload: kueue.Workload, name: str, owner: dict[str, Any]) -> dic
     return {
         "name": name,
         "namespace": workload.metadata.namespace,
-        "labels": {kueue.MANAGED_LABEL: "true"},
+        "labels": {MANAGED_LABEL: "true"},
         "ownerReferences": [owner],
     }
 

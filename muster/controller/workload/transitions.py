@@ -8,34 +8,38 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from muster.admission import Admission as CoreAdmission
-from muster.admission import PodSetAssignment, quantities
-from muster.admission.lifecycle import READY_REASONS as POD_READY
-from muster.admission.lifecycle import TIME_EXCEEDED, Readiness, used_execution_s
+from muster.admission import CheckState
+from muster.admission.lifecycle import (
+    READY_REASONS,
+    TIME_EXCEEDED,
+    CheckStatus,
+    Readiness,
+    reset_check,
+    used_execution_s,
+)
 from muster.cluster.jobs.job import JobOutcome
 from muster.cluster.phases import PassStage, Phase, transition
-from muster.cluster.retries import FAILED_TO_START as FAILED_TO_START
-from muster.controller.workload.check_states import PENDING, READY, reset
 from muster.objects import kueue
 from muster.objects.kueue import AdmissionCheckState, WorkloadStatus
+from muster.objects.kueue_checks import PENDING, READY
 from muster.objects.meta import Condition, find_condition, millis, rfc3339, set_condition
 from muster.objects.workload_status import (
     ADMITTED,
     DEACTIVATION_TARGET,
+    EVICTED,
+    FINISHED,
     PODS_READY,
+    PREEMPTED,
+    QUOTA_RESERVED,
     REQUEUED,
     SUSPENSION_BLOCKED,
     admitted_at_ms,
+    holds_quota,
     is_admitted,
     is_evicted,
     is_unplaced,
 )
-from muster.objects.workload_status import EVICTED as EVICTED
-from muster.objects.workload_status import FINISHED as FINISHED
 from muster.objects.workload_status import PENDING as UNRESERVED
-from muster.objects.workload_status import PREEMPTED as PREEMPTED
-from muster.objects.workload_status import QUOTA_RESERVED as QUOTA_RESERVED
-from muster.objects.workload_status import holds_quota as holds_quota
-from muster.objects.workload_status import is_finished as is_finished
 from muster.translation import assignments
 
 
@@ -68,7 +72,7 @@ def reserve(
         replace(
             status,
             conditions=conditions,
-            admission=_api_admission(admission),
+            admission=assignments.api_admission(admission),
             unhealthy_nodes=(),  # the new admission does not use them
             admission_checks=tuple(checks),
             requeue_state=_without_time(status.requeue_state),
@@ -94,9 +98,9 @@ def wait(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> Work
 
 @transition({Phase.QUOTA_RESERVED, Phase.ADMITTED}, {Phase.EVICTED}, PassStage.ADVANCE, PassStage.DECIDE)
 def evict(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
-    """Evicts the workload; it keeps its quota until its pods are gone. Resets its checks."""
+    """Evicts the workload; it keeps its quota until its pods are deleted. Resets its checks."""
     status = _with(status, EVICTED, True, reason, message, now_ms)
-    return replace(status, admission_checks=tuple(reset(c, now_ms) for c in status.admission_checks))
+    return replace(status, admission_checks=tuple(_reset(c, now_ms) for c in status.admission_checks))
 
 
 @transition({Phase.QUOTA_RESERVED, Phase.ADMITTED}, {Phase.EVICTED}, PassStage.DECIDE)
@@ -148,7 +152,7 @@ POD_SENTENCES = {
 
 
 def pods_ready(status: WorkloadStatus, pods: Readiness, now_ms: int) -> WorkloadStatus:
-    return _with(status, PODS_READY, pods in POD_READY, pods, POD_SENTENCES[pods], now_ms)
+    return _with(status, PODS_READY, pods in READY_REASONS, pods, POD_SENTENCES[pods], now_ms)
 
 
 def deactivate(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
@@ -205,24 +209,29 @@ def _without_time(state: kueue.RequeueState | None) -> kueue.RequeueState | None
     return replace(state, requeue_at=None) if state is not None else None
 
 
-def _delayed(assigned: PodSetAssignment) -> str | None:
-    if not assigned.topology_delayed:
-        return None
-    return PENDING if assigned.topology is None else READY
+def core_check(check: AdmissionCheckState) -> CheckStatus:
+    """Converts the check for the core. The API's times are in whole seconds, so `changed_at_ms` is rounded
+    up."""
+    return CheckStatus(
+        name=check.name,
+        state=CheckState(check.state),
+        message=check.message,
+        changed_at_ms=millis(check.last_transition_time) + 999,
+        retries=check.retry_count,
+        wait_s=check.requeue_after_seconds,
+    )
 
 
-def _api_admission(admission: CoreAdmission) -> kueue.Admission:
-    return kueue.Admission(
-        cluster_queue=admission.cluster_queue,
-        pod_set_assignments=tuple(
-            kueue.PodSetAssignment(
-                name=a.name,
-                count=a.count,
-                flavors=dict(a.flavors),
-                resource_usage={r: quantities.format(r, n) for r, n in a.usage.items()},
-                topology_assignment=assignments.compressed(a.topology) if a.topology else None,
-                delayed_topology_request=_delayed(a),
-            )
-            for a in admission.pod_sets
-        ),
+def _reset(check: AdmissionCheckState, now_ms: int) -> AdmissionCheckState:
+    """Resets the check on an eviction."""
+    new = reset_check(core_check(check), now_ms)
+    if new.state == check.state:
+        return check
+    return replace(
+        check,
+        state=new.state,
+        message=new.message,
+        last_transition_time=rfc3339(now_ms),
+        pod_set_updates=(),
+        retry_count=new.retries,
     )

@@ -5,7 +5,6 @@ from typing import Any
 
 from muster.admission import quantities
 from muster.forecast.traces.kueue_generator_schema import Generator, Quantity, Queue
-from muster.objects.kueue import GROUP
 from muster.objects.kueue_queues import (
     ClusterQueue,
     ClusterQueueSpec,
@@ -21,8 +20,9 @@ from muster.objects.kueue_queues import (
     WorkloadPriorityClass,
 )
 from muster.objects.meta import Object, ObjectMeta, builtins
+from muster.objects.names import KUEUE_GROUP
 
-API_VERSION = f"{GROUP}/v1beta2"
+API_VERSION = f"{KUEUE_GROUP}/v1beta2"
 DEVICES = "perf.example.com/gpu"  # the resource of the tests' DeviceClass
 NODE_LABEL_VALUE = "tas"
 

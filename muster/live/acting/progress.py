@@ -6,11 +6,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from muster.cluster.jobs.annotations import WAIT
 from muster.cluster.jobs.job import Job
-from muster.live.eta.start_range import ANNOTATION as ETA
-from muster.objects.meta import is_true
-from muster.objects.ray import RayService
+from muster.objects.names import ETA_ANNOTATION, WAIT_ANNOTATION
 
 REFUSED = frozenset({"Misconfigured", "NoMatchingFlavor", "ExceedsMaxQuota"})
 """Reasons that hold a job back until it or its queue is changed."""
@@ -45,23 +42,21 @@ def progress(job: Job) -> JobProgress:
         return JobProgress(JobStage.QUEUED, f"refused: {rejected.message}", refused=True)
     if job.suspended:
         return _queued(job)
-    if _runs(job):
+    if job.reports_running:
         return JobProgress(JobStage.RUNNING, "running")
     return JobProgress(JobStage.ADMITTED, "admitted, pods are starting")
 
 
-def _runs(job: Job) -> bool:
-    if isinstance(job.obj, RayService):
-        return is_true(job.obj.status.conditions, "Ready")
-    return job.running
-
-
 def _queued(job: Job) -> JobProgress:
-    waiting = _json(job, WAIT)
+    waiting = _json(job, WAIT_ANNOTATION)
     reason, message = waiting.get("reason"), waiting.get("message")
     if not isinstance(reason, str) or not isinstance(message, str):
         return JobProgress(JobStage.QUEUED, "queued")
-    position, queue, start = waiting.get("position"), waiting.get("queue"), _json(job, ETA).get("p50")
+    position, queue, start = (
+        waiting.get("position"),
+        waiting.get("queue"),
+        _json(job, ETA_ANNOTATION).get("p50"),
+    )
     where = f", position {position} in ClusterQueue {queue}" if position else ""
     expected = f"; expected start {start}" if start else ""
     sentence = f"queued{where}: {reason}: {message}{expected}"

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from muster.cluster.jobs.annotations import RETRY, STOP
 from muster.cluster.jobs.job import Job
 from muster.kube.kinds import Kind
 from muster.kube.writes import Overwrite
 from muster.objects.kueue_queues import ClusterQueue, LocalQueue
+from muster.objects.names import RETRY_ANNOTATION, STOP_ANNOTATION
 
 DRAIN, HOLD, RUN = "HoldAndDrain", "Hold", "None"  # stop policies
 
@@ -19,14 +19,14 @@ def stop_queue(kind: Kind[Any], queue: ClusterQueue | LocalQueue, policy: str) -
 
 def stop_job(job: Job) -> Overwrite:
     """Returns the write that stops a job."""
-    return _annotate(job, STOP, "true")
+    return _annotate(job, STOP_ANNOTATION, "true")
 
 
 def resume_job(job: Job, now_ms: int) -> tuple[str, Overwrite]:
     """Returns a message and the write that resumes a job; a job that is not stopped is retried."""
-    if STOP in job.metadata.annotations:
-        return "is resumed", _annotate(job, STOP, None)
-    return "will be retried; its event Retried confirms it", _annotate(job, RETRY, str(now_ms))
+    if STOP_ANNOTATION in job.metadata.annotations:
+        return "is resumed", _annotate(job, STOP_ANNOTATION, None)
+    return "will be retried; its event Retried confirms it", _annotate(job, RETRY_ANNOTATION, str(now_ms))
 
 
 def _annotate(job: Job, name: str, value: str | None) -> Overwrite:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from muster.cluster.jobs.kinds import BY_KIND
 from muster.kube.kinds import (
     CLUSTER_QUEUES,
     EVENTS,
@@ -12,9 +13,6 @@ from muster.kube.kinds import (
     NODES,
     PODS,
     PROVISIONING_REQUESTS,
-    RAY_CLUSTERS,
-    RAY_JOBS,
-    RAY_SERVICES,
     WORKLOADS,
     Kind,
 )
@@ -68,7 +66,7 @@ class Right:
 
 
 RIGHTS = (
-    *(Right("patch", kind) for kind in (RAY_JOBS, RAY_CLUSTERS, RAY_SERVICES)),
+    *(Right("patch", kind) for kind in BY_KIND),
     *(Right(verb, WORKLOADS) for verb in ("watch", "create", "patch", "delete")),
     *(Right(verb, WORKLOADS, "status") for verb in ("patch", "update")),
     Right("update", CLUSTER_QUEUES, "status"),

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 
 from muster.cluster import ownership
 from muster.cluster.cluster_state import ClusterState
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube.kinds import WORKLOADS
 from muster.live.doctor.finding import Finding
 from muster.objects import workload_status
 from muster.objects.kueue import Workload
-from muster.objects.kueue_queues import NODE_SIZES, ClusterQueue, LocalQueue
+from muster.objects.kueue_queues import ClusterQueue, LocalQueue
 from muster.objects.meta import find_condition, millis
+from muster.objects.names import NODE_SIZES, WORKLOAD_UID_LABEL
 from muster.translation import snapshot
 
 SETTLED_MS = 60_000  # grace period: the controller may not have reconciled newer objects

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from muster.cluster.cluster_state import ClusterState
-from muster.cluster.watched_kinds import WATCHED_WITH_TOPOLOGIES
+from muster.cluster.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.configuration.configuration import Configuration
 from muster.files.errors import FileError
 from muster.files.reading import read_text
@@ -29,6 +29,7 @@ from muster.forecast.futures import SEEDS
 from muster.forecast.traces.journal import read
 from muster.forecast.traces.trace import Trace
 from muster.journal.files import newest
+from muster.kube.kinds import AnyKind
 from muster.live.eta.start_range import StartRange, start_range
 from muster.live.observed import READ
 from muster.live.start import estimated_starts
@@ -43,6 +44,13 @@ CPU_S_MAX = 300
 JOURNAL_BYTES_MAX = 4 << 20  # about 8,000 workloads
 
 
+_WATCHES: Mapping[str, AnyKind] = {
+    **{WATCHED[kind]: kind for kind in READ},
+    **{name: kind for kind, name in WATCHED_WITH_TOPOLOGIES.items()},
+}
+"""The kinds by the names of their watches: a Kind is not equal to its copy in another process."""
+
+
 class CalculationError(Exception):
     """A calculation without an answer, with the reason."""
 
@@ -51,7 +59,7 @@ class CalculationError(Exception):
 class Question:
     """The cluster and configuration to calculate starts for."""
 
-    objects: Mapping[str, bytes]  # JSON lists, by field of ClusterState
+    objects: Mapping[str, bytes]  # JSON lists, by the name of the watch
     configuration: Configuration
     now_ms: int
     journal: Path | None = None  # a folder; None: there is no journal
@@ -67,18 +75,18 @@ class EstimatedStarts:
 
 def snapshot(cluster: ClusterState) -> dict[str, bytes]:
     """Encodes the objects that decisions read, as JSON: encoding and decoding are faster than pickling."""
-    names = (*READ, *WATCHED_WITH_TOPOLOGIES) if cluster.topologies else READ
-    return {name: msgspec.json.encode(list(getattr(cluster, name).values())) for name in names}
+    kinds = _WATCHES if cluster.topologies else {WATCHED[kind]: kind for kind in READ}
+    return {name: msgspec.json.encode(list(cluster.objects(kind).values())) for name, kind in kinds.items()}
 
 
 def restored(objects: Mapping[str, bytes]) -> ClusterState:
     """Decodes the objects of a snapshot."""
-    kinds = {**READ, **WATCHED_WITH_TOPOLOGIES}
-    fields: dict[str, Any] = {}
+    observed: dict[AnyKind, dict[str, Any]] = {}
     for name, encoded in objects.items():
-        views = msgspec.json.decode(encoded, type=list[kinds[name].view])  # type: ignore[misc]
-        fields[name] = {view.key: view for view in views}
-    return ClusterState(**fields)
+        kind = _WATCHES[name]
+        views = msgspec.json.decode(encoded, type=list[kind.view])  # type: ignore[name-defined]
+        observed[kind] = {view.key: view for view in views}
+    return ClusterState(observed)
 
 
 async def calculated(question: Question, timeout_s: float) -> EstimatedStarts:

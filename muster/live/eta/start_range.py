@@ -9,8 +9,6 @@ from muster.live.report import QUANTILES
 from muster.live.start import StartEstimate
 from muster.objects.meta import millis, rfc3339
 
-ANNOTATION = "muster.dev/eta"
-
 MOVED_MS_MIN = 60_000
 MOVED_SHARE_MIN = 0.2  # of the time until the start
 

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from muster.cluster.phases import Phase, phase
-from muster.live.eta.start_range import ANNOTATION, StartRange, read_annotation
+from muster.live.eta.start_range import StartRange, read_annotation
 from muster.live.named import job_name
 from muster.live.overview.document import Amounts
 from muster.live.overview.overview import Overview
 from muster.live.overview.tree import requested
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition, millis
+from muster.objects.names import ETA_ANNOTATION
 from muster.objects.workload_status import EVICTED, QUOTA_RESERVED
 from muster.translation.core_workload import queued_at_ms
 
@@ -114,5 +115,5 @@ def _why(workload: Workload, now: Phase) -> tuple[str, str, int]:
 
 def _announced(overview: Overview, workload: Workload) -> StartRange | None:
     job = overview.cluster.job_of(workload)
-    text = job.metadata.annotations.get(ANNOTATION) if job is not None else None
+    text = job.metadata.annotations.get(ETA_ANNOTATION) if job is not None else None
     return read_annotation(text) if text else None

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.kinds import BY_KIND
 from muster.cluster.queue_counts import queue_of
 from muster.configuration.configuration import DEFAULT, Configuration
 from muster.live.overview.details import QueueDetails, queue_details
@@ -18,8 +19,6 @@ from muster.live.page.attempts import Attempts
 from muster.live.page.incidents import Preemptions, provisioning
 from muster.live.page.queue_rows import queue_rows
 from muster.live.page.tables import Tables
-
-JOBS = ("ray_jobs", "ray_clusters", "ray_services")
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ def workload_row(of: WorkloadRow) -> dict[str, Any]:
 
 def _changed_queues(before: ClusterState, after: ClusterState) -> Iterator[str]:
     """Yields the ClusterQueues with workloads that changed or whose jobs changed."""
-    jobs = {uid for kind in JOBS for uid in _changed(getattr(before, kind), getattr(after, kind))}
+    jobs = {uid for kind in BY_KIND for uid in _changed(before.objects(kind), after.objects(kind))}
     for key, workload in before.workloads.items():
         if after.workloads.get(key) is not workload:
             yield queue_of(workload, before)

@@ -8,13 +8,13 @@ from muster.cluster.cluster_state import ClusterState
 from muster.cluster.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.kube.client import Kube
 from muster.kube.history import History
-from muster.kube.kinds import Kind
+from muster.kube.kinds import POD_TEMPLATES, PODS, TOPOLOGIES, AnyKind, Kind
 from muster.kube.reflector import Reflector
 from muster.kube.store import Stores
 from muster.live.observed import NEEDED
 
-NOT_SHOWN = ("pods", "pod_templates")
-SHOWN = {name: kind for name, kind in WATCHED.items() if name not in NOT_SHOWN}
+NOT_SHOWN = (PODS, POD_TEMPLATES)
+SHOWN = tuple(kind for kind in WATCHED if kind not in NOT_SHOWN)
 OTHERS_S_MAX = 5.0
 
 
@@ -30,8 +30,8 @@ class Watching:
 
     def _begin(self) -> None:
         self.stores = Stores()
-        self._reflectors = {name: self._reflector(kind) for name, kind in SHOWN.items()}
-        self._nodes = {name: self._reflector(kind) for name, kind in WATCHED_WITH_TOPOLOGIES.items()}
+        self._reflectors = {kind: self._reflector(kind) for kind in SHOWN}
+        self._nodes = {kind: self._reflector(kind) for kind in WATCHED_WITH_TOPOLOGIES}
         self._topologies_exist = asyncio.Event()
 
     def _reflector(self, kind: Kind[Any]) -> Reflector[Any]:
@@ -60,29 +60,29 @@ class Watching:
 
     async def synced(self) -> None:
         """Waits until queues and Workloads are synced, then for a limited time for the other kinds."""
-        needed = [self._reflectors[name].synced.wait() for name in NEEDED]
+        needed = [self._reflectors[kind].synced.wait() for kind in NEEDED]
         others = [
-            reflector.synced.wait() for name, reflector in self._reflectors.items() if name not in NEEDED
+            reflector.synced.wait() for kind, reflector in self._reflectors.items() if kind not in NEEDED
         ]
         await asyncio.gather(*needed)
         await asyncio.wait(map(asyncio.ensure_future, others), timeout=self._others_s_max)
 
     def age_s(self) -> float:
         """Returns how long ago the watch of a needed kind that is silent longest last received something."""
-        ages = (self._reflectors[name].age_s() for name in NEEDED)
+        ages = (self._reflectors[kind].age_s() for kind in NEEDED)
         return max((age for age in ages if age is not None), default=0.0)
 
     def cluster(self) -> ClusterState:
         """Returns the current objects, in mappings that do not change; without Topologies until the nodes are
         synced. While everything is listed again, returns the former objects."""
-        if self._before is not None and not all(self._reflectors[name].synced.is_set() for name in NEEDED):
+        if self._before is not None and not all(self._reflectors[kind].synced.is_set() for kind in NEEDED):
             return self._before
         self._before = None
-        fields: dict[str, Any] = {name: dict(self.stores.of(kind).items) for name, kind in SHOWN.items()}
-        if fields["topologies"]:
+        observed: dict[AnyKind, dict[str, Any]] = {kind: dict(self.stores.of(kind).items) for kind in SHOWN}
+        if observed[TOPOLOGIES]:
             self._topologies_exist.set()
             if all(reflector.synced.is_set() for reflector in self._nodes.values()):
-                fields |= {n: dict(self.stores.of(k).items) for n, k in WATCHED_WITH_TOPOLOGIES.items()}
+                observed |= {kind: dict(self.stores.of(kind).items) for kind in WATCHED_WITH_TOPOLOGIES}
             else:
-                fields["topologies"] = {}
-        return ClusterState(**fields)
+                observed[TOPOLOGIES] = {}
+        return ClusterState(observed)

@@ -1,4 +1,4 @@
-"""Where a GKE cluster is."""
+"""The place of a GKE cluster: its location and zones."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from settings.model.base import refuse
+from settings.model.pools.pool import Pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,16 @@ def _not_autopilot(autopilot: bool) -> bool:
         refuse(
             "false: Autopilot makes nodes by itself and has no node pools, so flavors would have no nodes, "
             "quotas no capacity behind them, and gangs no pool for queued provisioning",
-            "use a Standard cluster; nodeAutoProvisioning makes nodes beside the stack's pools there",
+            "use a Standard cluster; nodeAutoProvisioning creates nodes in addition to its pools",
         )
     return autopilot
 
 
 Autopilot = Annotated[bool, AfterValidator(_not_autopilot)]
+
+
+def zones_of(pool: Pool, cluster: GkePlace) -> tuple[str, ...]:
+    """Returns the pool's zones, or else the cluster's; empty if GKE chooses three."""
+    if pool.zones:
+        return pool.zones
+    return cluster.zones if cluster.regional else (cluster.location, *cluster.zones)

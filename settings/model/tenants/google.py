@@ -7,8 +7,7 @@ from pydantic import AfterValidator, Field
 from typing_extensions import Doc
 
 from settings.model.base import DNS_SUBDOMAIN, DnsLabel, DnsSubdomain, Model, matching, refuse
-from settings.model.buckets import BucketName
-from settings.model.google_cloud import ID, RESOURCE
+from settings.model.google_cloud import ID, RESOURCE, BucketName
 from settings.model.regions import BucketLocation
 
 ACCOUNT = re.compile(ID)
@@ -131,9 +130,9 @@ class Iap(Model):
 
 
 class Serving(Model):
-    """Exposes RayServices under hosts of their own, by HTTPS through a Gateway and Identity-Aware Proxy.
+    """Exposes each RayService under its own hosts, by HTTPS through a Gateway and Identity-Aware Proxy.
 
-    Without it they are not reachable from outside: Ray Serve has no authentication of its own.
+    Without it they are not reachable from outside: Ray Serve has no authentication.
     """
 
     hosts: Annotated[dict[Host, DnsLabel], Field(min_length=1)]

@@ -8,10 +8,10 @@ from pydantic import Field
 from typing_extensions import Doc
 
 from settings.model.base import DnsLabel, DnsSubdomain, Model, Quantity, amount, matching
+from settings.model.foundation.network import Cidr
 from settings.model.queues.queue import Weight
 from settings.model.tenants.google import CLAIM_SIZE, Checkpoints, Identity, Serving
 from settings.model.tenants.limits import Limits, QuotaKey
-from settings.model.tenants.network import TenantNetwork
 from settings.model.tenants.pods import DeviceClaim, PodSecurity
 
 # system: groups contain every user, or have all permissions already.
@@ -23,8 +23,8 @@ QUEUE_REQUIRED = {"muster.dev/queue-required": "true"}
 NO_CLAIMS = {"muster.dev/claims": "none"}
 STORAGE = "requests.storage"
 # Ray objects of a namespace, including finished and suspended ones: KubeRay creates Services and RayClusters
-# for each before it is admitted. RayClusters include those that KubeRay creates; a RayService has two while
-# one replaces the other. An admitted job whose RayCluster is refused would hold quota and never start.
+# for each before it is admitted. RayClusters include clusters that KubeRay creates; a RayService has two
+# while one replaces the other. An admitted job whose RayCluster is refused would hold quota and never start.
 RAY_OBJECTS = {
     "count/rayjobs.ray.io": "5000",
     "count/rayservices.ray.io": "500",
@@ -43,6 +43,33 @@ IdentityGroup = Annotated[
 ]
 
 
+Port = Annotated[int, Field(ge=1, le=65535)]
+
+
+class Destination(Model):
+    """A range of addresses that pods may connect to by TCP."""
+
+    cidr: Cidr
+    """The range, such as 10.20.0.5/32 for a single address."""
+    ports: tuple[Port, ...] = ()
+    """Allowed ports (none: all)."""
+
+
+class TenantNetwork(Model):
+    """NetworkPolicies of the namespace, which allow only traffic that Ray needs and what is listed here."""
+
+    isolated: bool = True
+    """`false` declares no NetworkPolicy: every pod of the cluster can reach Ray's dashboard and job API."""
+    egress: Literal["https", "google-apis", "none"] = "https"
+    """Egress in addition to Ray, DNS and the metadata server: HTTPS to public addresses, for example PyPI and
+    Hugging Face; only Google APIs through private.googleapis.com and restricted.googleapis.com, which your
+    DNS must resolve to; or none."""
+    destinations: tuple[Destination, ...] = ()
+    """Further destinations, such as a database or, for autoscaling clusters, the API server."""
+    clients: tuple[DnsLabel, ...] = ()
+    """Namespaces whose pods may call Ray Serve in this namespace (port 8000)."""
+
+
 class Tenant(Model):
     """A team: its namespace and local queues; all other keys are optional."""
 
@@ -56,14 +83,14 @@ class Tenant(Model):
     queue_required: bool = False
     """Refuses Ray objects without a queue label, which would bypass the queues."""
     priorities: Annotated[tuple[DnsSubdomain, ...], Field(min_length=1)] | None = None
-    """WorkloadPriorityClasses that its jobs may use, of those in `muster:admission.priorities`; all if unset.
+    """WorkloadPriorityClasses that its jobs may use, out of `muster:admission.priorities`; all if unset.
     Pods may not have a PriorityClass of any other name."""
     group: IdentityGroup | None = None
     """The team's group, which may run Ray in the namespace and read queues, workloads, pods and logs."""
     resource_quota: dict[QuotaKey, Quantity] = Field(default_factory=dict)
     """Hard limits of a ResourceQuota, for resources that the queues do not count or as a bound above them.
-    Those of Ray objects, finished ones included, have defaults: count/rayjobs.ray.io 5000,
-    count/rayservices.ray.io 500, and count/rayclusters.ray.io, which includes those of jobs and services,
+    Counts of Ray objects, including finished ones, have defaults: count/rayjobs.ray.io 5000,
+    count/rayservices.ray.io 500, and count/rayclusters.ray.io, which includes clusters of jobs and services,
     7000."""
     storage: Quantity | None = None
     """Storage that the team may request in all by PersistentVolumeClaims, which it creates itself, and by

@@ -8,15 +8,15 @@ import os
 import sys
 from collections.abc import Sequence
 
-from sandbox.bootstrap import exclusive
-from sandbox.toolchain.command import carry_out
-from sandbox.toolchain.console import console, table
-from sandbox.toolchain.steps import Screen
 from tests.bench.kueue_harness.figures import HEADS, figures
 from tests.bench.kueue_harness.measured import Run
 from tests.bench.kueue_harness.results import machine, save, title
 from tests.bench.kueue_harness.run import CONFIGS, KUEUE, MUSTER, PROFILE, STATE, Programs, programs, run
 from tests.bench.kueue_harness.targets import TARGETS
+from tools.bootstrap import exclusive
+from tools.toolchain.command import carry_out
+from tools.toolchain.console import console, table
+from tools.toolchain.steps import Screen
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str]) -> int:
     console().print(table(heading, HEADS, [figure.row() for figure in figure_list]))
     path = STATE.root / f"{chosen.config}.json"
     save(path, heading, figure_list, every)
-    screen.line(f"saved: {path} (make pictures RESULTS={path} draws it)")
+    screen.line(f"saved: {path}")
     if chosen.profile:
         screen.line(f"profile of the controller (cProfile): {STATE.root / chosen.config / MUSTER / PROFILE}")
     missed = [figure.what for figure in figure_list if not figure.met]

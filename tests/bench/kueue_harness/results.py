@@ -1,4 +1,4 @@
-"""The last results of a configuration as JSON, which `make pictures` draws."""
+"""Writes the results of a configuration as JSON."""
 
 import os
 import platform
@@ -9,14 +9,32 @@ from pathlib import Path
 import msgspec
 import psutil
 
-from development.pictures.comparison import Compared, Comparison
 from tests.bench.kueue_harness.figures import Figure
 from tests.bench.kueue_harness.measured import Run
 
 
-class Results(Comparison):
-    """The figures that are drawn, and the runs that they are medians of."""
+class Compared(msgspec.Struct):
+    """One figure: both values, as numbers and as text, with their ratio and the target as text."""
 
+    what: str
+    muster: float
+    kueue: float
+    muster_text: str
+    kueue_text: str
+    ratio: str
+    target: str
+    met: bool
+
+
+class Results(msgspec.Struct):
+    """The figures of a configuration, and the runs of which they are medians.
+
+    about: the machine and the date.
+    """
+
+    title: str
+    about: str
+    figures: list[Compared]
     runs: list[Run]
 
 
@@ -41,7 +59,7 @@ def save(path: Path, title: str, figures: Sequence[Figure], runs: Sequence[Run])
 
 
 def compared(figure: Figure) -> Compared:
-    """Returns the figure as it is drawn."""
+    """Returns the figure for the file."""
     _, muster, kueue, ratio, target = figure.row()
     shown = muster.removesuffix(" !")
     return Compared(figure.what, figure.muster, figure.kueue, shown, kueue, ratio, target, figure.met)

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sandbox.cluster.crds import ensure_crds
 from sandbox.cluster.processes import Processes, free_port, stop_all
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.golang import find_go, module_directory
-from sandbox.toolchain.paths import CHECKOUT, RunState
-from sandbox.toolchain.steps import Screen, StepError, tail
 from tests.bench.compiled import has_compiler, site
 from tests.bench.kueue_harness.engine import COST, LOG
 from tests.bench.kueue_harness.measured import Run, parse, problem
+from tools.toolchain.crds import ensure_crds
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.golang import find_go, module_directory
+from tools.toolchain.paths import CHECKOUT, RunState
+from tools.toolchain.steps import Screen, StepError, tail
 
 MUSTER, KUEUE = "muster", "kueue"
 CONFIGS = ("small", "burst", "baseline", "large-scale", "tas")

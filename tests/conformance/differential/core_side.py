@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import msgspec
 
 from muster import admission as core
-from muster.controller.passes.decided_statuses import WAIT_REASONS
 from muster.controller.workload import transitions
+from muster.controller.workload.decisions import WAIT_REASONS
 from muster.objects import kueue, kueue_queues, workload_status
 from muster.objects.meta import millis
 from muster.translation import core_workload, snapshot

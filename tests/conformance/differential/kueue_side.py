@@ -15,17 +15,17 @@ from muster import admission as core
 from muster.objects import kueue_queues
 from sandbox.cluster import kinds, kueue_process
 from sandbox.cluster.control_plane import create_crds, start_control_plane
-from sandbox.cluster.crds import ensure_crds
 from sandbox.cluster.processes import Processes, wait_until
-from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.steps import Screen
-from sandbox.toolchain.tools import CLUSTER_TOOLS
 from tests.conformance.differential.core_side import Objects
 from tests.conformance.differential.patience import PatientClient
 from tests.conformance.differential.scenario import FAIR, Scenario, prefixed
 from tests.conformance.differential.stage import KINDS, Play, Stage
 from tests.conformance.objects import view
+from tools.toolchain.crds import ensure_crds
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.paths import RunState
+from tools.toolchain.steps import Screen
+from tools.toolchain.tools import CLUSTER_TOOLS
 
 SET_UP_THREADS = 8
 HEARD_SECONDS, HEARD_SECONDS_MAX = 3.0, 60.0  # until Kueue has received new queues

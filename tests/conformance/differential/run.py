@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from sandbox.toolchain.paths import CHECKOUT, RunState
-from sandbox.toolchain.steps import Screen, StepError
 from tests.conformance.differential import kueue_side
 from tests.conformance.differential.found import save
 from tests.conformance.differential.generate import scenario
@@ -23,6 +21,8 @@ from tests.conformance.differential.kueue_side import Progress
 from tests.conformance.differential.scenario import CLASSICAL, FAIR, Scenario
 from tests.conformance.differential.shrink import Disagreement, differing, shrunk
 from tests.conformance.differential.stage import Play
+from tools.toolchain.paths import CHECKOUT, RunState
+from tools.toolchain.steps import Screen, StepError
 
 TOGETHER = 100  # scenarios on the API server at the same time
 DISAGREEMENTS = CHECKOUT / ".muster" / "disagreements"

@@ -18,6 +18,7 @@ from muster.cluster.jobs.job import JobOutcome
 from muster.controller.workload import transitions
 from muster.objects import kueue, kueue_queues, workload_status
 from muster.objects.meta import builtins, find_condition
+from muster.objects.names import KUEUE_GROUP
 from muster.objects.workload_status import holds_quota
 from sandbox.cluster import kinds
 from sandbox.stand_ins.reflector import Reflector
@@ -33,8 +34,8 @@ STEP_SECONDS_MAX = 40.0
 PAUSE_SECONDS = 0.05
 RELEASES_MAX = 4  # of a workload in a step; beyond that, Kueue preempts in a circle
 KINDS = {
-    "ResourceFlavor": create_global_resource(kueue.GROUP, "v1beta2", "ResourceFlavor", "resourceflavors"),
-    "Cohort": create_global_resource(kueue.GROUP, "v1beta2", "Cohort", "cohorts"),
+    "ResourceFlavor": create_global_resource(KUEUE_GROUP, "v1beta2", "ResourceFlavor", "resourceflavors"),
+    "Cohort": create_global_resource(KUEUE_GROUP, "v1beta2", "Cohort", "cohorts"),
     "ClusterQueue": kinds.ClusterQueue,
     "LocalQueue": kinds.LocalQueue,
     "Workload": kinds.Workload,

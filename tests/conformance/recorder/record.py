@@ -11,11 +11,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from sandbox.bootstrap import exclusive
-from sandbox.toolchain.golang import Go, find_go, module_directory
-from sandbox.toolchain.paths import cache_directory
-from sandbox.toolchain.steps import StepError
-from sandbox.toolchain.tools import KUEUE
 from tests.conformance.recorder import (
     flavors,
     neutral,
@@ -27,6 +22,11 @@ from tests.conformance.recorder import (
     topology,
 )
 from tests.conformance.recorder.place import Place, PlaceError, with_import
+from tools.bootstrap import exclusive
+from tools.toolchain.golang import Go, find_go, module_directory
+from tools.toolchain.paths import cache_directory
+from tools.toolchain.steps import StepError
+from tools.toolchain.tools import KUEUE
 
 HERE = Path(__file__).parent
 PLACES: tuple[Place, ...] = tuple(

@@ -11,14 +11,14 @@ from typing import Any
 
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.templates import PlacementError
+from muster.cluster.retries import FAILED_TO_START
 from muster.configuration.feature_gates import CLEANUP
 from muster.controller.gangs.job_writes import sync_provisioning_requests
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.passes.apply import Applier
+from muster.controller.pacing.pacing import WriteBackoff
 from muster.controller.passes.status_writes import status_patch
-from muster.controller.passes.write_backoff import WriteBackoff
+from muster.controller.process.apply import Applier
 from muster.controller.provisioning import check_requests, provisioning_checks, provisioning_requests
-from muster.controller.workload import transitions
 from muster.controller.workload.events import ObjectEvent, status_events
 from muster.kube import kinds
 from muster.kube.client import WriteError
@@ -34,12 +34,12 @@ from tests.simulation.clock import VirtualLoop
 from tests.simulation.kube import CALM, EmulatedKube
 
 PASSES_MAX = 6
-LOADED: Mapping[str, tuple[str, Kind[Any]]] = {  # key of the case -> field of the ClusterState
-    "admissionChecks": ("checks", kinds.CHECKS),
-    "provisioningRequestConfigs": ("provisioning_configs", kinds.PROVISIONING_CONFIGS),
-    "provisioningRequests": ("provisioning_requests", kinds.PROVISIONING_REQUESTS),
-    "podTemplates": ("pod_templates", kinds.POD_TEMPLATES),
-    "resourceFlavors": ("flavors", kinds.FLAVORS),
+LOADED: Mapping[str, Kind[Any]] = {  # by the key of the case
+    "admissionChecks": kinds.CHECKS,
+    "provisioningRequestConfigs": kinds.PROVISIONING_CONFIGS,
+    "provisioningRequests": kinds.PROVISIONING_REQUESTS,
+    "podTemplates": kinds.POD_TEMPLATES,
+    "resourceFlavors": kinds.FLAVORS,
 }
 OF_THE_SERVER = ("uid", "resourceVersion", "creationTimestamp", "generation")
 TIMES = ("lastTransitionTime", "requeueAt")
@@ -73,7 +73,7 @@ class _Run:
         self._applier = Applier(kube, self._stores, WriteBackoff(), self.events.append, self._wrote)
         owner = self._load(kinds.WORKLOADS, _complete(case.input["workload"]))
         self._key = emulated.key_of(owner)
-        for name, (_, kind) in LOADED.items():
+        for name, kind in LOADED.items():
             for body in case.input.get(name) or ():
                 self._load(kind, _owned(body, owner))
 
@@ -96,12 +96,11 @@ class _Run:
         raise AssertionError(f"still changing after {PASSES_MAX} passes")
 
     def _cluster_state(self) -> ClusterState:
-        followed = {"workloads": kinds.WORKLOADS, **dict(LOADED.values())}
-        for kind in followed.values():
+        followed = (kinds.WORKLOADS, *LOADED.values())
+        for kind in followed:
             views = [emulated.view(kind, body) for body in self.api.all(kind)]
             self._stores.of(kind).replace(views, str(self.api.revision))
-        items: dict[str, Any] = {field: self._stores.of(kind).items for field, kind in followed.items()}
-        return ClusterState(**items)
+        return ClusterState({kind: self._stores.of(kind).items for kind in followed})
 
     def _writes(self, cluster: ClusterState) -> Iterator[PlannedWrite]:
         """Yields the provisioning writes of a pass: statuses first, then what follows from them."""
@@ -120,9 +119,7 @@ class _Run:
             yield PlannedWrite(workload.key, status_patch(workload, new), events)
             return
         for planned in sync_provisioning_requests(workload, cluster, self._now_ms):
-            gives_up = [
-                event.message for event in planned.events if event.reason == transitions.FAILED_TO_START
-            ]
+            gives_up = [event.message for event in planned.events if event.reason == FAILED_TO_START]
             if gives_up:  # Kueue would retry for ever
                 self.errors += gives_up
             else:

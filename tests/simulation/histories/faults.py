@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from muster.controller.passes.write_backoff import BACKOFF_MS_MAX
+from muster.controller.pacing.pacing import BACKOFF_MS_MAX
 from muster.kube import kinds
 from muster.kube.connection import REQUEST_TIMEOUT_S
 from muster.kube.kinds import Kind

@@ -6,9 +6,8 @@ Left out: what only the policies can stop, such as more replicas or another temp
 from collections.abc import Callable
 from typing import Any
 
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
-from muster.objects import kueue
+from muster.objects.names import QUEUE_LABEL, WORKLOAD_UID_LABEL
 from muster.objects.ray import CLUSTER_LABEL, GROUP_LABEL
 from tests.simulation.api import Body, key_of
 from tests.simulation.histories.actions import JOB_KINDS, KINDS, Act, Draw, find, owned_by, workload_of
@@ -81,11 +80,11 @@ def manage_elsewhere(sim: Simulation, kind: str, key: str) -> None:
 
 
 def leave_queue(sim: Simulation, kind: str, key: str) -> None:
-    edit(sim, kind, key, {"metadata": {"labels": {kueue.QUEUE_LABEL: None}}})
+    edit(sim, kind, key, {"metadata": {"labels": {QUEUE_LABEL: None}}})
 
 
 def empty_queue_label(sim: Simulation, kind: str, key: str) -> None:
-    edit(sim, kind, key, {"metadata": {"labels": {kueue.QUEUE_LABEL: ""}}})
+    edit(sim, kind, key, {"metadata": {"labels": {QUEUE_LABEL: ""}}})
 
 
 def own(sim: Simulation, kind: str, key: str) -> None:

@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from muster.cluster.jobs.annotations import STOP
 from muster.kube import kinds
+from muster.objects.names import STOP_ANNOTATION
 from tests.simulation.api import Body, Refused, key_of
 from tests.simulation.full_passes import compared
 from tests.simulation.histories import rest
@@ -181,8 +181,8 @@ def _stop_users(sim: Simulation) -> None:
     changed by hostile actions. Resumes stopped jobs."""
     for kind in JOB_KINDS:
         for job in sim.api.all(kind):
-            if STOP in job["metadata"].get("annotations", {}):
-                sim.patch(kind, key_of(job), {"metadata": {"annotations": {STOP: None}}})
+            if STOP_ANNOTATION in job["metadata"].get("annotations", {}):
+                sim.patch(kind, key_of(job), {"metadata": {"annotations": {STOP_ANNOTATION: None}}})
             if "ownerReferences" in job["metadata"] and sim.invariants.trusts(job):
                 continue
             groups = job["spec"].get("rayClusterSpec", {}).get("workerGroupSpecs", [{}])

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from muster.controller.metrics.observer import CompletedPass, Observer
-from muster.controller.passes.repeated_events import RepeatedEvents
+from muster.controller.pacing.events import RepeatedEvents
 from muster.controller.process.loop import Controller
 from muster.kube import kinds
 from tests.simulation.api import key_of

@@ -6,9 +6,8 @@ Their jobs have features by which KubeRay adds containers and pods, or Kubernete
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from muster.cluster.jobs.annotations import RETRY, STOP
 from muster.kube import kinds
-from muster.objects import kueue
+from muster.objects.names import PRIORITY_LABEL, QUEUE_LABEL, RETRY_ANNOTATION, STOP_ANNOTATION
 from tests.simulation.api import Body
 from tests.simulation.histories.actions import (
     JOB_KINDS,
@@ -131,8 +130,8 @@ def draw_workload(draw: Draw) -> dict[str, Any]:
 def draw_label(draw: Draw) -> dict[str, Any]:
     label, values = draw.random.choice(
         (
-            (kueue.PRIORITY_LABEL, ("prod-priority", "dev-priority")),
-            (kueue.QUEUE_LABEL, ("user-queue", "user-queue", "elsewhere")),
+            (PRIORITY_LABEL, ("prod-priority", "dev-priority")),
+            (QUEUE_LABEL, ("user-queue", "user-queue", "elsewhere")),
         )
     )
     return {**draw.job(kinds.RAY_JOBS), "label": label, "value": draw.random.choice(values)}
@@ -160,12 +159,12 @@ def toggle_active(sim: Simulation, kind: str, key: str) -> None:
 
 def toggle_stop(sim: Simulation, kind: str, key: str) -> None:
     """Stops a job by its annotation, or resumes one."""
-    stopped = find(sim, kind, key)["metadata"].get("annotations", {}).get(STOP)
-    sim.patch(KINDS[kind], key, {"metadata": {"annotations": {STOP: None if stopped else "true"}}})
+    stopped = find(sim, kind, key)["metadata"].get("annotations", {}).get(STOP_ANNOTATION)
+    sim.patch(KINDS[kind], key, {"metadata": {"annotations": {STOP_ANNOTATION: None if stopped else "true"}}})
 
 
 def retry(sim: Simulation, kind: str, key: str) -> None:
-    sim.patch(KINDS[kind], key, {"metadata": {"annotations": {RETRY: str(sim.api.now_ms())}}})
+    sim.patch(KINDS[kind], key, {"metadata": {"annotations": {RETRY_ANNOTATION: str(sim.api.now_ms())}}})
 
 
 def annotate_workload(sim: Simulation, kind: str, key: str) -> None:

@@ -6,11 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from development.pictures.comparison import Compared
 from tests.bench.kueue_harness.engine import Cost
 from tests.bench.kueue_harness.figures import Figure, figures
 from tests.bench.kueue_harness.measured import ClassMeans, Run, parse, problem
-from tests.bench.kueue_harness.results import Results, save, title
+from tests.bench.kueue_harness.results import Compared, Results, save, title
 from tests.bench.kueue_harness.targets import TARGETS, WALL, Target
 from tests.bench.kueue_harness.writes import writes
 
@@ -194,11 +193,11 @@ def test_missed_targets_are_named() -> None:
     assert missed("large-scale", [run(wall_s=5, usage=0.8)], [run()])[0] == "mean time to admission, large"
 
 
-def test_saved_results_are_what_is_drawn(tmp_path: Path) -> None:
+def test_saved_results_have_figures_and_runs(tmp_path: Path) -> None:
     path, runs = tmp_path / "baseline.json", [run(6, writes={"POST events": 3}), run()]
     save(path, title("baseline", runs), figures("baseline", runs[:1], runs[1:]), runs)
     saved = msgspec.json.decode(path.read_bytes(), type=Results)
     assert saved.runs == runs
     assert saved.title == "Kueue's performance harness, baseline: 150 workloads"
-    assert {figure.what for figure in saved.drawn} == TARGETS["baseline"].keys()
-    assert saved.drawn[0] == Compared(WALL, 6, 10, "6.00 s", "10.0 s", "0.60", "<= 0.5", False)
+    assert {figure.what for figure in saved.figures if figure.target} == TARGETS["baseline"].keys()
+    assert saved.figures[0] == Compared(WALL, 6, 10, "6.00 s", "10.0 s", "0.60", "<= 0.5", False)

@@ -14,8 +14,8 @@ from muster import __version__, cli
 from muster.cli import kubectl_completion
 from muster.cli.acting import Target, target_options
 from muster.cli.main import VERBS, muster
-from sandbox.toolchain.paths import CHECKOUT
 from tests.unit.kube.server import kubeconfig
+from tools.toolchain.paths import CHECKOUT
 
 MISTAKES: Mapping[str, tuple[list[str], str]] = {
     "no such verb": (["etaa"], "muster: No such command 'etaa'.\n"),

@@ -16,9 +16,10 @@ from muster.cli.top import bar
 from muster.kube import kinds
 from muster.kube.errors import Status, StatusError
 from muster.kube.kinds import Kind
-from muster.live.eta.start_range import ANNOTATION, StartRange
+from muster.live.eta.start_range import StartRange
 from muster.live.observed import READ
 from muster.objects.meta import Object
+from muster.objects.names import ETA_ANNOTATION
 from tests.simulation.manifests import GPU, local_stack, ray_job
 from tests.unit.controller.builders import NOW_MS, Body, stored
 from tests.unit.live.builders import running, since, waiting
@@ -46,7 +47,7 @@ def cluster() -> dict[Kind[Any], list[Body]]:
     """A running gang, a borrower, one that waits for a check, three that wait, of which one has an estimate,
     and one that is over."""
     job = ray_job("new")
-    job["metadata"]["annotations"][ANNOTATION] = STARTS.annotation
+    job["metadata"]["annotations"][ETA_ANNOTATION] = STARTS.annotation
     workloads = [
         running(ray_job("dev", workers=1)),
         BORROWER,
@@ -313,7 +314,7 @@ def test_a_cluster_is_asked_in_the_context(
 ) -> None:
     code, asked = of_cluster(monkeypatch, "queues", "--context=far", "--kubeconfig=mine")
     assert (code, asked.kubeconfig, asked.context, asked.closed) == (0, "mine", "far", True)
-    assert sorted(asked.listed) == sorted([*map(str, READ.values()), "RayJob", "RayCluster", "RayService"])
+    assert sorted(asked.listed) == sorted([*map(str, READ), "RayJob", "RayCluster", "RayService"])
     assert capsys.readouterr().err == ""
 
 

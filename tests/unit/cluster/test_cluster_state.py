@@ -7,8 +7,8 @@ import pytest
 
 from muster import admission as core
 from muster.cluster.jobs.pod_checks import PodChecks
-from muster.controller.passes.decided_statuses import required_checks
 from muster.controller.passes.reconcile import reconcile
+from muster.controller.workload.decisions import required_checks
 from muster.kube import kinds
 from muster.kube.client import Kube
 from muster.kube.kinds import Kind
@@ -75,7 +75,7 @@ def test_queues_to_choose_from_are_those_of_the_namespace() -> None:
     body["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = ""
     queues = [local_queue("team-a", "team-a", "ours"), local_queue("team-b", "team-b", "theirs")]
     cluster = make_cluster({kinds.RAY_JOBS: [stored(body)], kinds.LOCAL_QUEUES: queues})
-    (event,) = reconcile(cluster, NOW_MS).repeated_events
+    (event,) = reconcile(cluster, NOW_MS).writes.repeated_events
     assert "(choose one of ours)" in event.message
 
 
@@ -85,4 +85,4 @@ def test_an_empty_queue_label_is_recorded_as_an_event(queue: str, reasons: list[
     body["metadata"] = metadata("dev", "team-a", "user-queue", "")
     body["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = queue
     result = reconcile(make_cluster({kinds.RAY_JOBS: [stored(body)]}), NOW_MS)
-    assert [event.reason for event in result.repeated_events] == reasons
+    assert [event.reason for event in result.writes.repeated_events] == reasons

@@ -6,18 +6,16 @@ import pytest
 from msgspec.structs import replace
 
 from muster.cluster import eligibility
-from muster.cluster.jobs.annotations import STOP
 from muster.controller.workload import transitions
 from muster.kube import kinds
-from muster.objects import kueue, topology_request
-from tests.simulation.manifests import (
-    PREEMPTION,
-    cluster_queue,
-    local_queue,
-    quotas,
-    ray_job,
-    template,
+from muster.objects.names import (
+    PROVREQ_ANNOTATION_PREFIX,
+    REQUIRED_TOPOLOGY,
+    SLICE_SIZE,
+    SLICE_TOPOLOGY,
+    STOP_ANNOTATION,
 )
+from tests.simulation.manifests import PREEMPTION, cluster_queue, local_queue, quotas, ray_job, template
 from tests.unit.controller.builders import (
     NOW_MS,
     Body,
@@ -62,15 +60,15 @@ def of_class(name: str) -> Body:
 def in_slices(size: str) -> Body:
     worker = template("worker", cpu=1)
     slices = {
-        topology_request.REQUIRED: "rack",
-        topology_request.SLICE_LEVEL: "rack",
-        topology_request.SLICE_SIZE: size,
+        REQUIRED_TOPOLOGY: "rack",
+        SLICE_TOPOLOGY: "rack",
+        SLICE_SIZE: size,
     }
     return {**worker, "metadata": {"annotations": slices}}
 
 
 # name: (job, changes of its Workload, objects of the platform, reason and message)
-PROVREQ = kueue.PROVREQ_ANNOTATION_PREFIX
+PROVREQ = PROVREQ_ANNOTATION_PREFIX
 
 
 def annotated(annotations: Body) -> Body:
@@ -221,14 +219,14 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
         "activate the Workload",
     ),
     "stopped by its user": (
-        annotated({STOP: "true"}),
+        annotated({STOP_ANNOTATION: "true"}),
         {},
         {},
         "Suspended: the job is stopped by its annotation muster.dev/stop: remove the annotation to queue the "
         "job again",
     ),
     "stopped by its user, and deactivated": (
-        annotated({STOP: "true"}),
+        annotated({STOP_ANNOTATION: "true"}),
         {"active": False},
         {},
         "Suspended: the Workload is deactivated: recreate the job, or ask an administrator to "

@@ -7,7 +7,7 @@ import pytest
 from muster.cluster import job_workload
 from muster.kube import kinds
 from muster.kube.writes import MergePatch
-from muster.objects import kueue
+from muster.objects.names import JOB_UID_LABEL, MAX_EXEC_TIME_LABEL, PROVREQ_ANNOTATION_PREFIX
 from tests.simulation.manifests import ray_cluster, ray_job, template
 from tests.unit.controller.builders import (
     Body,
@@ -183,7 +183,7 @@ def test_a_waiting_workload_follows_its_job(name: str) -> None:
     assert (change.key, change.resource_version, change.status) == (waiting_workload.key, "7", False)
 
 
-RUN_S = f"{kueue.PROVREQ_ANNOTATION_PREFIX}maxRunDurationSeconds"
+RUN_S = f"{PROVREQ_ANNOTATION_PREFIX}maxRunDurationSeconds"
 PARAMETERS: dict[str, tuple[Body, Body, Body | None]] = {
     "nothing": ({RUN_S: "600"}, {RUN_S: "600", "mine": "x"}, None),
     "a first one": ({}, {RUN_S: "600"}, {RUN_S: "600"}),
@@ -222,14 +222,14 @@ MAX_RUNS = {
 @pytest.mark.parametrize("text", MAX_RUNS)
 def test_how_long_a_job_may_run(text: str) -> None:
     written = ray_job("dev")
-    written["metadata"]["labels"][kueue.MAX_EXEC_TIME_LABEL] = text
+    written["metadata"]["labels"][MAX_EXEC_TIME_LABEL] = text
     body = job_workload.make_workload(job(written), make_cluster()).body
     assert body["spec"]["maximumExecutionTimeSeconds"] == MAX_RUNS[text]
 
 
 def test_the_execution_time_may_be_changed_while_it_waits() -> None:
     written = ray_job("dev")
-    written["metadata"]["labels"][kueue.MAX_EXEC_TIME_LABEL] = "60"
+    written["metadata"]["labels"][MAX_EXEC_TIME_LABEL] = "60"
     change = job_workload.update_workload(workload(ray_job("dev")), job(written), make_cluster())
     assert isinstance(change, MergePatch)
     assert change.body["spec"] == {"maximumExecutionTimeSeconds": 60}
@@ -239,4 +239,4 @@ def test_a_ray_cluster_has_no_submitter() -> None:
     body = job_workload.make_workload(job(ray_cluster("notebook")), make_cluster()).body
     assert [s["name"] for s in body["spec"]["podSets"]] == ["head", "gpu"]
     assert stored(body)["metadata"]["name"].startswith("raycluster-notebook-")
-    assert body["metadata"]["labels"] == {kueue.JOB_UID_LABEL: "uid-notebook"}
+    assert body["metadata"]["labels"] == {JOB_UID_LABEL: "uid-notebook"}

@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 
 from muster.cluster import ownership
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
 from muster.kube.kinds import Kind
-from muster.objects import kueue
 from muster.objects.meta import Object
+from muster.objects.names import JOB_UID_LABEL, WORKLOAD_UID_LABEL
 from muster.objects.ray import NODE_TYPE_LABEL, ORIGIN_LABEL, REDIS_CLEANUP_TYPE
 from tests.simulation.manifests import ray_cluster, ray_job
 from tests.unit.controller.builders import (
@@ -156,7 +155,7 @@ def test_which_workload_belongs_to_a_job(name: str) -> None:
     assert (cluster.job_of(only_workload) is not None) is expected
 
 
-OF_A_JOB = {kueue.JOB_UID_LABEL: "uid-dev"}
+OF_A_JOB = {JOB_UID_LABEL: "uid-dev"}
 # owner and labels of a Workload -> whether it was created without a job
 WITHOUT_JOB: dict[str, tuple[list[Body], dict[str, str], bool]] = {
     "a job's": ([controlled_by(kinds.RAY_JOBS, "dev")], OF_A_JOB, False),

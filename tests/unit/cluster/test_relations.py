@@ -8,7 +8,6 @@ import pytest
 
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.relations import RELATED, Relations
-from muster.cluster.watched_kinds import WATCHED
 from muster.kube import kinds
 from muster.objects.ray import ORIGIN_LABEL
 from tests.simulation.manifests import ray_cluster, ray_job, ray_service
@@ -42,56 +41,61 @@ MINE = child(kinds.RAY_JOBS, "dev", "mine")
 SERVED_CLUSTER = child(kinds.RAY_SERVICES, "llm", "served")
 FOREIGN = stored(ray_cluster("foreign"))
 OF_FOREIGN = pod(UID, "of-foreign", ownerReferences=[controlled_by(kinds.RAY_CLUSTERS, "foreign")])
-OBJECTS: dict[str, list[Body]] = {
-    "ray_jobs": [stored(ray_job("dev")), stored(ray_job("dev", queue="")), stored(ray_job("other"))],
-    "ray_clusters": [
+OBJECTS: dict[kinds.AnyKind, list[Body]] = {
+    kinds.RAY_JOBS: [stored(ray_job("dev")), stored(ray_job("dev", queue="")), stored(ray_job("other"))],
+    kinds.RAY_CLUSTERS: [
         MINE,
         child(kinds.RAY_SERVICES, "llm", "served"),
         FOREIGN,
         child(kinds.RAY_JOBS, "x", "mine"),
     ],
-    "ray_services": [stored(ray_service("llm")), stored(ray_service("llm", workers=3))],
-    "workloads": [WORKLOAD, SERVED, CHECKED, workload_body(ray_job("dev"), uid="another")],
-    "pods": [pod(UID), pod(UID, phase="Succeeded"), pod("another"), OF_FOREIGN],
-    "provisioning_requests": [request(owner=UID), request("Provisioned", owner="another")],
-    "pod_templates": [request_template()],
+    kinds.RAY_SERVICES: [stored(ray_service("llm")), stored(ray_service("llm", workers=3))],
+    kinds.WORKLOADS: [WORKLOAD, SERVED, CHECKED, workload_body(ray_job("dev"), uid="another")],
+    kinds.PODS: [pod(UID), pod(UID, phase="Succeeded"), pod("another"), OF_FOREIGN],
+    kinds.PROVISIONING_REQUESTS: [request(owner=UID), request("Provisioned", owner="another")],
+    kinds.POD_TEMPLATES: [request_template()],
 }
 
-# field, object that comes, changes or goes, with others that exist already -> Workloads that depend on it
-MARKED: dict[str, tuple[str, Body, dict[str, list[Body]], set[str]]] = {
-    "its own object": ("workloads", WORKLOAD, {}, {KEY}),
-    "its job": ("ray_jobs", stored(ray_job("dev")), {}, {KEY}),
-    "another job": ("ray_jobs", stored(ray_job("other")), {}, set()),
-    "its RayCluster": ("ray_clusters", MINE, {}, {KEY}),
-    "a RayCluster outside of the queues": ("ray_clusters", FOREIGN, {}, set()),
-    "a RayCluster that its pods belong to": ("ray_clusters", FOREIGN, {"pods": [OF_FOREIGN]}, {KEY}),
-    "a RayCluster of a RayService": ("ray_clusters", SERVED_CLUSTER, {}, {SERVED_KEY}),
-    "its pod": ("pods", pod(UID), {}, {KEY}),
-    "its pod that has ended": ("pods", pod(UID, phase="Succeeded"), {}, set()),
-    "a pod of another gang": ("pods", pod("another"), {}, set()),
-    "its ProvisioningRequest": ("provisioning_requests", request(owner=UID), {}, {KEY}),
-    "a template while it has checks": ("pod_templates", request_template(), {"workloads": [CHECKED]}, {KEY}),
-    "a template while it has none": ("pod_templates", request_template(), {}, set()),
+# kind, object that comes, changes or goes, with others that exist already -> Workloads that depend on it
+MARKED: dict[str, tuple[kinds.AnyKind, Body, dict[kinds.AnyKind, list[Body]], set[str]]] = {
+    "its own object": (kinds.WORKLOADS, WORKLOAD, {}, {KEY}),
+    "its job": (kinds.RAY_JOBS, stored(ray_job("dev")), {}, {KEY}),
+    "another job": (kinds.RAY_JOBS, stored(ray_job("other")), {}, set()),
+    "its RayCluster": (kinds.RAY_CLUSTERS, MINE, {}, {KEY}),
+    "a RayCluster outside of the queues": (kinds.RAY_CLUSTERS, FOREIGN, {}, set()),
+    "a RayCluster that its pods belong to": (kinds.RAY_CLUSTERS, FOREIGN, {kinds.PODS: [OF_FOREIGN]}, {KEY}),
+    "a RayCluster of a RayService": (kinds.RAY_CLUSTERS, SERVED_CLUSTER, {}, {SERVED_KEY}),
+    "its pod": (kinds.PODS, pod(UID), {}, {KEY}),
+    "its pod that has ended": (kinds.PODS, pod(UID, phase="Succeeded"), {}, set()),
+    "a pod of another gang": (kinds.PODS, pod("another"), {}, set()),
+    "its ProvisioningRequest": (kinds.PROVISIONING_REQUESTS, request(owner=UID), {}, {KEY}),
+    "a template while it has checks": (
+        kinds.POD_TEMPLATES,
+        request_template(),
+        {kinds.WORKLOADS: [CHECKED]},
+        {KEY},
+    ),
+    "a template while it has none": (kinds.POD_TEMPLATES, request_template(), {}, set()),
 }
-
-
-def view(field: str, body: Body) -> Any:
-    return read(WATCHED[field], body)
 
 
 @pytest.mark.parametrize("name", MARKED)
 def test_a_change_marks_the_workloads_that_depend_on_it(name: str) -> None:
-    field, body, others, expected = MARKED[name]
-    jobs = {"ray_jobs": [stored(ray_job("dev"))], "ray_services": [stored(ray_service("llm"))]}
-    world = {"workloads": [WORKLOAD, SERVED], **jobs, **others}
-    bodies = {WATCHED[of]: world.get(of, ()) for of in RELATED}
+    kind, body, others, expected = MARKED[name]
+    world: dict[kinds.AnyKind, list[Body]] = {
+        kinds.RAY_JOBS: [stored(ray_job("dev"))],
+        kinds.RAY_SERVICES: [stored(ray_service("llm"))],
+        kinds.WORKLOADS: [WORKLOAD, SERVED],
+        **others,
+    }
+    bodies = {of: world.get(of, ()) for of in RELATED}
     cluster = make_cluster(bodies)
-    relations, objects, changed = Relations.of(cluster), getattr(cluster, field), view(field, body)
+    relations, objects, changed = Relations.of(cluster), mutable(cluster, kind), read(kind, body)
     for is_there in (True, True, False):
         objects.pop(changed.key, None)
         if is_there:
             objects[changed.key] = changed
-        keys = {of: [changed.key] if of == field else [] for of in RELATED}
+        keys = {of: [changed.key] if of == kind else [] for of in RELATED}
         assert relations.update(cluster, keys).workloads == expected
 
 
@@ -111,16 +115,16 @@ ASKED: tuple[Callable[[ClusterState], object], ...] = (
 
 @pytest.mark.parametrize("seed", range(5))
 def test_updated_relations_are_those_of_all_objects(seed: int) -> None:
-    random, cluster = Random(seed), make_cluster({WATCHED[of]: [] for of in RELATED})
+    random, cluster = Random(seed), make_cluster({of: [] for of in RELATED})
     cluster.relations = Relations()
     for _ in range(200):
-        field = random.choice(RELATED)
-        changed = view(field, random.choice(OBJECTS[field]))
-        objects = getattr(cluster, field)
+        kind = random.choice(RELATED)
+        changed = read(kind, random.choice(OBJECTS[kind]))
+        objects = mutable(cluster, kind)
         objects.pop(changed.key, None)
         if random.random() < 0.7:
             objects[changed.key] = changed
-        cluster.relations.update(cluster, {of: [changed.key] if of == field else [] for of in RELATED})
+        cluster.relations.update(cluster, {of: [changed.key] if of == kind else [] for of in RELATED})
         reused, fresh = rebuilt(cluster, cluster.relations), rebuilt(cluster, None)
         for ask in ASKED:
             assert ask(reused) == ask(fresh)
@@ -128,5 +132,11 @@ def test_updated_relations_are_those_of_all_objects(seed: int) -> None:
 
 def rebuilt(cluster: ClusterState, relations: Relations | None) -> ClusterState:
     """Returns the cluster with these relations, or with new ones, and with the same views."""
-    objects = {name: getattr(cluster, name) for name in WATCHED}
-    return ClusterState(**objects, cache=cluster.cache, relations=relations)
+    return ClusterState(cluster.observed, cluster.cache, relations=relations)
+
+
+def mutable(cluster: ClusterState, kind: kinds.AnyKind) -> dict[str, Any]:
+    """Returns the objects of a kind, for changes."""
+    objects = cluster.observed[kind]
+    assert isinstance(objects, dict)
+    return objects

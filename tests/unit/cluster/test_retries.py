@@ -7,9 +7,10 @@ import pytest
 from muster.admission.lifecycle import Backoff
 from muster.cluster import retries
 from muster.cluster.jobs.job import Job
-from muster.cluster.retries import RETRIED, Granted
+from muster.cluster.retries import Granted
 from muster.kube import kinds
 from muster.objects.meta import rfc3339
+from muster.objects.names import RETRIED
 from tests.simulation.manifests import annotated, ray_job
 from tests.unit.controller.builders import NOW_MS, Body, condition, job, read, workload_body
 

@@ -7,12 +7,12 @@ import pytest
 
 from components.foundation.apis import ALWAYS
 from components.platform import Platform, PlatformArgs
-from development.deploying_roles import NEEDS
 from preview.plan_properties import short_kind
 from settings.load import load
 from settings.model.foundation.cluster import Gke
 from tests.unit.components.harness import Declarations, declare, declare_platform
 from tests.unit.settings.builders import EXISTING, GOOD, put
+from tools.docs.deploying_roles import NEEDS
 
 STACKS = sorted((Path(__file__).parents[3] / "stacks").glob("Pulumi.*.yaml"))
 SECURE = ("binaryauthorization", "containersecurity")

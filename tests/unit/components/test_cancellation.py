@@ -4,8 +4,8 @@ import subprocess
 import sys
 import threading
 
-from components.cancellation import ALREADY_REPORTED, end_quietly_when_cancelled
-from sandbox.toolchain.paths import CHECKOUT
+from components.program import ALREADY_REPORTED, end_quietly_when_cancelled
+from tools.toolchain.paths import CHECKOUT
 
 # Runs the program as pulumi-language-python-exec does, and cancels it at the first resource. With collections
 # of garbage, importing the SDKs would take a third more.

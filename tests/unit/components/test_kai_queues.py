@@ -126,12 +126,12 @@ NAMES = KaiNames({"team-a/user-queue": "team-a"}, ("train",))
 
 def test_kueues_labels_become_kais_labels() -> None:
     """tests/sandbox/test_scenario.py runs these policies in an API server."""
-    (_, labels), (resources, submission) = kai_mutations(NAMES).values()
-    assert '"kai.scheduler/queue": {"team-a/user-queue": "team-a"}' in labels
-    assert '.optMap(name, "muster-" + name)' in labels
-    assert '.orValue("preemptible")' in labels
-    assert resources == ("rayjobs",)
-    assert '"HTTPMode"' in submission
+    labels, submission = kai_mutations(NAMES).values()
+    assert '"kai.scheduler/queue": {"team-a/user-queue": "team-a"}' in labels.applied
+    assert '.optMap(name, "muster-" + name)' in labels.applied
+    assert '.orValue("preemptible")' in labels.applied
+    assert submission.requests["resources"] == ("rayjobs",)
+    assert '"HTTPMode"' in submission.applied
 
 
 def test_unknown_queues_and_priorities_are_refused() -> None:

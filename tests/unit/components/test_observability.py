@@ -12,12 +12,11 @@ from components.observability.alerts import alerts
 from components.observability.dashboards import charts
 from components.observability.grafana import COLUMNS, grafana_files
 from components.observability.queries import Queries
-from muster.controller.metrics.gauges import WatchAges
-from muster.controller.metrics.metrics import Metrics
-from sandbox.toolchain.paths import CHECKOUT
+from muster.controller.metrics.table import METRICS
 from settings.model.observability import Observability
 from tests.unit.components.harness import Declarations, declare_platform
 from tests.unit.settings.builders import GOOD, with_engine
+from tools.toolchain.paths import CHECKOUT
 
 NOTIFY = {"emails": ["ml@example.com"], "channels": ["projects/acme-ml/notificationChannels/7"]}
 ENGINES = ("muster", "kueue", "kai")
@@ -226,14 +225,11 @@ EVERYWHERE = {"cluster", "le", "namespace_name", "pod_name", "container_name"}
 
 def exported() -> dict[str, set[str]]:
     """Returns labels by series, including a histogram's `_bucket`, `_sum` and `_count`."""
-    metrics = Metrics(lambda: True)
-    labels = {
-        name: set(getattr(collector, "_labelnames", ()))
-        for name, collector in metrics.registry._names_to_collectors.items()
-    }
-    gauges = {family.name: set(family._labelnames) for family in metrics.collect()}  # type: ignore[attr-defined]
-    ages = {family.name: set(family._labelnames) for family in WatchAges(dict).collect()}  # type: ignore[attr-defined]
-    return {**labels, **gauges, **ages}
+    series: dict[str, set[str]] = {}
+    for spec in METRICS:
+        suffixes = ("_bucket", "_sum", "_count") if spec.buckets else ("",)
+        series |= {f"{spec.full_name}{suffix}": set(spec.labels) for suffix in suffixes}
+    return series
 
 
 def test_every_query_names_metrics_that_muster_exports(caplog: pytest.LogCaptureFixture) -> None:

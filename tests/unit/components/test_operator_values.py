@@ -4,7 +4,7 @@ KubeRay's and the GPU Operator's charts are in no Go module. Names are from thei
 """
 
 from components.operators import gpu_operator, kuberay
-from settings.model.operators.gpu_operator import GpuOperator
+from settings.model.operators.gpus import GpuOperator
 from settings.model.operators.kuberay import KubeRay
 
 SYSTEM = {"cloud.google.com/gke-nodepool": "system"}

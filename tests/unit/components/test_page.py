@@ -34,7 +34,7 @@ def test_no_page_is_declared_by_default() -> None:
 
 
 def test_it_may_read_what_it_shows_and_nothing_else(declared: Declarations) -> None:
-    shown = (*SHOWN.values(), *WATCHED_WITH_TOPOLOGIES.values())
+    shown = (*SHOWN, *WATCHED_WITH_TOPOLOGIES)
     allowed = {
         (verb, group, resource)
         for rule in declared.inputs(f"ClusterRole/{PAGE}")["rules"]

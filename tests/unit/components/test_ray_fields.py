@@ -8,9 +8,9 @@ import pytest
 from components.admission.fields import schema, table
 from components.admission.fields.schema import addresses, fields_of, recorded
 from components.admission.fields.table import EFFECTS, TableError, row_of, rows
-from development import ray_fields
-from development.ray_fields import page
-from sandbox.toolchain.paths import CHECKOUT
+from tools.docs import ray_fields
+from tools.docs.ray_fields import page
+from tools.toolchain.paths import CHECKOUT
 
 TABLE = table.table()
 

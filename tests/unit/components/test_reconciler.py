@@ -117,7 +117,7 @@ def test_every_feature_gate_is_passed_to_the_controller() -> None:
 
 
 def test_cluster_rules_are_exactly_what_the_controller_reads_and_writes(declared: Declarations) -> None:
-    followed = (*WATCHED.values(), *WATCHED_WITH_TOPOLOGIES.values())
+    followed = (*WATCHED, *WATCHED_WITH_TOPOLOGIES)
     follows = {(verb, kind.group, kind.plural) for kind in followed for verb in ("get", "list", "watch")}
 
     assert allowed(declared.inputs(f"ClusterRole/{CONTROLLER}")) == follows | WRITES

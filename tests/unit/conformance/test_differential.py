@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.toolchain.steps import Screen, StepError
 from tests.conformance.differential import core_side, run
 from tests.conformance.differential.found import Found, read, save
 from tests.conformance.differential.outcome import Outcome
@@ -17,6 +16,7 @@ from tests.conformance.differential.scenario import CLASSICAL, FAIR, Finish, Sce
 from tests.conformance.differential.shrink import ROUNDS_MAX, Disagreement, shrunk
 from tests.conformance.differential.stage import Moment, Play
 from tests.unit.conformance.differential import api_objects, as_served, found_difference, scenario, workload
+from tools.toolchain.steps import Screen, StepError
 
 ADMITTED = {"w0": {"main": "1 x cpu:f0"}}
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from sandbox.toolchain.steps import StepError
 from tests.conformance.__main__ import main
 from tests.conformance.recorder import neutral, record
 from tests.conformance.recorder.place import Place, PlaceError, with_import
+from tools.toolchain.steps import StepError
 
 SOURCE = """package queue
 

@@ -12,7 +12,6 @@ from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.raycluster import RayClusterGang
 from muster.cluster.jobs.rayjob import RayJobGang
 from muster.cluster.jobs.rayservice import RayServiceGang
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.cluster.queue_counts import QueueCounts
 from muster.cluster.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.controller.gangs.planned_write import PlannedWrite
@@ -21,6 +20,7 @@ from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.objects import kueue
 from muster.objects.meta import rfc3339
+from muster.objects.names import RESOURCE_IN_USE, WORKLOAD_UID_LABEL
 from muster.objects.ray import CLUSTER_LABEL, GROUP_LABEL
 from tests.simulation.manifests import CHECK, GPU, local_stack
 from tests.simulation.manifests import workload as manifest_of_workload
@@ -48,7 +48,7 @@ def job(body: Mapping[str, Any], *clusters: Body, **meta: Any) -> Job:
     """A RayJob, RayCluster or RayService (with its RayClusters) as a Job."""
     if "rayClusterConfig" in body["spec"]:
         created = [RayClusterGang(read(kinds.RAY_CLUSTERS, stored(c))) for c in clusters]
-        return RayServiceGang(read(kinds.RAY_SERVICES, stored(body, **meta)), created)
+        return RayServiceGang(read(kinds.RAY_SERVICES, stored(body, **meta)), *created)
     if "rayClusterSpec" in body["spec"] or "clusterSelector" in body["spec"]:
         return RayJobGang(read(kinds.RAY_JOBS, stored(body, **meta)))
     return RayClusterGang(read(kinds.RAY_CLUSTERS, stored(body, **meta)))
@@ -67,8 +67,14 @@ def workload_body(
     """Returns the Workload of a job with these conditions True; with QuotaReserved it has a full admission.
 
     `check` is the state of the provisioning check; `meta` overrides metadata."""
-    created = job_workload.make_workload(job(of), make_cluster())
-    body = stored(created.body, **meta)
+    return workload_of(job(of), *true, check=check, tries=tries, active=active, **meta)
+
+
+def workload_of(
+    view: Job, *true: str, check: str = "", tries: int = 0, active: bool = True, **meta: Any
+) -> Body:
+    """Like `workload_body`, for a job of any kind."""
+    body = stored(job_workload.make_workload(view, make_cluster()).body, **meta)
     body["spec"]["active"] = active
     body["status"] = {"conditions": [PODS_READY if k == "PodsReady" else condition(k) for k in true]}
     if "QuotaReserved" in true:
@@ -174,15 +180,14 @@ def make_cluster(
 ) -> ClusterState:
     """Returns a cluster of the stack `local`; a kind in `objects` replaces the stack's objects."""
     bodies = {**local_stack(retry=retry), **(objects or {})}
-    followed = {**WATCHED, **WATCHED_WITH_TOPOLOGIES}
-    views: dict[str, Any] = {name: by_key(kind, bodies.get(kind, ())) for name, kind in followed.items()}
-    return ClusterState(**views)
+    followed = (*WATCHED, *WATCHED_WITH_TOPOLOGIES)
+    return ClusterState({kind: by_key(kind, bodies.get(kind, ())) for kind in followed})
 
 
 def by_key(kind: Kind[Any], bodies: Sequence[Body]) -> dict[str, Any]:
     """Returns the objects by key, with the finalizers that an earlier pass added."""
     retained = kind in (kinds.CLUSTER_QUEUES, kinds.FLAVORS, kinds.CHECKS)
-    meta = {"finalizers": [kueue.RESOURCE_IN_USE]} if retained else {}
+    meta = {"finalizers": [RESOURCE_IN_USE]} if retained else {}
     objects = (read(kind, b if "uid" in b["metadata"] else stored(b, **meta)) for b in bodies)
     return {o.key: o for o in objects}
 

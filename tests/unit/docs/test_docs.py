@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from components.admission.policies import AdmissionPoliciesArgs, validating_policies
-from components.admission.queues import SUSPENDING_MUTATIONS
-from policies.catalogue import RULES
+from components.admission.queues import suspending_mutations
+from policies.rules import RULES
 from settings.load import parse
 from settings.model.stack import Settings
 from settings.reference import anchor, models_inside
@@ -138,7 +138,9 @@ def test_every_named_setting_exists(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_named_policy_exists(page: Path) -> None:
     policies = validating_policies(AdmissionPoliciesArgs("muster", False, max_pods=1))
-    defaults = {rule.id for rule in RULES} | {policy.name for policy in policies} | set(SUSPENDING_MUTATIONS)
+    defaults = (
+        {rule.id for rule in RULES} | {policy.name for policy in policies} | set(suspending_mutations())
+    )
     named = {text for text in CODE.findall(prose(page)) if POLICY.fullmatch(text)}
     assert named <= defaults
 

@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from sandbox.toolchain.tools import KUBERNETES, TOOLS
-from settings.model.operators.gpu_operator import GPU_OPERATOR_VERSION
+from settings.model.operators.gpus import GPU_OPERATOR_VERSION
 from settings.model.operators.kai import KAI_VERSION
 from settings.model.operators.kuberay import KUBERAY_VERSION
 from settings.model.operators.kueue import KUEUE_VERSION
 from tests.unit.docs.markdown import BLOCK, ROOT
+from tools.toolchain.tools import KUBERNETES, TOOLS
 
 PAGE = (ROOT / "docs" / "upgrading.md").read_text()
 ROW = re.compile(r"^\| ([\w ]+) \| ([\d.]+) \| .+ \|$", re.MULTILINE)

@@ -21,10 +21,20 @@ CONSOLE = re.compile(
     r"^```console\n\$ python (?P<arguments>.+?)\n(?P<output>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 TOP_LEVEL = (
-    *("components", "development", "docs", "drift", "examples", "muster", "package", "policies", "preview"),
-    *("sandbox", "settings", "stacks", "tests", "pyproject.toml", "README.md", "Pulumi.yaml", "__main__.py"),
+    *("components", "docs", "drift", "examples", "muster", "package", "policies", "preview"),
+    *(
+        "sandbox",
+        "settings",
+        "stacks",
+        "tests",
+        "tools",
+        "pyproject.toml",
+        "README.md",
+        "Pulumi.yaml",
+        "__main__.py",
+    ),
 )
-"""What a worked example may need of the checkout."""
+"""The parts of the checkout that a worked example may need."""
 
 
 class Edit(NamedTuple):
@@ -52,7 +62,14 @@ def examples() -> Iterator[tuple[str, Example]]:
 
 
 EXAMPLES = dict(examples())
-FILES_MAX = {"A verb of the command line": 3}
+FILES_MAX = {
+    "A verb of the command line": 3,
+    "A setting of a GKE node pool": 3,
+    "A rule between settings": 2,
+    "A policy of the Pulumi pack": 2,
+    "A kind of job": 3,
+    "A metric": 2,
+}
 """Files that each example may touch, with its test and generated files."""
 
 

@@ -8,8 +8,8 @@ import pytest
 from drift.comparison import Drift, compare
 from drift.deployed import Declared
 from preview.plan import Difference
-from preview.plugins.kubernetes_api import ApiError
-from preview.plugins.values import Secret
+from preview.resources.values import Secret
+from tools.kubernetes import ApiError
 
 Object = dict[str, Any]
 METADATA = {"name": "token", "namespace": "a"}

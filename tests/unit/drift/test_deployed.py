@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from drift.deployed import Declared, Deployed, read_state
-from preview.plugins.values import Secret
-from sandbox.toolchain.steps import StepError
+from preview.resources.values import Secret
+from tools.toolchain.steps import StepError
 
 PROVIDER = "urn:pulumi:s::p::pulumi:providers:kubernetes::k"
 SECRET = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270"}

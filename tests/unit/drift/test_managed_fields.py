@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from drift.managed_fields import writers
-from preview.plugins.differences import Path
+from preview.resources.differences import Path
 
 LIVE: dict[str, Any] = {
     "spec": {

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from muster.forecast.assumptions import Assumptions
-from muster.forecast.configuration import QueueConfiguration, from_manifests
+from muster.forecast.configuration import QueueConfiguration, from_manifests, parse_controller
 from muster.forecast.placement import PlacedJob, place
 from muster.forecast.results.outcome import End, SimulationOutcome
 from muster.forecast.simulation.simulator import Simulator
@@ -59,7 +59,7 @@ PREEMPTS: dict[str, Any] = {
 
 
 def configured(*manifests: Mapping[str, Any], controller: str = "{}") -> QueueConfiguration:
-    return from_manifests("test", [flavor(), *manifests], controller)
+    return from_manifests("test", [flavor(), *manifests], parse_controller("test", controller))
 
 
 _REQUESTS: dict[int, dict[str, int]] = {}

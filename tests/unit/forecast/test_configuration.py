@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.forecast.configuration import ConfigurationError, from_manifests
+from muster.forecast.configuration import ConfigurationError, from_manifests, parse_controller
 from muster.forecast.placement import Mapped, place
 from tests.unit.forecast.builders import CHECKED, VERSION, configured, flavor, job, provisioned, queue
 
@@ -31,7 +31,7 @@ BROKEN: dict[str, tuple[list[dict[str, Any]], str, str]] = {
 def test_a_broken_configuration_is_refused(name: str) -> None:
     manifests, controller, message = BROKEN[name]
     with pytest.raises(ConfigurationError, match=message):
-        from_manifests("test", manifests, controller)
+        from_manifests("test", manifests, parse_controller("test", controller))
 
 
 def test_checks_of_provisioning_requests_say_which_flavors_wait_for_nodes() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sandbox.toolchain.paths import CHECKOUT
+from tools.toolchain.paths import CHECKOUT
 
 PREVIEW = CHECKOUT / "examples" / "gitops" / "github" / "preview.yaml"
 GH = """#!/bin/sh

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sandbox.toolchain.paths import CHECKOUT
+from tools.toolchain.paths import CHECKOUT
 
 GITOPS = CHECKOUT / "examples" / "gitops"
 WORKFLOWS = sorted((GITOPS / "github").glob("*.yaml"))

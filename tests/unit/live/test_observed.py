@@ -10,6 +10,7 @@ from muster.kube import kinds
 from muster.kube.errors import Status, StatusError
 from muster.kube.kinds import Kind
 from muster.live.observed import (
+    QUEUE_KINDS,
     READ,
     RETRIES_MAX,
     ObservationError,
@@ -133,8 +134,8 @@ def test_manifests_give_the_same_cluster() -> None:
     stack = local_stack()
     written = from_manifests(manifest(kind, stored(b)) for kind, bodies in stack.items() for b in bodies)
     listed = observe(Listing(stack)).cluster
-    for field in ("cluster_queues", "local_queues", "flavors", "cohorts", "checks", "priorities"):
-        assert getattr(written, field) == getattr(listed, field)
+    for kind in QUEUE_KINDS:
+        assert written.objects(kind) == listed.objects(kind)
 
 
 BAD: dict[str, tuple[list[dict[str, Any]], str]] = {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.toolchain.paths import CHECKOUT
+from tools.toolchain.paths import CHECKOUT
 
 
 @pytest.fixture(scope="module")

@@ -8,12 +8,12 @@ import pytest
 import yaml
 
 from policies import environment
-from policies.catalogue import RULES
 from policies.environment import KEY, UNDECLARED, enforced
 from policies.rule import ResourceRule
+from policies.rules import RULES
 from preview.policies import PACK
-from sandbox.toolchain.paths import CHECKOUT
 from settings.model.stack import Environment, Settings
+from tools.toolchain.paths import CHECKOUT
 
 FILES = sorted((PACK / "config").glob("*.json"))
 STACKS = sorted((CHECKOUT / "stacks").glob("Pulumi.*.yaml"))

@@ -15,10 +15,9 @@ from pulumi_policy import (
 from pulumi_policy.policy import _NotApplicableError
 from pulumi_policy.proxy import UnknownValueError, unknown_checking_proxy
 
-from policies.catalogue import RULES
 from policies.pack import policies
 from policies.rule import Resource
-from policies.rules import capacity, cluster, costs, node_pools, queues, workloads
+from policies.rules import RULES, capacity, cluster, costs, node_pools, queues, workloads
 from tests.unit.policies.builders import (
     UNKNOWN,
     deployment,

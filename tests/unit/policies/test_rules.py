@@ -1,9 +1,12 @@
 """Every rule with passing and failing resources, and all its messages."""
 
+from pathlib import Path
+
 import pytest
 
-from policies.catalogue import RULES
+from policies.reference import BEGIN, END, table
 from policies.rule import ResourceRule
+from policies.rules import RULES
 from tests.unit.policies import (
     cluster_cases,
     compute_class_cases,
@@ -42,3 +45,8 @@ def test_every_rule_has_a_passing_and_a_failing_case(rule: object) -> None:
 
 def test_rule_ids_are_unique() -> None:
     assert len({rule.id for rule in RULES}) == len(RULES)
+
+
+def test_the_table_of_rules_is_up_to_date() -> None:
+    page = (Path(__file__).parents[3] / "policies" / "README.md").read_text()
+    assert f"{BEGIN}\n{table()}\n{END}" in page, "the rules have changed: run `make docs`"

@@ -7,9 +7,9 @@ import pytest
 from pulumi.runtime import proto
 from pulumi_policy import EnforcementLevel
 
-from policies.catalogue import RULES
 from policies.pack import policies
 from policies.rule import Resource, Violation, resource_rule, stack_rule
+from policies.rules import RULES
 from policies.server import EnvironmentAnalyzer
 
 POOL = "gcp:container/nodePool:NodePool"

@@ -8,7 +8,7 @@ import pytest
 
 from preview.import_file import IDS, existing
 from preview.plan import Change
-from sandbox.toolchain.steps import StepError
+from tools.toolchain.steps import StepError
 
 PLACE = re.compile(r"\{+(\w+)\}+")
 

@@ -7,8 +7,8 @@ import pytest
 from preview import plan_text
 from preview.plan import Change
 from preview.plan_properties import described, short_kind
-from preview.plugins.values import UNKNOWN
 from preview.pulumi_cli import Outcome
+from preview.resources.values import UNKNOWN
 
 PLATFORM, POOL = "muster:platform:NodePools", "gcp:container/nodePool:NodePool"
 

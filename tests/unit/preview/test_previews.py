@@ -9,7 +9,7 @@ from rich.console import Console
 from preview.plan import Change
 from preview.preview import check_out, settings_file, show
 from preview.pulumi_cli import Outcome
-from sandbox.toolchain.steps import StepError
+from tools.toolchain.steps import StepError
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 from preview.plan import Change
 from sandbox.apply import NAMESPACE, keep_jobs, pods_on_nodes
 from sandbox.cluster import kinds
-from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.steps import StepError
+from tools.toolchain.paths import RunState
+from tools.toolchain.steps import StepError
 
 
 class Sandbox:

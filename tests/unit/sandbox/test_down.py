@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from sandbox.running import existing_names
-from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.steps import StepError
 from sandbox.up import down
+from tools.toolchain.paths import RunState
+from tools.toolchain.steps import StepError
 
 
 def brought_up(name: str, checkout: Path) -> RunState:

@@ -10,7 +10,7 @@ from preview.pulumi_cli import Stack
 from sandbox import drift as drift_module
 from sandbox.drift import drift
 from sandbox.stack_file import SOURCE, stack_for
-from sandbox.toolchain.paths import RunState
+from tools.toolchain.paths import RunState
 
 
 @pytest.fixture

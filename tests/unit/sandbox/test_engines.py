@@ -9,8 +9,8 @@ from sandbox.cluster import kai_process
 from sandbox.cluster.nodes import level_labels, static_nodes
 from sandbox.scenario import ENGINES, SCENARIOS
 from sandbox.stack_file import STACK, settings_for
-from sandbox.toolchain.paths import CHECKOUT
 from settings.load import parse
+from tools.toolchain.paths import CHECKOUT
 
 
 def settings(engine: str) -> tuple[dict[str, Any], list[str]]:

@@ -14,8 +14,8 @@ from sandbox.scenarios.milestones import Scenario
 from sandbox.scenarios.runner import read_examples
 from sandbox.scenarios.serving import serving
 from sandbox.stack_file import SOURCE
-from sandbox.toolchain.steps import StepError
 from settings.load import Settings, parse
+from tools.toolchain.steps import StepError
 
 GPU = "nvidia.com/gpu"
 LOCAL = yaml.safe_load(SOURCE.read_text())["config"]

@@ -19,8 +19,8 @@ from sandbox.cluster.processes import (
     wait_until,
 )
 from sandbox.cluster.records import ProcessRecord, id_of, write_record
-from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.steps import StepError
+from tools.toolchain.paths import RunState
+from tools.toolchain.steps import StepError
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
 IGNORE_SIGTERM = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('on', flush=True)"

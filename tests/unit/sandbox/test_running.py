@@ -10,14 +10,14 @@ import yaml
 from sandbox import logs, running, scenario, shell
 from sandbox.__main__ import main
 from sandbox.apply import apply
-from sandbox.bootstrap import without_sandboxes
 from sandbox.cluster.processes import Processes
 from sandbox.running import engine_of, named, require_unused, require_up
 from sandbox.stack_file import deployed
-from sandbox.toolchain.console import duration
-from sandbox.toolchain.paths import NAME_VARIABLE, RunState
-from sandbox.toolchain.steps import StepError
 from sandbox.up import up
+from tools.bootstrap import without_sandboxes
+from tools.toolchain.console import duration
+from tools.toolchain.paths import NAME_VARIABLE, RunState
+from tools.toolchain.steps import StepError
 
 NO_SERVER = {
     "current-context": "c",

@@ -8,7 +8,7 @@ import pytest
 
 from sandbox import shell
 from sandbox.shell import exports, write_script
-from sandbox.toolchain.paths import RunState
+from tools.toolchain.paths import RunState
 
 FOLDER = "it's a folder; $HOME"
 

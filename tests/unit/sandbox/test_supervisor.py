@@ -15,8 +15,8 @@ from sandbox.cluster.processes import Processes, wait_until
 from sandbox.cluster.records import Exit, ProcessId, ProcessRecord, read_records, write_record
 from sandbox.cluster.supervisor import WHY_CHARACTERS_MAX, BackOff, Supervisor, last_line
 from sandbox.status_rows import process_row
-from sandbox.toolchain.paths import MARK, RunState
-from sandbox.toolchain.steps import StepError
+from tools.toolchain.paths import MARK, RunState
+from tools.toolchain.steps import StepError
 
 MINUTE = 60.0
 ENDED = ProcessId(2**22 + 1, 0.0)

@@ -9,9 +9,9 @@ import yaml
 from sandbox.cluster.processes import Processes
 from sandbox.scenarios.jobs import JOBS
 from sandbox.stack_file import SOURCE, deployed
-from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.steps import StepError
 from sandbox.up import Environment, up
+from tools.toolchain.paths import RunState
+from tools.toolchain.steps import StepError
 
 
 @pytest.fixture

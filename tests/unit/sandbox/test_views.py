@@ -10,8 +10,9 @@ from sandbox.cluster.control_plane import kwokctl_configuration
 from sandbox.cluster.controller_process import command_of
 from sandbox.cluster.nodes import node, node_changes, static_nodes
 from sandbox.status_rows import kai_queue_row, pod_group_row, queue_row, workload_row, workload_state
-from sandbox.toolchain.steps import StepError
-from settings.model.pools.pool import Nodes, Pool
+from settings.model.pools.parts import Nodes
+from settings.model.pools.pool import Pool
+from tools.toolchain.steps import StepError
 
 SYSTEM = Pool.model_validate(
     {"name": "system", "machineType": "e2-standard-4", "nodes": {"min": 2, "max": 2}}
@@ -236,7 +237,7 @@ def test_nodes_that_match_the_pools_are_not_changed() -> None:
     found[0]["spec"]["taints"] = [not_ready]
     changes = node_changes(found, wanted, {})
     assert not changes
-    assert str(changes) == "as they were"
+    assert str(changes) == "unchanged"
 
 
 def test_nodes_of_a_smaller_pool_are_deleted_when_they_have_no_pods() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sandbox.scenarios.fit import PRIORITY_LABEL
+from muster.objects.names import PRIORITY_LABEL
 from sandbox.scenarios.gangs import cluster_spec
 from sandbox.scenarios.jobs import JOBS
 from sandbox.scenarios.milestones import Scenario

@@ -8,7 +8,7 @@ import yaml
 
 from sandbox.cluster.kinds import Object
 from sandbox.stand_ins.ray_pod import gpus, mounts, program
-from sandbox.toolchain.paths import CHECKOUT
+from tools.toolchain.paths import CHECKOUT
 
 EXAMPLE = "dev-train.rayjob.yaml"
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
-from muster.objects.kueue import QUEUE_LABEL
 from muster.objects.meta import rfc3339
+from muster.objects.names import QUEUE_LABEL, WORKLOAD_UID_LABEL
 from tests.simulation.api import Body
 from tests.simulation.kuberay_pods import GROUP_LABEL
 from tests.simulation.manifests import GPU, local_stack

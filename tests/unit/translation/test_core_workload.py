@@ -5,6 +5,7 @@ import pytest
 from muster.admission import Rules
 from muster.objects import kueue
 from muster.objects.meta import Condition, ObjectMeta
+from muster.objects.names import BOOST_ANNOTATION
 from muster.translation import core_workload
 
 BOOSTS = {  # text of the annotation, and what it adds to the priority
@@ -20,7 +21,7 @@ BOOSTS = {  # text of the annotation, and what it adds to the priority
 
 @pytest.mark.parametrize(("text", "added"), BOOSTS.values(), ids=BOOSTS.keys())
 def test_a_priority_boost_is_added_if_valid(text: str, added: int) -> None:
-    meta = ObjectMeta(name="a", annotations={core_workload.BOOST_ANNOTATION: text})
+    meta = ObjectMeta(name="a", annotations={BOOST_ANNOTATION: text})
     obj = kueue.Workload(metadata=meta, spec=kueue.WorkloadSpec(priority=100))
     assert core_workload.workload(obj, obj.status, "q", Rules(priority_boost=True)).priority == 100 + added
     assert core_workload.workload(obj, obj.status, "q").priority == 100

@@ -9,14 +9,7 @@ import pytest
 from muster.cluster.jobs.gang import PodSetTemplate
 from muster.objects.kueue import POD_SETS_MAX, PODS_MAX
 from muster.objects.pods import pod_requests
-from tests.simulation.manifests import (
-    Body,
-    ray_cluster,
-    ray_cluster_spec,
-    ray_job,
-    ray_service,
-    template,
-)
+from tests.simulation.manifests import Body, ray_cluster, ray_cluster_spec, ray_job, ray_service, template
 from tests.unit.controller.builders import job
 
 MI, GI = 2**20, 2**30

@@ -6,7 +6,7 @@ import pytest
 
 from muster.admission import HOSTNAME, TopologyAssignment, TopologyDomain
 from muster.cluster.jobs.domains import confined, placement_annotations, shared_labels
-from muster.objects.topology_request import UNCONSTRAINED
+from muster.objects.names import UNCONSTRAINED_TOPOLOGY
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -68,5 +68,5 @@ def test_the_templates_own_node_terms_are_kept() -> None:
 
 
 def test_placed_pods_are_marked_once() -> None:
-    assert placement_annotations({"other": "x"}) == {UNCONSTRAINED: "true"}
+    assert placement_annotations({"other": "x"}) == {UNCONSTRAINED_TOPOLOGY: "true"}
     assert placement_annotations({"kueue.x-k8s.io/podset-required-topology": "rack"}) == {}

@@ -12,8 +12,9 @@ from muster.controller.gangs.stops import stops, template_resets
 from muster.kube import kinds
 from muster.kube.writes import JsonPatch, Overwrite
 from muster.objects.kueue import Workload
+from muster.objects.names import REQUEST_LABEL
 from tests.simulation.api import apply_operation, merged
-from tests.simulation.manifests import CHECK, REQUEST_LABEL, ray_cluster, ray_job, template
+from tests.simulation.manifests import CHECK, ray_cluster, ray_job, template
 from tests.unit.controller.builders import CREATED, NOW_MS, Body, make_cluster, read, stored, workload_body
 
 POOL = "cloud.google.com/gke-nodepool"

@@ -14,7 +14,7 @@ from muster.controller.gangs.finished_gangs import (
     quota_release,
     stops_for_waiting,
 )
-from muster.controller.gangs.suspension import SUSPENSION_MS_MAX
+from muster.controller.workload.suspension import SUSPENSION_MS_MAX
 from muster.kube import kinds
 from muster.kube.writes import Delete, MergePatch
 from muster.objects.meta import rfc3339

@@ -4,20 +4,19 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.gangs.redis_cleanup import (
     finalizer_removals,
     finalizer_removals_without_workload,
     label_removals,
 )
 from muster.controller.gangs.stops import stop_dependents
-from muster.controller.gangs.suspension import is_stopped, quota_may_be_released
 from muster.controller.passes.reconcile import reconcile
+from muster.controller.workload.suspension import is_stopped, quota_may_be_released
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.kube.writes import JsonPatch, MergePatch, Overwrite
-from muster.objects.kueue import QUEUE_LABEL, RESOURCE_IN_USE
 from muster.objects.meta import FOREGROUND_DELETION, rfc3339
+from muster.objects.names import QUEUE_LABEL, RESOURCE_IN_USE, WORKLOAD_UID_LABEL
 from muster.objects.ray import ORIGIN_LABEL, REDIS_CLEANUP_FINALIZER
 from tests.simulation.manifests import ray_cluster, ray_job, ray_service
 from tests.unit.controller.builders import (
@@ -124,7 +123,7 @@ def test_the_clean_up_ends_with_the_quota_of_its_gang(name: str) -> None:
 )
 def test_the_clean_up_ends_without_a_workload(ray_cluster: Body, removed: bool) -> None:
     cluster = make_cluster({kinds.RAY_CLUSTERS: [ray_cluster]})
-    subjects = [planned.subject for planned in reconcile(cluster, NOW_MS).stops]
+    subjects = [planned.subject for planned in reconcile(cluster, NOW_MS).writes.stops]
     assert subjects == ([f"{ray_cluster['metadata']['uid']}/finalizers"] if removed else [])
 
 

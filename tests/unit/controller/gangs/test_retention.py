@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from muster.configuration.configuration import Configuration, Retention
-from muster.controller.gangs.retention import deletions, until_ms
+from muster.controller.gangs.retention import deletions
 from muster.controller.passes.reconcile import reconcile
+from muster.controller.workload.facts import Facts
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.kube.writes import Delete
-from muster.objects.kueue import RESOURCE_IN_USE
 from muster.objects.meta import rfc3339
+from muster.objects.names import RESOURCE_IN_USE
 from tests.simulation.manifests import ray_job
 from tests.unit.controller.builders import (
     NOW_MS,
@@ -112,26 +113,30 @@ def test_deletions_at_the_end_of_a_retention(name: str) -> None:
     (finished_workload,) = cluster.workloads.values()
     planned = list(deletions(finished_workload, cluster, case.retention, NOW_MS))
     assert [f"{p.write} {p.write.uid}" for p in planned if isinstance(p.write, Delete)] == case.deletions
-    assert until_ms(finished_workload, case.retention, NOW_MS) == case.until_ms
+    facts = Facts(finished_workload, cluster, Configuration(retention=case.retention), NOW_MS)
+    assert facts.retention_due_ms() == case.until_ms
     assert all(p.deferrable and p.events[0].reason == "Deleted" for p in planned)
 
 
 def test_a_finished_job_gets_no_workload_after_its_deletion() -> None:
     cluster = make_cluster({kinds.RAY_JOBS: [dev("Complete")], kinds.WORKLOADS: []})
-    assert reconcile(cluster, NOW_MS, configuration=Configuration(retention=DAY)).before_reservations == []
+    assert (
+        reconcile(cluster, NOW_MS, configuration=Configuration(retention=DAY)).writes.before_reservations
+        == []
+    )
 
 
 def test_the_controller_wakes_up_at_the_end_of_a_retention() -> None:
     cluster = make_cluster(by_kind([dev("Complete"), finished(86_390)]))
     plan = reconcile(cluster, NOW_MS, configuration=Configuration(retention=DAY))
-    assert (plan.wake_at_ms, plan.before_reservations) == (NOW_MS + 10_000, [])
+    assert (plan.wake_at_ms, plan.writes.before_reservations) == (NOW_MS + 10_000, [])
     again = reconcile(cluster, NOW_MS + 10_000, configuration=Configuration(retention=DAY))
-    assert [str(p.write) for p in again.before_reservations] == [f"delete Workload team-a/{DEV}"]
+    assert [str(p.write) for p in again.writes.before_reservations] == [f"delete Workload team-a/{DEV}"]
 
 
 @pytest.mark.parametrize("name", ["finished long ago", "deactivated long ago"])
 def test_a_refused_deletion_is_retried_after_a_back_off(name: str) -> None:
     objects = CASES[name].objects
     cluster, configuration = make_cluster(by_kind(objects)), Configuration(retention=DAY)
-    assert reconcile(cluster, NOW_MS, (), configuration).before_reservations != []
-    assert reconcile(cluster, NOW_MS, (f"team-a/{DEV}",), configuration).before_reservations == []
+    assert reconcile(cluster, NOW_MS, (), configuration).writes.before_reservations != []
+    assert reconcile(cluster, NOW_MS, (f"team-a/{DEV}",), configuration).writes.before_reservations == []

@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import stops, template_resets
-from muster.controller.gangs.suspension import is_stopped, quota_may_be_released, with_suspension_progress
+from muster.controller.workload.suspension import is_stopped, quota_may_be_released, with_suspension_progress
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.kube.writes import Delete, JsonPatch, Overwrite
+from muster.objects.kueue import WorkloadStatus
 from muster.objects.meta import find_condition, rfc3339
+from muster.objects.names import WORKLOAD_UID_LABEL
 from tests.simulation.manifests import ray_cluster, ray_job, ray_service
 from tests.unit.controller.builders import (
     NOW_MS,
@@ -343,35 +344,30 @@ REASONS: dict[str, tuple[Case, str, str]] = {
 }
 
 
+def progress(case: Case) -> tuple[WorkloadStatus, int | None]:
+    workload, cluster = read(kinds.WORKLOADS, case.workload), make_cluster(objects_of(case))
+    return with_suspension_progress(workload, cluster.job_of(workload), workload.status, cluster, NOW_MS)
+
+
 @pytest.mark.parametrize("name", REASONS)
 def test_obstacles_to_a_suspension(name: str) -> None:
     case, reason, sentence = REASONS[name]
-    workload = read(kinds.WORKLOADS, case.workload)
-    condition = find_condition(
-        with_suspension_progress(
-            workload, workload.status, make_cluster(objects_of(case)), NOW_MS
-        ).status.conditions,
-        "SuspensionBlocked",
-    )
-    assert condition is not None
-    assert (condition.status, condition.reason) == ("True", reason)
-    assert condition.message == f"The gang must stop but has not stopped: {sentence}"
+    status, _ = progress(case)
+    blocked = find_condition(status.conditions, "SuspensionBlocked")
+    assert blocked is not None
+    assert (blocked.status, blocked.reason) == ("True", reason)
+    assert blocked.message == f"The gang must stop but has not stopped: {sentence}"
 
 
 @pytest.mark.parametrize(("seconds", "until"), [(10, 50_999), (100, 20_999)])
 def test_the_controller_wakes_up_for_a_late_suspension(seconds: int, until: int) -> None:
     case = Case(evicted(seconds), [dev("Running"), child(suspend=True)])
-    workload = read(kinds.WORKLOADS, case.workload)
-    output = with_suspension_progress(workload, workload.status, make_cluster(objects_of(case)), NOW_MS)
-    assert (output.status, output.until_ms) == (workload.status, NOW_MS + until)
+    assert progress(case) == (read(kinds.WORKLOADS, case.workload).status, NOW_MS + until)
 
 
 def test_the_end_of_a_blocked_suspension_is_in_the_status() -> None:
     case = Case(evicted(300, None, "SuspensionBlocked"), [dev("Suspended")])
-    workload = read(kinds.WORKLOADS, case.workload)
-    status = with_suspension_progress(
-        workload, workload.status, make_cluster(objects_of(case)), NOW_MS
-    ).status
-    over = find_condition(status.conditions, "SuspensionBlocked")
-    assert over is not None
-    assert (over.status, over.reason) == ("False", "Stopped")
+    status, _ = progress(case)
+    done = find_condition(status.conditions, "SuspensionBlocked")
+    assert done is not None
+    assert (done.status, done.reason) == ("False", "Stopped")

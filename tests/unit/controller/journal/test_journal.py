@@ -10,7 +10,7 @@ from muster.cluster.jobs.job import JobOutcome
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.journal.journal import Journal
 from muster.controller.metrics.observer import CompletedPass
-from muster.controller.passes.pass_plan import PassPlan
+from muster.controller.passes.pass_plan import PassPlan, PassStatistics
 from muster.controller.passes.status_writes import status_patch
 from muster.controller.workload import transitions
 from muster.journal.record import JournalRecord, WorkloadOutcome
@@ -51,7 +51,7 @@ class Recorded:
     def observe(self, *bodies: Body, done: Sequence[PlannedWrite] = (), now_ms: int = NOW_MS) -> None:
         """Observes a pass that examined these Workloads, and notices which others are gone."""
         cluster = make_cluster({kinds.WORKLOADS: list(bodies)})
-        plan = PassPlan(examined=sorted(self._observed | cluster.workloads.keys()))
+        plan = PassPlan(statistics=PassStatistics(examined=sorted(self._observed | cluster.workloads.keys())))
         self._observed = set(cluster.workloads)
         self.journal.passed(CompletedPass(cluster, plan, done, now_ms, 5))
 

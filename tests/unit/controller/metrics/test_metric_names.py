@@ -1,43 +1,39 @@
-"""Names and labels of all metrics: dashboards and alerts depend on them."""
+"""The table of metrics and the registry that is made from it."""
+
+import re
 
 import pytest
-from prometheus_client.metrics import MetricWrapperBase
 
-from muster.controller.metrics.metrics import WAIT_BUCKETS_S, Metrics
-
-QUEUE_AND_PRIORITY = ("cluster_queue", "priority_class")
-LABELS: dict[str, tuple[str, ...]] = {
-    "muster_leader": (),
-    "muster_quota_reserved_workloads": QUEUE_AND_PRIORITY,
-    "muster_admitted_workloads": QUEUE_AND_PRIORITY,
-    "muster_finished_workloads": QUEUE_AND_PRIORITY,
-    "muster_evicted_workloads": ("cluster_queue", "reason", "priority_class"),
-    "muster_preempted_workloads": ("preempting_cluster_queue", "reason"),
-    "muster_provisioning_timeouts": ("cluster_queue",),
-    "muster_writes": ("kind", "verb", "result"),
-    "muster_metrics_errors": (),
-    "muster_pass_differences": (),
-    "muster_journal_failures": (),
-    "muster_journal_lost_records": (),
-    "muster_quota_reserved_wait_time_seconds": QUEUE_AND_PRIORITY,
-    "muster_admission_wait_time_seconds": QUEUE_AND_PRIORITY,
-    "muster_admission_checks_wait_time_seconds": QUEUE_AND_PRIORITY,
-    "muster_pass_duration_seconds": (),
-    "muster_eta_failures": (),
-    "muster_eta_starts": ("band",),
-    "muster_eta_error_seconds": QUEUE_AND_PRIORITY,
-}
+from muster.controller.metrics.gauges import WatchAges
+from muster.controller.metrics.metrics import Metrics
+from muster.controller.metrics.spec import COUNTER, HISTOGRAM, Direct, MetricSpec, OfChange, OfPass
+from muster.controller.metrics.table import METRICS, WAIT_BUCKETS_S
 
 
-def labels() -> dict[str, tuple[str, ...]]:
-    metrics = Metrics(lambda: True)
-    sources = [*vars(metrics).values(), *metrics.registry._collector_to_names]
-    metrics_used = {metric for metric in sources if isinstance(metric, MetricWrapperBase)}
-    return {metric._name: metric._labelnames for metric in metrics_used}
+def exported() -> dict[str, str]:
+    """Returns the types of all metrics of the endpoint by name."""
+    registry = Metrics(lambda: True).registry
+    registry.register(WatchAges(dict))
+    return {
+        f"{family.name}_total" if family.type == COUNTER else family.name: family.type
+        for family in registry.collect()
+        if family.name.startswith("muster_")
+    }
 
 
-def test_names_and_labels_of_all_metrics() -> None:
-    assert labels() == LABELS
+def test_the_endpoint_exports_the_metrics_of_the_table() -> None:
+    assert exported() == {spec.full_name: spec.kind for spec in METRICS}
+
+
+@pytest.mark.parametrize("spec", METRICS, ids=lambda spec: spec.name)
+def test_a_row_of_the_table_is_consistent(spec: MetricSpec) -> None:
+    assert spec.name.endswith("_total") is (spec.kind == COUNTER)
+    assert bool(spec.buckets) is (spec.kind == HISTOGRAM)
+    assert not isinstance(spec.source, Direct) or spec.source.updated_by
+    if isinstance(spec.source, OfChange | OfPass):
+        assert spec.kind in (COUNTER, HISTOGRAM)
+    own = rf"\${spec.name}(_bucket)?\b"
+    assert all(re.search(own, chart.query or spec.query) for chart in spec.charts)
 
 
 @pytest.mark.parametrize(("leads", "value"), [(True, 1.0), (False, 0.0)])

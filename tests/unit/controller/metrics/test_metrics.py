@@ -14,7 +14,7 @@ from muster.cluster.queue_counts import QueueCounts
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.metrics.metrics import Metrics
 from muster.controller.metrics.observer import CompletedPass
-from muster.controller.passes.pass_plan import PassPlan
+from muster.controller.passes.pass_plan import PassPlan, PassStatistics
 from muster.controller.passes.status_writes import status_patch
 from muster.controller.workload import transitions
 from muster.controller.workload.events import status_events
@@ -62,7 +62,7 @@ def observed(
 ) -> Metrics:
     metrics = Metrics(lambda: True)
     plan = result or PassPlan()
-    plan.counts, plan.examined = QueueCounts.of(cluster), list(cluster.workloads)
+    plan.statistics.counts, plan.statistics.examined = QueueCounts.of(cluster), list(cluster.workloads)
     metrics.passed(CompletedPass(cluster, plan, done, NOW_MS, took_ms))
     return metrics
 
@@ -180,7 +180,7 @@ def test_a_workload_that_moved_is_counted_once(name: str) -> None:
     body, move, expected = MOVES[name]
     cluster = cluster_of(body, workload_body(ray_job("prod", priority="prod-priority")))
     victim, preemptor = cluster.workloads.values()
-    result = PassPlan(preemptors={victim.key: preemptor.key})
+    result = PassPlan(statistics=PassStatistics(preemptors={victim.key: preemptor.key}))
     metrics = observed(cluster, moved(victim, move(victim)), result=result, took_ms=250)
     assert counted(metrics) == {"muster_pass_duration_seconds_sum": 0.25, **expected}
 

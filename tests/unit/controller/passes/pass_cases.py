@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from muster.cluster.job_workload import workload_name
-from muster.cluster.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.reconcile import reconcile
@@ -13,6 +12,7 @@ from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.kube.writes import JsonPatch, MergePatch, Overwrite
 from muster.objects.meta import rfc3339
+from muster.objects.names import WORKLOAD_UID_LABEL
 from muster.objects.ray import ORIGIN_LABEL
 from tests.simulation.manifests import (
     CHECK,
@@ -179,7 +179,7 @@ def backing_off() -> Body:
 
 def check_writes(case: Case) -> None:
     result = case.run()
-    assert [described(s) for s in result.stops] == case.stops
-    assert [described(s) for s in result.before_reservations] == case.first
-    assert [described(s) for s in result.reservations] == case.then
-    assert [described(s) for s in result.wait_reasons] == case.waits
+    assert [described(s) for s in result.writes.stops] == case.stops
+    assert [described(s) for s in result.writes.before_reservations] == case.first
+    assert [described(s) for s in result.writes.reservations] == case.then
+    assert [described(s) for s in result.writes.wait_reasons] == case.waits

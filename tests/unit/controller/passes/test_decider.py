@@ -12,12 +12,13 @@ from muster import admission as core
 from muster.cluster.candidates import Candidate
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.pass_cache import PassCache
-from muster.controller.passes.decided_statuses import WAIT_REASONS
 from muster.controller.passes.decider import Decider, PassDecision
 from muster.controller.workload import transitions
+from muster.controller.workload.decisions import WAIT_REASONS
 from muster.kube import kinds
-from muster.objects import kueue, topology_request, workload_status
+from muster.objects import kueue, workload_status
 from muster.objects.meta import rfc3339
+from muster.objects.names import PREFERRED_TOPOLOGY
 from muster.translation import core_workload
 from tests.simulation import manifests
 from tests.simulation.manifests import PREEMPTION, cluster_queue, quotas, ray_job
@@ -125,7 +126,7 @@ class History:
         self._jobs_count += 1
         priority = self.random.choice(("dev-priority", "prod-priority"))
         workers = self.random.choice((1, 2, 3, 4, 6))
-        near = {"metadata": {"annotations": {topology_request.PREFERRED: "rack"}}} if self._hosts else {}
+        near = {"metadata": {"annotations": {PREFERRED_TOPOLOGY: "rack"}}} if self._hosts else {}
         worker = {**manifests.WORKER, **near}
         body = ray_job(f"job-{self._jobs_count}", workers=workers, priority=priority, worker=worker)
         obj = workload(body, creationTimestamp=rfc3339(self.now_ms))

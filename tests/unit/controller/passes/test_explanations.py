@@ -2,19 +2,8 @@
 
 from dataclasses import dataclass, field
 
-import pytest
-
 from muster.admission import Engine, Snapshot
 from muster.controller.passes.explanations import AGAIN_INTERVAL_MS, Explained, Explanations, Limits
-from muster.controller.process.explanation_rate import (
-    A_PASS,
-    BURST,
-    BUSY_INTERVAL_MS,
-    BUSY_PER_S,
-    INTERVAL_MS,
-    PER_S,
-    ExplanationRate,
-)
 from tests.unit.admission.builders import NOW_MS, queue, running, snapshot, workload
 
 ALL = Limits(100, 100)
@@ -101,36 +90,3 @@ def test_a_clock_that_is_set_back_delays_no_explanation() -> None:
     stage.decide(3_600_000)
     stage.engine.put(workload("more", "q", 1))
     assert stage.explains(0) == {"more", *"wxyz"}
-
-
-@pytest.mark.parametrize(("calm_ms", "per_s"), [(0, PER_S), (60_000, BUSY_PER_S)])
-def test_new_reasons_are_told_at_once_but_of_many_only_some_a_second(calm_ms: int, per_s: int) -> None:
-    rate, at_once = ExplanationRate(), BURST // A_PASS
-    for _ in range(at_once - 1):
-        assert rate.limits(0) == Limits(A_PASS, A_PASS)
-        assert rate.record(Explained(new=A_PASS, new_left=True), 0, NOW_MS, calm_ms) == 0
-    due_ms = BUSY_PER_S * 1000 // per_s
-    assert rate.record(Explained(new=A_PASS, new_left=True), 0, NOW_MS, calm_ms) == due_ms
-    assert rate.limits(0).new == 0
-    assert rate.limits(due_ms).new == BUSY_PER_S
-    assert rate.limits(1000).new == per_s
-
-
-def test_the_end_of_the_load_is_when_more_may_be_told() -> None:
-    rate = ExplanationRate()
-    assert rate.record(Explained(new=BURST, new_left=True), 0, NOW_MS, calm_ms=700) == 700
-    rate.record(Explained(new_left=True), 700, NOW_MS, calm_ms=700)
-    assert rate.limits(1700).new == A_PASS
-
-
-def test_numbers_are_told_again_at_their_interval_which_is_longer_under_load() -> None:
-    for calm_ms, interval_ms in ((0, INTERVAL_MS), (2000, BUSY_INTERVAL_MS)):
-        rate = ExplanationRate()
-        numbers = Explained(again=A_PASS, again_ms=NOW_MS + 1)
-        assert rate.record(numbers, 0, NOW_MS, calm_ms) == interval_ms
-        assert rate.limits(interval_ms - 1).again == 0
-        assert rate.limits(interval_ms).again == A_PASS
-
-
-def test_nothing_is_due_when_all_is_explained() -> None:
-    assert ExplanationRate().record(Explained(new=1), 0, NOW_MS, calm_ms=0) is None

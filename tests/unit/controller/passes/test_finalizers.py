@@ -7,7 +7,7 @@ import pytest
 from muster.controller.passes.finalizers import finalizer_of, finalizers
 from muster.kube import kinds
 from muster.kube.writes import MergePatch
-from muster.objects.kueue import RESOURCE_IN_USE
+from muster.objects.names import RESOURCE_IN_USE
 from tests.simulation.manifests import CHECK, cluster_queue, flavor, provisioning, quotas, ray_job
 from tests.unit.controller.builders import Body, make_cluster, pod, stored, workload_body
 

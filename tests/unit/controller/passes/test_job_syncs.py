@@ -21,7 +21,7 @@ def new(name: str, priority: str = "", *, at: str = EARLY, namespace: str = "tea
 
 def made_by(plan: PassPlan) -> list[str]:
     """Returns the jobs whose Workloads are created, in order."""
-    creations = (w.write for w in plan.before_reservations if isinstance(w.write, Create))
+    creations = (w.write for w in plan.writes.before_reservations if isinstance(w.write, Create))
     return [write.body["metadata"]["ownerReferences"][0]["name"] for write in creations]
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from muster.cluster.jobs.annotations import WAIT
 from muster.controller.passes.job_waits import (
     ANNOTATION_LENGTH_MAX,
     MESSAGE_LENGTH_MAX,
@@ -16,6 +15,7 @@ from muster.controller.passes.job_waits import (
 )
 from muster.kube import kinds
 from muster.kube.writes import Overwrite
+from muster.objects.names import WAIT_ANNOTATION
 from tests.simulation.manifests import ray_job
 from tests.unit.controller.builders import (
     NOW_MS,
@@ -101,7 +101,7 @@ def test_long_messages_are_cut() -> None:
     ],
 )
 def test_the_reason_is_read_from_the_annotation(text: str | None, reason: str) -> None:
-    annotations = {} if text is None else {WAIT: text}
+    annotations = {} if text is None else {WAIT_ANNOTATION: text}
     assert annotated_reason(job(ray_job("dev"), annotations=annotations)) == reason
 
 
@@ -126,6 +126,6 @@ def test_an_annotation_comes_with_an_event(wait: JobWait | None, events: list[tu
     planned = annotate(job(ray_job("dev")), wait, NOW_MS, with_event=True)
     assert [(e.reason, e.message, e.warning) for e in planned.events] == events
     assert isinstance(planned.write, Overwrite)
-    text = planned.write.body["metadata"]["annotations"][WAIT]
+    text = planned.write.body["metadata"]["annotations"][WAIT_ANNOTATION]
     assert (text is None) == (wait is None)
     assert annotate(job(ray_job("dev")), wait, NOW_MS, with_event=False).events == ()

@@ -63,20 +63,20 @@ class Passes:
         """Runs a pass in which no object of a single Workload has changed. Returns its differences."""
         self.examined.clear()
         cluster = replace(cluster, marks=fields.pop("marks", None) or Marks())
-        return reconcile(cluster, now_ms, memory=self.memory, **fields).differences
+        return reconcile(cluster, now_ms, memory=self.memory, **fields).statistics.differences
 
 
 def with_wait_reasons(*workloads: Body) -> list[Body]:
     """Returns the Workloads as they are once a pass has told them why they wait."""
     plan = reconcile(world(*workloads), NOW_MS)
-    written = {w.write.key: w.write for w in plan.wait_reasons}
+    written = {w.write.key: w.write for w in plan.writes.wait_reasons}
     assert len(written) == len(workloads)
     return [{**body, **cast("MergePatch", written[key_of(body)]).body} for body in workloads]
 
 
 def with_queue(cluster: ClusterState, **fields: Any) -> ClusterState:
     queue = cluster.cluster_queues["team-a"]
-    return replace(cluster, cluster_queues={"team-a": with_fields(queue, **fields)})
+    return cluster.with_objects(kinds.CLUSTER_QUEUES, {"team-a": with_fields(queue, **fields)})
 
 
 def with_status(cluster: ClusterState) -> ClusterState:
@@ -98,7 +98,7 @@ BETWEEN: dict[str, tuple[Callable[[ClusterState], ClusterState], Mapping[str, An
     "all are": (lambda c: c, {"marks": Marks(full=True)}, BOTH),
     "the status of its queue": (with_status, {}, set()),
     "the spec of its queue": (with_spec, {}, BOTH),
-    "a queue is gone": (lambda c: replace(c, local_queues={}), {}, BOTH),
+    "a queue is gone": (lambda c: c.with_objects(kinds.LOCAL_QUEUES, {}), {}, BOTH),
 }
 
 
@@ -134,7 +134,7 @@ def test_a_full_pass_counts_workloads_that_nothing_had_marked(monkeypatch: pytes
     passes.next(cluster)
     (key, workload), *_ = cluster.workloads.items()
     changed = with_fields(workload, spec=with_fields(workload.spec, active=False))
-    silently = replace(cluster, workloads={**cluster.workloads, key: changed})
+    silently = cluster.with_objects(kinds.WORKLOADS, {**cluster.workloads, key: changed})
     plans = [passes.next(silently), passes.next(silently, marks=Marks(full=True))]
     assert plans == [0, 1]
     assert passes.next(silently, marks=Marks(full=True)) == 0

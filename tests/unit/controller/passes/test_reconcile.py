@@ -354,8 +354,8 @@ def test_writes_of_a_pass(name: str) -> None:
 def test_a_pass_does_not_change_its_world(name: str) -> None:
     """The same cluster gives the same writes."""
     case = CASES[name]
-    assert [described(s) for s in case.run().before_reservations] == [
-        described(s) for s in case.run().before_reservations
+    assert [described(s) for s in case.run().writes.before_reservations] == [
+        described(s) for s in case.run().writes.before_reservations
     ]
 
 
@@ -367,7 +367,7 @@ def test_the_controller_wakes_up_at_the_end_of_the_execution_time() -> None:
     running = of_dev(*RUNS, "PodsReady")
     running["spec"]["maximumExecutionTimeSeconds"] = 600
     result = Case(cluster(dev("Running", suspend=False), running)).run()
-    assert (result.before_reservations, result.wake_at_ms) == ([], NOW_MS - 60_000 + 600_000)
+    assert (result.writes.before_reservations, result.wake_at_ms) == ([], NOW_MS - 60_000 + 600_000)
 
 
 def test_the_controller_wakes_up_at_the_earliest_of_these() -> None:
@@ -390,15 +390,15 @@ def test_block_admission_waits_for_the_pods_of_earlier_gangs() -> None:
         )
     ]
     result = reconcile(make_cluster(objects), NOW_MS, (), wait)
-    assert [described(s) for s in result.wait_reasons] == [f"{PROD}: waits=WaitingForPodsReady"]
-    assert result.reservations == []
-    assert [described(s) for s in reconcile(make_cluster(objects), NOW_MS).reservations] == [
+    assert [described(s) for s in result.writes.wait_reasons] == [f"{PROD}: waits=WaitingForPodsReady"]
+    assert result.writes.reservations == []
+    assert [described(s) for s in reconcile(make_cluster(objects), NOW_MS).writes.reservations] == [
         f"{PROD}: QuotaReserved Admitted"
     ]
 
 
 def test_a_deactivation_has_the_message_of_its_check() -> None:
-    (planned,) = CASES["a rejected check deactivates a gang"].run().before_reservations
+    (planned,) = CASES["a rejected check deactivates a gang"].run().writes.before_reservations
     assert isinstance(planned.write, MergePatch)
     conditions = {c["type"]: c for c in planned.write.body["status"]["conditions"]}
     message = f'AdmissionCheck in Rejected state: "{CHECK}" (out of stock)'
@@ -409,7 +409,7 @@ def test_a_deactivation_has_the_message_of_its_check() -> None:
 
 
 def test_a_preemption_names_the_preemptor() -> None:
-    (planned,) = CASES["a higher priority preempts"].run().before_reservations
+    (planned,) = CASES["a higher priority preempts"].run().writes.before_reservations
     assert isinstance(planned.write, MergePatch)
     conditions = {c["type"]: c for c in planned.write.body["status"]["conditions"]}
     message = (
@@ -430,12 +430,12 @@ VACATED = (
 
 @pytest.mark.parametrize("name", VACATED)
 def test_releases_and_restarts_need_a_fresh_list_of_pods(name: str) -> None:
-    (planned,) = CASES[name].run().before_reservations
+    (planned,) = CASES[name].run().writes.before_reservations
     assert planned.requires_no_pods_of == f"uid-{DEV}"
 
 
 def test_a_first_start_needs_no_list_of_pods() -> None:
-    (planned,) = CASES["an admitted gang is started"].run().before_reservations
+    (planned,) = CASES["an admitted gang is started"].run().writes.before_reservations
     assert planned.requires_no_pods_of == ""
 
 
@@ -443,11 +443,13 @@ def test_an_unchanged_wait_message_is_not_written_again() -> None:
     waiting = of_dev()
     (planned,) = reconcile(
         make_cluster({**cluster(dev(), waiting), kinds.LOCAL_QUEUES: []}), NOW_MS
-    ).wait_reasons
+    ).writes.wait_reasons
     assert isinstance(planned.write, MergePatch)
     waiting["status"] = planned.write.body["status"]
     assert (
-        reconcile(make_cluster({**cluster(dev(), waiting), kinds.LOCAL_QUEUES: []}), NOW_MS + 5).wait_reasons
+        reconcile(
+            make_cluster({**cluster(dev(), waiting), kinds.LOCAL_QUEUES: []}), NOW_MS + 5
+        ).writes.wait_reasons
         == []
     )
 
@@ -455,7 +457,7 @@ def test_an_unchanged_wait_message_is_not_written_again() -> None:
 def test_new_quota_ends_an_older_eviction() -> None:
     waiting = of_dev("Evicted", "Preempted")
     assert condition("Evicted")["lastTransitionTime"] == CREATED
-    (planned,) = reconcile(make_cluster(cluster(dev(), waiting)), NOW_MS).reservations
+    (planned,) = reconcile(make_cluster(cluster(dev(), waiting)), NOW_MS).writes.reservations
     assert described(planned) == f"{DEV}: QuotaReserved Admitted"
 
 
@@ -466,13 +468,15 @@ def test_a_new_gang_waits_for_the_check_of_its_pods() -> None:
     assert job is not None
     observed.pod_checks = PodChecks(NO_CLIENT, lambda: None, lambda: 0.0)
     waiting = reconcile(observed, NOW_MS)
-    assert (waiting.reservations, waiting.wait_reasons) == ([], [])
+    assert (waiting.writes.reservations, waiting.writes.wait_reasons) == ([], [])
     observed.pod_checks._results[key_of(job)] = DryRunResult("", 0, 600.0)
-    assert [described(s) for s in reconcile(observed, NOW_MS).reservations] == [
+    assert [described(s) for s in reconcile(observed, NOW_MS).writes.reservations] == [
         f"{DEV}: QuotaReserved Admitted"
     ]
     observed.pod_checks._results[key_of(job)] = DryRunResult("no such container name", 1, 2.0)
-    assert [described(s) for s in reconcile(observed, NOW_MS).wait_reasons] == [f"{DEV}: waits=Misconfigured"]
+    assert [described(s) for s in reconcile(observed, NOW_MS).writes.wait_reasons] == [
+        f"{DEV}: waits=Misconfigured"
+    ]
 
 
 def test_the_pods_of_a_gang_are_checked_while_its_workload_is_created() -> None:
@@ -480,7 +484,7 @@ def test_the_pods_of_a_gang_are_checked_while_its_workload_is_created() -> None:
     new = make_cluster(cluster(dev()))
     (job,) = (job for owner in new.job_identities if (job := new.job(owner)) is not None)
     new.pod_checks = PodChecks(NO_CLIENT, lambda: None, lambda: 0.0)
-    assert [str(p.write.kind) for p in reconcile(new, NOW_MS).before_reservations if p.deferrable] == [
+    assert [str(p.write.kind) for p in reconcile(new, NOW_MS).writes.before_reservations if p.deferrable] == [
         "Workload"
     ]
     assert list(new.pod_checks._gangs) == [key_of(job)]

@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from itertools import count, islice
 from typing import Any
 
 import pytest
 
 from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.kinds import BY_KIND
 from muster.cluster.pass_cache import PassCache
 from muster.controller.passes.pass_memory import PassMemory
 from muster.controller.passes.reconcile import reconcile
@@ -24,7 +24,6 @@ from tests.unit.controller.builders import NOW_MS, Body, condition, make_cluster
 JOB, CLUSTER, SERVICE = kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES
 GANGS = 12
 NUMBERS = count()  # no two gangs have equal templates, which would be read once for both
-FIELDS: Mapping[Kind[Any], str] = {JOB: "ray_jobs", CLUSTER: "ray_clusters", SERVICE: "ray_services"}
 MADE: Mapping[Kind[Any], Callable[[str], Body]] = {
     JOB: lambda name: ray_job(name, worker=large(name)),
     CLUSTER: lambda name: ray_cluster(name),
@@ -66,7 +65,7 @@ class Passes:
     """Passes over a cluster whose objects come from stores, as watches fill them; counts templates read."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.stores: dict[Kind[Any], Store[Any]] = {kind: Store() for kind in (*FIELDS, kinds.WORKLOADS)}
+        self.stores: dict[Kind[Any], Store[Any]] = {kind: Store() for kind in (*BY_KIND, kinds.WORKLOADS)}
         self._cache, self._memory = PassCache(), PassMemory()
         self.read: Counter[bytes] = Counter()
         call = ByteCache.__call__
@@ -86,10 +85,8 @@ class Passes:
         """Runs a pass. Returns how often it read a template."""
         self.read.clear()
         self._cache.begin_full_pass()
-        items: dict[str, Any] = {field: self.stores[kind].items for kind, field in FIELDS.items()}
-        cluster: ClusterState = replace(
-            make_cluster(), workloads=self.stores[kinds.WORKLOADS].items, cache=self._cache, **items
-        )
+        observed = {**make_cluster().observed, **{kind: s.items for kind, s in self.stores.items()}}
+        cluster = ClusterState(observed, self._cache)
         reconcile(cluster, NOW_MS, memory=self._memory)
         return self.read.total()
 

@@ -10,7 +10,8 @@ from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.reconcile import reconcile
 from muster.kube import kinds
 from muster.kube.writes import Create, MergePatch
-from muster.objects import kueue, topology_request
+from muster.objects import kueue
+from muster.objects.names import REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
 from tests.simulation.manifests import GPU, cluster_queue, flavor, quotas, ray_job
 from tests.unit.controller.builders import NOW_MS, Body, make_cluster, read, stored, workload_body
 
@@ -35,7 +36,7 @@ def near(body: Body) -> Body:
     metadata = workers["template"].get("metadata", {})
     workers["template"] = {
         **workers["template"],
-        "metadata": {**metadata, "annotations": {topology_request.REQUIRED: "rack"}},
+        "metadata": {**metadata, "annotations": {REQUIRED_TOPOLOGY: "rack"}},
     }
     return body
 
@@ -86,7 +87,7 @@ def admitted(*hosts: str, **status: Any) -> Body:
 
 
 def test_a_workload_has_the_topology_requests_of_its_templates() -> None:
-    (planned,) = run(objects()).before_reservations
+    (planned,) = run(objects()).writes.before_reservations
     assert isinstance(planned.write, Create)
     asked = {ps["name"]: ps.get("topologyRequest") for ps in planned.write.body["spec"]["podSets"]}
     assert asked["gpu"] == {"required": "rack"}
@@ -96,15 +97,15 @@ def test_a_workload_has_the_topology_requests_of_its_templates() -> None:
 def test_unreadable_annotations_are_reported_on_the_job() -> None:
     body = near(ray_job("dev"))
     (workers,) = body["spec"]["rayClusterSpec"]["workerGroupSpecs"]
-    workers["template"]["metadata"]["annotations"] = {topology_request.UNCONSTRAINED: "perhaps"}
+    workers["template"]["metadata"]["annotations"] = {UNCONSTRAINED_TOPOLOGY: "perhaps"}
     of = objects(workload_body(near(ray_job("dev"))))
     of[kinds.RAY_JOBS] = [stored({**body, "status": {"jobDeploymentStatus": "Suspended"}})]
-    messages = [c["message"] for c in only_status(run(of).wait_reasons)["conditions"]]
+    messages = [c["message"] for c in only_status(run(of).writes.wait_reasons)["conditions"]]
     assert any("expected true or false" in message for message in messages)
 
 
 def test_the_admission_contains_the_topology_assignment() -> None:
-    status = only_status(run(objects(workload_body(near(ray_job("dev"))))).reservations)
+    status = only_status(run(objects(workload_body(near(ray_job("dev"))))).writes.reservations)
     (workers,) = [a for a in status["admission"]["podSetAssignments"] if a["name"] == "gpu"]
     assert workers["topologyAssignment"] == {
         "levels": [HOSTNAME],
@@ -128,7 +129,9 @@ def test_it_waits_for_nodes_that_other_pods_occupy() -> None:
         "status": {"phase": "Running"},
     }
     of = {**objects(workload_body(near(ray_job("dev")))), kinds.BOUND_PODS: [used]}
-    (reserved,) = [c for c in only_status(run(of).wait_reasons)["conditions"] if c["type"] == "QuotaReserved"]
+    (reserved,) = [
+        c for c in only_status(run(of).writes.wait_reasons)["conditions"] if c["type"] == "QuotaReserved"
+    ]
     assert reserved["reason"] == "ExceedsMaxQuota"
     assert "cannot fit its topology: for pod set gpu" in reserved["message"]
 
@@ -150,7 +153,7 @@ def test_its_pods_select_a_single_host_by_its_label() -> None:
 
 def test_a_gang_is_evicted_if_its_failed_node_has_no_replacement() -> None:
     lost = admitted("x1", "x2", unhealthyNodes=[{"name": "x1"}])
-    status = only_status(run(objects(lost, nodes=(node("x2"),))).before_reservations)
+    status = only_status(run(objects(lost, nodes=(node("x2"),))).writes.before_reservations)
     (evicted,) = [c for c in status["conditions"] if c["type"] == "Evicted"]
     assert (evicted["reason"], evicted["message"]) == (
         "NodeFailures",
@@ -160,7 +163,7 @@ def test_a_gang_is_evicted_if_its_failed_node_has_no_replacement() -> None:
 
 def test_a_gang_moves_from_a_failed_node() -> None:
     lost = admitted("x1", "x2", unhealthyNodes=[{"name": "x1"}])
-    status = only_status(run(objects(lost, nodes=(node("x2"), node("x3")))).before_reservations)
+    status = only_status(run(objects(lost, nodes=(node("x2"), node("x3")))).writes.before_reservations)
     (workers,) = [a for a in status["admission"]["podSetAssignments"] if a["name"] == "gpu"]
     assert workers["topologyAssignment"]["slices"][0]["valuesPerLevel"] == [
         {"individual": {"prefix": "x", "roots": ["2", "3"]}}
@@ -175,7 +178,7 @@ def test_quota_without_a_placement_is_not_admission() -> None:
     of = objects(body, nodes=())
     assert not [
         planned
-        for planned in run(of).before_reservations
+        for planned in run(of).writes.before_reservations
         if "Admitted" in str(getattr(planned.write, "body", ""))
     ]
 

@@ -1,7 +1,7 @@
 """Every wait reason of the core maps to a reason of Kueue's for QuotaReserved=False."""
 
 from muster import admission as core
-from muster.controller.passes.decided_statuses import WAIT_REASONS
+from muster.controller.workload.decisions import WAIT_REASONS
 
 KUEUES = {  # apis/kueue/v1beta2/workload_types.go and pkg/scheduler
     "AdmissionGated",

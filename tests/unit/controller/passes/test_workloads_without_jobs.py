@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from muster.kube import kinds
-from muster.objects import kueue
 from muster.objects.meta import rfc3339
+from muster.objects.names import JOB_UID_LABEL, KUEUE_GROUP
 from tests.simulation.manifests import CHECK, PRIORITIES, ray_job
 from tests.unit.controller.builders import (
     NOW_MS,
@@ -38,7 +38,7 @@ from tests.unit.controller.passes.pass_cases import (
 
 BY_ITS_CREATOR = "Evicted by the test runner"
 OTHER = {"apiVersion": "example.com/v1", "kind": "Batch", "name": "nightly", "uid": "b", "controller": True}
-OF_JOB: dict[str, Any] = {"labels": {kueue.JOB_UID_LABEL: "uid-dev"}}
+OF_JOB: dict[str, Any] = {"labels": {JOB_UID_LABEL: "uid-dev"}}
 BATCH_POD = f"uid-{DEV}"
 
 
@@ -73,7 +73,7 @@ def taken(*true: str, **meta: Any) -> Body:
 def of_class(value: int, *true: str) -> Body:
     body = batch(*true, priority=value)
     body["spec"]["priorityClassRef"] = {
-        "group": kueue.GROUP,
+        "group": KUEUE_GROUP,
         "kind": "WorkloadPriorityClass",
         "name": "dev-priority",
     }

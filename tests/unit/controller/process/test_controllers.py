@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.controller.process.controllers import Controllers
+from muster.controller.process.process import Controllers
 from muster.kube.client import NotLeading
 from muster.kube.history import History
 from muster.kube.kinds import PODS

@@ -13,15 +13,14 @@ import pytest
 
 from muster.cluster.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.controller.metrics.observer import CompletedPass, Observer
+from muster.controller.pacing.rates import EXPLAINED_MAX, STATUS_INTERVAL_MS
 from muster.controller.passes.explanations import AGAIN_INTERVAL_MS
-from muster.controller.process.explanation_rate import A_PASS
 from muster.controller.process.loop import (
     FOLLOW_UP_MS,
     PASS_INTERVAL_S_MAX,
     Controller,
     wall_clock_ms,
 )
-from muster.controller.process.queue_status_rate import INTERVAL_MS
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.kube.writes import MergePatch
@@ -49,7 +48,12 @@ class Stage(Observer):
             self.api.create(kinds.RAY_JOBS, job, "user")
         self.kube = EmulatedKube(self.api, Random(seed), CALM)
         self.controller = Controller(
-            self.kube, self.loop.now_ms, election, observer=self, clock_s=self.loop.time, random=Random(seed)
+            self.kube,
+            self.loop.now_ms,
+            election,
+            observers=[self],
+            clock_s=self.loop.time,
+            random=Random(seed),
         )
 
     def passed(self, passed: CompletedPass) -> None:
@@ -86,7 +90,7 @@ def too_large(many: int) -> list[Body]:
 
 
 def test_a_pass_writes_only_a_few_wait_messages() -> None:
-    many = A_PASS + 10
+    many = EXPLAINED_MAX + 10
     stage = Stage(*too_large(many))
 
     async def story() -> None:
@@ -104,7 +108,7 @@ def test_a_pass_writes_only_a_few_wait_messages() -> None:
         )
         for passed in stage.passes
     ]
-    assert max(a_pass) == A_PASS
+    assert max(a_pass) == EXPLAINED_MAX
     assert sum(a_pass) == many
 
 
@@ -161,7 +165,7 @@ def test_statuses_of_queues_are_written_at_their_interval_and_the_last_one_soon(
     times = sorted({change.time_ms for change in stage.written(kinds.CLUSTER_QUEUES)})
     apart = [then - now for now, then in pairwise(times) if then - now > 100]  # one look writes several
     assert len(apart) >= 3
-    assert min(apart) >= INTERVAL_MS - 100
+    assert min(apart) >= STATUS_INTERVAL_MS - 100
 
 
 def test_a_wait_message_with_new_numbers_is_written_once_an_interval() -> None:
@@ -191,11 +195,12 @@ def test_nodes_are_watched_once_a_topology_exists(topologies: list[Body]) -> Non
 
     async def story() -> None:
         await asyncio.sleep(5)
-        assert stage.controller.watch_ages_s().keys() == WATCHED.keys()
+        assert stage.controller.watch_ages_s().keys() == set(WATCHED.values())
         for body in topologies:
             stage.api.create(kinds.TOPOLOGIES, body, "platform")
         await asyncio.sleep(5)
-        expected = WATCHED.keys() | (WATCHED_WITH_TOPOLOGIES.keys() if topologies else set())
+        nodes = WATCHED_WITH_TOPOLOGIES.values() if topologies else ()
+        expected = {*WATCHED.values(), *nodes}
         assert stage.controller.watch_ages_s().keys() == expected
         assert len(stage.passes[-1].cluster.topologies) == len(topologies)
 

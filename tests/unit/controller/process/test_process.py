@@ -21,7 +21,6 @@ from muster.controller.metrics.metrics import Metrics
 from muster.controller.metrics.observer import (
     Background,
     CompletedPass,
-    FailSafeObserver,
     Observer,
     Observers,
 )
@@ -31,7 +30,7 @@ from muster.controller.process.health import Health, Probe
 from muster.controller.process.loop import Controller
 from muster.controller.process.process import Options, alive, journal_writer, ready
 from muster.kube import kinds
-from muster.kube.client import NotLeading, WriteError
+from muster.kube.client import Kube, NotLeading, WriteError
 from muster.kube.history import History
 from muster.kube.writes import Delete, Write
 
@@ -109,7 +108,7 @@ class Broken(Metrics):
 
 def test_errors_of_metrics_are_counted_and_contained(caplog: pytest.LogCaptureFixture) -> None:
     metrics = Broken(lambda: True)
-    fail_safe: Observer = FailSafeObserver(metrics)
+    fail_safe: Observer = Observers(metrics)
     fail_safe.passed(CompletedPass(ClusterState(), PassPlan(), (), 0, 0))
     fail_safe.wrote(Delete(kinds.PODS, "team-a/pod"), None)
     assert metrics.registry.get_sample_value("muster_metrics_errors_total") == 2
@@ -158,9 +157,10 @@ def test_records_that_the_journal_drops_and_its_failures_are_counted(tmp_path: P
     assert metrics.registry.get_sample_value("muster_journal_lost_records_total") == 1
 
 
-def test_the_controller_guards_its_observer() -> None:
-    kube: Any = None
-    assert isinstance(Controller(kube, observer=Broken(lambda: True))._observer, FailSafeObserver)
+def test_the_controller_contains_errors_of_its_observers() -> None:
+    kube, broken = cast(Kube, None), Broken(lambda: True)
+    Controller(kube, observers=[broken])._observers.wrote(Delete(kinds.PODS, "team-a/pod"), None)
+    assert broken.registry.get_sample_value("muster_metrics_errors_total") == 1
 
 
 class Connection:
@@ -303,4 +303,4 @@ def test_work_beside_the_passes_that_fails_ends_nothing_else(
     started = Process(monkeypatch, ends=False)
     monkeypatch.setattr(started, "_run", lambda: asyncio.sleep(0.01))
     assert started.run(Works(ValueError("a bug"))) == 0
-    assert caplog.messages == ["work beside the passes has ended"]
+    assert caplog.messages == ["the background task has failed"]

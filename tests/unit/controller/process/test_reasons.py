@@ -8,9 +8,9 @@ import pytest
 from muster.controller.gangs.job_writes import sync_provisioning_requests
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import stops
-from muster.controller.passes.apply import Applier
+from muster.controller.pacing.pacing import WriteBackoff
 from muster.controller.passes.reconcile import reconcile
-from muster.controller.passes.write_backoff import WriteBackoff
+from muster.controller.process.apply import Applier
 from muster.controller.workload.events import ObjectEvent
 from muster.kube import kinds
 from muster.kube.store import Stores
@@ -28,7 +28,7 @@ from tests.unit.controller.builders import (
 )
 from tests.unit.controller.gangs.evicted_gangs import evicted, gang_pod
 from tests.unit.controller.passes.pass_cases import dev
-from tests.unit.controller.passes.recorder import Recorder
+from tests.unit.controller.process.recorder import Recorder
 
 UNREADABLE = quotas("l4", cpu=16, gpu=4)
 UNREADABLE["resources"][0]["nominalQuota"] = "many"
@@ -62,7 +62,7 @@ def test_an_update_of_a_workload_is_an_event_of_the_job() -> None:
     job["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = "prod-priority"
     cluster = make_cluster({kinds.RAY_JOBS: [job], kinds.WORKLOADS: [workload_body(ray_job("dev"))]})
     done = reconcile(cluster, NOW_MS)
-    events = [n for s in (*done.before_reservations, *done.reservations) for n in s.events]
+    events = [n for s in (*done.writes.before_reservations, *done.writes.reservations) for n in s.events]
     assert [(n.kind, n.regarding.name) for n in events if n.reason == "UpdatedWorkload"] == [
         (kinds.RAY_JOBS, "dev")
     ]

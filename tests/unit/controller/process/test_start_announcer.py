@@ -18,7 +18,8 @@ from muster.kube import kinds
 from muster.kube.client import Kube, NotLeading, WriteError
 from muster.kube.writes import Overwrite
 from muster.live.eta.calculation import CalculationError, EstimatedStarts, Question, restored
-from muster.live.eta.start_range import ANNOTATION, StartRange
+from muster.live.eta.start_range import StartRange
+from muster.objects.names import ETA_ANNOTATION
 from tests.simulation.manifests import ray_job
 from tests.unit.controller.builders import NOW_MS, stored
 from tests.unit.live.builders import cluster, running, waiting
@@ -96,7 +97,7 @@ def test_estimate_is_written_on_the_job() -> None:
     fixture.round({"new": in_minutes(10)})
     (write,) = fixture.written
     assert (write.kind, write.key, write.uid) == (kinds.RAY_JOBS, "team-a/new", "uid-new")
-    annotation = json.loads(write.body["metadata"]["annotations"][ANNOTATION])
+    annotation = json.loads(write.body["metadata"]["annotations"][ETA_ANNOTATION])
     assert (annotation["p50"], annotation["futures"]) == ("2027-01-15T08:10:00Z", 20)
     assert fixture.value("muster_writes_total", kind="RayJob", verb="overwrite", result="done") == 1
 
@@ -106,7 +107,7 @@ def test_estimate_is_written_again_only_if_it_has_moved() -> None:
     for minutes in (10, 10.5, 20):
         fixture.round({"new": in_minutes(minutes)})
     output = [
-        json.loads(write.body["metadata"]["annotations"][ANNOTATION])["p50"] for write in fixture.written
+        json.loads(write.body["metadata"]["annotations"][ETA_ANNOTATION])["p50"] for write in fixture.written
     ]
     assert output == ["2027-01-15T08:10:00Z", "2027-01-15T08:20:00Z"]
 

@@ -13,7 +13,8 @@ from muster.kube import kinds
 from muster.objects import kueue
 from muster.objects.kueue import AdmissionCheckState
 from muster.objects.meta import millis, rfc3339
-from tests.simulation.manifests import CHECK, REQUEST_LABEL, local_stack, ray_job, template
+from muster.objects.names import REQUEST_LABEL
+from tests.simulation.manifests import CHECK, local_stack, ray_job, template
 from tests.unit.controller.builders import (
     CREATED,
     NOW_MS,

@@ -3,10 +3,10 @@
 import pytest
 
 from muster.controller.workload import transitions
-from muster.controller.workload.check_states import RETRY
-from muster.controller.workload.clock_skew import SKEW_MS_MAX, without_future_times
+from muster.controller.workload.facts import SKEW_MS_MAX, without_future_times
 from muster.objects import workload_status
 from muster.objects.kueue import AdmissionCheckState, RequeueState, WorkloadStatus
+from muster.objects.kueue_checks import RETRY
 from muster.objects.meta import find_condition, millis, rfc3339
 
 NOW_MS = 1_800_000_000_000

@@ -22,7 +22,7 @@ def test_only_a_waiting_workload_follows_its_job(name: str) -> None:
     cluster = make_cluster(
         {kinds.RAY_JOBS: [job], kinds.WORKLOADS: [workload_body(ray_job("dev"), *conditions)]}
     )
-    writes = [planned.write for planned in reconcile(cluster, NOW_MS).before_reservations]
+    writes = [planned.write for planned in reconcile(cluster, NOW_MS).writes.before_reservations]
     changes = [
         w.body["spec"] for w in writes if isinstance(w, MergePatch) and not w.status and "spec" in w.body
     ]

@@ -8,10 +8,12 @@ from msgspec.structs import replace
 
 from muster import admission as core
 from muster.admission.lifecycle import Backoff, Readiness, WaitForPodsReady
-from muster.controller.workload import lifecycle, transitions
-from muster.controller.workload.check_states import set_check
+from muster.configuration.configuration import Configuration
+from muster.controller.workload import decisions, lifecycle, transitions
+from muster.controller.workload.facts import Facts
 from muster.kube import kinds
 from muster.objects.kueue import RequeueState, Workload, WorkloadStatus
+from muster.objects.kueue_checks import set_check
 from muster.objects.meta import Condition, find_condition, rfc3339
 from tests.simulation.manifests import (
     CHECK,
@@ -66,6 +68,10 @@ def limited(of: Workload, seconds: int) -> Workload:
 def true_conditions(status: WorkloadStatus) -> set[str]:
     """Returns the conditions that are True, with their reasons."""
     return {f"{c.type}:{c.reason}" for c in status.conditions if c.status == "True"}
+
+
+def facts(of: Workload, objects: Objects | None = None, wait: WaitForPodsReady | None = None) -> Facts:
+    return Facts(of, make_cluster(objects or {}), Configuration(wait_for_pods_ready=wait), NOW_MS)
 
 
 HOLDS = {"QuotaReserved:QuotaReserved"}
@@ -131,16 +137,16 @@ ADVANCED: dict[str, tuple[Workload, Objects, WaitForPodsReady | None, set[str], 
 @pytest.mark.parametrize("name", ADVANCED)
 def test_a_workload_with_quota_advances(name: str) -> None:
     of, objects, wait, conditions, until_ms = ADVANCED[name]
-    advanced = lifecycle.advance(of, of.status, make_cluster(objects), wait, NOW_MS)
-    assert true_conditions(advanced.status) == conditions
-    assert advanced.until_ms == until_ms
+    status, expected_ms = lifecycle.advance(facts(of, objects, wait))
+    assert true_conditions(status) == conditions
+    assert expected_ms == until_ms
 
 
 def test_a_stock_out_evicts_it_for_the_back_off_of_its_check() -> None:
     of = gang("QuotaReserved", check="Pending")
     asks = {"state": "Retry", "message": "out of stock", "requeue_after_seconds": 60}
     status = set_check(of.status, CHECK, NOW_MS, **asks)
-    after = lifecycle.advance(of, status, make_cluster(), None, NOW_MS).status
+    after, _ = lifecycle.advance(facts(replace(of, status=status)))
     evicted = find_condition(after.conditions, "Evicted")
     assert evicted is not None
     assert evicted.message == f'Evicted due to AdmissionCheck in Retry state: "{CHECK}" (out of stock)'
@@ -152,7 +158,7 @@ def test_a_stock_out_evicts_it_for_the_back_off_of_its_check() -> None:
 def test_an_eviction_by_timeout_counts_as_a_requeue() -> None:
     of = having(gang(*RUNS), requeue_state=RequeueState(count=1))
     wait = WaitForPodsReady(timeout_s=60, backoff=Backoff(60, 600))
-    after = lifecycle.advance(of, of.status, make_cluster(), wait, NOW_MS).status
+    after, _ = lifecycle.advance(facts(of, wait=wait))
     assert after.requeue_state == RequeueState(count=2, requeue_at=rfc3339(NOW_MS + 120_000))
 
 
@@ -214,7 +220,7 @@ OF_A_GANG: dict[str, tuple[Body, bool]] = {
 @pytest.mark.parametrize("name", OF_A_GANG)
 def test_pods_of_a_gang_all_run(name: str) -> None:
     body, run = OF_A_GANG[name]
-    assert lifecycle.pods_run(gang(), make_cluster({kinds.PODS: [body]})) is run
+    assert facts(gang(), {kinds.PODS: [body]}).pods_run() is run
 
 
 def away(reason: str, requeue_s: int | None = None, **fields: Any) -> Workload:
@@ -245,7 +251,7 @@ REQUEUES: dict[str, tuple[Workload, Objects, set[str]]] = {
 @pytest.mark.parametrize("name", REQUEUES)
 def test_a_workload_is_requeued_once_its_cause_is_over(name: str) -> None:
     of, objects, conditions = REQUEUES[name]
-    status = lifecycle.requeue_if_due(of, of.status, make_cluster(objects), NOW_MS).status
+    status, _ = lifecycle.advance(facts(of, objects))
     assert true_conditions(status) == conditions
     if conditions - {"Requeued:Requeued"} and of.status.requeue_state is not None:
         assert status.requeue_state == RequeueState(count=1, requeue_at=None)
@@ -253,7 +259,7 @@ def test_a_workload_is_requeued_once_its_cause_is_over(name: str) -> None:
 
 def test_an_inactive_workload_loses_its_requeue_state() -> None:
     of = having(gang("DeactivationTarget", active=False), requeue_state=RequeueState(count=3))
-    status = lifecycle.requeue_if_due(of, of.status, make_cluster(), NOW_MS).status
+    status, _ = lifecycle.advance(facts(of))
     assert (status.conditions, status.requeue_state) == ((), None)
 
 
@@ -275,7 +281,7 @@ BLOCKED: dict[str, tuple[WorkloadStatus, WaitForPodsReady | None, set[str]]] = {
 def test_block_admission_admits_one_gang_at_a_time(name: str) -> None:
     before, wait, kept_out = BLOCKED[name]
     statuses = {"a/before": before, "a/one": WorkloadStatus(), "a/two": WorkloadStatus()}
-    blocked = lifecycle.blocked_admissions(core.Plan((ONE, TWO), (), ()), statuses, wait, NOW_MS)
+    blocked = decisions.blocked_admissions(core.Plan((ONE, TWO), (), ()), statuses, wait, NOW_MS)
     assert set(blocked) == kept_out
     for status in blocked.values():
         (told_now,) = status.conditions

@@ -10,8 +10,8 @@ from muster.admission import Rules
 from muster.admission.lifecycle import Readiness
 from muster.cluster.jobs.job import JobOutcome
 from muster.controller.workload import transitions
-from muster.controller.workload.check_states import set_check
 from muster.objects.kueue import AdmissionCheckState, RequeueState, WorkloadStatus
+from muster.objects.kueue_checks import set_check
 from muster.objects.meta import find_condition, millis, rfc3339
 from muster.translation import core_workload
 from tests.simulation.manifests import CHECK, ray_job

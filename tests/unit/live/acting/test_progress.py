@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from muster.cluster.jobs.annotations import WAIT
 from muster.live.acting.progress import JobProgress, JobStage, progress
-from muster.live.eta.start_range import ANNOTATION as ETA
+from muster.objects.names import ETA_ANNOTATION, WAIT_ANNOTATION
 from tests.simulation.manifests import ray_cluster, ray_job, ray_service
 from tests.unit.controller.builders import Body, condition, job
 
@@ -18,7 +17,7 @@ REFUSED = {**WAITS, "reason": "ExceedsMaxQuota", "position": None}
 
 def annotated_job(wait: Any, **eta: str) -> Body:
     body = ray_job("dev")
-    body["metadata"]["annotations"] = {WAIT: json.dumps(wait), ETA: json.dumps(eta)}
+    body["metadata"]["annotations"] = {WAIT_ANNOTATION: json.dumps(wait), ETA_ANNOTATION: json.dumps(eta)}
     return body
 
 

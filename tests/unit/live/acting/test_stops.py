@@ -2,10 +2,10 @@
 
 import pytest
 
-from muster.cluster.jobs.annotations import RETRY, STOP
 from muster.kube import kinds
 from muster.kube.writes import Overwrite
 from muster.live.acting.stops import resume_job, stop_job, stop_queue
+from muster.objects.names import RETRY_ANNOTATION, STOP_ANNOTATION
 from tests.simulation.manifests import annotated, cluster_queue, quotas, ray_job
 from tests.unit.controller.builders import job, read, stored
 
@@ -16,17 +16,17 @@ def annotation(name: str, value: str | None) -> Overwrite:
 
 
 def test_a_job_is_stopped_by_its_annotation() -> None:
-    assert stop_job(job(ray_job("dev"))) == annotation(STOP, "true")
+    assert stop_job(job(ray_job("dev"))) == annotation(STOP_ANNOTATION, "true")
 
 
 @pytest.mark.parametrize(
     ("stopped", "sentence", "write"),
     [
-        pytest.param(True, "is resumed", annotation(STOP, None), id="stopped"),
+        pytest.param(True, "is resumed", annotation(STOP_ANNOTATION, None), id="stopped"),
         pytest.param(
             False,
             "will be retried; its event Retried confirms it",
-            annotation(RETRY, "17"),
+            annotation(RETRY_ANNOTATION, "17"),
             id="not stopped",
         ),
     ],

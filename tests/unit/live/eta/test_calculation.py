@@ -61,8 +61,8 @@ def journal_of(folder: Path, run_s: float) -> Path:
 def test_objects_are_the_same_after_the_way_to_the_process() -> None:
     of = cluster(NEW, DEV, finished(ray_job("past")), check=True)
     passed = restored(snapshot(of))
-    for name in READ:
-        assert getattr(passed, name) == getattr(of, name)
+    for kind in READ:
+        assert passed.objects(kind) == of.objects(kind)
     assert not passed.pods
 
 

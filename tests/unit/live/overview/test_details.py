@@ -7,12 +7,13 @@ import pytest
 
 from muster.cluster.phases import Phase
 from muster.kube import kinds
-from muster.live.eta.start_range import ANNOTATION, StartRange
+from muster.live.eta.start_range import StartRange
 from muster.live.observed import ObservationError
 from muster.live.overview.details import QueueDetails, all_rows, queue_details
 from muster.live.overview.document import document
 from muster.live.overview.overview import overview
 from muster.objects.meta import rfc3339
+from muster.objects.names import ETA_ANNOTATION
 from tests.simulation.manifests import GPU, local_queue, ray_job, workload
 from tests.unit.controller.builders import NOW_MS, Body, stored, workload_body
 from tests.unit.live.builders import cluster, finished, running, since, waiting
@@ -142,7 +143,7 @@ def test_an_unknown_queue_is_refused_with_those_that_exist() -> None:
 
 def announced(text: str) -> StartRange | None:
     job = ray_job("new")
-    job["metadata"]["annotations"][ANNOTATION] = text
+    job["metadata"]["annotations"][ETA_ANNOTATION] = text
     (row,) = details(waiting(ray_job("new")), RAY_JOBS=[stored(job)]).waiting
     return row.eta
 
@@ -173,7 +174,7 @@ def test_all_workloads_are_listed_by_queue() -> None:
 
 def test_document_has_times() -> None:
     job = ray_job("new")
-    job["metadata"]["annotations"][ANNOTATION] = STARTS.annotation
+    job["metadata"]["annotations"][ETA_ANNOTATION] = STARTS.annotation
     rendered = document(details(waiting(ray_job("new")), RAY_JOBS=[stored(job)]))
     (row,) = rendered["waiting"]
     assert row["phase"] == "Pending"

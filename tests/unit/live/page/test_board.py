@@ -1,6 +1,5 @@
 """The page's rows of queues, and details of queues and workloads."""
 
-from dataclasses import replace
 from typing import Any
 
 from muster.kube import kinds
@@ -72,7 +71,7 @@ def test_changed_job_counts_as_a_change_of_its_queue() -> None:
     job["metadata"]["annotations"]["muster.dev/eta"] = "{}"
     changed = make_cluster({kinds.RAY_JOBS: [job]})
     before = board.refresh(first, NOW_MS)["queues"]
-    after = board.refresh(replace(changed, workloads=first.workloads), NOW_MS)["queues"]
+    after = board.refresh(changed.with_objects(kinds.WORKLOADS, first.workloads), NOW_MS)["queues"]
 
     assert after["queue/team-a"]["version"] == before["queue/team-a"]["version"] + 1
     assert after["queue/team-b"] == before["queue/team-b"]

@@ -7,8 +7,8 @@ import pytest
 from pulumi.runtime.proto import provider_pb2 as pb
 
 from preview.plugins.docker_build_provider import DockerBuildProvider
-from preview.plugins.serving import RefusedError
 from preview.plugins.structs import from_struct, to_struct
+from preview.resources.refusals import RefusedError
 
 TYPE, NAME = "docker-build:index:Image", "controller"
 INPUTS = {"push": True, "tags": ["us-docker.pkg.dev/a/b:1"], "dockerfile": {"location": "Dockerfile"}}

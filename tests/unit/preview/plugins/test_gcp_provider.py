@@ -7,10 +7,10 @@ import pytest
 from pulumi.runtime.proto import provider_pb2 as pb
 
 from preview.plugins.gcp_provider import GcpProvider
-from preview.plugins.pretence import VARIABLE
-from preview.plugins.serving import RefusedError
 from preview.plugins.structs import from_struct, to_struct
-from preview.plugins.values import UNKNOWN, Secret
+from preview.resources.pretence import VARIABLE
+from preview.resources.refusals import RefusedError
+from preview.resources.values import UNKNOWN, Secret
 
 TYPE, NAME = "gcp:container/cluster:Cluster", "ray"
 POOL = "gcp:container/nodePool:NodePool"

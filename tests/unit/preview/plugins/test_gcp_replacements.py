@@ -4,11 +4,17 @@ from typing import Any
 
 import pytest
 
-from preview.plugins.differences import differences, property_path
-from preview.plugins.gcp_replace_rules import CONDITIONS, RULES
-from preview.plugins.gcp_replacements import delete_first, has_rules, replacing
+from preview.plugins.gcp_replacements import (
+    CONDITIONS,
+    REPLACES,
+    UNMARKED,
+    delete_first,
+    has_rules,
+    replacing,
+)
 from preview.plugins.sdk_properties import Sdk
-from preview.plugins.values import UNKNOWN, Secret
+from preview.resources.differences import differences, property_path
+from preview.resources.values import UNKNOWN, Secret
 
 POOL = "gcp:container/nodePool:NodePool"
 CLUSTER = "gcp:container/cluster:Cluster"
@@ -211,10 +217,10 @@ def test_change_recreates_the_resource_only_by_a_rule(
     assert recreated_by(token, old, new) == recreating
 
 
-@pytest.mark.parametrize("token", sorted({*RULES, *CONDITIONS}))
+@pytest.mark.parametrize("token", sorted({*REPLACES, *UNMARKED, *CONDITIONS}))
 def test_every_rule_names_a_property(token: str) -> None:
     sdk = Sdk("pulumi_gcp")
-    names = [*RULES.get(token, ()), *CONDITIONS.get(token, {})]
+    names = [*REPLACES.get(token, ()), *UNMARKED.get(token, ()), *CONDITIONS.get(token, {})]
     missing = [name for name in names if not exists(sdk, token, name.removesuffix("#").split("."))]
     assert missing == []
 

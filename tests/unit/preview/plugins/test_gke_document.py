@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from preview.plugins import gke_document
-from preview.plugins.values import UNKNOWN, Secret
+from preview.resources.values import UNKNOWN, Secret
 
 
 def pool(**node_config: Any) -> dict[str, Any]:

@@ -6,12 +6,12 @@ from typing import Any, cast
 import pytest
 from pulumi.runtime.proto import provider_pb2 as pb
 
-from preview.plugins import kubernetes_writes as writes
-from preview.plugins.kubernetes_api import ApiError, ApiServer, UnknownKindError, UnreachableError
 from preview.plugins.kubernetes_provider import HELM_RELEASE, KubernetesProvider
-from preview.plugins.serving import RefusedError
 from preview.plugins.structs import from_struct, to_struct
-from preview.plugins.values import UNKNOWN
+from preview.resources import kubernetes_writes as writes
+from preview.resources.refusals import RefusedError
+from preview.resources.values import UNKNOWN
+from tools.kubernetes import ApiError, ApiServer, UnknownKindError, UnreachableError
 
 NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from preview.plugins.sdk_properties import ANY, Sdk, Shape
-from preview.plugins.values import UNKNOWN, Secret
+from preview.resources.values import UNKNOWN, Secret
 
 GCP = Sdk("pulumi_gcp")
 POOL = "gcp:container/nodePool:NodePool"

@@ -12,7 +12,7 @@ from settings.model.base import amount
 from settings.model.pools.allocatable import GIB, allocatable
 from settings.model.pools.pool import Pool
 from settings.rules.capacity import for_queues
-from settings.rules.quotas import holders
+from settings.rules.queues import holders
 from tests.unit.settings.builders import EXISTING, FILE, GOOD, L4, TEAM_A, Case, put, refusal
 from tests.unit.settings.pools.builders import H100, SLICES, UP_TO_4
 

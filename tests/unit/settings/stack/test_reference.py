@@ -11,8 +11,7 @@ from typing_extensions import Doc
 
 from settings.load import parse
 from settings.model.stack import Settings
-from settings.reference import anchor, described, models_inside, reference
-from settings.reference_example import EXAMPLE
+from settings.reference import EXAMPLE, anchor, described, models_inside, reference
 
 PAGE = Path(__file__).parents[4] / "docs" / "settings.md"
 

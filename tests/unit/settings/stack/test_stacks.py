@@ -12,7 +12,8 @@ import yaml
 from pulumi.runtime.config import CONFIG
 from pydantic import ValidationError
 
-from settings.load import SettingsError, from_config, load, parse
+from components.program import from_config
+from settings.load import SettingsError, load, parse
 from settings.model.foundation.cluster import Gke
 from settings.model.foundation.existing import Existing
 from settings.model.pools.pool import Taint

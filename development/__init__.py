@@ -1,1 +1,0 @@
-"""Commands for contributors: test layers, formatting, lock files, generated docs."""

@@ -1,0 +1,73 @@
+"""The declaration of a kind of job: the facts that the rest of Muster derives its treatment from."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from muster.cluster.jobs.job import JobView, Operator
+from muster.kube.kinds import Kind
+
+PodSetOf = Callable[[Mapping[str, str], str], str | None]
+"""Returns the pod set of a pod from its labels and the name of its creator; None if the operator does not
+recognize the pod, and would create another."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JobKind:
+    """A kind of job. Paths are dotted and begin at the object's root.
+
+    Watches, relations, RBAC, admission policies, the doctor, the page and the command line follow from it, so
+    that a further kind needs only its module and an entry in kinds.py."""
+
+    view: type[JobView[Any]]
+    templates: tuple[str, ...]
+    """Pod templates at fixed paths."""
+    groups: str = ""
+    """A list of groups of pods, each with a `groupName` and a `template`; empty if there is none."""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """Counts of pods, with their defaults. They must not grow while the job is queued."""
+    frozen: tuple[str, ...] = ()
+    """Further fields that must not change while the job is queued."""
+    ray_cluster: str = ""
+    """The RayClusterSpec; empty for jobs other than Ray's."""
+    created_by: tuple[Kind[Any], ...] = ()
+    """Kinds of jobs for which the operator creates objects of this kind: it marks these with `origin_label`,
+    whose value is the kind of the job."""
+    origin_label: str = ""
+    reads_dependents: bool = False
+    """Whether the view reads the objects that the operator created for the job."""
+    pod_set_of: PodSetOf | None = None
+    """None if no pod is controlled by an object of this kind."""
+    endless: bool = False
+    """Whether such a job ends only when it is deleted."""
+
+    def __repr__(self) -> str:
+        return self.kind.name
+
+    @property
+    def kind(self) -> Kind[Any]:
+        return self.view.kind
+
+    @property
+    def name(self) -> str:
+        return self.kind.name
+
+    @property
+    def plural(self) -> str:
+        return self.kind.plural
+
+    @property
+    def operator(self) -> Operator:
+        return self.view.operator
+
+    @property
+    def suspend(self) -> str:
+        """The path of the field that stops the job's pods."""
+        return self.view.suspend_pointer.strip("/").replace("/", ".")
+
+    @property
+    def watch(self) -> str:
+        """The name of its watch in metrics and probes, such as ray_jobs."""
+        *first, _ = (word.lower() for word in re.findall("[A-Z][a-z0-9]*", self.kind.name))
+        return "_".join((*first, self.kind.plural.removeprefix("".join(first))))

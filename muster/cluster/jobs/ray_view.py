@@ -1,0 +1,83 @@
+"""The common part of RayJobs, RayClusters and RayServices: jobs that consist of a Ray cluster."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from muster.cluster.jobs.gang import PodSetTemplate
+from muster.cluster.jobs.job import GangTemplates, JobView, Operator, Service
+from muster.cluster.jobs.job_kind import JobKind
+from muster.cluster.jobs.kuberay import is_fault_tolerant
+from muster.cluster.jobs.ray_services import head_service
+from muster.objects.derived import Derived
+from muster.objects.meta import Object
+from muster.objects.ray import KUBERAY_OPERATOR, REDIS_CLEANUP_FINALIZER, RayClusterSpec
+
+T = TypeVar("T", bound=Object)
+S = TypeVar("S")
+
+KUBERAY = Operator(
+    name="KubeRay",
+    group="ray.io",
+    status_of="rayclusters",
+    managed_by=KUBERAY_OPERATOR,
+    word="ray",
+    noun="Ray object",
+)
+
+
+class TemplatesBySpec(Generic[S]):
+    """A cache of the templates of jobs by their spec, separate for jobs with a Redis clean-up, which an
+    annotation may enable. `read(spec, redis_cleanup)` yields the templates."""
+
+    def __init__(self, read: Callable[[S, bool], Iterable[PodSetTemplate]]) -> None:
+        self._without_cleanup = Derived[S, GangTemplates](lambda spec: GangTemplates(read(spec, False)))
+        self._with_cleanup = Derived[S, GangTemplates](lambda spec: GangTemplates(read(spec, True)))
+
+    def __call__(self, spec: S, *, redis_cleanup: bool) -> GangTemplates:
+        return self._with_cleanup(spec) if redis_cleanup else self._without_cleanup(spec)
+
+
+class RayView(JobView[T]):
+    """A job that KubeRay runs."""
+
+    operator = KUBERAY
+
+    @property
+    def other_manager(self) -> str:
+        return "" if self._managed_by == self.operator.managed_by else self._managed_by
+
+    @property
+    @abstractmethod
+    def _managed_by(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def cluster_spec(self) -> RayClusterSpec: ...
+
+    @property
+    def has_redis_cleanup(self) -> bool:
+        """True if KubeRay runs a Redis clean-up Job when the cluster is deleted."""
+        return is_fault_tolerant(self.cluster_spec, self.metadata.annotations)
+
+    @property
+    def cleans_redis_up(self) -> bool:
+        meta = self.metadata
+        return bool(meta.deletion_timestamp) and REDIS_CLEANUP_FINALIZER in meta.finalizers
+
+    def services(self) -> Iterator[tuple[str, Service]]:
+        head: dict[str, Any] = msgspec.json.decode(self.cluster_spec.head_group_spec.template)
+        yield "the head's Service", head_service(self.cluster_spec, head)
+
+
+def ray_kind(view: type[RayView[Any]], cluster: str, *templates: str, **more: Any) -> JobKind:
+    """Declares a kind with a RayClusterSpec at the path `cluster`, and further pod templates."""
+    return JobKind(
+        view=view,
+        templates=(f"{cluster}.headGroupSpec.template", *templates),
+        groups=f"{cluster}.workerGroupSpecs",
+        ray_cluster=cluster,
+        **more,
+    )

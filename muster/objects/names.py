@@ -1,0 +1,68 @@
+"""Names of Kueue's and Muster's APIs: groups, labels, annotations and finalizers.
+
+Source of Kueue's: apis/kueue/v1beta2 and pkg/controller/constants at v0.19.2; of the cluster autoscaler's:
+cluster-autoscaler/apis/provisioningrequest; of GKE's: the queued provisioning that GKE documents.
+"""
+
+KUEUE_GROUP, KUEUE_VERSION = "kueue.x-k8s.io", "v1beta2"
+KUEUE_API = f"{KUEUE_GROUP}/{KUEUE_VERSION}"
+
+# Labels of jobs and of the objects that Kueue's API derives from them.
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
+MAX_EXEC_TIME_LABEL = "kueue.x-k8s.io/max-exec-time-seconds"
+JOB_UID_LABEL = "kueue.x-k8s.io/job-uid"
+MANAGED_LABEL = "kueue.x-k8s.io/managed"
+RESOURCE_IN_USE = "kueue.x-k8s.io/resource-in-use"  # a finalizer
+
+# Annotations of Workloads and jobs.
+PROVREQ_ANNOTATION_PREFIX = "provreq.kueue.x-k8s.io/"
+ELASTIC_ANNOTATION = "kueue.x-k8s.io/elastic-job"
+GATES_ANNOTATION = "kueue.x-k8s.io/admission-gated-by"
+REPLACES_ANNOTATION = "kueue.x-k8s.io/workload-slice-replacement-for"
+ALLOWED_FLAVORS_ANNOTATION = "kueue.x-k8s.io/workload-allowed-resource-flavors"
+POD_GROUP_ANNOTATION = "kueue.x-k8s.io/is-group-workload"
+BOOST_ANNOTATION = "kueue.x-k8s.io/priority-boost"
+
+# Annotations of pod templates that request a topology.
+REQUIRED_TOPOLOGY = "kueue.x-k8s.io/podset-required-topology"
+PREFERRED_TOPOLOGY = "kueue.x-k8s.io/podset-preferred-topology"
+UNCONSTRAINED_TOPOLOGY = "kueue.x-k8s.io/podset-unconstrained-topology"
+SLICE_TOPOLOGY = "kueue.x-k8s.io/podset-slice-required-topology"
+SLICE_SIZE = "kueue.x-k8s.io/podset-slice-size"
+SLICE_TOPOLOGIES = "kueue.x-k8s.io/podset-slice-required-topology-constraints"
+POD_SET_GROUP = "kueue.x-k8s.io/podset-group-name"
+
+# Controllers of AdmissionChecks.
+PROVISIONING_CONTROLLER = "kueue.x-k8s.io/provisioning-request"
+MULTIKUEUE_CONTROLLER = "kueue.x-k8s.io/multikueue"
+
+# Annotations of pods that use a ProvisioningRequest.
+CONSUME_ANNOTATION = "autoscaling.x-k8s.io/consume-provisioning-request"
+CLASS_ANNOTATION = "autoscaling.x-k8s.io/provisioning-class-name"
+QUEUED_PROVISIONING_CLASS = "queued-provisioning.gke.io"
+# GKE labels a request's nodes; the label's value is this detail of the request's status.
+REQUEST_LABEL, REQUEST_DETAIL = "autoscaling.gke.io/provisioning-request", "ResizeRequestName"
+
+STOP_ANNOTATION = "muster.dev/stop"
+"""Set by users on a job: with "true" the job is stopped, releases its quota, and waits until the annotation
+is removed."""
+RETRY_ANNOTATION = "muster.dev/retry"
+"""Set by users on a job: each new value ends the back-off of the job once."""
+WAIT_ANNOTATION = "muster.dev/wait"
+"""Set by the controller on a job: why the job waits, as JSON."""
+ETA_ANNOTATION = "muster.dev/eta"
+"""Set by `muster serve` on a job: when it is expected to start."""
+RETRIED = "muster.dev/retried"
+"""Set by the controller on a Workload: the last value of the job's RETRY_ANNOTATION that took effect."""
+WRITTEN_OUT = "muster.dev/written-out"
+"""Set by the controller on pod templates that it adds to a job."""
+WORKLOAD_UID_LABEL = "muster.dev/workload-uid"
+"""Set by the controller on pod templates of an admitted job."""
+NODE_SIZES = "muster.dev/node-sizes"
+"""Set by a stack on ResourceFlavors: the capacity of one node for pods of gangs, as JSON: a list of resources
+with quantities, one for each kind of node of the flavor."""
+ANSWER_TIMEOUT_ANNOTATION = "muster.dev/answer-timeout-seconds"
+CAPACITY_TIMEOUT_ANNOTATION = "muster.dev/capacity-timeout-seconds"
+"""Set by operators on a ProvisioningRequestConfig: seconds until a request is accepted, and seconds from its
+acceptance until it is provisioned (default: no limit)."""

@@ -1,0 +1,1 @@
+"""Resources as previews, drift and plugins know them: property values, differences, Kubernetes objects."""

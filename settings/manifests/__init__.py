@@ -1,0 +1,1 @@
+"""The manifests and configuration files that a stack's settings result in, without Pulumi."""

@@ -1,1 +1,0 @@
-"""Mutation testing of the admission core and the controller: `python -m tests.mutation --help`."""

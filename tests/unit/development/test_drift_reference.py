@@ -1,7 +1,0 @@
-"""The tables of docs/drift.md are those of the rules."""
-
-from development.drift_reference import PAGE, page_with_tables
-
-
-def test_tables_of_drift_are_up_to_date() -> None:
-    assert PAGE.read_text() == page_with_tables(PAGE.read_text()), "run `make docs`"

@@ -1,0 +1,24 @@
+"""The lock files that `make lock` writes, and their sources."""
+
+from pathlib import Path
+
+import pytest
+
+from tools.chores import LOCKS
+from tools.toolchain.paths import CHECKOUT
+
+SUFFIXES = {".in", ".lock", ".toml"}
+
+
+def test_every_lock_file_is_written_by_make_lock() -> None:
+    files = {
+        str(path.relative_to(CHECKOUT)) for path in CHECKOUT.rglob("*.lock") if ".muster" not in path.parts
+    }
+    assert set(LOCKS) == files
+
+
+@pytest.mark.parametrize("lock_file", LOCKS)
+def test_sources_of_lock_files_exist(lock_file: str) -> None:
+    sources = [source for source in LOCKS[lock_file] if Path(source).suffix in SUFFIXES]
+    assert sources
+    assert [source for source in sources if not (CHECKOUT / source).is_file()] == []

@@ -1,0 +1,20 @@
+"""The table of test layers."""
+
+from pathlib import Path
+
+from tools.testing.layers import FAST, LAYERS
+from tools.toolchain.paths import CHECKOUT
+
+
+def test_every_folder_of_tests_is_a_layer() -> None:
+    tests = CHECKOUT / "tests"
+    folders = {path.relative_to(tests).parts[0] for path in tests.rglob("test_*.py")}
+    assert folders == {layer.key for layer in LAYERS} - {"lint"}
+
+
+def test_a_layer_that_takes_minutes_runs_only_if_it_is_selected() -> None:
+    assert {layer.key for layer in LAYERS if layer.on_demand} == {"ray"}
+
+
+def test_every_folder_of_the_fast_tests_exists() -> None:
+    assert [name for name in FAST if not Path(CHECKOUT, "tests", "unit", name).is_dir()] == []

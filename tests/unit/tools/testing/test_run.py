@@ -1,0 +1,155 @@
+"""Runs of several nox sessions: exit codes, the last line, logs, parallel lanes, interruptions."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tools.testing import run
+from tools.testing.layers import Layer
+from tools.testing.noxfile import failed_tests, in_random_order
+from tools.toolchain.paths import CHECKOUT
+
+pytestmark = pytest.mark.slow  # each case starts nox
+
+OK = (sys.executable, "-c", "print('fine')")
+BAD = (sys.executable, "-c", "print('broken'); raise SystemExit(1)")
+NOXFILE = """
+import sys
+sys.path.insert(0, {checkout!r})
+from pathlib import Path
+from tools.testing import layers, noxfile
+layers.LOGS = noxfile.LOGS = Path({logs!r})
+for layer in {layers!r}:
+    noxfile.add(layer)
+"""
+REPORT = """<testsuites><testsuite tests="6" failures="1" errors="1" skipped="1">
+<testcase classname="tests.a" name="test_b"><failure message="no"/></testcase></testsuite></testsuites>"""
+
+
+@pytest.fixture
+def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "logs"
+    monkeypatch.setattr(run, "LOGS", folder)
+    return folder
+
+
+def played(
+    layers: list[Layer], logs: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> tuple[int, str]:
+    """Runs the layers with a noxfile of their own; returns the exit code and the output."""
+    noxfile = logs.with_name("noxfile.py")
+    text = NOXFILE.format(checkout=str(CHECKOUT), logs=str(logs), layers=layers)
+    noxfile.write_text(text.replace("[Layer(", "[layers.Layer(").replace(", Layer(", ", layers.Layer("))
+    monkeypatch.setattr(run, "NOXFILE", noxfile)
+    code = run.run_layers(layers)
+    captured = capfd.readouterr()
+    return code, captured.out + captured.err
+
+
+def writes(file: Path, text: str) -> tuple[str, ...]:
+    return (sys.executable, "-c", f"import pathlib; pathlib.Path({str(file)!r}).write_text({text!r})")
+
+
+@pytest.mark.parametrize(
+    ("layers", "code", "shown", "hidden"),
+    [
+        pytest.param([Layer("a", "A", (OK,))], 0, "Session a was successful", "failed.", id="passes"),
+        pytest.param([Layer("a", "A", (BAD, OK))], 1, "fine", "successful", id="commands-after-a-failure"),
+        pytest.param(
+            [Layer("a", "A", (BAD,)), Layer("b", "B", (OK,))], 1, "b: success", "a: success", id="later-layer"
+        ),
+        pytest.param(
+            [Layer("a", "A", (OK,)), Layer("b", "B", (BAD,), alongside=True)],
+            1,
+            "broken",
+            "b was",
+            id="lanes",
+        ),
+    ],
+)
+def test_layers(
+    layers: list[Layer],
+    code: int,
+    shown: str,
+    hidden: str,
+    logs: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    actual, output = played(layers, logs, monkeypatch, capfd)
+    assert actual == code, output
+    assert shown in output
+    assert hidden not in output
+    assert (
+        "\n".join(f"$ {' '.join(command)}" for command in layers[0].commands[:1])
+        in (logs / "a.log").read_text()
+    )
+
+
+def test_the_last_line_sums_the_reports(
+    logs: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    layer = Layer("a", "A", (writes(logs / "a.xml", REPORT), writes(logs / "b.xml", REPORT)))
+    _, output = played([layer], logs, monkeypatch, capfd)
+    assert "6 passed, 4 failed, 2 skipped\n" in output
+
+
+def test_lanes_run_in_parallel(tmp_path: Path) -> None:
+    def meets(own: str, other: str) -> tuple[str, ...]:
+        code = (
+            "import pathlib, sys, time\n"
+            f"folder = pathlib.Path({str(tmp_path)!r})\n"
+            f"(folder / {own!r}).touch()\n"
+            "until = time.monotonic() + 30\n"
+            f"while not (folder / {other!r}).exists():\n"
+            "    if time.monotonic() > until: sys.exit('alone')\n"
+            "    time.sleep(0.01)\n"
+        )
+        return (sys.executable, "-c", code)
+
+    assert run.run_together([meets("a", "b"), meets("b", "a")]) == 0
+
+
+def test_an_interruption_ends_all_commands() -> None:
+    asleep = (sys.executable, "-c", "import time; print('asleep', flush=True); time.sleep(60)")
+    code = f"from tools.testing.run import run_together; run_together([{asleep!r}, {asleep!r}])"
+    began = time.monotonic()
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert [process.stdout.readline() for _ in range(2)] == ["asleep\n", "asleep\n"]
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=50)
+    assert process.returncode != 0
+    assert time.monotonic() - began < 50
+
+
+def test_unreliable_tests_are_named(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("F.\nFAILED tests/a.py::test_b - no\nERROR tests/c.py\n1 failed, 1 error\n")
+    assert failed_tests(log) == ["FAILED tests/a.py::test_b - no", "ERROR tests/c.py"]
+    log.write_text("killed\n")
+    assert failed_tests(log) == ["killed"]
+
+
+def test_a_seed_is_an_order(tmp_path: Path) -> None:
+    """The order of the plugin's seeds differs, and one test needs another one's effect."""
+    (tmp_path / "test_it.py").write_text(
+        "seen = []\ndef test_leaves(): seen.append(1)\ndef test_needs(): assert seen\n"
+    )
+    options = [option for option in in_random_order("unit", 1) if "random" in option]
+    assert options == ["randomly", "--randomly-seed=1"]
+    quiet = ("-q", "-c", "/dev/null", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "randomly")
+    codes = {
+        subprocess.run(
+            [sys.executable, "-m", "pytest", *quiet, f"--randomly-seed={seed}", str(tmp_path)],
+            capture_output=True,
+        ).returncode
+        for seed in range(5)
+    }
+    assert codes == {0, 1}

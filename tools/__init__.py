@@ -1,0 +1,1 @@
+"""Commands for contributors, and the toolchain: locked Python environments and pinned programs."""

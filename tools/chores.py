@@ -1,0 +1,84 @@
+"""Formats code, and writes lock files and generated docs; measures coverage."""
+
+import subprocess
+import sys
+
+from components.observability.grafana import grafana_files
+from package import schema as package_schema
+from policies import reference as policies_reference
+from settings.reference import reference
+from settings.rules_reference import rules_reference
+from tools.docs import cli_reference, metrics_reference, ray_fields, workload_phases
+from tools.docs.deploying_roles import write_roles
+from tools.docs.layers_diagram import write_diagrams
+from tools.docs.sections import Section
+from tools.gcp_replacements import lock_replacements
+from tools.toolchain.paths import CHECKOUT
+
+PYTHON_OLDEST = "3.11"
+# Sources of each lock file. Files with constraints pin the same versions as the first one.
+LOCKS = {
+    "requirements/all.lock": ("pyproject.toml", "--extra", "platform", "--extra", "development"),
+    "requirements/controller.lock": ("pyproject.toml", "--constraints", "requirements/all.lock"),
+    "requirements/core.lock": ("requirements/core.in", "--constraints", "requirements/all.lock"),
+    "requirements/go.lock": ("requirements/go.in",),
+    "requirements/accasim.lock": ("requirements/accasim.in",),  # the simulator that make bench compares with
+    "requirements/ray.lock": ("requirements/ray.in",),  # for make up RAY=real
+}
+
+
+def lock() -> int:
+    """Resolves the dependencies into the lock files, with hashes; keeps versions that still satisfy them. For
+    another version of pulumi-gcp, also writes the properties whose change recreates a resource."""
+    for lock_file, sources in LOCKS.items():
+        arguments = ["pip", "compile", "--quiet", "--universal", "--python-version", PYTHON_OLDEST]
+        arguments += ["--generate-hashes", "--no-header", "--no-emit-index-url"]
+        if code := _run("uv", *arguments, *sources, "--output-file", lock_file):
+            return code
+    lock_replacements()
+    return 0
+
+
+def format_code() -> int:
+    """Formats the code and applies the linter's safe fixes."""
+    return _run("ruff", "check", "--fix", ".") or _run("ruff", "format", ".")
+
+
+def docs() -> int:
+    """Writes the generated docs: references from models, the metrics registry and commands, diagrams from the
+    import contracts, Grafana dashboards, and the IAM roles of the deploying identity from the plans."""
+    (CHECKOUT / "docs" / "settings.md").write_text(reference())
+    (CHECKOUT / "docs" / "settings-rules.md").write_text(rules_reference())
+    (CHECKOUT / "docs" / "metrics.md").write_text(metrics_reference.reference())
+    (CHECKOUT / "docs" / "cli.md").write_text(cli_reference.reference())
+    ray_fields.PAGE.write_text(ray_fields.page(ray_fields.PAGE.read_text()))
+    workload_phases.PAGE.write_text(workload_phases.page())
+    for name, text in grafana_files().items():
+        (CHECKOUT / "examples" / "grafana" / name).write_text(text)
+    write_diagrams()
+    write_roles()
+    write_policies()
+    package_schema.FILE.write_text(package_schema.text())
+    return 0
+
+
+def write_policies() -> None:
+    """Writes the table of policies/README.md."""
+    page = CHECKOUT / "policies" / "README.md"
+    section = Section(policies_reference.BEGIN, policies_reference.END)
+    page.write_text(section.put(page.read_text(), policies_reference.table()))
+
+
+def coverage() -> int:
+    """Measures the branch coverage of the core by its own tests; fails below 100%."""
+    tests = ("-m", "pytest", "-q", "--numprocesses=2", "--dist=worksteal", "tests/unit/admission")
+    return (
+        _run("coverage", "erase")
+        or _run("coverage", "run", *tests)
+        or _run("coverage", "combine", "--quiet")
+        or _run("coverage", "report", "--fail-under=100")
+    )
+
+
+def _run(module: str, *arguments: str) -> int:
+    return subprocess.call([sys.executable, "-m", module, *arguments], cwd=CHECKOUT)

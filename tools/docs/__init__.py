@@ -1,0 +1,1 @@
+"""Writes generated pages and generated sections of pages."""

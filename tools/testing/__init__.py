@@ -1,0 +1,1 @@
+"""Runs the test layers."""

@@ -1,0 +1,99 @@
+"""nox sessions: one per test layer, and `flakes`.
+
+They run in the locked environment and not in one of nox's. The output of a session is in
+.muster/test-logs/<session>.log; the end of it is shown if the session fails.
+"""
+
+import argparse
+import os
+import secrets
+from pathlib import Path
+
+import nox
+from nox.command import CommandFailed
+
+from tools.testing.layers import FAST_TESTS, LAYERS, LOGS, Command, Layer
+from tools.toolchain.paths import CHECKOUT
+from tools.toolchain.steps import tail
+
+nox.options.default_venv_backend = "none"
+INTERRUPT_SECONDS_MAX = 30.0
+"""Grace period after an interruption: pytest's fixtures need time to stop their clusters."""
+
+
+def run(session: nox.Session, layer: Layer) -> None:
+    """Runs all commands of a layer, even after a failure."""
+    session.chdir(CHECKOUT)
+    session.log(layer.title)
+    LOGS.mkdir(parents=True, exist_ok=True)
+    layer.log.unlink(missing_ok=True)
+    results = [passes(session, command, layer.log) for command in layer.commands]
+    passed = all(results)
+    session.log(tail(layer.log, lines=1 if passed else 40))
+    if not passed:
+        session.error(f"log: {layer.log}")
+
+
+def passes(session: nox.Session, command: Command, log: Path) -> bool:
+    """Appends the output of a command to a log; returns whether it exited with 0."""
+    with log.open("a") as output:
+        output.write(f"$ {' '.join(command)}\n")
+        output.flush()
+        try:
+            session.run(
+                *command,
+                external=True,
+                log=False,
+                stdout=output,
+                interrupt_timeout=INTERRUPT_SECONDS_MAX,
+            )
+        except CommandFailed:
+            return False
+    return True
+
+
+def add(layer: Layer) -> None:
+    """Declares the session of a layer."""
+
+    @nox.session(name=layer.key, default=False)
+    def layer_session(session: nox.Session) -> None:
+        run(session, layer)
+
+
+for layer in (*LAYERS, FAST_TESTS):
+    add(layer)
+
+
+@nox.session(default=False)
+def flakes(session: nox.Session) -> None:
+    """Runs layers several times in random order, in twice as many processes as there are cores."""
+    parser = argparse.ArgumentParser(prog="flakes")
+    parser.add_argument("layers", nargs="*", default=["unit", "simulation", "stacks"])
+    parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(2**31))
+    options = parser.parse_args(session.posargs)
+    session.chdir(CHECKOUT)
+    LOGS.mkdir(parents=True, exist_ok=True)
+    failures = []
+    for seed in range(options.seed, options.seed + options.times):
+        for key in options.layers:
+            log = LOGS / f"flakes-{key}-{seed}.log"
+            log.unlink(missing_ok=True)
+            if not passes(session, in_random_order(key, seed), log):
+                failures += [f"{key}, seed {seed}: {line}" for line in failed_tests(log)]
+            session.log(f"{key}, seed {seed}: {tail(log, lines=1)}")
+    if failures:
+        session.error("\n".join(["unreliable tests:", *failures, f"logs: {LOGS}/flakes-*"]))
+
+
+def in_random_order(key: str, seed: int) -> Command:
+    """Returns the pytest command of a layer with the order and the examples of a seed."""
+    busy = f"--numprocesses={2 * (os.cpu_count() or 1)}"
+    (*_, command) = next(layer.commands for layer in LAYERS if layer.key == key)
+    return (*command, busy, "-p", "randomly", f"--randomly-seed={seed}", f"--hypothesis-seed={seed}")
+
+
+def failed_tests(log: Path) -> list[str]:
+    """Returns the failures in pytest's summary, or the end of a log without one."""
+    lines = [line for line in log.read_text().splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    return lines or [tail(log, lines=3)]

@@ -1,0 +1,180 @@
+"""The versions and the builds of a sandbox's tools."""
+
+from dataclasses import dataclass, replace
+
+KUBERNETES = "v1.36.3"
+KUEUE = "v0.19.2"
+_KUBERNETES_LDFLAGS = (
+    f"-X k8s.io/component-base/version.gitVersion={KUBERNETES} "
+    "-X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36"
+)
+_PULUMI_LDFLAGS = "-X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v3.259.0"
+KAI_MODULE = "github.com/NVIDIA/KAI-scheduler"
+_HELM_LDFLAGS = "-X helm.sh/helm/v3/internal/version.version=v3.22.0"
+_VALE_LDFLAGS = "-X main.version=v3.7.1"
+
+
+@dataclass(frozen=True)
+class Tool:
+    """An executable.
+
+    `module` is the folder in `modules/` whose go.mod and go.sum pin it. `version_args` are the arguments with
+    which it prints its version; None if it can't, so that an executable on PATH is never used.
+    `build_seconds` is the duration of a cold build on two cores, for the progress line only.
+    `needs_c_compiler`: parts of it are C.
+    """
+
+    name: str
+    version: str
+    module: str
+    package: str
+    build_seconds: int
+    ldflags: str = ""
+    version_args: tuple[str, ...] | None = ("--version",)
+    needs_c_compiler: bool = False
+
+    @property
+    def all_ldflags(self) -> str:
+        """The flags that strip symbol tables and set the version, which sources from the module proxy
+        lack."""
+        return f"-s -w {self.ldflags}"
+
+
+def _kubernetes(name: str, build_seconds: int, *version_args: str) -> Tool:
+    package = f"k8s.io/kubernetes/cmd/{name}"
+    arguments = version_args or ("--version",)
+    return Tool(name, KUBERNETES, "kubernetes", package, build_seconds, _KUBERNETES_LDFLAGS, arguments)
+
+
+def _kai(command: str, build_seconds: int) -> Tool:
+    # KAI's executables have generic names such as "scheduler", so a prefix is added.
+    package = f"{KAI_MODULE}/cmd/{command}"
+    return Tool(f"kai-{command}", "v0.12.0", "kai", package, build_seconds, version_args=None)
+
+
+def _kueue_performance(command: str, build_seconds: int) -> Tool:
+    package = f"sigs.k8s.io/kueue/test/performance/scheduler/{command}"
+    return Tool(f"kueue-{command}", KUEUE, "kueue-performance", package, build_seconds, version_args=None)
+
+
+_ALL = (
+    Tool(
+        "pulumi",
+        "v3.259.0",
+        "pulumi",
+        "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi",
+        190,
+        _PULUMI_LDFLAGS,
+        ("version",),
+    ),
+    # Runs programs in YAML; available on the module proxy, unlike the hosts of other languages.
+    Tool(
+        "pulumi-language-yaml",
+        "v1.38.0",
+        "pulumi-yaml",
+        "github.com/pulumi/pulumi-yaml/cmd/pulumi-language-yaml",
+        100,
+        version_args=None,
+    ),
+    # Muster's own program that generates Python SDKs, as Pulumi's host for Python is not on the proxy.
+    Tool("python-sdk", "v3.259.0", "python-sdk", ".", 80, version_args=None),
+    Tool("etcd", "v3.6.15", "etcd", "go.etcd.io/etcd/server/v3", 35),
+    _kubernetes("kube-apiserver", 240),
+    _kubernetes("kube-controller-manager", 65),
+    _kubernetes("kube-scheduler", 5),
+    _kubernetes("kubectl", 25, "version", "--client"),
+    Tool("kwok", "v0.8.0", "kwok", "sigs.k8s.io/kwok/cmd/kwok", 75),
+    Tool("kwokctl", "v0.8.0", "kwok", "sigs.k8s.io/kwok/cmd/kwokctl", 15),
+    Tool(
+        "ray-operator",
+        "v1.6.2",
+        "kuberay",
+        "github.com/ray-project/kuberay/ray-operator",
+        75,
+        version_args=None,
+    ),
+    Tool("kueue", KUEUE, "kueue", "sigs.k8s.io/kueue/cmd/kueue", 180, version_args=None),
+    _kueue_performance("minimalkueue", 180),
+    _kueue_performance("runner", 20),
+    _kai("scheduler", 150),
+    _kai("binder", 10),
+    _kai("podgrouper", 5),
+    _kai("podgroupcontroller", 5),
+    _kai("queuecontroller", 5),
+    # Counts pods' requests with Kubernetes' own code, for a property test; Muster's own program.
+    Tool("pod-requests", KUBERNETES, "pod-requests", ".", 60, version_args=None),
+    # Renders the operators' charts in the tests; --template omits the commit.
+    Tool(
+        "helm",
+        "v3.22.0",
+        "helm",
+        "helm.sh/helm/v3/cmd/helm",
+        110,
+        _HELM_LDFLAGS,
+        ("version", "--template", "{{.Version}}"),
+    ),
+    # Checks English in `make lint` (tools/prose); its parsers are C.
+    Tool(
+        "vale",
+        "v3.7.1",
+        "vale",
+        "github.com/errata-ai/vale/v3/cmd/vale",
+        30,
+        _VALE_LDFLAGS,
+        needs_c_compiler=True,
+    ),
+)
+
+TOOLS: dict[str, Tool] = {tool.name: tool for tool in _ALL}
+
+CLUSTER_TOOLS = (
+    "etcd",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kubectl",
+    "kwok",
+    "kwokctl",
+    "ray-operator",
+)
+
+
+KAI_TOOLS = tuple(name for name in TOOLS if name.startswith("kai-"))
+
+
+def tools_for(engine: str) -> tuple[str, ...]:
+    """Returns the names of the tools that `up` needs with this admission engine."""
+    engine_tools = {"kueue": ("kueue",), "kai": KAI_TOOLS}
+    return ("pulumi", *CLUSTER_TOOLS, *engine_tools.get(engine, ()))
+
+
+@dataclass(frozen=True)
+class CrdSource:
+    """CustomResourceDefinitions in a Go module pinned by `wrapper`: `files` in its `folder`, restricted to
+    `version`; all versions if it is empty."""
+
+    wrapper: str
+    module: str
+    folder: str
+    files: str = "*.yaml"
+    version: str = ""
+
+
+_KUEUE_CRDS = CrdSource("kueue", "sigs.k8s.io/kueue", "config/components/crd/bases")
+_CRD_SOURCES = (
+    CrdSource("kuberay", "github.com/ray-project/kuberay/ray-operator", "config/crd/bases"),
+    CrdSource("kueue", "k8s.io/autoscaler/cluster-autoscaler/apis", "config/crd"),
+)
+_KAI_CRDS = "deployments/kai-scheduler/crds"
+# Without the CRDs of KAI's operator, 90% of the total: the sandbox starts the services itself.
+_KAI_CRD_SOURCES = (
+    CrdSource("kai", KAI_MODULE, _KAI_CRDS, "scheduling.run.ai_*.yaml"),
+    CrdSource("kai", KAI_MODULE, _KAI_CRDS, "kai.scheduler_topologies.yaml"),
+)
+
+
+def crds_for(engine: str) -> tuple[CrdSource, ...]:
+    """Returns the CRDs that a cluster with this admission engine serves."""
+    if engine == "muster":  # as the platform installs them (components/operators/kueue.py)
+        return *_CRD_SOURCES, replace(_KUEUE_CRDS, version="v1beta2")
+    return *_CRD_SOURCES, _KUEUE_CRDS, *(_KAI_CRD_SOURCES if engine == "kai" else ())
