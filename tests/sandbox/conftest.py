@@ -62,13 +62,13 @@ class Cluster:
     def requests(self, job: str) -> list[Manifest]:
         """Returns the job's ProvisioningRequests, oldest first."""
         owner = self.workload(job).get("metadata", {}).get("uid")
-        found = self.client.list(kinds.ProvisioningRequest, namespace=NAMESPACE)
-        mine = (r for r in found if r["metadata"]["ownerReferences"][0]["uid"] == owner)
+        requests = self.client.list(kinds.ProvisioningRequest, namespace=NAMESPACE)
+        mine = (r for r in requests if r["metadata"]["ownerReferences"][0]["uid"] == owner)
         return sorted(mine, key=lambda r: str(r["metadata"]["name"]))
 
     def pods(self, job: str) -> list[Manifest]:
-        found = self.client.list(kinds.Pod, namespace=NAMESPACE)
-        return [p for p in found if p["metadata"]["name"].startswith(job)]
+        pods = self.client.list(kinds.Pod, namespace=NAMESPACE)
+        return [p for p in pods if p["metadata"]["name"].startswith(job)]
 
     def gpu_nodes(self) -> list[Manifest]:
         return list(self.client.list(kinds.Node, labels={"cloud.google.com/gke-nodepool": "l4"}))

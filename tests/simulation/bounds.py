@@ -63,8 +63,8 @@ class Bounds:
             self._owners[change.body["metadata"]["uid"]] = owner_uid(change.body)
         now_ms = self._clock_ms()
         if change.kind in RELEVANT:
-            found = [*self._lacking_templates(), *self._still_evicted(), *self._uncovered_pods()]
-            self._wrong = {of: (self._wrong.get(of, (now_ms, ""))[0], how) for of, how in found}
+            results = [*self._lacking_templates(), *self._still_evicted(), *self._uncovered_pods()]
+            self._wrong = {of: (self._wrong.get(of, (now_ms, ""))[0], how) for of, how in results}
         for (rule, subject), (since_ms, how) in self._wrong.items():
             late_ms = now_ms - max(since_ms, self._excused_ms)
             if late_ms > BOUNDS_MS[rule]:
