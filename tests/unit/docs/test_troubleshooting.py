@@ -28,7 +28,7 @@ OTHER_WORDS = {
     "Running True",
     "values of fields": "ClusterIP DeleteNone In IdenticalPodTemplates InteractiveMode "
     "IdenticalWorkloadSchedulingRequirements Never None Normal OnFailure Recreate SidecarMode Warning",
-    "kinds, types of the code, prefixes": "Json Merge PriorityClass Ts WorkloadPriorityClass",
+    "kinds, types of the code, prefixes": "Json KubeRay Merge PriorityClass Ts WorkloadPriorityClass",
 }
 """Such words of the code that are no reasons."""
 OTHERS = set(" ".join(OTHER_WORDS.values()).split())
