@@ -12,7 +12,7 @@ from pulumi_kubernetes.networking.v1 import (
 
 # GKE's metadata server, with Dataplane V2 and without (GKE, "Network policy and Workload Identity").
 METADATA_SERVER = {"169.254.169.254/32": (80, 8080), "169.254.169.252/32": (987, 988)}
-# DNS beside kube-system's own: Cloud DNS, and NodeLocal DNSCache.
+# DNS outside kube-system: Cloud DNS, and NodeLocal DNSCache.
 NAME_SERVERS = ("169.254.169.254/32", "169.254.20.10/32")
 
 

@@ -44,7 +44,7 @@ class Platform(Component):
 
     The controllers that remove finalizers (KubeRay and the engine) come before the queues, and these before
     the tenants' namespaces. So `pulumi destroy` deletes the namespaces first, then the queues, which are in
-    use until the namespaces' gangs are gone, and the controllers last (docs/removing.md).
+    use until the namespaces' gangs have ended, and the controllers last (docs/removing.md).
     """
 
     def __init__(self, name: str, args: PlatformArgs, opts: pulumi.ResourceOptions | None = None) -> None:

@@ -11,7 +11,7 @@ from pulumi.runtime.config import CONFIG, get_config_env
 from settings.load import Settings, parse
 from settings.model.stack import NAMESPACE
 
-# The exit code that tells the language host that the error is already reported (pulumi-language-python-exec)
+# Exit code of an error that is already reported (pulumi-language-python-exec).
 ALREADY_REPORTED = 32
 
 
@@ -31,7 +31,7 @@ def _decoded(text: str) -> object:
 
 
 def end_quietly_when_cancelled() -> None:
-    """Exits at once on SIGINT, which the engine sends to cancel a program, as on a policy violation.
+    """Exits immediately on SIGINT, which the engine sends to cancel a program, as on a policy violation.
 
     By default, Python would print a traceback of KeyboardInterrupt. There is nothing to clean up: created
     resources are in the engine's state.

@@ -3,6 +3,8 @@
 pulumi_policy fixes its `initial_config` when the pack starts. The engine sends the stack's configuration
 later, by ConfigureStack, and then requests the initial configuration (Pulumi's pkg/engine/update.go). A file
 given by `--policy-pack-config` overrides it.
+
+This is the only module that uses private names of pulumi_policy (tests/unit/packaging/test_internals.py).
 """
 
 # ruff: noqa: N802 -- methods carry the names of the gRPC service

@@ -30,7 +30,7 @@ def ours(key: object) -> bool:
 
 
 def misspelt_keys(keys: Iterable[object]) -> Iterator[Finding]:
-    """Yields a finding for each key of another package that is probably meant to be one of ours.
+    """Yields a finding for each key of another package that is probably a misspelt key of Muster.
 
     Pulumi accepts keys of any package and gives them to that package's provider, if there is one: without
     this, `mustr:tenants` would drop all tenants.

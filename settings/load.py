@@ -53,7 +53,7 @@ def load(path: FilePath) -> Settings:
 def parse(config: Mapping[str, object], file: str, sections: Collection[str] = SECTIONS) -> Settings:
     """Validates the `config` of a stack file; keys of other packages (`gcp:region`, …) are ignored.
 
-    `sections` are those that exist, by their names in Settings; no rule that reads another one is checked.
+    `sections`: the existing sections, by their names in Settings; rules that read others are not checked.
     """
     own = {key: value for key, value in config.items() if ours(key)}
     try:
@@ -144,7 +144,7 @@ class StackFileLoader(yaml.SafeLoader):
     """Raises a YAMLError for a key that a mapping has twice, of which YAML libraries keep the last one."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
-        """Returns the mapping with its keys as they are written: `on` and `1` are names, as all keys are."""
+        """Returns the mapping with its keys as text: `on` and `1` are names, as all keys are."""
         names = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):

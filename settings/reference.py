@@ -113,7 +113,7 @@ def _bare(model: ModelType) -> BaseModel | None:
 
 
 def described(annotation: Any, anchors: Mapping[ModelType, str], metadata: Iterable[Any] = ()) -> str:
-    """Describes the values of a key with this annotation; `anchors` are those of the models' sections."""
+    """Describes the values of a key with this annotation; `anchors` are of the models' sections."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return described(arguments[0], anchors, [*_flat(arguments[1:]), *metadata])
@@ -135,7 +135,7 @@ def described(annotation: Any, anchors: Mapping[ModelType, str], metadata: Itera
 
 
 def _flat(metadata: Iterable[Any]) -> Iterator[Any]:
-    """Yields bounds one by one: those of a type inside another (`… | None`) are in its `Field(…)`."""
+    """Yields bounds one by one: bounds of a type inside another (`… | None`) are in its `Field(…)`."""
     for item in metadata:
         yield from item.metadata if isinstance(item, FieldInfo) else (item,)
 

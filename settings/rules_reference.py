@@ -9,10 +9,10 @@ from settings.rules import DOUBTS, RULES
 
 HEAD = """# Rules between settings
 
-What a stack file must fulfil besides the formats of its values, which are in [settings.md](settings.md).
-`make docs` generates this page from the docstrings of the rules in `settings/rules/`. A stack that breaks a
-rule is refused before anything is deployed, with the path, the value, what is expected and what to do;
-`make preview STACK=dev` checks a stack.
+Requirements of a stack file in addition to the formats of its values, which are in
+[settings.md](settings.md). `make docs` generates this page from the docstrings of the rules in
+`settings/rules/`. A stack that breaks a rule is refused before anything is deployed, with the path, the
+value, what is expected and what to do; `make preview STACK=dev` checks a stack.
 
 A rule's source is in parentheses: documentation of Google Cloud, Kubernetes, Kueue, Ray or KAI, an API's
 field, or the code of a peer. Two checks are of the file itself: each key occurs once in its mapping, and a

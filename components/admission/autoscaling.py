@@ -1,4 +1,4 @@
-"""Ray's autoscaler changes its own RayCluster and pods, and nothing else.
+"""Ray's autoscaler changes only its own RayCluster and pods.
 
 For a RayCluster with enableInTreeAutoscaling, even a suspended one, KubeRay creates a Role that may patch all
 pods, pods/resize and RayClusters of the namespace, and binds it to the service account of the head
@@ -77,9 +77,11 @@ def _account_rules(kind: JobKind, shared: Sequence[str]) -> dict[str, str]:
 
 
 def changes_of_workloads() -> list[Policy]:
-    """Returns policies for updates by service accounts of tenants' namespaces, such as those of Ray's heads.
+    """Returns policies for updates by service accounts of tenants' namespaces, such as the accounts of Ray's
+    heads.
 
-    One that may `update` the resource was granted that by an administrator: KubeRay's Role has `patch` only.
+    An account that may `update` the resource was granted that by an administrator: KubeRay's Role has `patch`
+    only.
     """
     return [
         Policy(

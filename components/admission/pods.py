@@ -58,7 +58,7 @@ def _unchanged(engine: Engine) -> Policy:
 
 
 def _resized(engine: Engine) -> Policy:
-    """Returns the policy for in-place resizes. The bound is what the pod has now, not what it had at its
+    """Returns the policy for in-place resizes. The bound is the pod's current size, not its size at
     creation: the API server sees these two versions only, and a resize that was refused leaves no trace."""
     containers = " && ".join(
         f"object.spec.?{key}.orValue([]).all(n, oldObject.spec.?{key}.orValue([]).exists(o, o.name == n.name "

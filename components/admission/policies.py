@@ -65,7 +65,7 @@ class AdmissionPoliciesArgs:
     """Settings of the policies.
 
     `serves_mutating`: whether the cluster serves MutatingAdmissionPolicy in v1. `kai`: KAI's queues and
-    priorities if it is the engine. `priorities`: those of the stack and its tenants. `max_pods`: of a Ray
+    priorities if it is the engine. `priorities`: of the stack and its tenants. `max_pods`: of a Ray
     object. `shared_accounts`: service accounts that the stack declares for tenants' pods.
     """
 
@@ -159,7 +159,7 @@ def _mutate(
                 apply_configuration=ApplyConfigurationArgs(expression=applied),
             )
         ],
-        # Fail closed: no job is better than one that runs without quota.
+        # Fail closed: a job that runs without quota is worse than no job.
         failure_policy="Fail",
         reinvocation_policy="Never",
     )

@@ -1,7 +1,7 @@
 """Priorities that a tenant may use, in the queue and for its pods.
 
 A job without the label takes the priority of its pods' PriorityClass, and kube-scheduler preempts other pods
-for pods of a high one, whatever the label says. So both are limited to the same names.
+for pods of a high priority regardless of the label. So both are limited to the same names.
 """
 
 import json
@@ -21,7 +21,7 @@ DEFAULT_CLASS = "default"  # of jobs without a label, if the stack has it
 
 @dataclass(frozen=True)
 class PriorityNames:
-    """The stack's WorkloadPriorityClasses, and those that a tenant may use, by namespace."""
+    """The stack's WorkloadPriorityClasses, and the classes that a tenant may use, by namespace."""
 
     classes: tuple[str, ...] = ()
     tenants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -1,6 +1,6 @@
 """Labels that only the engine and KubeRay may write: pods' Workload, and the origin of RayClusters.
 
-A pod with the label of a Workload holds its quota until the pod is gone, wherever it runs. So users cannot
+A pod with the label of a Workload holds its quota until the pod is deleted, on any node. So users cannot
 set it on a pod, on a Job whose pods would inherit it, or on a Ray object, queued or not.
 """
 
@@ -64,8 +64,8 @@ def _of_kind(kind: JobKind, engine: Engine) -> Policy:
 
 
 def _labels(kind: JobKind, root: str, groups: str) -> str:
-    """CEL for all maps from which the operator takes pods' labels: groups of a Ray object have labels beside
-    their template's."""
+    """CEL for all maps from which the operator takes pods' labels: groups of a Ray object have labels in
+    addition to their template's."""
     single = [f"{path}.metadata.labels" for path in kind.templates]
     single += [f"{head(kind)}.labels"] if kind.ray_cluster else []
     of_groups = ("template.?metadata.?labels", "labels") if kind.groups else ()

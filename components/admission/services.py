@@ -1,9 +1,9 @@
 """Services that KubeRay creates for a tenant stay inside the cluster and front the tenant's own pods.
 
-KubeRay copies headService and serveService as they are, but for name, namespace, selector and some labels
+KubeRay copies headService and serveService except for name, namespace, selector and some labels
 (ray-operator/controllers/ray/common/service.go at v1.6.2). As externalIPs of a Service intercept traffic of
-all namespaces (CVE-2020-8554), and other controllers act on annotations, the fields that pass are listed, not
-those that do not. A RayCluster's own annotations reach an Ingress or Route only, which enableIngress creates.
+all namespaces (CVE-2020-8554), and other controllers act on annotations, the allowed fields are listed, not
+the refused ones. A RayCluster's own annotations reach an Ingress or Route only, which enableIngress creates.
 """
 
 import json
@@ -24,7 +24,7 @@ from muster.cluster.jobs.rayservice import RAY_SERVICE
 from settings.model.tenants.tenant import TENANT
 
 EMPTY = '""'
-# KubeRay sets the selector, and the API server drops the status, whatever they contain.
+# KubeRay sets the selector, and the API server drops the status.
 SERVICE_FIELDS = {
     "": ("apiVersion", "kind", "metadata", "spec", "status"),
     "metadata": ("name", "namespace", "labels", "annotations"),

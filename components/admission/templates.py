@@ -1,5 +1,4 @@
-"""CEL for the pod templates of a job: for a Ray object those of its head, its submitter and its worker
-groups."""
+"""CEL for the pod templates of a job: of a Ray object's head, submitter and worker groups."""
 
 from components.admission.ray import optional, value_at
 from muster.cluster.jobs.job_kind import JobKind
@@ -21,7 +20,7 @@ def group_variables(kind: JobKind) -> dict[str, str]:
 
 
 def template_variables(kind: JobKind) -> dict[str, str]:
-    """CEL variables for all pod templates before and after the request, and those of `group_variables`."""
+    """CEL variables for all pod templates before and after the request, and `group_variables`."""
     return group_variables(kind) | {
         "templates": _templates(kind, "object", "variables.groups"),
         "oldTemplates": from_old_object(_templates(kind, "oldObject", "variables.oldGroups")),

@@ -1,7 +1,7 @@
 """The API server's priority levels for the controller's requests (Kubernetes, "API Priority and Fairness").
 
-Without these, they share a level with those of all ServiceAccounts: tenants' programs that flood the API
-server would delay admissions, and renewals of the Lease until it is lost.
+Without these, they share a level with the requests of all ServiceAccounts: tenants' programs that flood the
+API server would delay admissions, and renewals of the Lease until it is lost.
 """
 
 from collections.abc import Callable

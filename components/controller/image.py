@@ -110,7 +110,7 @@ def attestations(build: Build) -> dict[str, str]:
     """Returns the build arguments by which BuildKit attaches an SBOM (SPDX) and the whole provenance (SLSA).
 
     The provider has no inputs for them. Source: BuildKit 0.31, frontend/attestations/parse.go; as of provider
-    0.0.22 nothing else asks for attestations (its provider/internal/client.go turns buildx's own off).
+    0.0.22 only this requests attestations (its provider/internal/client.go turns buildx's own off).
     """
     return {
         "BUILDKIT_ATTEST_SBOM": f"generator={build.sbom_generator}",

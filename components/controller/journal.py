@@ -60,7 +60,7 @@ class JournalBucketArgs:
 
 
 class JournalBucket(Component):
-    """A private bucket, or one that exists, and a Google service account that may write objects in it."""
+    """A new or existing private bucket, and a Google service account that may write objects in it."""
 
     def __init__(
         self, name: str, args: JournalBucketArgs, opts: pulumi.ResourceOptions | None = None

@@ -1,4 +1,4 @@
-"""The page of `muster serve` beside the controller: it may only read, and is closed to the network."""
+"""The page of `muster serve` next to the controller: it may only read, and is closed to the network."""
 
 from dataclasses import dataclass
 
@@ -55,7 +55,7 @@ class PageArgs:
 
 
 class Page(Component):
-    """A Deployment with a ServiceAccount of its own, and a Service for gateways and port-forward."""
+    """A Deployment with its own ServiceAccount, and a Service for gateways and port-forward."""
 
     def __init__(self, name: str, args: PageArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Page", name, opts)

@@ -56,7 +56,7 @@ class PodArgs:
 def deployment(args: PodArgs) -> DeploymentSpecArgs:
     return DeploymentSpecArgs(
         replicas=args.controller.replicas,
-        # old replicas end once new ones have synced, so that the next holder of the Lease decides at once
+        # old replicas end once new ones have synced, so that the next holder of the Lease need not sync
         strategy=DeploymentStrategyArgs(
             type="RollingUpdate",
             rolling_update=RollingUpdateDeploymentArgs(max_surge=SURGE, max_unavailable=0),

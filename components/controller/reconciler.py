@@ -84,7 +84,8 @@ class Reconciler(Component):
         return self.child(depends_on=[self.namespace])
 
     def _permissions(self, settings: Controller) -> list[pulumi.Resource]:
-        """Declares and returns the bindings: cluster-wide rights, and those on the Lease in its namespace."""
+        """Declares and returns the bindings: cluster-wide rights, and rights on the Lease in its
+        namespace."""
         subjects = [SubjectArgs(kind="ServiceAccount", name=NAME, namespace=NAMESPACE)]
         everywhere = ObjectMetaArgs(name=NAME, labels=LABELS)
         deletes_jobs = settings.retention.after_deactivated_seconds is not None

@@ -47,7 +47,7 @@ class Signature(Component):
         self.attestor = pulumi.Output.concat("projects/", args.google.project, "/attestors/", attestor.name)
         attested = {"image": args.image, "attestor": self.attestor, "key": args.signature.key}
         signed = signed_image(self.named("signed-image"), attested, self.child())
-        # Not its output: that stays what it was when the Stash was created.
+        # Not its output, which never changes after the Stash is created.
         self.image = signed.input.apply(lambda signed_by: str(signed_by["image"]))
         self.register_outputs({"image": self.image})
 
@@ -123,7 +123,7 @@ def sign(hook: pulumi.ResourceHookArgs) -> None:
 def signing_command(attested: Mapping[str, Any]) -> list[str]:
     """Returns the command that signs `image` for `attestor` with `key` (full names).
 
-    Binary Authorization finds attestations by digest, and gcloud takes no tag beside it.
+    Binary Authorization finds attestations by digest, and gcloud accepts no tag with it.
     """
     repository, _, digest = str(attested["image"]).partition("@")
     path, _, name = repository.rpartition("/")

@@ -34,7 +34,7 @@ from settings.model.operators.kuberay import Addon
 MANAGED_BY_GKE = ["initialNodeCount", "nodeConfig", "nodePools", "nodeVersion"]
 
 # Server-side apply takes over declared fields that were edited by hand, instead of failing with a conflict.
-# Fields that are not declared (statuses, finalizers, fields of controllers) stay as they are.
+# Fields that are not declared (statuses, finalizers, fields of controllers) are unchanged.
 FORCE_PATCH = True
 
 
@@ -127,7 +127,8 @@ def _cluster(args: GkeClusterArgs) -> ClusterArgs:
         enable_multi_networking=args.multi_networking,
         resource_labels=settings.labels,
         deletion_protection=settings.deletion_protection,
-        # GKE cannot create a cluster without a pool: the default one is removed, NodePools declares the rest.
+        # GKE cannot create a cluster without a pool: the default one is removed, NodePools declares all
+        # others.
         remove_default_node_pool=True,
         initial_node_count=1,
         node_config=ClusterNodeConfigArgs(

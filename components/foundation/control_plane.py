@@ -50,7 +50,8 @@ def authorized_networks(cluster: Gke) -> ClusterMasterAuthorizedNetworksConfigAr
 
 
 def kubeconfig(cluster: gcp.container.Cluster, dns_endpoint: bool) -> dict[str, object]:
-    """Returns a kubeconfig without credentials: Google's plugin gets those of the user that runs `pulumi`.
+    """Returns a kubeconfig without credentials: Google's plugin uses the account of the user that runs
+    `pulumi`.
 
     The DNS endpoint has a public certificate and can be reached from outside the VPC, for instance by CI.
     """

@@ -28,7 +28,7 @@ class ExistingClusterArgs:
 class ExistingCluster(Component):
     """An existing cluster, with the stack's node pools if it is GKE's.
 
-    google: None if the settings do not say where the cluster is in GKE.
+    google: None if the settings have no place of the cluster in GKE.
     kubernetes: the provider of resources inside the cluster.
     """
 

@@ -25,7 +25,7 @@ from settings.model.foundation.network import gpu_networks
 
 @dataclass(frozen=True)
 class FoundationArgs:
-    """`cluster` and `project` are those of `settings`, where both are optional."""
+    """`cluster` and `project` are from `settings`, where both are optional."""
 
     settings: Settings
     cluster: Gke
@@ -37,7 +37,7 @@ class Foundation(Component):
 
     google: project, region, labels and provider of the stack's other Google Cloud resources.
     kubernetes: the provider of resources inside the cluster.
-    name, kubeconfig: the cluster's; `cluster_id`, which tells it from others whatever its address.
+    name, kubeconfig: the cluster's; `cluster_id`, which identifies it at any address.
     node_pools: the names of its node pools.
     """
 

@@ -11,7 +11,7 @@ LONGEST_ID = 30
 
 @dataclass(frozen=True)
 class GoogleCloud:
-    """`region` is the cluster's; `labels` go on every resource that takes labels, to attribute its costs.
+    """`region` is the cluster's; `labels` are set on every resource that has labels, to attribute its costs.
 
     `apis` are enabled before any other resource is created; resources that depend on the cluster need not
     name them.

@@ -1,7 +1,7 @@
 """The project's Binary Authorization policy: which images run in the stack's cluster.
 
 Source: Binary Authorization, "Configure a policy", November 2026. The provider has rules for clusters, not
-for namespaces, so the rule covers all images of the cluster but for the patterns.
+for namespaces, so the rule covers all images of the cluster except for the patterns.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ GPUDIRECT = ("gke.gcr.io/**", "us-docker.pkg.dev/gce-ai-infra/**")
 
 @dataclass(frozen=True)
 class ImagePolicyArgs:
-    """`patterns` are those of images that need no attestation."""
+    """`patterns` match images that need no attestation."""
 
     cluster: GkePlace
     attestor: pulumi.Input[str]
@@ -66,7 +66,7 @@ class ImagePolicy(Component):
 
 
 def operator_patterns(settings: Settings) -> Iterator[str]:
-    """Yields patterns of the images that the stack itself installs beside the controller."""
+    """Yields patterns of the images that the stack itself installs in addition to the controller."""
     if settings.kuberay.install == "helm":
         yield f"{Image.parse(settings.kuberay.image).repository if settings.kuberay.image else KUBERAY}*"
     if settings.gpu_operator.install == "helm":

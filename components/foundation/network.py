@@ -84,7 +84,7 @@ class Network(Component):
             router=router.name,
             nat_ip_allocate_option="AUTO_ONLY",
             source_subnetwork_ip_ranges_to_nat="ALL_SUBNETWORKS_ALL_IP_RANGES",
-            # A gang's pods pull images at once: nodes get NAT ports as they need them, not 64 each.
+            # A gang's pods pull images at the same time: nodes get NAT ports as they need them, not 64 each.
             enable_dynamic_port_allocation=True,
             enable_endpoint_independent_mapping=False,
             log_config=RouterNatLogConfigArgs(enable=True, filter="ERRORS_ONLY"),

@@ -1,4 +1,4 @@
-"""Dashboards for Grafana, for those that run Prometheus themselves.
+"""Dashboards for Grafana, for users that run Prometheus themselves.
 
 Format: Grafana's dashboard JSON model, with a classic `schemaVersion` that every release since Grafana 9
 migrates on import. No identifier of a data source is written: the dashboard asks for it.

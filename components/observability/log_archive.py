@@ -12,7 +12,7 @@ from muster.cluster.jobs.kinds import JOB_KINDS
 from settings.model.observability import Logs
 
 DAY_SECONDS = 24 * 3600
-# The kinds whose events tell a job's history; the other kinds emit many more.
+# The kinds whose events are a job's history; other kinds emit many more events.
 EVENTS_OF = (
     *sorted(map(str, JOB_KINDS)),
     "Workload",

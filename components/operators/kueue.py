@@ -83,7 +83,7 @@ class Kueue(Component):
 
 def with_one_version(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult | None:
     """Leaves in a CRD only the version that Muster uses, and stores it. Without Kueue's webhook nothing
-    converts objects of another one: the API server would drop those of their fields that have other names
+    converts objects of another version: the API server would drop all of their fields that have other names
     here. It would also decode each change once for each version (docs/performance.md)."""
     if args.type_ != DEFINITION:
         return None

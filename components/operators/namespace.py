@@ -21,7 +21,7 @@ from settings.model.observability import COLLECTOR_NAMESPACES
 @dataclass(frozen=True)
 class OperatorNamespaceArgs:
     """`pod_security` is the enforced Pod Security Standard; `served` are the ports that the API server calls
-    (webhooks, aggregated APIs), `metrics` those that Prometheus scrapes."""
+    (webhooks, aggregated APIs), `metrics` the ports that Prometheus scrapes."""
 
     name: str
     pod_security: Literal["restricted", "baseline", "privileged"]

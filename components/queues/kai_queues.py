@@ -24,7 +24,7 @@ class KaiQueues(Component):
     """KAI's Queues and PriorityClasses; `queues` is by name.
 
     A queue is created after its parent and deleted before it. A PriorityClass has the name of its
-    WorkloadPriorityClass, with a prefix that keeps it apart from KAI's own, such as `inference`.
+    WorkloadPriorityClass, with a prefix that distinguishes it from KAI's own, such as `inference`.
     """
 
     def __init__(self, name: str, args: KaiQueuesArgs, opts: pulumi.ResourceOptions | None = None) -> None:

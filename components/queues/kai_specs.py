@@ -31,7 +31,7 @@ def kai_queues(settings: Queues) -> Iterator[KaiQueue]:
     """Yields every parent before its children."""
     for cohort in _parents_first(settings.cohorts):
         quota = _tree_quota(cohort, settings)
-        # A root cannot borrow: as in Kueue, its tree may use its own quota and no more.
+        # A root cannot borrow: as in Kueue, its tree may use only its own quota.
         limit = _limit(quota, cohort.quotas, without_quota=None) if cohort.parent else quota
         yield _queue(cohort.name, cohort.parent or "", quota, limit, cohort.weight)
     lone = [_nominal(queue.quotas) for queue in settings.cluster_queues if not queue.cohort]

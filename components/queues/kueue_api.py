@@ -31,7 +31,7 @@ def kueue_object(
 
 
 class WorkloadPriorityClass(pulumi.CustomResource):
-    """A separate class, because `apiextensions.CustomResource` has no top-level fields beside `spec`."""
+    """A separate class, because `apiextensions.CustomResource` has no top-level field other than `spec`."""
 
     def __init__(self, name: str, value: int, opts: pulumi.ResourceOptions) -> None:
         kind = type(self).__name__

@@ -39,10 +39,10 @@ class CheckpointsArgs:
 
 
 class Checkpoints(Component):
-    """A bucket that cannot be made public, with soft deletion, and its volume and claim.
+    """A bucket that cannot become public, with soft deletion, and its volume and claim.
 
     A hierarchical namespace renames a folder in one step, which Ray Train does with a finished checkpoint.
-    Such buckets have no object versions, hence soft deletion.
+    Such buckets have no object versions, so they use soft deletion.
 
     Declare the namespace after `volume`, then its claim: Kubernetes keeps a claim while a pod mounts it, and
     a volume while it is bound, so the namespace with its pods and claim is deleted before the volume.

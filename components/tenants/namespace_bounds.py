@@ -59,7 +59,7 @@ class NamespaceBounds(Component):
                 self.named(f"{tenant.namespace}/{claim}"),
                 metadata=ObjectMetaArgs(name=claim, namespace=tenant.namespace),
                 spec=_claim_template(devices),
-                # The spec is immutable; existing claims stay as they are.
+                # The spec is immutable; existing claims are unchanged.
                 opts=self.child(replace_on_changes=["spec"], delete_before_replace=True),
             )
         self.register_outputs({})

@@ -30,12 +30,12 @@ class TenantsArgs:
 
 
 class Tenants(Component):
-    """`namespaces` are the tenants' Namespaces, `addresses` those of their Gateways, both by namespace.
+    """`namespaces` are the tenants' Namespaces, `addresses` their Gateways' addresses, both by namespace.
 
     A namespace is declared after the identity and the volume that its pods use, and deleted before them. The
     objects in it are deleted with it: deleted before, they would wait for running pods (claims), or leave
     them without protection (NetworkPolicies). Only Gateways are deleted before it, as their addresses are
-    in use until then.
+    in use until they are deleted.
     """
 
     def __init__(self, name: str, args: TenantsArgs, opts: pulumi.ResourceOptions | None = None) -> None:

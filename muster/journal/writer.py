@@ -15,7 +15,8 @@ STOP_S = 5.0
 
 
 class Files(Protocol):
-    def append(self, lines: bytes, now_ms: int) -> None: ...
+    def append(self, lines: bytes, now_ms: int) -> None:
+        """Appends lines and syncs them. Raises: OSError."""
 
 
 class JournalWriter:
@@ -38,6 +39,7 @@ class JournalWriter:
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
 
     def start(self) -> None:
+        """Starts the thread."""
         self._thread.start()
 
     def put(self, line: bytes) -> None:

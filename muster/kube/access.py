@@ -97,6 +97,7 @@ def _path(kubeconfig: str | None) -> Path:
 
 
 def from_service_account(folder: Path, environment: Mapping[str, str]) -> Access:
+    """Returns the access of a pod, from its mounted ServiceAccount."""
     try:
         host, port = environment["KUBERNETES_SERVICE_HOST"], environment["KUBERNETES_SERVICE_PORT"]
     except KeyError as error:

@@ -182,6 +182,7 @@ class Kube:
         return await self._connection.answer(request)
 
     async def close(self) -> None:
+        """Closes the connections."""
         await self._connection.close()
 
 

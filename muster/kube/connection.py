@@ -67,6 +67,7 @@ class Connection:
             response.close()
 
     async def close(self) -> None:
+        """Closes the connection pool."""
         if self._session is not None:
             await self._session.close()
 

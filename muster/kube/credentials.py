@@ -31,6 +31,8 @@ class Credentials:
 
 
 class TokenCredentials(Credentials):
+    """A bearer token that does not change."""
+
     def __init__(self, token: str) -> None:
         self._header = f"Bearer {token.strip()}"
 
@@ -39,6 +41,8 @@ class TokenCredentials(Credentials):
 
 
 class BasicCredentials(Credentials):
+    """A user name and a password."""
+
     def __init__(self, username: str, password: str) -> None:
         self._header = f"Basic {base64.b64encode(f'{username}:{password}'.encode()).decode()}"
 
@@ -64,6 +68,7 @@ class TokenFileCredentials(Credentials):
         return self._header
 
     def expire(self) -> bool:
+        """Discards the token after a 401, so that the file is read again."""
         self._read_s = -TOKEN_FILE_S
         return True
 
@@ -108,6 +113,7 @@ class ExecCredentials(Credentials):
         return self._header
 
     def expire(self) -> bool:
+        """Discards the token after a 401, so that the command runs again."""
         self._header = ""
         return True
 

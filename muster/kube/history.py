@@ -65,6 +65,7 @@ class History:
 
     @property
     def is_doubtful(self) -> bool:
+        """True while a suspicion is unresolved; nothing is written meanwhile."""
         return self._resolved < self._doubts
 
     async def is_intact(self) -> bool:

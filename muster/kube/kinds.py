@@ -50,6 +50,7 @@ class Kind(Generic[T]):
 
     @cached_property
     def api_version(self) -> str:
+        """The `apiVersion` of its objects."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property

@@ -67,6 +67,7 @@ class Election:
 
     @property
     def is_leader(self) -> bool:
+        """True if this candidate may write now."""
         return self.write_seconds() > 0
 
     def write_seconds(self) -> float:

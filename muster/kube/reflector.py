@@ -65,6 +65,7 @@ class Reflector(Generic[T]):
         return None if self._last_event_s is None else self._clock_s() - self._last_event_s
 
     async def run(self) -> None:
+        """Lists and watches until it is cancelled."""
         self._version, self._failures, self._last_event_s = "", 0, self._clock_s()
         while True:
             self._watch_began_s, self._has_events = None, False

@@ -66,6 +66,8 @@ class Store(Generic[T]):
         return True
 
     def remove(self, deleted: T) -> None:
+        """Removes a deleted object. Its UID is remembered, as the answer to an earlier write may arrive
+        later."""
         self._deleted_uids.append(deleted.metadata.uid)
         stored = self.items.get(deleted.key)
         if stored is not None and stored.metadata.uid == deleted.metadata.uid:
@@ -94,6 +96,7 @@ class Stores:
         self._by_kind: dict[Any, Store[Any]] = {}
 
     def of(self, kind: Kind[T]) -> Store[T]:
+        """Returns the store of a kind."""
         return self._by_kind.setdefault(kind, Store())
 
     def holds(self, kind: Kind[Any], key: str) -> bool:

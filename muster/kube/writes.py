@@ -9,6 +9,8 @@ from muster.kube.kinds import Kind
 
 @dataclass(frozen=True, slots=True)
 class Create:
+    """Creates an object."""
+
     kind: Kind[Any]
     body: Mapping[str, Any]
 

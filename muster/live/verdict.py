@@ -29,6 +29,8 @@ NEVER = frozenset(
 
 
 class VerdictKind(StrEnum):
+    """Answers to whether a workload can be admitted now."""
+
     FITS = "fits"
     PREEMPTS = "preempts"
     WAITS = "waits"

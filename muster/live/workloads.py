@@ -39,6 +39,7 @@ class LiveWorkload:
 
     @property
     def is_endless(self) -> bool:
+        """True if it runs until it is deleted, such as a RayService."""
         return self.kind in ENDLESS and self.workload.run_time_ms is None
 
 

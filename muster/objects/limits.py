@@ -89,6 +89,7 @@ def _quantities(obj: LimitRange | RuntimeClass) -> Iterator[tuple[str, str | int
 
 
 def with_overhead(template: Template, runtime_classes: Mapping[str, RuntimeClass]) -> Template:
+    """Returns the requests with the overhead of the pod's RuntimeClass."""
     read = read_template(template)
     runtime_class = runtime_classes.get(read.spec.runtime_class_name)
     if runtime_class is None or read.spec.overhead or not runtime_class.overhead.pod_fixed:

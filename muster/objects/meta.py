@@ -72,6 +72,7 @@ class ObjectMeta(View):
 
     @property
     def controller(self) -> OwnerReference | None:
+        """The controller's owner reference, if there is one."""
         for owner in self.owner_references:
             if owner.controller:
                 return owner
@@ -88,6 +89,7 @@ class Object(View):
 
     @property
     def key(self) -> str:
+        """The key: namespace/name, or the name of a cluster-scoped object."""
         return self.metadata.key
 
 
@@ -103,6 +105,7 @@ class Condition(View, omit_defaults=False):
 
 
 def find_condition(conditions: Iterable[Condition], kind: str) -> Condition | None:
+    """Returns the condition of this type, if there is one."""
     for condition in conditions:
         if condition.type == kind:
             return condition
@@ -110,6 +113,7 @@ def find_condition(conditions: Iterable[Condition], kind: str) -> Condition | No
 
 
 def is_true(conditions: Iterable[Condition], kind: str) -> bool:
+    """Returns whether the condition of this type is True."""
     condition = find_condition(conditions, kind)
     return condition is not None and condition.status == "True"
 

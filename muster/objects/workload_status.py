@@ -14,10 +14,12 @@ SUSPENSION_BLOCKED = "SuspensionBlocked"  # its gang must stop, and cannot be su
 
 
 def is_finished(status: WorkloadStatus) -> bool:
+    """Returns whether the condition Finished is True."""
     return is_true(status.conditions, FINISHED)
 
 
 def holds_quota(status: WorkloadStatus) -> bool:
+    """Returns whether the condition QuotaReserved is True."""
     return is_true(status.conditions, QUOTA_RESERVED) and status.admission is not None
 
 
@@ -35,6 +37,7 @@ def is_just_unset(status: WorkloadStatus) -> bool:
 
 
 def is_admitted(status: WorkloadStatus) -> bool:
+    """Returns whether the condition Admitted is True."""
     return is_true(status.conditions, ADMITTED)
 
 
@@ -51,4 +54,5 @@ def is_unplaced(status: WorkloadStatus) -> bool:
 
 
 def is_evicted(status: WorkloadStatus) -> bool:
+    """Returns whether the condition Evicted is True."""
     return is_true(status.conditions, EVICTED)

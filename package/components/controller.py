@@ -20,7 +20,7 @@ from settings.model.operators.kueue import Kueue as KueueSettings
 from settings.model.stack import Settings
 
 ANY_IMAGE = "example.com/muster/controller:0"
-"""Stands for an image whose reference is an Output."""
+"""Replaces an image whose reference is an Output, for the rules of settings."""
 
 
 class ControllerInputs(Model):

@@ -7,7 +7,7 @@ from policies.rule import ResourceRule, StackRule
 
 __all__ = ["RULES"]
 
-# The engine lists rules in this order; those of other modules follow.
+# The engine lists rules in this order; other modules follow.
 _FIRST = (
     "cluster",
     "control_plane",

@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pulumi.automation._server import LanguageServer
 from pulumi.runtime.proto import language_pb2, language_pb2_grpc
 
-from preview.plugins import fork_server, launch, sdk_shortcuts, sdks
+from preview.plugins import fork_server, launch, sdks
+from preview.plugins.pulumi_internals import LanguageServer, skip_work
 from preview.plugins.serving import serve
 
 CHUNK_BYTES_MAX = 64 * 1024
@@ -105,7 +105,7 @@ def _run(entry_point: str) -> None:
 
 
 def main() -> None:
-    sdk_shortcuts.take()
+    skip_work()
     serve(
         lambda server: language_pb2_grpc.add_LanguageRuntimeServicer_to_server(
             ProgramServer(engine_address=sys.argv[-1]), server

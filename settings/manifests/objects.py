@@ -40,7 +40,7 @@ class QueueObject:
 def queue_objects(
     pools: Sequence[Pool], queues: Queues, provisioning: QueuedProvisioning, *, in_gke: bool
 ) -> Iterator[QueueObject]:
-    """Yields topologies, flavors, cohorts, checks and ClusterQueues, each after those that it names.
+    """Yields topologies, flavors, cohorts, checks and ClusterQueues, each after the objects that it names.
     `in_gke`: the sizes of the nodes are known."""
     queued = {pool.flavor_name: pool for pool in pools if pool.queued}
     topologies = [QueueObject("Topology", p.flavor_name, topology(p)) for p in pools if p.topology]
@@ -115,8 +115,8 @@ def node_sizes(pool: Pool) -> str:
     """Returns what one node leaves to the pods of gangs, as JSON: a list of resources with quantities, one
     for each kind of nodes that the pool may have.
 
-    GKE's reservations are taken off, and of DaemonSets those that the settings declare: by an estimate of
-    GKE's own, a pod that just fits would be refused.
+    Without GKE's reservations and the DaemonSets that the settings declare: with an estimate of GKE's own
+    DaemonSets, a pod that just fits would be refused.
     """
     return json.dumps([_size(pool, kind) for kind in pool.variants], separators=(",", ":"))
 

@@ -25,10 +25,10 @@ class Build(Model):
     """Name of the repository in Artifact Registry, which no other stack of the project may have;
     `<cluster>-muster` if unset."""
     keep_images: Annotated[int, Field(ge=1)] = 10
-    """How many of the newest images to keep for rollbacks, regardless of their age."""
+    """Number of the newest images to keep for rollbacks, regardless of their age."""
     core: Literal["compiled", "interpreted"] = "compiled"
-    """Whether mypyc compiles the admission core: it decides the same, in half the time. The build takes three
-    minutes longer, and installs Debian's C compiler, which the image does not contain."""
+    """`compiled`: mypyc compiles the admission core, which decides the same in half the time. The build takes
+    three minutes longer, and installs Debian's C compiler, which the image does not contain."""
     sbom_generator: PinnedImage = SBOM_GENERATOR
     """The image that lists the packages of the controller's image during the build (BuildKit, SBOM
     attestations); set it to use your own mirror."""
@@ -101,7 +101,7 @@ class OwnRules(Model):
 
 
 class Page(Model):
-    """The page of `muster serve` beside the controller: a pod that may only read, reached by
+    """The page of `muster serve` next to the controller: a pod that may only read, reached by
     `kubectl -n muster-system port-forward svc/muster-page 8090:80`. It has no login: let a gateway
     authenticate its users."""
 
@@ -135,7 +135,7 @@ class Controller(Model):
     fair_sharing: FairSharing | None = None
     """Enables fair sharing, which queues' `weight` requires; off if unset."""
     retention: Retention = Retention()
-    """How long workloads are kept after their end."""
+    """Retention of workloads after their end."""
     feature_gates: dict[Gate, bool] = Field(default_factory=dict)
     """Feature gates by Kueue's names; those left out have Kueue's default."""
     rules: OwnRules = OwnRules()
@@ -146,10 +146,10 @@ class Controller(Model):
     """Writes on pending jobs when they are expected to start (annotation `muster.dev/eta`); takes at most 5%
     of a core on average."""
     page: Page | None = None
-    """A page of queues and workloads, beside the controller; none if unset. `{}` uses the defaults."""
+    """A page of queues and workloads, next to the controller; none if unset. `{}` uses the defaults."""
     metrics_from: tuple[DnsLabel, ...] = COLLECTOR_NAMESPACES
-    """Namespaces whose pods may scrape /metrics; by default those of Google Cloud Managed Service for
-    Prometheus."""
+    """Namespaces whose pods may scrape /metrics; by default the namespaces of Google Cloud Managed Service
+    for Prometheus."""
 
     @model_validator(mode="after")
     def _image_or_build(self) -> Self:

@@ -57,12 +57,12 @@ def matches(pattern: str, image: str) -> bool:
 
 
 class RequiredSignature(Model):
-    """Lets only these images run in the cluster: signed ones, matches of a pattern, those of the operators
+    """Lets only these images run in the cluster: signed ones, matches of a pattern, images of the operators
     that the stack installs, and Google's own. The rule is part of the project's Binary Authorization policy,
     which the stack then owns: use it in one stack of a project; its other clusters stay without a rule."""
 
     other_images: tuple[ImagePattern, ...] = ()
-    """Images that need no signature, such as those of Ray jobs: docker.io/rayproject/**."""
+    """Images that need no signature, such as images of Ray jobs: docker.io/rayproject/**."""
 
 
 class Signature(Model):
@@ -81,7 +81,7 @@ class Signature(Model):
     """The version of the key that signs, of purpose asymmetric signing. The private half never leaves Cloud
     KMS."""
     public_key: Annotated[str, AfterValidator(_public_key), Doc("public key in PEM")]
-    """Its public half, which verifies: what `gcloud kms keys versions get-public-key` prints."""
+    """The public key that verifies, as `gcloud kms keys versions get-public-key` prints it."""
     algorithm: Literal[
         "ECDSA_P256_SHA256",
         "ECDSA_P384_SHA384",

@@ -77,7 +77,7 @@ class Settings(Model):
 
     @property
     def place(self) -> GkePlace | None:
-        """Where the cluster is in GKE; None if it is elsewhere, without Google Cloud resources."""
+        """The cluster's place in GKE; None if it is elsewhere, without Google Cloud resources."""
         return self.cluster.place
 
     @property

@@ -1,4 +1,4 @@
-"""Rules of accelerators: those of each machine type, partitions of GPUs, and GPU networking."""
+"""Rules of accelerators: machine types, partitions of GPUs, and GPU networking."""
 
 from collections.abc import Iterator
 

@@ -45,7 +45,7 @@ def _inside(path: Path, value: object) -> Iterator[tuple[Path, object]]:
 
 @rule()
 def lists_have_each_value_once(settings: Settings) -> Iterator[Finding]:
-    """Lists of names, zones, addresses and the like have each value once: a second one is a mistake for
+    """Lists of names, zones, addresses and similar values have each value once: a second one is a mistake for
     another value, or would declare a resource twice."""
     for path, value in values(settings):
         if not isinstance(value, list) or any(isinstance(entry, (dict, list)) for entry in value):

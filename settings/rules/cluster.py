@@ -36,7 +36,7 @@ def gke_needs_a_project(settings: Settings) -> Iterator[Finding]:
 
 @rule("cluster")
 def zones_belong_to_the_cluster(settings: Settings) -> Iterator[Finding]:
-    """The zones of a cluster are in its region; those of a zonal cluster are in addition to its own (GKE
+    """The zones of a cluster are in its region; a zonal cluster's are in addition to its own (GKE
     API: Cluster.locations; Pulumi's `node_locations`)."""
     if not isinstance(settings.cluster, Gke):
         return

@@ -37,7 +37,7 @@ def forecast_names_exist(settings: Settings) -> Iterator[Finding]:
 
 @doubt("forecast")
 def trace_may_be_missing(settings: Settings) -> Iterator[Doubt]:
-    """The trace of forecasts is a file; one that a workflow downloads first is not there yet
+    """The trace of forecasts is a file, which may not exist before a workflow downloads it
     (`muster forecast --trace`)."""
     trace = settings.forecast.trace
     # Pulumi runs the program in the folder of Pulumi.yaml, to which the path is relative.

@@ -1,4 +1,4 @@
-"""Rules of Ray's heads: each one that a queue admits has a node to run on."""
+"""Rules of Ray's heads: each head that a queue admits has a node to run on."""
 
 from collections import defaultdict
 from collections.abc import Iterator

@@ -44,7 +44,7 @@ def kai_gets_nodes(settings: Settings) -> Iterator[Finding]:
 
 @rule("admission", "queues")
 def kai_keeps_queues_apart(settings: Settings) -> Iterator[Finding]:
-    """With engine kai the names of cohorts and cluster queues differ: both are Queues (KAI-scheduler,
+    """Names of cohorts and cluster queues differ with engine kai: both are Queues (KAI-scheduler,
     docs/queues)."""
     if settings.admission.engine != "kai":
         return
@@ -87,7 +87,7 @@ def kai_does_what_queues_ask(settings: Settings) -> Iterator[Finding]:
 
 @rule("admission")
 def kai_takes_priorities(settings: Settings) -> Iterator[Finding]:
-    """With engine kai a priority is a PriorityClass, whose name is the value of a label on each gang and
+    """A priority is a PriorityClass with engine kai, whose name is the value of a label on each gang and
     whose value is bounded (Kubernetes, PriorityClass)."""
     if settings.admission.engine != "kai":
         return

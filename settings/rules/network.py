@@ -85,8 +85,8 @@ def ranges(network: Network) -> Iterator[tuple[Path, IPv4Network]]:
 
 @rule("network")
 def ranges_are_not_reserved(settings: Settings) -> Iterator[Finding]:
-    """No range of the network overlaps one that VPC prohibits or that nodes use themselves (VPC, "Subnets";
-    GKE, VPC-native clusters)."""
+    """No range of the network overlaps ranges that VPC prohibits or that nodes use themselves (VPC,
+    "Subnets"; GKE, VPC-native clusters)."""
     for path, network in ranges(settings.network) if settings.network else ():
         for reserved, why in RESERVED.items():
             if network.overlaps(reserved):
@@ -160,13 +160,13 @@ def _block(pool: Pool) -> int:
 
 
 def _prefix(addresses: int) -> int:
-    """Returns the prefix length of the smallest range with that many addresses."""
+    """Returns the prefix length of the smallest range with this number of addresses."""
     return 32 - (addresses - 1).bit_length()
 
 
 @rule("network", "cluster", "pools")
 def gpudirect_has_its_networks(settings: Settings) -> Iterator[Finding]:
-    """GPUDirect requires Dataplane V2 and VPCs of its own, with an address for each node (GKE, "Maximize GPU
+    """GPUDirect requires Dataplane V2 and its own VPCs, with an address for each node (GKE, "Maximize GPU
     network bandwidth")."""
     direct = [i for i, pool in enumerate(settings.pools) if pool.gpudirect]
     if not direct or not isinstance(settings.cluster, Gke):

@@ -19,7 +19,7 @@ SUSPENDED_FRAMEWORKS = ("ray.io/rayjob", "ray.io/raycluster")
 @rule("cluster", "kuberay", "admission", "tenants")
 def kuberay_suits_the_stack(settings: Settings) -> Iterator[Finding]:
     """GKE's Ray add-on requires a GKE cluster and an engine other than kai, and a KubeRay that watches some
-    namespaces watches those of all tenants (GKE, Ray add-on; KubeRay, watchNamespace)."""
+    namespaces watches all tenants' namespaces (GKE, Ray add-on; KubeRay, watchNamespace)."""
     kuberay, path = settings.kuberay, ("muster:kuberay",)
     if kuberay.install == "addon" and isinstance(settings.cluster, Existing):
         yield Finding(
@@ -46,7 +46,7 @@ def kuberay_suits_the_stack(settings: Settings) -> Iterator[Finding]:
 
 @rule("kueue", "admission")
 def kueue_starts_what_is_suspended(settings: Settings) -> Iterator[Finding]:
-    """With engine kueue the frameworks include RayJobs and RayClusters: queued ones are suspended at
+    """Frameworks include RayJobs and RayClusters with engine kueue: queued ones are suspended at
     creation, and only Kueue unsuspends them (Kueue: apis/config/v1beta2, Integrations)."""
     missing = [name for name in SUSPENDED_FRAMEWORKS if name not in settings.kueue.frameworks]
     if settings.admission.engine == "kueue" and missing:
@@ -211,7 +211,7 @@ def gpu_drivers_have_one_manager(settings: Settings) -> Iterator[Finding]:
 
 @rule("pools", "gpudirect")
 def nccl_plugins_have_one_installer(settings: Settings) -> Iterator[Finding]:
-    """Arm and x86 nodes with RDMA are in clusters of their own: both installers are a DaemonSet of the same
+    """Arm and x86 nodes with RDMA are in separate clusters: both installers are a DaemonSet of the same
     name (container-engine-accelerators, gpudirect-rdma)."""
     plugins = [None if pool.existing else pool.nccl_plugin for pool in settings.pools]
     if settings.gpudirect.install == "manifests" and {"rdma", "rdma-arm"} <= set(plugins):

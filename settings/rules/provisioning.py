@@ -38,7 +38,7 @@ def ways_to_get_nodes(settings: Settings) -> Iterator[tuple[Path, Pool]]:
 
 @rule("pools")
 def reservations_suit_provisioning(settings: Settings) -> Iterator[Finding]:
-    """A reservation is named with `provisioning: reserved`, and only then (GKE API: ReservationAffinity;
+    """A reservation is named only with `provisioning: reserved` (GKE API: ReservationAffinity;
     cluster-toolkit; xpk; terraform-provider-google#18341)."""
     for place, pool in ways_to_get_nodes(settings):
         path = (*place, "reservation")

@@ -12,7 +12,7 @@ from settings.rules.registry import rule
 BYTES = ("memory", "ephemeral-storage", "storage")
 LEAST_BYTES = 1024**2
 CORES = re.compile(r"-?[0-9.]+m?")
-# Where a stack file has amounts, and the keys of those that are not the resource's name.
+# Sections with amounts, and the keys of amounts that are not the resource's name.
 AMOUNTS_IN = (
     "muster:queues",
     "muster:tenants",

@@ -52,7 +52,7 @@ def cohorts_form_trees(settings: Settings) -> Iterator[Finding]:
 
 @rule("queues")
 def cluster_queues_name_cohorts(settings: Settings) -> Iterator[Finding]:
-    """The cohort of a cluster queue is in the file: a misspelt one would be a cohort of its own (Kueue:
+    """The cohort of a cluster queue is in the file: a misspelt one would be a separate cohort (Kueue:
     ClusterQueueSpec.cohortName)."""
     cohorts = [cohort.name for cohort in settings.queues.cohorts]
     for i, queue in enumerate(settings.queues.cluster_queues):
@@ -75,7 +75,7 @@ class Holder(NamedTuple):
 
 
 def holders(settings: Settings) -> Iterator[Holder]:
-    """Yields all cluster queues and cohorts, also those without quotas."""
+    """Yields all cluster queues and cohorts, with or without quotas."""
     for i, queue in enumerate(settings.queues.cluster_queues):
         path: Path = ("muster:queues", "clusterQueues", i, "quotas")
         yield Holder(path, "queue", queue.quotas, "cohort", queue.cohort)

@@ -1,7 +1,8 @@
 """The registry of rules: a rule registers itself with the sections of a stack file that it reads.
 
 A rule reads settings whose sections are valid by themselves, and yields the conflicts between them. It runs
-if all of its sections exist: a stack file has all, a component of the Pulumi package those of its inputs.
+if all of its sections exist: a stack file has all, a component of the Pulumi package has its inputs'
+sections.
 """
 
 from collections.abc import Callable, Collection, Iterator

@@ -78,7 +78,7 @@ def _row(owner: str, path: str, keys: Mapping[str, Any]) -> Row:
 
 
 def row_of(address: Address, table: Iterable[Row]) -> Row | None:
-    """Returns the row of a field: the one that names most of its path, of equal ones the outer object's."""
+    """Returns the row that names most of a field's path; of equal rows, that of the outer object."""
     outer = {owner: index for index, (owner, _) in enumerate(address.within)}
     paths = dict(address.within)
     matching = [row for row in table if row.owner in paths and row.covers(paths[row.owner])]

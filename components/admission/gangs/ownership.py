@@ -1,6 +1,6 @@
 """Ownership of a queued gang: the engine stops it, KubeRay runs it, the garbage collector deletes it.
 
-The queue skips a gang with a controller reference, KubeRay skips one that another controller manages, and a
+The queue skips a gang with a controller reference, KubeRay skips a gang of another controller, and a
 finalizer without a controller keeps it forever. So users cannot set any of these.
 """
 
@@ -63,7 +63,7 @@ def cascading_deletions(engine: Engine) -> list[Policy]:
     """Returns the policies for deletions.
 
     A RayJob deleted with the policy Orphan leaves a running RayCluster without an owner. KubeRay recreates a
-    RayCluster deleted below its RayService at once: then two have pods, with quota for one.
+    RayCluster deleted below its RayService immediately: then two have pods, with quota for one.
     """
     return [
         Policy(

@@ -1,4 +1,4 @@
-"""Topology annotations of pod templates: refuses those that the engine would refuse.
+"""Topology annotations of pod templates: refuses annotations that the engine would refuse.
 
 Source: muster/objects/topology.py; Kueue pkg/controller/jobframework/tas_validation.go.
 """

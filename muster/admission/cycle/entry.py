@@ -112,11 +112,15 @@ class Entry:
 class HeadReservations(Protocol):
     """Reserves quota for heads that wait: a hook of the cycle (rules/backfill.py)."""
 
-    def ruling(self, head: Entry) -> Ruling: ...
+    def ruling(self, head: Entry) -> Ruling:
+        """Returns the ruling on a head that fits: it may be held back so that reserved heads are not
+        delayed."""
 
-    def drop_reservation(self, head: Entry) -> None: ...
+    def drop_reservation(self, head: Entry) -> None:
+        """Drops the reservation of a head that no longer needs it."""
 
-    def is_behind_reservation(self, head: Entry) -> bool: ...
+    def is_behind_reservation(self, head: Entry) -> bool:
+        """Returns whether the head is behind a head of its queue that has a reservation."""
 
 
 CycleOrder = tuple[bool, bool, int, int, int, str, str]

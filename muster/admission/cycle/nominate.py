@@ -195,8 +195,10 @@ def refusal(workload: Workload, queue: ClusterQueue, namespaces: Mapping[str, La
 
 
 def failed_checks(workload: Workload) -> list[str]:
+    """Returns the names of the admission checks that failed and were not reset yet."""
     return [name for name, state in workload.checks.items() if state in _FAILED]
 
 
 def selects(selector: LabelSelector, labels: Labels) -> bool:
+    """Returns whether the queue's namespaceSelector matches the namespace's labels."""
     return all(holds(requirement, labels.get(requirement.key)) for requirement in selector.requirements)

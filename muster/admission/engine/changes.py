@@ -29,6 +29,7 @@ class Changes:
     _reverted: dict[str, int] = field(default_factory=dict)
 
     def admit(self, head: Entry, holding: Holding) -> None:
+        """Records an admission by this decision, and the slice that it replaces."""
         key = head.workload.key
         self.admitted[key] = holding
         if head.replaced is not None:
@@ -39,6 +40,7 @@ class Changes:
         self.count += 1
 
     def displace(self, state: WorkingState, holding: Holding) -> None:
+        """Records that a failed node of the holding has no replacement, so it is evicted."""
         state.evict(holding)
         self.displaced.append(holding)
         self.count += 1
@@ -123,6 +125,7 @@ class TrackedWorkloads:
         return copy
 
     def put(self, workload: Workload) -> None:
+        """Adds or replaces a workload."""
         self._objects[workload.key] = workload
 
     def pop(self, key: str) -> tuple[Workload, Holding | None]:
@@ -131,6 +134,7 @@ class TrackedWorkloads:
         return self._objects.pop(key), self._admitted.pop(key, None)
 
     def apply(self, changes: Changes) -> None:
+        """Updates the workloads as if the changes were already written."""
         self._objects.update(changes.marked)
         for holding in changes.replaced.values():
             self._admitted.pop(holding.workload.key, None)
@@ -142,6 +146,7 @@ class TrackedWorkloads:
             self.evict(holding)
 
     def evict(self, holding: Holding) -> None:
+        """Marks the workload of a holding as evicted."""
         key = holding.workload.key
         holding.workload = self._objects[key] = replace(self._now(key), evicted=True)
 

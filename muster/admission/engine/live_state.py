@@ -42,6 +42,7 @@ class Timers:
 
     @property
     def next_ms(self) -> int | None:
+        """The time of the next timer; None without timers."""
         while self._heap and self._at_ms.get(self._heap[0][1]) != self._heap[0][0]:
             heappop(self._heap)
         return self._heap[0][0] if self._heap else None
@@ -134,6 +135,7 @@ class LiveState:
         return parked
 
     def take(self, workload: Workload) -> None:
+        """Adds a workload: to its queue if it is pending, to the usage of its queue if it holds quota."""
         self.workloads.put(workload)
         if workload.admission is None:
             self._add_pending(workload)
@@ -199,6 +201,7 @@ class LiveState:
             self.workloads.put(replace(self._pending(key), parked=False))
 
     def drop(self, key: str) -> None:
+        """Removes a workload, and touches its group if this may change decisions."""
         workload, holding = self.workloads.pop(key)
         if key in self._not_queued:
             self._not_queued.remove(key)

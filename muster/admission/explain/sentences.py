@@ -56,6 +56,7 @@ def _without_quota(exclusions: Sequence[Exclusion]) -> str:
 
 
 def leaving(targets: tuple[str, ...]) -> str:
+    """Returns a clause about preempted workloads whose pods still run."""
     named = list(targets[:_NAMES_MAX])
     if len(targets) > _NAMES_MAX:
         named.append(f"{len(targets) - _NAMES_MAX} more")

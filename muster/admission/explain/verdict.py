@@ -19,6 +19,8 @@ class Wait(Enum):
 
 
 class Verdict(NamedTuple):
+    """The reason why a head of the last cycle waits, with the workloads that it waits for."""
+
     wait: Wait
     other: str = ""  # key of the workload that it waits for
     targets: tuple[str, ...] = ()  # keys

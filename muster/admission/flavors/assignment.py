@@ -31,6 +31,7 @@ class PodSetChoice:
 
     @classmethod
     def of(cls, demand: Demand) -> "PodSetChoice":
+        """Returns an empty choice for the demand; held nodes are kept."""
         choice = cls(demand.pod_set.name, demand.pods, demand.requests)
         if demand.held is not None:
             choice.topology = demand.held.topology

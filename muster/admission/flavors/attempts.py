@@ -65,6 +65,7 @@ class FlavorAttempt(NamedTuple):
 
     @property
     def borrowing(self) -> int:
+        """The largest borrowing distance of a resource."""
         return max((grade.borrowing for grade in self.grades.values()), default=0)
 
     @property
@@ -106,6 +107,7 @@ class FlavorRefusal:
 
     @classmethod
     def of(cls, pod_set: str, search: FlavorSearch) -> "FlavorRefusal":
+        """Returns the reasons of a search without a result."""
         return cls(
             pod_set,
             search.resource,

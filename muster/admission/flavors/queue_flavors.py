@@ -89,6 +89,7 @@ class QueueFlavors:
         return allowed is None or not self.rules.concurrent_admission or flavor in allowed
 
     def group_of(self, resource: str) -> FlavorGroup | None:
+        """Returns the resource group that covers the resource, if any."""
         return self._groups.get(resource)
 
     @property

@@ -6,6 +6,8 @@ from enum import StrEnum
 
 
 class TaintEffect(StrEnum):
+    """Effects of Kubernetes' taints."""
+
     NO_SCHEDULE = "NoSchedule"
     PREFER_NO_SCHEDULE = "PreferNoSchedule"
     NO_EXECUTE = "NoExecute"
@@ -13,6 +15,8 @@ class TaintEffect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Taint:
+    """A taint of a flavor's nodes; only pods that tolerate it may use the flavor."""
+
     key: str
     value: str
     effect: TaintEffect

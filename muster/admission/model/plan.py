@@ -16,6 +16,8 @@ class PreemptionReason(StrEnum):
 
 
 class WaitReason(Enum):
+    """Reasons why a pending workload waits."""
+
     QUOTA = auto()
     PREEMPTION = auto()  # its preemption targets are selected or terminating
     NEVER_FITS = auto()  # larger than the queue's potential quota
@@ -34,12 +36,16 @@ class WaitReason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PlannedAdmission:
+    """A workload to admit, with its flavors, counts and nodes."""
+
     workload: str  # key
     admission: Admission
 
 
 @dataclass(frozen=True, slots=True)
 class Preemption:
+    """A workload to preempt, with the workload that preempts it."""
+
     workload: str  # key of the preemption target
     preemptor: str  # key
     reason: PreemptionReason
@@ -66,6 +72,8 @@ class Shortfall:
 
 
 class ExclusionCause(StrEnum):
+    """Reasons why pods cannot use a flavor."""
+
     TAINT = "UntoleratedTaint"
     NODE_SELECTOR = "NodeSelector"
     NODE_AFFINITY = "NodeAffinity"

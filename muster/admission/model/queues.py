@@ -27,6 +27,8 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class FlavorQuotas:
+    """The quotas of one flavor, by resource."""
+
     flavor: str
     quotas: Mapping[str, Quota]  # by resource
 
@@ -40,17 +42,23 @@ class ResourceGroup:
 
 
 class QueueingStrategy(StrEnum):
+    """Kueue's queueing strategies: whether a head that does not fit blocks the workloads behind it."""
+
     STRICT_FIFO = "StrictFIFO"
     BEST_EFFORT_FIFO = "BestEffortFIFO"
 
 
 class StopPolicy(StrEnum):
+    """Kueue's stop policies: whether a queue admits workloads, and whether it evicts admitted ones."""
+
     NONE = "None"
     HOLD = "Hold"
     HOLD_AND_DRAIN = "HoldAndDrain"
 
 
 class PreemptionPolicy(StrEnum):
+    """Kueue's preemption policies: the workloads that may be preempted."""
+
     NEVER = "Never"
     LOWER_PRIORITY = "LowerPriority"
     LOWER_OR_NEWER_EQUAL_PRIORITY = "LowerOrNewerEqualPriority"
@@ -58,6 +66,8 @@ class PreemptionPolicy(StrEnum):
 
 
 class FungibilityPolicy(StrEnum):
+    """Kueue's flavor fungibility: whether the search stops at a flavor or tries the next one."""
+
     MAY_STOP_SEARCH = "MayStopSearch"
     TRY_NEXT_FLAVOR = "TryNextFlavor"
 
@@ -119,6 +129,8 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Cohort:
+    """A cohort with its quotas and its parent."""
+
     name: str
     parent: str | None = None
     groups: tuple[ResourceGroup, ...] = ()
@@ -128,6 +140,8 @@ class Cohort:
 
 @dataclass(frozen=True, slots=True)
 class ClusterQueue:
+    """A ClusterQueue with its quotas, cohort and policies."""
+
     name: str
     cohort: str | None = None
     groups: tuple[ResourceGroup, ...] = ()

@@ -41,6 +41,8 @@ class FairStrategy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FairSharing:
+    """Kueue's fair sharing: preemption by the shares of queues instead of by priority alone."""
+
     strategies: tuple[FairStrategy, ...] = (
         FairStrategy.LESS_THAN_OR_EQUAL_TO_FINAL_SHARE,
         FairStrategy.LESS_THAN_INITIAL_SHARE,
@@ -52,6 +54,8 @@ class FairSharing:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
+    """All rules that change decisions."""
+
     fair_sharing: FairSharing | None = None
     partial_admission: bool = True
     reclaimable_pods: bool = True  # finished pods release their quota: gate ReclaimablePods

@@ -54,6 +54,8 @@ class TopologyRequest:
 
 @dataclass(frozen=True, slots=True)
 class TopologyDomain:
+    """A domain, by its values of the levels, with the number of pods that are placed on it."""
+
     values: tuple[str, ...]  # one per level
     count: int  # pods
 

@@ -46,11 +46,15 @@ class PodSetAssignment:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
+    """Quota that a workload holds in a ClusterQueue."""
+
     cluster_queue: str
     pod_sets: tuple[PodSetAssignment, ...]
 
 
 class CheckState(StrEnum):
+    """States of an admission check of a workload."""
+
     PENDING = "Pending"
     READY = "Ready"
     RETRY = "Retry"

@@ -39,6 +39,7 @@ class PreemptionBound:
         self._own: dict[FlavorResource, int] = {}  # preemptible usage of the workload's queue
 
     def forget(self) -> None:
+        """Discards values that depend on the queue's usage."""
         self._own.clear()
 
     def most_used(self, fr: FlavorResource, amount: int) -> float:

@@ -50,6 +50,7 @@ class TargetQueues:
                 yield queue
 
     def has_candidate(self, queue: QuotaNode) -> bool:
+        """Returns whether the queue still has a candidate."""
         return queue in self._next
 
     def pop(self, queue: QuotaNode) -> Holding:

@@ -87,5 +87,6 @@ class TargetSearch:
         return needed[::-1]
 
     def restore(self, released: Collection[Target]) -> None:
+        """Restores the released holdings."""
         for target in released:
             self.state.restore(target.holding)

@@ -115,6 +115,7 @@ class Feasibility(GroupEstimate):
         self.assignment_cache = AssignmentCache()
 
     def estimate(self) -> Estimate:
+        """Returns whether a workload of the group may be admitted now."""
         # The cheap check first: most groups fit, or depend only on the usage at the root.
         if self.fits():
             return Estimate.FITS

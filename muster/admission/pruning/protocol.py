@@ -36,7 +36,8 @@ class GroupEstimate(ABC):
     tries_once: bool
 
     @abstractmethod
-    def estimate(self) -> Estimate: ...
+    def estimate(self) -> Estimate:
+        """Returns whether a workload of the group may be admitted now."""
 
     @abstractmethod
     def fits(self) -> bool:
@@ -77,4 +78,5 @@ class Pruning(ABC):
         `possible`."""
 
     @abstractmethod
-    def feasibility(self, queue: PendingQueue, group: EquivalenceGroup) -> GroupEstimate: ...
+    def feasibility(self, queue: PendingQueue, group: EquivalenceGroup) -> GroupEstimate:
+        """Returns the estimate for a group of the queue."""

@@ -29,6 +29,8 @@ class NoEstimate(GroupEstimate):
 
 
 class TryEverything(Pruning):
+    """Pruning that excludes no workload, to test and to read the engine without bounds."""
+
     bounds_preemption: ClassVar[bool] = False
 
     __slots__ = ("_queues",)

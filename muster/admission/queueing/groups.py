@@ -56,6 +56,7 @@ class EquivalenceGroup:
         self._first = None
 
     def first(self) -> QueuedWorkload:
+        """Returns the first workload in queue order, with its order."""
         if self._first is None:
             self._first = self._find_first()
         return self._first
@@ -71,6 +72,7 @@ class EquivalenceGroup:
             heappop(heap)
 
     def remove(self, key: str) -> None:
+        """Removes a workload; its heap entry remains until it reaches the top."""
         del self._live[key]
         self._first = None
         # Rebuilt when most entries are removed: constant amortized cost per removal.
@@ -102,6 +104,7 @@ class PendingGroups:
         return copy
 
     def put(self, equivalence: EquivalenceClass, order: QueueOrder, workload: Workload) -> None:
+        """Adds a workload to the group of its equivalence class."""
         group = self.groups.get(equivalence)
         if group is None:
             group = self.groups[equivalence] = EquivalenceGroup(equivalence)
@@ -109,6 +112,7 @@ class PendingGroups:
         group.put(order, workload)
 
     def remove(self, key: str) -> None:
+        """Removes a workload, and its group if it was the last one."""
         group = self.by_key.pop(key)
         group.remove(key)
         if not group:

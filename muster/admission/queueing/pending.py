@@ -102,6 +102,7 @@ class PendingQueue:
 
     @property
     def groups(self) -> Iterable[EquivalenceGroup]:
+        """All groups, fresh and parked."""
         return chain(self._fresh.groups.values(), self._tried.groups.values())
 
     @property
@@ -214,9 +215,11 @@ class PendingQueue:
         return [group for _, _, group in self._active[1:]]
 
     def head_group(self) -> EquivalenceGroup | None:
+        """Returns the group of the head; None if the queue is closed or all groups were tried."""
         return self._active[0][-1] if self._active and not self._closed else None
 
     def head(self) -> Workload | None:
+        """Returns the workload that the next cycle tries, if any."""
         return self.first(self._active[0][-1]) if self._active else None
 
     def head_order(self) -> QueueOrder:
@@ -224,6 +227,7 @@ class PendingQueue:
         return self._active[0][1]
 
     def admit_head(self) -> None:
+        """Removes the head after its admission."""
         group = self._active[0][-1]
         self._drop(self.first(group))
         # The group is not parked: its next workload has the requests that just fitted, and is tried in this

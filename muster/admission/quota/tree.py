@@ -85,6 +85,7 @@ class QuotaNode:
         return bool(self._local or self._ceilings)
 
     def quota(self, fr: FlavorResource) -> Quota:
+        """Returns the node's own quota of a resource."""
         return self.quotas.get(fr, _NO_QUOTA)
 
     def local_quota(self, fr: FlavorResource) -> int:
@@ -92,6 +93,7 @@ class QuotaNode:
         return self._local.get(fr, 0)
 
     def local_available(self, fr: FlavorResource) -> int:
+        """Returns the unused part of the quota that the node does not lend."""
         return max(0, self._local.get(fr, 0) - self.usage.get(fr, 0))
 
     def available(self, fr: FlavorResource) -> int:
@@ -128,6 +130,7 @@ class QuotaNode:
         return potential
 
     def fits(self, usage: Usage) -> bool:
+        """Returns whether the usage fits in the available quota."""
         # If usage exceeds the quota, a request of 0 still fits.
         for fr, amount in usage.items():  # noqa: SIM110 - a generator is slow, and this is the hottest loop
             if max(0, self.available(fr)) < amount:
@@ -166,6 +169,7 @@ class QuotaNode:
         return changed
 
     def borrowing_with(self, fr: FlavorResource, amount: int) -> bool:
+        """Returns whether the node would borrow with this additional usage."""
         return self.usage.get(fr, 0) + amount > self.subtree.get(fr, 0)
 
     def would_borrow(self, usage: Usage) -> bool:
@@ -176,6 +180,7 @@ class QuotaNode:
         return False
 
     def within_nominal(self, resources: Iterable[FlavorResource]) -> bool:
+        """Returns whether the usage of each of these resources is within the quota of the node's subtree."""
         for fr in resources:  # noqa: SIM110 - as in `fits`; target searches call it for every queue
             if self.usage.get(fr, 0) > self.subtree.get(fr, 0):
                 return False

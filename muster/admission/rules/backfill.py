@@ -45,6 +45,8 @@ class BlockedHead:
 
 @dataclass(frozen=True, slots=True)
 class BackfillReservation:
+    """The reservation of a blocked head: the time at which it fits, and the quota that it then needs."""
+
     blocked_head: BlockedHead
     shadow_ms: int
     until_ms: int | None  # the shadow time; None if that is now

@@ -41,6 +41,7 @@ class MinRuntime:
         return min((at_ms for at_ms in ends_ms if at_ms > self.now_ms), default=None)
 
     def unprotected(self, candidates: Iterable[Holding]) -> Iterator[Holding]:
+        """Yields the candidates whose minimum run time has ended."""
         for holding in candidates:
             ends_ms = self.ends_ms(holding)
             if self._suspended or ends_ms <= self.now_ms:

@@ -45,6 +45,7 @@ class Holding:
         )
 
     def uses(self, resources: Iterable[FlavorResource]) -> bool:
+        """Returns whether it uses any of these resources."""
         for fr in resources:  # noqa: SIM110 - a generator is slow, and target searches call this for all holdings
             if fr in self.usage:
                 return True
@@ -72,6 +73,7 @@ class Holding:
 
 
 def precedence(workload: Workload) -> Precedence:
+    """Returns the precedence of a workload: higher priority, then earlier queueing."""
     return workload.priority, -workload.queued_at_ms
 
 

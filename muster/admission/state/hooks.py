@@ -19,15 +19,21 @@ class CandidateProtection(Protocol):
     begins: bool
     notes: dict[str, WaitNote]
 
-    def unprotected(self, candidates: Iterable[Holding]) -> Iterator[Holding]: ...
+    def unprotected(self, candidates: Iterable[Holding]) -> Iterator[Holding]:
+        """Yields the candidates that may be preempted."""
 
-    def next_end_ms(self, holdings: Iterable[Holding]) -> int | None: ...
+    def next_end_ms(self, holdings: Iterable[Holding]) -> int | None:
+        """Returns when the protection of any of these holdings ends next, if there is one."""
 
-    def begin(self) -> None: ...
+    def begin(self) -> None:
+        """Starts a search for preemption targets."""
 
-    def suspend(self) -> bool: ...
+    def suspend(self) -> bool:
+        """Disables the protection for a second search; returns False if the first search met no
+        protection."""
 
-    def resume(self, preemptor: str, has_targets: bool) -> None: ...
+    def resume(self, preemptor: str, has_targets: bool) -> None:
+        """Restores the protection, and records whether the preemptor has targets without it."""
 
 
 class UsageLimit(Protocol):
@@ -36,4 +42,5 @@ class UsageLimit(Protocol):
 
     now_ms: int
 
-    def ruling(self, node: QuotaNode, usage: Usage, run_time_ms: int | None) -> Ruling: ...
+    def ruling(self, node: QuotaNode, usage: Usage, run_time_ms: int | None) -> Ruling:
+        """Returns the ruling on a workload that would otherwise be admitted."""

@@ -187,6 +187,7 @@ class WorkingState:
             self.topologies().remove(holding.placed)
 
     def restore(self, holding: Holding) -> None:
+        """Restores a released holding."""
         holding.node.add(holding.usage)
         if holding.placed:
             self.topologies().add(holding.placed)

@@ -60,9 +60,11 @@ class Topologies:
         return self._flavors[flavor].has_levels(request or _NO_REQUEST)
 
     def add(self, placed: Iterable[TopologyUsage]) -> None:
+        """Adds the usage of placed pods."""
         self._count(placed, 1)
 
     def remove(self, placed: Iterable[TopologyUsage]) -> None:
+        """Removes the usage of placed pods."""
         self._count(placed, -1)
 
     def _count(self, placed: Iterable[TopologyUsage], sign: int) -> None:
@@ -75,6 +77,7 @@ class Topologies:
                     leaf_capacity.take(requests, sign * domain.count)
 
     def fits(self, placed: Iterable[TopologyUsage]) -> bool:
+        """Returns whether all requests fit on the nodes."""
         needed: dict[LeafCapacity, dict[str, int]] = {}
         for gang in placed:
             requests = requests_of_one_pod(gang.requests)

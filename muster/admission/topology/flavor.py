@@ -24,6 +24,8 @@ _CACHED_MAX = 256
 
 
 class FlavorTopology:
+    """The topology of one flavor: its domains, and their capacity for pods."""
+
     __slots__ = ("_capacities", "_matches", "_name", "_rules", "_tolerations", "tree")
 
     def __init__(

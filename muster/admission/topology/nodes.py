@@ -44,6 +44,8 @@ class Matches:
 
 
 def match(demand: NodeDemand, leaves: Iterable[Leaf]) -> Matches:
+    """Matches the pods with each node, by taints, selectors and affinity; counts the nodes that each
+    excludes."""
     matches = Matches()
     for leaf in leaves:
         node = leaf.node

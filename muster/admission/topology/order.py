@@ -41,6 +41,8 @@ def pods_by(size: int) -> Unit:
 
 @dataclass(frozen=True, slots=True)
 class PlacementProfile:
+    """The order in which domains are filled."""
+
     least_free: bool
     prefers_affinity: bool
 

@@ -1,7 +1,7 @@
 """Handles finished gangs whose pods still run, as with a RayJob's ttlSecondsAfterFinished.
 
-They hold their quota until their pods are gone; the finalizer of the Workload marks that. As soon as another
-workload waits for this quota, their RayClusters are suspended, as their work is done.
+They hold their quota until their pods are deleted; the finalizer of the Workload marks that. As soon as
+another workload waits for this quota, their RayClusters are suspended, as their work is done.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -26,7 +26,7 @@ REASON = "Its job has finished, and other workloads wait for the quota that its 
 
 
 def has_released_quota(workload: Workload) -> bool:
-    """Returns whether the Workload has finished and has released its quota for good."""
+    """Returns whether the Workload has finished and has released its quota permanently."""
     finished = workload_status.is_finished(workload.status)
     return finished and RESOURCE_IN_USE not in workload.metadata.finalizers
 
@@ -37,7 +37,7 @@ def is_finished_with_quota(workload: Workload, cluster: ClusterState) -> bool:
 
 
 def quota_release(workload: Workload, cluster: ClusterState, now_ms: int) -> PlannedWrite | None:
-    """Returns the write that releases the quota of a finished gang; None unless its pods are gone."""
+    """Returns the write that releases the quota of a finished gang; None while it has pods."""
     meta = workload.metadata
     if meta.deletion_timestamp or not _quota_may_be_released(workload, cluster, now_ms):
         return None

@@ -1,4 +1,4 @@
-"""The writes that sync a job with its persisted Workload, except those that stop it (stops.py)."""
+"""Syncs a job with its persisted Workload. The writes that stop it are in stops.py."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -53,7 +53,7 @@ def job_writes(
         yield from _retry(workload, job, configuration, now_ms)
         yield from retention.deletions(workload, cluster, configuration.retention, now_ms)
     elif workload_status.is_admitted(status):
-        # A user may have suspended it briefly: wait until the old pods are gone.
+        # A user may have suspended it briefly: wait until the old pods are deleted.
         if job is not None and is_stopped(workload, job, cluster):
             yield from _start(workload, job, cluster, now_ms)
         yield from sync_provisioning_requests(workload, cluster, now_ms)
@@ -170,7 +170,7 @@ def _deactivate(workload: Workload, message: str, now_ms: int) -> PlannedWrite:
 def _delete_workload(
     workload: Workload, job: Job | None, cluster: ClusterState, now_ms: int
 ) -> Iterator[PlannedWrite]:
-    """Deletes a Workload whose job is gone or has left the queue, and then removes its finalizer."""
+    """Deletes a Workload whose job was deleted or has left the queue, and then removes its finalizer."""
     if not workload.metadata.deletion_timestamp:
         yield PlannedWrite(workload.key, Delete(WORKLOADS, workload.key))
     elif RESOURCE_IN_USE in workload.metadata.finalizers and quota_may_be_released(

@@ -1,4 +1,4 @@
-"""Writes that a pass plans, and the fair selection of those that it defers."""
+"""The writes that a pass plans, and a fair selection of the deferred writes."""
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field

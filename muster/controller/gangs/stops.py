@@ -110,7 +110,7 @@ def _reason(workload: Workload, job: Job | None) -> str:
 
 
 def _suspend_jobs(workload: Workload, cluster: ClusterState, overdue: bool) -> Iterator[PlannedWrite]:
-    """Suspends KubeRay's Jobs, which would recreate deleted pods: those that submit a RayJob, and Redis
+    """Suspends KubeRay's Jobs, which would recreate deleted pods: submitters of RayJobs, and Redis
     clean-ups that are overdue (redis_cleanup.py)."""
     cleans_up = not overdue and cleans_redis_up(workload, cluster.job_of(workload), cluster)
     for pod in cluster.live_pods_of(workload):

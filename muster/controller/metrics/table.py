@@ -1,8 +1,8 @@
 """The metrics of the controller: one table of names, labels, help, sources, queries and charts.
 
 The registry, docs/metrics.md, the dashboards and the queries of alerts derive from METRICS. Names, labels and
-units are those of Kueue's metrics if these exist (pkg/metrics/metrics.go), with the prefix `muster_` instead
-of `kueue_`. Quantities are in Kubernetes' units: cores, bytes.
+units are the same as in Kueue if it has the metric (pkg/metrics/metrics.go), with the prefix `muster_` for
+`kueue_`. Quantities are in Kubernetes' units: cores, bytes.
 """
 
 from muster.controller.metrics.spec import (

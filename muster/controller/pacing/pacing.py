@@ -116,8 +116,7 @@ class Pacing:
         return self.job_waits.choose(cluster, order, busy, now_ms, at_ms)
 
     def due_ms(self) -> int | None:
-        """Returns when a delayed write is due, although no object changes until then: the next pass may be
-        far away."""
+        """Returns when a delayed write is due: without a change of objects, the next pass may be far away."""
         due = (
             self.backoff.next_ms(),
             self._explanations_due_ms,

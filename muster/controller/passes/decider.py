@@ -16,14 +16,16 @@ from muster.controller.passes.explanations import Explained, Explanations, Limit
 
 @dataclass(frozen=True, slots=True)
 class PassDecision:
-    """The decision of a pass. `waiting` contains the reasons why pending candidates wait, as far as they are
-    explained; unless `waiting_changed`, they are those of the last decision. `until_ms` is the next time at
-    which a reason may change without a change of objects."""
+    """The decision of a pass."""
 
     plan: core.Plan
+    # Why pending candidates wait; without candidates that have not been explained yet.
     waiting: Explanations
+    # The explanations that this pass added.
     explained: Explained
+    # False: `waiting` is the same as after the last decision.
     waiting_changed: bool
+    # The next time at which a reason may change without a change of objects.
     until_ms: int | None
 
 

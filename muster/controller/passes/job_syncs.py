@@ -17,8 +17,8 @@ def sync_jobs(
     plan: PassPlan, owners: Iterable[Owner], cluster: ClusterState, backing_off: Container[str]
 ) -> list[Owner]:
     """Adds the writes that create and update the Workloads of jobs. Returns the jobs that need a write,
-    including those that back off or are postponed to the next pass, as a pass creates a limited number of
-    Workloads."""
+    including jobs that back off, and jobs that are postponed to the next pass, as a pass creates a limited
+    number of Workloads."""
     unsettled, without_workload = list[Owner](), list[Job]()
     writes = plan.writes.before_reservations
     for owner in owners:

@@ -56,13 +56,12 @@ PLATFORM: tuple[AnyKind, ...] = (
 
 
 class PassMemory:
-    """The state that is kept from pass to pass. `statuses` are the Workloads' statuses before the decision,
-    by key; `counts` are computed from the persisted statuses."""
+    """The state that is kept from pass to pass."""
 
     def __init__(self, rules: Rules = Rules()) -> None:  # noqa: B008 - a frozen value
         self.decider = Decider(rules)
-        self.statuses: dict[str, WorkloadStatus] = {}
-        self.counts = QueueCounts()
+        self.statuses: dict[str, WorkloadStatus] = {}  # before the decision, by key of the Workload
+        self.counts = QueueCounts()  # from the persisted statuses
         self.contention: Contention | None = None  # None: to be computed
         self._examined: dict[str, Examination] = {}
         self._unmarked: set[str] = set()  # examined by this pass only because it is full
@@ -96,7 +95,7 @@ class PassMemory:
         return sorted(cluster.workloads.keys() | self._examined.keys()), sorted(cluster.job_identities)
 
     def _has_new_platform(self, cluster: ClusterState) -> bool:
-        """Returns whether an object that affects many Workloads has changed, apart from its status."""
+        """Returns whether an object that affects many Workloads has changed, except for its status."""
         platform: dict[AnyKind, dict[str, Any]] = {kind: dict(cluster.objects(kind)) for kind in PLATFORM}
         before, self._platform = self._platform, platform
         return before is None or any(_differ(before[kind], platform[kind]) for kind in PLATFORM)

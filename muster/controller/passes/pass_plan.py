@@ -36,11 +36,11 @@ class PassStatistics:
 
     # The counts of the Workloads at the beginning of the pass.
     counts: QueueCounts = field(default_factory=QueueCounts)
-    # The keys of the Workloads that the pass examined, and of those that no longer exist.
+    # The keys of the Workloads that the pass examined, and of Workloads that no longer exist.
     examined: Collection[str] = field(default=(), compare=False)
     # The queues and checks that changed since the last pass, or whose counts did; None if any may have.
     changed_queues: Collection[QueueKey] | None = field(default=None, compare=False)
-    # The keys of preempted Workloads, with those of their preemptors.
+    # The keys of preempted Workloads, each with the key of its preemptor.
     preemptors: Mapping[str, str] = field(default_factory=dict)
     # The number of Workloads whose examination changed although nothing had marked them; always 0, unless
     # marking has a fault.

@@ -41,9 +41,9 @@ def reconcile(
 ) -> PassPlan:
     """Returns the plan of a pass.
 
-    `backing_off`: subjects to skip, as their last write failed. `memory`: kept from pass to pass, so that the
-    cost of a pass depends on the number of changes; the result is the same without it. `limits`: the number
-    of pending workloads to explain; None for all."""
+    `backing_off` are subjects to skip, as their last write failed. `memory` is kept from pass to pass, so
+    that the cost of a pass depends on the number of changes; the result is the same without it. `limits` is
+    the number of pending workloads to explain; None for all."""
     memory = memory or PassMemory(configuration.rules)
     marked, jobs = memory.begin(cluster, now_ms)
     plan = PassPlan(statistics=PassStatistics(counts=memory.counts, examined=marked))
@@ -128,7 +128,7 @@ def _add_job_writes(
     configuration: Configuration,
     now_ms: int,
 ) -> bool:
-    """Adds the writes that sync the job. Returns whether there are any, including those that back off."""
+    """Adds the writes that sync the job. Returns whether there are any, including writes that back off."""
     # A gang that must stop is stopped even if other writes of its Workload fail.
     halts = [
         *stops(workload, cluster, now_ms),

@@ -25,7 +25,7 @@ def add_status_writes(
     now_ms: int,
 ) -> Iterator[str]:
     """Adds the changed statuses of these workloads to the writes, and yields their keys. `advanced` are the
-    statuses before the decision, `decided` those that it changed."""
+    statuses before the decision, `decided` the statuses that it changed."""
     for key in keys:
         workload = cluster.workloads[key]
         before, new = advanced[key], decided.get(key, advanced[key])

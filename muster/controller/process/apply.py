@@ -1,4 +1,4 @@
-"""Carries out a pass: concurrent writes, in an order that never hands out quota twice."""
+"""Sends the writes of a pass: concurrently, but in an order that never reserves quota twice."""
 
 import asyncio
 import logging
@@ -26,8 +26,8 @@ WAIT_REASONS_MAX = 50  # per pass
 
 
 class Applier:
-    """Sends writes and puts the API server's answers into the stores at once, so that the next pass does not
-    decide on objects that this one has changed."""
+    """Sends writes, and puts the answers of the API server into the stores, so that the next pass does not
+    decide on outdated objects."""
 
     def __init__(
         self,
@@ -43,12 +43,12 @@ class Applier:
         self._history = history or History()
         self._slots = asyncio.Semaphore(CONCURRENT_WRITES_MAX)
         self._repeated_events = RepeatedEvents()
-        self.postponed = False  # whether the last pass left deferrable writes for the next one
+        self.postponed = False  # whether the last pass has left deferrable writes to the next one
         self._unanswered: set[tuple[Kind[Any], str]] = set()
 
     async def read_unanswered(self) -> bool:
-        """Reads the objects of writes without an answer. Returns whether the outcome of all is known: until
-        then nothing may be decided, as quota that such a write reserved would be reserved again."""
+        """Reads the objects of writes without an answer. Returns whether the outcome of all of them is known.
+        Otherwise the pass must not decide: it could reserve quota that such a write has already reserved."""
         for kind, key in list(self._unanswered):
             try:
                 obj = await self._kube.read(kind, key)
@@ -61,11 +61,12 @@ class Applier:
         return True
 
     async def apply(self, writes: PassWrites, now_ms: int) -> list[PlannedWrite]:
-        """Sends the writes of a pass, the most important first. Returns those that succeeded. Reservations
-        wait for what they were decided on, which is not persisted yet: statuses of Workloads, and what they
-        need; not for starts and stops of gangs. Quota whose release failed is not reserved; other failures
-        block no other subject. In one pass, DEFERRABLE_WRITES_MAX deferrable writes are sent, and
-        WAIT_REASONS_MAX reasons to wait."""
+        """Sends the writes of a pass, the most important first. Returns the writes that succeeded.
+
+        A decision assumes that the status writes and releases of its pass succeed. Reservations are therefore
+        sent after these are persisted, but do not wait for starts and stops of gangs. Quota whose release
+        failed is not reserved; other failures affect only their own subject. At most DEFERRABLE_WRITES_MAX
+        deferrable writes and WAIT_REASONS_MAX reasons for waiting are sent."""
         prompt = [w for w in writes.before_reservations if not w.deferrable]
         reserved = {w.subject for w in writes.reservations}
         busy = reserved.union(w.subject for w in prompt)
@@ -81,7 +82,7 @@ class Applier:
             asyncio.create_task(self._perform_in_order(of_subject, now_ms)): of_subject
             for of_subject in _by_subject((*writes.stops, *prompt))
         }
-        first = {task: w for task, w in urgent.items() if any(_comes_first(one, reserved) for one in w)}
+        first = {task: w for task, w in urgent.items() if any(_precedes(p, reserved) for p in w)}
         results = await asyncio.gather(*urgent, self._follow(first, writes.reservations, late, now_ms))
         return [write for done in results for write in done]
 
@@ -92,7 +93,7 @@ class Applier:
         late: Iterable[PlannedWrite],
         now_ms: int,
     ) -> list[PlannedWrite]:
-        """Sends the reservations, and then the rest, once the first writes are answered."""
+        """Sends the reservations and the late writes once the first writes are answered."""
         succeeded = {id(w) for done in await asyncio.gather(*first) for w in done}
         failed = (w for writes in first.values() for w in writes if id(w) not in succeeded)
         missing = {provided for planned in failed for provided in planned.provides}
@@ -103,12 +104,12 @@ class Applier:
         return [*done[0], *done[1]]
 
     async def perform(self, writes: Iterable[PlannedWrite], now_ms: int) -> list[PlannedWrite]:
-        """Sends the writes, those of one subject in order. Returns the writes that succeeded."""
+        """Sends the writes, in order within each subject. Returns the writes that succeeded."""
         results = await asyncio.gather(*(self._perform_in_order(w, now_ms) for w in _by_subject(writes)))
         return [write for done in results for write in done]
 
     async def _perform_in_order(self, writes: list[PlannedWrite], now_ms: int) -> list[PlannedWrite]:
-        """Sends the writes of one subject in order, up to the first that is refused."""
+        """Sends the writes of one subject in order, up to the first refusal."""
         done: list[PlannedWrite] = []
         for planned in writes:
             async with self._slots:
@@ -133,7 +134,7 @@ class Applier:
     async def _handle_refusal(self, planned: PlannedWrite, error: WriteError, now_ms: int) -> None:
         wait_ms = self._backoff.record_refusal(planned.subject, now_ms)
         log.log(logging.DEBUG if error.stale else logging.WARNING, "%s; retrying in %d ms", error, wait_ms)
-        # a conflict that persists is reported as well
+        # A persistent conflict is reported too.
         transient = self._is_transient(planned, error) and wait_ms < PERSISTS_MS
         if not transient and self._repeated_events.is_due(planned.subject, str(error), now_ms):
             await self._report_refusal(planned, error)
@@ -141,8 +142,8 @@ class Applier:
             self._unanswered.add((planned.write.kind, planned.write.key))
 
     def _is_transient(self, planned: PlannedWrite, error: WriteError) -> bool:
-        """Whether the next pass will see the cause and decide again. Not for a creation whose name is taken
-        by an object that is not the controller's."""
+        """Returns whether the next pass will see the cause and decide again. False for a creation whose name
+        is taken by an object of another creator."""
         write = planned.write
         is_taken = planned.on_refusal is not None and self._stores.holds(write.kind, write.key)
         return error.stale and not is_taken
@@ -167,7 +168,7 @@ class Applier:
             self._record_event(event)
 
     async def _may_have_pods(self, planned: PlannedWrite) -> bool:
-        """Whether pods of the write's Workload exist, or may exist."""
+        """Returns whether pods of the write's Workload exist, or may exist."""
         workload = self._stores.of(WORKLOADS).items.get(planned.subject)
         if workload is None or workload.metadata.uid != planned.requires_no_pods_of:
             return True  # it was recreated: the next pass decides again
@@ -180,8 +181,8 @@ class Applier:
         return any(pod.holds_resources for pod in pods)
 
 
-def _comes_first(planned: PlannedWrite, reserved: Container[str]) -> bool:
-    """Whether reservations wait for it."""
+def _precedes(planned: PlannedWrite, reserved: Container[str]) -> bool:
+    """Returns whether reservations wait for the write."""
     return planned.write.kind is WORKLOADS or bool(planned.provides) or planned.subject in reserved
 
 

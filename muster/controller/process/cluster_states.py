@@ -1,4 +1,4 @@
-"""The cluster of each pass, with what changed since the one before."""
+"""The cluster of each pass, with the changes since the previous pass."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,20 +12,20 @@ from muster.cluster.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES, TOPOLOGIES, AnyKind
 from muster.kube.store import Stores
 
-FULL_PASS_INTERVAL_MS = 60_000  # at least, between passes that examine all Workloads
-FULL_PASS_SHARE = 200  # such passes take at most this part of the time: half a percent
+FULL_PASS_INTERVAL_MS = 60_000  # the minimum between passes that examine all Workloads
+FULL_PASS_SHARE = 200  # full passes take at most 1/200 of the time
 
 
 class ClusterStates:
     """Keeps the relations between objects, and values computed from them, from pass to pass.
 
-    `nodes_synced` says whether the objects that a Topology needs are watched and listed."""
+    `nodes_synced` returns whether the objects that a Topology needs are watched and listed."""
 
     def __init__(self, stores: Stores, pod_checks: PodChecks, nodes_synced: Callable[[], bool]) -> None:
         self._stores, self._pod_checks, self._nodes_synced = stores, pod_checks, nodes_synced
         self._cache, self._timers, self._relations = PassCache(), MonotonicTimers(), Relations()
-        self._full_due_ms: int | None = None  # None: the first pass is one
-        self._began_full_ms: int | None = None  # None: the current pass is none
+        self._full_due_ms: int | None = None  # None: the first pass is full
+        self._began_full_ms: int | None = None  # None: the current pass is not full
 
     def begin_pass(self, at_ms: int) -> ClusterState:
         """Returns the objects as the stores hold them now; `at_ms` never goes back."""
@@ -42,20 +42,20 @@ class ClusterStates:
             cluster.marks.queues = queues
             cluster.marks.full = is_full
         if is_full or changed is None:
-            self._relations = Relations()  # so that the old ones are not kept while there are new ones
+            self._relations = Relations()  # frees the old relations before the new ones are built
             self._relations = Relations.of(cluster)
         cluster.relations = self._relations
         return cluster
 
     def decided(self, at_ms: int) -> None:
-        """Notes when the pass has decided: one that examines all is the rarer the longer it takes."""
+        """Records the end of the decision. The longer a full pass takes, the rarer full passes are."""
         if self._began_full_ms is not None:
             self._cache.end_full_pass()
             took_ms = at_ms - self._began_full_ms
             self._full_due_ms = at_ms + max(FULL_PASS_INTERVAL_MS, FULL_PASS_SHARE * took_ms)
 
     def _take_changed(self) -> Changed | None:
-        """Returns which objects of single Workloads changed since the last pass; None in the first: all."""
+        """Returns the changed objects that concern single Workloads; None in the first pass, if all have."""
         taken = {kind: self._stores.of(kind).take_changed() for kind in RELATED}
         changed = {kind: keys for kind, keys in taken.items() if keys is not None}
         return changed if len(changed) == len(taken) else None

@@ -1,6 +1,6 @@
 """/healthz, /readyz and /metrics over HTTP, for kubelets and Prometheus.
 
-Served from a thread of its own: it answers while a long pass keeps the event loop busy.
+Served by a separate thread, which answers while a long pass blocks the event loop.
 """
 
 import logging
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-CLIENT_S_MAX = 10.0  # for a whole request and its answer
+CLIENT_S_MAX = 10.0  # for a request and its response
 CLIENTS_MAX = 32
 
 
 class Health(NamedTuple):
-    """The answer to a probe; `text` says what is wrong, or gives details."""
+    """The answer to a probe; `text` describes the problem, or gives details."""
 
     ok: bool
     text: str
@@ -59,8 +59,8 @@ def served(
 
 
 class _Server(ThreadingMixIn, WSGIServer):
-    """Ends connections that take too long, and the oldest one if there are too many: a probe that cannot
-    connect makes the kubelet restart the controller."""
+    """Ends connections that take too long, and the oldest connection if there are too many: if a probe can't
+    connect, the kubelet restarts the controller."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -81,7 +81,7 @@ class _Server(ThreadingMixIn, WSGIServer):
         super().shutdown_request(request)
 
     def service_actions(self) -> None:
-        """Is called by the loop that accepts connections, at least every half second."""
+        """Called at least every half second, by the loop that accepts connections."""
         for request, since in list(self._accepted.items()):
             if time.monotonic() - since > self.client_s_max:
                 self._end(request)
@@ -93,7 +93,7 @@ class _Server(ThreadingMixIn, WSGIServer):
             request.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Logs no traceback: a client has left, or was ended."""
+        """Logs no traceback: the client has disconnected, or its connection was ended."""
         log.debug("a client of %s ended early", self.server_port, exc_info=True)
 
 

@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 PASS_INTERVAL_S_MAX = 60.0  # in case a wake-up was missed
 READ_RETRY_MS = 1000
-FOLLOW_UP_MS = 50  # after writes that no other waits for
+FOLLOW_UP_MS = 50  # the next pass after writes that need no immediate follow-up
 SUMMARY_WRITES_MAX = 4
 LONG_PASS_MS = 1000
 
@@ -87,7 +87,7 @@ class Controller:
 
     @property
     def synced(self) -> bool:
-        """Whether the stores hold all objects of the API server."""
+        """True once the stores hold all objects of the API server."""
         return self._watches.synced
 
     def stalled_ms(self) -> int:

@@ -42,21 +42,26 @@ STALLED_MS_MAX = round(
 
 @dataclass(frozen=True)
 class Options:
-    """`lease` is namespace/name; `kubeconfig` None: the pod's ServiceAccount, else $KUBECONFIG. `journal` is
-    a folder, None: no journal is kept. `background` makes what works beside the passes, if anything."""
+    """The options of the process."""
 
+    # None: the pod's ServiceAccount, else $KUBECONFIG.
     kubeconfig: str | None
+    # The namespace and name of the Lease, with a slash between them.
     lease: str
+    # The holder's identity in the Lease.
     identity: str
+    # Of probes and metrics.
     address: Address
     configuration: Configuration
+    # The folder of the journal; None: no journal is kept.
     journal: Path | None = None
+    # Creates an observer that also works concurrently with the passes.
     background: Callable[[Metrics], Background] | None = None
 
 
 class Controllers:
-    """Runs the Controller that `create` returns, and another one whenever the history has gone back. Its
-    stores are empty, and it remembers no writes, back-offs or decisions. `current` is the one that runs."""
+    """Runs a new Controller from `create`, and another each time that the history goes back: it has empty
+    stores, and remembers no writes, back-offs or decisions. `current` is the running Controller."""
 
     def __init__(self, create: Callable[[], Controller], history: History) -> None:
         self._create, self._history = create, history
@@ -74,15 +79,15 @@ class Controllers:
         while self._history.went_back and not self._stopped:
             self._history.restart()
             self.current = self._create()
-            gc.collect()  # the stores of the last one have cycles, and would stay in memory with the new ones
+            gc.collect()  # frees the stores of the last Controller, which have reference cycles
             await self.current.run()
 
 
 async def run(options: Options) -> int:
-    """Runs until SIGTERM or SIGINT (returns 0), or until leadership is lost (1): a restart begins afresh."""
+    """Runs until SIGTERM or SIGINT (returns 0), or until leadership is lost (returns 1), for a restart."""
     gc.set_threshold(OBJECTS_A_COLLECTION)
     history = History()
-    own = Kube(options.kubeconfig)  # so that renewals never wait for the writes of a pass
+    own = Kube(options.kubeconfig)  # separate, so that renewals never wait for the writes of a pass
     election = ElectionThread(
         own,
         options.lease,
@@ -94,7 +99,7 @@ async def run(options: Options) -> int:
     )
     streams = StreamThread(access(options.kubeconfig))
     kube = Kube(options.kubeconfig, election.write_seconds, streams=streams)
-    # They would double the number of series, and nothing uses them.
+    # Times of creation would double the number of series, and nothing uses them.
     prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # no types there
     metrics = Metrics(lambda: election.is_leader)
     journal = journal_writer(options, metrics)
@@ -116,7 +121,7 @@ async def run(options: Options) -> int:
     code = 0
     with served(options.address, probes, metrics.registry):
         try:
-            async with election.begun(), streams.begun(), beside(background.run(kube)):
+            async with election.begun(), streams.begun(), concurrently(background.run(kube)):
                 await controllers.run()
         except* NotLeading as lost:
             log.error("%s", lost.exceptions[0])
@@ -128,8 +133,8 @@ async def run(options: Options) -> int:
 
 
 @asynccontextmanager
-async def beside(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
-    """Runs a coroutine until the end of the block; its errors are logged, and do not reach the block."""
+async def concurrently(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    """Runs a coroutine until the end of the block. Logs its errors; they do not reach the block."""
     task = asyncio.create_task(work)
     task.add_done_callback(_log_error)
     try:
@@ -141,7 +146,7 @@ async def beside(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
 
 def _log_error(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
-        log.error("work beside the passes has ended", exc_info=error)
+        log.error("the background task has failed", exc_info=error)
 
 
 def journal_writer(options: Options, metrics: Metrics) -> JournalWriter | None:
@@ -155,7 +160,7 @@ def journal_writer(options: Options, metrics: Metrics) -> JournalWriter | None:
 
 
 def alive(controller: Controller) -> Health:
-    """Whether no restart is needed. The text has the age of every watch's last event."""
+    """Returns whether the controller works without a restart, with the age of each watch's last event."""
     stalled_ms, ages_s = controller.stalled_ms(), controller.watch_ages_s()
     if stalled_ms > STALLED_MS_MAX:
         return Health(False, f"no progress for {stalled_ms // 1000} s")
@@ -167,7 +172,7 @@ def alive(controller: Controller) -> Health:
 
 
 def ready(controller: Controller) -> Health:
-    """Whether the stores are complete and up to date, as far as it can tell."""
+    """Returns whether the stores are complete and, by the ages of the watches, up to date."""
     if not controller.synced:
         return Health(False, "not synced with the API server yet")
     late = _older_than(LATE_S_MAX, controller.watch_ages_s())

@@ -49,7 +49,7 @@ class Watches:
 
     @property
     def synced(self) -> bool:
-        """Whether the stores hold all objects of the API server, except nodes."""
+        """True once the stores hold all objects of the API server, except nodes."""
         return all(reflector.synced.is_set() for reflector in self._reflectors.values())
 
     async def wait_until_synced(self) -> None:
@@ -67,7 +67,7 @@ class Watches:
         return ", ".join(f"{count} {kind}" for kind, count in counts if count)
 
     def start(self, tasks: asyncio.TaskGroup) -> None:
-        """Starts all watches except those of nodes, which `run_nodes` runs."""
+        """Starts all watches except the watches of nodes, which `run_nodes` runs."""
         self._tasks = {kind: tasks.create_task(r.run()) for kind, r in self._reflectors.items()}
 
     def cancel(self) -> None:

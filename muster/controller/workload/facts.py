@@ -46,13 +46,13 @@ class Facts:
 
     @property
     def is_without_job(self) -> bool:
-        """Whether the Workload was created without a job, so that its creator starts, stops and reports its
+        """True for a Workload that was created without a job: its creator starts, stops and reports its
         pods."""
         return self.job is None and ownership.job_of(self.workload) is None
 
     @property
     def job_stopped(self) -> bool:
-        """Whether a user has stopped the job."""
+        """True once a user has stopped the job."""
         return self.job is not None and self.job.stop_requested
 
     def gang_is_stopped(self) -> bool:

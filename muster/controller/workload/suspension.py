@@ -24,7 +24,8 @@ PODS_NAMED_MAX = 5
 
 
 def cleans_redis_up(workload: Workload, job: Job | None, cluster: ClusterState) -> bool:
-    """Whether KubeRay keeps the gang's RayCluster, which is being deleted, until Redis is cleaned up."""
+    """Returns whether KubeRay keeps the gang's RayCluster, which is being deleted, until Redis is cleaned
+    up."""
     jobs = [*([job] if job is not None else ()), *cluster.dependents_of(workload)]
     return any(each.cleans_redis_up for each in jobs)
 

@@ -98,7 +98,7 @@ def wait(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> Work
 
 @transition({Phase.QUOTA_RESERVED, Phase.ADMITTED}, {Phase.EVICTED}, PassStage.ADVANCE, PassStage.DECIDE)
 def evict(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
-    """Evicts the workload; it keeps its quota until its pods are gone. Resets its checks."""
+    """Evicts the workload; it keeps its quota until its pods are deleted. Resets its checks."""
     status = _with(status, EVICTED, True, reason, message, now_ms)
     return replace(status, admission_checks=tuple(_reset(c, now_ms) for c in status.admission_checks))
 

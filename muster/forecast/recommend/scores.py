@@ -24,6 +24,7 @@ class Score:
 
     @property
     def meets(self) -> bool:
+        """True if all goals are met."""
         return not self.violation and not self.starved
 
     @property

@@ -48,7 +48,8 @@ def measure(request: Request, task: Task) -> Measured:
 class Executor(Protocol):
     """Runs tasks, and yields their positions and results in order of completion."""
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Measured]]: ...
+    def run(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Measured]]:
+        """Yields the results of the tasks, in the order of the tasks."""
 
 
 class Processes:

@@ -133,7 +133,7 @@ class Gke(Model):
     version: Annotated[str, AfterValidator(_version), Doc("GKE version")] = "1.36"
     """Minimum version; GKE upgrades the cluster according to its channel."""
     maintenance: Maintenance | None = None
-    """When GKE may upgrade and repair the cluster; at any time if unset."""
+    """Times at which GKE may upgrade and repair the cluster; any time if unset."""
     labels: dict[GoogleLabelKey, GoogleLabelValue] = Field(default_factory=dict)
     """Labels of the cluster's Google Cloud resources, for cost allocation."""
     deletion_protection: bool = True
@@ -174,9 +174,9 @@ class Gke(Model):
     managed_prometheus: bool = True
     """Google Cloud Managed Service for Prometheus scrapes the pods selected by PodMonitorings."""
     logs: tuple[Logs, ...] = ("workloads",)
-    """Logs to collect, in addition to those of system components."""
+    """Logs to collect, in addition to logs of system components."""
     metrics: tuple[Metrics, ...] = ("dcgm", "pod", "deployment", "storage", "cadvisor", "kubelet")
-    """Metrics to collect, in addition to those of system components; `dcgm` are NVIDIA's GPU metrics."""
+    """Metrics to collect, in addition to metrics of system components; `dcgm` are NVIDIA's GPU metrics."""
     gateway_api: bool = True
     """Enables GKE's Gateway controller, which tenants' `serving` requires."""
     vertical_pod_autoscaling: bool = True
@@ -186,7 +186,7 @@ class Gke(Model):
     dynamic_resource_allocation: bool = False
     """Enables the beta APIs of ResourceClaims; 1.34 and later serve them as v1 in any case."""
     node_auto_provisioning: NodeAutoProvisioning | None = None
-    """Lets GKE create node pools of its own. If unset, pods run on the stack's pools only."""
+    """Lets GKE create its own node pools. If unset, pods run on the stack's pools only."""
     fleet: ProjectId | None = None
     """Project of the fleet that the cluster joins."""
     notifications: PubSubTopic | None = None

@@ -40,12 +40,12 @@ class Existing(Model):
     context: str | None = None
     """Context in the kubeconfig; the current one if unset."""
     serves_mutating_policies: bool = True
-    """Whether the cluster serves MutatingAdmissionPolicy v1 (Kubernetes 1.36 or later)."""
+    """True if the cluster serves MutatingAdmissionPolicy v1 (Kubernetes 1.36 or later)."""
     gke: Joined | None = None
-    """Where the cluster is in GKE; if unset, Google Cloud resources are not available, and all pools are in
+    """The cluster's place in GKE; if unset, Google Cloud resources are not available, and all pools are in
     the cluster already."""
     autopilot: Autopilot = False
-    """Whether it is an Autopilot cluster, which is refused: it has no node pools."""
+    """True for an Autopilot cluster, which is refused: it has no node pools."""
 
     @property
     def place(self) -> GkePlace | None:

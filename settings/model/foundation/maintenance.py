@@ -71,6 +71,6 @@ class Maintenance(Model):
     """GKE's maintenance policy: a window, and exclusions from it."""
 
     window: Window
-    """When maintenance may start."""
+    """Times at which maintenance may start."""
     exclusions: tuple[Exclusion, ...] = ()
-    """When maintenance may not start; at most 20."""
+    """Times at which maintenance may not start; at most 20."""

@@ -19,7 +19,7 @@ class Limit(Model):
 
 
 class NodeAutoProvisioning(Model):
-    """Lets GKE create node pools of its own, within these limits."""
+    """Lets GKE create its own node pools, within these limits."""
 
     cpu: Limit
     """Limit of CPU, in cores."""

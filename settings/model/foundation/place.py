@@ -1,4 +1,4 @@
-"""Where a GKE cluster is."""
+"""The place of a GKE cluster: its location and zones."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -32,7 +32,7 @@ def _not_autopilot(autopilot: bool) -> bool:
         refuse(
             "false: Autopilot makes nodes by itself and has no node pools, so flavors would have no nodes, "
             "quotas no capacity behind them, and gangs no pool for queued provisioning",
-            "use a Standard cluster; nodeAutoProvisioning makes nodes beside the stack's pools there",
+            "use a Standard cluster; nodeAutoProvisioning creates nodes in addition to its pools",
         )
     return autopilot
 

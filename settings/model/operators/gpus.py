@@ -21,7 +21,7 @@ class GpuOperator(Model):
     version: Release = GPU_OPERATOR_VERSION
     """Version of the chart."""
     mig_strategy: Literal["none", "single", "mixed"] = "single"
-    """How MIG partitions are exposed: `none` not at all, `single` as `nvidia.com/gpu` if all on a node are of
+    """Exposure of MIG partitions: `none` not at all, `single` as `nvidia.com/gpu` if all on a node are of
     one size, `mixed` as one resource per size."""
     dcgm_exporter: bool = True
     """Exports GPU metrics by NVIDIA's DCGM exporter."""

@@ -47,7 +47,7 @@ class KubeRay(Model):
     client: ApiClient = ApiClient(qps=100, burst=200)
     """Rate limit of requests to the API server."""
     reconcile_concurrency: Annotated[int, Field(ge=1)] = 10
-    """How many Ray objects of a kind are reconciled concurrently."""
+    """Number of Ray objects of a kind that are reconciled concurrently."""
     feature_gates: dict[Gate, bool] = Field(default_factory=dict)
     """Feature gates; `RayCronJob: true` also installs the CRD of that kind."""
     watch_namespaces: tuple[DnsLabel, ...] = ()

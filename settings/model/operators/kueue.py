@@ -41,7 +41,7 @@ class Requeuing(Model):
     """Kueue's RequeuingStrategy, with Kueue's defaults."""
 
     timestamp: Literal["Eviction", "Creation"] = "Eviction"
-    """Which time orders a requeued workload in its queue: that of its eviction or of its creation."""
+    """The time that orders a requeued workload in its queue: of its eviction or of its creation."""
     limit: Annotated[int, Field(ge=0)] | None = None
     """Retries before the workload is deactivated; unlimited if unset."""
     base_seconds: Seconds = 60
@@ -65,7 +65,7 @@ class WaitForPodsReady(Model):
     block_admission: bool = False
     """Admits no other workload until the pods of the last admitted one are ready."""
     requeuing: Requeuing = Requeuing()
-    """How an evicted gang is requeued."""
+    """Requeuing of evicted gangs."""
 
 
 class FairSharing(Model):
@@ -88,11 +88,11 @@ class AdmissionFairSharing(Model):
     usage_sampling_seconds: Seconds = 300
     """Time between two samples of the usage."""
     resource_weights: dict[ResourceName, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
-    """How much a unit of a resource counts, a core of CPU or a byte of memory; 1 if unset."""
+    """Weight of a unit of a resource, a core of CPU or a byte of memory; 1 if unset."""
 
 
 class Retention(Model):
-    """How long workloads are kept after their end (Kueue: objectRetentionPolicies.workloads)."""
+    """Retention of workloads after their end (Kueue: objectRetentionPolicies.workloads)."""
 
     after_finished_seconds: Kept | None = None
     """Time from the end of a workload until it is deleted, its job excepted; deleted with its job if
@@ -108,7 +108,7 @@ class Transformation(Model):
     input: ResourceName
     """The requested resource."""
     strategy: Literal["Retain", "Replace"] = "Retain"
-    """Whether the requested resource is counted in addition to the outputs."""
+    """`Retain` counts the requested resource in addition to the outputs."""
     multiply_by: ResourceName | None = None
     """Another requested resource, whose amount multiplies the input's."""
     outputs: dict[ResourceName, Quantity] = Field(default_factory=dict)
@@ -147,16 +147,16 @@ class Kueue(Model):
     admission_fair_sharing: AdmissionFairSharing | None = None
     """Shares a cluster queue between its LocalQueues by usage; off if unset."""
     retention: Retention = Retention()
-    """How long workloads are kept after their end."""
+    """Retention of workloads after their end."""
     exclude_resource_prefixes: tuple[str, ...] = ()
     """Prefixes of resource names that are not counted against quota."""
     transformations: tuple[Transformation, ...] = ()
     """Resources that are counted as others, such as MIG partitions as memory of GPUs."""
     managed_namespaces: dict[LabelKey, LabelValue] = Field(default_factory=dict)
-    """Labels of the namespaces whose Pods, Deployments and StatefulSets Kueue manages; if unset, those of all
+    """Labels of the namespaces whose Pods, Deployments and StatefulSets Kueue manages; if unset, of all
     namespaces. Jobs with a queue's label are managed everywhere."""
     feature_gates: dict[FeatureGate, bool] = Field(default_factory=dict)
-    """Kueue's feature gates by name; those of the default version are known."""
+    """Kueue's feature gates by name; with the default version, unknown gates are refused."""
 
     @property
     def revision(self) -> str:

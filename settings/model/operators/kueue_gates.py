@@ -1,6 +1,6 @@
 """Feature gates of Kueue (pkg/features/kube_features.go)."""
 
-# Those of `kueue.KUEUE_VERSION`. The controller exits on an unknown one.
+# The gates of `kueue.KUEUE_VERSION`. The controller exits on an unknown gate.
 KUEUE_GATES = frozenset(
     [
         "AdmissionFairSharing",

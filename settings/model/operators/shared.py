@@ -68,7 +68,7 @@ Replicas = Annotated[int, Field(ge=1)]
 
 
 class Amounts(Model):
-    """CPU and memory. Both are required: Helm would keep the chart's value of one that is left out."""
+    """CPU and memory. Both are required: Helm would keep the chart's value of an omitted one."""
 
     cpu: Quantity
     """CPU in cores, such as 2 or "500m"."""

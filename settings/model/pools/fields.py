@@ -32,11 +32,11 @@ class PoolFields(Model):
     tpu: Tpu | None = None
     """TPU topology; required if the machine type has TPU chips."""
     provisioning: Provisioning = "on-demand"
-    """How nodes are obtained: `on-demand`, `spot`, from a reservation (`reserved`), for a limited time when
-    capacity is available (`flex-start`), or all nodes of a gang at once by a ProvisioningRequest (`queued`),
+    """Source of the nodes: `on-demand`, `spot`, from a reservation (`reserved`), for a limited time when
+    capacity is available (`flex-start`), or all nodes of a gang together by a ProvisioningRequest (`queued`),
     for which the stack adds an admission check."""
     flex_start: bool | None = None
-    """For queued pools: whether their nodes are flex-start VMs, as in GKE's guide (true if unset). `false`
+    """Declares nodes of queued pools as flex-start VMs, as in GKE's guide (true if unset). `false`
     declares the pool as before flex-start, and leaves its management to GKE."""
     reservation: Reservation | None = None
     """The reservation that `provisioning: reserved` uses."""
@@ -47,7 +47,7 @@ class PoolFields(Model):
     slices: Slices | None = None
     """Limit of multi-host TPU slices."""
     zones: tuple[Zone, ...] = ()
-    """Zones of the nodes (none: those of the cluster)."""
+    """Zones of the nodes (none: the cluster's)."""
     placement: Literal["compact", "nvlink"] | None = None
     """`compact`: places nodes close to each other, for lower network latency. `nvlink`, for a4x machines:
     places each 18 nodes, 72 GPUs, in an NVLink domain; each is a numbered node pool (`gb200-0`, …)."""
@@ -81,13 +81,14 @@ class PoolFields(Model):
     daemon_sets: DaemonSets | None = None
     """Requests of DaemonSets on each node, which quotas leave free; an estimate of GKE's own if unset."""
     service_account: ServiceAccount | None = None
-    """Service account of the nodes; if unset, the stack creates one that may write logs and pull images."""
+    """Service account of the nodes; if unset, the stack creates an account that may write logs and pull
+    images."""
     secure_boot: bool = True
     """Loads signed kernel modules only (CIS GKE 5.5.7); set to false for drivers of your own."""
     labels: dict[LabelKey, LabelValue] = Field(default_factory=dict)
     """Additional node labels, which the flavor has too."""
     existing: bool = False
-    """Whether the node pool is already in the cluster, so that the stack declares its flavor only; with
+    """True for a node pool that is already in the cluster: the stack declares its flavor only; with
     `muster:cluster.gke` of kind existing."""
     flavor: DnsSubdomain | None = None
     """Name of the ResourceFlavor; the pool's name if unset."""

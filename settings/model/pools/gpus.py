@@ -40,7 +40,7 @@ class Sharing(Model):
     """Lets several containers use one GPU, or one partition of it, at the same time."""
 
     strategy: Literal["time-sharing", "mps"]
-    """By time slices (`time-sharing`), or concurrently by NVIDIA's Multi-Process Service (`mps`)."""
+    """Sharing by time slices (`time-sharing`), or concurrently by NVIDIA's Multi-Process Service (`mps`)."""
     max_clients: Annotated[int, Field(ge=2, le=48)]
     """Containers per GPU or partition; a node offers this many `nvidia.com/gpu` for each."""
 

@@ -2,7 +2,7 @@
 
 Sources: Compute Engine, "General-purpose machine family", "Accelerator-optimized machine family",
 "HPC-optimized machine family", "TPU machines"; vCPUs and memory as `gcloud compute machine-types list` prints
-them, those of a4x as in GKE's cluster-autoscaler (machinetypes). Memory is in GiB (Google writes GB). GPUs of
+them, for a4x as in GKE's cluster-autoscaler (machinetypes). Memory is in GiB (Google writes GB). GPUs of
 the a and g families and TPU chips are part of the machine type, so a pool cannot request another number of
 them; GPUs can be attached to n1 machines.
 """

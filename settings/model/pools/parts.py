@@ -49,7 +49,7 @@ DiskImage = Annotated[
 
 
 class Upgrade(Model):
-    """How GKE upgrades nodes: a few at a time (surge), or by a second set of nodes (blue-green)."""
+    """GKE's upgrades of nodes: a few at a time (surge), or by a second set of nodes (blue-green)."""
 
     strategy: Literal["surge", "blue-green"] = "surge"
     """`blue-green` needs capacity for a second set of nodes; compact pools do not support it."""
@@ -58,7 +58,7 @@ class Upgrade(Model):
     max_unavailable: Annotated[int, Field(ge=0)] = 0
     """Nodes that may be unavailable at a time."""
     soak_seconds: Annotated[int, Field(ge=0, le=7 * 24 * 3600)] = 3600
-    """How long `blue-green` keeps the drained old nodes for a rollback."""
+    """Seconds for which `blue-green` keeps the drained old nodes for a rollback."""
 
     @model_validator(mode="after")
     def _some_node_moves(self) -> Self:
@@ -90,13 +90,13 @@ class NodePriority(Model):
     """One way to get nodes; GKE tries the next one if it cannot get them this way."""
 
     provisioning: Provisioning = "on-demand"
-    """How nodes are obtained; `queued` is refused, as it needs a node pool."""
+    """Source of the nodes; `queued` is refused, as it needs a node pool."""
     reservation: Reservation | None = None
     """The reservation that `provisioning: reserved` uses."""
     machine_type: MachineType | None = None
     """Another machine type, with the pool's accelerators and at least its size; the pool's own if unset."""
     zones: tuple[Zone, ...] = ()
-    """Zones of the nodes (none: those of the cluster, or of the reservation)."""
+    """Zones of the nodes (none: the cluster's, or the reservation's)."""
     max_run_seconds: Annotated[int, Field(ge=1)] | None = None
     """Time after which GKE stops a node, even if it is in use."""
 

@@ -51,4 +51,4 @@ class Admission(Model):
     `replicas` times `numOfHosts`, and likewise of `minReplicas` and of each `maxReplicas` that it sets.
     KubeRay, which all teams share, needs memory for each, even of a suspended cluster."""
     queued_provisioning: QueuedProvisioning = QueuedProvisioning()
-    """How nodes of queued pools are requested."""
+    """Requests for nodes of queued pools."""

@@ -45,24 +45,25 @@ class Preemption(Model):
     """Kueue's ClusterQueuePreemption, with Kueue's values."""
 
     within_cluster_queue: Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"] = "Never"
-    """Gangs of the same queue that a gang may preempt: none, those of lower priority, or also newer ones of
+    """Gangs of the same queue that a gang may preempt: none, gangs of lower priority, or also newer gangs of
     equal priority."""
     reclaim_within_cohort: Literal["Never", "LowerPriority", "Any"] = "Never"
-    """Gangs of other queues in the cohort that may be preempted to reclaim borrowed quota: none, those of
+    """Gangs of other queues in the cohort that may be preempted to reclaim borrowed quota: none, gangs of
     lower priority, or any."""
     borrow_within_cohort: BorrowWithinCohort | None = None
     """Needs `reclaimWithinCohort`; engines muster and kueue."""
 
 
 class FlavorFungibility(Model):
-    """When the search for a flavor stops at one that requires borrowing or preemption."""
+    """Conditions under which the search for a flavor stops at a flavor that requires borrowing or
+    preemption."""
 
     when_can_borrow: FlavorPolicy = "MayStopSearch"
-    """Whether the search stops at a flavor in which the gang fits by borrowing."""
+    """`MayStopSearch` stops at a flavor in which the gang fits by borrowing."""
     when_can_preempt: FlavorPolicy = "TryNextFlavor"
-    """Whether the search stops at a flavor in which the gang fits by preempting."""
+    """`MayStopSearch` stops at a flavor in which the gang fits by preempting."""
     preference: Literal["BorrowingOverPreemption", "PreemptionOverBorrowing"] | None = None
-    """Which is preferred if both are TryNextFlavor; Kueue's BorrowingOverPreemption if unset."""
+    """The preference if both are TryNextFlavor; Kueue's BorrowingOverPreemption if unset."""
 
     @model_validator(mode="after")
     def _preference_needs_two_options(self) -> Self:
@@ -83,7 +84,7 @@ class Cohort(Model):
     parent: DnsSubdomain | None = None
     """The parent cohort, through which it borrows and lends; a root if unset."""
     quotas: Quotas = Field(default_factory=dict)
-    """Quotas by flavor and resource, in addition to those of its queues."""
+    """Quotas by flavor and resource, in addition to its queues' quotas."""
     weight: Weight | None = None
     """Fair-sharing weight among the children of its parent; 1 if unset (engines muster and kueue with
     `fairSharing`, engine kai)."""
@@ -103,12 +104,12 @@ class ClusterQueue(Model):
     quotas: Annotated[Quotas, Field(min_length=1)]
     """Quotas by flavor and resource; flavors are tried in the order given here."""
     preemption: Preemption = Preemption()
-    """Which gangs its gangs may preempt; none by default."""
+    """Gangs that its gangs may preempt; none by default."""
     strategy: Strategy = "BestEffortFIFO"
     """`StrictFIFO`: a gang that does not fit blocks all behind it. `BestEffortFIFO`: gangs behind it that fit
     are admitted."""
     flavor_fungibility: FlavorFungibility | None = None
-    """When to try the next flavor; Kueue's defaults if unset."""
+    """Conditions for trying the next flavor; Kueue's defaults if unset."""
     weight: Weight | None = None
     """Fair-sharing weight in its cohort; 1 if unset (engines muster and kueue with `fairSharing`, engine
     kai)."""
@@ -118,9 +119,9 @@ class ClusterQueue(Model):
     checks: dict[DnsSubdomain, tuple[DnsSubdomain, ...]] = Field(default_factory=dict)
     """Additional admission checks, each with the flavors it applies to (none: all)."""
     stop: Literal["None", "Hold", "HoldAndDrain"] = "None"
-    """`Hold`: admits no more workloads. `HoldAndDrain`: also evicts admitted ones."""
+    """`Hold`: admits no further workloads. `HoldAndDrain`: also evicts admitted ones."""
     namespaces: dict[str, str] = Field(default_factory=dict)
-    """Labels that a namespace must have to use the queue (none: any namespace)."""
+    """Labels of namespaces that may use the queue (none: any namespace)."""
 
     @property
     def resource_groups(self) -> tuple[ResourceGroup, ...]:
@@ -160,7 +161,7 @@ def _foreign_controller(name: str) -> str:
 
 
 class AdmissionCheck(Model):
-    """An admission check that a controller of your own decides, such as one that checks a budget."""
+    """An admission check that your own controller decides, such as a check of a budget."""
 
     name: DnsSubdomain
     """Name by which cluster queues' `checks` refer to it."""

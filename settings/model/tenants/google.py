@@ -130,9 +130,9 @@ class Iap(Model):
 
 
 class Serving(Model):
-    """Exposes RayServices under hosts of their own, by HTTPS through a Gateway and Identity-Aware Proxy.
+    """Exposes each RayService under its own hosts, by HTTPS through a Gateway and Identity-Aware Proxy.
 
-    Without it they are not reachable from outside: Ray Serve has no authentication of its own.
+    Without it they are not reachable from outside: Ray Serve has no authentication.
     """
 
     hosts: Annotated[dict[Host, DnsLabel], Field(min_length=1)]

@@ -23,8 +23,8 @@ QUEUE_REQUIRED = {"muster.dev/queue-required": "true"}
 NO_CLAIMS = {"muster.dev/claims": "none"}
 STORAGE = "requests.storage"
 # Ray objects of a namespace, including finished and suspended ones: KubeRay creates Services and RayClusters
-# for each before it is admitted. RayClusters include those that KubeRay creates; a RayService has two while
-# one replaces the other. An admitted job whose RayCluster is refused would hold quota and never start.
+# for each before it is admitted. RayClusters include clusters that KubeRay creates; a RayService has two
+# while one replaces the other. An admitted job whose RayCluster is refused would hold quota and never start.
 RAY_OBJECTS = {
     "count/rayjobs.ray.io": "5000",
     "count/rayservices.ray.io": "500",
@@ -83,14 +83,14 @@ class Tenant(Model):
     queue_required: bool = False
     """Refuses Ray objects without a queue label, which would bypass the queues."""
     priorities: Annotated[tuple[DnsSubdomain, ...], Field(min_length=1)] | None = None
-    """WorkloadPriorityClasses that its jobs may use, of those in `muster:admission.priorities`; all if unset.
+    """WorkloadPriorityClasses that its jobs may use, out of `muster:admission.priorities`; all if unset.
     Pods may not have a PriorityClass of any other name."""
     group: IdentityGroup | None = None
     """The team's group, which may run Ray in the namespace and read queues, workloads, pods and logs."""
     resource_quota: dict[QuotaKey, Quantity] = Field(default_factory=dict)
     """Hard limits of a ResourceQuota, for resources that the queues do not count or as a bound above them.
-    Those of Ray objects, finished ones included, have defaults: count/rayjobs.ray.io 5000,
-    count/rayservices.ray.io 500, and count/rayclusters.ray.io, which includes those of jobs and services,
+    Counts of Ray objects, including finished ones, have defaults: count/rayjobs.ray.io 5000,
+    count/rayservices.ray.io 500, and count/rayclusters.ray.io, which includes clusters of jobs and services,
     7000."""
     storage: Quantity | None = None
     """Storage that the team may request in all by PersistentVolumeClaims, which it creates itself, and by

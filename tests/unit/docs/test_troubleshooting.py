@@ -24,11 +24,12 @@ COMPOSED = {
 }
 OTHER_WORDS = {
     "conditions and their values, phases, states of jobs and of admission checks": "BackOff Complete "
-    "DeactivationTarget Evicted False Finished InitializingTimeout RayClusterSuspended Rejected Retry "
+    "DeactivationTarget Evicted False Finished InitializingTimeout RayClusterSuspended "
     "Running True",
     "values of fields": "ClusterIP DeleteNone In IdenticalPodTemplates InteractiveMode "
     "IdenticalWorkloadSchedulingRequirements Never None Normal OnFailure Recreate SidecarMode Warning",
-    "kinds, types of the code, prefixes": "Json KubeRay Merge PriorityClass Ts WorkloadPriorityClass",
+    "kinds, operators, types of the code, prefixes": "Json KubeRay Merge Metrics PriorityClass Ts WatchAges "
+    "WorkloadPriorityClass",
 }
 """Such words of the code that are no reasons."""
 OTHERS = set(" ".join(OTHER_WORDS.values()).split())

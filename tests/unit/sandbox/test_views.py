@@ -10,7 +10,8 @@ from sandbox.cluster.control_plane import kwokctl_configuration
 from sandbox.cluster.controller_process import command_of
 from sandbox.cluster.nodes import node, node_changes, static_nodes
 from sandbox.status_rows import kai_queue_row, pod_group_row, queue_row, workload_row, workload_state
-from settings.model.pools.pool import Nodes, Pool
+from settings.model.pools.parts import Nodes
+from settings.model.pools.pool import Pool
 from tools.toolchain.steps import StepError
 
 SYSTEM = Pool.model_validate(

@@ -303,4 +303,4 @@ def test_work_beside_the_passes_that_fails_ends_nothing_else(
     started = Process(monkeypatch, ends=False)
     monkeypatch.setattr(started, "_run", lambda: asyncio.sleep(0.01))
     assert started.run(Works(ValueError("a bug"))) == 0
-    assert caplog.messages == ["work beside the passes has ended"]
+    assert caplog.messages == ["the background task has failed"]

@@ -70,7 +70,7 @@ BROKEN = [
         "muster:cluster.autopilot",
         "true",
         NO_AUTOPILOT,
-        "use a Standard cluster; nodeAutoProvisioning makes nodes beside the stack's pools there",
+        "use a Standard cluster; nodeAutoProvisioning creates nodes in addition to its pools",
     ),
     Case(
         "an existing Autopilot cluster",
@@ -78,7 +78,7 @@ BROKEN = [
         "muster:cluster.autopilot",
         "true",
         NO_AUTOPILOT,
-        "use a Standard cluster; nodeAutoProvisioning makes nodes beside the stack's pools there",
+        "use a Standard cluster; nodeAutoProvisioning creates nodes in addition to its pools",
     ),
     *[
         Case(

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from settings.load import parse
 from settings.model.pools.allocatable import allocatable
 from settings.model.pools.machines import MACHINES
-from settings.model.pools.pool import Nodes, Pool, Taint
+from settings.model.pools.parts import Nodes
+from settings.model.pools.pool import Pool, Taint
 from settings.model.pools.tpus import Tpu, is_topology_of, smallest_topology
 from tests.unit.settings.builders import FILE, with_pool
 from tests.unit.settings.pools.builders import (

@@ -1,11 +1,11 @@
-"""Shortcuts through the SDK change nothing that a program declares."""
+"""The replaced functions of the SDK change nothing that a program declares."""
 
 from typing import Any
 
 import pytest
 from pulumi.runtime import resource_cycle_breaker
 
-from preview.plugins.sdk_shortcuts import Dependencies
+from preview.plugins.pulumi_internals import Dependencies
 
 
 class Thing:

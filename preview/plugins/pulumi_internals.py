@@ -1,0 +1,42 @@
+"""The only module with private names of Pulumi's SDK for Python (tests/unit/packaging/test_internals.py).
+
+It skips work that the SDK does for each resource and that a plan does not need, most of the time of a large
+program. The plans are the same: tests compare them with golden plans.
+"""
+
+from __future__ import annotations
+
+import weakref
+
+import pulumi
+from pulumi.automation._server import LanguageServer
+from pulumi.runtime import resource, resource_cycle_breaker, rpc
+from pulumi.runtime.proto import source_pb2
+
+__all__ = ["Dependencies", "LanguageServer", "skip_work"]
+
+
+def skip_work() -> None:
+    """Replaces functions of the SDK in this process."""
+    # The SDK waits until the engine has received each debug message, some ten per resource. The engine shows
+    # them with `--debug` only.
+    pulumi.log.debug = lambda *_args, **_kwargs: None
+    # The state would have stack traces; for them, the SDK reads the source of each caller of each resource.
+    vars(resource)["_get_stack_trace"] = source_pb2.StackTrace
+    vars(rpc)["declare_dependency"] = Dependencies().declare
+
+
+class Dependencies:
+    """The SDK's check for cycles, without its search of all dependencies if no cycle is possible."""
+
+    def __init__(self) -> None:
+        self._depended_on: weakref.WeakSet[pulumi.Resource] = weakref.WeakSet()
+
+    def declare(self, from_resource: pulumi.Resource, to_resource: pulumi.Resource) -> bool:
+        """Records the dependency; returns False, and does not record it, if it would close a cycle."""
+        self._depended_on.add(to_resource)
+        if from_resource is not to_resource and from_resource not in self._depended_on:
+            # Nothing depends on `from_resource` yet, so no path from `to_resource` ends at it.
+            resource_cycle_breaker._add_dep(from_resource, to_resource)
+            return True
+        return resource_cycle_breaker.declare_dependency(from_resource, to_resource)
