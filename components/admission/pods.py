@@ -8,7 +8,7 @@ allow it.
 
 from components.admission.metadata import same_of_prefixes, same_owners_and_finalizers
 from components.admission.ray import Engine, Policy, is_trusted, may_write_status, other_operators
-from muster.cluster.jobs.kinds import JOB_KINDS, OPERATORS, RESOURCES, alternatives
+from muster.cluster.jobs.kinds import OPERATORS, RESOURCES, alternatives
 from muster.objects.names import KUEUE_GROUP, MUSTER_PREFIX, WORKLOAD_UID_LABEL
 
 GROUPS = tuple(f"{group}/" for group in RESOURCES)
