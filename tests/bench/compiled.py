@@ -37,11 +37,11 @@ def site(screen: Screen | None = None) -> Path:
     folder = cache / f"{libraries.name}-with-{_digest(PACKAGE.rglob('*.py'))}"
     with exclusive(cache / "lock", "the compiled core"):
         if not libraries.exists():
-            with _shown(screen or Screen()), TemporaryDirectory(dir=cache) as made:
-                _compile(Path(made)).rename(libraries)
+            with _shown(screen or Screen()), TemporaryDirectory(dir=cache) as build_folder:
+                _compile(Path(build_folder)).rename(libraries)
         if not folder.exists():
-            with TemporaryDirectory(dir=cache) as made:
-                whole = shutil.copytree(libraries, Path(made) / "site")
+            with TemporaryDirectory(dir=cache) as build_folder:
+                whole = shutil.copytree(libraries, Path(build_folder) / "site")
                 _copy_package(whole)
                 whole.rename(folder)
     return folder
@@ -83,7 +83,7 @@ def printed(module: str, arguments: Sequence[str], package: Path = CHECKOUT) -> 
 
 
 def _digest(files: Iterable[Path]) -> str:
-    found = hashlib.sha256(sys.version.encode())
+    digest = hashlib.sha256(sys.version.encode())
     for path in sorted(files):
-        found.update(f"{path.relative_to(CHECKOUT)}\n".encode() + path.read_bytes())
-    return found.hexdigest()[:16]
+        digest.update(f"{path.relative_to(CHECKOUT)}\n".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -123,12 +123,12 @@ def measure(pending: int, nominal_cpus: int) -> Measured:
     plan = decide(snapshot, NOW_MS)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     rss_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    found = Measured(pending, len(plan.admissions), cpu, wall, rss_mb)
+    measurement = Measured(pending, len(plan.admissions), cpu, wall, rss_mb)
     if pending > EVENTS_PENDING_MAX:
-        return found
+        return measurement
     arrivals, finishes, decided = _events(snapshot)
     return replace(
-        found, arrival_ms=_spread(arrivals), finish_ms=_spread(finishes), finish_decides=mean(decided)
+        measurement, arrival_ms=_spread(arrivals), finish_ms=_spread(finishes), finish_decides=mean(decided)
     )
 
 
@@ -187,13 +187,13 @@ def in_a_process(pending: int, nominal_cpus: int, package: Path = CHECKOUT) -> M
 
 
 def figures() -> list[Figure]:
-    compiled, found = site(), list[Figure]()
+    compiled, compiled_site = site(), list[Figure]()
     for name, pending, cpus in LOADS:
         plain, fast = in_a_process(pending, cpus), in_a_process(pending, cpus, compiled)
         assert (plain.admitted, plain.finish_decides) == (fast.admitted, fast.finish_decides)
-        found += _figures(name, plain, INTERPRETED)
-        found += _figures(f"{name}, core compiled", fast, COMPILED)
-    return found
+        compiled_site += _figures(name, plain, INTERPRETED)
+        compiled_site += _figures(f"{name}, core compiled", fast, COMPILED)
+    return compiled_site
 
 
 def _figures(name: str, m: Measured, targets: Targets) -> Iterator[Figure]:

@@ -108,12 +108,12 @@ def _idle(process: psutil.Process) -> bool:
 @contextmanager
 def admissions(client: Client) -> Iterator[Mapping[str, float]]:
     """Yields when the watch showed each job's Workload as Admitted, by job name (monotonic seconds)."""
-    seen: dict[str, float] = {}
+    observed: dict[str, float] = {}
 
     def note(_kind: str, workload: kinds.Object, _gone: bool) -> None:
         if workload["metadata"]["namespace"] == NAMESPACE and kinds.is_true(workload, "Admitted"):
-            seen.setdefault(workload["metadata"]["ownerReferences"][0]["name"], time.monotonic())
+            observed.setdefault(workload["metadata"]["ownerReferences"][0]["name"], time.monotonic())
 
     reflector = Reflector(client, kinds.Workload, note).start()
-    yield seen
+    yield observed
     reflector.stop()

@@ -133,16 +133,16 @@ def write_swf(path: Path, count: int) -> None:
 
 
 def figures() -> list[Figure]:
-    found = []
+    rows = []
     with TemporaryDirectory() as folder:
         swf = Path(folder) / "peer.swf"
         write_swf(swf, PEER_JOBS)
         ours, peer = in_a_process(str(swf)), forecast_peer.cpu_seconds(swf, PEER_CORES)
         what = f"{PEER_JOBS:,} jobs of an SWF file that never wait"
-        found.append(Figure(what, ours.cpu_s, "s", limit=peer / PEER_FACTOR_MIN, peer=peer))
+        rows.append(Figure(what, ours.cpu_s, "s", limit=peer / PEER_FACTOR_MIN, peer=peer))
     if PUBLIC_TRACE.is_file():
         took = in_a_process(str(PUBLIC_TRACE))
-        found.append(Figure("the public trace, 8,152 tasks", took.cpu_s, "s", limit=PUBLIC_MAX_S))
+        rows.append(Figure("the public trace, 8,152 tasks", took.cpu_s, "s", limit=PUBLIC_MAX_S))
     else:
         print(f"skipped the public trace: set MUSTER_PUBLIC_TRACES to the folder of {PUBLIC_TRACE.name}")
     compiled = site()
@@ -150,11 +150,11 @@ def figures() -> list[Figure]:
         plain, fast = in_a_process(str(count)), in_a_process(str(count), compiled)
         assert plain.mean_wait_s == fast.mean_wait_s
         what = f"{count:,} jobs on {QUEUES} queues"
-        found.append(Figure(what, plain.cpu_s, "s", limit=cpu_max_s))
-        found.append(Figure(f"{what}, core compiled", fast.cpu_s, "s", limit=cpu_max_s))
-        found.append(Figure(f"{what}, core compiled: per job", fast.cpu_s / count * 1e6, "µs"))
-        found.append(Figure(f"{what}: peak RSS", plain.rss_mb, "MB", limit=rss_max_mb))
-    return found + searching()
+        rows.append(Figure(what, plain.cpu_s, "s", limit=cpu_max_s))
+        rows.append(Figure(f"{what}, core compiled", fast.cpu_s, "s", limit=cpu_max_s))
+        rows.append(Figure(f"{what}, core compiled: per job", fast.cpu_s / count * 1e6, "µs"))
+        rows.append(Figure(f"{what}: peak RSS", plain.rss_mb, "MB", limit=rss_max_mb))
+    return rows + searching()
 
 
 def searching() -> list[Figure]:

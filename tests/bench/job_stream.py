@@ -94,9 +94,9 @@ async def _play(kubeconfig: str, stream: Stream) -> History:
     # Two pools of connections: what is finished does not wait for what is submitted.
     async with _connected(kubeconfig) as submits, _connected(kubeconfig) as finishes:
         playing = _Play(stream, finishes)
-        followers = [asyncio.create_task(one.run()) for one in playing.reflectors]
+        followers = [asyncio.create_task(reflector.run()) for reflector in playing.reflectors]
         try:
-            await asyncio.gather(*(one.synced.wait() for one in playing.reflectors))
+            await asyncio.gather(*(reflector.synced.wait() for reflector in playing.reflectors))
             await _submit(stream, submits, playing.history)
             await playing.end()
         finally:
@@ -181,11 +181,11 @@ class _Play:
         owner = workload.metadata.controller
         if owner is None or owner.name not in self._names:
             return
-        for seen, times_s in (
+        for finished_, times_s in (
             (is_admitted(workload.status), self.history.admitted_s),
             (is_finished(workload.status), self.history.finished_s),
         ):
-            if seen and owner.name not in times_s:
+            if finished_ and owner.name not in times_s:
                 times_s[owner.name] = self._last_s = time.monotonic()
 
 

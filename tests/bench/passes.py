@@ -146,8 +146,8 @@ class Cluster:
             self.cpu_s += time.process_time() - started
             if not planned:
                 return
-            for one in planned:
-                self._kube.write(one.write)
+            for write in planned:
+                self._kube.write(write.write)
         raise AssertionError(f"passes still write after {ROUNDS_MAX}")
 
     def submit(self, number: int, workers: int = 1) -> str:
@@ -247,8 +247,8 @@ def in_processes(count: int) -> tuple[float, Restarted]:
 
 def _in_a_process(*arguments: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "tests.bench.passes", *arguments]
-    found = subprocess.run(command, check=True, capture_output=True, text=True)
-    parsed: dict[str, Any] = json.loads(found.stdout)
+    completed = subprocess.run(command, check=True, capture_output=True, text=True)
+    parsed: dict[str, Any] = json.loads(completed.stdout)
     return parsed
 
 

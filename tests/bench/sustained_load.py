@@ -65,7 +65,9 @@ def _played(state: RunState, engine: str, stream: Stream) -> Sustained:
     measured = [engine_process(processes, engine), running(processes, "kube-apiserver")]
     before = [cpu_s(process) for process in measured]
     history = play(state.kubeconfig, stream)
-    engine_cpu_s, api_cpu_s = (cpu_s(one) - was for one, was in zip(measured, before, strict=True))
+    engine_cpu_s, api_cpu_s = (
+        cpu_s(before_and_after) - was for before_and_after, was in zip(measured, before, strict=True)
+    )
     return Sustained(history, engine_cpu_s, api_cpu_s)
 
 
@@ -76,9 +78,9 @@ def figures(streams: Sequence[Stream] = (BURST, STEADY), *, alone: bool = False)
 
 def compared(ours: Sequence[Sustained], peers: Sequence[Sustained]) -> list[Figure]:
     return [
-        Figure(f"{one.history.stream.name}: {what}", value, unit, 0 if what == LOST else None, of_peer)
-        for one, peer in zip_longest(ours, peers)
-        for (what, unit, value), of_peer in zip(_values(one), _peer_values(peer), strict=False)
+        Figure(f"{holding.history.stream.name}: {what}", value, unit, 0 if what == LOST else None, of_peer)
+        for holding, peer in zip_longest(ours, peers)
+        for (what, unit, value), of_peer in zip(_values(holding), _peer_values(peer), strict=False)
     ]
 
 
@@ -86,8 +88,8 @@ def _peer_values(peer: Sustained | None) -> Iterator[float | None]:
     return repeat(None) if peer is None else (value for _, _, value in _values(peer))
 
 
-def _values(one: Sustained) -> Iterator[tuple[str, str, float]]:
-    history = one.history
+def _values(run: Sustained) -> Iterator[tuple[str, str, float]]:
+    history = run.history
     yield "created", "", len(history.accepted_s)
     yield "created a second", "", history.accepted_per_second
     yield "admitted", "", len(history.admitted_s)
@@ -96,8 +98,8 @@ def _values(one: Sustained) -> Iterator[tuple[str, str, float]]:
     yield "until the last is finished", "s", history.took_s
     yield "RayJob to Admitted, p50", "s", history.wait_s(50)
     yield "RayJob to Admitted, p99", "s", history.wait_s(99)
-    yield "CPU of the engine", "ms a RayJob", 1000 * one.engine_cpu_s / history.stream.jobs
-    yield "CPU of the API server", "ms a RayJob", 1000 * one.api_cpu_s / history.stream.jobs
+    yield "CPU of the engine", "ms a RayJob", 1000 * run.engine_cpu_s / history.stream.jobs
+    yield "CPU of the API server", "ms a RayJob", 1000 * run.api_cpu_s / history.stream.jobs
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -106,10 +108,13 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--alone", action="store_true", help="without Kueue, which takes most of the time")
     chosen = parser.parse_args(arguments)
     ensure_tools(("pulumi", "kueue"), Screen())
-    streams = [replace(one, jobs=round(one.jobs * chosen.percent / 100)) for one in (BURST, STEADY)]
-    found = figures(streams, alone=chosen.alone)
-    show("Many RayJobs (KubeRay stopped)", found)
-    return 0 if all(figure.met for figure in found) else 1
+    streams = [
+        replace(before_and_after, jobs=round(before_and_after.jobs * chosen.percent / 100))
+        for before_and_after in (BURST, STEADY)
+    ]
+    figure_list = figures(streams, alone=chosen.alone)
+    show("Many RayJobs (KubeRay stopped)", figure_list)
+    return 0 if all(figure.met for figure in figure_list) else 1
 
 
 if __name__ == "__main__":

@@ -42,8 +42,8 @@ def full_cohort() -> Snapshot:
     queues = list(of.cluster_queues)
     empty, borrowing = queues[::EMPTY_EACH], [name for n, name in enumerate(queues) if n % EMPTY_EACH]
     places = [name for name in empty for _ in range(HELD_THERE)]
-    rest = range(QUEUES_A_COHORT * NOMINAL_CPUS - len(places))
-    places += [borrowing[n % len(borrowing)] for n in rest]
+    unused_cpus = range(QUEUES_A_COHORT * NOMINAL_CPUS - len(places))
+    places += [borrowing[n % len(borrowing)] for n in unused_cpus]
     return replace(of, workloads=tuple(_running(n, queue) for n, queue in enumerate(places)))
 
 
@@ -62,35 +62,35 @@ def _search(state: WorkingState, cpus: int, priority: int) -> Searched:
     queue, node = state.queue(head.cluster_queue), state.tree.queues[head.cluster_queue]
     began = time.process_time()
     for _ in range(SEARCHES):
-        found = Preemptor(state, head, queue, node).targets({CPUS: cpus * CPU}, (CPUS,))
+        found_targets = Preemptor(state, head, queue, node).targets({CPUS: cpus * CPU}, (CPUS,))
     ms = (time.process_time() - began) / SEARCHES * 1000
-    return Searched(len(found), sum(target.holding.node is node for target in found), ms)
+    return Searched(len(found_targets), sum(target.holding.node is node for target in found_targets), ms)
 
 
 def in_a_process(package: Path = CHECKOUT) -> dict[str, Searched]:
     """Measures in a process that imports `muster` from this folder."""
     return {
-        name: Searched(**one)
-        for name, one in json.loads(printed("tests.bench.victim_searches", ["--json"], package)).items()
+        name: Searched(**seconds)
+        for name, seconds in json.loads(printed("tests.bench.victim_searches", ["--json"], package)).items()
     }
 
 
 def figures() -> list[Figure]:
     plain, fast = in_a_process(), in_a_process(site())
-    found: list[Figure] = []
-    for name, one in plain.items():
+    figure_list: list[Figure] = []
+    for name, figure in plain.items():
         compiled = fast[name]
-        assert (one.victims, one.own) == (compiled.victims, compiled.own)
-        what = f"victims for {name}: {one.victims} found, {one.own} of its own queue"
-        found.append(Figure(what, one.ms, "ms"))
-        found.append(Figure(f"{what}, core compiled", compiled.ms, "ms", limit=one.ms))
-    return found
+        assert (figure.victims, figure.own) == (compiled.victims, compiled.own)
+        what = f"victims for {name}: {figure.victims} found, {figure.own} of its own queue"
+        figure_list.append(Figure(what, figure.ms, "ms"))
+        figure_list.append(Figure(f"{what}, core compiled", compiled.ms, "ms", limit=figure.ms))
+    return figure_list
 
 
 def main(arguments: list[str]) -> None:
     """With an argument, prints the measurements as JSON; without, interpreted and compiled as a table."""
     if arguments:
-        print(json.dumps({name: vars(one) for name, one in measure().items()}))
+        print(json.dumps({name: vars(figure) for name, figure in measure().items()}))
     else:
         show("Searches for victims", figures())
 

@@ -42,7 +42,7 @@ def pixels(canvas: Locator) -> Pixels:
 
 def color(canvas: Locator, name: str) -> str:
     """Returns a color of the style sheet as it is now, such as that of `in-use`."""
-    found: str = canvas.evaluate(
+    pixel: str = canvas.evaluate(
         "(_, name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()", name
     )
-    return found
+    return pixel

@@ -82,14 +82,14 @@ def opened_live(
         locale="en-US", color_scheme=scheme, viewport={"width": width, "height": height}
     )
     try:
-        found = Opened(context.new_page())
+        page = Opened(context.new_page())
         if now_ms is not None:
-            found.page.clock.set_fixed_time(now_ms / 1000)
-        found.page.on("request", lambda request: found.requests.append(request.url))
-        found.page.on("console", lambda message: found.messages.append(message.text))
-        found.page.on("pageerror", lambda error: found.messages.append(str(error)))
-        found.page.goto(f"{live.url}{hash}")
-        found.page.wait_for_selector("#tree .row", timeout=READY_MS_MAX)
-        yield found
+            page.page.clock.set_fixed_time(now_ms / 1000)
+        page.page.on("request", lambda request: page.requests.append(request.url))
+        page.page.on("console", lambda message: page.messages.append(message.text))
+        page.page.on("pageerror", lambda error: page.messages.append(str(error)))
+        page.page.goto(f"{live.url}{hash}")
+        page.page.wait_for_selector("#tree .row", timeout=READY_MS_MAX)
+        yield page
     finally:
         context.close()

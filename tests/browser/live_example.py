@@ -47,11 +47,11 @@ def example() -> dict[Kind[Any], Sequence[Body]]:
 
 
 def _workloads(queue: str, random: Random) -> list[Body]:
-    found = []
+    workloads = []
     for slot in range(max(1, RUNNING[queue])):
         ago_s = random.uniform(300, 7_000)
         if slot < RUNNING[queue]:
-            found.append(running(_job(queue, f"{random.choice(WORDS)}-{slot}"), ago_s))
+            workloads.append(running(_job(queue, f"{random.choice(WORDS)}-{slot}"), ago_s))
             ago_s += random.uniform(60, 600)
         while ago_s < HOURS * 3_600:
             took_s = random.uniform(600, 6_000)
@@ -59,11 +59,11 @@ def _workloads(queue: str, random: Random) -> list[Body]:
             done = finished(_job(queue, name), took_s, ago_s)
             if random.random() < 0.12:
                 done["status"]["conditions"][-1]["reason"] = "Failed"
-            found.append(done)
+            workloads.append(done)
             ago_s += took_s + random.uniform(60, 900)
     for number in range(random.randrange(9)):
-        found.append(_waiting(queue, f"{random.choice(WORDS)}-{20 + number}", random.uniform(60, 9_000)))
-    return [_in_queue(body, queue) for body in found]
+        workloads.append(_waiting(queue, f"{random.choice(WORDS)}-{20 + number}", random.uniform(60, 9_000)))
+    return [_in_queue(body, queue) for body in workloads]
 
 
 def _job(queue: str, name: str) -> Body:
@@ -78,8 +78,10 @@ def _in_queue(body: Body, queue: str) -> Body:
 
 def _waiting(queue: str, name: str, ago_s: float) -> Body:
     body = workload_body(_job(queue, name))
-    told = since("QuotaReserved", ago_s, False, "WaitingForQuota")
-    body["status"] = {"conditions": [{**told, "message": "its cohort has not enough nvidia.com/gpu left"}]}
+    waiting_condition = since("QuotaReserved", ago_s, False, "WaitingForQuota")
+    body["status"] = {
+        "conditions": [{**waiting_condition, "message": "its cohort has not enough nvidia.com/gpu left"}]
+    }
     body["metadata"]["creationTimestamp"] = body["status"]["conditions"][0]["lastTransitionTime"]
     return body
 
@@ -101,13 +103,13 @@ def _waits_for_nodes(queue: str, name: str, ago_s: float) -> tuple[Body, Body]:
 
 def _preempted() -> list[Body]:
     words = "Preempted to accommodate a workload of RayJob inference/planner-9 due to {}"
-    found = []
+    workloads = []
     for queue, reason, cause, ago_s in (
         ("research", "InCohortReclamation", "reclamation within the cohort", 1_900),
         ("batch", "InClusterQueue", "prioritization in the ClusterQueue", 4_300),
     ):
         body = _waiting(queue, f"sweep-{ago_s}", ago_s)
-        told = {**since("Preempted", ago_s, reason=reason), "message": words.format(cause)}
-        body["status"]["conditions"] += [told, condition("Evicted", reason="Preempted")]
-        found.append(body)
-    return found
+        waiting_condition = {**since("Preempted", ago_s, reason=reason), "message": words.format(cause)}
+        body["status"]["conditions"] += [waiting_condition, condition("Evicted", reason="Preempted")]
+        workloads.append(body)
+    return workloads

@@ -30,10 +30,8 @@ class Opened:
     @property
     def span_ms(self) -> tuple[float, float]:
         """The span of time that the charts show."""
-        found = self.page.locator("#range")
-        return float(found.get_attribute("data-from-ms") or -1), float(
-            found.get_attribute("data-to-ms") or -1
-        )
+        bar = self.page.locator("#range")
+        return float(bar.get_attribute("data-from-ms") or -1), float(bar.get_attribute("data-to-ms") or -1)
 
     def after_drawing(self) -> None:
         """Waits until what the last input changed is drawn."""
@@ -66,12 +64,12 @@ def opened(
         locale="en-US", color_scheme=scheme, viewport={"width": width, "height": height}
     )
     try:
-        found = Opened(context.new_page())
-        found.page.on("request", lambda request: found.requests.append(request.url))
-        found.page.on("console", lambda message: found.messages.append(message.text))
-        found.page.on("pageerror", lambda error: found.messages.append(str(error)))
-        found.page.goto(file.resolve().as_uri())
-        found.page.wait_for_selector("html[data-ready-ms]", timeout=READY_MS_MAX)
-        yield found
+        page = Opened(context.new_page())
+        page.page.on("request", lambda request: page.requests.append(request.url))
+        page.page.on("console", lambda message: page.messages.append(message.text))
+        page.page.on("pageerror", lambda error: page.messages.append(str(error)))
+        page.page.goto(file.resolve().as_uri())
+        page.page.wait_for_selector("html[data-ready-ms]", timeout=READY_MS_MAX)
+        yield page
     finally:
         context.close()

@@ -82,8 +82,8 @@ def test_values_at_the_cursor_are_those_of_the_outcome(browser: Browser, tmp_pat
         [ForecastSide("one", [outcome([first, second, preempted], nominal=12)])], tmp_path / "page.html"
     )
     with opened(browser, tmp_path / "page.html") as shown:
-        found = [_readouts(shown, share) for share in (0.1, 0.4, 0.9)]
-    assert found == [
+        readouts = [_readouts(shown, share) for share in (0.1, 0.4, 0.9)]
+    assert readouts == [
         ["10 · quota 12", "8"],
         ["8 · quota 12", "10"],
         ["8 · quota 12", "2"],

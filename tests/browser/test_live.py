@@ -22,8 +22,10 @@ TEAM_A = "#queue=queue%2Fteam-a"
 
 def preempted() -> Body:
     body = workload_body(ray_job("victim"), uid="uid-victim")
-    told = condition("Preempted", reason="InClusterQueue", message="Preempted to accommodate a workload")
-    body["status"] = {"conditions": [told, condition("Evicted", reason="Preempted")]}
+    preempted_condition = condition(
+        "Preempted", reason="InClusterQueue", message="Preempted to accommodate a workload"
+    )
+    body["status"] = {"conditions": [preempted_condition, condition("Evicted", reason="Preempted")]}
     return body
 
 
@@ -45,7 +47,7 @@ def live() -> Iterator[Live]:
 
 
 @pytest.fixture
-def seen(browser: Browser, live: Live) -> Iterator[Opened]:
+def live_page(browser: Browser, live: Live) -> Iterator[Opened]:
     """The page, opened. It must not have logged anything at the end, such as a violated policy."""
     with opened_live(browser, live) as page:
         yield page
@@ -59,8 +61,8 @@ def expect_tree(page: Page, *names: str) -> None:
         expect(page.locator(f"#tree .row[aria-posinset='{place}'] .name")).to_have_text(name)
 
 
-def test_tree_has_cohorts_with_their_queues_and_bars(seen: Opened) -> None:
-    page = seen.page
+def test_tree_has_cohorts_with_their_queues_and_bars(live_page: Opened) -> None:
+    page = live_page.page
     expect_tree(page, "ml", "team-a", "team-b")
     row = page.locator("#tree .row", has_text="team-a")
     assert row.get_attribute("aria-level") == "2"
@@ -77,15 +79,15 @@ def test_borrowed_quota_is_told_from_own(browser: Browser) -> None:
     borrower["status"]["admission"]["clusterQueue"] = "team-b"
     with (
         served_cluster({**local_stack(), kinds.WORKLOADS: [borrower]}) as live,
-        opened_live(browser, live) as seen,
+        opened_live(browser, live) as page,
     ):
-        bar = seen.page.locator("#tree .row", has_text="team-b").get_by_role("img")
+        bar = page.page.locator("#tree .row", has_text="team-b").get_by_role("img")
         assert bar.get_attribute("aria-label") == "6 of 4 used, 2 borrowed"
         assert bar.locator(".borrowed").evaluate("part => part.style.width") == f"{100 * 2 / 6:.4f}%"
 
 
-def test_queue_lists_its_workloads_in_order(seen: Opened) -> None:
-    page = seen.page
+def test_queue_lists_its_workloads_in_order(live_page: Opened) -> None:
+    page = live_page.page
     page.locator("#tree .row", has_text="team-a").click()
     rows = page.locator("#workloads .row")
     expect(rows.first).to_contain_text("team-a/train-1")
@@ -96,8 +98,8 @@ def test_queue_lists_its_workloads_in_order(seen: Opened) -> None:
     expect(page.locator("#workloads .row", has_text="team-a/victim")).to_be_visible()
 
 
-def test_workload_says_why_it_waits(seen: Opened) -> None:
-    page = seen.page
+def test_workload_says_why_it_waits(live_page: Opened) -> None:
+    page = live_page.page
     page.locator("#tree .row", has_text="team-a").click()
     page.locator("#workloads .row", has_text="team-a/next-01").click()
     expect(page.locator("#workload h3")).to_have_text("rayjob/next-01")
@@ -111,26 +113,26 @@ def test_workload_says_why_it_waits(seen: Opened) -> None:
     expect(page.locator("#workload")).to_be_hidden()
 
 
-def test_timeline_draws_the_gangs_of_the_chosen_queue(seen: Opened) -> None:
-    page = seen.page
+def test_timeline_draws_the_gangs_of_the_chosen_queue(live_page: Opened) -> None:
+    page = live_page.page
     canvas, drawn = page.locator("#timeline-canvas"), page.locator("#range")
     expect(drawn).to_contain_text("3 gangs")
-    seen.after_drawing()
+    live_page.after_drawing()
     runs = pixels(canvas).of(color(canvas, "horizon"))
     assert runs > 500
     assert pixels(canvas).of(color(canvas, "finished")) > 100
     page.locator("#tree .row", has_text="team-b").click()
     expect(drawn).to_contain_text("0 gangs")
-    seen.after_drawing()
+    live_page.after_drawing()
     assert pixels(canvas).of(color(canvas, "horizon")) == 0
     page.locator("#tree .row", has_text="ml").click()
     expect(drawn).to_contain_text("3 gangs")
-    seen.after_drawing()
+    live_page.after_drawing()
     assert pixels(canvas).of(color(canvas, "horizon")) == runs
 
 
-def test_gang_of_the_timeline_opens_its_workload(seen: Opened) -> None:
-    page = seen.page
+def test_gang_of_the_timeline_opens_its_workload(live_page: Opened) -> None:
+    page = live_page.page
     expect(page.locator("#range")).to_contain_text("3 gangs")
     page.locator("#timeline-scroll").scroll_into_view_if_needed()
     box = page.locator("#timeline-scroll").bounding_box()
@@ -139,8 +141,8 @@ def test_gang_of_the_timeline_opens_its_workload(seen: Opened) -> None:
     expect(page.locator("#workload h3")).to_have_text("rayjob/train-1")
 
 
-def test_requests_in_flight_and_preemptions_have_their_reasons(seen: Opened) -> None:
-    page = seen.page
+def test_requests_in_flight_and_preemptions_have_their_reasons(live_page: Opened) -> None:
+    page = live_page.page
     expect(page.locator("#provisioning tbody tr")).to_contain_text(["says the cloud"])
     expect(page.locator("#preemptions tbody tr")).to_contain_text(["Preempted to accommodate a workload"])
     page.locator("#preemptions button").click()
@@ -155,8 +157,8 @@ def took_s(live: Live, kind: kinds.Kind[Any], body: Body, page: Page, shown: str
     return time.monotonic() - began_s
 
 
-def test_change_is_shown_within_two_seconds(seen: Opened, live: Live) -> None:
-    page = seen.page
+def test_change_is_shown_within_two_seconds(live_page: Opened, live: Live) -> None:
+    page = live_page.page
     page.locator("#tree .row", has_text="team-a").click()
     expect(page.locator("#workloads .row", has_text="team-a/next-00")).to_contain_text("Pending")
     started = running(ray_job("next-00", workers=1), ran_s=0)
@@ -169,8 +171,8 @@ def test_change_is_shown_within_two_seconds(seen: Opened, live: Live) -> None:
     assert took_s(live, kinds.PROVISIONING_REQUESTS, provisioned, page, none) <= UPDATE_S_MAX
 
 
-def test_deleted_workload_leaves_the_page(seen: Opened, live: Live) -> None:
-    page = seen.page
+def test_deleted_workload_leaves_the_page(live_page: Opened, live: Live) -> None:
+    page = live_page.page
     page.locator("#tree .row", has_text="team-a").click()
     expect(page.locator("#workloads .row", has_text="team-a/next-00")).to_be_visible()
     name = workload_body(ray_job("next-00", workers=1))["metadata"]["name"]
@@ -179,8 +181,8 @@ def test_deleted_workload_leaves_the_page(seen: Opened, live: Live) -> None:
     expect(page.locator("#tree .row", has_text="team-a")).to_contain_text("30 pending")
 
 
-def test_everything_is_reached_by_keyboard(seen: Opened) -> None:
-    page = seen.page
+def test_everything_is_reached_by_keyboard(live_page: Opened) -> None:
+    page = live_page.page
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.id") == "search"
     page.keyboard.type("TEAM-B")
@@ -211,38 +213,38 @@ def test_everything_is_reached_by_keyboard(seen: Opened) -> None:
 
 
 def test_narrow_screen_does_not_scroll_sideways(browser: Browser, live: Live) -> None:
-    with opened_live(browser, live, TEAM_A, width=390) as seen:
-        expect(seen.page.locator("#workloads .row").first).to_be_visible()
-        assert seen.page.evaluate("document.documentElement.scrollWidth") == 390
+    with opened_live(browser, live, TEAM_A, width=390) as page:
+        expect(page.page.locator("#workloads .row").first).to_be_visible()
+        assert page.page.evaluate("document.documentElement.scrollWidth") == 390
 
 
 @pytest.mark.parametrize("scheme", BACKGROUNDS)
 def test_canvas_and_page_have_the_colors_of_the_scheme(
     browser: Browser, live: Live, scheme: ColorScheme
 ) -> None:
-    with opened_live(browser, live, scheme=scheme) as seen:
-        assert pixels(seen.page.locator("#timeline-canvas")).most_frequent == BACKGROUNDS[scheme]
+    with opened_live(browser, live, scheme=scheme) as page:
+        assert pixels(page.page.locator("#timeline-canvas")).most_frequent == BACKGROUNDS[scheme]
         red, green, blue = (int(BACKGROUNDS[scheme][at : at + 2], 16) for at in (1, 3, 5))
-        shown = seen.page.evaluate("getComputedStyle(document.getElementById('tree')).backgroundColor")
+        shown = page.page.evaluate("getComputedStyle(document.getElementById('tree')).backgroundColor")
         assert shown == f"rgb({red}, {green}, {blue})"
 
 
-def test_lost_connection_is_said(seen: Opened, live: Live) -> None:
-    expect(seen.page.locator("#connection")).to_have_text("Live")
+def test_lost_connection_is_said(live_page: Opened, live: Live) -> None:
+    expect(live_page.page.locator("#connection")).to_have_text("Live")
     live.loop.call_soon_threadsafe(live.stopping.set)
-    expect(seen.page.locator("#connection")).to_have_text("Disconnected; reconnecting")
-    assert all("ERR_CONNECTION_REFUSED" in text or "ERR_INCOMPLETE" in text for text in seen.messages)
-    seen.messages.clear()
+    expect(live_page.page.locator("#connection")).to_have_text("Disconnected; reconnecting")
+    assert all("ERR_CONNECTION_REFUSED" in text or "ERR_INCOMPLETE" in text for text in live_page.messages)
+    live_page.messages.clear()
 
 
 def test_new_server_replaces_all_that_was_shown(browser: Browser) -> None:
-    with served_cluster(objects()) as first, opened_live(browser, first) as seen:
-        page = seen.page
+    with served_cluster(objects()) as first, opened_live(browser, first) as live_page:
+        page = live_page.page
         expect(page.locator("#provisioning tbody tr")).to_have_count(1)
         first.loop.call_soon_threadsafe(first.stopping.set)
         expect(page.locator("#connection")).to_have_text("Disconnected; reconnecting")
-        left = {**local_stack(), kinds.WORKLOADS: [running(ray_job("train", workers=1))]}
-        with served_cluster(left, first.port):
+        remaining = {**local_stack(), kinds.WORKLOADS: [running(ray_job("train", workers=1))]}
+        with served_cluster(remaining, first.port):
             expect(page.locator("#connection")).to_have_text("Live", timeout=20_000)
             expect(page.locator("#provisioning")).to_contain_text("No request waits")
             expect(page.locator("#preemptions tbody tr")).to_have_count(0)

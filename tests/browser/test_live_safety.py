@@ -15,9 +15,9 @@ def hostile(number: int) -> Body:
     body = workload_body(ray_job(f"job-{number}"), uid=f"uid-{number}", name=f"job{text}")
     body["metadata"]["ownerReferences"][0]["name"] = f"job{text}"
     body["spec"]["priorityClassRef"]["name"] = text
-    told = condition("QuotaReserved", status=False, reason=text, message=text)
+    hostile_condition = condition("QuotaReserved", status=False, reason=text, message=text)
     gone = condition("Preempted", reason=text, message=text)
-    body["status"] = {"conditions": [told, gone, condition("Evicted", reason="Preempted")]}
+    body["status"] = {"conditions": [hostile_condition, gone, condition("Evicted", reason="Preempted")]}
     check = {"name": text, "state": text, "message": text, "lastTransitionTime": CREATED}
     body["status"]["admissionChecks"] = [check]
     return body
@@ -29,8 +29,8 @@ def test_texts_of_a_cluster_are_never_markup(browser: Browser) -> None:
     bodies[kinds.PROVISIONING_REQUESTS] = asked
     named = [cluster_queue(text, quotas("cpu", cpu=1), cohort=text) for text in HOSTILE]
     bodies[kinds.CLUSTER_QUEUES] = [*bodies[kinds.CLUSTER_QUEUES], *named]
-    with served_cluster(bodies) as live, opened_live(browser, live) as seen:
-        page, dialogs = seen.page, list[str]()
+    with served_cluster(bodies) as live, opened_live(browser, live) as live_page:
+        page, dialogs = live_page.page, list[str]()
         page.on("dialog", lambda dialog: dialogs.append(dialog.message))
         shown = page.locator("#tree").inner_text()
         assert all(text in shown for text in HOSTILE)
@@ -42,19 +42,19 @@ def test_texts_of_a_cluster_are_never_markup(browser: Browser) -> None:
         assert all(text in page.locator("#preemptions").inner_text() for text in HOSTILE)
         assert all(text in page.locator("#provisioning").inner_text() for text in HOSTILE)
         assert page.locator("main img, main script, main iframe").count() == 0
-        assert (dialogs, seen.messages) == ([], [])
-        assert all(url.startswith(live.url) for url in seen.requests)
+        assert (dialogs, live_page.messages) == ([], [])
+        assert all(url.startswith(live.url) for url in live_page.requests)
 
 
 def test_policy_refuses_other_servers_and_scripts_in_the_page(browser: Browser) -> None:
-    with served_cluster(local_stack()) as live, opened_live(browser, live) as seen:
+    with served_cluster(local_stack()) as live, opened_live(browser, live) as page:
         fetched = "() => fetch('http://127.0.0.1:9/').catch(error => error.message)"
-        assert seen.page.evaluate(fetched) == "Failed to fetch"
+        assert page.page.evaluate(fetched) == "Failed to fetch"
         inserted = """() => {
           const script = document.createElement("script");
           script.textContent = "window.ran = true";
           document.body.append(script);
           return window.ran ?? false;
         }"""
-        assert seen.page.evaluate(inserted) is False
-        assert sum("Content Security Policy" in message for message in seen.messages) >= 2
+        assert page.page.evaluate(inserted) is False
+        assert sum("Content Security Policy" in message for message in page.messages) >= 2

@@ -9,7 +9,7 @@ from muster.kube import kinds
 from tests.browser.live import opened_live, served_cluster
 from tests.unit.controller.builders import Body
 from tests.unit.live.builders import running
-from tests.unit.live.page.large import JOB, QUEUES, large, one
+from tests.unit.live.page.large import JOB, QUEUES, large, large_workload
 
 PAINT_S_TARGET, UPDATE_S_TARGET, INTERACTION_MS_TARGET = 2.0, 2.0, 100
 
@@ -64,9 +64,9 @@ def test_a_thousand_queues(browser: Browser) -> None:
         with opened_live(browser, live):
             pass  # the server has computed its tables
         began_s = time.monotonic()
-        with opened_live(browser, live, now_ms=None) as seen:
+        with opened_live(browser, live, now_ms=None) as live_page:
             paint_s = time.monotonic() - began_s
-            page = seen.page
+            page = live_page.page
             expect(page.locator("#range")).to_contain_text("3,000 gangs")
             took_ms = {name: timed_ms(page, *steps) for name, steps in INTERACTIONS.items()}
             began_s = time.monotonic()
@@ -94,4 +94,4 @@ def test_a_thousand_queues(browser: Browser) -> None:
 
 def started(number: int) -> Body:
     """Returns the workload of this number once it runs."""
-    return one(number, running(JOB), running(JOB))
+    return large_workload(number, running(JOB), running(JOB))

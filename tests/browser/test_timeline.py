@@ -75,10 +75,10 @@ def test_wheel_with_control_always_zooms(shown: Opened) -> None:
 def test_drag_zooms_to_its_span_and_double_click_shows_all(shown: Opened) -> None:
     box = _box(shown)
     plot = box["width"] - 2 - GUTTER - 8
-    left = box["x"] + 1 + GUTTER
-    _drag(shown, left + plot / 3, left + plot * 2 / 3, box["y"] + 100)
+    remaining = box["x"] + 1 + GUTTER
+    _drag(shown, remaining + plot / 3, remaining + plot * 2 / 3, box["y"] + 100)
     assert shown.span_ms == pytest.approx((DAY_MS, 2 * DAY_MS), rel=0.01)
-    shown.page.mouse.dblclick(left + 50, box["y"] + 100)
+    shown.page.mouse.dblclick(remaining + 50, box["y"] + 100)
     shown.after_drawing()
     assert shown.span_ms == WHOLE
 
@@ -86,10 +86,10 @@ def test_drag_zooms_to_its_span_and_double_click_shows_all(shown: Opened) -> Non
 def test_drag_with_shift_pans(shown: Opened) -> None:
     box = _box(shown)
     plot = box["width"] - 2 - GUTTER - 8
-    left = box["x"] + 1 + GUTTER
-    _drag(shown, left + plot / 3, left + plot * 2 / 3, box["y"] + 100)
+    remaining = box["x"] + 1 + GUTTER
+    _drag(shown, remaining + plot / 3, remaining + plot * 2 / 3, box["y"] + 100)
     shown.page.keyboard.down("Shift")
-    _drag(shown, left + plot * 0.75, left + plot * 0.25, box["y"] + 100)
+    _drag(shown, remaining + plot * 0.75, remaining + plot * 0.25, box["y"] + 100)
     shown.page.keyboard.up("Shift")
     assert shown.span_ms == pytest.approx((1.5 * DAY_MS, 2.5 * DAY_MS), rel=0.01)
 
@@ -145,16 +145,16 @@ def test_search_highlights_all_and_shows_the_first(shown: Opened) -> None:
     assert shown.page.evaluate("document.activeElement.id") == "search"
     shown.page.keyboard.type("TUNE")
     shown.after_drawing()
-    found = shown.page.inner_text("#search-count")
-    assert found.startswith("1 of ")
+    shown_text = shown.page.inner_text("#search-count")
+    assert shown_text.startswith("1 of ")
     assert "tune-" in shown.page.inner_text("#selected strong")
     highlighted = pixels(canvas).of(color(canvas, "finished"))
     assert 0.1 * everything < highlighted < 0.4 * everything  # every fifth job
     shown.page.keyboard.press("Enter")
-    assert shown.page.inner_text("#search-count") == found.replace("1 of", "2 of", 1)
+    assert shown.page.inner_text("#search-count") == shown_text.replace("1 of", "2 of", 1)
     shown.page.keyboard.press("Shift+Enter")
     shown.page.keyboard.press("Shift+Enter")
-    last = found.split()[2]
+    last = shown_text.split()[2]
     assert shown.page.inner_text("#search-count").startswith(f"{last} of {last}")
     shown.page.keyboard.press("Escape")
     shown.after_drawing()
@@ -183,10 +183,10 @@ def test_search_scrolls_and_moves_to_a_job_out_of_sight(shown: Opened) -> None:
 
 def _small(tmp_path: Path) -> Path:
     """Writes a page of two equal sides, with one queue: its first lane has `left` and `after`."""
-    left = Job("left", accelerators=64, tries=[Try(0, HOUR_MS // 10, HOUR_MS // 4, End.PREEMPTED)])
+    remaining = Job("left", accelerators=64, tries=[Try(0, HOUR_MS // 10, HOUR_MS // 4, End.PREEMPTED)])
     long = Job("long", tries=[Try(1, 2, HOUR_MS)])
     after = Job("after", tries=[Try(HOUR_MS // 2, HOUR_MS // 2, HOUR_MS)])
-    both = [ForecastSide(name, [outcome([left, long, after])]) for name in ("base", "changed")]
+    both = [ForecastSide(name, [outcome([remaining, long, after])]) for name in ("base", "changed")]
     write_page(both, tmp_path / "page.html")
     return tmp_path / "page.html"
 

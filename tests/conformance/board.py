@@ -55,10 +55,12 @@ class Board:
         self.heads: dict[str, Entry] = {}  # the last entry of each workload that was a head
 
     def _loaded(self, data: Data) -> WorkingState:
-        found = snapshot_of(data, self.rules, **_nodes_and_topologies(data))
+        snapshot = snapshot_of(data, self.rules, **_nodes_and_topologies(data))
         if self.rules.fair_sharing is not None:
-            found = replace(found, cluster_queues=_undefaulted(found.cluster_queues, data["clusterQueues"]))
-        return WorkingState(replace(found, local_usage=self._local_usage or {}), self.rules)
+            snapshot = replace(
+                snapshot, cluster_queues=_undefaulted(snapshot.cluster_queues, data["clusterQueues"])
+            )
+        return WorkingState(replace(snapshot, local_usage=self._local_usage or {}), self.rules)
 
     def _new_queues(self) -> dict[str, PendingQueue]:
         queues = {

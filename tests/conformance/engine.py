@@ -81,23 +81,26 @@ SUITES: Mapping[str, Callable[[Case, core.Rules], core.Snapshot]] = {
 def _is_to_be_placed(of: core.Snapshot, key: str) -> bool:
     """Returns whether it has quota, and healthy nodes that its pods can now be placed on."""
     return any(
-        one.key == key and one.admission is not None and not one.unhealthy_nodes and needs_second_pass(one)
-        for one in of.workloads
+        workload.key == key
+        and workload.admission is not None
+        and not workload.unhealthy_nodes
+        and needs_second_pass(workload)
+        for workload in of.workloads
     )
 
 
 def _leaves_no_choice(case: Case, of: core.Snapshot) -> bool:
     """Returns whether the workload can only get the flavors that the case gives it."""
-    given = {
+    assigned_flavors = {
         (resource, flavor["name"])
         for pod_set in (case.input.get("assignment") or {}).get("podSets") or ()
         for resource, flavor in pod_set["flavors"].items()
     }
-    if not given:
+    if not assigned_flavors:
         return True
     queue = of.cluster_queues[case.input["targetClusterQueue"]]
     named = {(r, quotas.flavor) for g in queue.groups for r in g.covered for quotas in g.flavors}
-    return given == {column for column in named if column[0] in dict(given)}
+    return assigned_flavors == {column for column in named if column[0] in dict(assigned_flavors)}
 
 
 def _compare_with_kueue(of: core.Snapshot, plan: core.Plan, expect: Data) -> None:
@@ -106,37 +109,42 @@ def _compare_with_kueue(of: core.Snapshot, plan: core.Plan, expect: Data) -> Non
     reserved = summary.get("newlyQuotaReserved") or {
         key: of for key, of in (expect.get("admissions") or {}).items() if of.get("new")
     }
-    found = {one.workload: neutral(one.admission) for one in plan.admissions}
-    pending = {one.key for one in of.workloads if one.admission is None}
-    placed = {one.workload: with_places(one.admission) for one in plan.admissions}
-    for key, wanted in expected_admissions(expect.get("admissions")).items():
+    actual = {planned.workload: neutral(planned.admission) for planned in plan.admissions}
+    pending = {planned.key for planned in of.workloads if planned.admission is None}
+    placed = {planned.workload: with_places(planned.admission) for planned in plan.admissions}
+    for key, expected in expected_admissions(expect.get("admissions")).items():
         if _is_to_be_placed(of, key):
-            compare(f"places of {key}", placed.get(key), wanted)
+            compare(f"places of {key}", placed.get(key), expected)
     for key in pending & reserved.keys():
-        compare(f"admission of {key}", found.get(key), neutral_of(reserved[key]))
-    victims = {(one.workload, str(one.reason)) for one in plan.preemptions}
-    preempted = {(one["workload"].removeprefix("/"), one["reason"]) for one in summary.get("preempted") or ()}
+        compare(f"admission of {key}", actual.get(key), neutral_of(reserved[key]))
+    victims = {(planned.workload, str(planned.reason)) for planned in plan.preemptions}
+    preempted = {
+        (planned["workload"].removeprefix("/"), planned["reason"])
+        for planned in summary.get("preempted") or ()
+    }
     compare("missing preemptions", preempted - victims, set())
 
 
 def carried_out(before: core.Snapshot, plan: core.Plan, now_ms: int) -> core.Snapshot:
     """Returns the objects after the controller has written the plan; victims still hold their quota."""
     admitted = {decision.workload: decision.admission for decision in plan.admissions}
-    leaving = {*(one.workload for one in plan.preemptions), *plan.drained, *plan.displaced}
+    leaving = {*(preemption.workload for preemption in plan.preemptions), *plan.drained, *plan.displaced}
 
-    def after(one: core.Workload) -> core.Workload:
-        if one.key in admitted:
+    def after(workload: core.Workload) -> core.Workload:
+        if workload.key in admitted:
             return replace(
-                one,
-                admission=admitted[one.key],
-                reserved_at_ms=one.reserved_at_ms if one.admission else now_ms,
+                workload,
+                admission=admitted[workload.key],
+                reserved_at_ms=workload.reserved_at_ms if workload.admission else now_ms,
                 preempting=False,
                 unhealthy_nodes=(),
             )
-        return replace(one, evicted=one.evicted or one.key in leaving)
+        return replace(workload, evicted=workload.evicted or workload.key in leaving)
 
-    kept = (one for one in before.workloads if one.key not in plan.replaced)
-    return replace(before, workloads=tuple(map(after, kept)))
+    remaining_workloads = (
+        preemption for preemption in before.workloads if preemption.key not in plan.replaced
+    )
+    return replace(before, workloads=tuple(map(after, remaining_workloads)))
 
 
 def left_to_do(of: core.Snapshot, rules: core.Rules, now_ms: int) -> list[str]:
@@ -156,7 +164,7 @@ def left_to_do(of: core.Snapshot, rules: core.Rules, now_ms: int) -> list[str]:
             own.put(workload)
     for pending in queues:
         pending.open()
-    found: list[str] = []
+    changes_left: list[str] = []
     for number in range(ROUNDS_MAX):
         heads = [
             Entry(head, queue.queue, queue.node, head.preempting)
@@ -164,11 +172,11 @@ def left_to_do(of: core.Snapshot, rules: core.Rules, now_ms: int) -> list[str]:
             if (head := queue.head()) is not None
         ]
         Cycle(state, number, now_ms).run(heads)
-        found += _news(heads)
+        changes_left += _news(heads)
         moved = [by_name[head.queue.name].requeue_head(REQUEUE[head.outcome]) for head in heads]
-        if found or not any(moved):
-            return found
-    return found
+        if changes_left or not any(moved):
+            return changes_left
+    return changes_left
 
 
 def _news(heads: list[Entry]) -> Iterator[str]:
@@ -189,51 +197,60 @@ def rounds(of: core.Snapshot, rules: core.Rules, now_ms: int) -> Iterator[tuple[
     coming = [*of.workloads, *_challengers(of)]
     for round_ in range(ROUNDS_MAX):
         arrived, coming = coming[: len(coming) // 2 + 1], coming[len(coming) // 2 + 1 :]
-        for one in arrived:
-            engine.put(one)
+        for workload in arrived:
+            engine.put(workload)
         now = _with_marks_of(engine, replace(now, workloads=(*now.workloads, *arrived)))
         fresh = core.Engine(now, rules)
         plan = engine.decide(now_ms)
         yield f"round {round_}", _changes(plan), _changes(fresh.decide(now_ms))
         _update_waits(waiting, engine, plan, now_ms)
-        yield f"waits of round {round_}", waiting, {one.workload: one for one in fresh.waiting(now_ms)}
+        yield (
+            f"waits of round {round_}",
+            waiting,
+            {workload.workload: workload for workload in fresh.waiting(now_ms)},
+        )
         now = _with_marks_of(engine, carried_out(now, plan, now_ms))
         # a fresh engine reads it from the Workload's condition
-        told = {key for key, one in waiting.items() if one.reason is core.WaitReason.PREEMPTION}
-        marked = {one.key for one in now.workloads if one.preempting}
-        yield f"workloads that wait for victims after round {round_}", marked, told
+        reported = {key for key, workload in waiting.items() if workload.reason is core.WaitReason.PREEMPTION}
+        marked = {workload.key for workload in now.workloads if workload.preempting}
+        yield f"workloads that wait for victims after round {round_}", marked, reported
         yield f"objects after round {round_}", _by_key(engine.snapshot), _by_key(now)
-        now, left = _one_ends(now, now_ms)
-        for one in left:
-            if one.admission is None:
-                engine.put(one)
+        now, remaining = _one_ends(now, now_ms)
+        for workload in remaining:
+            if workload.admission is None:
+                engine.put(workload)
             else:
-                engine.remove(one.key)
+                engine.remove(workload.key)
         now_ms += STEP_MS
-        waits = any(is_backing_off(one, now_ms) for one in now.workloads)
-        if not (left or coming or waits or any(_changes(plan).values())):
+        waits = any(is_backing_off(workload, now_ms) for workload in now.workloads)
+        if not (remaining or coming or waits or any(_changes(plan).values())):
             return
 
 
 def _challengers(of: core.Snapshot) -> Iterator[core.Workload]:
     """Yields copies of the pending workloads, with a priority that can preempt all others."""
-    for one in of.workloads:
-        if one.admission is None and one.replaces is None:
+    for workload in of.workloads:
+        if workload.admission is None and workload.replaces is None:
             yield replace(
-                one, key=f"{one.key}-urgent", uid=f"{one.uid}-urgent", priority=one.priority + 10**6
+                workload,
+                key=f"{workload.key}-urgent",
+                uid=f"{workload.uid}-urgent",
+                priority=workload.priority + 10**6,
             )
 
 
 def _with_marks_of(engine: core.Engine, now: core.Snapshot) -> core.Snapshot:
     """Returns `now` with the marks `parked` and `preempting`, which only the engine knows."""
-    known = _by_key(engine.snapshot)
+    existing = _by_key(engine.snapshot)
     return replace(
         now,
         workloads=tuple(
-            replace(one, parked=known[one.key].parked, preempting=known[one.key].preempting)
-            if one.admission is None and one.key in known
-            else one
-            for one in now.workloads
+            replace(
+                workload, parked=existing[workload.key].parked, preempting=existing[workload.key].preempting
+            )
+            if workload.admission is None and workload.key in existing
+            else workload
+            for workload in now.workloads
         ),
     )
 
@@ -242,12 +259,16 @@ def _update_waits(
     waiting: dict[str, core.Waiting], engine: core.Engine, plan: core.Plan, now_ms: int
 ) -> None:
     """Keeps the last wait reason of each pending workload, as the controller does."""
-    pending = {one.key for one in engine.snapshot.workloads if one.admission is None}
+    pending = {workload.key for workload in engine.snapshot.workloads if workload.admission is None}
     for key in waiting.keys() - pending:
         del waiting[key]
-    due = [key for key, one in waiting.items() if one.until_ms is not None and one.until_ms <= now_ms]
-    for one in (*plan.waiting, *engine.waiting(now_ms, {*engine.affected(), *due})):
-        waiting[one.workload] = one
+    due = [
+        key
+        for key, workload in waiting.items()
+        if workload.until_ms is not None and workload.until_ms <= now_ms
+    ]
+    for workload in (*plan.waiting, *engine.waiting(now_ms, {*engine.affected(), *due})):
+        waiting[workload.workload] = workload
 
 
 def _one_ends(now: core.Snapshot, now_ms: int) -> tuple[core.Snapshot, list[core.Workload]]:
@@ -255,25 +276,29 @@ def _one_ends(now: core.Snapshot, now_ms: int) -> tuple[core.Snapshot, list[core
     running workload. Returns the snapshot and the workloads that released quota."""
     again_ms = now_ms + STEP_MS + 1
     back = {
-        one.key: replace(one, admission=None, evicted=False, requeue_at_ms=again_ms)
-        for one in now.workloads
-        if _leaves(one)
+        workload.key: replace(workload, admission=None, evicted=False, requeue_at_ms=again_ms)
+        for workload in now.workloads
+        if _leaves(workload)
     }
     if back:
-        workloads = tuple(back.get(one.key, one) for one in now.workloads)
+        workloads = tuple(back.get(workload.key, workload) for workload in now.workloads)
         return replace(now, workloads=workloads), list(back.values())
-    ended = [one for one in now.workloads if one.admission is not None][:1]
-    return replace(now, workloads=tuple(one for one in now.workloads if one not in ended)), ended
+    ended = [workload for workload in now.workloads if workload.admission is not None][:1]
+    return replace(
+        now, workloads=tuple(workload for workload in now.workloads if workload not in ended)
+    ), ended
 
 
-def _leaves(one: core.Workload) -> bool:
-    return one.evicted and one.admission is not None
+def _leaves(workload: core.Workload) -> bool:
+    return workload.evicted and workload.admission is not None
 
 
 def _changes(plan: core.Plan) -> Mapping[str, object]:
     return {
-        "admissions": sorted((one.workload, repr(one.admission)) for one in plan.admissions),
-        "preemptions": sorted((one.workload, one.preemptor, one.reason) for one in plan.preemptions),
+        "admissions": sorted((planned.workload, repr(planned.admission)) for planned in plan.admissions),
+        "preemptions": sorted(
+            (planned.workload, planned.preemptor, planned.reason) for planned in plan.preemptions
+        ),
         "drained": plan.drained,
         "replaced": sorted(plan.replaced),
         "displaced": sorted(plan.displaced),
@@ -281,4 +306,4 @@ def _changes(plan: core.Plan) -> Mapping[str, object]:
 
 
 def _by_key(of: core.Snapshot) -> dict[str, core.Workload]:
-    return {one.key: one for one in of.workloads}
+    return {workload.key: workload for workload in of.workloads}

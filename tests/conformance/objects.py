@@ -56,9 +56,11 @@ def snapshot_of(
     for obj in views(data.get("workloads"), kueue.Workload):
         queue = local_queues.get(f"{obj.metadata.namespace}/{obj.spec.queue_name}", "")
         ranges = limit_ranges.get(obj.metadata.namespace, ())
-        made = workload(obj) if workload else core_workload.workload(obj, obj.status, queue, rules, ranges)
-        if made is not None:
-            workloads.append(made)
+        converted = (
+            workload(obj) if workload else core_workload.workload(obj, obj.status, queue, rules, ranges)
+        )
+        if converted is not None:
+            workloads.append(converted)
     queues = [queue for name in queue_names for queue in _listed(data.get(name))]
     return snapshot.snapshot(
         views(data.get("resourceFlavors"), kueue_queues.ResourceFlavor),
@@ -85,11 +87,11 @@ def _namespaces(data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
 def _limit_ranges(data: Mapping[str, Any]) -> dict[str, list[LimitRange]]:
     """Returns LimitRanges by namespace."""
-    found: dict[str, list[LimitRange]] = {}
+    by_namespace: dict[str, list[LimitRange]] = {}
     for obj in data.get("objects") or ():
         if obj["kind"] == "LimitRange":
-            found.setdefault(obj["metadata"]["namespace"], []).append(view(obj, LimitRange))
-    return found
+            by_namespace.setdefault(obj["metadata"]["namespace"], []).append(view(obj, LimitRange))
+    return by_namespace
 
 
 def usage(frqs: Iterable[Mapping[str, Any]] | None) -> Usage:

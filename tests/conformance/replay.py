@@ -28,10 +28,10 @@ class Result:
 
 def replays() -> Mapping[str, Replay]:
     """Returns all modules of tests/conformance/suites, by suite."""
-    found: dict[str, Replay] = {}
+    by_suite: dict[str, Replay] = {}
     for module in pkgutil.iter_modules(suites.__path__):
-        found |= importlib.import_module(f"{suites.__name__}.{module.name}").SUITES
-    return found
+        by_suite |= importlib.import_module(f"{suites.__name__}.{module.name}").SUITES
+    return by_suite
 
 
 def replay(case: Case, by_suite: Mapping[str, Replay]) -> Result:
@@ -86,12 +86,12 @@ def listed(page: Path) -> set[str]:
     return {row.split("`")[1] for row in rows if row.startswith("| `Test")}
 
 
-def unexpected(results: Iterable[Result], known: set[str]) -> list[str]:
+def unexpected(results: Iterable[Result], documented: set[str]) -> list[str]:
     """Returns contradictions to the page: unlisted failures, and listed cases that pass. Cases with refused
     objects are left out."""
     outcomes = {f"{r.case.suite}: {r.case.name}": r.outcome for r in results if not r.refused}
     failed = {name for name, outcome in outcomes.items() if outcome == FAILED}
     passed = {name for name, outcome in outcomes.items() if outcome == PASSED}
-    return [f"{name}: fails, and {LISTED.name} does not list it" for name in sorted(failed - known)] + [
-        f"{name}: passes, and {LISTED.name} lists it as failing" for name in sorted(known & passed)
+    return [f"{name}: fails, and {LISTED.name} does not list it" for name in sorted(failed - documented)] + [
+        f"{name}: passes, and {LISTED.name} lists it as failing" for name in sorted(documented & passed)
     ]

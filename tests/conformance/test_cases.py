@@ -41,6 +41,6 @@ def test_a_case_is_decided_as_kueue_decides(case: Case) -> None:
 
 @pytest.mark.parametrize("path", sorted(KEPT.glob("*.json")), ids=lambda path: path.stem)
 def test_a_kept_step_is_decided_as_kueue_decided(path: Path) -> None:
-    found = read(path)
-    differences = found.differences()
-    assert bool(differences) == bool(found.on_purpose), differences or "it no longer differs"
+    parsed = read(path)
+    differences = parsed.differences()
+    assert bool(differences) == bool(parsed.on_purpose), differences or "it no longer differs"

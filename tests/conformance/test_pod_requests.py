@@ -45,8 +45,8 @@ def requirements(*resources: str) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def containers(least: int, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[list[dict[str, Any]]]:
-    one = st.fixed_dictionaries({"name": st.just("c"), "resources": requirements()}, optional=fields)
-    return st.lists(one, min_size=least, max_size=3)
+    container = st.fixed_dictionaries({"name": st.just("c"), "resources": requirements()}, optional=fields)
+    return st.lists(container, min_size=least, max_size=3)
 
 
 SPECS = st.fixed_dictionaries(
@@ -103,6 +103,6 @@ def kubernetes() -> Iterator[Kubernetes]:
 def test_a_pod_is_counted_as_kubernetes_counts_it(
     kubernetes: Kubernetes, spec: dict[str, Any], ranges: list[dict[str, Any]]
 ) -> None:
-    known = [msgspec.convert(each, LimitRange) for each in ranges]
-    counted = pod_requests(adjusted(encode_template({"spec": spec}), known))
+    existing = [msgspec.convert(each, LimitRange) for each in ranges]
+    counted = pod_requests(adjusted(encode_template({"spec": spec}), existing))
     assert counted == kubernetes.requests(spec, ranges)

@@ -20,23 +20,23 @@ def refused(case: Case) -> str:
 
 
 def _problems(case: Case) -> Iterator[str]:
-    given = case.input
-    for queue in _listed(given, "clusterQueues", "clusterQueue", "otherClusterQueues"):
+    inputs = case.input
+    for queue in _listed(inputs, "clusterQueues", "clusterQueue", "otherClusterQueues"):
         where = f"ClusterQueue {queue['metadata'].get('name', '')}"
         yield from (f"{where}: {problem}" for problem in _queue(queue.get("spec") or {}))
-    for cohort in _listed(given, "cohorts"):
+    for cohort in _listed(inputs, "cohorts"):
         spec = cohort.get("spec") or {}
         problems = _groups(spec, lends_all=True)
         yield from (f"Cohort {cohort['metadata']['name']}: {problem}" for problem in problems)
-    for workload in _listed(given, "workloads", "workload", "incoming"):
+    for workload in _listed(inputs, "workloads", "workload", "incoming"):
         where = f"Workload {workload['metadata'].get('name', '')}"
         yield from (f"{where}: {problem}" for problem in _workload(workload.get("spec") or {}))
 
 
-def _listed(given: Body, *keys: str) -> Iterator[Body]:
+def _listed(values: Body, *keys: str) -> Iterator[Body]:
     for key in keys:
-        found = given.get(key) or ()
-        yield from found if isinstance(found, list) else [found] if found else []
+        items = values.get(key) or ()
+        yield from items if isinstance(items, list) else [items] if items else []
 
 
 def _queue(spec: Body) -> Iterator[str]:
@@ -95,8 +95,8 @@ def _workload(spec: Body) -> Iterator[str]:
 
 
 def _twice(what: str, names: Iterable[str]) -> Iterator[str]:
-    seen: set[str] = set()
+    visited: set[str] = set()
     for name in names:
-        if name in seen:
+        if name in visited:
             yield f"{what} {name} twice"
-        seen.add(name)
+        visited.add(name)

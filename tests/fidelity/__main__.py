@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
         pairs += _muster(every)
     if "kueue" in against:
         pairs += _kueue([case for case in every if not case.delay_s], chosen.pace, screen)
-    missed = [one for pair in pairs for one in pair.missed()]
+    missed = [figure for pair in pairs for figure in pair.missed()]
     if "kueue-baseline" in against:
         from tests.fidelity.baseline import against_baseline  # imports the tools of a cluster
 

@@ -33,7 +33,7 @@ class Agreement:
 
 def compare(forecast: History, measured: History) -> Agreement:
     order, other = forecast.order(), measured.order()
-    places = [one == two for one, two in zip(order, other, strict=False)]
+    places = [pair == two for pair, two in zip(order, other, strict=False)]
     divergence = next((n for n, equal in enumerate(places) if not equal), None)
     if divergence is None and len(order) != len(other):
         divergence = len(places)
@@ -62,13 +62,18 @@ def overlap(holdings: Sequence[Holding], others: Sequence[Holding]) -> float:
     for side, of in enumerate((holdings, others)):
         for holding in of:
             times[holding.job][side].append(holding)
-    both = sum(_common_s(one, two) for ours, theirs in times.values() for one in ours for two in theirs)
+    both = sum(
+        _common_s(our_holding, two)
+        for ours, theirs in times.values()
+        for our_holding in ours
+        for two in theirs
+    )
     total = sum(holding.ended_s - holding.reserved_s for holding in (*holdings, *others))
     return both / (total - both) if total > both else 1.0
 
 
-def _common_s(one: Holding, two: Holding) -> float:
-    return max(0.0, min(one.ended_s, two.ended_s) - max(one.reserved_s, two.reserved_s))
+def _common_s(holding: Holding, two: Holding) -> float:
+    return max(0.0, min(holding.ended_s, two.ended_s) - max(holding.reserved_s, two.reserved_s))
 
 
 def waits(history: History) -> dict[Column, Waits]:
@@ -85,12 +90,12 @@ def waits(history: History) -> dict[Column, Waits]:
 
 def _deviations(forecast: History, measured: History) -> dict[str, float]:
     expected = waits(measured)
-    found = {}
+    deviations_by_group = {}
     for (queue, name), ours in waits(forecast).items():
         theirs = expected[queue, name]
         if not queue:
-            found[name] = deviation(ours.mean_s, theirs.mean_s)
-    return found
+            deviations_by_group[name] = deviation(ours.mean_s, theirs.mean_s)
+    return deviations_by_group
 
 
 def deviation(forecast_s: float, measured_s: float) -> float:

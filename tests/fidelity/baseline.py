@@ -42,41 +42,43 @@ def against_baseline(target: float, requeue_s: float, screen: Screen) -> list[st
     forecast = mean_waits_s(using.generator("baseline").read_text(), pace, requeue_s)
     waits = ", ".join(f"{name} {wait_s:.1f} s" for name, wait_s in forecast.items())
     screen.line(f"forecast of the mean waits: {waits}; now Kueue's run, about seven minutes")
-    found = run(KUEUE, "baseline", using, screen)
-    measured = {name: one.to_admission_s for name, one in found.classes.items()}
+    measured_run = run(KUEUE, "baseline", using, screen)
+    measured = {name: priority_class.to_admission_s for name, priority_class in measured_run.classes.items()}
     return _compare(forecast, measured, target)
 
 
-def pace_of(seen: Sequence[tuple[float, Progress]], generator: str) -> Pace:
-    """Returns the pace of a burst whose last workload is created long before it is admitted. `seen` is its
+def pace_of(observed: Sequence[tuple[float, Progress]], generator: str) -> Pace:
+    """Returns the pace of a burst whose last workload is generated long before it is admitted. `seen` is its
     progress at some seconds, almost until its end."""
     (burst,) = _sets(generator)
-    first = next(one for one in seen if one[1].created)
-    created = next(one for one in seen if one[1].created == seen[-1][1].created)
-    ended = seen[-1]
-    admission_s = (ended[0] - created[0]) / (ended[1].finished - created[1].finished)
-    submissions = burst["count"] * (1 - first[1].created / created[1].created)
-    return Pace(admission_s, (created[0] - first[0]) / submissions - burst["creationIntervalMs"] / 1000)
+    first = next(observation for observation in observed if observation[1].created)
+    generated = next(
+        observation for observation in observed if observation[1].created == observed[-1][1].created
+    )
+    ended = observed[-1]
+    admission_s = (ended[0] - generated[0]) / (ended[1].finished - generated[1].finished)
+    submissions = burst["count"] * (1 - first[1].created / generated[1].created)
+    return Pace(admission_s, (generated[0] - first[0]) / submissions - burst["creationIntervalMs"] / 1000)
 
 
 def mean_waits_s(generator: str, pace: Pace, requeue_s: float) -> dict[str, float]:
     """Returns the forecast's mean wait of each class, from the content of the generator's file."""
-    made = kueue_generator.read(generator, "baseline")
-    queues = from_manifests("baseline", made.manifests)
+    generated = kueue_generator.read(generator, "baseline")
+    queues = from_manifests("baseline", generated.manifests)
     assumed = replace(AT_ONCE, admission_s=pace.admission_s, requeue_s=requeue_s)
-    jobs = _delayed(place(made.trace.jobs, queues).jobs, _intervals_s(generator), pace.submission_s)
+    jobs = _delayed(place(generated.trace.jobs, queues).jobs, _intervals_s(generator), pace.submission_s)
     outcome = Simulator(queues, jobs, assumed).run()
-    found: dict[str, list[int]] = defaultdict(list)
+    groups: dict[str, list[int]] = defaultdict(list)
     for job, wait_ms in zip(outcome.jobs, waits_ms(outcome), strict=True):
         assert wait_ms is not None
-        found[_class(job.name)].append(wait_ms)
-    return {name: mean(waits) / 1000 for name, waits in sorted(found.items())}
+        groups[_class(job.name)].append(wait_ms)
+    return {name: mean(waits) / 1000 for name, waits in sorted(groups.items())}
 
 
 def _measured(using: Programs, screen: Screen) -> Pace:
-    seen: list[tuple[float, Progress]] = []
-    run(KUEUE, "burst", using, screen, watch=lambda took_s, progress: seen.append((took_s, progress)))
-    return pace_of(seen, using.generator("burst").read_text())
+    observed: list[tuple[float, Progress]] = []
+    run(KUEUE, "burst", using, screen, watch=lambda took_s, progress: observed.append((took_s, progress)))
+    return pace_of(observed, using.generator("burst").read_text())
 
 
 def _delayed(jobs: Sequence[PlacedJob], intervals_s: Mapping[str, float], by_s: float) -> list[PlacedJob]:
@@ -94,15 +96,20 @@ def _class(name: str) -> str:
 def _sets(generator: str) -> list[dict[str, Any]]:
     """Returns what each client creates."""
     cohorts = yaml.safe_load(generator)["cohorts"]
-    return [one for cohort in cohorts for queues in cohort["queuesSets"] for one in queues["workloadsSets"]]
+    return [
+        workload_set
+        for cohort in cohorts
+        for queues in cohort["queuesSets"]
+        for workload_set in queues["workloadsSets"]
+    ]
 
 
 def _intervals_s(generator: str) -> dict[str, float]:
     """Returns how long a client waits between two submissions, by class."""
     return {
-        workload["className"]: one["creationIntervalMs"] / 1000
-        for one in _sets(generator)
-        for workload in one["workloads"]
+        workload["className"]: workload_set["creationIntervalMs"] / 1000
+        for workload_set in _sets(generator)
+        for workload in workload_set["workloads"]
     }
 
 

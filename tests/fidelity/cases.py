@@ -108,10 +108,10 @@ def case(
 def _queue(cohort: str, team: Team, check: bool) -> Body:
     cpu = quotas("cpu", cpu=10_000, memory="20000Gi", gpu=0)
     l4 = quotas("l4", cpu=10_000, memory="20000Gi", gpu=team.gpus)
-    made = cluster_queue(team.queue, cpu, l4, cohort=cohort, check=check, **team.spec)
+    queue_body = cluster_queue(team.queue, cpu, l4, cohort=cohort, check=check, **team.spec)
     if not check:
-        del made["spec"]["admissionChecksStrategy"]  # the API server refuses an empty list
-    return made
+        del queue_body["spec"]["admissionChecksStrategy"]  # the API server refuses an empty list
+    return queue_body
 
 
 WITHIN = {"preemption": {"withinClusterQueue": "LowerPriority"}}

@@ -98,10 +98,10 @@ class Play:
         if self._submit_due() + self._finish_due() + self._hear() or runs:
             self._last_event = time.monotonic()
         self._check_writes()
-        left = [key for key, playing in self._jobs.items() if not playing.is_done]
-        if left and time.monotonic() > self._last_event + QUIET_S_MAX:
-            raise TimeoutError(f"nothing happens for {QUIET_S_MAX:.0f} s; left: {left[:5]}")
-        return bool(left)
+        remaining = [key for key, playing in self._jobs.items() if not playing.is_done]
+        if remaining and time.monotonic() > self._last_event + QUIET_S_MAX:
+            raise TimeoutError(f"nothing happens for {QUIET_S_MAX:.0f} s; left: {remaining[:5]}")
+        return bool(remaining)
 
     def stop(self) -> dict[str, History]:
         """Returns what happened, by case."""
@@ -189,13 +189,18 @@ class Play:
 
     def _finish(self, key: str) -> None:
         begun = time.monotonic()
-        found = self._workloads[key]
-        while not (workload_status.is_finished(found.status) or workload_status.is_evicted(found.status)):
-            status = transitions.finish(found.status, DONE, int(time.time() * 1000))
-            if write_status(self._client, found, status) is not None:
+        stored_workload = self._workloads[key]
+        while not (
+            workload_status.is_finished(stored_workload.status)
+            or workload_status.is_evicted(stored_workload.status)
+        ):
+            status = transitions.finish(stored_workload.status, DONE, int(time.time() * 1000))
+            if write_status(self._client, stored_workload, status) is not None:
                 break
-            meta = found.metadata
-            found = view(self._client.read(kinds.Workload, meta.name, meta.namespace), kueue.Workload)
+            meta = stored_workload.metadata
+            stored_workload = view(
+                self._client.read(kinds.Workload, meta.name, meta.namespace), kueue.Workload
+            )
         self.lateness.finishes_s.append(time.monotonic() - begun)
 
     def _release(self, evicted: kueue.Workload) -> None:

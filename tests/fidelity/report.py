@@ -85,13 +85,13 @@ def wait_rows(pair: Pair) -> list[tuple[str, ...]]:
 
 
 def order_row(pair: Pair) -> tuple[str, ...]:
-    found, ours, theirs = pair.agreement, pair.forecast, pair.measured
+    row_values, ours, theirs = pair.agreement, pair.forecast, pair.measured
     return (
         pair.case,
-        f"{found.equal_positions:.0%}",
-        f"{found.tau:.3f}",
-        "nowhere" if found.divergence is None else f"admission {found.divergence + 1}",
-        f"{found.overlap:.1%}",
+        f"{row_values.equal_positions:.0%}",
+        f"{row_values.tau:.3f}",
+        "nowhere" if row_values.divergence is None else f"admission {row_values.divergence + 1}",
+        f"{row_values.overlap:.1%}",
         str(ours.preemptions),
         str(theirs.preemptions),
         f"{ours.makespan_s:,.0f}",

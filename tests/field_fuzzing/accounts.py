@@ -70,10 +70,10 @@ def look(client: Client, namespace: str) -> Existing:
 def faults(existing: Existing, before: set[str]) -> dict[str, str]:
     """Returns sentences by the name of the Ray object that they are about, `""` if there is none. `before`:
     UIDs of objects that are not the tenant's."""
-    found: dict[str, str] = {}
+    faults_by_key: dict[str, str] = {}
     for name, sentence in (*_uncounted(existing), *_not_allowed(existing, before)):
-        found.setdefault(name, sentence)
-    return found
+        faults_by_key.setdefault(name, sentence)
+    return faults_by_key
 
 
 def _uncounted(existing: Existing) -> Iterator[tuple[str, str]]:

@@ -92,18 +92,18 @@ class Fuzzer:
     ) -> list[Failure]:
         """Runs these objects and edits once."""
         created = [subject for subject in subjects if self._create(subject)]
-        found = self._watch(RUNS_S)
+        events = self._watch(RUNS_S)
         self.tally.counts["admitted"] += self._running()
         for subject in created:
             self._edit(subject, edits.get(subject.name, ()))
-        found |= self._watch(EDITED_S)
+        events |= self._watch(EDITED_S)
         if production:
-            found |= self._production()
-        found |= self._remove(created)
+            events |= self._production()
+        events |= self._remove(created)
         by_name = {f"{s.kind}/{s.name}": s for s in subjects}
         return [
             Failure(sentence, by_name.get(name), edits.get(name.partition("/")[2], ()))
-            for name, sentence in found.items()
+            for name, sentence in events.items()
         ]
 
     def _create(self, subject: Subject) -> bool:
@@ -136,13 +136,13 @@ class Fuzzer:
 
     def _watch(self, seconds: float, done: Callable[[Existing], bool] = lambda _: False) -> dict[str, str]:
         """Compares repeatedly; returns faults that last, by the object's kind and name."""
-        end, seen = time.monotonic() + seconds, Counter[tuple[str, str]]()
+        end, observed = time.monotonic() + seconds, Counter[tuple[str, str]]()
         lasting: dict[str, str] = {}
-        while time.monotonic() < end or any(count < LASTS for count in seen.values()):
+        while time.monotonic() < end or any(count < LASTS for count in observed.values()):
             existing = look(self._admin, NAMESPACE)
             now = faults(existing, self._before)
-            seen = Counter({(n, s): seen[n, s] + 1 for n, s in now.items()})
-            lasting |= {name: sentence for (name, sentence), count in seen.items() if count >= LASTS}
+            observed = Counter({(n, s): observed[n, s] + 1 for n, s in now.items()})
+            lasting |= {name: sentence for (name, sentence), count in observed.items() if count >= LASTS}
             if set(now.items()) <= set(lasting.items()) and done(existing):
                 break
             time.sleep(SAMPLE_S)
@@ -164,12 +164,12 @@ class Fuzzer:
                 for w in existing.objects["Workload"]
             )
 
-        found = self._watch(PRODUCTION_S_MAX, admitted)
+        events = self._watch(PRODUCTION_S_MAX, admitted)
         if not admitted(look(self._admin, NAMESPACE)):
-            found[f"RayJob/{name}"] = f"production waited more than {PRODUCTION_S_MAX:.0f} s"
+            events[f"RayJob/{name}"] = f"production waited more than {PRODUCTION_S_MAX:.0f} s"
         self.tally.counts["production"] += 1
         self.tally.counts["production waited s"] += round(time.monotonic() - started)
-        return found
+        return events
 
     def _remove(self, created: Sequence[Subject]) -> dict[str, str]:
         """Deletes all Ray objects as the tenant; nothing of them may remain."""
@@ -182,24 +182,24 @@ class Fuzzer:
         def gone(existing: Existing) -> bool:
             return existing.uids() <= self._before
 
-        found = self._watch(GONE_S_MAX, gone)
-        left = look(self._admin, NAMESPACE)
-        if not gone(left):
+        events = self._watch(GONE_S_MAX, gone)
+        remaining = look(self._admin, NAMESPACE)
+        if not gone(remaining):
             names = [
                 f"{kind} {obj['metadata']['name']}"
-                for kind, mine in left.objects.items()
+                for kind, mine in remaining.objects.items()
                 for obj in mine
                 if obj["metadata"]["uid"] not in self._before
             ]
             remains = f"remains after {GONE_S_MAX:.0f} s: {', '.join(names[:5])}"
-            found.setdefault(_first(left, self._before), remains)
-            self._before |= left.uids()
-        return found
+            events.setdefault(_first(remaining, self._before), remains)
+            self._before |= remaining.uids()
+        return events
 
 
-def _first(left: Existing, before: set[str]) -> str:
+def _first(remaining: Existing, before: set[str]) -> str:
     for kind in SUBMITTED:
-        for obj in left.objects[kind]:
+        for obj in remaining.objects[kind]:
             if obj["metadata"]["uid"] not in before:
                 return f"{kind}/{obj['metadata']['name']}"
     return ""

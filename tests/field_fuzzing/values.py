@@ -190,15 +190,15 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 def subtree_of(address: Address) -> tuple[str, Generator] | None:
     """Returns the path within the kind, and the generator, of the innermost known subtree with this field."""
     whole = address.within[0][1]
-    known = [
+    defaults = [
         (len(path) - len(subtree), subtree, generator)
         for owner, path in address.within
         for (other, subtree), generator in SUBTREES.items()
         if other == owner and re.match(rf"{re.escape(subtree)}($|[.\[{{])", path)
     ]
-    if not known:
+    if not defaults:
         return None
-    below, _, generator = min(known, key=lambda entry: entry[0])
+    below, _, generator = min(defaults, key=lambda entry: entry[0])
     return whole[: len(whole) - below], generator
 
 

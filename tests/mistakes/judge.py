@@ -83,7 +83,9 @@ def _messages(rule: Any, resources: Sequence[Resource]) -> Iterator[str]:
             if resource.kind in rule.kinds:
                 yield from (f"{resource.name}: {message}" for message in rule.check(resource))
     else:
-        yield from (f"{found.resource.name}: {found.message}" for found in rule.check(resources))
+        yield from (
+            f"{rule_message.resource.name}: {rule_message.message}" for rule_message in rule.check(resources)
+        )
 
 
 class Plan(NamedTuple):
@@ -125,7 +127,7 @@ def _differences(one: Any, other: Any, above: Place = ()) -> Iterator[str]:
         if sorted(map(repr, one)) == sorted(map(repr, other)) and one != other:
             yield f"{'.'.join(map(str, above))} (order)"
             return
-        for left, right in zip(one, other, strict=True):
-            yield from _differences(left, right, above)
+        for item, right in zip(one, other, strict=True):
+            yield from _differences(item, right, above)
     elif one != other:
         yield ".".join(map(str, above))

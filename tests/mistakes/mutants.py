@@ -46,11 +46,11 @@ def config_of(stack: str) -> Any:
 def mutants(stack: str, seed: str, count: int) -> Iterator[Mutant]:
     """Yields this many mutants of a shipped stack; a seed always gives the same ones."""
     random = Random(f"{seed} {stack}")
-    made = 0
-    while made < count:
+    mutant_count = 0
+    while mutant_count < count:
         mutant = _line_mutant(stack, random) if random.random() < 0.15 else _value_mutant(stack, random)
         if mutant is not None:
-            made += 1
+            mutant_count += 1
             yield mutant
 
 
@@ -134,15 +134,15 @@ def _repeat(inside: Any, last: Any, random: Random) -> str | None:
 
 def _transplant(inside: Any, last: Any, random: Random) -> str | None:
     """Takes the value that the key has elsewhere, in this or another stack."""
-    found = []
+    transplants = []
     for stack in STACKS:
         for place in places(config_of(stack)):
             if place and place[-1] == last:
                 value = config_of(stack)
                 for part in place:
                     value = value[part]
-                found.append(value)
-    inside[last] = deepcopy(random.choice(found))
+                transplants.append(value)
+    inside[last] = deepcopy(random.choice(transplants))
     return f"the value of another place ({inside[last]!r:.60})"
 
 

@@ -24,6 +24,6 @@ def test_every_mutant_is_refused_or_previewed_or_harmless(stack: str, part: int,
         try:
             fates[fate(mutant, tmp_path)] += 1
         except Exception as error:
-            found = str(error) if isinstance(error, Fault) else traceback.format_exc()
-            faults.append(f"mutant {number}: {mutant}\n  {found}")
+            problem = str(error) if isinstance(error, Fault) else traceback.format_exc()
+            faults.append(f"mutant {number}: {mutant}\n  {problem}")
     assert not faults, "\n".join([f"{len(faults)} of {EACH} mutants; the others: {dict(fates)}", *faults])

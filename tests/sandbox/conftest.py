@@ -17,7 +17,7 @@ from sandbox.cluster import kinds
 from sandbox.cluster.controller_process import start_controller
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes, wait_until
-from sandbox.scenarios.runner import JOB_KINDS, wait_for_policy
+from sandbox.scenarios.runner import wait_for_policy
 from sandbox.up import down, up
 from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.paths import CHECKOUT, RunState
@@ -62,13 +62,13 @@ class Cluster:
     def requests(self, job: str) -> list[Manifest]:
         """Returns the job's ProvisioningRequests, oldest first."""
         owner = self.workload(job).get("metadata", {}).get("uid")
-        found = self.client.list(kinds.ProvisioningRequest, namespace=NAMESPACE)
-        mine = (r for r in found if r["metadata"]["ownerReferences"][0]["uid"] == owner)
+        requests = self.client.list(kinds.ProvisioningRequest, namespace=NAMESPACE)
+        mine = (r for r in requests if r["metadata"]["ownerReferences"][0]["uid"] == owner)
         return sorted(mine, key=lambda r: str(r["metadata"]["name"]))
 
     def pods(self, job: str) -> list[Manifest]:
-        found = self.client.list(kinds.Pod, namespace=NAMESPACE)
-        return [p for p in found if p["metadata"]["name"].startswith(job)]
+        pods = self.client.list(kinds.Pod, namespace=NAMESPACE)
+        return [p for p in pods if p["metadata"]["name"].startswith(job)]
 
     def gpu_nodes(self) -> list[Manifest]:
         return list(self.client.list(kinds.Node, labels={"cloud.google.com/gke-nodepool": "l4"}))
@@ -160,7 +160,7 @@ def empty(request: pytest.FixtureRequest) -> Iterator[None]:
         return
     cluster: Cluster = request.getfixturevalue("cluster")
     cluster.zone()
-    for kind in JOB_KINDS.values():
+    for kind in kinds.JOBS.values():
         for obj in cluster.client.list(kind, namespace="*"):
             kinds.delete(cluster.client, kind, obj)
 

@@ -61,8 +61,8 @@ def destroy(cluster: Cluster) -> None:
 
 def tenants(cluster: Cluster) -> list[str]:
     """Returns the names of the tenants' namespaces."""
-    found = cluster.kubectl.run("get", "namespaces", "-l", "muster.dev/tenant", "-o", "name")
-    return [name.removeprefix("namespace/") for name in found.split()]
+    output = cluster.kubectl.run("get", "namespaces", "-l", "muster.dev/tenant", "-o", "name")
+    return [name.removeprefix("namespace/") for name in output.split()]
 
 
 def _stack(state: RunState) -> Stack:

@@ -29,8 +29,8 @@ def test_a_raycluster_is_a_gang_too(cluster: Cluster) -> None:
     cluster.client.create(kinds.RayCluster(manifest))
 
     def ready() -> bool:
-        found = cluster.client.get(kinds.RayCluster, name, namespace=NAMESPACE)
-        return bool((found.get("status") or {}).get("state") == "ready")
+        current = cluster.client.get(kinds.RayCluster, name, namespace=NAMESPACE)
+        return bool((current.get("status") or {}).get("state") == "ready")
 
     cluster.until("the cluster is ready", ready)
     assert kinds.is_true(cluster.workload(name), "Admitted")
@@ -86,9 +86,9 @@ def test_a_job_that_waits_says_when_it_is_expected_to_start(cluster: Cluster) ->
         return ETA_ANNOTATION in cluster.job(waiting)["metadata"]["annotations"]
 
     cluster.until("an estimate on the job", annotated)
-    said = json.loads(cluster.job(waiting)["metadata"]["annotations"][ETA_ANNOTATION])
-    assert said["at"] <= said["p10"] <= (said["p50"] or said["p10"])
-    assert said["futures"] == 20
+    annotation = json.loads(cluster.job(waiting)["metadata"]["annotations"][ETA_ANNOTATION])
+    assert annotation["at"] <= annotation["p10"] <= (annotation["p50"] or annotation["p10"])
+    assert annotation["futures"] == 20
 
 
 def test_the_journal_is_in_the_folder_of_its_volume(cluster: Cluster) -> None:

@@ -41,11 +41,11 @@ def shown_in_yaml(page: Path) -> list[Any]:
 
 
 def test_commands_are_found_in_code_and_in_prose() -> None:
-    found = {str(page.relative_to(CHECKOUT)): commands(page) for page in PAGES}
-    assert "kubectl get workloads -n team-a" in found["README.md"]
-    assert "--patch '[{" in found["docs/drift.md"]  # the second line of its command
-    assert "cluster=$(kubectl" in found["docs/adding-a-team.md"]
-    assert "kubectl describe provisioningrequests -A" in found["docs/operating.md"]
+    commands_by_page = {str(page.relative_to(CHECKOUT)): commands(page) for page in PAGES}
+    assert "kubectl get workloads -n team-a" in commands_by_page["README.md"]
+    assert "--patch '[{" in commands_by_page["docs/drift.md"]  # the second line of its command
+    assert "cluster=$(kubectl" in commands_by_page["docs/adding-a-team.md"]
+    assert "kubectl describe provisioningrequests -A" in commands_by_page["docs/operating.md"]
 
 
 @pytest.fixture
@@ -96,9 +96,9 @@ def test_a_team_is_added_while_a_job_runs_and_the_commands_of_the_docs_work(
 
     apply(cluster.state, edited)
 
-    told = capsys.readouterr().out
-    assert told.index("+     ClusterQueue vision") < told.index("pulumi up: carries out the plan")
-    assert told.endswith(f"sandbox {cluster.state.name}: the current stack file is deployed\n")
+    output = capsys.readouterr().out
+    assert output.index("+     ClusterQueue vision") < output.index("pulumi up: carries out the plan")
+    assert output.endswith(f"sandbox {cluster.state.name}: the current stack file is deployed\n")
     assert static_nodes(cluster) == ["gke-system-0", "gke-system-1", "gke-system-2"]
     now = running(cluster.state)
     assert now is not None
@@ -134,11 +134,11 @@ def type_the_docs_commands(cluster: Cluster, folder: Path) -> None:
     # made by `identity`, which needs Google Cloud
     del job["spec"]["rayClusterSpec"]["workerGroupSpecs"][0]["template"]["spec"]["serviceAccountName"]
     (folder / "train.yaml").write_text(yaml.safe_dump(job))
-    created, _, rest = commands(TEAM).partition("\n")
+    created, _, later_commands = commands(TEAM).partition("\n")
     type_in(cluster, folder, created)
     services = partial(cluster.client.list, kinds.Service, namespace="vision")
     cluster.until("a Ray cluster", lambda: any(services()))  # its Secret comes before its Service
-    pages = [rest if page == TEAM else commands(page) for page in PAGES]
+    pages = [later_commands if page == TEAM else commands(page) for page in PAGES]
     type_in(cluster, folder, FORWARD.sub(r"kubectl get \1 \2", "\n".join(pages)))
 
 

@@ -40,8 +40,8 @@ def owned(cluster: Cluster, job: str) -> Iterator[None]:
 
 @contextmanager
 def deleted_but_kept(cluster: Cluster, job: str) -> Iterator[None]:
-    kept = [*cluster.job(job)["metadata"].get("finalizers", []), FINALIZER]
-    patch(cluster, job, {"metadata": {"finalizers": kept}})
+    finalizers_left = [*cluster.job(job)["metadata"].get("finalizers", []), FINALIZER]
+    patch(cluster, job, {"metadata": {"finalizers": finalizers_left}})
     cluster.client.delete(kinds.RayJob, job, namespace=NAMESPACE)
     yield
     patch(cluster, job, {"metadata": {"finalizers": None}})

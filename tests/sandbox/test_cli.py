@@ -30,9 +30,9 @@ def answered(cluster: Cluster, *arguments: str, code: int = 0) -> Any:
     return json.loads(muster(cluster, *arguments, "-o", "json", code=code))
 
 
-def rows(said: str, name: str) -> list[list[str]]:
+def rows(output: str, name: str) -> list[list[str]]:
     """Returns the cells of the lines that have a cell with this text."""
-    return [cells for line in said.splitlines() if name in (cells := line.split())]
+    return [cells for line in output.splitlines() if name in (cells := line.split())]
 
 
 @pytest.fixture
@@ -51,8 +51,8 @@ def test_queues_show_the_tree(cluster: Cluster, jobs: tuple[str, str]) -> None:
     (row,) = rows(muster(cluster, "queues"), "team-a")
     assert row[1:4] == ["team-a", "Active", "1"]
     assert row[6:10] == ["l4", GPU, "4", "4"]
-    found = answered(cluster, "queues", "--queue", "team-a")
-    (cohort,) = found["queues"]
+    document = answered(cluster, "queues", "--queue", "team-a")
+    (cohort,) = document["queues"]
     (queue,) = cohort["children"]
     assert (cohort["kind"], queue["name"], queue["workloads"]["pending"]) == ("Cohort", "team-a", 1)
     assert queue["demand"][GPU] == "4"
@@ -60,32 +60,34 @@ def test_queues_show_the_tree(cluster: Cluster, jobs: tuple[str, str]) -> None:
 
 def test_queue_shows_what_runs_and_what_waits(cluster: Cluster, jobs: tuple[str, str]) -> None:
     running, waiting = (f"rayjob/{name}" for name in jobs)
-    said = muster(cluster, "queue", "user-queue", "-n", NAMESPACE)
-    assert rows(said, running)[0][0] == running
-    assert rows(said, waiting)[0][:4] == ["1", waiting, NAMESPACE, "Pending"]
-    found = answered(cluster, "queue", "team-a", "--status", "Pending", "--eta", "--seeds=2")
-    assert (found["running"], [row["job"] for row in found["waiting"]]) == ([], [waiting])
-    assert found["waiting"][0]["eta"]["futures"] == 2
+    output = muster(cluster, "queue", "user-queue", "-n", NAMESPACE)
+    assert rows(output, running)[0][0] == running
+    assert rows(output, waiting)[0][:4] == ["1", waiting, NAMESPACE, "Pending"]
+    document = answered(cluster, "queue", "team-a", "--status", "Pending", "--eta", "--seeds=2")
+    assert (document["running"], [row["job"] for row in document["waiting"]]) == ([], [waiting])
+    assert document["waiting"][0]["eta"]["futures"] == 2
 
 
 def test_why_names_what_binds_a_job(cluster: Cluster, jobs: tuple[str, str]) -> None:
     running, waiting = (f"rayjob/{name}" for name in jobs)
-    said = muster(cluster, "why", waiting, "-n", NAMESPACE, code=WAITS)
-    assert "It waits in ClusterQueue team-a. Reason: needs 4 nvidia.com/gpu" in said
-    assert rows(said, "QuotaReserved")[-1][2] == "False"
-    found = answered(cluster, "why", waiting, "-n", NAMESPACE, code=WAITS)
-    assert (found["answer"], found["reason"]) == (VerdictKind.WAITS.value, "QUOTA")
-    assert found["lacks"][0]["missing"] == "4"
+    output = muster(cluster, "why", waiting, "-n", NAMESPACE, code=WAITS)
+    assert "It waits in ClusterQueue team-a. Reason: needs 4 nvidia.com/gpu" in output
+    assert rows(output, "QuotaReserved")[-1][2] == "False"
+    document = answered(cluster, "why", waiting, "-n", NAMESPACE, code=WAITS)
+    assert (document["answer"], document["reason"]) == (VerdictKind.WAITS.value, "QUOTA")
+    assert document["lacks"][0]["missing"] == "4"
     assert answered(cluster, "why", running, "-n", NAMESPACE)["answer"] is None
 
 
 def test_top_shows_flavors_and_teams(cluster: Cluster, jobs: tuple[str, str]) -> None:
-    said = muster(cluster, "top")
-    assert rows(said, NAMESPACE)[0][:5] == [NAMESPACE, "1", "1", "4", GPU]
-    found = answered(cluster, "top", "-n", NAMESPACE)
-    (team,) = found["teams"]
+    output = muster(cluster, "top")
+    assert rows(output, NAMESPACE)[0][:5] == [NAMESPACE, "1", "1", "4", GPU]
+    document = answered(cluster, "top", "-n", NAMESPACE)
+    (team,) = document["teams"]
     assert (team["running"], team["waiting"], team["demand"][GPU]) == (1, 1, "4")
-    (gpus,) = (one for one in found["flavors"] if one["resource"] == GPU and one["nominal"] != "0")
+    (gpus,) = (
+        flavor for flavor in document["flavors"] if flavor["resource"] == GPU and flavor["nominal"] != "0"
+    )
     assert (gpus["used"], gpus["workloads"]) == ("4", 1)
 
 

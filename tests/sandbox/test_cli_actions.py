@@ -60,8 +60,10 @@ def test_a_stopped_queue_is_found_and_resumed(cluster: Cluster) -> None:
     try:
         done = muster(cluster, "doctor", "--json")
         assert done.returncode == 1, done.stderr
-        found = {(finding["subject"], finding["remedy"]) for finding in json.loads(done.stdout)}
-        assert ("ClusterQueue team-b", "muster resume queue team-b") in found
+        subjects_and_remedies = {
+            (finding["subject"], finding["remedy"]) for finding in json.loads(done.stdout)
+        }
+        assert ("ClusterQueue team-b", "muster resume queue team-b") in subjects_and_remedies
     finally:
         assert muster(cluster, "resume", "queue", "team-b").returncode == 0
 

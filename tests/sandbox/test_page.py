@@ -10,8 +10,8 @@ from tests.sandbox.conftest import Cluster, rayjob
 
 def tables(cluster: Cluster) -> dict[str, Any]:
     with urllib.request.urlopen(f"{page_address(cluster.state)}api/tables", timeout=10) as answer:
-        found: dict[str, Any] = json.load(answer)
-    return found
+        document: dict[str, Any] = json.load(answer)
+    return document
 
 
 def test_page_follows_a_job(cluster: Cluster) -> None:

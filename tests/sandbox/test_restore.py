@@ -82,13 +82,13 @@ class ControlPlane:
 
     def workloads(self) -> dict[str, Manifest]:
         """Returns the Workloads by the names of their jobs."""
-        found = self.client.list(kinds.Workload, namespace=NAMESPACE)
-        return {w["metadata"]["ownerReferences"][0]["name"]: dict(w) for w in found}
+        workloads = self.client.list(kinds.Workload, namespace=NAMESPACE)
+        return {w["metadata"]["ownerReferences"][0]["name"]: dict(w) for w in workloads}
 
     def pods(self) -> list[str]:
         """Returns the UIDs of pods that are not being deleted."""
-        found = (pod["metadata"] for pod in self.client.list(kinds.Pod, namespace=NAMESPACE))
-        return [meta["uid"] for meta in found if "deletionTimestamp" not in meta]
+        pods = (pod["metadata"] for pod in self.client.list(kinds.Pod, namespace=NAMESPACE))
+        return [meta["uid"] for meta in pods if "deletionTimestamp" not in meta]
 
     def is_admitted(self, job: str) -> bool:
         return kinds.is_true(self.workloads().get(job, {}), "Admitted")
@@ -144,13 +144,15 @@ def plane(tmp_path: Path) -> Iterator[ControlPlane]:
 
 
 def test_the_controller_lists_everything_again_after_a_restore(plane: ControlPlane) -> None:
-    kept = plane.submit("kept")
-    until("admission", lambda: plane.is_admitted(kept))
+    surviving_job = plane.submit("kept")
+    until("admission", lambda: plane.is_admitted(surviving_job))
     until(
         "a start",
-        lambda: plane.client.get(kinds.RayJob, kept, namespace=NAMESPACE)["spec"]["suspend"] is False,
+        lambda: (
+            plane.client.get(kinds.RayJob, surviving_job, namespace=NAMESPACE)["spec"]["suspend"] is False
+        ),
     )
-    workload = plane.workloads()[kept]
+    workload = plane.workloads()[surviving_job]
     run_a_pod(plane, workload)
     pods = plane.pods()
     assert len(pods) == 1
@@ -158,16 +160,16 @@ def test_the_controller_lists_everything_again_after_a_restore(plane: ControlPla
     lost = [plane.submit(f"lost-{n}") for n in range(LOST_JOBS)]
     until("quota that is used up", lambda: any(map(plane.waits, lost)))
     plane.restore_etcd()
-    assert plane.workloads().keys() == {kept}
+    assert plane.workloads().keys() == {surviving_job}
     new = plane.submit("new")
     wait_until("admission of a new job", lambda: plane.is_admitted(new), LISTED_AGAIN_S_MAX)
     assert plane.log().count("history went back") == 1
-    assert plane.workloads().keys() == {kept, new}
-    after = plane.workloads()[kept]
+    assert plane.workloads().keys() == {surviving_job, new}
+    after = plane.workloads()[surviving_job]
     assert after["metadata"]["uid"] == workload["metadata"]["uid"]
     assert kinds.is_true(after, "Admitted")
     assert not kinds.is_true(after, "Evicted")
-    assert plane.client.get(kinds.RayJob, kept, namespace=NAMESPACE)["spec"]["suspend"] is False
+    assert plane.client.get(kinds.RayJob, surviving_job, namespace=NAMESPACE)["spec"]["suspend"] is False
     assert plane.pods() == pods
     plane.processes.check("controller")
 

@@ -80,10 +80,10 @@ class Api:
     def view(self, kind: Kind[Any], body: Body) -> Object:
         """Returns the typed view, decoded once per version."""
         uid = body["metadata"]["uid"]
-        known = self._views.get(uid)
-        if known is None or known[0] is not body:
-            known = self._views[uid] = body, view(kind, body)
-        return known[1]
+        existing = self._views.get(uid)
+        if existing is None or existing[0] is not body:
+            existing = self._views[uid] = body, view(kind, body)
+        return existing[1]
 
     def all(self, kind: Kind[Any]) -> list[Body]:
         return list(self.objects[kind].values())
@@ -92,10 +92,10 @@ class Api:
         return self.objects[kind].get(key)
 
     def get(self, kind: Kind[Any], key: str) -> Body:
-        found = self.find(kind, key)
-        if found is None:
+        existing = self.find(kind, key)
+        if existing is None:
             raise Refused(404, f"{kind} {key} not found")
-        return found
+        return existing
 
     def create(self, kind: Kind[Any], body: Mapping[str, Any], by: str) -> Body:
         if kind in self.unserved:
@@ -262,8 +262,8 @@ class Api:
         }
 
     def _update(self, kind: Kind[Any], old: Body, new: Body, by: str) -> Body:
-        kept = {k: old["metadata"][k] for k in ("resourceVersion", "uid", "generation")}
-        new["metadata"] = {**new["metadata"], **kept}
+        retained = {k: old["metadata"][k] for k in ("resourceVersion", "uid", "generation")}
+        new["metadata"] = {**new["metadata"], **retained}
         if {**new, "status": new.get("status", {})} == {**old, "status": old.get("status", {})}:
             return old
         if new.get("spec") != old.get("spec"):
@@ -316,8 +316,8 @@ def copied(body: Any) -> Any:
 
 
 def view(kind: Kind[Any], body: Mapping[str, Any]) -> Object:
-    found: Object = msgspec.json.decode(msgspec.json.encode(body), type=kind.view)
-    return found
+    decoded: Object = msgspec.json.decode(msgspec.json.encode(body), type=kind.view)
+    return decoded
 
 
 def merged(target: Any, patch: Any) -> Any:

@@ -1,6 +1,6 @@
 """Conditions that may be violated for a bounded time, checked at every write.
 
-Invariants hold at once; these hold after the controller, KubeRay and the kubelets had time to act, counted
+Invariants always hold; these hold after the controller, KubeRay and the kubelets had time to act, counted
 from the violation or, if later, from the end of a fault that keeps the controller from noticing or writing.
 Clock jumps are no such fault.
 """
@@ -63,8 +63,8 @@ class Bounds:
             self._owners[change.body["metadata"]["uid"]] = owner_uid(change.body)
         now_ms = self._clock_ms()
         if change.kind in RELEVANT:
-            found = [*self._lacking_templates(), *self._still_evicted(), *self._uncovered_pods()]
-            self._wrong = {of: (self._wrong.get(of, (now_ms, ""))[0], how) for of, how in found}
+            results = [*self._lacking_templates(), *self._still_evicted(), *self._uncovered_pods()]
+            self._wrong = {of: (self._wrong.get(of, (now_ms, ""))[0], how) for of, how in results}
         for (rule, subject), (since_ms, how) in self._wrong.items():
             late_ms = now_ms - max(since_ms, self._excused_ms)
             if late_ms > BOUNDS_MS[rule]:
@@ -85,7 +85,7 @@ class Bounds:
                 yield ("templates_exist", key_of(request)), f"lacks its pod templates {gone}"
 
     def _stays(self, workload: Body) -> bool:
-        """Whether it holds quota, and is not about to lose it."""
+        """Returns whether it holds quota, and is not about to lose it."""
         leaves = (
             condition(workload, "Evicted").get("status") == "True"
             or "deletionTimestamp" in workload["metadata"]
@@ -131,12 +131,12 @@ class Bounds:
 
 
 def has_ended(request: Body) -> bool:
-    """Whether the request has ended."""
+    """Returns whether the request has ended."""
     return any(condition(request, kind).get("status") == "True" for kind in ENDS)
 
 
 def is_queued(job: Body) -> bool:
-    """Whether Muster manages the job: it is queued, and neither owned nor managed by another controller."""
+    """Returns whether Muster manages the job: it is queued, and no other controller owns or manages it."""
     meta = job["metadata"]
     return (
         bool(meta.get("labels", {}).get(QUEUE_LABEL)) and not is_others(job) and "ownerReferences" not in meta

@@ -53,7 +53,7 @@ class Kubelets:
         return self._cloud.has_node_for(pod) and self.lost_hosts.isdisjoint(hosts_of(pod))
 
     def _clings(self, pod: Body) -> bool:
-        """A pod that asks for a grace period of its own uses all of it."""
+        """Returns whether the pod uses its own grace period, which it then uses completely."""
         own = "terminationGracePeriodSeconds" in pod["spec"]
         return own and millis(pod["metadata"]["deletionTimestamp"]) > self._api.now_ms()
 
@@ -107,26 +107,26 @@ class GarbageCollector:
         sweeps = Sweeps(self._api, self._random, LEAVES_S_MAX / 2)
         while True:
             await sweeps.next()
-            found = list(self._api.orphans())
-            self._random.shuffle(found)
-            for kind, key in found:
+            results = list(self._api.orphans())
+            self._random.shuffle(results)
+            for kind, key in results:
                 with contextlib.suppress(Refused):
                     foreground = self._api.is_deleted_in_foreground(kind, key)
                     self._api.delete(kind, key, "garbage collector", foreground=foreground)
                 await asyncio.sleep(self._random.uniform(0, SWEEP_S_MAX))
             for kind, key in list(self._api.abandoned()):
                 body = self._api.get(kind, key)
-                kept = [f for f in body["metadata"]["finalizers"] if f != FOREGROUND_DELETION]
-                patch = {"metadata": {"finalizers": kept}}
+                finalizers_left = [f for f in body["metadata"]["finalizers"] if f != FOREGROUND_DELETION]
+                patch = {"metadata": {"finalizers": finalizers_left}}
                 self._api.merge_patch(kind, key, patch, "garbage collector", False)
 
 
 class Cloud:
-    """Queued provisioning with `nodes_max` nodes: Accepted, then all nodes of a request at once or none.
+    """Queued provisioning with `nodes_max` nodes: Accepted, then all nodes of a request together, or none.
 
     `stock_outs` requests fail; the others wait until there is capacity. A request without its pod templates
     is skipped without a status, as by cluster-autoscaler, and so are all while not `answering`. Nodes of a
-    request are removed when it is deleted and its pods are gone."""
+    request are removed once it and its pods are deleted."""
 
     def __init__(self, api: Api, random: Random, nodes_max: int) -> None:
         self._api, self._random = api, random
@@ -145,26 +145,32 @@ class Cloud:
                     self._answer(request)
 
     def has_node_for(self, pod: Body) -> bool:
-        """Whether the pod fits a node; one that selects no request's nodes always does."""
-        wanted = pod["spec"].get("nodeSelector", {}).get(REQUEST_LABEL)
-        if wanted is None:
+        """Returns whether the pod fits a node. True for a pod that selects no request's nodes."""
+        request_name = pod["spec"].get("nodeSelector", {}).get(REQUEST_LABEL)
+        if request_name is None:
             return True
-        return self._pods_on(wanted) < self.nodes.get(wanted, 0)
+        return self._pods_on(request_name) < self.nodes.get(request_name, 0)
 
     def say(self, request: Body, kind: str, message: str, **status: Any) -> None:
         now = rfc3339(self._api.now_ms())
-        told = {"type": kind, "status": "True", "reason": kind, "message": message, "lastTransitionTime": now}
-        conditions = [*request.get("status", {}).get("conditions", []), told]
+        condition = {
+            "type": kind,
+            "status": "True",
+            "reason": kind,
+            "message": message,
+            "lastTransitionTime": now,
+        }
+        conditions = [*request.get("status", {}).get("conditions", []), condition]
         patch = {"status": {"conditions": conditions, **status}}
         self._api.merge_patch(kinds.PROVISIONING_REQUESTS, key_of(request), patch, "cloud", True)
 
     def _answer(self, request: Body) -> None:
-        told = {c["type"] for c in request.get("status", {}).get("conditions", [])}
+        reported = {c["type"] for c in request.get("status", {}).get("conditions", [])}
         if not self.answering or not self._has_templates(request):
             return
-        if not told:
+        if not reported:
             self.say(request, "Accepted", "Provisioning Request was successfully queued.")
-        elif told != {"Accepted"}:
+        elif reported != {"Accepted"}:
             return
         elif self.stock_outs > 0:
             self.stock_outs -= 1

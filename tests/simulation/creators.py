@@ -53,10 +53,10 @@ class Creators:
 
     def _tell(self, workload: Body, status: Body | None = None, **reasons: str) -> None:
         now = rfc3339(self._api.now_ms())
-        kept = [c for c in workload["status"]["conditions"] if c["type"] not in reasons]
+        conditions = [c for c in workload["status"]["conditions"] if c["type"] not in reasons]
         for kind, reason in reasons.items():
-            told = {"type": kind, "status": str(kind == "Finished"), "reason": reason}
-            kept.append({**told, "message": "By test runner", "lastTransitionTime": now})
+            condition = {"type": kind, "status": str(kind == "Finished"), "reason": reason}
+            conditions.append({**condition, "message": "By test runner", "lastTransitionTime": now})
         meta = {"resourceVersion": workload["metadata"]["resourceVersion"]}
-        patch = {"metadata": meta, "status": {**(status or {}), "conditions": kept}}
+        patch = {"metadata": meta, "status": {**(status or {}), "conditions": conditions}}
         self._api.merge_patch(kinds.WORKLOADS, key_of(workload), patch, BY, True)

@@ -53,7 +53,7 @@ class Twice:
         memory: PassMemory,
         limits: Limits,
     ) -> PassPlan:
-        """Explains all that wait, whatever the limits: which of them a pass has explained is not compared."""
+        """Explains all pending workloads regardless of the limits, as the selection is not compared."""
         assert cluster.pod_checks is not None
         asked = Asked(cluster.pod_checks)
         fresh = replace(
@@ -64,20 +64,20 @@ class Twice:
             relations=None,
             marks=None,
         )
-        kept = reconcile(cluster, now_ms, backing_off, configuration, memory)
+        plan = reconcile(cluster, now_ms, backing_off, configuration, memory)
         scratch = reconcile(fresh, now_ms, backing_off, configuration)
-        if kept != scratch:
-            raise _broken(f"a pass plans {kept}, and from scratch {scratch}")
+        if plan != scratch:
+            raise _broken(f"a pass plans {plan}, and from scratch {scratch}")
         if cluster.timers.running != fresh.timers.running:
             raise _broken(f"a pass times {cluster.timers.running}, and from scratch {fresh.timers.running}")
         if not cluster.pod_checks._gangs.keys() >= asked.keys:
             raise _broken(f"a pass does not ask for {asked.keys - cluster.pod_checks._gangs.keys()}")
-        gauges = values(self._gauges.setdefault(memory, QueueGauges()), cluster, kept)
+        gauges = values(self._gauges.setdefault(memory, QueueGauges()), cluster, plan)
         from_scratch = values(QueueGauges(), fresh, scratch)
         if gauges != from_scratch:
             raise _broken(f"the gauges are {gauges}, and from scratch {from_scratch}")
         self.passes += 1
-        return kept
+        return plan
 
 
 def values(gauges: QueueGauges, cluster: ClusterState, plan: PassPlan) -> dict[str, float]:

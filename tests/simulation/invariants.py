@@ -165,9 +165,9 @@ class Invariants:
         """Whether the job exists, is in a queue, and belongs to no other object and no other controller."""
         kinds_of_jobs = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES)
         jobs = (job for kind in kinds_of_jobs for job in self._api.all(kind))
-        found: Body = next((job for job in jobs if job["metadata"]["uid"] == uid), {})
-        meta = found.get("metadata", {})
-        is_managed = found.get("spec", {}).get("managedBy", KUBERAY_OPERATOR) == KUBERAY_OPERATOR
+        matches: Body = next((job for job in jobs if job["metadata"]["uid"] == uid), {})
+        meta = matches.get("metadata", {})
+        is_managed = matches.get("spec", {}).get("managedBy", KUBERAY_OPERATOR) == KUBERAY_OPERATOR
         is_owned = any(owner.get("controller") for owner in meta.get("ownerReferences", ()))
         is_queued = bool(meta.get("labels", {}).get(QUEUE_LABEL))
         return is_queued and is_managed and not is_owned and "deletionTimestamp" not in meta
@@ -221,11 +221,14 @@ class Invariants:
     def _since_heard(self, states: list[S], now_ms: int, *of: Kind[Any]) -> list[S]:
         """Returns the states that the controller may have known when it decided."""
         heard = min(self._heard(kind, now_ms - SETTLED_MS) for kind in of)
-        known = [state for state in states if state.revision <= heard]
-        return states[max(0, len(known) - 1) :]
+        heard_states = [state for state in states if state.revision <= heard]
+        return states[max(0, len(heard_states) - 1) :]
 
     def _classes_now(self, revision: int) -> Classes:
-        values = {key_of(known): int(known["value"]) for known in self._api.all(kinds.PRIORITIES)}
+        values = {
+            key_of(priority_class): int(priority_class["value"])
+            for priority_class in self._api.all(kinds.PRIORITIES)
+        }
         return Classes(revision, values)
 
     @invariant("priority is kept")
@@ -233,9 +236,9 @@ class Invariants:
         before, now = condition(change.before, "Preempted"), condition(change.body, "Preempted")
         if now.get("status") != "True" or before.get("status") == "True":
             return
-        found = re.search(r"UID: ([\w-]+)", now["message"])
-        assert found is not None
-        preemptors = [w for w in self._api.all(kinds.WORKLOADS) if w["metadata"]["uid"] == found[1]]
+        match = re.search(r"UID: ([\w-]+)", now["message"])
+        assert match is not None
+        preemptors = [w for w in self._api.all(kinds.WORKLOADS) if w["metadata"]["uid"] == match[1]]
         for preemptor in preemptors:
             field = "withinClusterQueue" if now["reason"] == "InClusterQueue" else "reclaimWithinCohort"
             policy = self._preemption_of(preemptor).get(field)
@@ -272,8 +275,10 @@ class Invariants:
             checks = workload["status"].get("admissionChecks", [])
             expect(all(c["state"] == "Ready" for c in checks), f"{name} started before its checks")
             counts = {s["name"]: s["count"] for s in workload["spec"]["podSets"]}
-            given = {a["name"]: a["count"] for a in workload["status"]["admission"]["podSetAssignments"]}
-            expect(given == counts, f"{name} started with {given} of {counts}")
+            admitted_counts = {
+                a["name"]: a["count"] for a in workload["status"]["admission"]["podSetAssignments"]
+            }
+            expect(admitted_counts == counts, f"{name} started with {admitted_counts} of {counts}")
 
     @invariant("pods have quota")
     def _pods_have_quota(self) -> None:
@@ -289,15 +294,17 @@ class Invariants:
             name = key_of(workload)
             held = condition(workload, "QuotaReserved").get("status") == "True"
             expect(held, f"{name} released its quota, but its pods {dict(groups)} live")
-            given = {a["name"]: a["count"] for a in workload["status"]["admission"]["podSetAssignments"]}
-            too_many = {g: n for g, n in groups.items() if n > given.get(g, 0)}
-            expect(not too_many, f"{name} has quota for {given}, but {too_many} live")
+            admitted_counts = {
+                a["name"]: a["count"] for a in workload["status"]["admission"]["podSetAssignments"]
+            }
+            too_many = {g: n for g, n in groups.items() if n > admitted_counts.get(g, 0)}
+            expect(not too_many, f"{name} has quota for {admitted_counts}, but {too_many} live")
             expect_counted(workload, asked[uid])
 
     def _is_distrusted(self, workload_uid: str) -> bool:
         """Whether its job is distrusted, even if the Workload is gone."""
-        made = (c.body for c in self._api.journal[kinds.WORKLOADS] if c.type == "ADDED")
-        return any(w["metadata"]["uid"] == workload_uid and owner_uid(w) in self._distrusted for w in made)
+        created = (c.body for c in self._api.journal[kinds.WORKLOADS] if c.type == "ADDED")
+        return any(w["metadata"]["uid"] == workload_uid and owner_uid(w) in self._distrusted for w in created)
 
     def _live_groups(self) -> Mapping[str, Mapping[str, int]]:
         """Returns the number of KubeRay's live pods by the Workload's UID and group."""
@@ -333,19 +340,19 @@ def over_quota(
     """Names a node that uses more than allowed of a column, empty if none. `usage` is by ClusterQueue;
     `only`: this one and the cohorts that it is in."""
     among = None if only is None else _lineage(queues, only)
-    found = (_over(queues, column, used, among) for column, used in usage.items())
-    return next((over for over in found if over), "")
+    excesses = (_over(queues, column, used, among) for column, used in usage.items())
+    return next((over for over in excesses if over), "")
 
 
 def _lineage(queues: Queues, name: str) -> set[tuple[str, str]]:
     """Returns a ClusterQueue and the cohorts above it, each with its kind."""
-    found = {("ClusterQueue", name)}
+    nodes = {("ClusterQueue", name)}
     parents = {key_of(c): c["spec"].get("parentName") for c in queues.cohorts}
     parent = next((q["spec"].get("cohortName") for q in queues.cluster_queues if key_of(q) == name), None)
-    while parent is not None and ("Cohort", parent) not in found:
-        found.add(("Cohort", parent))
+    while parent is not None and ("Cohort", parent) not in nodes:
+        nodes.add(("Cohort", parent))
         parent = parents.get(parent)
-    return found
+    return nodes
 
 
 def _over(
@@ -411,8 +418,8 @@ def is_suspended(job: Body) -> bool:
 
 def condition(body: Body | None, kind: str) -> Body:
     conditions = (body or {}).get("status", {}).get("conditions", [])
-    found: Body = next((c for c in conditions if c["type"] == kind), {})
-    return found
+    match: Body = next((c for c in conditions if c["type"] == kind), {})
+    return match
 
 
 def holds_quota(workload: Body) -> bool:

@@ -80,11 +80,11 @@ class EmulatedKube(Kube):
         self._check_served(kind)
         version = str(self._api.revision)
         inside = (b for b in self._api.all(kind) if namespace in ("", b["metadata"].get("namespace")))
-        found = [view(kind, b) for b in inside if _selected(b, labels)]
+        selected = [view(kind, b) for b in inside if _selected(b, labels)]
         await self._way()
         self._check_connected(restores)
         await self._hear(kind, version)
-        return version, list(map(deduplicate, found))  # type: ignore[arg-type]  # of the kind's view
+        return version, list(map(deduplicate, selected))  # type: ignore[arg-type]  # of the kind's view
 
     async def current_version(self, kind: Kind[Any]) -> str:
         restores = self._api.restores
@@ -98,9 +98,9 @@ class EmulatedKube(Kube):
     def heard(self, kind: Kind[Any], until_ms: int) -> int:
         """Returns the last revision of this kind that the process had received by then, or that of its first
         list if it came later: the process decides nothing before."""
-        told = self._heard[kind]
-        at = bisect_right(told, until_ms, key=lambda entry: entry[0])
-        return told[max(0, at - 1)][1] if told else 0
+        heard_version = self._heard[kind]
+        at = bisect_right(heard_version, until_ms, key=lambda entry: entry[0])
+        return heard_version[max(0, at - 1)][1] if heard_version else 0
 
     def silence(self) -> None:
         """Silences the open watches without ending them, as if their connections were lost; new ones work."""
@@ -123,16 +123,16 @@ class EmulatedKube(Kube):
         await self._hear(kind, version)
         yield [Event("BOOKMARK", version)]
         while True:
-            told = await self._more_than(at, journal, kind, ends_s - BOOKMARK_S)
+            reported = await self._more_than(at, journal, kind, ends_s - BOOKMARK_S)
             self._check_connected(restores)
             if silenced.is_set() or self._network.is_silent(kind, opened_ms):
                 await asyncio.Event().wait()
             if kind in self._api.unserved:
                 return
-            if not told and self._api.revision < opened_at:  # a version of the future: silence
+            if not reported and self._api.revision < opened_at:  # a version of the future: silence
                 await asyncio.sleep(max(0.0, ends_s - asyncio.get_running_loop().time()))
                 return
-            if not told:
+            if not reported:
                 version = version if at == 0 else str(journal[at - 1].revision)
                 await self._hear(kind, version)
                 yield [Event("BOOKMARK", version)]
@@ -276,8 +276,10 @@ def _sent(body: Any) -> Any:
 
 def _selected(body: Body, labels: Mapping[str, Any] | None) -> bool:
     """Whether the object has the labels, with the value or (None) any value."""
-    found = body["metadata"].get("labels", {})
-    return all(label in found and value in (None, found[label]) for label, value in (labels or {}).items())
+    own_labels = body["metadata"].get("labels", {})
+    return all(
+        label in own_labels and value in (None, own_labels[label]) for label, value in (labels or {}).items()
+    )
 
 
 def _error(code: int, message: str) -> StatusError:

@@ -122,11 +122,11 @@ def flavor(name: str, *, queued: bool = False) -> Body:
 def quotas(flavor: str, **resources: object) -> Body:
     """Returns a quota: a number is the nominal quota; a dict adds limits."""
 
-    def one(name: str, quota: object) -> Body:
+    def resource_quota(name: str, quota: object) -> Body:
         limits = quota if isinstance(quota, Mapping) else {"nominalQuota": str(quota)}
         return {"name": name.replace("gpu", GPU), **limits}
 
-    return {"name": flavor, "resources": [one(n, q) for n, q in resources.items()]}
+    return {"name": flavor, "resources": [resource_quota(n, q) for n, q in resources.items()]}
 
 
 def group(*flavors: Body) -> Body:

@@ -53,8 +53,8 @@ class Operator:
     def _let_go(self, kind: Kind[Any], body: Body, finalizer: str) -> None:
         finalizers = body["metadata"].get("finalizers", [])
         if finalizer in finalizers:
-            kept = [f for f in finalizers if f != finalizer]
-            self._patch(kind, body, {"metadata": {"finalizers": kept}})
+            finalizers_left = [f for f in finalizers if f != finalizer]
+            self._patch(kind, body, {"metadata": {"finalizers": finalizers_left}})
 
     def _new_name(self, body: Body) -> str:
         self._serial += 1

@@ -34,19 +34,19 @@ def node(name: str) -> Body:
 
 
 def make_ready(sim: Simulation) -> None:
-    for made in sim.api.all(kinds.NODES):
+    for node in sim.api.all(kinds.NODES):
         status = {
             "allocatable": {GPU: "2", "cpu": "64", "memory": "256Gi", "pods": "110"},
             "conditions": [{"type": "Ready", "status": "True"}],
         }
-        sim.api.merge_patch(kinds.NODES, made["metadata"]["name"], {"status": status}, "kubelet", True)
+        sim.api.merge_patch(kinds.NODES, node["metadata"]["name"], {"status": status}, "kubelet", True)
 
 
 def status(sim: Simulation, key: str) -> Body:
     workload = sim.workload(key)
     assert workload is not None
-    found: Body = workload.get("status", {})
-    return found
+    own_status: Body = workload.get("status", {})
+    return own_status
 
 
 def near(name: str, *, seconds: float = 20) -> Body:

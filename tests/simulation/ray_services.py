@@ -48,9 +48,9 @@ class RayServices(Operator):
         if cluster is None:
             self._make_cluster(service)
             return
-        wanted = service["spec"]["rayClusterConfig"]
-        if bool(wanted["suspend"]) != bool(cluster["spec"]["suspend"]):
-            cluster = self._patch(kinds.RAY_CLUSTERS, cluster, {"spec": wanted})
+        spec = service["spec"]["rayClusterConfig"]
+        if bool(spec["suspend"]) != bool(cluster["spec"]["suspend"]):
+            cluster = self._patch(kinds.RAY_CLUSTERS, cluster, {"spec": spec})
             await self._think()
         if self._has_head(cluster):
             self._tell(service, cluster)
@@ -103,9 +103,9 @@ class RayServices(Operator):
         return self._api.find(kinds.RAY_CLUSTERS, f"{service['metadata']['namespace']}/{name}")
 
     def _has_head(self, cluster: Body) -> bool:
-        wanted = {CLUSTER_LABEL: cluster["metadata"]["name"], GROUP_LABEL: "head"}
+        head_labels = {CLUSTER_LABEL: cluster["metadata"]["name"], GROUP_LABEL: "head"}
         pods = (p["metadata"]["labels"] for p in self._api.all(kinds.PODS))
-        return any(wanted.items() <= labels.items() for labels in pods)
+        return any(head_labels.items() <= labels.items() for labels in pods)
 
 
 def is_ready(service: Body) -> bool:

@@ -122,10 +122,10 @@ class Connection(EmulatedKube):
     async def _send(self, write: Write) -> Object | None:
         if self._process.cut == "off":
             await self._hang()
-        made = await super()._send(write)
+        created = await super()._send(write)
         if self._process.cut:
             await self._hang()
-        return made
+        return created
 
     async def _way(self) -> None:
         if self._process.cut:

@@ -219,8 +219,8 @@ class Simulation:
         """Waits until it holds, in virtual time."""
         end_s = self._loop.time() + minutes * 60
         while not holds():
-            seen = self.api.revision
-            while self.api.revision == seen:
+            observed = self.api.revision
+            while self.api.revision == observed:
                 assert self._loop.time() < end_s, f"not within {minutes} minutes: {what} {why_not()}"
                 await self.api.change(LOOKS_S_MAX)
             await asyncio.sleep(LOOKS_S)
@@ -264,8 +264,8 @@ class Simulation:
 
     def waits(self, key: str) -> str:
         """Returns `reason: message` of QuotaReserved=False, or an empty string."""
-        told = condition(self.workload(key), "QuotaReserved")
-        return f"{told['reason']}: {told['message']}" if told.get("status") == "False" else ""
+        reported = condition(self.workload(key), "QuotaReserved")
+        return f"{reported['reason']}: {reported['message']}" if reported.get("status") == "False" else ""
 
     def reserved(self) -> list[str]:
         return [key_of(w) for w in self.api.all(kinds.WORKLOADS) if holds_quota(w)]
@@ -288,10 +288,10 @@ class Simulation:
 
     def _trace(self) -> str:
         changes = sorted((c for j in self.api.journal.values() for c in j), key=lambda c: c.revision)
-        told = [c for c in changes if c.kind is not kinds.EVENTS][-TRACE_LENGTH:]
+        events = [c for c in changes if c.kind is not kinds.EVENTS][-TRACE_LENGTH:]
         return "\n".join(
             f"  {c.time_ms / 1000 % 100_000:9.3f} {c.by:<18} {c.type:<8} {c.kind} {key_of(c.body)} {_say(c)}"
-            for c in told
+            for c in events
         )
 
 

@@ -113,10 +113,10 @@ def test_a_cluster_that_was_never_admitted_is_deleted_without_a_clean_up(seed: i
         sim.kuberay.cleanup_seconds = 300
         key = sim.submit(redis_cluster("notebook", initContainers=[GPU_INIT]))
 
-        def kept() -> bool:
+        def still_held() -> bool:
             return bool(sim.api.get(kinds.RAY_CLUSTERS, key)["metadata"].get("finalizers"))
 
-        await sim.until(kept, "KubeRay keeps it")
+        await sim.until(still_held, "KubeRay keeps it")
         await sim.until(lambda: sim.workload(key, kinds.RAY_CLUSTERS) is not None, "it waits")
         sim.api.delete(kinds.RAY_CLUSTERS, key, "user")
         await sim.until(lambda: gone(sim, key), "it is gone", 0.25)

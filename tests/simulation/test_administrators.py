@@ -130,12 +130,12 @@ MISTAKES: dict[str, Mistake] = {
 def test_the_gang_ends_and_another_team_goes_on(name: str) -> None:
     """Restarts the controller too. Team-b's gang needs no cloud capacity here."""
     mistake = MISTAKES[name]
-    given: dict[str, Any] = {} if mistake.worker is None else {"worker": mistake.worker}
+    fields: dict[str, Any] = {} if mistake.worker is None else {"worker": mistake.worker}
 
     async def story(sim: Simulation) -> None:
         sim.api.create(kinds.RUNTIME_CLASSES, KATA, BY)
         sim.api.create(kinds.RESOURCE_CLAIM_TEMPLATES, CLAIM_TEMPLATE, BY)
-        dev = sim.submit(ray_job("dev", seconds=60, **given))
+        dev = sim.submit(ray_job("dev", seconds=60, **fields))
         await sim.until(lambda: sim.has(dev, "PodsReady"), "dev runs")
         mistake.edit(sim)
         for other in ("first", "after-a-restart"):
@@ -143,7 +143,7 @@ def test_the_gang_ends_and_another_team_goes_on(name: str) -> None:
             await sim.until(partial(completed, sim, b), "team-b goes on", 2)
             sim.kill()
         await sim.until(lambda: sim.state(dev) == "Complete", "dev ends in peace")
-        late = sim.submit(ray_job("late", seconds=5, **given))
+        late = sim.submit(ray_job("late", seconds=5, **fields))
         if mistake.waits:
             await sim.until(lambda: sim.waits(late).startswith(mistake.waits), "the message", 2)
         elif not sim.api.unserved.intersection({kinds.PROVISIONING_REQUESTS}):
@@ -197,8 +197,10 @@ def test_a_deleted_namespace_releases_its_quota(state: str) -> None:
         sim.kill()
         b = sim.submit(ray_job("b", namespace="team-b", seconds=5))
         await sim.until(lambda: sim.state(b) == "Complete", "team-b has the GPUs")
-        left = [key for objects in sim.api.objects.values() for key in objects if key.startswith("team-a/")]
-        assert left == []
+        remaining = [
+            key for objects in sim.api.objects.values() for key in objects if key.startswith("team-a/")
+        ]
+        assert remaining == []
 
     Simulation(1, local_stack()).run(story)
 
@@ -214,9 +216,9 @@ def test_a_gang_whose_claim_has_no_template_waits_until_it_has_one() -> None:
         sim.api.create(kinds.RESOURCE_CLAIM_TEMPLATES, CLAIM_TEMPLATE, BY)
         await sim.until(lambda: sim.has(dev, "QuotaReserved"), "dev has quota", 2)
         (reserved,) = [
-            found
-            for found in (sim.workload(dev) or {})["status"]["conditions"]
-            if found["type"] == "QuotaReserved"
+            entry
+            for entry in (sim.workload(dev) or {})["status"]["conditions"]
+            if entry["type"] == "QuotaReserved"
         ]
         assert reserved["message"].endswith(
             ". Devices claimed by ResourceClaimTemplate one-gpu are not counted in quota"

@@ -33,8 +33,10 @@ class Cluster:
         self.tell(QuotaReserved="True")
 
     def tell(self, **conditions: str) -> None:
-        told = [{"type": kind, "status": status, "reason": kind} for kind, status in conditions.items()]
-        status = {"admission": self.admission, "conditions": told}
+        conditions_now = [
+            {"type": kind, "status": status, "reason": kind} for kind, status in conditions.items()
+        ]
+        status = {"admission": self.admission, "conditions": conditions_now}
         self.api.merge_patch(kinds.WORKLOADS, "team-a/dev", {"status": status}, BY, True)
 
     def evict(self) -> None:

@@ -25,8 +25,8 @@ def assumed() -> Assumptions:
 
 
 def played(name: str, assumed: Assumptions) -> Pair:
-    found = CASES[name]
-    return Pair(name, forecast(found, assumed), play(found), TARGET)
+    case = CASES[name]
+    return Pair(name, forecast(case, assumed), play(case), TARGET)
 
 
 @pytest.mark.parametrize("name", ["fifo", "strict"])

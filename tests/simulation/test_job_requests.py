@@ -31,9 +31,9 @@ def workload_key(sim: Simulation, key: str) -> str:
 
 
 def workload(sim: Simulation, key: str) -> Body:
-    found = sim.workload(key)
-    assert found is not None
-    return found
+    workload_body = sim.workload(key)
+    assert workload_body is not None
+    return workload_body
 
 
 def retries(sim: Simulation) -> list[int]:

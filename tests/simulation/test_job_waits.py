@@ -14,9 +14,9 @@ from tests.simulation.simulation import Simulation
 SEEDS = (1, 2, 3)
 
 
-def told(sim: Simulation, key: str) -> Body:
-    found: Body = json.loads(sim.job(key)["metadata"]["annotations"][WAIT_ANNOTATION])
-    return found
+def reported_wait(sim: Simulation, key: str) -> Body:
+    document: Body = json.loads(sim.job(key)["metadata"]["annotations"][WAIT_ANNOTATION])
+    return document
 
 
 def is_told(sim: Simulation, key: str) -> bool:
@@ -46,13 +46,18 @@ def test_a_waiting_job_is_told_why_until_it_starts(seed: int) -> None:
         await sim.until(lambda: sim.state(first) == "Running", "the first runs")
         second, third = sim.submit(ray_job("second")), sim.submit(ray_job("third"))
         await sim.until(lambda: is_told(sim, second) and is_told(sim, third), "both are told")
-        assert (told(sim, second)["reason"], told(sim, second)["queue"]) == ("WaitingForQuota", "team-a")
-        assert sorted(told(sim, key)["position"] for key in (second, third)) == [1, 2]
+        assert (reported_wait(sim, second)["reason"], reported_wait(sim, second)["queue"]) == (
+            "WaitingForQuota",
+            "team-a",
+        )
+        assert sorted(reported_wait(sim, key)["position"] for key in (second, third)) == [1, 2]
         await sim.until(lambda: "WaitingForQuota" in events_of(sim, "second"), "an event says so", 0.5)
         await sim.until(lambda: sim.state(second) == "Running", "the second runs", 10)
         assert not is_told(sim, second)
         assert events_of(sim, "second").count("WaitingForQuota") == 1
-        await sim.until(lambda: not is_told(sim, third) or told(sim, third)["position"] == 1, "it moved up")
+        await sim.until(
+            lambda: not is_told(sim, third) or reported_wait(sim, third)["position"] == 1, "it moved up"
+        )
 
     Simulation(seed, local_stack(check=False)).run(story)
 
@@ -66,7 +71,7 @@ def test_positions_are_those_in_the_queue_of_the_core(seed: int) -> None:
         await sim.until(lambda: sim.state(first) == "Running", "the first runs")
         waiting = [sim.submit(ray_job(f"job-{number}", seconds=300)) for number in range(4)]
         await sim.until(lambda: all(is_told(sim, key) for key in waiting), "all are told")
-        by_position = {told(sim, key)["position"]: key for key in waiting}
+        by_position = {reported_wait(sim, key)["position"]: key for key in waiting}
         assert sorted(by_position) == [1, 2, 3, 4]
         await sim.until(lambda: any(sim.state(key) == "Running" for key in waiting), "the next runs", 10)
         assert sim.state(by_position[1]) == "Running"

@@ -233,8 +233,8 @@ def test_production_gets_its_gpus(name: str) -> None:
     attack = ATTACKS[name]
 
     async def story(sim: Simulation) -> None:
-        given = {} if attack.worker is None else {"worker": attack.worker}
-        dev = sim.submit(WRITTEN[attack.kind](**given))
+        fields = {} if attack.worker is None else {"worker": attack.worker}
+        dev = sim.submit(WRITTEN[attack.kind](**fields))
         await sim.until(lambda: sim.has(dev, "PodsReady", attack.kind), "dev runs")
         held = sim.workload(dev, attack.kind)
         assert held is not None
@@ -244,8 +244,8 @@ def test_production_gets_its_gpus(name: str) -> None:
             prod = sim.submit(ray_job("prod", priority="prod-priority"))
             await sim.until(lambda: sim.has(prod, "Admitted"), "prod has quota", attack.minutes)
             if attack.blocked:
-                told = condition(sim.api.get(kinds.WORKLOADS, key_of(held)), "SuspensionBlocked")
-                assert (told["status"], told["reason"]) == ("True", attack.blocked)
+                reported = condition(sim.api.get(kinds.WORKLOADS, key_of(held)), "SuspensionBlocked")
+                assert (reported["status"], reported["reason"]) == ("True", attack.blocked)
             await sim.until(lambda: sim.state(prod) == "Complete", "prod completes")
             editing.cancel()
 
@@ -262,8 +262,8 @@ def test_gangs_are_stopped_while_kuberay_does_nothing(kind: Kind[Any]) -> None:
         sim.kuberay.halted = sim.services.halted = True
         prod = sim.submit(ray_job("prod", priority="prod-priority"))
         await sim.until(lambda: sim.has(prod, "Admitted"), "prod has quota", BY_FORCE_MINUTES)
-        told = condition(sim.workload(dev, kind), "SuspensionBlocked")
-        assert (told["status"], told["reason"]) == ("True", "OperatorNotResponding")
+        reported = condition(sim.workload(dev, kind), "SuspensionBlocked")
+        assert (reported["status"], reported["reason"]) == ("True", "OperatorNotResponding")
         sim.api.delete(JOB, prod, "user")
         await sim.stays(lambda: not sim.has(dev, "Admitted", kind), "dev waits for KubeRay", 2)
         sim.kuberay.halted = sim.services.halted = False
@@ -283,14 +283,14 @@ def test_pods_of_a_lost_node_keep_their_quota() -> None:
         sim.trouble(600)
         prod = sim.submit(ray_job("prod", priority="prod-priority"))
         await sim.until(lambda: sim.has(dev, "SuspensionBlocked"), "dev says why it has not stopped", 2.1)
-        told = condition(sim.workload(dev), "SuspensionBlocked")
-        assert told["reason"] == "PodsTerminating"
+        reported = condition(sim.workload(dev), "SuspensionBlocked")
+        assert reported["reason"] == "PodsTerminating"
         names = sorted(pod["metadata"]["name"] for pod in sim.api.all(kinds.PODS))
         assert len(names) == 6, "the head, four workers and the submitter"
-        assert told["message"].endswith(f"pods are still terminating: {', '.join(names[:5])} and 1 more")
+        assert reported["message"].endswith(f"pods are still terminating: {', '.join(names[:5])} and 1 more")
         await sim.stays(lambda: not sim.has(prod, "QuotaReserved"), "prod waits", 2)
         (warning,) = [e for e in sim.api.all(kinds.EVENTS) if e["reason"] == "SuspensionBlocked"]
-        assert warning["message"] == told["message"]
+        assert warning["message"] == reported["message"]
         sim.kubelets.halted = False
         await sim.until(lambda: sim.state(prod) == "Running", "prod runs")
         assert not sim.has(dev, "SuspensionBlocked")

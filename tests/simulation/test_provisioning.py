@@ -76,8 +76,8 @@ def test_a_request_without_an_answer_is_retried() -> None:
         await sim.until(lambda: any(r.endswith("-2") for r in sim.requests()), "the second try", 12)
         sim.cloud.answering = True
         await sim.until(lambda: sim.state(job) == "Complete", "the job completes")
-        told = [e for e in sim.api.all(kinds.EVENTS) if "was not accepted within 600 s" in e["message"]]
-        assert {e["reason"] for e in told} == {"EvictedDueToAdmissionCheck"}
+        events = [e for e in sim.api.all(kinds.EVENTS) if "was not accepted within 600 s" in e["message"]]
+        assert {e["reason"] for e in events} == {"EvictedDueToAdmissionCheck"}
 
     Simulation(1, local_stack()).run(story)
 
@@ -118,11 +118,11 @@ def test_a_foreign_template_with_its_name_is_reported() -> None:
         sim.api.watchers.append(take_the_name)
         job = sim.submit(ray_job("dev"))
 
-        def told() -> str:
+        def check_message() -> str:
             workload = sim.workload(job) or {}
             checks = workload.get("status", {}).get("admissionChecks", [])
             return str(checks[0].get("message", "")) if checks else ""
 
-        await sim.until(lambda: told().startswith("Error creating PodTemplate"), "its user is told")
+        await sim.until(lambda: check_message().startswith("Error creating PodTemplate"), "its user is told")
 
     Simulation(3, local_stack()).run(story)

@@ -254,8 +254,8 @@ def quota_took_ms(sim: Simulation, key: str) -> int:
 
 
 def events(sim: Simulation, key: str, reason: str) -> list[Body]:
-    found = (e for e in sim.api.all(kinds.EVENTS) if e["reason"] == reason)
-    return [e for e in found if f"{e['involvedObject']['namespace']}/{e['involvedObject']['name']}" == key]
+    events = (e for e in sim.api.all(kinds.EVENTS) if e["reason"] == reason)
+    return [e for e in events if f"{e['involvedObject']['namespace']}/{e['involvedObject']['name']}" == key]
 
 
 REJECTED = 150
@@ -279,14 +279,14 @@ def test_jobs_whose_workload_is_rejected_delay_no_other_job() -> None:
         await sim.until(lambda: sim.state(good) == "Complete", "it ends")
         assert quota_took_ms(sim, good) < 500
         await submitting
-        await sim.until(lambda: len(told(sim)) == REJECTED, "all are told")
-        assert set(told(sim)) == set(rejected)
+        await sim.until(lambda: len(rejected_jobs(sim)) == REJECTED, "all are told")
+        assert set(rejected_jobs(sim)) == set(rejected)
 
-    def told(sim: Simulation) -> list[str]:
+    def rejected_jobs(sim: Simulation) -> list[str]:
         """Returns the jobs with an event that says why, each once."""
-        found = [e for e in sim.api.all(kinds.EVENTS) if e["reason"] == "FailedCreate"]
-        assert all("must have at most 8 items" in e["message"] for e in found)
-        return [f"team-a/{e['involvedObject']['name']}" for e in found]
+        events = [e for e in sim.api.all(kinds.EVENTS) if e["reason"] == "FailedCreate"]
+        assert all("must have at most 8 items" in e["message"] for e in events)
+        return [f"team-a/{e['involvedObject']['name']}" for e in events]
 
     Simulation(1, stack(gpus(4), gpus(4, "team-b"))).run(story)
 
@@ -298,8 +298,8 @@ def test_an_empty_queue_label_is_reported_on_the_job() -> None:
         dev = sim.submit(body)
         await sim.until(lambda: bool(events(sim, dev, "Misconfigured")), "it is told")
         await sim.stays(lambda: len(events(sim, dev, "Misconfigured")) == 1, "and not all the time", 20)
-        (told,) = events(sim, dev, "Misconfigured")
-        assert "choose one of user-queue" in told["message"]
+        (reported_events,) = events(sim, dev, "Misconfigured")
+        assert "choose one of user-queue" in reported_events["message"]
         await sim.until(lambda: len(events(sim, dev, "Misconfigured")) == 2, "but again while it lasts", 20)
 
     Simulation(1, stack(gpus(4))).run(story)

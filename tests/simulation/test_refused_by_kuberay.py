@@ -37,7 +37,7 @@ def has_quota(sim: Simulation, key: str, kind: Kind[Any] = JOB) -> bool:
     return workload is not None and holds_quota(workload)
 
 
-def told(sim: Simulation, reason: str) -> list[str]:
+def event_messages(sim: Simulation, reason: str) -> list[str]:
     return [e["message"] for e in sim.api.all(kinds.EVENTS) if e["reason"] == reason]
 
 
@@ -53,7 +53,7 @@ def test_a_rayjob_that_fails_validation_loses_its_quota_for_good(name: str, stat
         evicted = condition(sim.workload(dev), "Evicted")
         assert evicted["reason"] == "ValidationFailed"
         assert evicted["message"].startswith("RayJob dev was rejected by KubeRay (")
-        assert told(sim, "EvictedDueToValidationFailed") == [evicted["message"]]
+        assert event_messages(sim, "EvictedDueToValidationFailed") == [evicted["message"]]
         await sim.until(lambda: sim.waits(dev).startswith("Misconfigured: the RayJob was rejected"), "why")
         sim.patch(JOB, dev, {"spec": dict.fromkeys(EDITS[name])})  # KubeRay does not look at it again
         await sim.stays(lambda: not has_quota(sim, dev), "dev waits")

@@ -30,9 +30,9 @@ def test_a_finished_workload_is_deleted_and_its_job_stays(seed: int) -> None:
     async def story(sim: Simulation) -> None:
         dev = sim.submit(ray_job("dev"))
         await sim.until(lambda: sim.state(dev) == "Complete", "dev completes")
-        (found,) = sim.api.all(kinds.WORKLOADS)
+        (workloads,) = sim.api.all(kinds.WORKLOADS)
         await sim.until(lambda: not sim.api.all(kinds.WORKLOADS), "its Workload is deleted", 15)
-        assert 0 <= deleted_ms(sim, key_of(found)) - KEPT_S * 1000 <= LATE_MS_MAX
+        assert 0 <= deleted_ms(sim, key_of(workloads)) - KEPT_S * 1000 <= LATE_MS_MAX
         await sim.stays(
             lambda: sim.state(dev) == "Complete" and not sim.api.all(kinds.WORKLOADS), "all is over"
         )
@@ -47,9 +47,9 @@ def test_pods_that_outlast_a_retention_count_until_they_are_gone(seed: int) -> N
     async def story(sim: Simulation) -> None:
         dev = sim.submit(ray_job("dev", ttlSecondsAfterFinished=KEPT_S))
         await sim.until(lambda: sim.state(dev) == "Complete", "dev completes")
-        (found,) = sim.api.all(kinds.WORKLOADS)
+        (workloads,) = sim.api.all(kinds.WORKLOADS)
         await sim.until(lambda: not sim.api.all(kinds.WORKLOADS), "its Workload is deleted", 15)
-        assert 0 <= deleted_ms(sim, key_of(found)) - KEPT_S * 1000 <= 10 * LATE_MS_MAX
+        assert 0 <= deleted_ms(sim, key_of(workloads)) - KEPT_S * 1000 <= 10 * LATE_MS_MAX
         assert not sim.api.all(kinds.RAY_CLUSTERS)
 
     Simulation(seed, local_stack(), configuration=keeps(0)).run(story)
@@ -80,9 +80,9 @@ def test_a_job_that_its_controller_deactivated_is_deleted(seed: int) -> None:
         sim.cloud.stock_outs = 0
         other = sim.submit(ray_job("other", seconds=3600))
         await sim.until(lambda: sim.state(other) == "Running", "another one runs")
-        found = sim.workload(other)
-        assert found is not None
-        sim.patch(kinds.WORKLOADS, key_of(found), {"spec": {"active": False}})
+        workload_body = sim.workload(other)
+        assert workload_body is not None
+        sim.patch(kinds.WORKLOADS, key_of(workload_body), {"spec": {"active": False}})
         await sim.until(lambda: sim.state(other) == "Suspended", "it is stopped")
         await sim.stays(lambda: sim.state(other) == "Suspended", "it is kept", 30)
 

@@ -363,6 +363,6 @@ def is_failed(request: Body) -> bool:
 def without_nothing(value: object) -> object:
     """Returns it without empty dicts and lists, which mean the same as missing values."""
     if isinstance(value, dict):
-        kept = {k: without_nothing(v) for k, v in value.items()}
-        return {k: v for k, v in kept.items() if v not in ({}, [])}
+        retained = {k: without_nothing(v) for k, v in value.items()}
+        return {k: v for k, v in retained.items() if v not in ({}, [])}
     return [without_nothing(v) for v in value] if isinstance(value, list) else value

@@ -17,8 +17,8 @@ def join(sim: Simulation) -> None:
     """Labels the nodes as those of the only request."""
     (request,) = sim.api.all(kinds.PROVISIONING_REQUESTS)
     labels = {REQUEST_LABEL: f"resize-{request['metadata']['uid']}"}
-    for made in sim.api.all(kinds.NODES):
-        name = made["metadata"]["name"]
+    for node in sim.api.all(kinds.NODES):
+        name = node["metadata"]["name"]
         sim.api.merge_patch(kinds.NODES, name, {"metadata": {"labels": labels}}, "cloud", False)
 
 
@@ -71,9 +71,9 @@ def test_levels_of_a_stack_files_pool_are_those_of_its_nodes() -> None:
         },
     )
     settings = parse(config | {"muster:cluster": EXISTING}, FILE)
-    made: dict[str, list[Body]] = {}
+    created: dict[str, list[Body]] = {}
     for manifest in manifests(settings):
-        made.setdefault(manifest["kind"], []).append(manifest)
+        created.setdefault(manifest["kind"], []).append(manifest)
 
     async def story(sim: Simulation) -> None:
         dev = sim.submit(near("dev"))
@@ -84,8 +84,8 @@ def test_levels_of_a_stack_files_pool_are_those_of_its_nodes() -> None:
 
     objects = {
         **local_stack(check=False),
-        kinds.FLAVORS: made["ResourceFlavor"],
-        kinds.TOPOLOGIES: made["Topology"],
+        kinds.FLAVORS: created["ResourceFlavor"],
+        kinds.TOPOLOGIES: created["Topology"],
         kinds.NODES: static_nodes(settings.pools[1:]),
     }
     Simulation(1, objects).run(story)

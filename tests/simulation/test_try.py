@@ -26,9 +26,9 @@ JOBS = 6
 
 async def tried(sim: Simulation, job: Body) -> tuple[LiveState, Submitted]:
     assert sim.kube is not None
-    found = await observed(sim.kube)
+    observed_objects = await observed(sim.kube)
     now_ms = sim.wall_clock_ms()
-    of = submitted({"apiVersion": "ray.io/v1", "kind": "RayJob", **job}, found.cluster, now_ms)
+    of = submitted({"apiVersion": "ray.io/v1", "kind": "RayJob", **job}, observed_objects.cluster, now_ms)
     return live_state(of.cluster, Configuration(), now_ms), of
 
 
@@ -45,7 +45,7 @@ def drawn(random: Random, name: str) -> Body:
 def flavors(sim: Simulation, key: str) -> dict[str, object]:
     """The flavors that a job got, by pod set."""
     held = (sim.workload(key) or {})["status"]["admission"]["podSetAssignments"]
-    return {one["name"]: one["flavors"] for one in held}
+    return {holding["name"]: holding["flavors"] for holding in held}
 
 
 def preempted(sim: Simulation) -> set[str]:
@@ -68,15 +68,17 @@ def test_controller_decides_as_try_says(seed: int) -> None:
             job = drawn(random, f"job-{number}")
             before = preempted(sim)
             state, of = await tried(sim, job)
-            said = verdict(state, of)
+            answer = verdict(state, of)
             key = sim.submit(job)
             await settle(sim)
-            assert preempted(sim) - before == {one.workload for one in said.preemptions}
-            if said.answer in (VerdictKind.FITS, VerdictKind.PREEMPTS):
-                assert said.admission is not None
-                assert flavors(sim, key) == {one.name: one.flavors for one in said.admission.pod_sets}
+            assert preempted(sim) - before == {preemption.workload for preemption in answer.preemptions}
+            if answer.answer in (VerdictKind.FITS, VerdictKind.PREEMPTS):
+                assert answer.admission is not None
+                assert flavors(sim, key) == {
+                    preemption.name: preemption.flavors for preemption in answer.admission.pod_sets
+                }
             else:
-                assert said.message in sim.waits(key)
+                assert answer.message in sim.waits(key)
 
     Simulation(seed, local_stack(check=False)).run(story)
 
@@ -96,8 +98,8 @@ def test_jobs_are_admitted_when_eta_says(seed: int) -> None:
             jobs.append(sim.submit(job))
         await settle(sim)
         assert sim.kube is not None
-        found = await observed(sim.kube)
-        state = live_state(found.cluster, Configuration(), sim.wall_clock_ms())
+        observed_objects = await observed(sim.kube)
+        state = live_state(observed_objects.cluster, Configuration(), sim.wall_clock_ms())
         said_ms = {
             key: estimated_start(state, key_of(workload), ASSUMED, [0]).starts_ms[0]
             for key in jobs

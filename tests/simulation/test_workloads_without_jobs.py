@@ -56,14 +56,14 @@ def test_a_job_keeps_a_workload_that_lost_the_reference_to_it(seed: int) -> None
     async def story(sim: Simulation) -> None:
         dev = sim.submit(ray_job("dev", seconds=60))
         await sim.until(lambda: sim.state(dev) == "Running", "dev runs")
-        (found,) = sim.api.all(kinds.WORKLOADS)
+        (workloads,) = sim.api.all(kinds.WORKLOADS)
         patch: Body = {"metadata": {"ownerReferences": None}}
-        sim.api.merge_patch(kinds.WORKLOADS, key_of(found), patch, "tenant", False)
+        sim.api.merge_patch(kinds.WORKLOADS, key_of(workloads), patch, "tenant", False)
         prod = sim.submit(ray_job("prod", priority="prod-priority"))
         await sim.until(lambda: sim.state(prod) == "Complete", "prod runs instead")
         await sim.until(lambda: sim.state(dev) == "Complete", "dev runs again")
         await sim.until(lambda: sim.has(dev, "Finished"), "it is finished")
         sim.api.delete(kinds.RAY_JOBS, dev, "user")
-        await sim.until(lambda: sim.api.find(kinds.WORKLOADS, key_of(found)) is None, "it is deleted")
+        await sim.until(lambda: sim.api.find(kinds.WORKLOADS, key_of(workloads)) is None, "it is deleted")
 
     Simulation(seed, local_stack()).run(story)

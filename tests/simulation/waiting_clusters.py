@@ -39,5 +39,5 @@ def turned(sim: Simulation, kind: str, reason: str) -> list[int]:
 
 
 def _is(workload: Body, kind: str, reason: str) -> bool:
-    told = condition(workload, kind)
-    return told.get("status") == "True" and told["reason"] == reason
+    reported = condition(workload, kind)
+    return reported.get("status") == "True" and reported["reason"] == reason

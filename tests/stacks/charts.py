@@ -28,7 +28,7 @@ class ChartFolder:
             [*argv, "--values", "-"], input=json.dumps(values), capture_output=True, text=True
         )
         assert answer.returncode == 0, answer.stderr
-        return [found for found in yaml.load_all(answer.stdout, yaml.CSafeLoader) if found]
+        return [manifest for manifest in yaml.load_all(answer.stdout, yaml.CSafeLoader) if manifest]
 
     def unknown(self, values: Mapping[str, Any]) -> list[str]:
         """Returns the values that the chart neither lists in its values.yaml nor reads in a template.
@@ -52,6 +52,6 @@ def _unknown(values: Mapping[str, Any], listed: Mapping[str, Any], read: str, pr
 
 def the(objects: Sequence[Object], kind: str, name: str) -> Object:
     """Returns the only object of this kind and name."""
-    found = [o for o in objects if (o["kind"], o["metadata"]["name"]) == (kind, name)]
-    assert len(found) == 1, f"{len(found)} of {kind}/{name}"
-    return found[0]
+    matches = [o for o in objects if (o["kind"], o["metadata"]["name"]) == (kind, name)]
+    assert len(matches) == 1, f"{len(matches)} of {kind}/{name}"
+    return matches[0]

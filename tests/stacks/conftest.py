@@ -43,7 +43,7 @@ def pytest_report_header() -> str:
 @pytest.fixture(scope="session")
 def tools() -> dict[str, Path]:
     """The executables, built if they are missing."""
-    return {name: found.path for name, found in ensure_tools(["pulumi", *CLUSTER_TOOLS], Screen()).items()}
+    return {name: tool.path for name, tool in ensure_tools(["pulumi", *CLUSTER_TOOLS], Screen()).items()}
 
 
 @pytest.fixture(scope="session")

@@ -64,10 +64,10 @@ class Connection:
         answer = self._http.request(
             method, path, params=parameters, content=json.dumps(body), headers=headers
         )
-        told: Manifest = answer.json()
+        status: Manifest = answer.json()
         if answer.is_error:
-            raise StepError(told["message"])
-        return told
+            raise StepError(status["message"])
+        return status
 
     def _path(self, version: str, kind: str, namespace: str | None) -> str:
         """Returns the collection of a kind in the namespace."""

@@ -16,10 +16,10 @@ def kueue(kind: str, spec: dict[str, Any], name: str = "new", **metadata: Any) -
     }
 
 
-def pod_set(name: str = "main", count: int = 2, **rest: Any) -> dict[str, Any]:
-    container = {"name": "c", "image": "i", "resources": {"requests": rest.pop("requests", {"cpu": "1"})}}
-    template = {"metadata": rest.pop("metadata", {}), "spec": {"containers": [container]}}
-    return {"name": name, "count": count, "template": template, **rest}
+def pod_set(name: str = "main", count: int = 2, **fields: Any) -> dict[str, Any]:
+    container = {"name": "c", "image": "i", "resources": {"requests": fields.pop("requests", {"cpu": "1"})}}
+    template = {"metadata": fields.pop("metadata", {}), "spec": {"containers": [container]}}
+    return {"name": name, "count": count, "template": template, **fields}
 
 
 def workload(*pod_sets: dict[str, Any], name: str = "new", **metadata: Any) -> Manifest:

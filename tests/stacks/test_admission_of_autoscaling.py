@@ -30,9 +30,9 @@ SPECS = {"RayJob": "rayClusterSpec", "RayCluster": "", "RayService": "rayCluster
 
 def without_queue(make: Callable[..., Manifest]) -> Callable[[str], Manifest]:
     def manifest(name: str) -> Manifest:
-        made = make(name)
-        made["metadata"].pop("labels", None)
-        return made
+        child_cluster = make(name)
+        child_cluster["metadata"].pop("labels", None)
+        return child_cluster
 
     return manifest
 
@@ -48,13 +48,13 @@ class Autoscaled(NamedTuple):
 
     @property
     def manifest(self) -> Manifest:
-        made = copy.deepcopy(self.make(self.name))
-        path = SPECS[made["kind"]]
-        spec = made["spec"][path] if path else made["spec"]
+        child_cluster = copy.deepcopy(self.make(self.name))
+        path = SPECS[child_cluster["kind"]]
+        spec = child_cluster["spec"][path] if path else child_cluster["spec"]
         spec["enableInTreeAutoscaling"] = True
         if self.service_account is not None:
             spec["headGroupSpec"]["template"]["spec"]["serviceAccountName"] = self.service_account
-        return made
+        return child_cluster
 
 
 CREATIONS = {
@@ -81,16 +81,16 @@ CREATIONS = {
 @pytest.mark.parametrize("name", CREATIONS)
 def test_autoscaled_clusters_run_as_their_own_account(server: Kubectl, name: str) -> None:
     case = CREATIONS[name]
-    found = refusal(server, ALICE, case.manifest)
-    assert case.message in found
-    assert bool(found) is bool(case.message)
+    error = refusal(server, ALICE, case.manifest)
+    assert case.message in error
+    assert bool(error) is bool(case.message)
 
 
 def test_kuberay_creates_the_clusters_of_autoscaled_jobs(server: Kubectl) -> None:
-    made = child("job-abcde")
-    made["metadata"].pop("labels")
-    made["spec"]["enableInTreeAutoscaling"] = True
-    assert refusal(server, ADMIN, made) == ""
+    child_cluster = child("job-abcde")
+    child_cluster["metadata"].pop("labels")
+    child_cluster["spec"]["enableInTreeAutoscaling"] = True
+    assert refusal(server, ADMIN, child_cluster) == ""
 
 
 ON = {"spec": {"enableInTreeAutoscaling": True}}
@@ -114,9 +114,9 @@ def cluster(name: str) -> Target:
 def test_updates_do_not_give_the_role_to_other_accounts(
     accounts: Kubectl, target: str, patch: Patch, message: str
 ) -> None:
-    found = refused_patch(accounts, ALICE, cluster(target), patch)
-    assert message in found
-    assert bool(found) is bool(message)
+    error = refused_patch(accounts, ALICE, cluster(target), patch)
+    assert message in error
+    assert bool(error) is bool(message)
 
 
 BOT, ELASTIC = account("bot"), account("elastic")
@@ -167,9 +167,9 @@ WRITES = {
 @pytest.mark.parametrize("name", WRITES)
 def test_an_autoscaler_only_scales_its_own_cluster(accounts: Kubectl, name: str) -> None:
     patch, message = WRITES[name]
-    found = refused_patch(accounts, ELASTIC, cluster("elastic"), patch)
-    assert message in found
-    assert bool(found) is bool(message)
+    error = refused_patch(accounts, ELASTIC, cluster("elastic"), patch)
+    assert message in error
+    assert bool(error) is bool(message)
 
 
 @pytest.mark.parametrize("service_account", ["elastic", "default"])

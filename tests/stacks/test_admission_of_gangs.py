@@ -264,9 +264,9 @@ CREATIONS = [
 
 @pytest.mark.parametrize("case", CREATIONS, ids=str)
 def test_creations_of_gangs_are_checked(server: Kubectl, case: Creation) -> None:
-    found = refusal(server, case.user, case.manifest)
-    assert case.message in found
-    assert bool(found) is bool(case.message)
+    error = refusal(server, case.user, case.manifest)
+    assert case.message in error
+    assert bool(error) is bool(case.message)
 
 
 def test_objects_of_the_older_version_are_checked_too(server: Kubectl) -> None:
@@ -433,9 +433,9 @@ UPDATES = [
 
 @pytest.mark.parametrize("case", UPDATES, ids=str)
 def test_updates_of_gangs_are_checked(server: Kubectl, case: Case) -> None:
-    found = change(server, case, [case.patch])
-    assert case.message in found
-    assert bool(found) is bool(case.message)
+    error = change(server, case, [case.patch])
+    assert case.message in error
+    assert bool(error) is bool(case.message)
 
 
 def test_a_duplicate_group_name_is_refused_on_update(server: Kubectl) -> None:
@@ -473,8 +473,8 @@ def test_a_service_is_never_upgraded_with_a_second_cluster(server: Kubectl) -> N
     service["spec"]["upgradeStrategy"] = {"type": "None"}
     server.run("create", "-f", "-", *ALICE, stdin=json.dumps(service))
     beside = put("/spec/upgradeStrategy/type", "NewCluster")
-    found = change(server, Case("", ALICE, "rayservice/in-place", beside), [beside])
-    assert "is never upgraded by a second cluster" in found
+    error = change(server, Case("", ALICE, "rayservice/in-place", beside), [beside])
+    assert "is never upgraded by a second cluster" in error
     in_place = put("/spec/upgradeStrategy", {"type": "None"})
     assert change(server, Case("", ALICE, SERVICE, in_place), [in_place]) == ""
 
@@ -495,11 +495,11 @@ def test_a_job_is_not_deleted_with_orphan_propagation(server: Kubectl, cascade: 
     arguments = ("delete", JOB, "--namespace=team-a", "--dry-run=server", f"--cascade={cascade}", *ALICE)
     try:
         server.run(*arguments)
-        found = ""
+        refused_message = ""
     except StepError as refused:
-        found = message_of(refused)
-    assert message in found
-    assert bool(found) is bool(message)
+        refused_message = message_of(refused)
+    assert message in refused_message
+    assert bool(refused_message) is bool(message)
 
 
 @pytest.mark.parametrize(
@@ -519,11 +519,11 @@ def test_a_users_deletion_of_a_jobs_ray_cluster_is_refused(
 ) -> None:
     try:
         server.run("delete", target, "--namespace=team-a", "--dry-run=server", *user)
-        found = ""
+        refused_message = ""
     except StepError as refused:
-        found = message_of(refused) or str(refused)
-    assert message in found
-    assert bool(found) is bool(message)
+        refused_message = message_of(refused) or str(refused)
+    assert message in refused_message
+    assert bool(refused_message) is bool(message)
 
 
 def test_a_manifest_can_be_applied_again_after_placement(server: Kubectl) -> None:
@@ -537,7 +537,7 @@ def test_a_manifest_can_be_applied_again_after_placement(server: Kubectl) -> Non
     placed = ("patch", "raycluster/applied", "--namespace=team-a", "--type=json")
     server.run(*placed, "--patch", json.dumps([labels, pool, start]), *CONTROLLER)
     server.run("apply", "-f", "-", *ALICE, stdin=json.dumps(manifest))
-    kept = json.loads(server.run("get", "raycluster/applied", "--namespace=team-a", "-o", "json"))
-    template = kept["spec"]["headGroupSpec"]["template"]
+    applied = json.loads(server.run("get", "raycluster/applied", "--namespace=team-a", "-o", "json"))
+    template = applied["spec"]["headGroupSpec"]["template"]
     assert template["metadata"]["labels"] == {UID: "x"}
     assert template["spec"]["nodeSelector"] == {"pool": "cpu"}

@@ -240,9 +240,9 @@ CREATIONS = [
 
 @pytest.mark.parametrize("case", CREATIONS, ids=str)
 def test_creations_of_kueue_objects_are_checked(server: Kubectl, case: Creation) -> None:
-    found = refusal(server, ADMIN, case.manifest)
-    assert case.message in found
-    assert bool(found) is bool(case.message)
+    error = refusal(server, ADMIN, case.manifest)
+    assert case.message in error
+    assert bool(error) is bool(case.message)
 
 
 SETS = [pod_set("main", 4), pod_set("more", 1)]
@@ -362,7 +362,7 @@ def with_status(server: Kubectl) -> Iterator[Made]:
     """Returns the name of a Workload with this status; the tests share it, as dry runs do not change it."""
     names: dict[str, str] = {}
 
-    def made(status: dict[str, Any]) -> str:
+    def patched_name(status: dict[str, Any]) -> str:
         patch = json.dumps({"status": status})
         if patch not in names:
             name = f"written-{len(names)}"
@@ -372,7 +372,7 @@ def with_status(server: Kubectl) -> Iterator[Made]:
             server.run(*at, "--patch", patch)
         return names[patch]
 
-    yield made
+    yield patched_name
     server.run("delete", "workload", *names.values(), "--namespace=team-a")
 
 
@@ -383,9 +383,9 @@ def of_team(kind: str, name: str, subresource: str = "") -> Target:
 @pytest.mark.parametrize("case", STATUSES, ids=str)
 def test_statuses_of_workloads_are_checked(server: Kubectl, with_status: Made, case: Status) -> None:
     written = of_team("workload", with_status(case.before), "status")
-    found = refused_patch(server, ADMIN, written, {"status": case.after})
-    assert case.message in found
-    assert bool(found) is bool(case.message)
+    error = refused_patch(server, ADMIN, written, {"status": case.after})
+    assert case.message in error
+    assert bool(error) is bool(case.message)
 
 
 @pytest.mark.parametrize(
@@ -407,9 +407,9 @@ def test_a_workload_with_quota_keeps_its_pod_sets(
     server: Kubectl, with_status: Made, change: dict[str, Any], message: str
 ) -> None:
     holder = of_team("workload", with_status(RESERVED))
-    found = refused_patch(server, ADMIN, holder, [{"op": "add", **change}])
-    assert message in found
-    assert bool(found) is bool(message)
+    error = refused_patch(server, ADMIN, holder, [{"op": "add", **change}])
+    assert message in error
+    assert bool(error) is bool(message)
 
 
 BOB: User = ("--as=bob@example.com", "--as-group=system:authenticated")

@@ -123,9 +123,9 @@ def test_users_leave_pods_of_gangs_as_they_are(pods: Kubectl, name: str) -> None
 def test_containers_leave_pods_of_gangs_as_they_are(pods: Kubectl, name: str) -> None:
     """With the Role of an autoscaled cluster, which may patch all pods of the namespace."""
     change = CHANGES[name]
-    found = refused_patch(pods, WORKLOAD, Target("v1", "Pod", "mine", "team-a"), change.patch)
+    error = refused_patch(pods, WORKLOAD, Target("v1", "Pod", "mine", "team-a"), change.patch)
     assert any(
-        message in found for message in (change.message, OWN_ONLY, "only KubeRay changes owner references")
+        message in error for message in (change.message, OWN_ONLY, "only KubeRay changes owner references")
     )
 
 
@@ -143,9 +143,9 @@ NOTES = meta(labels={"team": "b"}, annotations={"note": "ours"})
     ],
 )
 def test_other_labels_and_annotations_may_change(pods: Kubectl, user: User, pod: str, message: str) -> None:
-    found = refused_patch(pods, user, Target("v1", "Pod", pod, "team-a"), NOTES)
-    assert message in found
-    assert bool(found) is bool(message)
+    error = refused_patch(pods, user, Target("v1", "Pod", pod, "team-a"), NOTES)
+    assert message in error
+    assert bool(error) is bool(message)
 
 
 @pytest.mark.parametrize(
@@ -183,9 +183,9 @@ def test_pods_of_gangs_are_only_resized_to_less(pods: Kubectl, user: User, name:
         for kind, amounts in resources.items()
         for key, amount in amounts.items()
     ]
-    found = refused_patch(pods, user, Target("v1", "Pod", "mine", "team-a", "resize"), operations)
-    assert (GROWS in found) is refused, found
-    assert bool(found) is refused
+    error = refused_patch(pods, user, Target("v1", "Pod", "mine", "team-a", "resize"), operations)
+    assert (GROWS in error) is refused, error
+    assert bool(error) is refused
 
 
 def test_ephemeral_containers_have_no_resources(pods: Kubectl) -> None:

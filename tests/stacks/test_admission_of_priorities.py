@@ -83,9 +83,9 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_priorities_must_be_the_tenants(server: Kubectl, case: Case) -> None:
-    found = refusal(server, case.user, case.manifest)
-    assert case.message in found
-    assert bool(found) is bool(case.message)
+    error = refusal(server, case.user, case.manifest)
+    assert case.message in error
+    assert bool(error) is bool(case.message)
 
 
 def test_the_manifests_are_queued() -> None:

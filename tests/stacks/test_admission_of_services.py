@@ -111,9 +111,9 @@ def with_service(kind: str, place: Place, service: dict[str, Any]) -> Manifest:
 @pytest.mark.parametrize("name", SERVICES)
 def test_services_of_tenants_are_plain(server: Kubectl, kind: str, place: Place, name: str) -> None:
     service, message = SERVICES[name]
-    found = refusal(server, ALICE, with_service(kind, place, service))
-    assert message in found
-    assert bool(found) is bool(message)
+    error = refusal(server, ALICE, with_service(kind, place, service))
+    assert message in error
+    assert bool(error) is bool(message)
 
 
 @pytest.mark.parametrize("kind", MAKERS)
@@ -127,8 +127,8 @@ def test_annotations_of_the_head_service_are_plain(server: Kubectl, kind: str) -
 def test_no_gateway_is_created_for_an_upgrade(server: Kubectl) -> None:
     options = {"gatewayClassName": "external", "intervalSeconds": 1, "stepSizePercent": 1}
     upgrade = {"type": "NewClusterWithIncrementalUpgrade", "clusterUpgradeOptions": options}
-    found = refusal(server, ALICE, with_service("rayservice", ("spec", "upgradeStrategy"), upgrade))
-    assert "remove spec.upgradeStrategy.clusterUpgradeOptions" in found
+    error = refusal(server, ALICE, with_service("rayservice", ("spec", "upgradeStrategy"), upgrade))
+    assert "remove spec.upgradeStrategy.clusterUpgradeOptions" in error
 
 
 def test_a_service_cannot_be_changed_to_intercept_traffic(server: Kubectl) -> None:

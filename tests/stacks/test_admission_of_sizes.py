@@ -89,9 +89,9 @@ GROUPS: dict[str, tuple[Groups, str]] = {
 @pytest.mark.parametrize("name", GROUPS)
 def test_sizes_are_bounded_at_creation(server: Kubectl, kind: str, name: str) -> None:
     groups, message = GROUPS[name]
-    found = refusal(server, ALICE, with_groups(kind, groups))
-    assert message in found
-    assert bool(found) is bool(message)
+    error = refusal(server, ALICE, with_groups(kind, groups))
+    assert message in error
+    assert bool(error) is bool(message)
 
 
 @pytest.mark.parametrize("kind", MAKERS)
@@ -160,9 +160,9 @@ def test_lists_that_kuberay_works_through_are_bounded(server: Kubectl, name: str
         spec["headGroupSpec"]["headService"] = service
     else:
         manifest["spec"]["serveService"] = service
-    found = refusal(server, ALICE, manifest)
-    assert case.message in found
-    assert bool(found) is bool(case.message)
+    error = refusal(server, ALICE, manifest)
+    assert case.message in error
+    assert bool(error) is bool(case.message)
 
 
 def test_deletion_rules_of_a_rayjob_are_bounded(server: Kubectl) -> None:
@@ -188,9 +188,9 @@ def test_updates_are_bounded_where_they_change_the_spec(
     server: Kubectl, oversized: str, patch: Any, message: str
 ) -> None:
     """`oversized` is from before the policy: its owner can still let it be deleted."""
-    found = refused_patch(server, ALICE, Target("ray.io/v1", "RayCluster", oversized, "team-a"), patch)
-    assert message in found
-    assert bool(found) is bool(message)
+    error = refused_patch(server, ALICE, Target("ray.io/v1", "RayCluster", oversized, "team-a"), patch)
+    assert message in error
+    assert bool(error) is bool(message)
 
 
 @pytest.fixture(scope="module")

@@ -77,8 +77,8 @@ def file(planned: tuple[Path, tuple[Change, ...]]) -> Path:
 
 def entries(file: Path) -> dict[Name, Entry]:
     """Returns the entries with an id, by type and name."""
-    found = [entry for entry in json.loads(file.read_text())["resources"] if "id" in entry]
-    return {(entry["type"], entry.get("logicalName", entry["name"])): entry for entry in found}
+    matches = [entry for entry in json.loads(file.read_text())["resources"] if "id" in entry]
+    return {(entry["type"], entry.get("logicalName", entry["name"])): entry for entry in matches}
 
 
 def test_ids_are_those_that_the_provider_imports(file: Path) -> None:

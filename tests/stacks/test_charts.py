@@ -98,17 +98,19 @@ def every_kai_object(kai_chart: ChartFolder) -> list[Object]:
 def served(cluster: Kubectl, kai_chart: ChartFolder) -> Iterator[Kubectl]:
     """The cluster with the CRDs of KAI's chart, which Helm would install before its templates."""
     before = set(cluster.run("get", "crd", "-o", "name").split())
-    made = cluster.run(
+    applied = cluster.run(
         *("apply", "--server-side", "--force-conflicts", "-f", str(kai_chart.path / "crds"), "-o", "name")
     ).split()
-    wait_until("KAI's kinds", lambda: all(is_established(cluster, name) for name in made), 30.0)
+    wait_until("KAI's kinds", lambda: all(is_established(cluster, name) for name in applied), 30.0)
     yield cluster
-    cluster.run("delete", "--wait=false", *set(made) - before)  # it can take a minute on a busy machine
+    cluster.run("delete", "--wait=false", *set(applied) - before)  # it can take a minute on a busy machine
 
 
 def is_established(cluster: Kubectl, name: str) -> bool:
     conditions = json.loads(cluster.run("get", name, "-o", "json")).get("status", {}).get("conditions") or []
-    return any((found["type"], found["status"]) == ("Established", "True") for found in conditions)
+    return any(
+        (condition["type"], condition["status"]) == ("Established", "True") for condition in conditions
+    )
 
 
 def test_feature_gates_are_those_of_the_pinned_kueue() -> None:
@@ -182,7 +184,7 @@ def test_a_single_kueue_can_be_drained(every_kueue_object: list[Object]) -> None
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
 
     assert container["image"] == f"registry.example/kueue:v0.19.2@{DIGEST}"
-    assert "PodDisruptionBudget" not in {found["kind"] for found in every_kueue_object}
+    assert "PodDisruptionBudget" not in {obj["kind"] for obj in every_kueue_object}
 
 
 def test_kueues_configuration_comes_from_the_settings(every_kueue_object: list[Object]) -> None:
@@ -210,8 +212,8 @@ def test_kueues_configuration_comes_from_the_settings(every_kueue_object: list[O
         "usageSamplingInterval": "60s",
         "resourceWeights": {"nvidia.com/gpu": 1000, "memory": 0},
     }
-    kept = {"afterFinished": "86400s", "afterDeactivatedByKueue": "0s"}
-    assert read["objectRetentionPolicies"] == {"workloads": kept}
+    retention = {"afterFinished": "86400s", "afterDeactivatedByKueue": "0s"}
+    assert read["objectRetentionPolicies"] == {"workloads": retention}
     assert read["resources"] == {
         "excludeResourcePrefixes": ["networking.gke.io/"],
         "transformations": [
@@ -232,22 +234,22 @@ def test_kueues_configuration_comes_from_the_settings(every_kueue_object: list[O
 @pytest.mark.parametrize("settings", [Kueue(), EVERY_KUEUE_SETTING], ids=["as it comes", "every setting"])
 def test_kueue_accepts_the_configuration(settings: Kueue, tmp_path: Path) -> None:
     """Reads the first log line: Kueue checks the file before it connects to a cluster."""
-    wanted = kueue_configuration(settings) | {
+    expected = kueue_configuration(settings) | {
         "health": {"healthProbeBindAddress": "0"},
         "metrics": {"bindAddress": "0"},
     }
 
-    assert '"Configuration loaded"' in first_line_of_kueue(wanted, tmp_path)
+    assert '"Configuration loaded"' in first_line_of_kueue(expected, tmp_path)
 
 
 def test_kueue_refuses_an_unknown_field(tmp_path: Path) -> None:
-    said = first_line_of_kueue(kueue_configuration(Kueue()) | {"fairSharring": {}}, tmp_path)
+    output = first_line_of_kueue(kueue_configuration(Kueue()) | {"fairSharring": {}}, tmp_path)
 
-    assert 'unknown field \\"fairSharring\\"' in said
+    assert 'unknown field \\"fairSharring\\"' in output
 
 
-def first_line_of_kueue(wanted: Mapping[str, Any], folder: Path) -> str:
-    (folder / "configuration.json").write_text(json.dumps(wanted))
+def first_line_of_kueue(expected: Mapping[str, Any], folder: Path) -> str:
+    (folder / "configuration.json").write_text(json.dumps(expected))
     nowhere = {"name": "nowhere", "cluster": {"server": "http://127.0.0.1:9"}}
     context = {"name": "nowhere", "context": {"cluster": "nowhere", "user": ""}}
     (folder / "kubeconfig").write_text(
@@ -305,7 +307,7 @@ def test_kais_services_run_on_the_system_pool(every_kai_object: list[Object]) ->
 
 @pytest.mark.parametrize("runtime_class", ["", "nvidia"])
 def test_kais_runtime_class_is_the_settings(kai_chart: ChartFolder, runtime_class: str) -> None:
-    """By default it is `nvidia`, which GKE's nodes do not have: no pod with GPUs could be created."""
+    """By default it is `nvidia`, which GKE's nodes do not have: no pod with GPUs could be applied."""
     config = the(kai_chart.render(kai.values(Kai(), SYSTEM, runtime_class)), "Config", "kai-config")["spec"]
 
     assert config["admission"]["gpuPodRuntimeClassName"] == runtime_class
@@ -313,7 +315,7 @@ def test_kais_runtime_class_is_the_settings(kai_chart: ChartFolder, runtime_clas
 
 
 def test_kai_creates_no_default_queue(every_kai_object: list[Object]) -> None:
-    assert "Queue" not in {found["kind"] for found in every_kai_object}
+    assert "Queue" not in {obj["kind"] for obj in every_kai_object}
 
 
 def test_the_api_server_accepts_the_rendered_charts(
@@ -321,16 +323,16 @@ def test_the_api_server_accepts_the_rendered_charts(
 ) -> None:
     """Uses dry runs in existing namespaces, as a dry run creates no namespace for later objects."""
     objects = [*every_kueue_object, *every_kai_object]
-    namespaces = {found["metadata"]["name"] for found in objects if found["kind"] == "Namespace"}
+    namespaces = {body["metadata"]["name"] for body in objects if body["kind"] == "Namespace"}
     namespaces |= {kueue.NAMESPACE, kai.NAMESPACE}
     served.create(
         [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in namespaces]
     )
     try:
-        said = served.run(
+        completed = served.run(
             *("apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-", "-o", "name"),
             stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}),
         )
     finally:
         served.run("delete", "namespace", *namespaces)
-    assert len(said.splitlines()) == len(objects)
+    assert len(completed.splitlines()) == len(objects)

@@ -64,9 +64,9 @@ def perform(account: Path, write: Write) -> None:
     asyncio.run(story())
 
 
-def made(server: Kubectl, manifest: Manifest) -> Manifest:
-    given = json.dumps(manifest)
-    created: Manifest = json.loads(server.run("create", "-f", "-", "-o", "json", stdin=given))
+def create_object(server: Kubectl, manifest: Manifest) -> Manifest:
+    body_text = json.dumps(manifest)
+    created: Manifest = json.loads(server.run("create", "-f", "-", "-o", "json", stdin=body_text))
     return created
 
 
@@ -86,7 +86,7 @@ def goes_when_it_is_released(server: Kubectl, account: Path, kind: Kind[Any], ta
 
 def test_a_first_status_keeps_the_rest_of_its_workload(server: Kubectl, account: Path) -> None:
     labels = {"example.com/team": "a"}
-    created = made(server, workload(name="first-status", labels=labels))
+    created = create_object(server, workload(name="first-status", labels=labels))
     meta = created["metadata"]
     condition = {"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": "waits"}
     status = {"conditions": [condition | {"lastTransitionTime": "2027-01-15T08:00:00Z"}]}
@@ -102,7 +102,7 @@ def test_a_first_status_keeps_the_rest_of_its_workload(server: Kubectl, account:
 
 
 def test_the_status_of_a_queue_is_replaced_and_keeps_the_rest(server: Kubectl, account: Path) -> None:
-    created = made(server, cluster_queue("1"))
+    created = create_object(server, cluster_queue("1"))
     condition = {"type": "Active", "status": "True", "reason": "Ready", "message": "Can admit new workloads"}
     status = {"conditions": [condition | {"lastTransitionTime": "2027-01-15T08:00:00Z"}]}
     version = created["metadata"]["resourceVersion"]
@@ -160,9 +160,9 @@ SUSPENDED = {"spec": {"suspend": True}}
 def test_a_gang_that_kuberay_does_not_stop_is_stopped(server: Kubectl, account: Path) -> None:
     """Suspends its RayCluster and its submitter Job, and deletes its pods."""
     uid = server.run("get", "rayjob/job", "--namespace=team-a", "-o", "jsonpath={.metadata.uid}")
-    cluster = made(server, child(NAME, uid))
+    cluster = create_object(server, child(NAME, uid))
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": META, "spec": {"template": {"spec": POD}}}
-    submitter = made(server, job)
+    submitter = create_object(server, job)
     server.create([{"apiVersion": "v1", "kind": "Pod", "metadata": META, "spec": POD}])
     try:
         perform(account, Overwrite(kinds.RAY_CLUSTERS, KEY, SUSPENDED, cluster["metadata"]["uid"]))
@@ -180,7 +180,7 @@ def test_a_workload_is_deleted_by_its_uid(server: Kubectl, account: Path) -> Non
     """Another one of the same name is kept."""
     spec = {"queueName": "user-queue", "podSets": [{"name": "main", "count": 1, "template": {"spec": POD}}]}
     manifest = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload", "metadata": META, "spec": spec}
-    workload = made(server, manifest)
+    workload = create_object(server, manifest)
     target = (f"workload/{NAME}", "--namespace=team-a", "--ignore-not-found")
     with pytest.raises(WriteError, match="the UID in the precondition") as refused:
         perform(account, Delete(kinds.WORKLOADS, KEY, uid="another"))

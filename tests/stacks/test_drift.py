@@ -40,8 +40,8 @@ def drift(deployed: Deployed) -> list[Drift]:
         return clusters.drift()
 
 
-def lines(found: list[Drift]) -> list[str]:
-    return [line for _, line in plan_text.table([one.change for one in found])]
+def lines(drifts: list[Drift]) -> list[str]:
+    return [line for _, line in plan_text.table([drift.change for drift in drifts])]
 
 
 def stored(api: ApiServer, target: Object) -> Object | None:
@@ -71,10 +71,10 @@ def run(deployed: Deployed, api: ApiServer, cluster: Kubectl) -> Iterator[Run]:
     for tampering in TAMPERING.values():
         tampering.act(api, tampering.target)
     with Clusters(deployed, {}) as clusters:
-        found = clusters.drift()
-        assert clusters.fix(found) == []
+        drifts = clusters.drift()
+        assert clusters.fix(drifts) == []
     after = {name: stored(api, tampering.target) for name, tampering in TAMPERING.items()}
-    yield Run(before, lines(found), after, lines(drift(deployed)))
+    yield Run(before, lines(drifts), after, lines(drift(deployed)))
     wait_for_suspension(cluster)  # policies were changed: the API server enforces them with some delay
 
 

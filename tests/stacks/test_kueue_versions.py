@@ -58,8 +58,8 @@ def definition(
     cli.preload()
     cli.select("dev", folder / "settings.yaml").up()
     cluster.run("wait", "--for=condition=Established", f"crd/things.{GROUP}", "--timeout=30s")
-    found: Manifest = json.loads(cluster.run("get", "crd", f"things.{GROUP}", "-o", "json"))
-    return found
+    document: Manifest = json.loads(cluster.run("get", "crd", f"things.{GROUP}", "-o", "json"))
+    return document
 
 
 def test_the_version_of_muster_alone_is_served(definition: Manifest) -> None:

@@ -39,11 +39,11 @@ def test_pulumi_reads_the_schema_of_the_folder(cluster_stack: Stack) -> None:
     read: Mapping[str, Any] = json.loads(
         cli.run(["package", "get-schema", str(PACKAGE)], cli.logs / "get-schema.log")
     )
-    wanted = schema()
+    expected = schema()
     assert {key: read[key] for key in ("name", "version", "resources")} == {
-        key: wanted[key] for key in ("name", "version", "resources")
+        key: expected[key] for key in ("name", "version", "resources")
     }
-    assert read["types"].keys() == wanted["types"].keys()
+    assert read["types"].keys() == expected["types"].keys()
 
 
 def test_the_cluster_exports_what_other_programs_need(cluster_stack: Stack) -> None:

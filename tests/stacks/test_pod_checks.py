@@ -167,9 +167,11 @@ def test_a_valid_gang_is_accepted_and_leaves_nothing(server: Kubectl, account: P
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.name)
 def test_the_examples_pods_are_accepted(account: Path, file: Path) -> None:
-    found = [job(named(body)) for body in yaml.safe_load_all(file.read_text()) if "ray.io" in str(body)]
-    assert found
-    assert refusals(account, *found) == []
+    example_jobs = [
+        job(named(body)) for body in yaml.safe_load_all(file.read_text()) if "ray.io" in str(body)
+    ]
+    assert example_jobs
+    assert refusals(account, *example_jobs) == []
 
 
 def named(body: Body) -> Body:

@@ -44,13 +44,13 @@ def previewed(request: pytest.FixtureRequest, cli: PulumiCli) -> tuple[Path, Out
 def test_every_stack_is_previewed(previewed: tuple[Path, Outcome]) -> None:
     path, outcome = previewed
     assert set(outcome.counts) == {"create"}
-    settings, made = load(path), kinds(outcome)
-    told = [warning for warning in outcome.warnings if not is_advice(warning)]
-    assert told == warnings(settings)
-    assert made["ResourceFlavor"] == len({pool.flavor_name for pool in settings.pools})
-    assert made["WorkloadPriorityClass"] == len(settings.admission.priorities)
+    settings, declared_kinds = load(path), kinds(outcome)
+    other_warnings = [warning for warning in outcome.warnings if not is_advice(warning)]
+    assert other_warnings == warnings(settings)
+    assert declared_kinds["ResourceFlavor"] == len({pool.flavor_name for pool in settings.pools})
+    assert declared_kinds["WorkloadPriorityClass"] == len(settings.admission.priorities)
     node_pools = sum(len(pool.node_pools) for pool in settings.pools)
-    assert made["NodePool"] == (0 if settings.cluster.kind == "existing" else node_pools)
+    assert declared_kinds["NodePool"] == (0 if settings.cluster.kind == "existing" else node_pools)
 
 
 def is_advice(warning: str) -> bool:
@@ -83,9 +83,9 @@ def test_engine_kueue_declares_the_same_stack_without_the_controller(cli: Pulumi
     content["config"]["muster:admission"]["engine"] = "kueue"
     changed = tmp_path / "Pulumi.local.yaml"
     changed.write_text(yaml.safe_dump(content))
-    made = kinds(cli.select("kueue", changed).preview())
-    assert made["Deployment"] == 0
-    assert made["WorkloadPriorityClass"] == len(load(changed).admission.priorities)
+    declared_kinds = kinds(cli.select("kueue", changed).preview())
+    assert declared_kinds["Deployment"] == 0
+    assert declared_kinds["WorkloadPriorityClass"] == len(load(changed).admission.priorities)
 
 
 def test_pools_are_added_to_a_gke_cluster_made_elsewhere(cli: PulumiCli, tmp_path: Path) -> None:
@@ -99,8 +99,12 @@ def test_pools_are_added_to_a_gke_cluster_made_elsewhere(cli: PulumiCli, tmp_pat
     content["config"]["muster:pools"][0]["existing"] = True
     changed = tmp_path / "Pulumi.dev.yaml"
     changed.write_text(yaml.safe_dump(content))
-    made = kinds(cli.select("joined", changed).preview(policies=True))
-    assert (made["Cluster"], made["NodePool"], made["ResourceFlavor"]) == (0, 1, 2)
+    declared_kinds = kinds(cli.select("joined", changed).preview(policies=True))
+    assert (declared_kinds["Cluster"], declared_kinds["NodePool"], declared_kinds["ResourceFlavor"]) == (
+        0,
+        1,
+        2,
+    )
 
 
 def test_a_compute_class_takes_the_place_of_a_node_pool(cli: PulumiCli, tmp_path: Path) -> None:
@@ -113,8 +117,12 @@ def test_a_compute_class_takes_the_place_of_a_node_pool(cli: PulumiCli, tmp_path
     changed = tmp_path / "Pulumi.dev.yaml"
     changed.write_text(yaml.safe_dump(content))
     outcome = cli.select("compute-class", changed).preview(policies=True)
-    made = kinds(outcome)
-    assert (made["NodePool"], made["ComputeClass"], made["AdmissionCheck"]) == (1, 1, 0)
+    declared_kinds = kinds(outcome)
+    assert (declared_kinds["NodePool"], declared_kinds["ComputeClass"], declared_kinds["AdmissionCheck"]) == (
+        1,
+        1,
+        0,
+    )
     spec = next(change.after["spec"] for change in outcome.changes if change.type.endswith(":ComputeClass"))
     assert len(spec["priorities"]) == len(ways)
 
@@ -127,4 +135,4 @@ def test_a_wrong_setting_is_refused_before_anything_is_declared(cli: PulumiCli, 
     with pytest.raises(PulumiError, match="slurm") as failure:
         cli.select("wrong", wrong).preview()
     assert "Traceback" not in str(failure.value)
-    assert str(failure.value).count("expected:") == 1  # reported once
+    assert str(failure.value).count("expected:") == 1  # other_warnings once

@@ -172,9 +172,9 @@ def test_bounds_hold(server: Kubectl) -> None:
     for change in every("bounded"):
         expected = [(value, "accepted") for value in change.row.within]
         expected += [(value, "refused") for value in change.row.beyond]
-        for value, wanted in expected:
+        for value, expectation in expected:
             base = queued(change.kind, "fields-new")
             new = changed(base, ray_fields.schemas()[change.kind], change.path, value)
-            if (answer := creation(server, new)) != wanted:
+            if (answer := creation(server, new)) != expectation:
                 failures.append(f"{change} = {value}: {answer}")
     assert not failures, "\n".join(failures)

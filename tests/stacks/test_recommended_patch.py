@@ -29,5 +29,9 @@ def test_a_recommended_patch_passes_preview_and_policies(
     subprocess.run(["git", "apply", str(answer)], cwd=tmp_path, check=True)
     cli = PulumiCli(tools["pulumi"], tmp_path / "state", choices=choose_offline())
     changed = cli.select("prod", file).preview(policies=True)
-    pools = [one for one in changed.changes if one.type.endswith(":NodePool") and "l4-queued" in one.name]
+    pools = [
+        difference
+        for difference in changed.changes
+        if difference.type.endswith(":NodePool") and "l4-queued" in difference.name
+    ]
     assert [pool.after["autoscaling"]["totalMaxNodeCount"] for pool in pools] == [24]

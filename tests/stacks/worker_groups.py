@@ -6,5 +6,5 @@ WORKER = {"spec": {"containers": [{"name": "worker", "image": "ray", "resources"
 
 
 def group(name: str, **sizes: int) -> dict[str, Any]:
-    given = {"replicas": 1, "minReplicas": 1, "maxReplicas": 1, **sizes}
-    return {"groupName": name, "rayStartParams": {}, "template": WORKER, **given}
+    fields = {"replicas": 1, "minReplicas": 1, "maxReplicas": 1, **sizes}
+    return {"groupName": name, "rayStartParams": {}, "template": WORKER, **fields}

@@ -56,10 +56,10 @@ class Recorder:
 
     def start(self) -> "Recorder":
         for kind, resource in RECORDED.items():
-            found = self._client.list(resource, namespace="*")
-            for obj in found:
+            objects = self._client.list(resource, namespace="*")
+            for obj in objects:
                 self._note(kind, "ADDED", dict(obj))
-            arguments = (kind, resource, int(found.resourceVersion or 0))
+            arguments = (kind, resource, int(objects.resourceVersion or 0))
             threading.Thread(target=self._record, args=arguments, daemon=True).start()
         return self
 
@@ -121,8 +121,8 @@ class Recorder:
         exact = {"resourceVersion": str(revision), "resourceVersionMatch": "Exact"}
         # lightkube's list does not support revisions
         client: Any = self._client._client
-        found = client.list(client.prepare_request("list", res=resource, namespace="*", params=exact))
-        return {str(obj["metadata"]["uid"]): dict(obj) for obj in found}
+        objects = client.list(client.prepare_request("list", res=resource, namespace="*", params=exact))
+        return {str(obj["metadata"]["uid"]): dict(obj) for obj in objects}
 
     def _note(self, kind: Kind[Any], operation: str, body: Object) -> None:
         with self._lock:

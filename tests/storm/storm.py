@@ -49,7 +49,7 @@ def storm(state: RunState, kubectl: Kubectl, seconds: float, seed: int, out: Tex
         troubles = Troubles(services, client, pair, random)
         try:
             submitted = _blow(troubles, services, pair, client, seconds, random, out)
-            left = _settle(services, pair, client)
+            unsettled = _settle(services, pair, client)
         finally:
             for replica in pair:
                 replica.proxy.black_hole(False)
@@ -62,7 +62,7 @@ def storm(state: RunState, kubectl: Kubectl, seconds: float, seed: int, out: Tex
             for obj in client.list(resource, namespace="*" if kind.namespaced else None)
         ]
         events = recorder.stop()
-    wrong = [*verdict.broken(events, configuration), *verdict.duplicates(events), *left]
+    wrong = [*verdict.broken(events, configuration), *verdict.duplicates(events), *unsettled]
     print(f"{submitted} jobs, {len(events)} revisions: {len(wrong)} wrong", file=out, flush=True)
     return wrong
 
@@ -123,17 +123,17 @@ def _jobs(random: Random) -> Iterator[Object]:
 
 def _settle(services: Services, pair: list[replicas.Replica], client: Client) -> list[str]:
     """Returns jobs that do not end although the faults are over."""
-    left = ["the API server did not respond"]
+    unsettled = ["the API server did not respond"]
 
     def settled() -> bool:
-        nonlocal left
+        nonlocal unsettled
         services.keep()
         for replica in pair:
             replica.keep()
         with contextlib.suppress(ApiError, httpx2.HTTPError):
-            left = verdict.unended(client.list(kinds.RayJob, namespace="*"))
-        return not left
+            unsettled = verdict.unended(client.list(kinds.RayJob, namespace="*"))
+        return not unsettled
 
     with contextlib.suppress(StepError):
         wait_until("the end of all jobs", settled, SETTLES_S_MAX, pause_seconds=1.0)
-    return left
+    return unsettled

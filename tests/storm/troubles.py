@@ -73,8 +73,8 @@ class Troubles:
         """Deletes a few objects of a kind that admission creates or uses."""
         kind, namespace = self._random.choice(DELETED), self._random.choice(NAMESPACES)
         with contextlib.suppress(ApiError, httpx2.HTTPError):  # the API server may still be starting
-            found = [o["metadata"]["name"] for o in self._client.list(kind, namespace=namespace)]
-            for name in self._random.sample(found, min(3, len(found))):
+            names = [o["metadata"]["name"] for o in self._client.list(kind, namespace=namespace)]
+            for name in self._random.sample(names, min(3, len(names))):
                 with contextlib.suppress(ApiError):
                     self._client.delete(kind, name, namespace=namespace)
         yield

@@ -81,8 +81,8 @@ class Replay:
     def _admitted(self, pod: Object) -> dict[str, int]:
         """Returns the admitted counts of the pod's Workload, by pod set."""
         uid = (pod["metadata"].get("labels") or {}).get(WORKLOAD_UID_LABEL)
-        found = (w for w in self.api.all(kinds.WORKLOADS) if w["metadata"]["uid"] == uid)
-        admission = (next(found, {}).get("status") or {}).get("admission") or {}
+        workloads = (w for w in self.api.all(kinds.WORKLOADS) if w["metadata"]["uid"] == uid)
+        admission = (next(workloads, {}).get("status") or {}).get("admission") or {}
         return {a["name"]: a["count"] for a in admission.get("podSetAssignments", ())}
 
 
@@ -100,14 +100,14 @@ def _named_head(pod: Object) -> Object:
 
 def broken(events: Iterable[Event], queues: Iterable[tuple[Kind[Any], Object]]) -> list[str]:
     """Returns `revision: violation` for every revision that violates an invariant."""
-    replay, found = Replay(queues), []
+    replay, replay_of_queues = Replay(queues), []
     for event in events:
         try:
             replay.take(event)
         except Broken as wrong:
-            found.append(f"revision {event.revision}: {wrong}")
+            replay_of_queues.append(f"revision {event.revision}: {wrong}")
     return [
-        *found,
+        *replay_of_queues,
         *(f"KubeRay created {key} a second time, and it was never deleted" for key in replay.twice.values()),
     ]
 
@@ -127,7 +127,7 @@ def duplicates(events: Iterable[Event]) -> list[str]:
     starts: dict[str, int] = {}
     suspended: dict[str, bool] = {}
     live: dict[str, dict[str, int]] = {}  # the start of each RayCluster, by job
-    found: list[str] = []
+    duplicate_keys: list[str] = []
     for event in events:
         meta = event.body["metadata"]
         if event.kind is kinds.RAY_JOBS:
@@ -142,5 +142,7 @@ def duplicates(events: Iterable[Event]) -> list[str]:
             else:
                 of_job.setdefault(key_of(event.body), starts.get(uid, 0))
             if len(set(of_job.values())) > 1:
-                found.append(f"revision {event.revision}: one RayJob has the RayClusters {sorted(of_job)}")
-    return found
+                duplicate_keys.append(
+                    f"revision {event.revision}: one RayJob has the RayClusters {sorted(of_job)}"
+                )
+    return duplicate_keys

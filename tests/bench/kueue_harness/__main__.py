@@ -26,16 +26,16 @@ def main(arguments: Sequence[str]) -> int:
     screen.line(f"{machine()}, load {os.getloadavg()[0]:.1f} at the start")
     with exclusive(STATE.root / "lock", "figures of Kueue's performance harness"):
         runs = _rounds(chosen, using, screen)
-    found = figures(chosen.config, runs[MUSTER], runs[KUEUE])
-    every = [one for done in runs.values() for one in done]
+    figure_list = figures(chosen.config, runs[MUSTER], runs[KUEUE])
+    every = [result for done in runs.values() for result in done]
     heading = title(chosen.config, every)
-    console().print(table(heading, HEADS, [figure.row() for figure in found]))
+    console().print(table(heading, HEADS, [figure.row() for figure in figure_list]))
     path = STATE.root / f"{chosen.config}.json"
-    save(path, heading, found, every)
+    save(path, heading, figure_list, every)
     screen.line(f"saved: {path}")
     if chosen.profile:
         screen.line(f"profile of the controller (cProfile): {STATE.root / chosen.config / MUSTER / PROFILE}")
-    missed = [figure.what for figure in found if not figure.met]
+    missed = [figure.what for figure in figure_list if not figure.met]
     if TARGETS[chosen.config]:
         screen.line(f"missed: {'; '.join(missed)}" if missed else "every target is met")
     return 1 if missed else 0

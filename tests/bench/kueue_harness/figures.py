@@ -48,17 +48,17 @@ class Figure:
 
 def figures(config: str, muster: Sequence[Run], kueue: Sequence[Run]) -> list[Figure]:
     """Returns the figures of a configuration, in the order of its table."""
-    found: dict[tuple[str, str], tuple[list[float], list[float]]] = {}
+    rows_by_name: dict[tuple[str, str], tuple[list[float], list[float]]] = {}
     for side, runs in enumerate((muster, kueue)):
         for run in runs:
             for what, unit, value in values(run):
-                found.setdefault((what, unit), ([], []))[side].append(value)
-    made = [
+                rows_by_name.setdefault((what, unit), ([], []))[side].append(value)
+    class_figures = [
         Figure(what, unit, _median(ours, muster), _median(theirs, kueue), TARGETS[config].get(what))
-        for (what, unit), (ours, theirs) in found.items()
+        for (what, unit), (ours, theirs) in rows_by_name.items()
     ]
-    writes = [figure for figure in made if figure.unit == EACH and figure.most >= WRITES_MIN]
-    others = [figure for figure in made if figure.unit != EACH]
+    writes = [figure for figure in class_figures if figure.unit == EACH and figure.most >= WRITES_MIN]
+    others = [figure for figure in class_figures if figure.unit != EACH]
     return others + sorted(writes, key=lambda figure: -figure.most)
 
 
@@ -70,13 +70,13 @@ def _median(values: Sequence[float], runs: Sequence[Run]) -> float:
 def values(run: Run) -> Iterator[tuple[str, str, float]]:
     """Yields every figure of one run: its name, unit and value."""
     yield WALL, "s", run.cost.wall_s
-    for name, one in run.classes.items():
-        yield wait(name), "s", one.to_admission_s
-    for name, one in run.classes.items():
-        yield f"mean time to finish, {name}", "s", one.to_finish_s
+    for name, priority_class in run.classes.items():
+        yield wait(name), "s", priority_class.to_admission_s
+    for name, priority_class in run.classes.items():
+        yield f"mean time to finish, {name}", "s", priority_class.to_finish_s
     yield USAGE, SHARE, run.usage
-    for name, one in run.classes.items():
-        yield f"evictions, {name}", COUNT, one.evictions
+    for name, priority_class in run.classes.items():
+        yield f"evictions, {name}", COUNT, priority_class.evictions
     if run.dropped_events:
         yield "changes that the runner dropped", COUNT, run.dropped_events
     yield CPU, "s", run.cost.cpu_s

@@ -34,7 +34,7 @@ class Run:
 
     @property
     def workloads(self) -> int:
-        return sum(one.count for one in self.classes.values())
+        return sum(priority_class.count for priority_class in self.classes.values())
 
 
 def parse(engine: str, summary: str, states: str, cost: Mapping[str, Any]) -> Run:
@@ -43,19 +43,21 @@ def parse(engine: str, summary: str, states: str, cost: Mapping[str, Any]) -> Ru
     read = yaml.safe_load(summary)
     classes = {
         name: ClassMeans(
-            one["count"],
-            one["averageTimeToAdmissionMs"] / 1000,
-            one["averageTimeToFinishMs"] / 1000,
-            one["totalEvictions"],
+            workloadclasse["count"],
+            workloadclasse["averageTimeToAdmissionMs"] / 1000,
+            workloadclasse["averageTimeToFinishMs"] / 1000,
+            workloadclasse["totalEvictions"],
         )
-        for name, one in sorted(read["workloadClasses"].items())
+        for name, workloadclasse in sorted(read["workloadClasses"].items())
     }
     dropped = read["droppedWorkloadEvents"]
     if dropped:
         rows = list(csv.DictReader(states.splitlines()))
-        classes = {name: _of_timed(one, name, rows) for name, one in classes.items()}
+        classes = {name: _of_timed(workloadclasse, name, rows) for name, workloadclasse in classes.items()}
     queues = read["clusterQueueClasses"].values()
-    used = sum(one["cpuAverageUsage"] for one in queues) / sum(one["nominalQuota"] for one in queues)
+    used = sum(workloadclasse["cpuAverageUsage"] for workloadclasse in queues) / sum(
+        workloadclasse["nominalQuota"] for workloadclasse in queues
+    )
     return Run(engine, classes, used, dropped, Cost(**cost))
 
 

@@ -72,10 +72,10 @@ Watch = Callable[[float, Progress], None]
 
 def programs(screen: Screen) -> Programs:
     """Finds or builds everything that a run needs. Raises StepError if it cannot."""
-    found = ensure_tools((*_ASSETS, "kueue-minimalkueue", "kueue-runner"), screen)
+    tools = ensure_tools((*_ASSETS, "kueue-minimalkueue", "kueue-runner"), screen)
     module = module_directory(find_go(), "kueue-performance", "sigs.k8s.io/kueue")
     crds = {engine: ensure_crds(engine) for engine in (MUSTER, KUEUE)}
-    return Programs({name: tool.path for name, tool in found.items()}, module, crds)
+    return Programs({name: tool.path for name, tool in tools.items()}, module, crds)
 
 
 def run(
@@ -119,8 +119,8 @@ def run(
 def _measured(engine: str, folder: Path, generator: str) -> Run:
     try:
         summary, states = ((folder / name).read_text() for name in ("summary.yaml", "wlStates.csv"))
-        found = parse(engine, summary, states, json.loads((folder / COST).read_text()))
-        why = problem(found, states, generator)
+        result = parse(engine, summary, states, json.loads((folder / COST).read_text()))
+        why = problem(result, states, generator)
     except FileNotFoundError:
         why = "it failed"
     if why:
@@ -128,7 +128,7 @@ def _measured(engine: str, folder: Path, generator: str) -> Run:
         ends = f"\n{tail(log)}\nThe end of {folder / LOG}:\n{tail(folder / LOG)}"
         advice = f"it gives up after {RECORD_MINUTES_MAX} minutes: run it while the machine is quiet"
         raise StepError(f"Kueue's runner, with {engine} as its engine: {why}{ends}", log=log, try_this=advice)
-    return found
+    return result
 
 
 def _executable(engine: str, folder: Path, using: Programs, screen: Screen, profile: bool) -> Path:
@@ -187,8 +187,8 @@ def _progress(kubectl: Path, folder: Path) -> Progress | None:
 def _get(kubectl: Path, folder: Path, path: str) -> dict[str, Any] | None:
     get = [str(kubectl), "--kubeconfig", str(folder / "kubeconfig"), "get", "--raw", f"{_API}/{path}"]
     answer = subprocess.run(get, capture_output=True, text=True, env={**os.environ, "HOME": str(folder)})
-    found: dict[str, Any] | None = json.loads(answer.stdout) if answer.returncode == 0 else None
-    return found
+    answer_body: dict[str, Any] | None = json.loads(answer.stdout) if answer.returncode == 0 else None
+    return answer_body
 
 
 def _stop(processes: Processes) -> None:

@@ -14,13 +14,13 @@ OTHER_KINDS = {"events", "leases"}
 
 def writes(metrics: str) -> dict[str, int]:
     """Returns the number of requests by verb and kind, as in `PATCH workloads/status`; most first."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for labels, value in _requests(metrics):
         kind, verb = labels["resource"], labels["verb"]
         if verb in VERBS and (labels["group"] == KUEUE_GROUP or kind in OTHER_KINDS):
             below = f"/{labels['subresource']}" if labels["subresource"] else ""
-            found[f"{verb} {kind}{below}"] += round(value)
-    return dict(found.most_common())
+            counts[f"{verb} {kind}{below}"] += round(value)
+    return dict(counts.most_common())
 
 
 def _requests(metrics: str) -> Iterator[tuple[dict[str, str], float]]:

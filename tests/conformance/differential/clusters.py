@@ -41,16 +41,18 @@ def manifest(kind: str, name: str, spec: Manifest) -> dict[str, Any]:
 def cluster(random: Random, mode: str) -> Cluster:
     groups = _groups(random)
     names = [name for group in groups for name in group.flavors]
-    made = Cluster(mode, groups, tuple(_flavor(random, name) for name in names))
-    cohorts = tuple(_cohort(random, made, number) for number in range(random.choice((0, 1, 1, 1, 2, 3, 4))))
+    cluster_plan = Cluster(mode, groups, tuple(_flavor(random, name) for name in names))
+    cohorts = tuple(
+        _cohort(random, cluster_plan, number) for number in range(random.choice((0, 1, 1, 1, 2, 3, 4)))
+    )
     queues = []
     for number in range(random.randint(1, QUEUES_MAX)):
         shares = bool(cohorts) and random.random() < 0.85
-        spec = queue_spec(random, made, shares)
+        spec = queue_spec(random, cluster_plan, shares)
         if shares:
             spec["cohortName"] = random.choice(cohorts)["metadata"]["name"]
         queues.append(manifest("ClusterQueue", f"q{number}", spec))
-    return Cluster(mode, groups, made.flavors, cohorts, tuple(queues))
+    return Cluster(mode, groups, cluster_plan.flavors, cohorts, tuple(queues))
 
 
 def _groups(random: Random) -> tuple[Group, ...]:
@@ -70,28 +72,28 @@ def _flavor(random: Random, name: str) -> Manifest:
     return manifest("ResourceFlavor", name, spec)
 
 
-def _cohort(random: Random, made: Cluster, number: int) -> Manifest:
+def _cohort(random: Random, cluster_plan: Cluster, number: int) -> Manifest:
     """Returns a cohort below an earlier one, often the last, so that trees get deep."""
-    spec = cohort_spec(random, made, bool(number))
+    spec = cohort_spec(random, cluster_plan, bool(number))
     if number:
         spec["parentName"] = f"c{random.choice((number - 1, random.randrange(number)))}"
     return manifest("Cohort", f"c{number}", spec)
 
 
-def cohort_spec(random: Random, made: Cluster, shares: bool) -> dict[str, Any]:
+def cohort_spec(random: Random, cluster_plan: Cluster, shares: bool) -> dict[str, Any]:
     """Returns a random Cohort's spec; `shares`: it has a parent to borrow from."""
-    quotas = {"resourceGroups": _quotas(random, made, shares)} if random.random() < 0.3 else {}
-    return {**quotas, **_weight(random, made.mode)}
+    quotas = {"resourceGroups": _quotas(random, cluster_plan, shares)} if random.random() < 0.3 else {}
+    return {**quotas, **_weight(random, cluster_plan.mode)}
 
 
-def queue_spec(random: Random, made: Cluster, shares: bool) -> dict[str, Any]:
+def queue_spec(random: Random, cluster_plan: Cluster, shares: bool) -> dict[str, Any]:
     """Returns a random ClusterQueue's spec; `shares`: it is in a cohort."""
     spec: dict[str, Any] = {
         "namespaceSelector": {},
         "queueingStrategy": random.choice(("BestEffortFIFO", "BestEffortFIFO", "StrictFIFO")),
-        "resourceGroups": _quotas(random, made, shares),
-        "preemption": _preemption(random, made.mode),
-        **_weight(random, made.mode),
+        "resourceGroups": _quotas(random, cluster_plan, shares),
+        "preemption": _preemption(random, cluster_plan.mode),
+        **_weight(random, cluster_plan.mode),
     }
     if random.random() < 0.6:
         spec["flavorFungibility"] = _fungibility(random)
@@ -104,7 +106,7 @@ def _weight(random: Random, mode: str) -> dict[str, Any]:
     return {"fairSharing": {"weight": random.choice(("1", "2", "500m", "0"))}}
 
 
-def _quotas(random: Random, made: Cluster, shares: bool) -> list[dict[str, Any]]:
+def _quotas(random: Random, cluster_plan: Cluster, shares: bool) -> list[dict[str, Any]]:
     def quota(resource: str) -> dict[str, Any]:
         nominal = random.randint(0, 6)
         amounts: dict[str, Any] = {"name": resource, "nominalQuota": str(nominal)}
@@ -121,7 +123,7 @@ def _quotas(random: Random, made: Cluster, shares: bool) -> list[dict[str, Any]]
                 {"name": name, "resources": [quota(r) for r in group.resources]} for name in group.flavors
             ],
         }
-        for group in made.groups
+        for group in cluster_plan.groups
     ]
 
 

@@ -47,8 +47,8 @@ def _carry_out(plan: core.Plan, current: dict[str, kueue.Workload], now_ms: int)
     for decision in plan.admissions:
         _change(current, decision.workload, transitions.reserve, decision.admission, (), now_ms)
     for waiting in plan.waiting:
-        told = WAIT_REASONS[waiting.reason], waiting.message, now_ms
-        _change(current, waiting.workload, transitions.wait, *told)
+        reported = WAIT_REASONS[waiting.reason], waiting.message, now_ms
+        _change(current, waiting.workload, transitions.wait, *reported)
     for victim in plan.preemptions:
         _change(current, victim.workload, transitions.preempt, victim.reason, "", now_ms)
 

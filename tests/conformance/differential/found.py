@@ -57,18 +57,18 @@ class Found:
         )
 
 
-def save(found: Found, path: Path) -> None:
-    objects = found.objects
+def save(disagreement: Found, path: Path) -> None:
+    objects = disagreement.objects
     data = {
-        "name": found.name,
-        "mode": found.mode,
+        "name": disagreement.name,
+        "mode": disagreement.mode,
         "flavors": _plain(objects.flavors),
         "cohorts": _plain(objects.cohorts),
         "clusterQueues": _plain(objects.cluster_queues),
         "localQueues": _plain(objects.local_queues.values()),
-        "workloads": _plain(found.workloads.values()),
-        "kueue": {"held": found.kueue.held, "preempted": found.kueue.preempted},
-        "onPurpose": found.on_purpose,
+        "workloads": _plain(disagreement.workloads.values()),
+        "kueue": {"held": disagreement.kueue.held, "preempted": disagreement.kueue.preempted},
+        "onPurpose": disagreement.on_purpose,
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(msgspec.json.format(msgspec.json.encode(data), indent=1) + b"\n")

@@ -29,51 +29,53 @@ PRIORITIES = (0, 0, 100, 200)
 
 def scenario(seed: int) -> Scenario:
     random = Random(seed)
-    made = cluster(random, (CLASSICAL, FAIR)[seed % 2])
-    steps: list[Step] = [Submit(_workload(random, "w0", made))]
-    steps += [_step(random, f"w{n}", made) for n in range(1, random.randint(STEPS_MIN, STEPS_MAX))]
-    return Scenario(f"seed {seed}", made.mode, made.objects, tuple(steps))
+    cluster_plan = cluster(random, (CLASSICAL, FAIR)[seed % 2])
+    steps: list[Step] = [Submit(_workload(random, "w0", cluster_plan))]
+    steps += [_step(random, f"w{n}", cluster_plan) for n in range(1, random.randint(STEPS_MIN, STEPS_MAX))]
+    return Scenario(f"seed {seed}", cluster_plan.mode, cluster_plan.objects, tuple(steps))
 
 
-def _step(random: Random, name: str, made: Cluster) -> Step:
+def _step(random: Random, name: str, cluster_plan: Cluster) -> Step:
     kind = random.choices(tuple(STEPS), tuple(STEPS.values()))[0]
     if kind == "submit":
-        return Submit(_workload(random, name, made))
+        return Submit(_workload(random, name, cluster_plan))
     if kind == "change":
-        return Change(_changed(random, made))
+        return Change(_changed(random, cluster_plan))
     return Finish(random.randrange(4)) if kind == "finish" else Withdraw(random.randrange(4))
 
 
-def _changed(random: Random, made: Cluster) -> Manifest:
+def _changed(random: Random, cluster_plan: Cluster) -> Manifest:
     """Returns a queue or cohort with other quotas, limits and weights, or a stopped or resumed queue; its
     cohort stays the same."""
-    obj = random.choice((*made.cohorts, *made.queues))
+    obj = random.choice((*cluster_plan.cohorts, *cluster_plan.queues))
     name, spec = obj["metadata"]["name"], obj["spec"]
     if obj["kind"] == "Cohort":
         parent = {key: spec[key] for key in ("parentName",) if key in spec}
-        return manifest("Cohort", name, {**cohort_spec(random, made, bool(parent)), **parent})
+        return manifest("Cohort", name, {**cohort_spec(random, cluster_plan, bool(parent)), **parent})
     if random.random() < 0.4:
         return manifest("ClusterQueue", name, {**spec, "stopPolicy": random.choice(("Hold", "None"))})
-    kept = {key: spec[key] for key in ("cohortName", "queueingStrategy") if key in spec}
-    return manifest("ClusterQueue", name, {**queue_spec(random, made, "cohortName" in spec), **kept})
+    retained = {key: spec[key] for key in ("cohortName", "queueingStrategy") if key in spec}
+    return manifest(
+        "ClusterQueue", name, {**queue_spec(random, cluster_plan, "cohortName" in spec), **retained}
+    )
 
 
-def _workload(random: Random, name: str, made: Cluster) -> Manifest:
+def _workload(random: Random, name: str, cluster_plan: Cluster) -> Manifest:
     spec = {
-        "queueName": f"l{random.randrange(len(made.queues))}",
+        "queueName": f"l{random.randrange(len(cluster_plan.queues))}",
         "priority": random.choice(PRIORITIES),
         "active": True,
-        "podSets": [_pod_set(random, f"p{n}", made) for n in range(random.choice((1, 1, 1, 2, 3)))],
+        "podSets": [_pod_set(random, f"p{n}", cluster_plan) for n in range(random.choice((1, 1, 1, 2, 3)))],
     }
     return manifest("Workload", name, spec)
 
 
-def _pod_set(random: Random, name: str, made: Cluster) -> dict[str, Any]:
-    resources = [resource for group in made.groups for resource in group.resources]
+def _pod_set(random: Random, name: str, cluster_plan: Cluster) -> dict[str, Any]:
+    resources = [resource for group in cluster_plan.groups for resource in group.resources]
     requests = {resources[0]: str(random.randint(1, 3))}
     requests |= {resource: str(random.randint(1, 2)) for resource in resources[1:] if random.random() < 0.7}
     container = {"name": "c", "image": "none", "resources": {"requests": requests}}
-    pod = {"restartPolicy": "Never", "containers": [container], **_placement(random, made)}
+    pod = {"restartPolicy": "Never", "containers": [container], **_placement(random, cluster_plan)}
     count = random.choice((1, 1, 2, 3))
     pod_set: dict[str, Any] = {"name": name, "count": count, "template": {"spec": pod}}
     if count > 1 and random.random() < 0.25 and name == "p0":  # one pod set only, as Kueue requires
@@ -81,10 +83,10 @@ def _pod_set(random: Random, name: str, made: Cluster) -> dict[str, Any]:
     return pod_set
 
 
-def _placement(random: Random, made: Cluster) -> dict[str, Any]:
+def _placement(random: Random, cluster_plan: Cluster) -> dict[str, Any]:
     """Returns a node affinity to some flavors, and tolerations of taints."""
     placement: dict[str, Any] = {}
-    chosen = random.choice(made.flavors)["metadata"]["name"]
+    chosen = random.choice(cluster_plan.flavors)["metadata"]["name"]
     how = random.random()
     if how < 0.1:
         placement["nodeSelector"] = {"pool": chosen}

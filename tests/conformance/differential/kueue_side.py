@@ -90,14 +90,14 @@ def wait_until_heard(client: Client) -> None:
 def _set_up(client: Client, scenario: Scenario, namespace: str) -> Play:
     patient = PatientClient(client)
     patient.create(kinds.Namespace({"metadata": {"name": namespace}}))
-    made: dict[str, list[Any]] = defaultdict(list)
+    created: dict[str, list[Any]] = defaultdict(list)
     for obj in scenario.objects:
-        made[obj["kind"]].append(patient.create(KINDS[obj["kind"]](obj)))
-    local_queues = [view(q, kueue_queues.LocalQueue) for q in made["LocalQueue"]]
+        created[obj["kind"]].append(patient.create(KINDS[obj["kind"]](obj)))
+    local_queues = [view(q, kueue_queues.LocalQueue) for q in created["LocalQueue"]]
     objects = Objects(
-        tuple(view(f, kueue_queues.ResourceFlavor) for f in made["ResourceFlavor"]),
-        tuple(view(c, kueue_queues.Cohort) for c in made["Cohort"]),
-        tuple(view(q, kueue_queues.ClusterQueue) for q in made["ClusterQueue"]),
+        tuple(view(f, kueue_queues.ResourceFlavor) for f in created["ResourceFlavor"]),
+        tuple(view(c, kueue_queues.Cohort) for c in created["Cohort"]),
+        tuple(view(q, kueue_queues.ClusterQueue) for q in created["ClusterQueue"]),
         {q.key: q for q in local_queues},
     )
     return Play(scenario, namespace, objects)

@@ -20,7 +20,7 @@ class Outcome:
         for name in sorted({*self.held, *kueue_says.held}):
             ours, theirs = self.held.get(name), kueue_says.held.get(name)
             if ours != theirs:
-                lines.append(f"{name}: Muster {_said(ours)}, Kueue {_said(theirs)}")
+                lines.append(f"{name}: Muster {sentence_of(ours)}, Kueue {sentence_of(theirs)}")
         for name in sorted({*self.preempted, *kueue_says.preempted}):
             our, their = self.preempted.get(name, "no"), kueue_says.preempted.get(name, "no")
             if our != their:
@@ -39,5 +39,5 @@ def _assigned(admission: kueue.Admission | None) -> Mapping[str, str]:
     }
 
 
-def _said(held: Mapping[str, str] | None) -> str:
+def sentence_of(held: Mapping[str, str] | None) -> str:
     return "waits" if held is None else "; ".join(f"{name} {what}" for name, what in held.items())

@@ -63,27 +63,27 @@ def _main(seeds: Sequence[int], screen: Screen) -> int:
     begun, counts = time.monotonic(), Counts()
     with _player(screen) as play:
         runs = Runs(play)
-        found = runs.confirmed([scenario(seed) for seed in seeds], counts)
+        disagreements = runs.confirmed([scenario(seed) for seed in seeds], counts)
         seconds = time.monotonic() - begun
-        for one in found:
-            screen.line(f"{one.scenario.name} ({one.scenario.mode}) differs; shrinking it")
-        smallest = shrunk(found, partial(_smaller, runs, screen))
-        for one in smallest:
-            _tell(one, screen)
+        for disagreement in disagreements:
+            screen.line(f"{disagreement.scenario.name} ({disagreement.scenario.mode}) differs; shrinking it")
+        smallest = shrunk(disagreements, partial(_smaller, runs, screen))
+        for disagreement in smallest:
+            _tell(disagreement, screen)
     screen.line(
         f"seeds {seeds[0]} to {seeds[-1]}: {counts.scenarios} histories, {counts.steps} steps compared in "
         f"{seconds:.0f} s; {counts.restless} histories stopped early, as Kueue preempts in a circle"
     )
     if counts.by_chance:
         screen.line(f"differed once, but not when run again: {', '.join(counts.by_chance)}")
-    unknowable = sum(one.found.has_choosing_gang() for one in smallest)
+    unknowable = sum(disagreement.found.has_choosing_gang() for disagreement in smallest)
     if unknowable:
         screen.line(
             f"{unknowable} of the differences have a gang of several pod sets that can use several flavors: "
             "docs/conformance.md explains them"
         )
-    screen.line(f"{counts.scenarios - len(found)} agree, {len(found)} disagree")
-    return 1 if found else 0
+    screen.line(f"{counts.scenarios - len(disagreements)} agree, {len(disagreements)} disagree")
+    return 1 if disagreements else 0
 
 
 def _smaller(runs: "Runs", screen: Screen, scenarios: Sequence[Scenario]) -> list[Disagreement]:
@@ -127,11 +127,11 @@ class Runs:
 
     def confirmed(self, scenarios: Sequence[Scenario], counts: Counts) -> list[Disagreement]:
         """Returns the scenarios that differ twice."""
-        suspects = [one.scenario for one in self.compare(scenarios, counts)]
-        found = list(self.compare(suspects, Counts()))
-        again = {one.scenario.name for one in found}
+        suspects = [scenario.scenario for scenario in self.compare(scenarios, counts)]
+        differences = list(self.compare(suspects, Counts()))
+        again = {scenario.scenario.name for scenario in differences}
         counts.by_chance += [suspect.name for suspect in suspects if suspect.name not in again]
-        return found
+        return differences
 
     def compare(self, scenarios: Sequence[Scenario], counts: Counts) -> Iterator[Disagreement]:
         for mode in (CLASSICAL, FAIR):
@@ -142,8 +142,8 @@ class Runs:
     def _together(self, mode: str, scenarios: Sequence[Scenario], counts: Counts) -> Iterator[Disagreement]:
         self._count += 1
         plays = self._play(mode, scenarios, f"r{self._count}s")
-        for one, of in zip(plays, scenarios, strict=True):
-            counts.note(one)
-            disagreement = differing(one, of)
+        for each_scenario, of in zip(plays, scenarios, strict=True):
+            counts.note(each_scenario)
+            disagreement = differing(each_scenario, of)
             if disagreement is not None:
                 yield disagreement

@@ -63,10 +63,10 @@ class Scenario:
 
     def _without_objects(self, indexes: range) -> "Scenario":
         """Returns a copy without these objects and their changes."""
-        kept = tuple(obj for n, obj in enumerate(self.objects) if n not in indexes)
-        known = {identity(obj) for obj in kept}
-        steps = (s for s in self.steps if not isinstance(s, Change) or identity(s.object) in known)
-        return replace(self, objects=kept, steps=tuple(steps))
+        retained = tuple(obj for n, obj in enumerate(self.objects) if n not in indexes)
+        existing = {identity(obj) for obj in retained}
+        steps = (s for s in self.steps if not isinstance(s, Change) or identity(s.object) in existing)
+        return replace(self, objects=retained, steps=tuple(steps))
 
 
 def identity(obj: Manifest) -> tuple[str, str]:

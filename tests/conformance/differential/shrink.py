@@ -24,38 +24,40 @@ class Disagreement:
 def differing(play: Play, of: Scenario) -> Disagreement | None:
     """Returns the first step that the core decides differently from the same objects, or None."""
     for index, (before, theirs) in enumerate(zip(play.before, play.outcomes, strict=True)):
-        found = Found(of.name, of.mode, before.objects, before.workloads, theirs)
-        differences = _differences(found)
+        disagreement = Found(of.name, of.mode, before.objects, before.workloads, theirs)
+        differences = _differences(disagreement)
         if differences:
-            return Disagreement(of, index, found, tuple(differences))
+            return Disagreement(of, index, disagreement, tuple(differences))
     return None
 
 
-def _differences(found: Found) -> list[str]:
+def _differences(disagreement: Found) -> list[str]:
     """Returns the core's differences; an exception in it is one, as Kueue has decided."""
     try:
-        return found.differences()
+        return disagreement.differences()
     except Exception as error:
         return [f"Muster fails: {type(error).__name__}: {error}"]
 
 
-def shrunk(found: Sequence[Disagreement], compare: Compare) -> list[Disagreement]:
+def shrunk(disagreements: Sequence[Disagreement], compare: Compare) -> list[Disagreement]:
     """Returns each without the steps and objects that the difference does not need.
 
     A round runs smaller copies of all of them at once, and continues with the smallest that differ, until
     there are none, or for ROUNDS_MAX rounds.
     """
-    smallest = {one.scenario.name: one for one in found}
+    smallest = {disagreement.scenario.name: disagreement for disagreement in disagreements}
     growing = list(smallest.values())
     for _ in range(ROUNDS_MAX):
-        candidates = [s for one in growing for s in one.scenario.until(one.step).smaller()]
+        candidates = [
+            s for disagreement in growing for s in disagreement.scenario.until(disagreement.step).smaller()
+        ]
         if not candidates:
             break
         better: dict[str, Disagreement] = {}
-        for one in compare(candidates):
-            name = one.scenario.name
-            if name not in better or _size(one) < _size(better[name]):
-                better[name] = one
+        for disagreement in compare(candidates):
+            name = disagreement.scenario.name
+            if name not in better or _size(disagreement) < _size(better[name]):
+                better[name] = disagreement
         smallest |= better
         growing = list(better.values())
     return list(smallest.values())

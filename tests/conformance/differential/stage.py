@@ -85,15 +85,15 @@ class Stage:
         self._preempted.clear()
         self._releases.clear()
         taken = [p for p in self._plays if index < len(p.scenario.steps) and not p.restless]
-        before = {one.namespace: self._take(one, one.scenario.steps[index]) for one in taken}
+        before = {step.namespace: self._take(step, step.scenario.steps[index]) for step in taken}
         self._settle(taken)
-        for one in taken:
-            if one.restless:  # Kueue would keep working on it
-                self._client.delete_all(kinds.Workload, one.namespace)
+        for step in taken:
+            if step.restless:  # Kueue would keep working on it
+                self._client.delete_all(kinds.Workload, step.namespace)
                 continue
-            one.before.append(Moment(one.objects, before[one.namespace]))
-            workloads = self._unfinished(one.namespace).values()
-            one.outcomes.append(Outcome(held_by(workloads), dict(self._preempted[one.namespace])))
+            step.before.append(Moment(step.objects, before[step.namespace]))
+            workloads = self._unfinished(step.namespace).values()
+            step.outcomes.append(Outcome(held_by(workloads), dict(self._preempted[step.namespace])))
         return len(taken)
 
     def _note(self, _kind: str, obj: kinds.Object, gone: bool) -> None:
@@ -122,8 +122,8 @@ class Stage:
         """Takes the step; returns the workloads after it, before Kueue has decided."""
         workloads = self._unfinished(play.namespace)
         if isinstance(step, Submit):
-            made = view(self._client.create(kinds.Workload(step.workload)), kueue.Workload)
-            return {**workloads, made.key: made}
+            created = view(self._client.create(kinds.Workload(step.workload)), kueue.Workload)
+            return {**workloads, created.key: created}
         if isinstance(step, Change):
             play.objects = self._changed(play.objects, step.object)
             return workloads
@@ -187,8 +187,8 @@ class Stage:
     def _keep(self, workload: kueue.Workload) -> None:
         """Keeps the newest version: the answer to a write may arrive after Kueue's next change."""
         with self._lock:
-            known = self._seen.get(workload.key)
-            if known is None or _version(known) < _version(workload):
+            existing = self._seen.get(workload.key)
+            if existing is None or _version(existing) < _version(workload):
                 self._seen[workload.key] = workload
 
 

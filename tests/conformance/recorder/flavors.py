@@ -13,20 +13,20 @@ PREEMPTION_MODES = ("NoFit", "NoPreemptionCandidates", "Preempt", "Reclaim", "Fi
 
 def _assigned(parts: Parts) -> Parts:
     """Completes a case with a workload, the queues' usage and the answers of simulated preemptions."""
-    given = parts["input"]
-    given["resourceFlavors"] = neutral.by_name(given["resourceFlavors"])
-    given["otherClusterQueues"] = neutral.present(given.get("otherClusterQueues"))
-    given["preemptionOracle"] = [
+    inputs = parts["input"]
+    inputs["resourceFlavors"] = neutral.by_name(inputs["resourceFlavors"])
+    inputs["otherClusterQueues"] = neutral.present(inputs.get("otherClusterQueues"))
+    inputs["preemptionOracle"] = [
         {
             "flavor": answer["key"]["flavor"],
             "resource": answer["key"]["resource"],
             "possibility": answer["value"]["preemptionPossiblity"],  # as Kueue spells it
             "borrowingAfter": answer["value"]["borrowingAfterSimulation"],
         }
-        for answer in given.get("preemptionOracle") or ()
+        for answer in inputs.get("preemptionOracle") or ()
     ]
-    if slice_ := given.pop("replacedWorkloadSlice", None):
-        given["replacedWorkloadSlice"] = {"podSets": list(map(_replaced, slice_["totalRequests"]))}
+    if slice_ := inputs.pop("replacedWorkloadSlice", None):
+        inputs["replacedWorkloadSlice"] = {"podSets": list(map(_replaced, slice_["totalRequests"]))}
     if assignment := parts["expect"].get("assignment"):
         parts["expect"]["assignment"] = _assignment(assignment)
     return parts

@@ -13,8 +13,8 @@ TAS_INPUT = {
 
 def _cycle(parts: Parts) -> Parts:
     """Completes a case of one cycle: admissions, the summary, events."""
-    given, expect = parts["input"], parts["expect"]
-    before = {neutral.key_of(workload): workload for workload in given["workloads"]}
+    inputs, expect = parts["input"], parts["expect"]
+    before = {neutral.key_of(workload): workload for workload in inputs["workloads"]}
     expect["admissions"] = {
         key: {**neutral.admission(of), "new": not neutral.is_true(before.get(key, {}), "QuotaReserved")}
         for key, of in (expect["admissions"] or {}).items()
@@ -22,7 +22,7 @@ def _cycle(parts: Parts) -> Parts:
     for key in ("pending", "inadmissible"):
         expect[key] = {queue: keys for queue, keys in (expect[key] or {}).items() if keys}
     if "workloads" in expect:
-        expect["summary"] = neutral.summary(given["workloads"], expect["workloads"])
+        expect["summary"] = neutral.summary(inputs["workloads"], expect["workloads"])
     if "eventsObservabilityOff" in expect:
         expect["eventsObservabilityOff"] = list(map(neutral.event, expect["eventsObservabilityOff"] or ()))
     parts["config"]["cycles"] = 1
@@ -30,12 +30,12 @@ def _cycle(parts: Parts) -> Parts:
 
 
 def _two_cycles(parts: Parts) -> Parts:
-    given, expect = parts["input"], parts["expect"]
-    given["deleteWorkloadsBetweenCycles"] = [
-        f"{key['namespace']}/{key['name']}" for key in given["deleteWorkloadsBetweenCycles"] or ()
+    inputs, expect = parts["input"], parts["expect"]
+    inputs["deleteWorkloadsBetweenCycles"] = [
+        f"{key['namespace']}/{key['name']}" for key in inputs["deleteWorkloadsBetweenCycles"] or ()
     ]
     after = expect.pop("workloads")
-    expect["summaryAfterFirstCycle"] = neutral.summary(given["workloads"], after)
+    expect["summaryAfterFirstCycle"] = neutral.summary(inputs["workloads"], after)
     expect["admissionsAfterSecondCycle"] = {
         key: neutral.admission(of) for key, of in expect["admissionsAfterSecondCycle"].items()
     }

@@ -8,12 +8,12 @@ OPTIONAL = ("tolerations", "nodeSelector", "podSetGroupName")
 
 
 def _placement(parts: Parts) -> Parts:
-    given = parts["input"]
-    given["topology"] = {"name": "default", "levels": given.pop("levels")}
+    inputs = parts["input"]
+    inputs["topology"] = {"name": "default", "levels": inputs.pop("levels")}
     for key in ("priorOwnUsage", "priorFlavorUsage"):
-        given[key] = [_usage(domain) for domain in given.get(key) or ()]
-    tables = given["podSets"]
-    given["podSets"] = list(map(_pod_set, tables))
+        inputs[key] = [_usage(domain) for domain in inputs.get(key) or ()]
+    tables = inputs["podSets"]
+    inputs["podSets"] = list(map(_pod_set, tables))
     parts["expect"]["podSets"] = list(map(_answer, tables))
     return parts
 

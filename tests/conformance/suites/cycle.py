@@ -31,8 +31,8 @@ def schedule(case: Case) -> None:
     written = [] if case.config.get("statusPatchError") else heads
     compare_summary(board, written, expected["summary"])
     if "skippedPreemptions" in expected:
-        told = {queue: count for queue, count in expected["skippedPreemptions"].items() if count}
-        compare("skipped preemptions", skipped_preemptions(heads), told)
+        reported = {queue: count for queue, count in expected["skippedPreemptions"].items() if count}
+        compare("skipped preemptions", skipped_preemptions(heads), reported)
 
 
 def admissions(board: Board) -> Data:
@@ -53,10 +53,10 @@ def compare_summary(board: Board, heads: Iterable[Entry], expected: Data) -> Non
     """Compares what the heads' cycles wrote; of several entries of a head, the last counts."""
     last = {head.workload.key: head for head in heads}
     reserved = {key: head for key, head in last.items() if head.outcome is EntryOutcome.ADMITTED}
-    wanted = expected["newlyQuotaReserved"]
-    compare("newly reserved", sorted(reserved), sorted(wanted))
+    expectation = expected["newlyQuotaReserved"]
+    compare("newly reserved", sorted(reserved), sorted(expectation))
     admitted = {key: all_ready(head) for key, head in reserved.items()}
-    compare("admitted", admitted, {key: of["admitted"] for key, of in wanted.items()})
+    compare("admitted", admitted, {key: of["admitted"] for key, of in expectation.items()})
     compare("preempted", board.preempted, {(of["workload"], of["reason"]) for of in expected["preempted"]})
     compare("evicted", {key for key, _ in board.preempted}, {of["workload"] for of in expected["evicted"]})
     waiting = {key: reason(head) for key, head in last.items() if key not in reserved}
@@ -87,8 +87,8 @@ def unordered(by_queue: Data) -> Data:
     return {queue: sorted(keys) for queue, keys in sorted(by_queue.items())}
 
 
-def compare(what: str, found: object, expected: object) -> None:
-    assert found == expected, f"{what}: {found}\n  expected {expected}"
+def compare(what: str, result: object, expected: object) -> None:
+    assert result == expected, f"{what}: {result}\n  expected {expected}"
 
 
 def entry_ordering(case: Case) -> None:

@@ -45,10 +45,10 @@ def _compare_amounts(
     nodes: Mapping[str, QuotaNode], expected: Data, of: Callable[[QuotaNode, core.FlavorResource], int]
 ) -> None:
     for name, amounts in expected.items():
-        wanted = usage(amounts)
-        found = {fr: max(0, of(nodes[name], fr)) for fr in wanted}
-        capped = {fr: min(amount, UNLIMITED) for fr, amount in found.items()}
-        assert capped == wanted, f"{of.__name__} to {name}: {found}, expected {wanted}"
+        expectation = usage(amounts)
+        actual = {fr: max(0, of(nodes[name], fr)) for fr in expectation}
+        capped = {fr: min(amount, UNLIMITED) for fr, amount in actual.items()}
+        assert capped == expectation, f"{of.__name__} to {name}: {actual}, expected {expectation}"
 
 
 def _dominant_resource_share(case: Case) -> None:
@@ -59,11 +59,11 @@ def _dominant_resource_share(case: Case) -> None:
         for fr, amount in usage(case.input.get("extraRequest")).items():
             node.usage[fr] = node.usage.get(fr, 0) + amount
     for expected in case.expect["shares"]:
-        found = dominant_share(nodes[expected["nodeType"], expected["node"]])
-        weighted = UNLIMITED if found.share.weightless else math.ceil(found.share.value)
-        answer = (weighted, found.resource, bool(found.borrowed))
-        wanted = (expected["weightedShare"], expected["dominantResource"], expected["borrowing"])
-        assert answer == wanted, f"{expected['node']}: {answer}, expected {wanted}"
+        share = dominant_share(nodes[expected["nodeType"], expected["node"]])
+        weighted = UNLIMITED if share.share.weightless else math.ceil(share.share.value)
+        answer = (weighted, share.resource, bool(share.borrowed))
+        expectation = (expected["weightedShare"], expected["dominantResource"], expected["borrowing"])
+        assert answer == expectation, f"{expected['node']}: {answer}, expected {expectation}"
 
 
 def _cohorts(root: QuotaNode) -> Iterator[QuotaNode]:
@@ -80,9 +80,11 @@ def _is_borrowing_on(case: Case) -> None:
 
 
 def _fair_preemptions(case: Case) -> None:
-    found = {(target.holding.workload.key, str(target.reason)) for target in targets(case, fair_rules(case))}
+    actual_targets = {
+        (target.holding.workload.key, str(target.reason)) for target in targets(case, fair_rules(case))
+    }
     expected = {(target["workload"].removeprefix("/"), target["reason"]) for target in case.expect["targets"]}
-    assert found == expected, f"preempts {found}, expected {expected}"
+    assert actual_targets == expected, f"preempts {actual_targets}, expected {expected}"
 
 
 def _cluster_queue_ordering(case: Case) -> None:

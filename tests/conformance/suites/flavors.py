@@ -54,13 +54,13 @@ def assigned(case: Case) -> Assignment:
     """Returns the assignment of the case's workload in the case's queue."""
     rules = rules_of(case)
     topologies = by_name(views(case.input.get("topologies"), Topology))
-    given = snapshot_of(
+    snapshot = snapshot_of(
         case.input,
         rules,
         ("clusterQueue", "otherClusterQueues"),
         topologies={name: topology(of) for name, of in topologies.items()},
     )
-    state = WorkingState(given, rules)
+    state = WorkingState(snapshot, rules)
     for name, used in case.input.get("usage", {}).items():
         state.tree.queues[name].add(usage(used))
     queue = state.queue(case.input["clusterQueue"]["metadata"]["name"])
@@ -74,12 +74,12 @@ def assigned(case: Case) -> Assignment:
     ).assign()
 
 
-def _oracle(given: Iterable[Data]) -> Any:
+def _oracle(values: Iterable[Data]) -> Any:
     answers = {
         core.FlavorResource(of["flavor"], of["resource"]): Grade(
             POSSIBILITIES[of["possibility"]], of["borrowingAfter"]
         )
-        for of in given
+        for of in values
     }
     return lambda fr, _: answers.get(fr, Grade(Mode.PREEMPT, 0))
 
@@ -94,17 +94,19 @@ def _replaced(pod_sets: Iterable[Data]) -> tuple[core.PodSetAssignment, ...]:
 
 
 def _assign_flavors(case: Case) -> None:
-    found = assigned(case)
-    mode = MODES.get(found.mode, "Preempt")
+    assignment = assigned(case)
+    mode = MODES.get(assignment.mode, "Preempt")
     assert mode == case.expect["representativeMode"], f"mode {mode}"
     expected = case.expect["assignment"]
-    assert len(found.pod_sets) == len(expected["podSets"]), f"{len(found.pod_sets)} pod sets are assigned"
-    for choice, wanted in zip(found.pod_sets, expected["podSets"], strict=True):
-        _compare(choice, wanted, _groups(case))
-    assert found.borrowing == expected["borrowing"], f"borrows at level {found.borrowing}"
-    assert found.usage == usage(expected["usage"]), f"uses {found.usage}"
-    if not any("error" in wanted for wanted in expected["podSets"]):
-        reason = REASONS[found.obstacle]
+    assert len(assignment.pod_sets) == len(expected["podSets"]), (
+        f"{len(assignment.pod_sets)} pod sets are assigned"
+    )
+    for choice, expectation in zip(assignment.pod_sets, expected["podSets"], strict=True):
+        _compare(choice, expectation, _groups(case))
+    assert assignment.borrowing == expected["borrowing"], f"borrows at level {assignment.borrowing}"
+    assert assignment.usage == usage(expected["usage"]), f"uses {assignment.usage}"
+    if not any("error" in expectation for expectation in expected["podSets"]):
+        reason = REASONS[assignment.obstacle]
         assert reason == expected.get("noFitReason", ""), f"does not fit because of {reason}"
 
 
@@ -115,29 +117,31 @@ def _groups(case: Case) -> Groups:
     ]
 
 
-def _compare(choice: PodSetChoice, wanted: Data, groups: Groups) -> None:
+def _compare(choice: PodSetChoice, expected: Data, groups: Groups) -> None:
     chosen = {
         resource: {"name": flavor, "mode": MODES.get(choice.grades[resource].mode, "Preempt")}
         | ({"triedFlavorIdx": choice.tried[resource]} if choice.tried[resource] else {})
         for resource, flavor in choice.flavors.items()
     }
-    requests = {resource: parse(resource, amount) for resource, amount in wanted.get("requests", {}).items()}
-    assert chosen == wanted["flavors"], f"{choice.name}: flavors {chosen}"
-    assert choice.count == wanted["count"], f"{choice.name}: {choice.count} pods"
+    requests = {
+        resource: parse(resource, amount) for resource, amount in expected.get("requests", {}).items()
+    }
+    assert chosen == expected["flavors"], f"{choice.name}: flavors {chosen}"
+    assert choice.count == expected["count"], f"{choice.name}: {choice.count} pods"
     assert choice.requests == requests, f"{choice.name}: requests {choice.requests}"
-    if "error" in wanted:
+    if "error" in expected:
         assert choice.misplaced, f"{choice.name}: nothing is wrong"
         return
     reasons = _reasons(choice)
-    assert reasons == _read(wanted.get("reasons")), f"{choice.name}: reasons {reasons}"
-    if "flavorAttempts" in wanted:
-        compare_attempts(choice, wanted["flavorAttempts"], groups)
+    assert reasons == _read(expected.get("reasons")), f"{choice.name}: reasons {reasons}"
+    if "flavorAttempts" in expected:
+        compare_attempts(choice, expected["flavorAttempts"], groups)
 
 
-def compare_attempts(choice: PodSetChoice, wanted: Iterable[Data], groups: Groups) -> None:
+def compare_attempts(choice: PodSetChoice, expectation: Iterable[Data], groups: Groups) -> None:
     """Compares attempts. A case may list flavors after the one that fits, and one that was not tried for all
     resources."""
-    expected = {of["flavor"]: {**of, "reasons": _read(of.get("reasons"))} for of in wanted}
+    expected = {of["flavor"]: {**of, "reasons": _read(of.get("reasons"))} for of in expectation}
     attempts = attempts_of(choice, groups)
     fitting = {flavor for flavor, of in attempts.items() if of["mode"] == "Fit"}
     if fitting:
@@ -181,19 +185,19 @@ def _read(texts: Iterable[str] | None) -> set[Reason]:
 
 
 def _reason(text: str) -> Reason:
-    if found := AMOUNTS.fullmatch(text):
-        resource, flavor = found["resource"] or found["short"], found["flavor"] or found["of"]
-        if found["short"]:
-            return "unused", flavor, resource, parse(resource, found["missing"])
-        amounts = (parse(resource, found[name]) for name in ("earlier", "request", "capacity"))
+    if match := AMOUNTS.fullmatch(text):
+        resource, flavor = match["resource"] or match["short"], match["flavor"] or match["of"]
+        if match["short"]:
+            return "unused", flavor, resource, parse(resource, match["missing"])
+        amounts = (parse(resource, match[name]) for name in ("earlier", "request", "capacity"))
         return "capacity", flavor, resource, *amounts
-    if found := MISMATCH.fullmatch(text):
-        return "mismatch", next(name for name in found.groups() if name)
-    if found := UNPROVIDED.fullmatch(text):
-        return "unprovided", found[1], found[2]
-    found = UNCOVERED.fullmatch(text)
-    assert found, f"unknown reason: {text}"
-    return "uncovered", found[1]
+    if match := MISMATCH.fullmatch(text):
+        return "mismatch", next(name for name in match.groups() if name)
+    if match := UNPROVIDED.fullmatch(text):
+        return "unprovided", match[1], match[2]
+    match = UNCOVERED.fullmatch(text)
+    assert match, f"unknown reason: {text}"
+    return "uncovered", match[1]
 
 
 def attempts_of(choice: PodSetChoice, groups: Groups) -> dict[str, dict[str, Any]]:
@@ -234,27 +238,29 @@ def _attempt(flavor: str, attempts: list[FlavorAttempt]) -> dict[str, Any]:
 
 
 def _allowed(case: Case) -> None:
-    found = assigned(case)
-    mode = MODES.get(found.mode, "Preempt")
+    assignment = assigned(case)
+    mode = MODES.get(assignment.mode, "Preempt")
     assert mode == case.expect["representativeMode"], f"mode {mode}"
-    flavors = set(found.pod_sets[0].flavors.values())
+    flavors = set(assignment.pod_sets[0].flavors.values())
     assert flavors == ({case.expect["flavor"]} - {""}), f"flavors {flavors}"
 
 
 def _flavors_only(case: Case) -> None:
-    found = assigned(case)
-    mode = MODES.get(found.mode, "Preempt")
+    assignment = assigned(case)
+    mode = MODES.get(assignment.mode, "Preempt")
     assert mode == case.expect["representativeMode"], f"mode {mode}"
-    flavors = dict(found.pod_sets[0].flavors)
+    flavors = dict(assignment.pod_sets[0].flavors)
     assert flavors == case.expect["flavors"], f"flavors {flavors}"
 
 
 def _no_fit(case: Case) -> None:
-    found = assigned(case)
-    reason = REASONS[found.obstacle]
+    assignment = assigned(case)
+    reason = REASONS[assignment.obstacle]
     assert reason == case.expect["noFitReason"], f"does not fit because of {reason}"
     groups = _groups(case)
-    attempts = {name: of for choice in found.pod_sets for name, of in attempts_of(choice, groups).items()}
+    attempts = {
+        name: of for choice in assignment.pod_sets for name, of in attempts_of(choice, groups).items()
+    }
     for flavor, expected in (case.expect.get("flavorNoFitReasons") or {}).items():
         if flavor in attempts:
             reason = attempts[flavor].get("noFitReason", "")
@@ -269,11 +275,11 @@ def _is_preferred(case: Case) -> None:
     assert answer == case.expect["aPreferredOverB"], f"answers {answer}"
 
 
-def _grade(given: Data) -> Grade:
+def _grade(values: Data) -> Grade:
     named = {mode.name.replace("_", "").lower(): mode for mode in Mode} | {
         "nopreemptioncandidates": Mode.NO_CANDIDATES
     }
-    return Grade(named[given["mode"].lower()], given["borrowingLevel"])
+    return Grade(named[values["mode"].lower()], values["borrowingLevel"])
 
 
 def _search(case: Case) -> None:

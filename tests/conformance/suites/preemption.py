@@ -25,19 +25,19 @@ def targets(case: Case, rules: core.Rules) -> list[Target]:
     incoming = _workload(case.input["incoming"], rules, queue.name)
     needs: dict[core.FlavorResource, int] = {}
     contested = set()
-    for pod_set, given in zip(incoming.pod_sets, case.input["assignment"]["podSets"], strict=True):
-        counted = replace(pod_set, count=given["count"])
+    for pod_set, assignment in zip(incoming.pod_sets, case.input["assignment"]["podSets"], strict=True):
+        counted = replace(pod_set, count=assignment["count"])
         requests = requests_of(counted, counted.count) | {PODS: counted.count}
         for resource, amount in requests.items():
-            flavor = given["flavors"].get(resource)
+            flavor = assignment["flavors"].get(resource)
             if flavor is None:
                 assert resource == PODS or amount == 0, f"the case gives no flavor for {resource}"
                 continue
-            wanted = core.FlavorResource(flavor["name"], resource)
-            needs[wanted] = needs.get(wanted, 0) + amount
+            expected = core.FlavorResource(flavor["name"], resource)
+            needs[expected] = needs.get(expected, 0) + amount
         contested |= {
             core.FlavorResource(flavor["name"], resource)
-            for resource, flavor in given["flavors"].items()
+            for resource, flavor in assignment["flavors"].items()
             if flavor["mode"] == "Preempt"
         }
     preemptor = Preemptor(state, incoming, queue, state.tree.queues[queue.name], rules)
@@ -50,13 +50,13 @@ def _workload(data: Data, rules: core.Rules, queue: str = "") -> core.Workload:
 
 
 def _preemption(case: Case) -> None:
-    found = {
+    actual = {
         target.holding.workload.key: str(target.reason)
         for target in targets(case, rules_of(case, fair=False))
     }
     expected = {target["workload"].removeprefix("/"): target["reason"] for target in case.expect["targets"]}
-    assert found == expected, f"preempts {found}, expected {expected}"
-    assert len(found) == case.expect["preemptedCount"]
+    assert actual == expected, f"preempts {actual}, expected {expected}"
+    assert len(actual) == case.expect["preemptedCount"]
 
 
 def _candidates_ordering(case: Case) -> None:
@@ -77,9 +77,9 @@ def _candidates_ordering(case: Case) -> None:
         return usage.get(holding.workload.local_queue)
 
     own = tree.queues[case.input["preemptorClusterQueue"]]
-    for given in (holdings, holdings[::-1]):
+    for entry in (holdings, holdings[::-1]):
         order = [
-            held.workload.key.rpartition("/")[2] for held in ordered(given, own_queue_last(own), usage_of)
+            held.workload.key.rpartition("/")[2] for held in ordered(entry, own_queue_last(own), usage_of)
         ]
         assert order == case.expect["order"], f"order {order}, expected {case.expect['order']}"
 

@@ -66,11 +66,11 @@ class _Run:
         self._now_ms = case.now_ms
         self._cleans_up = case.gate(CLEANUP, True)
         self.api = Api(lambda: case.now_ms)
-        self.told: list[ObjectEvent] = []
+        self.events: list[ObjectEvent] = []
         self.errors: list[str] = []
         self._stores = Stores()
         kube = _RefusingKube(self.api, case.config.get("createErrors") or {})
-        self._applier = Applier(kube, self._stores, WriteBackoff(), self.told.append, self._wrote)
+        self._applier = Applier(kube, self._stores, WriteBackoff(), self.events.append, self._wrote)
         owner = self._load(kinds.WORKLOADS, _complete(case.input["workload"]))
         self._key = emulated.key_of(owner)
         for name, kind in LOADED.items():
@@ -78,9 +78,9 @@ class _Run:
                 self._load(kind, _owned(body, owner))
 
     def _load(self, kind: Kind[Any], body: Body) -> Body:
-        made = self.api.create(kind, body, "case")
+        created = self.api.create(kind, body, "case")
         status = {"status": body.get("status") or {}}
-        return self.api.merge_patch(kind, emulated.key_of(made), status, "case", True)
+        return self.api.merge_patch(kind, emulated.key_of(created), status, "case", True)
 
     def _wrote(self, write: Write, error: WriteError | None) -> None:
         if error is not None:
@@ -90,7 +90,7 @@ class _Run:
         for _ in range(PASSES_MAX):
             before = self.api.revision
             done = await self._applier.perform(list(self._writes(self._cluster_state())), self._now_ms)
-            self.told += (event for planned in done for event in planned.events)
+            self.events += (event for planned in done for event in planned.events)
             if self.api.revision == before:
                 return
         raise AssertionError(f"still changing after {PASSES_MAX} passes")
@@ -98,8 +98,8 @@ class _Run:
     def _cluster_state(self) -> ClusterState:
         followed = (kinds.WORKLOADS, *LOADED.values())
         for kind in followed:
-            found = [emulated.view(kind, body) for body in self.api.all(kind)]
-            self._stores.of(kind).replace(found, str(self.api.revision))
+            views = [emulated.view(kind, body) for body in self.api.all(kind)]
+            self._stores.of(kind).replace(views, str(self.api.revision))
         return ClusterState({kind: self._stores.of(kind).items for kind in followed})
 
     def _writes(self, cluster: ClusterState) -> Iterator[PlannedWrite]:
@@ -153,33 +153,38 @@ def reconcile(case: Case) -> None:
     finally:
         loop.close()
     _expect_error(case.expect.get("reconcileError"), run.errors)
-    for name, wanted in (case.expect.get("workloads") or {}).items():
-        _same(f"Workload {name}", _found(run, kinds.WORKLOADS, name), wanted, without=(*TIMES, "metadata"))
-    for name, wanted in (case.expect.get("provisioningRequests") or {}).items():
-        request = _found(run, kinds.PROVISIONING_REQUESTS, name)
-        _same(f"labels of {name}", _labels(request), _labels(wanted))
-        _same(f"ProvisioningRequest {name}", request, wanted, without=(*TIMES, "metadata"))
-    for name, wanted in (case.expect.get("podTemplates") or {}).items():
-        template = _found(run, kinds.POD_TEMPLATES, name)
-        _same(f"PodTemplate {name}", template, wanted, without=(*OF_THE_SERVER, "restartPolicy"))
+    for name, expected in (case.expect.get("workloads") or {}).items():
+        _same(
+            f"Workload {name}",
+            find_by_name(run, kinds.WORKLOADS, name),
+            expected,
+            without=(*TIMES, "metadata"),
+        )
+    for name, expected in (case.expect.get("provisioningRequests") or {}).items():
+        request = find_by_name(run, kinds.PROVISIONING_REQUESTS, name)
+        _same(f"labels of {name}", _labels(request), _labels(expected))
+        _same(f"ProvisioningRequest {name}", request, expected, without=(*TIMES, "metadata"))
+    for name, expected in (case.expect.get("podTemplates") or {}).items():
+        template = find_by_name(run, kinds.POD_TEMPLATES, name)
+        _same(f"PodTemplate {name}", template, expected, without=(*OF_THE_SERVER, "restartPolicy"))
     there = {r["metadata"]["name"] for r in run.api.all(kinds.PROVISIONING_REQUESTS)}
     assert not there & set(case.expect.get("provisioningRequestsNotFound") or ()), f"requests left: {there}"
-    told = Counter(_event(event) for event in run.told)
+    reported = Counter(_event(event) for event in run.events)
     wanted_events = Counter(
         (e["object"], e["type"], e["reason"], e["message"]) for e in case.expect.get("events") or ()
     )
-    assert told == wanted_events, f"events {dict(told)}, expected {dict(wanted_events)}"
+    assert reported == wanted_events, f"events {dict(reported)}, expected {dict(wanted_events)}"
 
 
-def _expect_error(wanted: str | None, errors: list[str]) -> None:
-    matches = any(wanted in error for error in errors) if wanted else not errors
-    assert matches, f"errors {errors}, expected {wanted}"
+def _expect_error(expected: str | None, errors: list[str]) -> None:
+    matches = any(expected in error for error in errors) if expected else not errors
+    assert matches, f"errors {errors}, expected {expected}"
 
 
-def _found(run: _Run, kind: Kind[Any], name: str) -> Body:
+def find_by_name(run: _Run, kind: Kind[Any], name: str) -> Body:
     """Returns the object, empty if it is absent; all objects of a case are in one namespace."""
-    found = (body for body in run.api.all(kind) if body["metadata"]["name"] == name)
-    return next(found, {})
+    bodies = (body for body in run.api.all(kind) if body["metadata"]["name"] == name)
+    return next(bodies, {})
 
 
 def _labels(body: Body) -> Body:
@@ -187,16 +192,16 @@ def _labels(body: Body) -> Body:
     return labels
 
 
-def _same(what: str, found: Any, wanted: Any, without: tuple[str, ...] = ()) -> None:
-    found, wanted = _pruned(found, without), _pruned(wanted, without)
-    assert found == wanted, f"{what}: {found}\nexpected {wanted}"
+def _same(what: str, actual: Any, expected: Any, without: tuple[str, ...] = ()) -> None:
+    actual, expected = _pruned(actual, without), _pruned(expected, without)
+    assert actual == expected, f"{what}: {actual}\nexpected {expected}"
 
 
 def _pruned(value: Any, without: tuple[str, ...]) -> Any:
     """Drops these fields and empty values; conditions are by type."""
     if isinstance(value, Mapping):
-        kept = {key: _pruned(of, without) for key, of in value.items() if key not in without}
-        return {key: of for key, of in kept.items() if of not in (None, {}, [], "")}
+        retained = {key: _pruned(of, without) for key, of in value.items() if key not in without}
+        return {key: of for key, of in retained.items() if of not in (None, {}, [], "")}
     if not isinstance(value, list | tuple):
         return value
     items = [_pruned(item, without) for item in value]

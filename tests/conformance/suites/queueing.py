@@ -23,9 +23,9 @@ QUEUE = "cq"
 def _queue(case: Case, strategy: str) -> PendingQueue:
     """Returns the only queue of the case, without workloads."""
     spec = {"queueingStrategy": strategy, "namespaceSelector": {}}
-    given = case.input.get("clusterQueue") or {"metadata": {"name": QUEUE}, "spec": spec}
-    state = WorkingState(snapshot_of({"clusterQueues": [given]}, core.Rules()))
-    name = given["metadata"]["name"]
+    inputs = case.input.get("clusterQueue") or {"metadata": {"name": QUEUE}, "spec": spec}
+    state = WorkingState(snapshot_of({"clusterQueues": [inputs]}, core.Rules()))
+    name = inputs["metadata"]["name"]
     return PendingQueue(state.queue(name), state.tree.queues[name], _local_usage(case))
 
 

@@ -48,16 +48,16 @@ def admissions(board: Board, data: Data) -> Data:
 
 
 def with_places(holding: core.Admission) -> Data:
-    told: dict[str, Any] = dict(neutral(holding))
-    told["places"] = {
-        of.name: [(one.values, one.count) for one in of.topology.domains] if of.topology else None
+    placed: dict[str, Any] = dict(neutral(holding))
+    placed["places"] = {
+        of.name: [(domain.values, domain.count) for domain in of.topology.domains] if of.topology else None
         for of in holding.pod_sets
     }
-    told["levels"] = {of.name: of.topology.levels for of in holding.pod_sets if of.topology}
-    told["delayed"] = {
+    placed["levels"] = {of.name: of.topology.levels for of in holding.pod_sets if of.topology}
+    placed["delayed"] = {
         of.name: "Ready" if of.topology else "Pending" for of in holding.pod_sets if of.topology_delayed
     }
-    return told
+    return placed
 
 
 def expected_admissions(expected: Data | None) -> Data:
@@ -65,16 +65,16 @@ def expected_admissions(expected: Data | None) -> Data:
 
 
 def _expected_places(of: Data) -> Data:
-    told: dict[str, Any] = dict(neutral_of(of))
-    assigned = {one["name"]: one.get("topologyAssignment") for one in of["podSets"]}
-    told["places"] = {
-        name: [(tuple(one["values"]), one["count"]) for one in at["domains"]] if at else None
+    placed: dict[str, Any] = dict(neutral_of(of))
+    assigned = {pod_set["name"]: pod_set.get("topologyAssignment") for pod_set in of["podSets"]}
+    placed["places"] = {
+        name: [(tuple(pod_set["values"]), pod_set["count"]) for pod_set in at["domains"]] if at else None
         for name, at in assigned.items()
     }
-    told["levels"] = {name: tuple(at["levels"]) for name, at in assigned.items() if at}
-    states = {one["name"]: one.get("delayedTopologyRequest") for one in of["podSets"]}
-    told["delayed"] = {name: state for name, state in states.items() if state}
-    return told
+    placed["levels"] = {name: tuple(at["levels"]) for name, at in assigned.items() if at}
+    states = {pod_set["name"]: pod_set.get("delayedTopologyRequest") for pod_set in of["podSets"]}
+    placed["delayed"] = {name: state for name, state in states.items() if state}
+    return placed
 
 
 def _event(data: Data) -> Event:

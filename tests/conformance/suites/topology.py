@@ -85,7 +85,7 @@ def _pod_set(data: Data) -> core.PodSet:
 def _assignment(data: Data | None) -> core.TopologyAssignment | None:
     if data is None:
         return None
-    domains = (core.TopologyDomain(tuple(one["values"]), one["count"]) for one in data["domains"])
+    domains = (core.TopologyDomain(tuple(domain["values"]), domain["count"]) for domain in data["domains"])
     return core.TopologyAssignment(tuple(data["levels"]), tuple(domains))
 
 
@@ -97,7 +97,7 @@ def _answer(placements: Placements, pod_set: str) -> Data:
     assignment = placements.assignments.get(pod_set)
     if assignment is None:
         return {"name": pod_set}
-    domains = [{"values": list(one.values), "count": one.count} for one in assignment.domains]
+    domains = [{"values": list(domain.values), "count": domain.count} for domain in assignment.domains]
     return {"name": pod_set, "topologyAssignment": {"levels": list(assignment.levels), "domains": domains}}
 
 

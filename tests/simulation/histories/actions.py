@@ -46,10 +46,10 @@ class Draw:
     def job(self, *of: Kind[Any]) -> dict[str, Any]:
         """Returns a recent job of these kinds; of any kind if none is given."""
         names = [k.name for k in of or JOB_KINDS]
-        found = [(kind, key) for kind, key in self.submitted if kind in names][-RECENT:]
-        if not found:
+        recent = [(kind, key) for kind, key in self.submitted if kind in names][-RECENT:]
+        if not recent:
             raise LookupError("no such job yet")
-        kind, key = self.random.choice(found)
+        kind, key = self.random.choice(recent)
         return {"kind": kind, "key": key}
 
     def new_key(self, kind: Kind[Any]) -> str:

@@ -104,12 +104,12 @@ def restore(sim: Simulation) -> None:
     """Restores every object of the stack; of one that is being deleted, its spec."""
     for kind in CONFIGURATION:
         for body in sim.stack.get(kind, ()):
-            found = sim.api.find(kind, key_of(body))
-            if found is None:
+            existing = sim.api.find(kind, key_of(body))
+            if existing is None:
                 sim.api.create(kind, body, BY)
             else:
                 fields = {k: v for k, v in body.items() if k != "metadata"}
-                gone = {k: None for k in found.get("spec", {}) if k not in body.get("spec", {})}
+                gone = {k: None for k in existing.get("spec", {}) if k not in body.get("spec", {})}
                 patch = {**fields, "spec": {**gone, **fields["spec"]}} if "spec" in fields else fields
                 sim.api.merge_patch(kind, key_of(body), patch, BY, False)
 

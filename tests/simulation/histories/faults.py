@@ -123,15 +123,15 @@ def draw_dependent(draw: Draw) -> dict[str, Any]:
 def delete_dependents(sim: Simulation, kind: str, key: str, what: str, foreground: bool, one: bool) -> None:
     """Deletes the objects of a kind that belong to a job, or the first one."""
     owners = {find(sim, kind, key)["metadata"]["uid"]}
-    found: list[str] = []
+    results: list[str] = []
     for _ in range(3):  # job, Workload, ProvisioningRequest, PodTemplate
         for dependent in DEPENDENTS:
             for body in sim.api.all(dependent):
                 if owners & {o["uid"] for o in body["metadata"].get("ownerReferences", ())}:
                     owners.add(body["metadata"]["uid"])
-                    if dependent.name == what and key_of(body) not in found:
-                        found.append(key_of(body))
-    for dependent_key in found[:1] if one else found:
+                    if dependent.name == what and key_of(body) not in results:
+                        results.append(key_of(body))
+    for dependent_key in results[:1] if one else results:
         sim.api.delete(KINDS[what], dependent_key, "administrator", foreground=foreground)
 
 

@@ -62,10 +62,10 @@ def _chosen(random: Random, without: Collection[str]) -> Mapping[str, tuple[floa
     families = [acts for share, acts in FAMILIES.values() if random.random() < share]
     chosen: dict[str, tuple[float, Act]] = {}
     for acts in families:
-        left = {name: act for name, act in acts.items() if name not in without}
-        total = sum(act.weight for act in left.values())
+        remaining = {name: act for name, act in acts.items() if name not in without}
+        total = sum(act.weight for act in remaining.values())
         weight = 1.0 if acts is tenants.ACTIONS else 1.0 / max(1, len(families) - 1)
-        chosen |= {name: (weight * act.weight / total, act) for name, act in left.items()}
+        chosen |= {name: (weight * act.weight / total, act) for name, act in remaining.items()}
     return chosen
 
 

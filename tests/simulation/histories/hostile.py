@@ -43,8 +43,8 @@ def edit_groups(sim: Simulation, kind: str, key: str, groups: list[Body]) -> Non
 
 def groups_of(sim: Simulation, kind: str, key: str) -> list[Body]:
     spec = find(sim, kind, key)["spec"]
-    found: list[Body] = spec.get(CLUSTER_FIELD.get(kind, ""), spec)["workerGroupSpecs"]
-    return found
+    groups: list[Body] = spec.get(CLUSTER_FIELD.get(kind, ""), spec)["workerGroupSpecs"]
+    return groups
 
 
 def annotate_topology(sim: Simulation, kind: str, key: str) -> None:

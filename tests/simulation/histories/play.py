@@ -107,7 +107,7 @@ async def tell(sim: Simulation, history: History) -> None:
     await _until(sim, "ends", lambda: unsettled(sim), ENDS_MINUTES)
     await _take_all_away(sim)
     await asyncio.sleep(rest.REST_S / 2)
-    await _rest(sim, gone)
+    await check_idle(sim, gone)
 
 
 @contextlib.asynccontextmanager
@@ -131,7 +131,7 @@ async def _take_all_away(sim: Simulation) -> None:
         ended = pod["status"]["phase"] in ("Succeeded", "Failed")
         if ended and not pod["metadata"].get("ownerReferences"):  # holds no resources, and stays
             sim.api.delete(kinds.PODS, key_of(pod), "administrator")
-    await _until(sim, "gone", lambda: rest.left(sim), GONE_MINUTES)
+    await _until(sim, "gone", lambda: rest.leftovers(sim), GONE_MINUTES)
 
 
 async def _until(sim: Simulation, rule: str, wrong: Any, minutes: float) -> None:
@@ -172,8 +172,8 @@ async def _probe(sim: Simulation, namespace: str, workers: int) -> None:
 
 def _is_leaving(sim: Simulation, queue: str) -> bool:
     """Whether the ClusterQueue is being deleted: it admits nothing until all its gangs have ended."""
-    found = sim.api.find(kinds.CLUSTER_QUEUES, queue)
-    return found is not None and "deletionTimestamp" in found["metadata"]
+    existing = sim.api.find(kinds.CLUSTER_QUEUES, queue)
+    return existing is not None and "deletionTimestamp" in existing["metadata"]
 
 
 def _stop_users(sim: Simulation) -> None:
@@ -200,19 +200,19 @@ def _stop_users(sim: Simulation) -> None:
 
 def take_away(sim: Simulation, kind: kinds.Kind[Any], job: Body) -> None:
     """Deletes a job, and removes foreign finalizers and owners."""
-    found = sim.api.find(kind, key_of(job))
-    if found is None:
+    existing = sim.api.find(kind, key_of(job))
+    if existing is None:
         return
-    meta = found["metadata"]
-    kept = [f for f in meta.get("finalizers", ()) if f in KUBERAY_FINALIZERS]
-    patch: Body = {"metadata": {"finalizers": kept}, "spec": {"managedBy": None}}
+    meta = existing["metadata"]
+    finalizers_left = [f for f in meta.get("finalizers", ()) if f in KUBERAY_FINALIZERS]
+    patch: Body = {"metadata": {"finalizers": finalizers_left}, "spec": {"managedBy": None}}
     with contextlib.suppress(Refused):
         if "deletionTimestamp" not in meta:
             sim.api.delete(kind, key_of(job), "administrator")
         sim.api.merge_patch(kind, key_of(job), patch, "administrator", False)
 
 
-async def _rest(sim: Simulation, gone: set[str]) -> None:
+async def check_idle(sim: Simulation, gone: set[str]) -> None:
     passes: Any = sim.observer
     before, since = passes.count, sim.api.revision
     if isinstance(sim, Replicas):
@@ -234,16 +234,16 @@ async def _rest(sim: Simulation, gone: set[str]) -> None:
 
 def unsettled(sim: Simulation) -> list[str]:
     """Returns what is not yet settled after the users have stopped."""
-    left = [f"{key_of(r)} is left" for r in sim.api.all(kinds.PROVISIONING_REQUESTS)]
-    left += [f"{key_of(w)} holds quota" for w in sim.api.all(kinds.WORKLOADS) if holds_quota(w)]
-    left += [f"{key_of(p)} lives" for p in sim.api.all(kinds.PODS) if p["status"]["phase"] == "Running"]
-    left += [f"{key_of(j)} is {state_of(j)}" for j in sim.api.all(kinds.RAY_JOBS) if not settled(sim, j)]
+    remaining = [f"{key_of(r)} is left" for r in sim.api.all(kinds.PROVISIONING_REQUESTS)]
+    remaining += [f"{key_of(w)} holds quota" for w in sim.api.all(kinds.WORKLOADS) if holds_quota(w)]
+    remaining += [f"{key_of(p)} lives" for p in sim.api.all(kinds.PODS) if p["status"]["phase"] == "Running"]
+    remaining += [f"{key_of(j)} is {state_of(j)}" for j in sim.api.all(kinds.RAY_JOBS) if not settled(sim, j)]
     for queue in (*sim.api.all(kinds.CLUSTER_QUEUES), *sim.api.all(kinds.LOCAL_QUEUES)):
         status = queue.get("status", {})
         totals = {r["total"] for f in status.get("flavorsReservation", []) for r in f["resources"]}
         if totals - {"0"} or status.get("reservingWorkloads") != 0:
-            left.append(f"{key_of(queue)} tells of usage")
-    return left
+            remaining.append(f"{key_of(queue)} tells of usage")
+    return remaining
 
 
 def settled(sim: Simulation, job: Body) -> bool:
@@ -253,5 +253,5 @@ def settled(sim: Simulation, job: Body) -> bool:
     if workload is None:
         return False
     reserved = condition(workload, "QuotaReserved")
-    told = reserved.get("reason") in HOPELESS or not workload["spec"]["active"]
-    return reserved.get("status") == "False" and bool(reserved["message"]) and told
+    reported = reserved.get("reason") in HOPELESS or not workload["spec"]["active"]
+    return reserved.get("status") == "False" and bool(reserved["message"]) and reported

@@ -48,7 +48,7 @@ class Exceptions(logging.Handler):
         self.messages.append(self.format(record))
 
 
-def left(sim: Simulation) -> list[str]:
+def leftovers(sim: Simulation) -> list[str]:
     """Returns objects of jobs that still exist."""
     return [f"{kind} {key_of(body)}" for kind in OF_JOBS for body in sim.api.all(kind)]
 
@@ -63,15 +63,15 @@ def remembered(controller: Controller, uids: Collection[str]) -> Iterator[str]:
     """Yields where the controller's memory still holds one of them, as a path of types.
 
     Bounded collections (tombstones of a Store, RepeatedEvents) may hold some longer."""
-    seen: set[int] = set()
+    visited: set[int] = set()
     waiting: list[tuple[str, Any]] = [("Controller", controller)]
     while waiting:
         path, at = waiting.pop()
         if isinstance(at, str):
             if at in uids:
                 yield f"{path}: {at}"
-        elif id(at) not in seen and _is_memory(at):
-            seen.add(id(at))
+        elif id(at) not in visited and _is_memory(at):
+            visited.add(id(at))
             names = vars(at) if hasattr(at, "__dict__") else {}
             waiting += [(f"{path}.{name}", value) for name, value in names.items()]
             waiting += [(f"{path}/{type(r).__name__}", r) for r in gc.get_referents(at) if r is not names]

@@ -30,16 +30,19 @@ def fuzz(seeds: range, without: tuple[str, ...], failures_max: int) -> int:
     """Plays all seeds, or until `failures_max` different rules broke; returns 1 if any did."""
     broken: dict[str, tuple[int, Failure]] = {}
     counts: Counter[str] = Counter()
-    began = told = time.monotonic()
+    began = last_report_s = time.monotonic()
     with get_context("spawn").Pool(WORKERS, gc.set_threshold, (GARBAGE_MAX,)) as pool:
-        results = pool.imap_unordered(_one, ((seed, without) for seed in seeds), chunksize=4)
+        results = pool.imap_unordered(run_seed, ((seed, without) for seed in seeds), chunksize=4)
         for played, (seed, failure) in enumerate(results, start=1):
             if failure is not None:
                 counts[failure.rule] += 1
                 broken.setdefault(failure.rule, (seed, failure))
-            if time.monotonic() > told + PROGRESS_S or played == len(seeds):
-                told = time.monotonic()
-                print(f"{played} of {len(seeds)} histories, {told - began:.0f} s: {_say(counts)}", flush=True)
+            if time.monotonic() > last_report_s + PROGRESS_S or played == len(seeds):
+                last_report_s = time.monotonic()
+                print(
+                    f"{played} of {len(seeds)} histories, {last_report_s - began:.0f} s: {_say(counts)}",
+                    flush=True,
+                )
             if len(broken) >= failures_max:
                 break
         pool.terminate()
@@ -48,7 +51,7 @@ def fuzz(seeds: range, without: tuple[str, ...], failures_max: int) -> int:
     return 1 if broken else 0
 
 
-def _one(task: tuple[int, tuple[str, ...]]) -> tuple[int, Failure | None]:
+def run_seed(task: tuple[int, tuple[str, ...]]) -> tuple[int, Failure | None]:
     seed, without = task
     return seed, play(generate(seed, without))
 

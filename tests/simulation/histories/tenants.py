@@ -190,8 +190,8 @@ def revoke(sim: Simulation, kind: str, key: str, condition: str) -> None:
     """Revokes provisioned capacity."""
     uid = workload_of(sim, kind, key)["metadata"]["uid"]
     for request in owned_by(sim, kinds.PROVISIONING_REQUESTS, uid):
-        told = {c["type"] for c in request.get("status", {}).get("conditions", [])}
-        if told == {"Accepted", "Provisioned"}:
+        reported = {c["type"] for c in request.get("status", {}).get("conditions", [])}
+        if reported == {"Accepted", "Provisioned"}:
             sim.cloud.say(request, condition, f"{condition} by the cloud")
 
 

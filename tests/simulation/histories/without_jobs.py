@@ -48,8 +48,10 @@ def draw_owned(draw: Draw) -> dict[str, Any]:
 
 def orphan(sim: Simulation, kind: str, key: str) -> None:
     """Removes the owner references of a job's Workload."""
-    found = key_of(workload_of(sim, kind, key))
-    sim.api.merge_patch(kinds.WORKLOADS, found, {"metadata": {"ownerReferences": None}}, "tenant", False)
+    workload_key = key_of(workload_of(sim, kind, key))
+    sim.api.merge_patch(
+        kinds.WORKLOADS, workload_key, {"metadata": {"ownerReferences": None}}, "tenant", False
+    )
 
 
 WITHOUT_JOBS = {

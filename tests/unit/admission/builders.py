@@ -79,9 +79,9 @@ def pods(name: str = "workers", count: int = 1, gpu: int | None = None, **fields
 
 def workload(name: str, in_queue: str = "q", *pod_sets: PodSet | int, **fields: Any) -> Workload:
     """A number means one pod that wants that many GPUs. The UID is the name."""
-    sets = tuple(pods(gpu=one) if isinstance(one, int) else one for one in pod_sets)
-    known: dict[str, Any] = {"priority": 0, "queued_at_ms": 0, "uid": name} | fields
-    return Workload(f"ns/{name}", cluster_queue=in_queue, pod_sets=sets, **known)
+    sets = tuple(pods(gpu=pod_set) if isinstance(pod_set, int) else pod_set for pod_set in pod_sets)
+    defaults: dict[str, Any] = {"priority": 0, "queued_at_ms": 0, "uid": name} | fields
+    return Workload(f"ns/{name}", cluster_queue=in_queue, pod_sets=sets, **defaults)
 
 
 def running(name: str, in_queue: str = "q", gpu: int = 1, flavor: str = "l4", **fields: Any) -> Workload:
@@ -134,19 +134,21 @@ def applied(before: Snapshot, plan: Plan, now_ms: int = NOW_MS) -> Snapshot:
     """The snapshot after a controller's writes: admissions are reserved, replaced slices are over, and
     victims are evicted and still run."""
     admitted = {decision.workload: decision.admission for decision in plan.admissions}
-    preempting = {one.workload for one in plan.waiting if one.reason is WaitReason.PREEMPTION}
-    parked = {one.workload for one in plan.waiting if one.reason not in UNTRIED}
+    preempting = {wait.workload for wait in plan.waiting if wait.reason is WaitReason.PREEMPTION}
+    parked = {wait.workload for wait in plan.waiting if wait.reason not in UNTRIED}
     victims = {*(preemption.workload for preemption in plan.preemptions), *plan.drained, *plan.displaced}
 
-    def after(one: Workload) -> Workload:
-        if one.key in admitted:
-            held = replace(one, admission=admitted[one.key], preempting=False, unhealthy_nodes=())
-            return replace(held, reserved_at_ms=one.reserved_at_ms if one.admission else now_ms)
-        leaving = one.evicted or one.key in victims
-        return replace(one, evicted=leaving, preempting=one.key in preempting, parked=one.key in parked)
+    def after(workload: Workload) -> Workload:
+        if workload.key in admitted:
+            held = replace(workload, admission=admitted[workload.key], preempting=False, unhealthy_nodes=())
+            return replace(held, reserved_at_ms=workload.reserved_at_ms if workload.admission else now_ms)
+        leaving = workload.evicted or workload.key in victims
+        return replace(
+            workload, evicted=leaving, preempting=workload.key in preempting, parked=workload.key in parked
+        )
 
     return replace(
-        before, workloads=tuple(after(one) for one in before.workloads if one.key not in plan.replaced)
+        before, workloads=tuple(after(wait) for wait in before.workloads if wait.key not in plan.replaced)
     )
 
 
@@ -155,7 +157,8 @@ def withdrawn(before: Snapshot) -> Snapshot:
     return replace(
         before,
         workloads=tuple(
-            replace(one, admission=None, evicted=False) if one.evicted else one for one in before.workloads
+            replace(workload, admission=None, evicted=False) if workload.evicted else workload
+            for workload in before.workloads
         ),
     )
 
@@ -163,7 +166,9 @@ def withdrawn(before: Snapshot) -> Snapshot:
 def without(before: Snapshot, *names: str) -> Snapshot:
     """These have finished."""
     gone = {f"ns/{name}" for name in names}
-    return replace(before, workloads=tuple(one for one in before.workloads if one.key not in gone))
+    return replace(
+        before, workloads=tuple(workload for workload in before.workloads if workload.key not in gone)
+    )
 
 
 def admitted(plan: Plan) -> list[str]:

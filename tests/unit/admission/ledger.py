@@ -20,22 +20,27 @@ class Ledger:
         return _quotas(groups).get(fr, Quota(0))
 
     def subtree(self, name: str, fr: FlavorResource) -> int:
-        lent = (self.subtree(child, fr) - self.kept(child, fr) for child in self.children(name))
+        lent = (
+            self.subtree(child, fr) - self.reserved_for_subtree(child, fr) for child in self.children(name)
+        )
         return self.quota(name, fr).nominal + sum(lent)
 
-    def kept(self, name: str, fr: FlavorResource) -> int:
+    def reserved_for_subtree(self, name: str, fr: FlavorResource) -> int:
         lending = self.quota(name, fr).lending_limit
         return 0 if lending is None else max(0, self.subtree(name, fr) - lending)
 
     def used(self, name: str, fr: FlavorResource) -> int:
         own = sum(
             pod_set.usage[fr.resource]
-            for one in self.of.workloads
-            if one.admission is not None and one.admission.cluster_queue == name
-            for pod_set in one.admission.pod_sets
+            for workload in self.of.workloads
+            if workload.admission is not None and workload.admission.cluster_queue == name
+            for pod_set in workload.admission.pod_sets
             if pod_set.flavors.get(fr.resource) == fr.flavor
         )
-        beyond = (max(0, self.used(child, fr) - self.kept(child, fr)) for child in self.children(name))
+        beyond = (
+            max(0, self.used(child, fr) - self.reserved_for_subtree(child, fr))
+            for child in self.children(name)
+        )
         return own + sum(beyond)
 
     def potential(self, name: str, fr: FlavorResource) -> int:
@@ -43,7 +48,7 @@ class Ledger:
         parent, quota = self.parents[name], self.quota(name, fr)
         if parent is None:
             return self.subtree(name, fr)
-        most = self.kept(name, fr) + self.potential(parent, fr)
+        most = self.reserved_for_subtree(name, fr) + self.potential(parent, fr)
         limit = quota.borrowing_limit
         return most if limit is None else min(most, self.subtree(name, fr) + limit)
 

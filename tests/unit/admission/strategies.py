@@ -67,18 +67,18 @@ def groups(draw: st.DrawFn) -> tuple[ResourceGroup, ...]:
 @st.composite
 def cohorts(draw: st.DrawFn) -> dict[str, Cohort]:
     """A forest: a parent comes earlier in the list than its children."""
-    found = {}
+    cohorts_by_name = {}
     for index, name in enumerate(_COHORTS):
         parent = draw(st.sampled_from((*_COHORTS[:index], None)))
-        found[name] = Cohort(name, parent, draw(st.one_of(st.just(()), groups())), draw(_WEIGHT))
-    return found
+        cohorts_by_name[name] = Cohort(name, parent, draw(st.one_of(st.just(()), groups())), draw(_WEIGHT))
+    return cohorts_by_name
 
 
 @st.composite
 def cluster_queues(draw: st.DrawFn) -> dict[str, ClusterQueue]:
-    found = {}
+    cohorts_by_name = {}
     for name in ("q0", "q1", "q2")[: draw(st.integers(1, 3))]:
-        found[name] = ClusterQueue(
+        cohorts_by_name[name] = ClusterQueue(
             name,
             cohort=draw(st.sampled_from((*_COHORTS, None))),
             groups=draw(groups()),
@@ -90,7 +90,7 @@ def cluster_queues(draw: st.DrawFn) -> dict[str, ClusterQueue]:
             when_can_preempt=draw(st.sampled_from(FungibilityPolicy)),
             weight=draw(_WEIGHT),
         )
-    return found
+    return cohorts_by_name
 
 
 @st.composite

@@ -343,8 +343,8 @@ def test_sentence_says_why_it_waits(of: Snapshot, sentence: str) -> None:
 def test_workload_that_fits_but_was_not_tried_again() -> None:
     waiting = workload("w", "q", 1)
     explainer = Explainer(WorkingState(snapshot(queue("q", 2), waiting)), NOW_MS)
-    found = explainer.queued(waiting, Verdict(Wait.NO_FIT), "alike")
-    assert (found.reason, found.message) == (
+    explanation = explainer.queued(waiting, Verdict(Wait.NO_FIT), "alike")
+    assert (explanation.reason, explanation.message) == (
         WaitReason.QUOTA,
         "fits now, and is retried after the next change",
     )
@@ -372,7 +372,10 @@ def test_excluded_flavors_are_data_too() -> None:
         flavors=[Flavor("l4", taints=(taint("gpu", "present"),)), Flavor("t4", {"pool": "t4"})],
     )
     (waiting,) = decide(of, NOW_MS).waiting
-    assert [(one.flavor, one.pod_set, str(one.cause), one.key) for one in waiting.exclusions] == [
+    assert [
+        (exclusion.flavor, exclusion.pod_set, str(exclusion.cause), exclusion.key)
+        for exclusion in waiting.exclusions
+    ] == [
         ("l4", "workers", "UntoleratedTaint", "gpu"),
         ("t4", "workers", "NodeSelector", "pool"),
         ("cpu", "workers", "NoQuota", GPU),
@@ -382,9 +385,9 @@ def test_excluded_flavors_are_data_too() -> None:
 def test_a_flavor_that_is_not_allowed_for_the_workload_is_excluded() -> None:
     of = snapshot(queue("q", 4), workload("w", "q", 1, allowed_flavors=("t4",)))
     (waiting,) = decide(of, NOW_MS, Rules(concurrent_admission=True)).waiting
-    assert [(one.flavor, str(one.cause), one.message) for one in waiting.exclusions] == [
-        ("l4", "Other", "is not one of those allowed for it")
-    ]
+    assert [
+        (exclusion.flavor, str(exclusion.cause), exclusion.message) for exclusion in waiting.exclusions
+    ] == [("l4", "Other", "is not one of those allowed for it")]
 
 
 def test_others_that_it_waits_for_are_data_too() -> None:

@@ -11,10 +11,10 @@ CORE = Path(muster.admission.__file__).parent
 def test_no_function_of_the_core_returns_a_generator_expression() -> None:
     """mypyc evaluates a generator expression at once, as a list: a search for victims that takes the first
     candidate of each queue would read all of them. A generator function is lazy, compiled or not."""
-    found = [
+    generators = [
         f"{path.relative_to(CORE)}:{node.lineno}"
         for path in sorted(CORE.rglob("*.py"))
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Return) and isinstance(node.value, ast.GeneratorExp)
     ]
-    assert not found, "make it a generator function"
+    assert not generators, "make it a generator function"

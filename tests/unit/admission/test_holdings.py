@@ -51,11 +51,11 @@ def test_the_order_is_kept_while_they_come_and_go(asked_before: bool) -> None:
         node = next(iter(of.values())).node
         third = Holding(some[2], node, {fr("l4"): 1}, some[2].reserved_at_ms, some[2].evicted)
         of.put(third)
-        expected = [one.uid for one in sorted(some, key=HOLDERS.index)]
+        expected = [workload.uid for workload in sorted(some, key=HOLDERS.index)]
         assert names(of) == expected
         of.drop(third)
         assert names(of) == [uid for uid in expected if uid != some[2].uid]
-        assert set(of) == {one.key for one in some[:2]}
+        assert set(of) == {workload.key for workload in some[:2]}
 
 
 @pytest.mark.parametrize("asked_before", [True, False])

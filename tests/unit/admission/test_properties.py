@@ -75,7 +75,7 @@ def test_gangs_that_shrink_may_reclaim_from_each_other_in_turns() -> None:
 
 
 def _by_key(of: Snapshot) -> Mapping[str, Workload]:
-    return {one.key: one for one in of.workloads}
+    return {workload.key: workload for workload in of.workloads}
 
 
 @PROPERTY
@@ -94,23 +94,31 @@ def test_all_or_nothing(lives: list[tuple[Snapshot, Plan]]) -> None:
             gang = workloads[decision.workload]
             queue = now.cluster_queues[gang.cluster_queue]
             assert decision.admission.cluster_queue == queue.name
-            assert [one.name for one in decision.admission.pod_sets] == [one.name for one in gang.pod_sets]
-            for wanted, assigned in zip(gang.pod_sets, decision.admission.pod_sets, strict=True):
-                enough = wanted.count if wanted.count_min is None else wanted.count_min
-                assert enough <= assigned.count <= wanted.count
-                asked = requests_of(wanted, assigned.count) | {PODS: assigned.count}
-                assert assigned.usage == {name: asked[name] for name in {*wanted.requests, *assigned.flavors}}
+            assert [pod_set.name for pod_set in decision.admission.pod_sets] == [
+                pod_set.name for pod_set in gang.pod_sets
+            ]
+            for expected, assigned in zip(gang.pod_sets, decision.admission.pod_sets, strict=True):
+                enough = expected.count if expected.count_min is None else expected.count_min
+                assert enough <= assigned.count <= expected.count
+                asked = requests_of(expected, assigned.count) | {PODS: assigned.count}
+                assert assigned.usage == {
+                    name: asked[name] for name in {*expected.requests, *assigned.flavors}
+                }
                 assert assigned.flavors.keys() == assigned.usage.keys()
-                assert not any(mismatch(wanted, now.flavors[name]) for name in assigned.flavors.values())
+                assert not any(mismatch(expected, now.flavors[name]) for name in assigned.flavors.values())
 
 
 @PROPERTY
 @given(LIVES)
 def test_every_pending_workload_is_admitted_or_told_why_not(lives: list[tuple[Snapshot, Plan]]) -> None:
     for now, plan in lives:
-        answered = [one.workload for one in plan.admissions] + [one.workload for one in plan.waiting]
-        assert sorted(answered) == sorted(one.key for one in now.workloads if one.admission is None)
-        assert all(one.message for one in plan.waiting)
+        answered = [planned.workload for planned in plan.admissions] + [
+            planned.workload for planned in plan.waiting
+        ]
+        assert sorted(answered) == sorted(
+            planned.key for planned in now.workloads if planned.admission is None
+        )
+        assert all(planned.message for planned in plan.waiting)
 
 
 @PROPERTY

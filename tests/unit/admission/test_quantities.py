@@ -129,6 +129,6 @@ SHOWN = {
 }
 
 
-@pytest.mark.parametrize(("given_", "shown"), SHOWN.values(), ids=SHOWN.keys())
-def test_a_message_shows_the_beginning_of_what_is_refused(given_: str | int, shown: str) -> None:
-    assert str(QuantityError("memory", given_)).startswith(f"{shown} is not a quantity of memory")
+@pytest.mark.parametrize(("text_or_number", "shown"), SHOWN.values(), ids=SHOWN.keys())
+def test_a_message_shows_the_beginning_of_what_is_refused(text_or_number: str | int, shown: str) -> None:
+    assert str(QuantityError("memory", text_or_number)).startswith(f"{shown} is not a quantity of memory")

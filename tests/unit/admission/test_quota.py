@@ -15,12 +15,12 @@ L4 = fr("l4")
 def two(mine: Quota, theirs: Quota, used: int = 0, used_by_other: int = 0) -> QuotaNode:
     """Queue q in a cohort with another one."""
     of = snapshot([queue("q", mine, cohort="ml"), queue("other", theirs, cohort="ml")])
-    found = node(of)
-    found.add({L4: used})
-    assert found.parent is not None
-    other = next(child for child in found.parent.queues if child.name == "other")
+    tree_node = node(of)
+    tree_node.add({L4: used})
+    assert tree_node.parent is not None
+    other = next(child for child in tree_node.parent.queues if child.name == "other")
     other.add({L4: used_by_other})
-    return found
+    return tree_node
 
 
 def tower(*cohorts_up: Cohort, of: Quota) -> QuotaNode:
@@ -57,49 +57,49 @@ AVAILABLE = {  # node, available, potentially available
 }
 
 
-@pytest.mark.parametrize(("found", "available", "potentially"), AVAILABLE.values(), ids=AVAILABLE.keys())
-def test_quota_is_available_within_limits(found: QuotaNode, available: int, potentially: int) -> None:
-    assert found.available(L4) == available
-    assert found.potentially_available(L4) == potentially
+@pytest.mark.parametrize(("tree_node", "available", "potentially"), AVAILABLE.values(), ids=AVAILABLE.keys())
+def test_quota_is_available_within_limits(tree_node: QuotaNode, available: int, potentially: int) -> None:
+    assert tree_node.available(L4) == available
+    assert tree_node.potentially_available(L4) == potentially
 
 
 def test_a_resource_without_quota() -> None:
-    found = node(snapshot(queue("q", 8, cohort="ml")))
-    assert found.available(fr("t4")) == 0
-    assert found.quota(fr("t4")) == Quota(0)
+    tree_node = node(snapshot(queue("q", 8, cohort="ml")))
+    assert tree_node.available(fr("t4")) == 0
+    assert tree_node.quota(fr("t4")) == Quota(0)
 
 
 def test_usage_bubbles_up_only_beyond_the_local_quota() -> None:
-    found = two(Quota(4, lending_limit=1), Quota(6))
-    assert found.parent is not None
+    tree = two(Quota(4, lending_limit=1), Quota(6))
+    assert tree.parent is not None
     counts = []
     for usage in (2, 2, 3):
-        found.add({L4: usage})
-        counts.append((found.usage[L4], found.parent.usage.get(L4, 0)))
+        tree.add({L4: usage})
+        counts.append((tree.usage[L4], tree.parent.usage.get(L4, 0)))
     for usage in (3, 2, 2):
-        found.remove({L4: usage})
-        counts.append((found.usage[L4], found.parent.usage[L4]))
+        tree.remove({L4: usage})
+        counts.append((tree.usage[L4], tree.parent.usage[L4]))
     assert counts == [(2, 0), (4, 1), (7, 4), (4, 1), (2, 0), (0, 0)]
 
 
 def test_a_slice_that_needs_less_than_the_one_before_leaves_no_trace_once_it_is_removed() -> None:
     """A cycle takes what it needs beyond the other slice, and gives that back."""
-    found = two(Quota(2), Quota(6), used=4)
-    assert found.parent is not None
-    before = found.usage[L4], found.parent.usage[L4]
-    found.add({L4: -1})
-    found.remove({L4: -1})
-    assert (found.usage[L4], found.parent.usage[L4]) == before
+    tree = two(Quota(2), Quota(6), used=4)
+    assert tree.parent is not None
+    before = tree.usage[L4], tree.parent.usage[L4]
+    tree.add({L4: -1})
+    tree.remove({L4: -1})
+    assert (tree.usage[L4], tree.parent.usage[L4]) == before
 
 
 def test_a_tree_may_be_deeper_than_the_stack() -> None:
     depth = 2000
     chain = [cohort(f"c{index}", f"c{index + 1}") for index in range(depth)]
-    found = tower(*chain, cohort(f"c{depth}", None, {"l4": {GPU: 5}}), of=Quota(1))
-    found.add({L4: 2})
-    assert (found.available(L4), found.potentially_available(L4), found.root.height) == (4, 6, depth + 1)
-    found.remove({L4: 2})
-    assert found.root.usage[L4] == 0
+    tree = tower(*chain, cohort(f"c{depth}", None, {"l4": {GPU: 5}}), of=Quota(1))
+    tree.add({L4: 2})
+    assert (tree.available(L4), tree.potentially_available(L4), tree.root.height) == (4, 6, depth + 1)
+    tree.remove({L4: 2})
+    assert tree.root.usage[L4] == 0
 
 
 LEVELS = {  # amount, height of the lowest subtree that holds it, below the root
@@ -158,9 +158,11 @@ def test_removing_in_any_order_leaves_no_trace(
     of = Snapshot({}, forest, queues, ())
     nodes = [node(of, name) for name in queues]
     usages = [(nodes[index % len(nodes)], {fr("plain"): amount}) for index, amount in amounts]
-    for found, usage in usages:
-        found.add(usage)
+    for removed_usage, usage in usages:
+        removed_usage.add(usage)
     random.shuffle(usages)
-    for found, usage in usages:
-        found.remove(usage)
-    assert all(above.usage.get(fr("plain"), 0) == 0 for found in nodes for above in found.lineage)
+    for removed_usage, usage in usages:
+        removed_usage.remove(usage)
+    assert all(
+        above.usage.get(fr("plain"), 0) == 0 for removed_usage in nodes for above in removed_usage.lineage
+    )

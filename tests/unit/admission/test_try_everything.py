@@ -21,5 +21,5 @@ def test_nothing_is_known_of_a_group() -> None:
     pending = PendingQueue(state.queue("q"), state.tree.queues["q"])
     pending.put(workload("too large", "q", 9))
     (group,) = pending.groups
-    known = TryEverything(state, {"q": pending}).feasibility(pending, group)
-    assert (known.estimate(), known.fits(), known.borrowing()) == (Estimate.POSSIBLE, False, 0)
+    estimate = TryEverything(state, {"q": pending}).feasibility(pending, group)
+    assert (estimate.estimate(), estimate.fits(), estimate.borrowing()) == (Estimate.POSSIBLE, False, 0)

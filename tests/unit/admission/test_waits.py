@@ -97,18 +97,21 @@ def contended(draw: st.DrawFn) -> Snapshot:
 def alone(of: Snapshot, waits: str) -> Snapshot:
     """With all that hold quota, and of the pending only this one."""
     return replace(
-        of, workloads=tuple(one for one in of.workloads if one.admission is not None or one.key == waits)
+        of,
+        workloads=tuple(
+            workload for workload in of.workloads if workload.admission is not None or workload.key == waits
+        ),
     )
 
 
 def quiet(of: Snapshot) -> Snapshot:
     """Nothing holds quota."""
-    return replace(of, workloads=tuple(one for one in of.workloads if one.admission is None))
+    return replace(of, workloads=tuple(workload for workload in of.workloads if workload.admission is None))
 
 
 def with_quota(of: Snapshot, queue: str, shortfalls: Iterable[Shortfall]) -> Snapshot:
     """The queue has so much more of its own."""
-    missing = {(one.flavor, one.resource): one.missing for one in shortfalls}
+    missing = {(shortfall.flavor, shortfall.resource): shortfall.missing for shortfall in shortfalls}
 
     def more(flavor: str, quotas: FlavorQuotas) -> FlavorQuotas:
         raised = {
@@ -117,20 +120,23 @@ def with_quota(of: Snapshot, queue: str, shortfalls: Iterable[Shortfall]) -> Sna
         }
         return FlavorQuotas(flavor, raised)
 
-    known = of.cluster_queues[queue]
+    old_queue = of.cluster_queues[queue]
     new = tuple(
         ResourceGroup(group.covered, tuple(more(quotas.flavor, quotas) for quotas in group.flavors))
-        for group in known.groups
+        for group in old_queue.groups
     )
-    return replace(of, cluster_queues={**of.cluster_queues, queue: replace(known, groups=new)})
+    return replace(of, cluster_queues={**of.cluster_queues, queue: replace(old_queue, groups=new)})
 
 
 def welcome(of: Snapshot, waiting: Waiting) -> Snapshot:
     """With the tolerations, and without the selectors and the affinity, that are told of."""
 
     def changed(pod_set: PodSet) -> PodSet:
-        told = [one for one in waiting.exclusions if one.pod_set == pod_set.name]
-        keys = {cause: {one.key for one in told if one.cause is cause} for cause in ExclusionCause}
+        exclusions = [exclusion for exclusion in waiting.exclusions if exclusion.pod_set == pod_set.name]
+        keys = {
+            cause: {exclusion.key for exclusion in exclusions if exclusion.cause is cause}
+            for cause in ExclusionCause
+        }
         return replace(
             pod_set,
             tolerations=(
@@ -148,8 +154,10 @@ def welcome(of: Snapshot, waiting: Waiting) -> Snapshot:
     return replace(
         of,
         workloads=tuple(
-            replace(one, pod_sets=tuple(map(changed, one.pod_sets))) if one.key == waiting.workload else one
-            for one in of.workloads
+            replace(workload, pod_sets=tuple(map(changed, workload.pod_sets)))
+            if workload.key == waiting.workload
+            else workload
+            for workload in of.workloads
         ),
     )
 
@@ -157,36 +165,40 @@ def welcome(of: Snapshot, waiting: Waiting) -> Snapshot:
 def is_admitted(of: Snapshot, workload: str) -> bool:
     """At once, or when the workloads that it preempts have left: with more pods than it would settle for."""
     plan = decide(of, NOW_MS)
-    if workload in {one.preemptor for one in plan.preemptions}:
+    if workload in {preemption.preemptor for preemption in plan.preemptions}:
         plan = decide(withdrawn(applied(of, plan)), NOW_MS)
     return workload in {decision.workload for decision in plan.admissions}
 
 
 def check(of: Snapshot) -> None:
-    for one in [workload for workload in of.workloads if workload.admission is None]:
-        now = alone(of, one.key)
+    for holder in [workload for workload in of.workloads if workload.admission is None]:
+        now = alone(of, holder.key)
         for waiting in decide(now, NOW_MS).waiting:
             match waiting.reason:
                 case WaitReason.QUOTA:
                     assert waiting.shortfalls, waiting
-                    now = with_quota(now, one.cluster_queue, waiting.shortfalls)
+                    now = with_quota(now, holder.cluster_queue, waiting.shortfalls)
                 case WaitReason.NEVER_FITS:
-                    now = with_quota(quiet(now), one.cluster_queue, waiting.shortfalls)
+                    now = with_quota(quiet(now), holder.cluster_queue, waiting.shortfalls)
                 case WaitReason.NO_FLAVOR if curable(waiting):
-                    now = with_quota(quiet(welcome(now, waiting)), one.cluster_queue, waiting.shortfalls)
+                    now = with_quota(quiet(welcome(now, waiting)), holder.cluster_queue, waiting.shortfalls)
                 case _:
                     continue
-            assert is_admitted(now, one.key), waiting
+            assert is_admitted(now, holder.key), waiting
             for lack in waiting.shortfalls:
                 assert lack.available_max > 0, f"a flavor without quota is named: {waiting.message}"
 
 
 def curable(waiting: Waiting) -> bool:
     """Whether there is a flavor with quota for all that the pods of each set ask for."""
-    without = {(one.pod_set, one.flavor) for one in waiting.exclusions if one.cause is NO_QUOTA}
-    with_quota = {(one.pod_set, one.flavor) for one in waiting.exclusions} - without
-    told = {one.pod_set for one in waiting.exclusions}
-    return "has no quota" not in waiting.message and told == {pod_set for pod_set, _ in with_quota}
+    without = {
+        (exclusion.pod_set, exclusion.flavor)
+        for exclusion in waiting.exclusions
+        if exclusion.cause is NO_QUOTA
+    }
+    with_quota = {(exclusion.pod_set, exclusion.flavor) for exclusion in waiting.exclusions} - without
+    exclusions = {exclusion.pod_set for exclusion in waiting.exclusions}
+    return "has no quota" not in waiting.message and exclusions == {pod_set for pod_set, _ in with_quota}
 
 
 @PROPERTY

@@ -18,9 +18,9 @@ def placed(on_host: str) -> Workload:
     return workload("w", "q", 2, admission=Admission("q", (assigned,)))
 
 
-def state_of(one: Workload) -> WorkingState:
+def state_of(workload: Workload) -> WorkingState:
     hosts = (host("a"), host("b"))
-    return WorkingState(snapshot(queue("q", 8), one, flavors=FLAVORS, hosts=hosts))
+    return WorkingState(snapshot(queue("q", 8), workload, flavors=FLAVORS, hosts=hosts))
 
 
 @pytest.mark.parametrize(("moved_to", "changed"), [("a", False), ("b", True)])

@@ -112,8 +112,8 @@ def test_workloads_that_the_runner_did_not_time_are_left_out_of_means() -> None:
     ],
 )
 def test_a_run_that_ended_early_is_no_result(second: int, each: int, dropped: int, says: str) -> None:
-    found = replace(run(), dropped_events=dropped)
-    assert problem(found, STATES.format(second=second), GENERATOR.format(each=each)) == says
+    early_run = replace(run(), dropped_events=dropped)
+    assert problem(early_run, STATES.format(second=second), GENERATOR.format(each=each)) == says
 
 
 def test_writes_are_counted_by_verb_and_kind_whatever_their_answer() -> None:

@@ -42,7 +42,7 @@ def test_other_manifests_are_refused(manifest: dict[str, Any], message: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("found", "until", "code"),
+    ("progress", "until", "code"),
     [
         pytest.param(JobProgress(JobStage.QUEUED, ""), JobStage.RUNNING, None, id="it waits"),
         pytest.param(JobProgress(JobStage.QUEUED, "", refused=True), JobStage.RUNNING, 5, id="it is refused"),
@@ -54,8 +54,8 @@ def test_other_manifests_are_refused(manifest: dict[str, Any], message: str) -> 
         pytest.param(JobProgress(JobStage.ENDED, "", failed=True), JobStage.RUNNING, 1, id="it failed"),
     ],
 )
-def test_exit_codes_of_submit(found: JobProgress, until: JobStage, code: int | None) -> None:
-    assert exit_code(found, until) == code
+def test_exit_codes_of_submit(progress: JobProgress, until: JobStage, code: int | None) -> None:
+    assert exit_code(progress, until) == code
 
 
 @pytest.mark.parametrize(

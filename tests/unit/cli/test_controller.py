@@ -67,8 +67,8 @@ def test_flags_override_the_environment(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_configuration_is_parsed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    given = '--configuration={"waitForPodsReady": {"timeout": "90s"}}'
-    wait = started_with(monkeypatch, given, **POD).configuration.wait_for_pods_ready
+    option = '--configuration={"waitForPodsReady": {"timeout": "90s"}}'
+    wait = started_with(monkeypatch, option, **POD).configuration.wait_for_pods_ready
     assert wait is not None
     assert wait.timeout_s == 90
     assert cli.main(["controller", '--configuration={"waitForPod": {}}']) == 2
@@ -82,5 +82,5 @@ def test_an_invalid_address_is_refused(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_the_help_names_every_kind_of_job(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["controller", "--help"]) == 0
-    said = capsys.readouterr().out
-    assert [kind.name for kind in (RAY_JOBS, RAY_CLUSTERS, RAY_SERVICES) if kind.name not in said] == []
+    output = capsys.readouterr().out
+    assert [kind.name for kind in (RAY_JOBS, RAY_CLUSTERS, RAY_SERVICES) if kind.name not in output] == []

@@ -41,15 +41,15 @@ MISTAKES: Mapping[str, tuple[list[str], str]] = {
 def test_a_mistake_on_the_command_line_is_one_line(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments, message = MISTAKES[name]
     assert cli.main(arguments) == 2
-    said = capsys.readouterr()
-    assert message in said.err
-    assert (said.err.count("\n"), said.out) == (1, "")
+    output = capsys.readouterr()
+    assert message in output.err
+    assert (output.err.count("\n"), output.out) == (1, "")
 
 
 def test_without_a_verb_the_verbs_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([]) == 2
-    said = capsys.readouterr().err
-    assert [verb for verb in VERBS if f"\n  {verb} " not in said] == []
+    output = capsys.readouterr().err
+    assert [verb for verb in VERBS if f"\n  {verb} " not in output] == []
 
 
 def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,9 +95,9 @@ def test_an_interrupted_verb_says_so(
 
 def completed(*typed: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
     assert kubectl_completion.main(typed) == 0
-    *found, directive = capsys.readouterr().out.splitlines()
+    *suggestions, directive = capsys.readouterr().out.splitlines()
     assert directive == ":4"
-    return [line.partition("\t")[0] for line in found]
+    return [line.partition("\t")[0] for line in suggestions]
 
 
 def test_kubectl_completes_verbs_and_their_options(capsys: pytest.CaptureFixture[str]) -> None:
@@ -143,15 +143,15 @@ def test_namespaces_are_those_of_kubectl(
     content["contexts"].append({"name": "other", "context": {"cluster": "k", "user": "u"}})
     path.write_text(json.dumps(content))
     monkeypatch.setenv("KUBECONFIG", str(path))
-    found: list[str] = []
+    calls: list[str] = []
 
     @click.command()
     @target_options
     def command(target: Target) -> None:
-        found.append(target.namespace)
+        calls.append(target.namespace)
 
     command.main(arguments, standalone_mode=False)
-    assert found == [namespace]
+    assert calls == [namespace]
 
 
 @pytest.mark.parametrize(

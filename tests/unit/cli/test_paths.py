@@ -143,7 +143,7 @@ def arguments(what: str, path: str, folder: Path) -> list[str]:
     if option == "--history":
         beside = [*beside, *HISTORY]
     named = [path] if not option.startswith("-") else [option, path]
-    return [verb, *named, *(one.format(folder=folder) for one in beside)]
+    return [verb, *named, *(option_name.format(folder=folder) for option_name in beside)]
 
 
 @pytest.mark.slow
@@ -195,5 +195,7 @@ def test_deep_json_is_one_line(what: str, tmp_path: Path, capsys: pytest.Capture
     }
     beside = [*BESIDE.get(verb, []), *sides.get(verb, [])]
     deep = '{"rules": ' + "[" * 50_000
-    assert cli.main([verb, "--configuration", deep, *(one.format(folder=tmp_path) for one in beside)]) == 2
+    assert (
+        cli.main([verb, "--configuration", deep, *(option.format(folder=tmp_path) for option in beside)]) == 2
+    )
     assert len(capsys.readouterr().err.strip().splitlines()) == 1

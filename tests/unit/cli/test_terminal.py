@@ -19,8 +19,8 @@ TEXTS = {
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_control_characters_are_visible(name: str) -> None:
-    given, shown = TEXTS[name]
-    assert visible(given) == shown
+    text, shown = TEXTS[name]
+    assert visible(text) == shown
 
 
 def test_cells_of_tables_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -74,8 +74,8 @@ def there(tmp_path: Path) -> str:
     return f"--queues={path}"
 
 
-def rows(said: str) -> list[list[str]]:
-    return [line.split() for line in said.splitlines() if line.strip()]
+def rows(output: str) -> list[list[str]]:
+    return [line.split() for line in output.splitlines() if line.strip()]
 
 
 def answered(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
@@ -85,9 +85,9 @@ def answered(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0)
 
 def test_queues_are_a_tree_with_quotas(there: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["queues", there]) == 0
-    title, *found = rows(capsys.readouterr().out)
+    title, *table_rows = rows(capsys.readouterr().out)
     assert title[-5:] == ["QUOTA", "USED", "BORROWED", "LENT", "DEMAND"]
-    assert found == [
+    assert table_rows == [
         ["ml", "3", "3", "2", "l4", GPU, "8", "8", "0", "0", "17"],
         ["├─", "team-a", "Active", "3", "2", "1", "l4", GPU, "4", "2", "0", "2", "17"],
         ["└─", "team-b", "Active", "0", "1", "1", "l4", GPU, "4", "6", "2", "0", "0"],
@@ -96,11 +96,11 @@ def test_queues_are_a_tree_with_quotas(there: str, capsys: pytest.CaptureFixture
 
 def test_wide_queues_have_every_resource(there: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["queues", there, "-o", "wide", "--queue", "team-b"]) == 0
-    said = capsys.readouterr().out
-    assert "WEIGHT" in said
-    assert [line for line in said.splitlines() if line != line.rstrip()] == []
-    assert "64Gi" in said
-    assert "team-a" not in said
+    output = capsys.readouterr().out
+    assert "WEIGHT" in output
+    assert [line for line in output.splitlines() if line != line.rstrip()] == []
+    assert "64Gi" in output
+    assert "team-a" not in output
 
 
 def test_queues_of_a_namespace_are_those_of_its_local_queues(
@@ -115,9 +115,9 @@ def test_queues_of_a_namespace_are_those_of_its_local_queues(
 
 def test_queue_lists_what_runs_and_what_waits(there: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["queue", "team-a", there]) == 0
-    said = capsys.readouterr().out
-    assert "ClusterQueue team-a: 3 pending, 2 hold quota, 1 of them admitted\n" in said
-    jobs = [row for row in rows(said) if any(cell.startswith("rayjob/") for cell in row)]
+    output = capsys.readouterr().out
+    assert "ClusterQueue team-a: 3 pending, 2 hold quota, 1 of them admitted\n" in output
+    jobs = [row for row in rows(output) if any(cell.startswith("rayjob/") for cell in row)]
     assert [row[:4] for row in jobs] == [
         ["rayjob/dev", "team-a", "Admitted", "100"],
         ["rayjob/checked", "team-a", "QuotaReserved", "100"],
@@ -129,8 +129,8 @@ def test_queue_lists_what_runs_and_what_waits(there: str, capsys: pytest.Capture
 
 
 def test_queue_estimates_starts_if_asked(there: str, capsys: pytest.CaptureFixture[str]) -> None:
-    found = answered(capsys, "queue", "team-a", there, "--eta", "--seeds=2")
-    starts = {row["job"]: row["eta"] for row in found["waiting"]}
+    document = answered(capsys, "queue", "team-a", there, "--eta", "--seeds=2")
+    starts = {row["job"]: row["eta"] for row in document["waiting"]}
     assert starts["rayjob/huge"] | {"at": ""} == {
         "at": "",
         "p10": None,
@@ -139,7 +139,7 @@ def test_queue_estimates_starts_if_asked(there: str, capsys: pytest.CaptureFixtu
         "futures": 2,
     }
     assert starts["rayjob/new"]["futures"] == 2
-    assert [row["eta"] for row in found["running"]] == [None, None]
+    assert [row["eta"] for row in document["running"]] == [None, None]
 
 
 FILTERS: Mapping[str, tuple[list[str], set[str]]] = {
@@ -162,8 +162,8 @@ FILTERS: Mapping[str, tuple[list[str], set[str]]] = {
 def test_workloads_are_filtered(name: str, there: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments, expected = FILTERS[name]
     namespace = [] if "-n" in arguments else ["-n", "team-a"]
-    found = answered(capsys, "queue", there, *namespace, *arguments)
-    assert {row["job"].removeprefix("rayjob/") for row in found["workloads"]} == expected
+    document = answered(capsys, "queue", there, *namespace, *arguments)
+    assert {row["job"].removeprefix("rayjob/") for row in document["workloads"]} == expected
 
 
 @pytest.mark.parametrize(
@@ -206,37 +206,37 @@ def test_why_has_an_exit_code_for_each_answer(
 ) -> None:
     job, code, sentence = WHY[name]
     assert main(["why", job, "-n", "team-a", there]) == code
-    said = capsys.readouterr().out
-    assert sentence in said
-    assert ", ," not in said
+    output = capsys.readouterr().out
+    assert sentence in output
+    assert ", ," not in output
 
 
 def test_why_tells_what_is_ahead_and_what_it_would_preempt(
     there: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["why", "rayjob/urgent", "-n", "team-a", there])
-    said = capsys.readouterr().out
-    assert "rayjob/urgent (Workload team-a/rayjob-urgent-" in said
-    assert "Pending, number 1 in the queue; priority 1000, 4 nvidia.com/gpu, created 1m00s ago" in said
-    assert ["rayjob/dev", "team-a", "team-a", "100", "InClusterQueue"] in rows(said)
-    found = answered(capsys, "why", "rayjob/new", "-n", "team-a", there, code=4)
-    assert [row["job"] for row in found["ahead"]] == ["rayjob/urgent", "rayjob/huge"]
-    assert found["workload"]["eta"]["futures"] == 20
+    output = capsys.readouterr().out
+    assert "rayjob/urgent (Workload team-a/rayjob-urgent-" in output
+    assert "Pending, number 1 in the queue; priority 1000, 4 nvidia.com/gpu, created 1m00s ago" in output
+    assert ["rayjob/dev", "team-a", "team-a", "100", "InClusterQueue"] in rows(output)
+    document = answered(capsys, "why", "rayjob/new", "-n", "team-a", there, code=4)
+    assert [row["job"] for row in document["ahead"]] == ["rayjob/urgent", "rayjob/huge"]
+    assert document["workload"]["eta"]["futures"] == 20
     main(["why", "rayjob/huge", "-n", "team-a", there, "-o", "wide"])
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert (
         "It can be admitted once all of these hold:\n- ClusterQueue team-a gets 5 more nvidia.com/gpu of "
-        "flavor l4" in said
+        "flavor l4" in output
     )
-    assert "Missing quota" in said
-    assert "as before" in said
+    assert "Missing quota" in output
+    assert "as before" in output
 
 
 def test_top_has_flavors_and_teams(there: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["top", there]) == 0
-    found = rows(capsys.readouterr().out)
-    assert ["l4", GPU, "█" * 20, "100%", "8", "8", "3"] in found
-    assert ["team-a", "2", "3", "2", GPU, "17", GPU, "1m00s"] in found
+    table_rows = rows(capsys.readouterr().out)
+    assert ["l4", GPU, "█" * 20, "100%", "8", "8", "3"] in table_rows
+    assert ["team-a", "2", "3", "2", GPU, "17", GPU, "1m00s"] in table_rows
     teams = answered(capsys, "top", there, "-n", "team-b")["teams"]
     assert [team["namespace"] for team in teams] == ["team-b"]
 
@@ -322,9 +322,9 @@ def test_kinds_that_are_not_needed_may_be_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert of_cluster(monkeypatch, "top", RayJob=404, RayService=403, Namespace=403)[0] == 0
-    said = capsys.readouterr()
-    assert "team-a" in said.out
-    assert said.err == "muster top: assuming no Namespace: you may not list namespaces\n"
+    output = capsys.readouterr()
+    assert "team-a" in output.out
+    assert output.err == "muster top: assuming no Namespace: you may not list namespaces\n"
 
 
 NO_QUEUES = "ClusterQueue (kueue.x-k8s.io/v1beta2): you may not list clusterqueues.kueue.x-k8s.io; "
@@ -355,8 +355,8 @@ class OfTenant(Running):
     ) -> tuple[str, list[T]]:
         if kind.namespaced and namespace != "team-a":
             raise StatusError(Status(code=403, message="no"))
-        version, found = await super().list(kind, labels, namespace)
-        return version, [one for one in found if one.metadata.namespace in ("", "team-a")]
+        version, listing = await super().list(kind, labels, namespace)
+        return version, [result for result in listing if result.metadata.namespace in ("", "team-a")]
 
 
 def as_tenant(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -368,17 +368,17 @@ def test_a_tenant_sees_its_own_workloads(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert as_tenant(monkeypatch, "queue", "user-queue", "-o", "json") == 0
-    said = capsys.readouterr()
-    assert "muster queue: you may only read namespace team-a" in said.err
-    found = json.loads(said.out)
-    assert found["quota"] is None
-    assert len(found["running"]) == 2
-    assert {row["job"]: row["position"] for row in found["waiting"]} == {
+    output = capsys.readouterr()
+    assert "muster queue: you may only read namespace team-a" in output.err
+    document = json.loads(output.out)
+    assert document["quota"] is None
+    assert len(document["running"]) == 2
+    assert {row["job"]: row["position"] for row in document["waiting"]} == {
         "rayjob/urgent": None,
         "rayjob/huge": None,
         "rayjob/new": None,
     }
-    assert any(row["eta"] for row in found["waiting"])
+    assert any(row["eta"] for row in document["waiting"])
 
 
 @pytest.mark.parametrize(

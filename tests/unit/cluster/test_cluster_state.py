@@ -66,8 +66,8 @@ def test_the_checks_of_an_admission(flavor: str) -> None:
         cluster_queue("team-a", quotas("cpu", cpu=1), admissionChecksStrategy={"admissionChecks": rules})
     )
     assigned = core.PodSetAssignment("workers", 1, {"cpu": flavor}, {"cpu": 1})
-    found = required_checks(read(kinds.CLUSTER_QUEUES, body), core.Admission("team-a", (assigned,)))
-    assert found == REQUIRED[flavor]
+    checks = required_checks(read(kinds.CLUSTER_QUEUES, body), core.Admission("team-a", (assigned,)))
+    assert checks == REQUIRED[flavor]
 
 
 def test_queues_to_choose_from_are_those_of_the_namespace() -> None:

@@ -248,9 +248,9 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
 @pytest.mark.parametrize("name", REFUSALS)
 def test_refusals(name: str) -> None:
     body, fields, objects, sentence = REFUSALS[name]
-    found = eligibility.ineligibility(workload(body, **fields), job(body), make_cluster(objects))
-    assert found is not None
-    assert f"{found.reason}: {found.message}" == sentence
+    refusal = eligibility.ineligibility(workload(body, **fields), job(body), make_cluster(objects))
+    assert refusal is not None
+    assert f"{refusal.reason}: {refusal.message}" == sentence
 
 
 @pytest.mark.parametrize(
@@ -259,17 +259,17 @@ def test_refusals(name: str) -> None:
 def test_a_deactivated_workload_shows_the_cause(reason: str, why: str) -> None:
     gang = workload(ray_job("dev"), active=False)
     away = replace(gang, status=transitions.evict(gang.status, reason, "out of stock", NOW_MS))
-    found = eligibility.ineligibility(away, job(ray_job("dev")), make_cluster())
-    assert found is not None
-    assert found.message.startswith(f"the Workload is deactivated{why}: recreate the job")
+    refusal = eligibility.ineligibility(away, job(ray_job("dev")), make_cluster())
+    assert refusal is not None
+    assert refusal.message.startswith(f"the Workload is deactivated{why}: recreate the job")
 
 
 def test_a_deactivated_workload_without_a_job_is_activated_again() -> None:
     body = workload_without_job("batch")
     body["spec"]["active"] = False
-    found = eligibility.ineligibility(read(kinds.WORKLOADS, body), None, make_cluster())
-    assert found is not None
-    assert found.message == "the Workload is deactivated: set spec.active of the Workload to true"
+    refusal = eligibility.ineligibility(read(kinds.WORKLOADS, body), None, make_cluster())
+    assert refusal is not None
+    assert refusal.message == "the Workload is deactivated: set spec.active of the Workload to true"
 
 
 # changes of a Workload without a job -> why it may not be queued
@@ -312,18 +312,18 @@ def test_claims_need_a_template_of_the_administrator(name: str) -> None:
         for key in templates
     ]
     cluster = make_cluster({kinds.RESOURCE_CLAIM_TEMPLATES: bodies})
-    found = eligibility.ineligibility(workload(body), job(body), cluster)
-    assert (found.message if found else "").startswith(why)
-    assert (found is None) is (not why)
+    refusal = eligibility.ineligibility(workload(body), job(body), cluster)
+    assert (refusal.message if refusal else "").startswith(why)
+    assert (refusal is None) is (not why)
 
 
 @pytest.mark.parametrize("name", WITHOUT_JOB)
 def test_workloads_without_a_job_are_checked(name: str) -> None:
     meta, why = WITHOUT_JOB[name]
     body = read(kinds.WORKLOADS, workload_without_job("batch", **meta))
-    found = eligibility.ineligibility(body, None, make_cluster())
-    assert (found.message if found else "").startswith(why)
-    assert (found is None) is (not why)
+    refusal = eligibility.ineligibility(body, None, make_cluster())
+    assert (refusal.message if refusal else "").startswith(why)
+    assert (refusal is None) is (not why)
 
 
 MAY: dict[str, tuple[Body, Objects]] = {

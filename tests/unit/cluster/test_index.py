@@ -19,8 +19,8 @@ def test_objects_are_found_by_each_of_their_values_in_the_order_of_their_keys() 
 
 def test_put_returns_the_values_before_and_now() -> None:
     index = by_letters()
-    given = [index.put("a", word) for word in ("on", "in", None, None, "")]
-    assert [set(values) for values in given] == [set("on"), set("oin"), set("in"), set(), set()]
+    previous_values = [index.put("a", word) for word in ("on", "in", None, None, "")]
+    assert [set(values) for values in previous_values] == [set("on"), set("oin"), set("in"), set(), set()]
 
 
 def test_nothing_is_kept_of_objects_that_are_gone() -> None:

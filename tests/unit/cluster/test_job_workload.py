@@ -41,9 +41,9 @@ NAMES = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_workload_names(name: str) -> None:
-    kind, job_name, uid, wanted = NAMES[name]
-    assert job_workload.workload_name(kind, "ray.io/v1", job_name, uid) == wanted
-    assert len(wanted) <= 253
+    kind, job_name, uid, expected = NAMES[name]
+    assert job_workload.workload_name(kind, "ray.io/v1", job_name, uid) == expected
+    assert len(expected) <= 253
 
 
 def test_a_workload_has_the_users_templates() -> None:
@@ -84,7 +84,7 @@ PRIORITIES: dict[str, tuple[str, str, list[dict[str, Any]], tuple[int, str | Non
 
 @pytest.mark.parametrize("name", PRIORITIES)
 def test_the_priority_of_a_new_workload(name: str) -> None:
-    label, pod_class, more, wanted = PRIORITIES[name]
+    label, pod_class, more, expected = PRIORITIES[name]
     head = template("head", cpu=1)
     head["spec"]["priorityClassName"] = pod_class
     written = ray_job("dev", priority=label)
@@ -92,7 +92,7 @@ def test_the_priority_of_a_new_workload(name: str) -> None:
     classes = [{"metadata": {"name": f"class{n}"}, **c} for n, c in enumerate([{"value": 1}, *more])]
     classes.append({"metadata": {"name": "fast"}, "value": 7})
     value, reference = job_workload.priority_of(job(written), make_cluster({kinds.POD_PRIORITIES: classes}))
-    assert (value, reference and reference.kind) == wanted
+    assert (value, reference and reference.kind) == expected
 
 
 def classes(**values: int) -> dict[Any, list[Body]]:
@@ -140,22 +140,22 @@ NOW: dict[str, tuple[tuple[str, ...], str, str, dict[str, int], int]] = {
 
 @pytest.mark.parametrize("name", NOW)
 def test_the_current_priority_follows_the_class(name: str) -> None:
-    true, before, label, values, wanted = NOW[name]
+    true, before, label, values, expected = NOW[name]
     objects = classes(**values) | {
         kinds.RAY_JOBS: [stored(ray_job("dev", priority=label))],
         kinds.WORKLOADS: [workload_body(ray_job("dev", priority=before), *true)],
     }
     cluster = make_cluster(objects)
-    (found,) = cluster.workloads.values()
-    assert job_workload.priority_now(found, cluster) == wanted
+    (only_workload,) = cluster.workloads.values()
+    assert job_workload.priority_now(only_workload, cluster) == expected
 
 
 def test_a_workload_without_a_job_and_a_class_keeps_its_priority() -> None:
     cluster = make_cluster(
         classes(default=7) | {kinds.WORKLOADS: [workload_without_job("batch", priority=100)]}
     )
-    (found,) = cluster.workloads.values()
-    assert job_workload.priority_now(found, cluster) == 100
+    (only_workload,) = cluster.workloads.values()
+    assert job_workload.priority_now(only_workload, cluster) == 100
 
 
 UPDATES: dict[str, tuple[dict[str, Any], set[str]]] = {
@@ -172,15 +172,15 @@ UPDATES: dict[str, tuple[dict[str, Any], set[str]]] = {
 
 @pytest.mark.parametrize("name", UPDATES)
 def test_a_waiting_workload_follows_its_job(name: str) -> None:
-    fields, wanted = UPDATES[name]
-    known = workload(ray_job("dev"))
-    change = job_workload.update_workload(known, job(ray_job("dev", **fields)), make_cluster())
-    if not wanted:
+    fields, expected = UPDATES[name]
+    waiting_workload = workload(ray_job("dev"))
+    change = job_workload.update_workload(waiting_workload, job(ray_job("dev", **fields)), make_cluster())
+    if not expected:
         assert change is None
         return
     assert isinstance(change, MergePatch)
-    assert set(change.body["spec"]) == wanted
-    assert (change.key, change.resource_version, change.status) == (known.key, "7", False)
+    assert set(change.body["spec"]) == expected
+    assert (change.key, change.resource_version, change.status) == (waiting_workload.key, "7", False)
 
 
 RUN_S = f"{PROVREQ_ANNOTATION_PREFIX}maxRunDurationSeconds"
@@ -194,16 +194,16 @@ PARAMETERS: dict[str, tuple[Body, Body, Body | None]] = {
 
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_parameters_of_requests_may_be_changed_while_it_waits(name: str) -> None:
-    before, after, wanted = PARAMETERS[name]
+    before, after, expected = PARAMETERS[name]
     first, second = ray_job("dev"), ray_job("dev")
     first["metadata"]["annotations"] |= before
     second["metadata"]["annotations"] |= after
     change = job_workload.update_workload(workload(first), job(second), make_cluster())
-    if wanted is None:
+    if expected is None:
         assert change is None
         return
     assert isinstance(change, MergePatch)
-    assert change.body == {"metadata": {"annotations": wanted}}
+    assert change.body == {"metadata": {"annotations": expected}}
 
 
 MAX_RUNS = {

@@ -92,7 +92,7 @@ PODS: dict[str, tuple[Body, list[Body], bool]] = {
 
 @pytest.mark.parametrize("name", PODS)
 def test_which_pods_belong_to_a_gang(name: str) -> None:
-    body, clusters, wanted = PODS[name]
+    body, clusters, expected = PODS[name]
     cluster = make_cluster(
         {
             kinds.RAY_JOBS: [stored(ray_job("dev"))],
@@ -101,7 +101,7 @@ def test_which_pods_belong_to_a_gang(name: str) -> None:
             kinds.PODS: [body],
         }
     )
-    assert bool(cluster.live_pods_of(workload(ray_job("dev")))) is wanted
+    assert bool(cluster.live_pods_of(workload(ray_job("dev")))) is expected
 
 
 def test_pods_of_a_queued_ray_cluster_belong_to_its_gang() -> None:
@@ -125,12 +125,12 @@ CLUSTERS: dict[str, tuple[Body, str, bool]] = {
 @pytest.mark.parametrize("name", CLUSTERS)
 @pytest.mark.parametrize("meta", [{}, ELSEWHERE])
 def test_which_ray_clusters_belong_to_a_gang(name: str, meta: dict[str, Any]) -> None:
-    owner, origin, wanted = CLUSTERS[name]
+    owner, origin, expected = CLUSTERS[name]
     labels = {ORIGIN_LABEL: origin} if origin else {}
     running = stored(ray_cluster("dev-raycluster"), ownerReferences=[owner], labels=labels, **meta)
     running["spec"]["suspend"] = False
     cluster = make_cluster({kinds.RAY_CLUSTERS: [running], kinds.WORKLOADS: [DEV]})
-    assert bool(cluster.ray_clusters_of(workload(ray_job("dev")))) is (wanted and not meta)
+    assert bool(cluster.dependents_of(workload(ray_job("dev")))) is (expected and not meta)
 
 
 # owner of a Workload -> whether it is the Workload of RayJob dev
@@ -147,12 +147,12 @@ WORKLOADS: dict[str, tuple[list[Body], dict[str, Any], bool]] = {
 
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_which_workload_belongs_to_a_job(name: str) -> None:
-    owners, meta, wanted = WORKLOADS[name]
+    owners, meta, expected = WORKLOADS[name]
     body = workload_body(ray_job("dev"), ownerReferences=owners, **meta)
     cluster = make_cluster({kinds.RAY_JOBS: [stored(ray_job("dev"))], kinds.WORKLOADS: [body]})
-    (found,) = cluster.workloads.values()
-    assert (cluster.workload_of(job(ray_job("dev"))) is not None) is wanted
-    assert (cluster.job_of(found) is not None) is wanted
+    (only_workload,) = cluster.workloads.values()
+    assert (cluster.workload_of(job(ray_job("dev"))) is not None) is expected
+    assert (cluster.job_of(only_workload) is not None) is expected
 
 
 OF_A_JOB = {JOB_UID_LABEL: "uid-dev"}
@@ -175,9 +175,9 @@ WITHOUT_JOB: dict[str, tuple[list[Body], dict[str, str], bool]] = {
 
 @pytest.mark.parametrize("name", WITHOUT_JOB)
 def test_which_workloads_were_created_without_a_job(name: str) -> None:
-    owners, labels, wanted = WITHOUT_JOB[name]
-    found = read(kinds.WORKLOADS, workload_body(ray_job("dev"), ownerReferences=owners, labels=labels))
-    assert (ownership.job_of(found) is None) is wanted
+    owners, labels, expected = WITHOUT_JOB[name]
+    parsed = read(kinds.WORKLOADS, workload_body(ray_job("dev"), ownerReferences=owners, labels=labels))
+    assert (ownership.job_of(parsed) is None) is expected
 
 
 @pytest.mark.parametrize("labels", [{}, OF_A_JOB])
@@ -195,9 +195,9 @@ def test_pods_of_a_gang_count_after_its_workload_lost_its_owner(labels: dict[str
         kinds.PODS: pods,
     }
     cluster = make_cluster(objects)
-    (found,) = cluster.workloads.values()
-    assert {p.metadata.name for p in cluster.live_pods_of(found)} == {"a", "b"}
-    assert [c.metadata.name for c in cluster.ray_clusters_of(found)] == ["dev-raycluster"]
+    (only_workload,) = cluster.workloads.values()
+    assert {p.metadata.name for p in cluster.live_pods_of(only_workload)} == {"a", "b"}
+    assert [c.metadata.name for c in cluster.dependents_of(only_workload)] == ["dev-raycluster"]
 
 
 REQUESTS: dict[str, tuple[Body, bool]] = {
@@ -212,6 +212,6 @@ REQUESTS: dict[str, tuple[Body, bool]] = {
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_which_request_belongs_to_a_workload(name: str) -> None:
-    body, wanted = REQUESTS[name]
+    body, expected = REQUESTS[name]
     cluster = make_cluster({kinds.WORKLOADS: [DEV], kinds.PROVISIONING_REQUESTS: [body]})
-    assert bool(cluster.requests_of(workload(ray_job("dev")))) is wanted
+    assert bool(cluster.requests_of(workload(ray_job("dev")))) is expected

@@ -13,11 +13,11 @@ class Maker:
 
 
 def test_the_same_objects_are_read_once() -> None:
-    cache, make, one, other = PassCache(), Maker(), [1], [2]
-    first = cache.get(make, "key", one, other)
+    cache, make, numbers, other = PassCache(), Maker(), [1], [2]
+    first = cache.get(make, "key", numbers, other)
     cache.begin_full_pass()
-    assert cache.get(make, "key", one, other) is first
-    assert cache.get(make, "another", one, other) == first
+    assert cache.get(make, "key", numbers, other) is first
+    assert cache.get(make, "another", numbers, other) == first
     assert make.calls == 2
 
 
@@ -28,28 +28,28 @@ def test_none_is_cached_too() -> None:
 
 
 def test_an_equal_object_is_a_different_key() -> None:
-    cache, make, one = PassCache(), Maker(), [1]
-    cache.get(make, "key", one, [2])
-    cache.get(make, "key", one, [2])
+    cache, make, first = PassCache(), Maker(), [1]
+    cache.get(make, "key", first, [2])
+    cache.get(make, "key", first, [2])
     assert make.calls == 2
 
 
 def test_values_of_different_functions_are_kept_apart() -> None:
-    cache, makers, one = PassCache(), (Maker(), Maker()), [1]
+    cache, makers, first = PassCache(), (Maker(), Maker()), [1]
     for make in makers:
-        cache.get(make, "key", one, one)
+        cache.get(make, "key", first, first)
     assert [make.calls for make in makers] == [1, 1]
 
 
 def test_values_that_a_full_pass_did_not_ask_for_are_dropped() -> None:
-    cache, make, one = PassCache(), Maker(), [1]
+    cache, make, first = PassCache(), Maker(), [1]
     for key in ("kept", "not asked for"):
-        cache.get(make, key, one, one)
+        cache.get(make, key, first, first)
     cache.begin_full_pass()
-    cache.get(make, "kept", one, one)
+    cache.get(make, "kept", first, first)
     cache.end_full_pass()
     assert make.calls == 2
-    cache.get(make, "kept", one, one)
+    cache.get(make, "kept", first, first)
     assert make.calls == 2
-    cache.get(make, "not asked for", one, one)
+    cache.get(make, "not asked for", first, first)
     assert make.calls == 3

@@ -15,7 +15,7 @@ CPU, L4 = ("cpu", "cpu"), ("l4", GPU)
 BLOCKED = condition("SuspensionBlocked", reason="PodsRunning")
 
 
-def told(*true: str, reason: str = "", blocked: bool = False, **meta: Any) -> Body:
+def workload_with_reason(*true: str, reason: str = "", blocked: bool = False, **meta: Any) -> Body:
     body = workload_body(DEV, *true, **meta)
     if reason:
         body["status"]["conditions"].append(condition("QuotaReserved", False, reason))
@@ -26,22 +26,28 @@ def told(*true: str, reason: str = "", blocked: bool = False, **meta: Any) -> Bo
 
 # a Workload -> its pending status, whether it is admitted, why it is blocked; None: it does not count
 SHARES: dict[str, tuple[Body, tuple[str, bool, str] | None]] = {
-    "it waits": (told(), (ACTIVE, False, "")),
-    "it waits for quota": (told(reason="WaitingForQuota"), (ACTIVE, False, "")),
-    "it never fits": (told(reason="ExceedsMaxQuota"), (NEVER_ADMISSIBLE, False, "")),
-    "it holds quota": (told("QuotaReserved"), ("", False, "")),
-    "it is admitted": (told("QuotaReserved", "Admitted"), ("", True, "")),
-    "it must stop and has not": (told("QuotaReserved", "Admitted", blocked=True), ("", True, "PodsRunning")),
-    "it is finished": (told("QuotaReserved", "Admitted", "Finished", finalizers=[]), None),
-    "it is finished, and holds quota": (told("QuotaReserved", "Admitted", "Finished"), ("", True, "")),
+    "it waits": (workload_with_reason(), (ACTIVE, False, "")),
+    "it waits for quota": (workload_with_reason(reason="WaitingForQuota"), (ACTIVE, False, "")),
+    "it never fits": (workload_with_reason(reason="ExceedsMaxQuota"), (NEVER_ADMISSIBLE, False, "")),
+    "it holds quota": (workload_with_reason("QuotaReserved"), ("", False, "")),
+    "it is admitted": (workload_with_reason("QuotaReserved", "Admitted"), ("", True, "")),
+    "it must stop and has not": (
+        workload_with_reason("QuotaReserved", "Admitted", blocked=True),
+        ("", True, "PodsRunning"),
+    ),
+    "it is finished": (workload_with_reason("QuotaReserved", "Admitted", "Finished", finalizers=[]), None),
+    "it is finished, and holds quota": (
+        workload_with_reason("QuotaReserved", "Admitted", "Finished"),
+        ("", True, ""),
+    ),
 }
 
 
 @pytest.mark.parametrize("name", SHARES)
 def test_what_a_workload_adds(name: str) -> None:
-    body, wanted = SHARES[name]
+    body, expected = SHARES[name]
     share = share_of(read(kinds.WORKLOADS, body), make_cluster({kinds.WORKLOADS: [body]}))
-    assert (share and (share.pending, share.is_admitted, share.blocked)) == wanted
+    assert (share and (share.pending, share.is_admitted, share.blocked)) == expected
     assert share is None or (share.cluster_queue, share.local_queue) == ("team-a", "team-a/user-queue")
     assert bool(share and share.usage) is bool(share and not share.pending)
 
@@ -62,10 +68,10 @@ def drawn(random: Random) -> Share:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_updated_counts_are_those_of_all_shares(seed: int) -> None:
-    random, kept = Random(seed), QueueCounts()
+    random, updated_counts = Random(seed), QueueCounts()
     for _ in range(300):
-        kept.put(random.choice("123"), drawn(random) if random.random() < 0.7 else None)
+        updated_counts.put(random.choice("123"), drawn(random) if random.random() < 0.7 else None)
         fresh = QueueCounts()
-        for key, share in kept.shares.items():
+        for key, share in updated_counts.shares.items():
             fresh.put(key, share)
-        assert kept == fresh
+        assert updated_counts == fresh

@@ -81,7 +81,7 @@ MARKED: dict[str, tuple[kinds.AnyKind, Body, dict[kinds.AnyKind, list[Body]], se
 
 @pytest.mark.parametrize("name", MARKED)
 def test_a_change_marks_the_workloads_that_depend_on_it(name: str) -> None:
-    kind, body, others, wanted = MARKED[name]
+    kind, body, others, expected = MARKED[name]
     world: dict[kinds.AnyKind, list[Body]] = {
         kinds.RAY_JOBS: [stored(ray_job("dev"))],
         kinds.RAY_SERVICES: [stored(ray_service("llm"))],
@@ -96,15 +96,17 @@ def test_a_change_marks_the_workloads_that_depend_on_it(name: str) -> None:
         if is_there:
             objects[changed.key] = changed
         keys = {of: [changed.key] if of == kind else [] for of in RELATED}
-        assert relations.update(cluster, keys).workloads == wanted
+        assert relations.update(cluster, keys).workloads == expected
 
 
 ASKED: tuple[Callable[[ClusterState], object], ...] = (
     lambda c: {w.key: c.job_of(w) for w in c.workloads.values()},
     lambda c: {w.key: c.live_pods_of(w) for w in c.workloads.values()},
-    lambda c: {w.key: c.ray_clusters_of(w) for w in c.workloads.values()},
+    lambda c: {w.key: c.dependents_of(w) for w in c.workloads.values()},
     lambda c: {w.key: c.requests_of(w) for w in c.workloads.values()},
-    lambda c: {job: c.workload_of(found) for job in c.job_identities if (found := c.job(job)) is not None},
+    lambda c: {
+        job: c.workload_of(parsed_job) for job in c.job_identities if (parsed_job := c.job(job)) is not None
+    },
     lambda c: c.jobs_with_empty_queue_label,
     lambda c: c.namespace_labels,
     lambda c: c.deleted_queues,
@@ -123,9 +125,9 @@ def test_updated_relations_are_those_of_all_objects(seed: int) -> None:
         if random.random() < 0.7:
             objects[changed.key] = changed
         cluster.relations.update(cluster, {of: [changed.key] if of == kind else [] for of in RELATED})
-        kept, fresh = rebuilt(cluster, cluster.relations), rebuilt(cluster, None)
+        reused, fresh = rebuilt(cluster, cluster.relations), rebuilt(cluster, None)
         for ask in ASKED:
-            assert ask(kept) == ask(fresh)
+            assert ask(reused) == ask(fresh)
 
 
 def rebuilt(cluster: ClusterState, relations: Relations | None) -> ClusterState:

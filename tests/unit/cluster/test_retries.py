@@ -36,9 +36,9 @@ def asking(value: str = "1", **annotations: str) -> Job:
 
 def first() -> Granted:
     """The grant of a first retry with the value 1."""
-    found = retries.requested(read(kinds.WORKLOADS, away("AdmissionCheck")), asking(), NOW_MS, BACKOFF)
-    assert found is not None
-    return found.granted
+    retry = retries.requested(read(kinds.WORKLOADS, away("AdmissionCheck")), asking(), NOW_MS, BACKOFF)
+    assert retry is not None
+    return retry.granted
 
 
 # Workload, job -> when the retry is due, the number of the retry, whether it activates; None: no retry
@@ -70,8 +70,8 @@ CASES: dict[str, tuple[Body, Job, tuple[int, int, bool] | None]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_requests_for_a_retry(name: str) -> None:
     body, of, expected = CASES[name]
-    found = retries.requested(read(kinds.WORKLOADS, body), of, NOW_MS, BACKOFF)
-    assert (found and (found.due_ms, found.granted.count, found.activates)) == expected
+    retry = retries.requested(read(kinds.WORKLOADS, body), of, NOW_MS, BACKOFF)
+    assert (retry and (retry.due_ms, retry.granted.count, retry.activates)) == expected
 
 
 def test_the_next_retry_follows_after_the_back_off() -> None:

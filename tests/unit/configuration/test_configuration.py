@@ -111,8 +111,8 @@ CONFIGURATIONS: dict[str, tuple[dict[str, Any], Configuration]] = {
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_valid_configurations(name: str) -> None:
-    given, wanted = CONFIGURATIONS[name]
-    assert parse(json.dumps(given)) == wanted
+    json_text, expected = CONFIGURATIONS[name]
+    assert parse(json.dumps(json_text)) == expected
 
 
 def test_the_smallest_aging() -> None:

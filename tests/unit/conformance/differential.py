@@ -44,7 +44,7 @@ def scenario(*steps: Step, name: str = "one", mode: str = CLASSICAL) -> Scenario
 
 def as_served(*workloads: Manifest) -> dict[str, kueue.Workload]:
     """Returns them as the API server would."""
-    made = (
+    served = (
         {
             **w,
             "metadata": {
@@ -56,7 +56,7 @@ def as_served(*workloads: Manifest) -> dict[str, kueue.Workload]:
         }
         for w in workloads
     )
-    return {w.key: w for w in views(made, kueue.Workload)}
+    return {w.key: w for w in views(served, kueue.Workload)}
 
 
 def api_objects(cpu: str = "2", flavors: int = 1) -> Objects:
@@ -70,7 +70,7 @@ def api_objects(cpu: str = "2", flavors: int = 1) -> Objects:
     )
 
 
-def found(
+def found_difference(
     held: Mapping[str, Mapping[str, str]],
     name: str = "one",
     cpu: str = "2",

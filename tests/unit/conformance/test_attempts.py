@@ -53,15 +53,15 @@ CASES: dict[str, tuple[dict[str, list[FlavorAttempt]], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("searches", "wanted"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize(("searches", "expected"), CASES.values(), ids=CASES)
 def test_attempts_are_compared_as_kueue_records_them(
-    searches: dict[str, list[FlavorAttempt]], wanted: dict[str, Any]
+    searches: dict[str, list[FlavorAttempt]], expected: dict[str, Any]
 ) -> None:
-    assert tried(**searches) == wanted
+    assert tried(**searches) == expected
 
 
 def test_a_case_may_list_flavors_after_the_one_that_fits() -> None:
-    wanted = [
+    expected = [
         {"flavor": "one", "mode": "Fit", "borrow": 0},
         {
             "flavor": "two",
@@ -70,6 +70,6 @@ def test_a_case_may_list_flavors_after_the_one_that_fits() -> None:
             "reasons": ["flavor two does not provide resource cpu"],
         },
     ]
-    compare_attempts(choice({"cpu": [fits("one")]}), wanted, GROUPS)
+    compare_attempts(choice({"cpu": [fits("one")]}), expected, GROUPS)
     with pytest.raises(AssertionError):
-        compare_attempts(choice({"cpu": [fenced("one")]}), wanted, GROUPS)
+        compare_attempts(choice({"cpu": [fenced("one")]}), expected, GROUPS)

@@ -15,7 +15,7 @@ from tests.conformance.differential.run import INTERRUPTED, Counts, Player, Runs
 from tests.conformance.differential.scenario import CLASSICAL, FAIR, Finish, Scenario
 from tests.conformance.differential.shrink import ROUNDS_MAX, Disagreement, shrunk
 from tests.conformance.differential.stage import Moment, Play
-from tests.unit.conformance.differential import api_objects, as_served, found, scenario, workload
+from tests.unit.conformance.differential import api_objects, as_served, found_difference, scenario, workload
 from tools.toolchain.steps import Screen, StepError
 
 ADMITTED = {"w0": {"main": "1 x cpu:f0"}}
@@ -63,11 +63,11 @@ def test_differences_name_the_workload_and_both_outcomes(
     ],
 )
 def test_the_core_decides_a_kept_step(held: dict[str, dict[str, str]], cpu: str, lines: list[str]) -> None:
-    assert found(held, cpu=cpu).differences() == lines
+    assert found_difference(held, cpu=cpu).differences() == lines
 
 
 def test_a_kept_step_is_read_as_it_was_saved(tmp_path: Path) -> None:
-    saved = found(ADMITTED)
+    saved = found_difference(ADMITTED)
     file = tmp_path / "folder" / "case.json"
     save(saved, file)
     again = read(file)
@@ -82,7 +82,7 @@ def test_a_kept_step_is_read_as_it_was_saved(tmp_path: Path) -> None:
     ids=["neither", "several pod sets", "several flavors", "both"],
 )
 def test_gangs_with_a_choice_of_flavors_are_found(pod_sets: int, flavors: int, chooses: bool) -> None:
-    assert found({}, pod_sets=pod_sets, flavors=flavors).has_choosing_gang() is chooses
+    assert found_difference({}, pod_sets=pod_sets, flavors=flavors).has_choosing_gang() is chooses
 
 
 # A history differs if it has a Finish of place 7; at that step Kueue leaves the workload pending.
@@ -105,7 +105,7 @@ def runs(differs: Times, asked: list[tuple[str, str, int]]) -> Runs:
 
     def played(mode: str, scenarios: Sequence[Scenario], run: str) -> list[Play]:
         asked.append((mode, run, len(scenarios)))
-        return [play(one, differs(len(asked))) for one in scenarios]
+        return [play(scenario, differs(len(asked))) for scenario in scenarios]
 
     return Runs(played)
 
@@ -120,24 +120,24 @@ def test_modes_are_run_apart_and_runs_have_unique_names() -> None:
 
 
 def test_the_first_step_that_differs_is_reported() -> None:
-    one = scenario(Finish(0), WRONG, WRONG)
-    (told,) = runs(lambda _: True, []).compare([one], Counts())
-    assert (told.scenario, told.step) == (one, 1)
-    assert told.differences == ("w0: Muster main 1 x cpu:f0, Kueue waits",)
+    differing = scenario(Finish(0), WRONG, WRONG)
+    (disagreements,) = runs(lambda _: True, []).compare([differing], Counts())
+    assert (disagreements.scenario, disagreements.step) == (differing, 1)
+    assert disagreements.differences == ("w0: Muster main 1 x cpu:f0, Kueue waits",)
 
 
 def test_a_core_that_fails_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(core_side, "ROUNDS_MAX", 0)
-    (told,) = runs(lambda _: False, []).compare([scenario(Finish(0))], Counts())
-    assert told.differences == ("Muster fails: AssertionError: nothing settled after 0 rounds",)
+    (disagreements,) = runs(lambda _: False, []).compare([scenario(Finish(0))], Counts())
+    assert disagreements.differences == ("Muster fails: AssertionError: nothing settled after 0 rounds",)
 
 
 def test_recurring_differences_count() -> None:
     counts, asked = Counts(), list[tuple[str, str, int]]()
-    (told,) = runs(lambda _: True, asked).confirmed(
+    (disagreements,) = runs(lambda _: True, asked).confirmed(
         [scenario(WRONG), scenario(Finish(0), name="two")], counts
     )
-    assert (told.scenario.name, counts.by_chance) == ("one", [])
+    assert (disagreements.scenario.name, counts.by_chance) == ("one", [])
     assert asked == [(CLASSICAL, "r1s", 2), (CLASSICAL, "r2s", 1)]
     assert counts.scenarios == 2, "repeated runs are not counted"
 
@@ -168,12 +168,12 @@ def test_all_are_shrunk_in_the_same_rounds() -> None:
     batches: list[int] = []
 
     def counting(scenarios: Sequence[Scenario]) -> list[Disagreement]:
-        batches.append(len({one.name for one in scenarios}))
+        batches.append(len({scenario.name for scenario in scenarios}))
         return compare(scenarios)
 
     wholes = [disagreement(scenario(Finish(0), WRONG, name=name)) for name in ("one", "two")]
-    smallest = shrunk([one for one in wholes if one is not None], counting)
-    assert [one.scenario.name for one in smallest] == ["one", "two"]
+    smallest = shrunk([whole for whole in wholes if whole is not None], counting)
+    assert [whole.scenario.name for whole in smallest] == ["one", "two"]
     assert set(batches) == {2}  # names
     assert len(batches) <= ROUNDS_MAX
 
@@ -204,7 +204,7 @@ def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Player | Ba
 
 
 def plays(differ: bool) -> Player:
-    return lambda _mode, scenarios, _run: [play(one, differ) for one in scenarios]
+    return lambda _mode, scenarios, _run: [play(scenario, differ) for scenario in scenarios]
 
 
 Use = Callable[[Player | BaseException], None]
@@ -213,8 +213,8 @@ Use = Callable[[Player | BaseException], None]
 def test_main_returns_0_if_all_agree(on: Use, capsys: pytest.CaptureFixture[str]) -> None:
     on(plays(differ=False))
     assert run.main(range(5, 8)) == 0
-    said = re.sub(r"in \d+ s", "in N s", capsys.readouterr().out)
-    assert said.splitlines() == [
+    output = re.sub(r"in \d+ s", "in N s", capsys.readouterr().out)
+    assert output.splitlines() == [
         "seeds 5 to 7: 3 histories, 6 steps compared in N s; "
         "0 histories stopped early, as Kueue preempts in a circle",
         "3 agree, 0 disagree",
@@ -224,13 +224,13 @@ def test_main_returns_0_if_all_agree(on: Use, capsys: pytest.CaptureFixture[str]
 def test_differences_are_saved_to_a_file(on: Use, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     on(plays(differ=True))
     assert run.main(range(5, 6)) == 1
-    said = capsys.readouterr().out.splitlines()
-    assert said[:3] == [
+    output = capsys.readouterr().out.splitlines()
+    assert output[:3] == [
         "seed 5 (classical) differs; shrinking it",
         f"seed 5 (classical), 1 steps: kept as {tmp_path / 'seed-5.json'}",
         "    w0: Muster main 1 x cpu:f0, Kueue waits",
     ]
-    assert said[-1] == "0 agree, 1 disagree"
+    assert output[-1] == "0 agree, 1 disagree"
     assert read(tmp_path / "seed-5.json").kueue == Outcome({}, {})
 
 
@@ -243,17 +243,17 @@ def test_differences_are_saved_if_shrinking_fails(
         runs.append(run)
         if len(runs) > 2:
             raise StepError("kueue does not answer")
-        return [play(one) for one in scenarios]
+        return [play(scenario) for scenario in scenarios]
 
     on(player)
     assert run.main(range(5, 6)) == 1
-    said = capsys.readouterr().out.splitlines()
-    assert said[1:4] == [
+    output = capsys.readouterr().out.splitlines()
+    assert output[1:4] == [
         "shrinking failed",
         "  why: kueue does not answer",
         f"seed 5 (classical), 2 steps: kept as {tmp_path / 'seed-5.json'}",
     ]
-    assert said[-1] == "0 agree, 1 disagree"
+    assert output[-1] == "0 agree, 1 disagree"
 
 
 def test_differences_that_kueues_memory_may_explain_are_counted(
@@ -270,7 +270,7 @@ def test_differences_that_kueues_memory_may_explain_are_counted(
 
 
 @pytest.mark.parametrize(
-    ("wrong", "code", "said"),
+    ("wrong", "code", "output"),
     [
         (StepError("kueue does not build"), 2, "nothing was compared\n  why: kueue does not build\n"),
         (KeyboardInterrupt(), INTERRUPTED, "interrupted: all processes are stopped\n"),
@@ -278,8 +278,8 @@ def test_differences_that_kueues_memory_may_explain_are_counted(
     ids=["no tools", "interrupted"],
 )
 def test_main_fails_without_a_cluster(
-    on: Use, wrong: BaseException, code: int, said: str, capsys: pytest.CaptureFixture[str]
+    on: Use, wrong: BaseException, code: int, output: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     on(wrong)
     assert run.main(range(1)) == code
-    assert capsys.readouterr().out == said
+    assert capsys.readouterr().out == output

@@ -12,22 +12,22 @@ from tests.conformance.replay import LISTED
 from tests.conformance.rules import IGNORED, ONLY_HERE, rules_of
 
 
-def told() -> set[str]:
+def listed_gates() -> set[str]:
     """Returns the gates in the page's table."""
     rows = LISTED.read_text().partition("### Feature gates")[2].partition("\n## ")[0].splitlines()
     return {row.split("`")[1] for row in rows if row.startswith("| `")}
 
 
 def test_the_page_lists_gates_that_cannot_be_set() -> None:
-    assert told() == {*ONLY_HERE, *IGNORED}
-    assert told().isdisjoint(SUPPORTED)
+    assert listed_gates() == {*ONLY_HERE, *IGNORED}
+    assert listed_gates().isdisjoint(SUPPORTED)
 
 
 def test_no_case_has_another_gate() -> None:
     if (folder := cached_cases()) is None:
         pytest.skip("no cases are recorded; make conformance records them")
     gates = set(chain.from_iterable(case.gates for case in load(folder)))
-    assert gates <= {*SUPPORTED, *told()}
+    assert gates <= {*SUPPORTED, *listed_gates()}
 
 
 @pytest.mark.parametrize("gate", SUPPORTED)

@@ -36,15 +36,15 @@ def test_the_same_seed_gives_the_same_scenario(scenarios: list[Scenario]) -> Non
 
 
 def test_another_seed_gives_another_scenario(scenarios: list[Scenario]) -> None:
-    assert len({repr(one.objects) + repr(one.steps) for one in scenarios}) == len(scenarios)
+    assert len({repr(scenario.objects) + repr(scenario.steps) for scenario in scenarios}) == len(scenarios)
 
 
 def test_modes_alternate(scenarios: list[Scenario]) -> None:
-    assert [one.mode for one in scenarios[:4]] == [CLASSICAL, FAIR, CLASSICAL, FAIR]
+    assert [scenario.mode for scenario in scenarios[:4]] == [CLASSICAL, FAIR, CLASSICAL, FAIR]
 
 
 def test_scenarios_are_small(scenarios: list[Scenario]) -> None:
-    assert all(STEPS_MIN <= len(one.steps) <= STEPS_MAX for one in scenarios)
+    assert all(STEPS_MIN <= len(scenario.steps) <= STEPS_MAX for scenario in scenarios)
 
 
 def manifests(of: Scenario) -> Iterator[Manifest]:
@@ -68,25 +68,25 @@ def fields(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def test_every_referenced_name_exists(scenarios: list[Scenario]) -> None:
-    for one in scenarios:
-        known = {identity(obj) for obj in one.objects}
-        for obj in manifests(one):
+    for each_scenario in scenarios:
+        identities = {identity(obj) for obj in each_scenario.objects}
+        for obj in manifests(each_scenario):
             for key, value in fields(obj["spec"]):
-                assert key not in NAMING or (NAMING[key], value) in known
+                assert key not in NAMING or (NAMING[key], value) in identities
                 for flavor in value if key == "flavors" else ():
-                    assert ("ResourceFlavor", flavor["name"]) in known
+                    assert ("ResourceFlavor", flavor["name"]) in identities
 
 
 def test_changes_are_of_existing_objects(scenarios: list[Scenario]) -> None:
-    for one in scenarios:
-        changed = {identity(step.object) for step in one.steps if isinstance(step, Change)}
-        assert changed <= {identity(obj) for obj in one.objects}
+    for each_scenario in scenarios:
+        changed = {identity(step.object) for step in each_scenario.steps if isinstance(step, Change)}
+        assert changed <= {identity(obj) for obj in each_scenario.objects}
 
 
 def test_changes_keep_the_cohort(scenarios: list[Scenario]) -> None:
-    for one in scenarios:
-        before = {identity(obj): obj["spec"] for obj in one.objects}
-        for step in one.steps:
+    for each_scenario in scenarios:
+        before = {identity(obj): obj["spec"] for obj in each_scenario.objects}
+        for step in each_scenario.steps:
             if isinstance(step, Change):
                 old, new = before[identity(step.object)], step.object["spec"]
                 for key in ("cohortName", "parentName", "queueingStrategy"):
@@ -113,19 +113,23 @@ def test_changes_keep_the_cohort(scenarios: list[Scenario]) -> None:
     ],
 )
 def test_all_kinds_of_settings_are_generated(scenarios: list[Scenario], key: str, values: set[Any]) -> None:
-    seen = {
-        value for one in scenarios for obj in manifests(one) for k, value in fields(obj["spec"]) if k == key
+    observed = {
+        value
+        for scenario in scenarios
+        for obj in manifests(scenario)
+        for k, value in fields(obj["spec"])
+        if k == key
     }
-    assert seen == values
+    assert observed == values
 
 
 def test_all_sizes_are_generated(scenarios: list[Scenario]) -> None:
-    kinds = [Counter(obj["kind"] for obj in one.objects) for one in scenarios]
+    kinds = [Counter(obj["kind"] for obj in scenario.objects) for scenario in scenarios]
     assert {of["Cohort"] for of in kinds} == {0, 1, 2, 3, 4}
     assert {of["ClusterQueue"] for of in kinds} == {1, 2, 3, 4}
     assert {of["ResourceFlavor"] for of in kinds} == {1, 2, 3}
 
 
 def test_all_kinds_of_steps_are_generated(scenarios: list[Scenario]) -> None:
-    seen = Counter(type(step).__name__ for one in scenarios for step in one.steps)
-    assert [name for name, _ in seen.most_common()] == ["Submit", "Finish", "Change", "Withdraw"]
+    observed = Counter(type(step).__name__ for scenario in scenarios for step in scenario.steps)
+    assert [name for name, _ in observed.most_common()] == ["Submit", "Finish", "Change", "Withdraw"]

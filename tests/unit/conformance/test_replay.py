@@ -129,7 +129,7 @@ def test_gates_of_a_case_are_those_that_all_runs_share(tmp_path: Path) -> None:
     ]
     data = {"suite": "TestSuite", "name": "one", "input": {}, "expect": {}, "featureGates": {"B": False}}
     write(tmp_path, {**data, "runs": runs})
-    assert [one.gates for one in load(tmp_path)] == [{"A": True, "B": False}]
+    assert [case.gates for case in load(tmp_path)] == [{"A": True, "B": False}]
 
 
 def test_an_invalid_file_is_named(tmp_path: Path) -> None:

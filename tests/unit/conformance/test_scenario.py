@@ -35,9 +35,9 @@ def test_only_references_have_the_prefix() -> None:
 
 
 def test_prefixing_does_not_change_the_scenario() -> None:
-    given = scenario(Submit(workload("w0")))
-    prefixed(given, "r1")
-    assert given == scenario(Submit(workload("w0")))
+    original = scenario(Submit(workload("w0")))
+    prefixed(original, "r1")
+    assert original == scenario(Submit(workload("w0")))
 
 
 def test_a_scenario_can_be_cut_at_a_step() -> None:
@@ -48,19 +48,19 @@ def test_a_scenario_can_be_cut_at_a_step() -> None:
 def test_smaller_copies_lack_half_first_and_one_last() -> None:
     whole = scenario(Finish(0), Finish(1), Finish(2), Finish(3))
     smaller = list(whole.smaller())
-    lacking = [(4 - len(one.steps), 4 - len(one.objects)) for one in smaller]
+    lacking = [(4 - len(copy.steps), 4 - len(copy.objects)) for copy in smaller]
     assert lacking == [(2, 0)] * 2 + [(0, 2)] * 2 + [(1, 0)] * 4 + [(0, 1)] * 4
     assert smaller[0].steps == (Finish(2), Finish(3))
-    assert [one.steps for one in smaller[4:8]] == [
-        tuple(Finish(n) for n in range(4) if n != left) for left in range(4)
+    assert [copy.steps for copy in smaller[4:8]] == [
+        tuple(Finish(n) for n in range(4) if n != step_index) for step_index in range(4)
     ]
 
 
 def test_removing_an_object_removes_its_changes() -> None:
     changed = Change(cluster_queue("q0", "3"))
-    without = [one for one in scenario(changed, Finish(0)).smaller() if len(one.objects) == 3]
-    assert [one.steps for one in without] == [
-        (Finish(0),) if "ClusterQueue" not in {obj["kind"] for obj in one.objects} else (changed, Finish(0))
-        for one in without
+    without = [copy for copy in scenario(changed, Finish(0)).smaller() if len(copy.objects) == 3]
+    assert [copy.steps for copy in without] == [
+        (Finish(0),) if "ClusterQueue" not in {obj["kind"] for obj in copy.objects} else (changed, Finish(0))
+        for copy in without
     ]
-    assert sum(one.steps == (Finish(0),) for one in without) == 1
+    assert sum(copy.steps == (Finish(0),) for copy in without) == 1

@@ -25,27 +25,27 @@ def waits(_: kueue.Workload) -> None:
     """Admits no workload."""
 
 
-def admits(seen: kueue.Workload) -> kueue.WorkloadStatus | None:
-    if workload_status.holds_quota(seen.status) or workload_status.is_finished(seen.status):
+def admits(workload: kueue.Workload) -> kueue.WorkloadStatus | None:
+    if workload_status.holds_quota(workload.status) or workload_status.is_finished(workload.status):
         return None
     held = core.PodSetAssignment("main", 1, {"cpu": "f0"}, {"cpu": 1000})
-    return transitions.reserve(seen.status, core.Admission("q0", (held,)), (), NOW_MS)
+    return transitions.reserve(workload.status, core.Admission("q0", (held,)), (), NOW_MS)
 
 
-def preempts_once(seen: kueue.Workload) -> kueue.WorkloadStatus | None:
+def preempts_once(workload: kueue.Workload) -> kueue.WorkloadStatus | None:
     """Admits each workload once, preempts it, and then leaves it pending."""
-    if any(c.type == workload_status.PREEMPTED for c in seen.status.conditions):
+    if any(c.type == workload_status.PREEMPTED for c in workload.status.conditions):
         return None
-    if workload_status.holds_quota(seen.status):
-        return transitions.preempt(seen.status, "InClusterQueue", "by another", NOW_MS)
-    return admits(seen)
+    if workload_status.holds_quota(workload.status):
+        return transitions.preempt(workload.status, "InClusterQueue", "by another", NOW_MS)
+    return admits(workload)
 
 
-def preempts_for_ever(seen: kueue.Workload) -> kueue.WorkloadStatus | None:
-    if not workload_status.holds_quota(seen.status):
-        return admits(seen)
-    evicted = workload_status.is_evicted(seen.status)
-    return None if evicted else transitions.preempt(seen.status, "InClusterQueue", "by another", NOW_MS)
+def preempts_for_ever(workload: kueue.Workload) -> kueue.WorkloadStatus | None:
+    if not workload_status.holds_quota(workload.status):
+        return admits(workload)
+    evicted = workload_status.is_evicted(workload.status)
+    return None if evicted else transitions.preempt(workload.status, "InClusterQueue", "by another", NOW_MS)
 
 
 class Server:
@@ -92,10 +92,10 @@ class Server:
 
     def _keep(self, obj: dict[str, Any]) -> dict[str, Any]:
         self.version += 1
-        kept = {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(self.version)}}
-        self.workloads[kept["metadata"]["name"]] = kept
-        self.note("Workload", kept, False)
-        return kept
+        newer = {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(self.version)}}
+        self.workloads[newer["metadata"]["name"]] = newer
+        self.note("Workload", newer, False)
+        return newer
 
 
 @pytest.fixture(autouse=True)

@@ -39,16 +39,16 @@ def stored(body: Mapping[str, Any], **meta: Any) -> Body:
     """Returns it as the API server stores it, with UID `uid-<name>`, version and times."""
     new = deepcopy(dict(body))
     name = new["metadata"]["name"]
-    given = {"uid": f"uid-{name}", "resourceVersion": "7", "creationTimestamp": CREATED}
-    new["metadata"] = {**new["metadata"], **given, **meta}
+    identity = {"uid": f"uid-{name}", "resourceVersion": "7", "creationTimestamp": CREATED}
+    new["metadata"] = {**new["metadata"], **identity, **meta}
     return new
 
 
 def job(body: Mapping[str, Any], *clusters: Body, **meta: Any) -> Job:
     """A RayJob, RayCluster or RayService (with its RayClusters) as a Job."""
     if "rayClusterConfig" in body["spec"]:
-        made = [RayClusterGang(read(kinds.RAY_CLUSTERS, stored(c))) for c in clusters]
-        return RayServiceGang(read(kinds.RAY_SERVICES, stored(body, **meta)), *made)
+        created = [RayClusterGang(read(kinds.RAY_CLUSTERS, stored(c))) for c in clusters]
+        return RayServiceGang(read(kinds.RAY_SERVICES, stored(body, **meta)), *created)
     if "rayClusterSpec" in body["spec"] or "clusterSelector" in body["spec"]:
         return RayJobGang(read(kinds.RAY_JOBS, stored(body, **meta)))
     return RayClusterGang(read(kinds.RAY_CLUSTERS, stored(body, **meta)))
@@ -101,8 +101,8 @@ def workload_without_job(name: str, *true: str, pods: int = 4, priority: int = 1
 
 
 def workload(of: Mapping[str, Any], *true: str, **fields: Any) -> kueue.Workload:
-    found: kueue.Workload = read(kinds.WORKLOADS, workload_body(of, *true, **fields))
-    return found
+    parsed: kueue.Workload = read(kinds.WORKLOADS, workload_body(of, *true, **fields))
+    return parsed
 
 
 def condition(kind: str, status: bool = True, reason: str = "", message: str = "as before") -> Body:
@@ -186,8 +186,8 @@ def make_cluster(
 
 def by_key(kind: Kind[Any], bodies: Sequence[Body]) -> dict[str, Any]:
     """Returns the objects by key, with the finalizers that an earlier pass added."""
-    kept = kind in (kinds.CLUSTER_QUEUES, kinds.FLAVORS, kinds.CHECKS)
-    meta = {"finalizers": [RESOURCE_IN_USE]} if kept else {}
+    retained = kind in (kinds.CLUSTER_QUEUES, kinds.FLAVORS, kinds.CHECKS)
+    meta = {"finalizers": [RESOURCE_IN_USE]} if retained else {}
     objects = (read(kind, b if "uid" in b["metadata"] else stored(b, **meta)) for b in bodies)
     return {o.key: o for o in objects}
 

@@ -83,8 +83,8 @@ def test_every_feature_is_compared_with_every_peer(page: str) -> None:
 
 def test_every_line_of_the_comparison_is_a_row(page: str) -> None:
     lines = [line for line in page.splitlines() if line.startswith("|")]
-    found = list(tables(page))
-    assert len(lines) == sum(len(rows) for rows in found) + 2 * len(found)
+    page_tables = list(tables(page))
+    assert len(lines) == sum(len(rows) for rows in page_tables) + 2 * len(page_tables)
 
 
 VERSIONS = "| peer | repository | version |\n|---|---|---|\n| xpk | `a/xpk` | `v2` |\n\n"

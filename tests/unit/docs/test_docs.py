@@ -34,8 +34,8 @@ class Block(NamedTuple):
 
 def blocks() -> Iterator[Block]:
     for page in PAGES:
-        for found in BLOCK.finditer(page.read_text()):
-            yield Block(page.name, found[1], found[2])
+        for match in BLOCK.finditer(page.read_text()):
+            yield Block(page.name, match[1], match[2])
 
 
 def prose(page: Path) -> str:
@@ -115,17 +115,17 @@ def test_no_page_counts_the_resources_of_a_stack(page: Path) -> None:
 
 def settings_paths() -> set[str]:
     """Returns every path of a stack file, without the brackets of lists and the names in mappings."""
-    found = set()
+    names = set()
 
     def walk(model: Any, prefix: str) -> None:
         for name, key in model.model_fields.items():
             place = f"{prefix}{key.alias or name}"
-            found.add(place)
+            names.add(place)
             for _, inner in models_inside(key.annotation, place):
                 walk(inner, f"{place}.")
 
     walk(Settings, "")
-    return found
+    return names
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -138,9 +138,11 @@ def test_every_named_setting_exists(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_named_policy_exists(page: Path) -> None:
     policies = validating_policies(AdmissionPoliciesArgs("muster", False, max_pods=1))
-    known = {rule.id for rule in RULES} | {policy.name for policy in policies} | set(suspending_mutations())
+    defaults = (
+        {rule.id for rule in RULES} | {policy.name for policy in policies} | set(suspending_mutations())
+    )
     named = {text for text in CODE.findall(prose(page)) if POLICY.fullmatch(text)}
-    assert named <= known
+    assert named <= defaults
 
 
 def merged(base: Any, over: Any) -> Any:

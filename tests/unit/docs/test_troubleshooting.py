@@ -61,20 +61,22 @@ def rows() -> list[tuple[str, str]]:
 
 
 def set_by_the_controller() -> set[str]:
-    found = set().union(*(words(ROOT / "muster" / folder) for folder in SETTING))
-    return {str(reason) for reason in PreemptionReason} | found
+    reasons_in_code = set().union(*(words(ROOT / "muster" / folder) for folder in SETTING))
+    return {str(reason) for reason in PreemptionReason} | reasons_in_code
 
 
 def test_every_reason_of_the_code_has_a_row() -> None:
     parts = {part for of_one in COMPOSED.values() for part in of_one}
-    told = {reason for reason, _ in rows()} | parts
-    assert set_by_the_controller() - told - OTHERS == set(), "a row, or a word of OTHERS, is missing"
+    documented_reasons = {reason for reason, _ in rows()} | parts
+    assert set_by_the_controller() - documented_reasons - OTHERS == set(), (
+        "a row, or a word of OTHERS, is missing"
+    )
 
 
 def test_every_row_is_of_a_reason_that_the_code_sets() -> None:
-    known = set_by_the_controller() | words(ROOT / "muster")
-    told = {part for reason, _ in rows() for part in COMPOSED.get(reason, (reason,))}
-    assert told - known == set()
+    defaults = set_by_the_controller() | words(ROOT / "muster")
+    documented_reasons = {part for reason, _ in rows() for part in COMPOSED.get(reason, (reason,))}
+    assert documented_reasons - defaults == set()
 
 
 def test_no_word_is_called_other_for_nothing() -> None:

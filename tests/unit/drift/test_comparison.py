@@ -43,17 +43,19 @@ def compared(server: Server, **fields: Any) -> Drift | None:
 
 def test_an_equal_object_has_not_drifted() -> None:
     live = {**LIVE, "data": {"a": "b"}, "metadata": {**LIVE["metadata"], "generation": 3}}
-    assert compared(Server(live, lambda wanted: {**wanted, "data": {"a": "b"}})) is None
+    assert compared(Server(live, lambda expected: {**expected, "data": {"a": "b"}})) is None
 
 
 def test_a_secret_that_differs_is_named_without_its_value() -> None:
     live = {**LIVE, "data": {"a": "c3RvbGVu", "b": "eA=="}}
-    found = compared(Server(live, lambda wanted: wanted), data={"a": Secret("b3BlbnNlc2FtZQ=="), "b": "eA=="})
-    assert found is not None
+    drifts = compared(
+        Server(live, lambda expected: expected), data={"a": Secret("b3BlbnNlc2FtZQ=="), "b": "eA=="}
+    )
+    assert drifts is not None
     difference = Difference("data.a", "[another secret]", "[secret]", replaces=False)
-    assert found.change.differences == [difference]
-    assert "c3RvbGVu" not in str(found.change)
-    assert "b3BlbnNlc2FtZQ" not in str(found.change)
+    assert drifts.change.differences == [difference]
+    assert "c3RvbGVu" not in str(drifts.change)
+    assert "b3BlbnNlc2FtZQ" not in str(drifts.change)
 
 
 @pytest.mark.parametrize(
@@ -68,17 +70,17 @@ def test_a_secret_that_differs_is_named_without_its_value() -> None:
     ],
 )
 def test_an_object_that_goes_is_to_be_created(live: Object | None, note: str) -> None:
-    found = compared(Server(live, lambda wanted: wanted))
-    assert found is not None
-    assert (found.change.op, found.change.note) == ("create", note)
+    drifts = compared(Server(live, lambda expected: expected))
+    assert drifts is not None
+    assert (drifts.change.op, drifts.change.note) == ("create", note)
 
 
 def test_a_write_meanwhile_repeats_the_comparison() -> None:
-    def answer(wanted: Object) -> Object:
+    def answer(expected: Object) -> Object:
         if server.asked == ["1"]:
             server.live = {**LIVE, "metadata": {**LIVE["metadata"], "resourceVersion": "2"}}
             raise ApiError(409, "Conflict", "the object has been modified")
-        return wanted
+        return expected
 
     server = Server(LIVE, answer)
     assert compared(server) is None
@@ -86,10 +88,10 @@ def test_a_write_meanwhile_repeats_the_comparison() -> None:
 
 
 def test_an_object_that_cannot_be_reverted_in_place_is_replaced() -> None:
-    def refuse(wanted: Object) -> Object:
+    def refuse(expected: Object) -> Object:
         raise ApiError(422, "Invalid", "type: field is immutable")
 
-    found = compared(Server({**LIVE, "type": "theirs"}, refuse), type="ours")
-    assert found is not None
-    assert (found.change.op, found.change.note) == ("replace", "the API server: type: field is immutable")
-    assert [(d.path, d.before, d.after) for d in found.change.differences] == [("type", "theirs", "ours")]
+    drifts = compared(Server({**LIVE, "type": "theirs"}, refuse), type="ours")
+    assert drifts is not None
+    assert (drifts.change.op, drifts.change.note) == ("replace", "the API server: type: field is immutable")
+    assert [(d.path, d.before, d.after) for d in drifts.change.differences] == [("type", "theirs", "ours")]

@@ -13,11 +13,11 @@ def expected(declared: Object, live: Object, kind: str = "Deployment", **metadat
     """Returns what is expected of an object, without its identity."""
     manifest = {"kind": kind, "metadata": {"name": "a"}, **declared}
     server = {"resourceVersion": "7", **metadata}
-    found = with_owned_fields(manifest, {**live, "metadata": {**live.get("metadata", {}), **server}})
-    assert found.pop("kind") == kind
-    assert found["metadata"].pop("resourceVersion") == "7"
-    found["metadata"].pop("name", None)
-    return found
+    merged = with_owned_fields(manifest, {**live, "metadata": {**live.get("metadata", {}), **server}})
+    assert merged.pop("kind") == kind
+    assert merged["metadata"].pop("resourceVersion") == "7"
+    merged["metadata"].pop("name", None)
+    return merged
 
 
 def annotated(**values: str) -> Object:
@@ -36,7 +36,7 @@ CA: Object = {"f:webhooks": {'k:{"name":"a"}': {"f:clientConfig": {"f:caBundle":
 
 
 @pytest.mark.parametrize(
-    ("kind", "declared", "live", "wanted"),
+    ("kind", "declared", "live", "expectation"),
     [
         pytest.param(
             "Namespace", {}, {"status": {"phase": "Active"}}, {"status": {"phase": "Active"}}, id="status"
@@ -58,9 +58,12 @@ CA: Object = {"f:webhooks": {'k:{"name":"a"}': {"f:clientConfig": {"f:caBundle":
     ],
 )
 def test_owned_fields_are_taken_from_the_live_object(
-    kind: str, declared: Object, live: Object, wanted: Object | None
+    kind: str, declared: Object, live: Object, expectation: Object | None
 ) -> None:
-    assert expected(declared, live, kind) == {"metadata": {}, **(declared if wanted is None else wanted)}
+    assert expected(declared, live, kind) == {
+        "metadata": {},
+        **(declared if expectation is None else expectation),
+    }
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,7 @@ def test_owned_fields_are_taken_from_the_live_object(
     ],
 )
 def test_certificate_is_taken_only_if_its_operator_wrote_it(manager: str, bundle: Object) -> None:
-    found = expected(
+    merged = expected(
         WEBHOOKS, LIVE_WEBHOOKS, "ValidatingWebhookConfiguration", managedFields=managed(manager, CA)
     )
-    assert found["webhooks"] == [{"name": "b"}, {"name": "a", "clientConfig": {"path": "/a", **bundle}}]
+    assert merged["webhooks"] == [{"name": "b"}, {"name": "a", "clientConfig": {"path": "/a", **bundle}}]

@@ -29,15 +29,15 @@ CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}
 
 
 def test_objects_are_read_with_their_manager_and_provider() -> None:
-    found = state(resource(MAP, {**CONFIG_MAP, "__defaults": []}))
+    deployed = state(resource(MAP, {**CONFIG_MAP, "__defaults": []}))
     urn = f"urn:pulumi:s::p::{MAP}::a"
-    assert found.objects == (Declared(urn, MAP, CONFIG_MAP, "pulumi-kubernetes-1", PROVIDER),)
-    assert found.providers == {PROVIDER: {"context": "c"}}
+    assert deployed.objects == (Declared(urn, MAP, CONFIG_MAP, "pulumi-kubernetes-1", PROVIDER),)
+    assert deployed.providers == {PROVIDER: {"context": "c"}}
 
 
 def test_an_imported_object_is_applied_as_pulumi() -> None:
-    (found,) = state(resource(MAP, CONFIG_MAP, outputs={})).objects
-    assert found.manager == "pulumi-kubernetes"
+    (deployed,) = state(resource(MAP, CONFIG_MAP, outputs={})).objects
+    assert deployed.manager == "pulumi-kubernetes"
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_helm_releases_are_named() -> None:
 
 
 def test_secrets_are_decrypted_or_refused() -> None:
-    (found,) = state(resource(MAP, {**CONFIG_MAP, "data": {**SECRET, "plaintext": '{"a": "b"}'}})).objects
-    assert found.manifest["data"] == Secret({"a": "b"})
+    (deployed,) = state(resource(MAP, {**CONFIG_MAP, "data": {**SECRET, "plaintext": '{"a": "b"}'}})).objects
+    assert deployed.manifest["data"] == Secret({"a": "b"})
     with pytest.raises(StepError, match="encrypted"):
         state(resource(MAP, {**CONFIG_MAP, "data": {**SECRET, "ciphertext": "v1:…"}}))

@@ -30,7 +30,7 @@ STOPPED = drift(
 EXTRA = drift("delete", before={"spec": {"cohortName": "ml"}})
 
 
-def told(
+def report_lines(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     *rounds: list[Drift],
@@ -61,7 +61,7 @@ def told(
 
 
 def test_no_drift(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    code, lines = told(monkeypatch, capsys, [], fix=False)
+    code, lines = report_lines(monkeypatch, capsys, [], fix=False)
     assert code == 0
     assert lines[-1] == "0 objects compared with what was deployed: nothing was changed by hand"
 
@@ -69,7 +69,7 @@ def test_no_drift(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 def test_drift_is_shown_as_the_changes_that_revert_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    code, lines = told(monkeypatch, capsys, [STOPPED, EXTRA], fix=False, file=tmp_path / "drift.json")
+    code, lines = report_lines(monkeypatch, capsys, [STOPPED, EXTRA], fix=False, file=tmp_path / "drift.json")
     assert code == DRIFTED
     assert "~ ClusterQueue team-b  spec.stopPolicy: Hold → None (by kubectl-edit)" in lines
     assert lines[-1].endswith(
@@ -89,21 +89,21 @@ def test_drift_is_shown_as_the_changes_that_revert_it(
 
 
 @pytest.mark.parametrize(
-    ("left", "refused", "code", "said"),
+    ("remaining", "refused", "code", "output"),
     [
         pytest.param([], (), 0, "1 to update; done", id="all of it"),
         pytest.param([STOPPED], ("cannot revert it",), DRIFTED, "1 to update; 1 left", id="not all of it"),
     ],
 )
 def test_fix_tells_what_is_left(
-    left: list[Drift],
+    remaining: list[Drift],
     refused: tuple[str, ...],
     code: int,
-    said: str,
+    output: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    found, lines = told(monkeypatch, capsys, [STOPPED], left, fix=True, refused=refused)
-    assert found == code
-    assert lines[-1].endswith(said)
+    report, lines = report_lines(monkeypatch, capsys, [STOPPED], remaining, fix=True, refused=refused)
+    assert report == code
+    assert lines[-1].endswith(output)
     assert [line for line in lines if line in refused] == list(refused)

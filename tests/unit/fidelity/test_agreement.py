@@ -53,15 +53,15 @@ def test_mean_waits_deviate_by_class_relative_to_the_measured_ones() -> None:
 def test_orders_are_compared_by_place() -> None:
     forecast = history(JOBS, held("a", 1, 9), held("b", 2, 9), held("c", 3, 9))
     measured = history(JOBS, held("a", 1, 9), held("c", 2, 9), held("b", 3, 9))
-    found = compare(forecast, measured)
-    assert (found.equal_positions, found.divergence) == (1 / 3, 1)
+    comparison = compare(forecast, measured)
+    assert (comparison.equal_positions, comparison.divergence) == (1 / 3, 1)
     assert compare(forecast, forecast).divergence is None
 
 
 def test_a_job_that_only_one_history_admits_is_a_difference() -> None:
     forecast, measured = history(JOBS, held("a", 1, 9)), history(JOBS, held("a", 1, 9), held("b", 2, 9))
-    found = compare(forecast, measured)
-    assert (found.equal_positions, found.divergence) == (0.5, 1)
+    comparison = compare(forecast, measured)
+    assert (comparison.equal_positions, comparison.divergence) == (0.5, 1)
 
 
 def test_a_class_that_only_the_forecast_starts_deviates_by_everything() -> None:
@@ -71,8 +71,8 @@ def test_a_class_that_only_the_forecast_starts_deviates_by_everything() -> None:
 
 
 def test_waits_are_told_by_queue_and_over_all_queues() -> None:
-    found = waits(history(JOBS, held("b", 9, 20), held("a", 10, 20), held("c", 30, 40)))
-    means = {column: waited.mean_s for column, waited in found.items()}
+    wait_times = waits(history(JOBS, held("b", 9, 20), held("a", 10, 20), held("c", 30, 40)))
+    means = {column: waited.mean_s for column, waited in wait_times.items()}
     assert means == {
         ("", "dev-priority"): 20,
         ("", "prod-priority"): 9,

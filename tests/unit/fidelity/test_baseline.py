@@ -23,14 +23,14 @@ cohorts:
 
 def test_the_pace_of_a_burst() -> None:
     """Two clients create 80 workloads in 10 s; 60 are admitted in the 30 s after that."""
-    seen = [
+    observed = [
         (1.0, Progress(0, 0, 0)),
         (2.0, Progress(20, 10, 5)),
         (12.0, Progress(100, 60, 10)),
         (13.0, Progress(100, 58, 10)),
         (42.0, Progress(100, 0, 10)),
     ]
-    pace = pace_of(seen, BURST)
+    pace = pace_of(observed, BURST)
     assert pace.admission_s == pytest.approx(0.5)
     assert pace.submission_s == pytest.approx(0.15)
 

@@ -17,6 +17,6 @@ ASSUMED = Assumptions(
 def test_a_forecasts_own_assumptions_are_measured(requeue_s: float) -> None:
     assumed = replace(ASSUMED, requeue_s=requeue_s)
     plain, provisioned = (forecast(calibration(check=check), assumed) for check in (False, True))
-    found = assumptions(plain, provisioned, requeue_s)
+    measured_assumptions = assumptions(plain, provisioned, requeue_s)
     for name in ("start_up_s", "termination_s", "cleanup_s", "provisioning_median_s"):
-        assert getattr(found, name) == pytest.approx(getattr(ASSUMED, name)), name
+        assert getattr(measured_assumptions, name) == pytest.approx(getattr(ASSUMED, name)), name

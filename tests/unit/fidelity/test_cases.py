@@ -18,8 +18,8 @@ NAMES = [case.name for case in cases(0)]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_two_jobs_of_a_case_are_created_in_the_same_second_of_a_compressed_run(name: str) -> None:
-    (found,) = (case for case in cases(50) if case.name == name)
-    times = [job.submit_s for job in found.jobs]
+    (matches,) = (case for case in cases(50) if case.name == name)
+    times = [job.submit_s for job in matches.jobs]
     assert times == sorted(set(times))
     assert all(time % STEP_S == 0 for time in times)
 
@@ -35,30 +35,30 @@ def test_cases_share_no_queue() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_mean_waits_of_a_case_hardly_change_if_each_job_runs_a_little_longer(name: str) -> None:
-    found = case_named(name)
+    case = case_named(name)
     random = Random(1)
-    longer = replace(found, jobs=tuple(replace(j, run_s=j.run_s + random.uniform(0, 9)) for j in found.jobs))
-    assert mean_waits_s(longer) == pytest.approx(mean_waits_s(found), rel=0.02)
+    longer = replace(case, jobs=tuple(replace(j, run_s=j.run_s + random.uniform(0, 9)) for j in case.jobs))
+    assert mean_waits_s(longer) == pytest.approx(mean_waits_s(case), rel=0.02)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_mean_waits_of_a_case_hardly_change_if_ties_of_uids_fall_otherwise(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = case_named(name)
-    before, queued = mean_waits_s(found), Simulator._queued
+    case = case_named(name)
+    before, queued = mean_waits_s(case), Simulator._queued
 
     def with_reversed_uid(*arguments: Any) -> core.Workload:
         workload = queued(*arguments)
         return replace(workload, uid=f"{10**10 - int(workload.uid)}")
 
     monkeypatch.setattr(Simulator, "_queued", with_reversed_uid)
-    assert mean_waits_s(found) == pytest.approx(before, rel=0.02)
+    assert mean_waits_s(case) == pytest.approx(before, rel=0.02)
 
 
 def case_named(name: str) -> Case:
-    (found,) = (case for case in cases(JOBS) if case.name == name)
-    return found
+    (matches,) = (case for case in cases(JOBS) if case.name == name)
+    return matches
 
 
 def mean_waits_s(case: Case) -> dict[str, float]:

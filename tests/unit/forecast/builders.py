@@ -74,9 +74,9 @@ def job(
 
 
 def placed(configuration: QueueConfiguration, jobs: Sequence[TraceJob]) -> Sequence[PlacedJob]:
-    found = place(jobs, configuration)
-    assert not found.left_out
-    return found.jobs
+    placement = place(jobs, configuration)
+    assert not placement.left_out
+    return placement.jobs
 
 
 def simulated(

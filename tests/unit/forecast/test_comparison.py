@@ -20,7 +20,7 @@ def test_less_quota_makes_jobs_wait() -> None:
 
 
 def test_the_jobs_that_suffer_most_come_first() -> None:
-    assert [(one.name, one.base_s, one.changed_s) for one in CHANGE.sufferers] == [
+    assert [(sufferer.name, sufferer.base_s, sufferer.changed_s) for sufferer in CHANGE.sufferers] == [
         ("two", 0, 10),
         ("three", 0, 10),
     ]
@@ -28,11 +28,14 @@ def test_the_jobs_that_suffer_most_come_first() -> None:
 
 def test_a_job_that_never_starts_any_more_suffers_most() -> None:
     smaller = simulated(configured(queue("a", 4)), *JOBS)
-    found = compare([simulated(BASE, *JOBS)], [smaller])
-    assert [(one.name, one.changed_s) for one in found.sufferers] == [("one", None), ("three", 10)]
-    assert found.never[Group("a")] == (0, 1)
+    comparison = compare([simulated(BASE, *JOBS)], [smaller])
+    assert [(sufferer.name, sufferer.changed_s) for sufferer in comparison.sufferers] == [
+        ("one", None),
+        ("three", 10),
+    ]
+    assert comparison.never[Group("a")] == (0, 1)
     limit = WaitLimit("a", "", "p90", 1000)
-    assert list(exceeded(found, [limit])) == [
+    assert list(exceeded(comparison, [limit])) == [
         "a: 1 jobs never start (before: 0), so no wait is within the limit"
     ]
 
@@ -40,9 +43,9 @@ def test_a_job_that_never_starts_any_more_suffers_most() -> None:
 def test_waits_do_not_fall_because_a_gang_never_starts_any_more() -> None:
     jobs = [job("small", 0, 100, 4), job("big", 1, 10, 8), job("later", 200, 10, 4)]
     base, changed = (simulated(configured(queue("a", gpus)), *jobs) for gpus in (8, 4))
-    found = {(d.group, d.statistic): d for d in compare([base], [changed]).differences}
-    assert {d.change_s for d in found.values()} == {0}
-    assert Group("a", size="2-8") in {group for group, _ in found}
+    differences_by_group = {(d.group, d.statistic): d for d in compare([base], [changed]).differences}
+    assert {d.change_s for d in differences_by_group.values()} == {0}
+    assert Group("a", size="2-8") in {group for group, _ in differences_by_group}
     alone = compare([base], [simulated(configured(queue("a", 1)), *jobs)])
     assert not alone.differences
     (never,) = (row for row in plan_tables(alone)[0].rows if row[:3] == ("a", "", ""))
@@ -52,8 +55,8 @@ def test_waits_do_not_fall_because_a_gang_never_starts_any_more() -> None:
 def test_a_band_and_the_agreement_of_futures_are_told() -> None:
     base = [simulated(BASE, *JOBS)] * 3
     changed = [simulated(HALVED, *JOBS), simulated(HALVED, *JOBS), simulated(BASE, *JOBS)]
-    found = next(d for d in compare(base, changed).differences if d.statistic == "p90_s")
-    assert (found.low_s, found.high_s, found.agree, found.futures) == (0, 10, 2, 3)
+    difference = next(d for d in compare(base, changed).differences if d.statistic == "p90_s")
+    assert (difference.low_s, difference.high_s, difference.agree, difference.futures) == (0, 10, 2, 3)
 
 
 LIMITS = {

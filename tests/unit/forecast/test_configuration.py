@@ -36,14 +36,14 @@ def test_a_broken_configuration_is_refused(name: str) -> None:
 
 def test_checks_of_provisioning_requests_say_which_flavors_wait_for_nodes() -> None:
     strategy = {"admissionChecks": [{"name": "capacity", "onFlavors": ["h100"]}]}
-    found = configured(
+    configuration = configured(
         queue("all", 8, **CHECKED),
         queue("some", 8, admissionChecksStrategy=strategy),
         queue("none", 8),
         *provisioned(backoffBaseSeconds=7),
     )
-    assert found.provisioned == {"all": {"h100"}, "some": {"h100"}, "none": frozenset()}
-    assert found.retry.wait_s(2) == 14
+    assert configuration.provisioned == {"all": {"h100"}, "some": {"h100"}, "none": frozenset()}
+    assert configuration.retry.wait_s(2) == 14
 
 
 PLACES: dict[str, tuple[dict[str, str], Mapped, str | None]] = {
@@ -61,9 +61,11 @@ PLACES: dict[str, tuple[dict[str, str], Mapped, str | None]] = {
 def test_a_job_is_placed(name: str) -> None:
     of, mapped, expected = PLACES[name]
     configuration = configured(queue("a", 8), queue("b", 8), local_queue("team", "main", "b"))
-    found = place([job("one", 0, 1, **of)], configuration, mapped)  # type: ignore[arg-type]
-    assert [placed.queue for placed in found.jobs] == ([expected] if expected else [])
-    assert dict(found.left_out) == ({} if expected else {"queue 'unknown' is not in the configuration": 1})
+    placement = place([job("one", 0, 1, **of)], configuration, mapped)  # type: ignore[arg-type]
+    assert [placed.queue for placed in placement.jobs] == ([expected] if expected else [])
+    assert dict(placement.left_out) == (
+        {} if expected else {"queue 'unknown' is not in the configuration": 1}
+    )
 
 
 def test_other_manifests_are_ignored() -> None:

@@ -29,7 +29,7 @@ POLICIES = st.sampled_from(["Never", "LowerPriority", "Any"])
 def test_every_job_that_fits_runs_to_its_end(drawn: Drawn, reclaim: str, within: str) -> None:
     outcome = simulated(two_queues(4, 4, reclaim, within), *jobs_of(drawn))
     finished = [line.split()[0] for line in attempts(outcome) if line.endswith("FINISHED")]
-    assert sorted(finished) == sorted(one.name for one in outcome.jobs)
+    assert sorted(finished) == sorted(job.name for job in outcome.jobs)
 
 
 @given(JOBS, POLICIES)
@@ -37,7 +37,7 @@ def test_accelerator_hours_are_conserved(drawn: Drawn, reclaim: str) -> None:
     """Gangs hold as much as their jobs need, plus the work that they lose."""
     jobs = jobs_of(drawn)
     used = usage(simulated(two_queues(4, 4, reclaim), *jobs))
-    needed = sum((one.run_ms or 0) * one.requests["nvidia.com/gpu"] for one in jobs) / 3_600_000
+    needed = sum((job.run_ms or 0) * job.requests["nvidia.com/gpu"] for job in jobs) / 3_600_000
     held = sum(flavor.held for flavor in used.flavors.values())
     assert held == pytest.approx(needed + used.lost_hours)
     assert sum(used.hours_by_team.values()) == pytest.approx(held)
@@ -69,12 +69,12 @@ def test_an_unchanged_configuration_makes_no_difference(drawn: Drawn, reclaim: s
 
     def outcomes() -> list[SimulationOutcome]:
         return [
-            simulated(configuration, *jobs_of(drawn), assumptions=checks, seed=one)
-            for one in (seed, seed + 1)
+            simulated(configuration, *jobs_of(drawn), assumptions=checks, seed=item)
+            for item in (seed, seed + 1)
         ]
 
     comparison = compare(outcomes(), outcomes())
-    assert {found.change_s for found in comparison.differences} == {0}
+    assert {difference.change_s for difference in comparison.differences} == {0}
     assert comparison.sufferers == []
 
 

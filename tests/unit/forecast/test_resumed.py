@@ -58,7 +58,7 @@ def there(
         evicted=ended or evicted,
         requeue_at_ms=None if requeue_s is None else round(1000 * requeue_s),
     )
-    one = PlacedJob(
+    placed_job = PlacedJob(
         name=name,
         submit_ms=workload.queued_at_ms,
         queue="a",
@@ -70,7 +70,9 @@ def there(
         priority=priority,
         pod_sets=pod_sets,
     )
-    return one, InitialWorkload(workload, None if started_s is None else round(1000 * started_s), ended)
+    return placed_job, InitialWorkload(
+        workload, None if started_s is None else round(1000 * started_s), ended
+    )
 
 
 TARGET = there("target", 8, queued_s=900)
@@ -129,11 +131,11 @@ CASES: dict[str, Case] = {
 def test_start_from_a_state(name: str) -> None:
     case = CASES[name]
     jobs, workloads = zip(*case.workloads, strict=True)
-    (target,) = (n for n, one in enumerate(jobs) if one.name == "target")
+    (target,) = (n for n, job in enumerate(jobs) if job.name == "target")
     initial = Initial(1000 * NOW_S, workloads)
     simulator = ResumedSimulator(case.configuration, jobs, case.assumptions, 0, initial)
-    found = simulator.starts_ms([target], 1000 * (NOW_S + HORIZON_S))
-    assert found == ({} if case.start_s is None else {target: 1000 * case.start_s})
+    start_times_ms = simulator.starts_ms([target], 1000 * (NOW_S + HORIZON_S))
+    assert start_times_ms == ({} if case.start_s is None else {target: 1000 * case.start_s})
 
 
 def test_later_arrivals_go_before_it_if_their_priority_is_higher() -> None:
@@ -156,44 +158,51 @@ def test_drained_gangs_leave() -> None:
 def test_a_simulation_that_is_resumed_halfway_goes_on_as_it_would_have(drawn: Drawn) -> None:
     """Without preemption, the state at a moment is what runs and what waits."""
     configuration = two_queues(4, 4)
-    whole = simulated(configuration, *(one for one in jobs_of(drawn)))
+    whole = simulated(configuration, *(placed_job_drawn for placed_job_drawn in jobs_of(drawn)))
     now_ms = (
         whole.jobs[len(whole.jobs) // 2].submit_ms + 500
     )  # when nothing happens, as all do at full seconds
     state = [_state_at(whole, n, now_ms) for n in range(len(whole.jobs))]
-    jobs = [one for one, at in zip(whole.jobs, state, strict=True) if at is not None]
-    assert all(isinstance(one, PlacedJob) for one in jobs)
+    jobs = [
+        placed_job_drawn for placed_job_drawn, at in zip(whole.jobs, state, strict=True) if at is not None
+    ]
+    assert all(isinstance(placed_job_drawn, PlacedJob) for placed_job_drawn in jobs)
     workloads = [at for at in state if at is not None]
     starts_ms = dict(zip(whole.attempts.job, whole.attempts.started_ms, strict=True))
-    later = [one for one in whole.jobs if one.submit_ms > now_ms]
-    expected = {index: starts_ms.get(whole.jobs.index(one)) for index, one in enumerate(jobs)}
-    for wanted in (*([index] for index in expected), list(expected)):
+    later = [placed_job_drawn for placed_job_drawn in whole.jobs if placed_job_drawn.submit_ms > now_ms]
+    expected = {
+        index: starts_ms.get(whole.jobs.index(placed_job_drawn))
+        for index, placed_job_drawn in enumerate(jobs)
+    }
+    for expectation in (*([index] for index in expected), list(expected)):
         initial = Initial(now_ms, workloads)
         simulator = ResumedSimulator(configuration, [*jobs, *later], AT_ONCE, 0, initial)  # type: ignore[list-item]
-        found = simulator.starts_ms(wanted, 10**9)
-        assert [found.get(index) for index in wanted] == [expected[index] for index in wanted]
+        start_times_ms = simulator.starts_ms(expectation, 10**9)
+        assert [start_times_ms.get(index) for index in expectation] == [
+            expected[index] for index in expectation
+        ]
 
 
 def _state_at(whole: SimulationOutcome, number: int, now_ms: int) -> InitialWorkload | None:
     """Returns a job between two moments: running, tried in vain, or None if it is over or to come."""
-    one, rows = whole.jobs[number], whole.attempts
-    assert isinstance(one, PlacedJob)
-    if one.submit_ms > now_ms:
+    first, rows = whole.jobs[number], whole.attempts
+    assert isinstance(first, PlacedJob)
+    if first.submit_ms > now_ms:
         return None
     row = rows.job.index(number) if number in rows.job else -1
     runs = row >= 0 and rows.reserved_ms[row] < now_ms
     if runs and rows.ended_ms[row] <= now_ms:
         return None
-    (pod_set,) = one.pod_sets
+    (pod_set,) = first.pod_sets
     assigned = core.PodSetAssignment(PODS, 1, {GPU: "h100"}, pod_set.requests)
     workload = core.Workload(
         key=f"forecast/{number}",
         uid=f"{number:010}",
-        cluster_queue=one.queue,
-        priority=one.priority,
-        queued_at_ms=one.submit_ms,
-        pod_sets=one.pod_sets,
-        admission=core.Admission(one.queue, (assigned,)) if runs else None,
+        cluster_queue=first.queue,
+        priority=first.priority,
+        queued_at_ms=first.submit_ms,
+        pod_sets=first.pod_sets,
+        admission=core.Admission(first.queue, (assigned,)) if runs else None,
         reserved_at_ms=rows.reserved_ms[row] if runs else 0,
         parked=not runs,
     )

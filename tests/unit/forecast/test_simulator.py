@@ -196,24 +196,24 @@ CASES: dict[str, Case] = {
 @pytest.mark.parametrize("name", CASES)
 def test_jobs_go_through_attempts(name: str) -> None:
     case = CASES[name]
-    found = simulated(case.configuration, *case.jobs, assumptions=case.assumptions)
-    assert attempts(found) == case.then
+    outcome = simulated(case.configuration, *case.jobs, assumptions=case.assumptions)
+    assert attempts(outcome) == case.then
 
 
 def test_gangs_that_preempt_each_other_in_turns_come_to_an_end() -> None:
     """Kueue's fair sharing lets a small gang start before a large one, which preempts it at once."""
     (fair,) = (case for case in fidelity_cases(100) if case.name == "fair")
-    found = forecast(fair, Assumptions(start_up_s=1.97, termination_s=7.6, cleanup_s=8.9))
-    assert len(found.jobs) == 100
-    assert 0 < sum(holding.preempted for holding in found.holdings) < 100
+    outcomes = forecast(fair, Assumptions(start_up_s=1.97, termination_s=7.6, cleanup_s=8.9))
+    assert len(outcomes.jobs) == 100
+    assert 0 < sum(holding.preempted for holding in outcomes.holdings) < 100
 
 
 def test_work_that_is_lost_is_counted() -> None:
     configuration = configured(queue("a", 8, **PREEMPTS), *CLASSES)
     jobs = [job("low", 0, 100, 8, priority_class="low"), job("high", 30, 10, 8, priority_class="high")]
-    kept = replace(AT_ONCE, checkpoint_interval_s=20)
+    checkpointed = replace(AT_ONCE, checkpoint_interval_s=20)
     assert list(simulated(configuration, *jobs).attempts.lost_ms) == [30_000, 0, 0]
-    assert list(simulated(configuration, *jobs, assumptions=kept).attempts.lost_ms) == [10_000, 0, 0]
+    assert list(simulated(configuration, *jobs, assumptions=checkpointed).attempts.lost_ms) == [10_000, 0, 0]
 
 
 def test_failures_stop_gangs_and_the_work_is_repeated() -> None:
@@ -226,11 +226,11 @@ def test_failures_stop_gangs_and_the_work_is_repeated() -> None:
 
 
 def test_unknown_run_times_are_drawn_from_the_users_jobs() -> None:
-    known = [job(f"k{i}", i, 100 + i, user="ann") for i in range(3)]
+    known_jobs = [job(f"k{i}", i, 100 + i, user="ann") for i in range(3)]
     others = [job(f"o{i}", i, 9000, user="bob") for i in range(3)]
     asked = [job(f"u{i}", 10 + i, None, user="ann") for i in range(5)]
     outcome = simulated(
-        configured(queue("a", 100)), *sorted([*known, *others, *asked], key=lambda j: j.submit_ms)
+        configured(queue("a", 100)), *sorted([*known_jobs, *others, *asked], key=lambda j: j.submit_ms)
     )
     rows = outcome.attempts
     runs = {

@@ -48,8 +48,8 @@ def test_waits_are_grouped_by_queue_class_and_size() -> None:
         job("two", 0, 10, 8, priority_class="high"),
         job("three", 0, 10, 1, queue="b"),
     )
-    found = waits_by_group(outcome)
-    assert {group: (waits.count, waits.mean_s) for group, waits in found.items()} == {
+    grouped = waits_by_group(outcome)
+    assert {group: (waits.count, waits.mean_s) for group, waits in grouped.items()} == {
         Group(): (3, 10 / 3),
         Group("a"): (2, 5),
         Group("a", "high"): (2, 5),

@@ -21,8 +21,8 @@ OWN = "./.github/workflows/"
 
 
 def jobs(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(path.read_text())["jobs"]
-    return found
+    document: dict[str, Any] = yaml.safe_load(path.read_text())["jobs"]
+    return document
 
 
 def calls() -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -161,9 +161,9 @@ def test_deployment_promotes_from_dev_to_staging_to_prod() -> None:
 
 
 def test_workflows_use_the_locked_pulumi_version() -> None:
-    wanted = version("pulumi")
-    assert f"pulumi-version: {wanted}" in (GITOPS / "github" / "pulumi.yaml").read_text()
-    assert f"PULUMI_VERSION={wanted}" in (GITOPS / "pulumi-operator" / "Dockerfile").read_text()
+    expected = version("pulumi")
+    assert f"pulumi-version: {expected}" in (GITOPS / "github" / "pulumi.yaml").read_text()
+    assert f"PULUMI_VERSION={expected}" in (GITOPS / "pulumi-operator" / "Dockerfile").read_text()
 
 
 def test_operators_stack_is_ours_and_outlives_its_object() -> None:

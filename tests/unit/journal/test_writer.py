@@ -40,9 +40,9 @@ class Counts:
 
 
 def writer(disk: Disk, counts: Counts, retry_s: float = 0.01, lines_max: int = 10_000) -> JournalWriter:
-    made = JournalWriter(disk, counts.lose, counts.fail, retry_s, lines_max)
-    made.start()
-    return made
+    journal_writer = JournalWriter(disk, counts.lose, counts.fail, retry_s, lines_max)
+    journal_writer.start()
+    return journal_writer
 
 
 def test_lines_are_written_in_order_before_it_stops() -> None:

@@ -27,8 +27,8 @@ def plugin(code: str, version: str = EXEC_API) -> dict[str, Any]:
     return {"exec": {"apiVersion": version, "command": sys.executable, "args": ["-c", code], "env": env}}
 
 
-def header(found: Access) -> str | None:
-    return asyncio.run(found.credentials.header())
+def header(credentials: Access) -> str | None:
+    return asyncio.run(credentials.credentials.header())
 
 
 USERS: dict[str, tuple[dict[str, Any], str | None]] = {
@@ -43,10 +43,10 @@ USERS: dict[str, tuple[dict[str, Any], str | None]] = {
 
 @pytest.mark.parametrize("name", USERS)
 def test_the_credentials_of_a_user(name: str, tmp_path: Path) -> None:
-    user, wanted = USERS[name]
+    user, expected = USERS[name]
     (tmp_path / "token").write_text("from-file\n")
-    found = access(kubeconfig(tmp_path, SERVER, user))
-    assert (found.server, header(found)) == ("https://cluster:6443", wanted)
+    credentials = access(kubeconfig(tmp_path, SERVER, user))
+    assert (credentials.server, header(credentials)) == ("https://cluster:6443", expected)
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
@@ -69,8 +69,8 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_with_a_user(name: str, tmp_path: Path) -> None:
-    user, wanted = WRONG[name]
-    with pytest.raises(ConfigError, match=wanted):
+    user, expected = WRONG[name]
+    with pytest.raises(ConfigError, match=expected):
         header(access(kubeconfig(tmp_path, SERVER, user)))
 
 
@@ -84,10 +84,10 @@ UNUSABLE = {
 
 @pytest.mark.parametrize("name", UNUSABLE)
 def test_a_kubeconfig_that_is_no_use(name: str, tmp_path: Path) -> None:
-    text, wanted = UNUSABLE[name]
+    text, expected = UNUSABLE[name]
     path = tmp_path / "kubeconfig"
     path.write_text(text)
-    with pytest.raises(ConfigError, match=wanted):
+    with pytest.raises(ConfigError, match=expected):
         access(str(path))
 
 
@@ -173,8 +173,8 @@ def test_a_pods_service_account(
 
     monkeypatch.setattr(ssl, "create_default_context", tls)
     environment = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": "443"}
-    found = from_service_account(tmp_path, environment)
-    assert (found.server, header(found)) == (server, "Bearer pod")
+    credentials = from_service_account(tmp_path, environment)
+    assert (credentials.server, header(credentials)) == (server, "Bearer pod")
     assert trusted == ["a certificate"]
 
 
@@ -182,7 +182,7 @@ def test_a_token_file_is_read_again_after_a_while(tmp_path: Path) -> None:
     path, now_s = tmp_path / "token", [0.0]
     path.write_text("one")
     credentials = TokenFileCredentials(path, lambda: now_s[0])
-    seen: list[str | None] = []
+    observed: list[str | None] = []
     for at_s, text in (
         (0.0, "one"),
         (TOKEN_FILE_S - 1, "two"),
@@ -191,8 +191,8 @@ def test_a_token_file_is_read_again_after_a_while(tmp_path: Path) -> None:
     ):
         now_s[0] = at_s
         path.write_text(text) if text else path.unlink()
-        seen.append(asyncio.run(credentials.header()))
-    assert seen == ["Bearer one", "Bearer one", "Bearer three", "Bearer three"]
+        observed.append(asyncio.run(credentials.header()))
+    assert observed == ["Bearer one", "Bearer one", "Bearer three", "Bearer three"]
 
 
 def test_the_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,18 +124,18 @@ WRITES: dict[str, tuple[Write, tuple[str, str, str, Any]]] = {
 
 @pytest.mark.parametrize("name", WRITES)
 def test_the_request_of_a_write(name: str, tmp_path: Path) -> None:
-    write, wanted = WRITES[name]
+    write, expected = WRITES[name]
     _, (received,) = asked(tmp_path, lambda kube: kube.perform(write), answer())
     sent = received.method, received.target, received.headers["content-type"], json.loads(received.body)
-    assert sent == wanted
+    assert sent == expected
 
 
 def test_the_answer_to_a_write_is_the_object(tmp_path: Path) -> None:
     write = WRITES["patch"][0]
     stored = {"metadata": {"name": "w", "namespace": "a", "resourceVersion": "8"}, "spec": {"active": False}}
-    made, _ = asked(tmp_path, lambda kube: kube.perform(write), answer(201, stored))
-    assert isinstance(made, kinds.WORKLOADS.view)
-    assert (made.metadata.resource_version, made.spec.active) == ("8", False)
+    answered_object, _ = asked(tmp_path, lambda kube: kube.perform(write), answer(201, stored))
+    assert isinstance(answered_object, kinds.WORKLOADS.view)
+    assert (answered_object.metadata.resource_version, answered_object.spec.active) == ("8", False)
 
 
 # answers -> code of the error, whether it is stale, whether it is unsure
@@ -158,12 +158,12 @@ ERRORS: dict[str, tuple[bytes, tuple[int, bool, bool]]] = {
 
 @pytest.mark.parametrize("name", ERRORS)
 def test_the_error_of_a_write(name: str, tmp_path: Path) -> None:
-    text, wanted = ERRORS[name]
+    text, expected = ERRORS[name]
     write = WRITES["patch"][0]
     error, received = asked(tmp_path, lambda kube: kube.perform(write), text, b"", write_seconds=0.5)
     assert isinstance(error, WriteError), error
     cause = error.__cause__
-    assert (cause.code if isinstance(cause, StatusError) else 0, error.stale, error.unsure) == wanted
+    assert (cause.code if isinstance(cause, StatusError) else 0, error.stale, error.unsure) == expected
     assert len(received) == 1
 
 
@@ -181,8 +181,8 @@ def test_nothing_is_sent_without_the_lease(tmp_path: Path) -> None:
 
 
 def test_deletion_of_what_is_gone_succeeds(tmp_path: Path) -> None:
-    made, _ = asked(tmp_path, lambda kube: kube.perform(WRITES["delete"][0]), answer(404, STATUS))
-    assert made is None
+    answered_object, _ = asked(tmp_path, lambda kube: kube.perform(WRITES["delete"][0]), answer(404, STATUS))
+    assert answered_object is None
 
 
 def test_a_list_is_read_in_chunks_over_one_connection(tmp_path: Path) -> None:
@@ -193,15 +193,17 @@ def test_a_list_is_read_in_chunks_over_one_connection(tmp_path: Path) -> None:
     second = gzip.compress(
         json.dumps({"metadata": {"resourceVersion": "9"}, "items": [{"metadata": {"name": "two"}}]}).encode()
     )
-    known = {"two": Pod(metadata=ObjectMeta(name="known"))}
-    found, received = asked(
+    stored_pods = {"two": Pod(metadata=ObjectMeta(name="known"))}
+    answer_result, received = asked(
         tmp_path,
-        lambda kube: kube.list(kinds.PODS, {"a": None, "b": "1"}, "team", lambda p: known.get(p.key, p)),
+        lambda kube: kube.list(
+            kinds.PODS, {"a": None, "b": "1"}, "team", lambda p: stored_pods.get(p.key, p)
+        ),
         answer(200, first),
         answer(200, second, Content_Encoding="gzip"),
     )
-    assert [pod.metadata.name for pod in found[1]] == ["one", "known"]
-    assert found[0] == "9"
+    assert [pod.metadata.name for pod in answer_result[1]] == ["one", "known"]
+    assert answer_result[0] == "9"
     target = f"/api/v1/namespaces/team/pods?limit={CHUNK}&labelSelector=a%2Cb%3D1"
     assert [r.target for r in received] == [target, f"{target}&continue=next"]
     assert {r.connection for r in received} == {0}
@@ -229,35 +231,37 @@ def test_pages_are_asked_for_again(name: str, tmp_path: Path, monkeypatch: pytes
         slept.append(seconds)
 
     monkeypatch.setattr(client, "sleep", sleep)
-    found, received = asked(tmp_path, lambda kube: kube.list(kinds.PODS), *answers)
+    answer, received = asked(tmp_path, lambda kube: kube.list(kinds.PODS), *answers)
     if expected is None:
-        assert isinstance(found, StatusError)
+        assert isinstance(answer, StatusError)
     else:
-        assert [pod.metadata.name for pod in found[1]] == expected
+        assert [pod.metadata.name for pod in answer[1]] == expected
     assert len(received) == requests
-    assert slept == [1.0] * min(PAGE_RETRIES_MAX, sum(one is TOO_LARGE for one in answers[1:]))
+    assert slept == [1.0] * min(PAGE_RETRIES_MAX, sum(entry is TOO_LARGE for entry in answers[1:]))
 
 
 def test_the_version_of_a_kind_is_that_of_a_list_of_one_object(tmp_path: Path) -> None:
     page = {"metadata": {"resourceVersion": "9", "continue": "next"}, "items": [{"spec": {}}]}
-    found, received = asked(tmp_path, lambda kube: kube.current_version(kinds.PODS), answer(200, page))
-    assert found == "9"
+    answer_result, received = asked(
+        tmp_path, lambda kube: kube.current_version(kinds.PODS), answer(200, page)
+    )
+    assert answer_result == "9"
     assert [r.target for r in received] == ["/api/v1/pods?limit=1"]
 
 
 def test_an_empty_list_may_have_no_items(tmp_path: Path) -> None:
-    found, _ = asked(
+    answer_result, _ = asked(
         tmp_path,
         lambda kube: kube.list(kinds.PODS),
         answer(200, {"metadata": {"resourceVersion": "9"}, "items": None}),
     )
-    assert found == ("9", [])
+    assert answer_result == ("9", [])
 
 
-@pytest.mark.parametrize(("code", "wanted"), [(404, type(None)), (403, StatusError), (503, StatusError)])
-def test_a_read(code: int, wanted: type[Any], tmp_path: Path) -> None:
-    found, _ = asked(tmp_path, lambda kube: kube.read(kinds.PODS, "a/p"), answer(code, STATUS))
-    assert isinstance(found, wanted)
+@pytest.mark.parametrize(("code", "expected"), [(404, type(None)), (403, StatusError), (503, StatusError)])
+def test_a_read(code: int, expected: type[Any], tmp_path: Path) -> None:
+    answer_result, _ = asked(tmp_path, lambda kube: kube.read(kinds.PODS, "a/p"), answer(code, STATUS))
+    assert isinstance(answer_result, expected)
 
 
 @pytest.mark.parametrize(
@@ -272,14 +276,14 @@ def test_a_log_is_read_by_lines(text: bytes, lines: list[bytes], tmp_path: Path)
     async def read(kube: Kube) -> list[bytes]:
         return [line async for line in kube.log("a/p", {"tailLines": "2"})]
 
-    found, received = asked(tmp_path, read, answer(200, text))
-    assert found == lines
+    answer_result, received = asked(tmp_path, read, answer(200, text))
+    assert answer_result == lines
     assert [r.target for r in received] == ["/api/v1/namespaces/a/pods/p/log?tailLines=2"]
 
 
 def test_text_of_another_path_is_read(tmp_path: Path) -> None:
-    found, received = asked(tmp_path, lambda kube: kube.text("/readyz"), answer(200, b"ok"))
-    assert (found, [r.target for r in received]) == ("ok", ["/readyz"])
+    answer_result, received = asked(tmp_path, lambda kube: kube.text("/readyz"), answer(200, b"ok"))
+    assert (answer_result, [r.target for r in received]) == ("ok", ["/readyz"])
 
 
 def test_a_server_that_is_away_is_no_answer(tmp_path: Path) -> None:
@@ -319,8 +323,8 @@ def test_a_rotated_token_is_read_again_when_it_is_refused(tmp_path: Path) -> Non
         return await kube.list(kinds.PODS)
 
     empty = answer(200, {"metadata": {}})
-    found, received = asked(tmp_path, work, empty, answer(401), empty, user={"tokenFile": "token"})
-    assert found == ("", [])
+    answer_result, received = asked(tmp_path, work, empty, answer(401), empty, user={"tokenFile": "token"})
+    assert answer_result == ("", [])
     assert [r.headers["authorization"] for r in received] == ["Bearer old", "Bearer old", "Bearer new"]
 
 

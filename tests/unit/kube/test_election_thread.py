@@ -91,10 +91,10 @@ def test_a_cancelled_renewal_ends_in_its_thread(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("verb", ["acquire", "renew", "release"])
 def test_requests_and_connections_belong_to_one_thread(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[str] = []
+    observed: list[str] = []
 
     async def request(_: Election) -> None:
-        seen.append(threading.current_thread().name)
+        observed.append(threading.current_thread().name)
 
     monkeypatch.setattr(Election, verb, request)
     kube = Unconnected()
@@ -106,5 +106,5 @@ def test_requests_and_connections_belong_to_one_thread(verb: str, monkeypatch: p
             await work
 
     asyncio.run(story())
-    assert [*seen, kube.closed_in] == ["election", "election"]
+    assert [*observed, kube.closed_in] == ["election", "election"]
     assert "election" not in [thread.name for thread in threading.enumerate()]

@@ -20,5 +20,5 @@ PATHS: dict[str, tuple[Kind[Any], tuple[str, ...], str]] = {
 
 @pytest.mark.parametrize("name", PATHS)
 def test_a_kinds_path(name: str) -> None:
-    kind, arguments, wanted = PATHS[name]
-    assert kind.path(*arguments) == wanted
+    kind, arguments, expected = PATHS[name]
+    assert kind.path(*arguments) == expected

@@ -210,17 +210,17 @@ SEEN = {
 
 @pytest.mark.parametrize("name", SEEN)
 def test_a_lease_of_an_older_version_shows_that_the_history_went_back(name: str) -> None:
-    seen, api, history = SEEN[name], Api(), History()
+    observed, api, history = SEEN[name], Api(), History()
     candidate = election(api, Clock(), history)
 
     async def story() -> None:
-        for version in seen.versions:
+        for version in observed.versions:
             api.lease = None if version is None else held_by(OTHER)
             api.version, api.refuses = version or 0, 409
             await tries(candidate)
 
     asyncio.run(story())
-    assert (history.went_back, history.is_doubtful) == (seen.went_back, seen.doubtful)
+    assert (history.went_back, history.is_doubtful) == (observed.went_back, observed.doubtful)
 
 
 ACQUIRED = {

@@ -127,9 +127,9 @@ CONTINUED: dict[str, tuple[Answer, list[str]]] = {
 
 @pytest.mark.parametrize("name", CONTINUED)
 def test_the_next_watch_resumes_or_lists_again(name: str) -> None:
-    answer, wanted = CONTINUED[name]
+    answer, expected = CONTINUED[name]
     asked = follow(Scripted(answer, None), SILENT_S_MAX + 5)
-    assert asked[: len(wanted)] == wanted
+    assert asked[: len(expected)] == expected
 
 
 BOOKMARKS: list[Event[Any]] = [Event("BOOKMARK", "100")]

@@ -19,8 +19,8 @@ RAY_JOB = {"apiVersion": "ray.io/v1", "kind": "RayJob"}
 
 def since(kind: str, ago_s: float, status: bool = True, reason: str = "") -> Body:
     """A condition that has been so for this long."""
-    told = {"type": kind, "status": str(status), "reason": reason or kind, "message": "as before"}
-    return {**told, "lastTransitionTime": rfc3339(NOW_MS - round(1000 * ago_s))}
+    condition = {"type": kind, "status": str(status), "reason": reason or kind, "message": "as before"}
+    return {**condition, "lastTransitionTime": rfc3339(NOW_MS - round(1000 * ago_s))}
 
 
 def running(of: Mapping[str, Any], ran_s: float = 60, **spec: Any) -> Body:
@@ -51,6 +51,6 @@ def cluster(*workloads: Body, check: bool = False, **kinds_of: Sequence[Body]) -
 
 
 def tried(job: Mapping[str, Any], of: ClusterState) -> tuple[Verdict, LiveState, Submitted]:
-    found = submitted({**RAY_JOB, **job}, of, NOW_MS)
-    state = live_state(found.cluster, Configuration(), NOW_MS)
-    return verdict(state, found), state, found
+    verdict_result = submitted({**RAY_JOB, **job}, of, NOW_MS)
+    state = live_state(verdict_result.cluster, Configuration(), NOW_MS)
+    return verdict(state, verdict_result), state, verdict_result

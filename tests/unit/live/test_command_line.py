@@ -40,39 +40,39 @@ def job_file(folder: Path, *documents: object) -> str:
 def test_job_that_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = job_file(tmp_path, {**RAY_JOB, **ray_job("train")})
     assert main(["try", "-f", file, "--queues", queues(tmp_path)]) == 0
-    said = capsys.readouterr().out
-    assert "RayJob team-a/train fits now: it would get quota in ClusterQueue team-a immediately." in said
-    assert "Start: in 30s (30s to 30s), at " in said
-    assert "within 30 days in 20 of 20 futures" in said
-    assert "cpu 8, memory 16Gi, nvidia.com/gpu 4" in said
-    assert "- no other job is submitted" in said
+    output = capsys.readouterr().out
+    assert "RayJob team-a/train fits now: it would get quota in ClusterQueue team-a immediately." in output
+    assert "Start: in 30s (30s to 30s), at " in output
+    assert "within 30 days in 20 of 20 futures" in output
+    assert "cpu 8, memory 16Gi, nvidia.com/gpu 4" in output
+    assert "- no other job is submitted" in output
 
 
 def test_job_that_preempts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = job_file(tmp_path, {**RAY_JOB, **ray_job("train", priority="prod-priority")})
     assert main(["try", "-f", file, "--queues", queues(tmp_path, DEV)]) == 0
-    said = capsys.readouterr().out
-    assert "fits now: it would preempt one workload and get quota in ClusterQueue team-a." in said
-    assert DEV["metadata"]["name"] in said
-    assert "InClusterQueue" in said
+    output = capsys.readouterr().out
+    assert "fits now: it would preempt one workload and get quota in ClusterQueue team-a." in output
+    assert DEV["metadata"]["name"] in output
+    assert "InClusterQueue" in output
 
 
 def test_job_that_waits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = job_file(tmp_path, {**RAY_JOB, **ray_job("train")})
     assert main(["try", "-f", file, "--queues", queues(tmp_path, DEV)]) == 4
-    said = capsys.readouterr().out
-    assert "would wait in ClusterQueue team-a. Reason: needs 4 nvidia.com/gpu" in said
-    assert "Start: in 4m3" in said  # 240 s are left of the run time, and its pods have to leave and start
-    assert "Missing quota" in said
-    assert "- run times of other workloads: 1 declared" in said
+    output = capsys.readouterr().out
+    assert "would wait in ClusterQueue team-a. Reason: needs 4 nvidia.com/gpu" in output
+    assert "Start: in 4m3" in output  # 240 s are left of the run time, and its pods have to leave and start
+    assert "Missing quota" in output
+    assert "- run times of other workloads: 1 declared" in output
 
 
 def test_job_that_never_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = job_file(tmp_path, {**RAY_JOB, **ray_job("train", workers=5)})
     assert main(["try", "-f", file, "--queues", queues(tmp_path)]) == 5
-    said = capsys.readouterr().out
-    assert "RayJob team-a/train cannot be admitted in its current form. Reason: " in said
-    assert "Start:" not in said
+    output = capsys.readouterr().out
+    assert "RayJob team-a/train cannot be admitted in its current form. Reason: " in output
+    assert "Start:" not in output
 
 
 def test_answer_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,9 +110,9 @@ def test_history_of_a_trace_gives_run_times(tmp_path: Path, capsys: pytest.Captu
     file = job_file(tmp_path, {**RAY_JOB, **ray_job("train")})
     cluster = queues(tmp_path, running(ray_job("dev"), 3_600))
     assert main(["try", "-f", file, "--queues", cluster, "--history", str(trace)]) == 4
-    said = capsys.readouterr().out
-    assert "Start: in 1h00m" in said
-    assert "1 from similar jobs (6 past jobs with a run time)" in said
+    output = capsys.readouterr().out
+    assert "Start: in 1h00m" in output
+    assert "1 from similar jobs (6 past jobs with a run time)" in output
 
 
 BAD: dict[str, tuple[list[object], str]] = {
@@ -130,9 +130,9 @@ BAD: dict[str, tuple[list[object], str]] = {
 def test_file_that_is_no_job(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     documents, message = BAD[name]
     assert main(["try", "-f", job_file(tmp_path, *documents), "--queues", queues(tmp_path)]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("muster try: ")
-    assert message in said
+    output = capsys.readouterr().err
+    assert output.startswith("muster try: ")
+    assert message in output
 
 
 def test_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -154,9 +154,9 @@ def eta(tmp_path: Path, job: str, *workloads: Body, options: tuple[str, ...] = (
 
 def test_estimated_start_of_a_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert eta(tmp_path, "rayjob/new", DEV, NEW) == 0
-    said = capsys.readouterr().out
-    assert f"Workload team-a/{NEW['metadata']['name']}. Start: in 4m3" in said
-    assert "- run times of other workloads: 1 declared" in said
+    output = capsys.readouterr().out
+    assert f"Workload team-a/{NEW['metadata']['name']}. Start: in 4m3" in output
+    assert "- run times of other workloads: 1 declared" in output
 
 
 def test_estimated_start_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,10 +31,10 @@ def observe(kube: Listing) -> Observed:
 
 def test_objects_of_a_cluster_are_listed() -> None:
     kube = Listing({**local_stack(), kinds.WORKLOADS: [workload_body(ray_job("dev"))]})
-    found = observe(kube)
-    assert sorted(found.cluster.cluster_queues) == ["team-a", "team-b"]
-    assert [key.partition("-")[0] for key in found.cluster.workloads] == ["team"]
-    assert not found.unread
+    observed_objects = observe(kube)
+    assert sorted(observed_objects.cluster.cluster_queues) == ["team-a", "team-b"]
+    assert [key.partition("-")[0] for key in observed_objects.cluster.workloads] == ["team"]
+    assert not observed_objects.unread
 
 
 def test_only_what_decisions_read_is_listed() -> None:
@@ -50,8 +50,8 @@ def test_nodes_are_listed_for_topologies() -> None:
 
 
 def test_kinds_that_can_not_be_listed_are_named() -> None:
-    found = observe(Listing(local_stack(), Namespace=403, Topology=404))
-    assert found.unread == {
+    observed_objects = observe(Listing(local_stack(), Namespace=403, Topology=404))
+    assert observed_objects.unread == {
         "Namespace": "you may not list namespaces",
         "Topology": "the API server does not serve this kind",
     }
@@ -115,9 +115,9 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_an_api_server_that_is_busy_is_asked_again(slept: list[float]) -> None:
-    found = observe(Busy(2))
-    assert sorted(found.cluster.cluster_queues) == ["team-a", "team-b"]
-    assert not found.unread
+    observed_objects = observe(Busy(2))
+    assert sorted(observed_objects.cluster.cluster_queues) == ["team-a", "team-b"]
+    assert not observed_objects.unread
     assert slept == [7] * (2 * len(READ))
 
 

@@ -66,8 +66,8 @@ def test_a_drawn_run_time_is_longer_than_the_run_so_far(ran_ms: int) -> None:
 
 
 def test_the_longer_it_has_run_the_longer_it_will() -> None:
-    left = [
+    remaining = [
         sorted(general_ms(ran_ms, Random(seed)) - ran_ms for seed in range(200))[100]
         for ran_ms in (0, 3_600_000, 36_000_000)
     ]
-    assert left == sorted(left)
+    assert remaining == sorted(remaining)

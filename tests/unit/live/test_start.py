@@ -28,8 +28,8 @@ def estimate(of: ClusterState, seeds: Sequence[int] = SEEDS) -> StartEstimate:
     return estimated_start(live_state(of, Configuration(), NOW_MS), KEY, ASSUMED, seeds)
 
 
-def waits_s(found: StartEstimate) -> set[float | None]:
-    return {None if at_ms is None else (at_ms - NOW_MS) / 1000 for at_ms in found.starts_ms}
+def waits_s(estimate: StartEstimate) -> set[float | None]:
+    return {None if at_ms is None else (at_ms - NOW_MS) / 1000 for at_ms in estimate.starts_ms}
 
 
 def admitted(of: Body, ago_s: float, *, reports: bool) -> Body:
@@ -113,9 +113,9 @@ CASES: dict[str, Case] = {
 @pytest.mark.parametrize("name", CASES)
 def test_start_of_a_pending_workload(name: str) -> None:
     case = CASES[name]
-    found = estimate(case.cluster)
-    assert waits_s(found) == case.waits_s
-    assert dict(found.sources) == case.sources
+    estimated = estimate(case.cluster)
+    assert waits_s(estimated) == case.waits_s
+    assert dict(estimated.sources) == case.sources
 
 
 def test_estimate_is_the_same_for_the_same_seeds_and_spreads_over_others() -> None:
@@ -132,7 +132,9 @@ def test_a_future_does_not_depend_on_the_number_of_futures() -> None:
 def test_a_workload_that_is_added_leaves_the_run_times_of_others_as_they_are() -> None:
     alone = drawn_jobs(live_state(cluster(running(DEV, 200)), Configuration(), NOW_MS), ASSUMED, 7)[0]
     both = drawn_jobs(live_state(cluster(NEW, running(DEV, 200)), Configuration(), NOW_MS), ASSUMED, 7)[0]
-    assert {one.name: one.run_ms for one in alone}.items() <= {one.name: one.run_ms for one in both}.items()
+    assert {start.name: start.run_ms for start in alone}.items() <= {
+        start.name: start.run_ms for start in both
+    }.items()
 
 
 def started(*waits_s: float | None) -> StartEstimate:
@@ -150,15 +152,15 @@ QUANTILES: dict[str, tuple[StartEstimate, tuple[float | None, ...], int, int]] =
 
 @pytest.mark.parametrize("name", QUANTILES)
 def test_quantiles_and_agreement_of_futures(name: str) -> None:
-    found, quantiles_s, starting, agreeing = QUANTILES[name]
-    at_ms = [found.quantile_ms(quantile) for quantile in (0.1, 0.5, 0.9)]
+    actual, quantiles_s, starting, agreeing = QUANTILES[name]
+    at_ms = [actual.quantile_ms(quantile) for quantile in (0.1, 0.5, 0.9)]
     assert [None if ms is None else (ms - NOW_MS) / 1000 for ms in at_ms] == list(quantiles_s)
-    assert (found.started, found.agreeing) == (starting, agreeing)
+    assert (actual.started, actual.agreeing) == (starting, agreeing)
 
 
 def test_starts_of_several_workloads_are_those_of_each_alone() -> None:
     state = live_state(cluster(NEW, before(200), running(DEV, 200), check=True), Configuration(), NOW_MS)
-    keys = [key for key, one in state.workloads.items() if one.workload.admission is None]
-    found = estimated_starts(state, keys, ASSUMED, SEEDS)
-    assert len(found) == 2
-    assert found == {key: estimated_start(state, key, ASSUMED, SEEDS) for key in keys}
+    keys = [key for key, workload in state.workloads.items() if workload.workload.admission is None]
+    estimates = estimated_starts(state, keys, ASSUMED, SEEDS)
+    assert len(estimates) == 2
+    assert estimates == {key: estimated_start(state, key, ASSUMED, SEEDS) for key in keys}

@@ -116,12 +116,12 @@ CASES: dict[str, Case] = {
 @pytest.mark.parametrize("name", CASES)
 def test_verdict_on_a_job(name: str) -> None:
     case = CASES[name]
-    found, _, _ = tried(case.job, case.cluster)
-    assert found.answer == case.answer
-    assert case.message in found.message
-    held = found.admission.pod_sets if found.admission else ()
-    assert {one.name: set(one.flavors.values()) for one in held} == case.flavors
-    assert tuple(one.workload for one in found.preemptions) == case.victims
+    attempt, _, _ = tried(case.job, case.cluster)
+    assert attempt.answer == case.answer
+    assert case.message in attempt.message
+    held = attempt.admission.pod_sets if attempt.admission else ()
+    assert {holding.name: set(holding.flavors.values()) for holding in held} == case.flavors
+    assert tuple(holding.workload for holding in attempt.preemptions) == case.victims
 
 
 def unlabelled() -> Body:
@@ -178,8 +178,8 @@ def test_manifest_that_is_no_job_of_a_queue(name: str) -> None:
 def test_manifest_without_a_namespace_goes_into_the_default_one() -> None:
     job = ray_job("new")
     del job["metadata"]["namespace"]
-    found = submitted({**RAY_JOB, **job}, cluster(), NOW_MS, "team-a")
-    assert found.workload.key.startswith("team-a/rayjob-new-")
+    verdict = submitted({**RAY_JOB, **job}, cluster(), NOW_MS, "team-a")
+    assert verdict.workload.key.startswith("team-a/rayjob-new-")
 
 
 def test_generated_name_is_enough() -> None:

@@ -18,29 +18,29 @@ JOBS, TEMPLATE_BYTES, KEPT_BYTES = 300, 50_000, BYTES_MAX // 8
 
 def length_cache(bytes_max: int) -> tuple[ByteCache[int], list[bytes]]:
     """Returns a cache of texts' lengths, and the list of texts that it has converted."""
-    made: list[bytes] = []
+    computed: list[bytes] = []
 
     def make(text: bytes) -> int:
-        made.append(text)
+        computed.append(text)
         return len(text)
 
-    return ByteCache(make, bytes_max), made
+    return ByteCache(make, bytes_max), computed
 
 
 def test_the_most_recently_used_is_kept() -> None:
     room_for_two = 2 * cost_of(b"a")
-    cache, made = length_cache(room_for_two)
+    cache, computed = length_cache(room_for_two)
     for text in (b"a", b"b", b"a", b"c", b"a", b"b"):
         assert cache(text) == 1
-    assert made == [b"a", b"b", b"c", b"b"]
+    assert computed == [b"a", b"b", b"c", b"b"]
     assert cache.size_bytes == room_for_two
 
 
 def test_a_text_larger_than_the_cache_evicts_nothing() -> None:
-    cache, made = length_cache(2 * cost_of(b"a"))
+    cache, computed = length_cache(2 * cost_of(b"a"))
     for text in (b"a", b"x" * 2000, b"x" * 2000, b"a"):
         cache(text)
-    assert [len(text) for text in made] == [1, 2000, 2000]
+    assert [len(text) for text in computed] == [1, 2000, 2000]
 
 
 def test_many_short_strings_cost_more_than_their_characters() -> None:

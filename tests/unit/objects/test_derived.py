@@ -23,8 +23,8 @@ class Sizes:
 
 def test_a_value_is_computed_once_for_a_struct() -> None:
     sizes = Sizes()
-    derived, one, other = Derived(sizes), Part(size=1), Part(size=2)
-    assert [derived(part) for part in (one, other, one, other)] == [10, 20, 10, 20]
+    derived, first, other = Derived(sizes), Part(size=1), Part(size=2)
+    assert [derived(part) for part in (first, other, first, other)] == [10, 20, 10, 20]
     assert sizes.asked == [1, 2]
 
 

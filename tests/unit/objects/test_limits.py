@@ -106,8 +106,11 @@ def test_defaults_come_from_the_first_limit_range() -> None:
     own = template(container(cpu="3"), init=(container("init", limits={"memory": "1Gi"}),))
     first = limit_range("Container", default={"cpu": "2", "memory": "2Gi"}, defaultRequest={"cpu": "1"})
     second = limit_range("Container", default={"cpu": "9"}, defaultRequest={"cpu": "9", "memory": "8Gi"})
-    given = with_defaults(msgspec.Raw(msgspec.json.encode(own)), (VOLUME, first, second))
-    (main,), (init,) = read_template(given).spec.containers, read_template(given).spec.init_containers
+    adjusted_requests = with_defaults(msgspec.Raw(msgspec.json.encode(own)), (VOLUME, first, second))
+    (main,), (init,) = (
+        read_template(adjusted_requests).spec.containers,
+        read_template(adjusted_requests).spec.init_containers,
+    )
     assert main.resources.requests == {"cpu": "3", "memory": "8Gi"}
     assert main.resources.limits == {"cpu": "2", "memory": "2Gi"}
     assert init.resources.requests == {"cpu": "1", "memory": "1Gi"}
@@ -118,8 +121,8 @@ def test_a_request_defaults_to_the_containers_limit_first() -> None:
     """A container's own limit takes precedence over a LimitRange's default request."""
     own = template(container(limits={"cpu": "4", "example.com/fpga": "2"}))
     small = limit_range("Container", defaultRequest={"cpu": "100m", "memory": "1Gi"})
-    given = adjusted(msgspec.Raw(msgspec.json.encode(own)), (small,))
-    assert pod_requests(given) == {"cpu": 4000, "memory": 2**30, "example.com/fpga": 2}
+    adjusted_requests = adjusted(msgspec.Raw(msgspec.json.encode(own)), (small,))
+    assert pod_requests(adjusted_requests) == {"cpu": 4000, "memory": 2**30, "example.com/fpga": 2}
 
 
 SMALL_DEFAULT = limit_range("Container", default={"cpu": "100m"}, defaultRequest={"cpu": "100m"})
@@ -153,8 +156,8 @@ OVERHEADS: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
 @pytest.mark.parametrize(("spec", "requests"), OVERHEADS.values(), ids=OVERHEADS)
 def test_overhead_comes_from_the_runtime_class(spec: dict[str, Any], requests: dict[str, int]) -> None:
     own = {"spec": {"containers": [container(cpu="1")], **spec}}
-    given = adjusted(msgspec.Raw(msgspec.json.encode(own)), (), {"gvisor": GVISOR})
-    assert pod_requests(given) == requests
+    adjusted_requests = adjusted(msgspec.Raw(msgspec.json.encode(own)), (), {"gvisor": GVISOR})
+    assert pod_requests(adjusted_requests) == requests
 
 
 def test_a_template_without_defaults_stays_the_same() -> None:

@@ -18,14 +18,16 @@ TRANSITIONS = {
 @pytest.mark.parametrize("name", TRANSITIONS)
 def test_the_transition_time_moves_with_the_status_only(name: str) -> None:
     before, status, wanted_time = TRANSITIONS[name]
-    known = tuple(Condition(type="Ready", status=s, message="old", last_transition_time=t) for s, t in before)
+    conditions = tuple(
+        Condition(type="Ready", status=s, message="old", last_transition_time=t) for s, t in before
+    )
     other = Condition(type="Other", status="True")
     changed = set_condition(
-        (other, *known), "Ready", status=status, reason="Why", message="new", now_ms=NOW_MS
+        (other, *conditions), "Ready", status=status, reason="Why", message="new", now_ms=NOW_MS
     )
     assert [c.type for c in changed] == ["Other", "Ready"]
-    found = find_condition(changed, "Ready")
-    assert found == Condition(
+    condition = find_condition(changed, "Ready")
+    assert condition == Condition(
         type="Ready", status=str(status), reason="Why", message="new", last_transition_time=wanted_time
     )
     assert is_true(changed, "Ready") is status
@@ -37,10 +39,10 @@ def test_an_absent_condition_is_not_true() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"), [(NOW, NOW_MS), ("2027-01-15T08:00:00.250000Z", NOW_MS + 250), ("", 0), (None, 0)]
+    ("text", "expected"), [(NOW, NOW_MS), ("2027-01-15T08:00:00.250000Z", NOW_MS + 250), ("", 0), (None, 0)]
 )
-def test_api_times_become_milliseconds(text: str | None, wanted: int) -> None:
-    assert millis(text) == wanted
+def test_api_times_become_milliseconds(text: str | None, expected: int) -> None:
+    assert millis(text) == expected
 
 
 def test_times_are_formatted_in_whole_seconds_of_utc() -> None:

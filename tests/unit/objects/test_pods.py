@@ -98,8 +98,8 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_pod_requests_follow_kubernetes(name: str) -> None:
-    spec, wanted = CASES[name]
-    assert pod_requests(encode_template({"spec": spec})) == wanted
+    spec, expected = CASES[name]
+    assert pod_requests(encode_template({"spec": spec})) == expected
 
 
 @pytest.mark.parametrize("quantity", ["four", "", "-1", "1" * 65])

@@ -22,5 +22,5 @@ SIZES: dict[str, tuple[dict[str, Any], int]] = {
 
 @pytest.mark.parametrize("name", SIZES)
 def test_pods_of_a_worker_group_follow_kuberay(name: str) -> None:
-    fields, wanted = SIZES[name]
-    assert WorkerGroup(**fields).pods == wanted
+    fields, expected = SIZES[name]
+    assert WorkerGroup(**fields).pods == expected

@@ -20,61 +20,61 @@ PAIR_BYTES_MAX = 2_000
 
 
 def job(name: str, **spec: Any) -> RayJob:
-    found: RayJob = read(kinds.RAY_JOBS, stored(ray_job(name, **spec)))
-    return found
+    parsed: RayJob = read(kinds.RAY_JOBS, stored(ray_job(name, **spec)))
+    return parsed
 
 
 def cluster(name: str) -> RayCluster:
-    found: RayCluster = read(kinds.RAY_CLUSTERS, stored(ray_cluster(name)))
-    return found
+    parsed: RayCluster = read(kinds.RAY_CLUSTERS, stored(ray_cluster(name)))
+    return parsed
 
 
 def workload(name: str) -> Workload:
-    found: Workload = read(kinds.WORKLOADS, workload_body(ray_job(name), "QuotaReserved", "Admitted"))
-    return found
+    parsed: Workload = read(kinds.WORKLOADS, workload_body(ray_job(name), "QuotaReserved", "Admitted"))
+    return parsed
 
 
 SHARED: dict[str, tuple[Callable[[str], Any], Callable[[Any], object]]] = {
-    "specs of RayJobs": (job, lambda one: one.spec),
-    "specs of RayClusters": (cluster, lambda one: one.spec),
-    "specs of Workloads": (workload, lambda one: one.spec),
-    "admissions": (workload, lambda one: one.status.admission),
-    "labels": (job, lambda one: one.metadata.labels),
-    "annotations": (job, lambda one: one.metadata.annotations),
-    "namespaces": (job, lambda one: one.metadata.namespace),
-    "reasons of conditions": (workload, lambda one: one.status.conditions[0].reason),
-    "messages of conditions": (workload, lambda one: one.status.conditions[0].message),
-    "kinds of owners": (workload, lambda one: one.metadata.owner_references[0].kind),
+    "specs of RayJobs": (job, lambda obj: obj.spec),
+    "specs of RayClusters": (cluster, lambda obj: obj.spec),
+    "specs of Workloads": (workload, lambda obj: obj.spec),
+    "admissions": (workload, lambda obj: obj.status.admission),
+    "labels": (job, lambda obj: obj.metadata.labels),
+    "annotations": (job, lambda obj: obj.metadata.annotations),
+    "namespaces": (job, lambda obj: obj.metadata.namespace),
+    "reasons of conditions": (workload, lambda obj: obj.status.conditions[0].reason),
+    "messages of conditions": (workload, lambda obj: obj.status.conditions[0].message),
+    "kinds of owners": (workload, lambda obj: obj.metadata.owner_references[0].kind),
 }
 
 
 @pytest.mark.parametrize("name", SHARED)
 def test_equal_parts_of_two_objects_are_one(name: str) -> None:
-    made, part = SHARED[name]
-    one, other = made("one"), made("other")
-    assert one != other
-    assert part(one), "there is something to share"
-    assert part(one) is part(other)
+    objects_of, part = SHARED[name]
+    first, other = objects_of("one"), objects_of("other")
+    assert first != other
+    assert part(first), "there is something to share"
+    assert part(first) is part(other)
 
 
 def test_parts_that_differ_are_kept_apart() -> None:
-    one, other = job("one"), job("other", backoffLimit=3)
-    assert (one.spec.backoff_limit, other.spec.backoff_limit) == (None, 3)
+    first, other = job("one"), job("other", backoffLimit=3)
+    assert (first.spec.backoff_limit, other.spec.backoff_limit) == (None, 3)
 
 
 def test_different_specs_with_the_same_hash_are_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sharing, "hash", lambda _: 1, raising=False)
-    one, other = job("one"), job("other", backoffLimit=3)
-    assert (one.spec.backoff_limit, other.spec.backoff_limit) == (None, 3)
+    first, other = job("one"), job("other", backoffLimit=3)
+    assert (first.spec.backoff_limit, other.spec.backoff_limit) == (None, 3)
 
 
 def test_a_spec_without_objects_is_dropped() -> None:
-    known = len(sharing._STRUCTS)
-    one = job("one", backoffLimit=17)
-    assert len(sharing._STRUCTS) > known
-    del one
+    struct_count = len(sharing._STRUCTS)
+    waiting_job = job("one", backoffLimit=17)
+    assert len(sharing._STRUCTS) > struct_count
+    del waiting_job
     gc.collect()
-    assert len(sharing._STRUCTS) <= known
+    assert len(sharing._STRUCTS) <= struct_count
 
 
 def test_the_copy_of_the_object_that_kubectl_writes_is_left_out() -> None:
@@ -96,10 +96,10 @@ def test_a_waiting_job_that_repeats_others_needs_little_memory() -> None:
             (kinds.WORKLOADS, workload_body(ray_job(f"job-{number}"))),
         )
     ]
-    kept: list[Any] = [kind.decoder.decode(text) for kind, text in texts[:2]]
+    decoded: list[Any] = [kind.decoder.decode(text) for kind, text in texts[:2]]
     tracemalloc.start()
     try:
-        kept += [kind.decoder.decode(text) for kind, text in texts]
+        decoded += [kind.decoder.decode(text) for kind, text in texts]
         held, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

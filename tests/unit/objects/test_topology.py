@@ -58,13 +58,13 @@ def test_an_unreadable_node_is_left_out() -> None:
         {"metadata": {"name": "n1"}},
     ]
     racks = {"metadata": {"name": "racks"}, "spec": {"levels": [{"nodeLabel": "rack"}]}}
-    found = core_nodes.topologies_and_nodes(
+    converted = core_nodes.topologies_and_nodes(
         [msgspec.convert(racks, topology.Topology)],
         [msgspec.convert(obj, topology.Node) for obj in nodes],
         [pod()],
     )
-    assert found["nodes"] == {"n1": core.Node("n1", used={"pods": 1, "cpu": 500}, ready=False)}
-    assert found["topologies"] == {"racks": core.Topology("racks", ("rack",))}
+    assert converted["nodes"] == {"n1": core.Node("n1", used={"pods": 1, "cpu": 500}, ready=False)}
+    assert converted["topologies"] == {"racks": core.Topology("racks", ("rack",))}
 
 
 def test_a_node_without_conditions_is_not_ready() -> None:

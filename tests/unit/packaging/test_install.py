@@ -34,26 +34,26 @@ def test_entry_point_is_a_working_command(installed: Path) -> None:
     scripts = entry_points.read_text().splitlines()
     assert {"muster = muster.cli:main", "kubectl-muster = muster.cli:main"} <= set(scripts)
     code = "from muster.cli import main; main(['controller', '--help'])"
-    said = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(installed)!r}); {code}"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert said.stdout.startswith("Usage: muster controller")
+    assert completed.stdout.startswith("Usage: muster controller")
 
 
 def test_a_missing_extra_is_named(installed: Path) -> None:
     block = "sys.modules['rich'] = sys.modules['rich.console'] = None"
     code = f"{block}; from muster.cli import main; sys.exit(main(['forecast', '--assumptions']))"
-    said = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(installed)!r}); {code}"],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert said.returncode == 2
-    assert "pip install 'muster[forecast]'" in said.stderr
+    assert completed.returncode == 2
+    assert "pip install 'muster[forecast]'" in completed.stderr
 
 
 def test_license_is_in_the_wheel(installed: Path) -> None:

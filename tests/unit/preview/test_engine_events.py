@@ -7,7 +7,7 @@ from typing import Any
 from preview.engine_events import counts, errors, policies_passed, read_events, warnings
 
 
-def said(severity: str, message: str) -> dict[str, Any]:
+def diagnostic(severity: str, message: str) -> dict[str, Any]:
     return {"diagnosticEvent": {"severity": severity, "message": message}}
 
 
@@ -24,14 +24,18 @@ def judged(level: str, message: str) -> dict[str, Any]:
 
 def test_incomplete_last_line_is_skipped(tmp_path: Path) -> None:
     log = tmp_path / "events"
-    log.write_text(json.dumps(said("info", "hello")) + '\n{"diagn')
-    assert read_events(log) == [said("info", "hello")]
+    log.write_text(json.dumps(diagnostic("info", "hello")) + '\n{"diagn')
+    assert read_events(log) == [diagnostic("info", "hello")]
     assert read_events(tmp_path / "none") == []
 
 
 def test_errors_are_reported_once_without_the_engines_generic_ones() -> None:
-    events = [said("error", "no such zone\n"), said("error", "no such zone"), said("error", "preview failed")]
-    assert errors([*events, said("warning", "mind the gap")]) == ["no such zone"]
+    events = [
+        diagnostic("error", "no such zone\n"),
+        diagnostic("error", "no such zone"),
+        diagnostic("error", "preview failed"),
+    ]
+    assert errors([*events, diagnostic("warning", "mind the gap")]) == ["no such zone"]
 
 
 ENDED = (
@@ -44,16 +48,18 @@ ENDED = (
 def test_a_plugin_that_ended_silently_hides_no_other_error() -> None:
     """As on a busy machine, where it does not say in time that it will end."""
     crashed = f"{ENDED}\nMemoryError"
-    assert errors([said("error", f"{ENDED}\n"), said("error", "no such zone")]) == ["no such zone"]
-    assert errors([said("error", f"{ENDED}\n")]) == []
-    assert errors([said("error", crashed)]) == [crashed]
+    assert errors([diagnostic("error", f"{ENDED}\n"), diagnostic("error", "no such zone")]) == [
+        "no such zone"
+    ]
+    assert errors([diagnostic("error", f"{ENDED}\n")]) == []
+    assert errors([diagnostic("error", crashed)]) == [crashed]
 
 
 def test_repeated_warnings_are_reported_once_with_their_number() -> None:
     events = [
-        said("warning", "not known during preview\n"),
-        said("error", "no such zone"),
-        said("warning", "not known during preview\n"),
+        diagnostic("warning", "not known during preview\n"),
+        diagnostic("error", "no such zone"),
+        diagnostic("warning", "not known during preview\n"),
         judged("advisory", "uniform access\nset it"),
         judged("mandatory", "public"),
     ]

@@ -26,7 +26,7 @@ def documented(token: str) -> set[str]:
 
 @pytest.mark.parametrize("token", IDS)
 def test_ids_have_a_format_of_the_providers_documentation(token: str) -> None:
-    formats = {PLACE.sub("…", known) for known in documented(token)}
+    formats = {PLACE.sub("…", example) for example in documented(token)}
     assert PLACE.sub("…", IDS[token]) in formats
 
 

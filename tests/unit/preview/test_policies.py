@@ -9,13 +9,13 @@ CLUSTER = "gcp:container/cluster:Cluster"
 
 def event(policy: str, name: str, message: str, level: str = "mandatory") -> dict[str, Any]:
     urn = f"urn:pulumi:prod::muster::muster:platform:Platform$muster:platform:GkeCluster${CLUSTER}::{name}"
-    found = {
+    body = {
         "resourceUrn": urn,
         "policyName": policy,
         "message": f"{policy} is why.\n{message}\n",
         "enforcementLevel": level,
     }
-    return {"sequence": 1, "policyEvent": found}
+    return {"sequence": 1, "policyEvent": body}
 
 
 def test_violations_are_grouped_by_rule() -> None:

@@ -45,9 +45,9 @@ def test_error_of_an_unknown_stack_lists_the_stacks() -> None:
 
 
 def test_violated_policies_come_after_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
-    made = Change("create", "kubernetes:core/v1:Namespace", "urn:a::b::c::team-b")
+    creation = Change("create", "kubernetes:core/v1:Namespace", "urn:a::b::c::team-b")
     outcome = Outcome(
-        {}, (made,), (), "", 1.25, ("private-nodes: why\n  one: set it",), 39, "gcp: stand-in (why)"
+        {}, (creation,), (), "", 1.25, ("private-nodes: why\n  one: set it",), 39, "gcp: stand-in (why)"
     )
     show("Preview of dev", outcome, Console(width=200))
     assert capsys.readouterr().out.splitlines() == [
@@ -61,8 +61,8 @@ def test_violated_policies_come_after_the_plan(capsys: pytest.CaptureFixture[str
 
 def test_warnings_and_dangers_come_before_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
     gone = Change("delete", "kubernetes:core/v1:Namespace", "urn:a::b::c::team-a")
-    made = Change("create", "kubernetes:core/v1:Namespace", "urn:a::b::c::team-b")
-    outcome = Outcome({}, (made, gone), ("mind the gap",), "", 1.25)
+    creation = Change("create", "kubernetes:core/v1:Namespace", "urn:a::b::c::team-b")
+    outcome = Outcome({}, (creation, gone), ("mind the gap",), "", 1.25)
     show("Preview of dev since main", outcome, Console(width=200))
     assert capsys.readouterr().out.splitlines() == [
         "warning: mind the gap",

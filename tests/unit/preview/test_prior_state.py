@@ -31,9 +31,9 @@ PLAN = {
 
 
 def resources(plan: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    made = with_resources(EMPTY, plan)
-    assert made["deployment"]["manifest"] == EMPTY["deployment"]["manifest"]
-    return {resource["urn"]: resource for resource in made["deployment"]["resources"]}
+    prior_resources = with_resources(EMPTY, plan)
+    assert prior_resources["deployment"]["manifest"] == EMPTY["deployment"]["manifest"]
+    return {resource["urn"]: resource for resource in prior_resources["deployment"]["resources"]}
 
 
 def test_resources_come_after_their_dependencies() -> None:
@@ -49,14 +49,14 @@ def test_resource_keeps_its_inputs_outputs_and_options() -> None:
 
 
 def test_provider_is_referenced_by_its_new_id() -> None:
-    made = resources(PLAN)
-    assert made[CLUSTER]["provider"] == f"{PROVIDER}::{made[PROVIDER]['id']}"
+    prior_resources = resources(PLAN)
+    assert prior_resources[CLUSTER]["provider"] == f"{PROVIDER}::{prior_resources[PROVIDER]['id']}"
 
 
 def test_resource_without_outputs_has_its_inputs_and_a_placeholder_id() -> None:
     namespace = f"{STACK}kubernetes:core/v1:Namespace::team-a"
-    made = resources({namespace: planned("kubernetes:core/v1:Namespace", "team-a")})[namespace]
-    assert (made["outputs"], made["id"]) == ({"name": "team-a"}, "pretended/team-a")
+    prior_resources = resources({namespace: planned("kubernetes:core/v1:Namespace", "team-a")})[namespace]
+    assert (prior_resources["outputs"], prior_resources["id"]) == ({"name": "team-a"}, "pretended/team-a")
 
 
 def test_component_has_no_id() -> None:

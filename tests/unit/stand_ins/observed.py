@@ -9,13 +9,13 @@ NOON = "2030-01-01T12:00:00Z"
 
 
 def obj(
-    name: str, *, uid: str = "", owner: str = "", labels: dict[str, str] | None = None, **rest: Any
+    name: str, *, uid: str = "", owner: str = "", labels: dict[str, str] | None = None, **fields: Any
 ) -> Object:
     owners = [{"uid": owner}] if owner else []
     metadata = {"namespace": "t", "name": name, "uid": uid or name, "ownerReferences": owners}
     return {
-        "metadata": metadata | {"labels": labels or {}, "creationTimestamp": rest.pop("created", NOON)},
-        **rest,
+        "metadata": metadata | {"labels": labels or {}, "creationTimestamp": fields.pop("created", NOON)},
+        **fields,
     }
 
 
@@ -36,15 +36,15 @@ def gang(
     phase: str = "Running",
 ) -> list[ObservedChange]:
     """Returns the first `pods` pods of a head and two workers; Pending ones have no node."""
-    found = []
+    observations = []
     for index in range(pods):
         limits = {"nvidia.com/gpu": "1"} if index else {"cpu": "1"}
         where = "" if phase == "Pending" else node if index else "system"
         spec = {"nodeName": where, "containers": [{"resources": {"limits": limits}}]}
         labels = {"ray.io/cluster": cluster or f"{name}-abcde"}
         pod = obj(f"{name}-{index}", labels=labels, created=created, spec=spec, status={"phase": phase})
-        found.append(ObservedChange(0, "Pod", pod, gone))
-    return found
+        observations.append(ObservedChange(0, "Pod", pod, gone))
+    return observations
 
 
 def node(name: str, resize_name: str, created: str = NOON, ready: str = "True") -> ObservedChange:

@@ -60,8 +60,8 @@ def pods(count: int, gpus: int = 1, cpu: str = "2", **spec: Any) -> PodSet:
 def test_request_takes_the_fewest_nodes_of_the_first_fitting_pool(
     pod_set: PodSet, shapes: list[Shape], pool: str, nodes: int
 ) -> None:
-    found = need([pod_set], shapes)
-    assert (found.shape.pool, found.nodes) == (pool, nodes)
+    nodes_needed = need([pod_set], shapes)
+    assert (nodes_needed.shape.pool, nodes_needed.nodes) == (pool, nodes)
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,8 @@ def manifests(file: Path) -> list[dict[str, Any]]:
 
 def manifest(file: Path) -> dict[str, Any]:
     """Returns the example's Ray object."""
-    (found,) = (m for m in manifests(file) if m["apiVersion"] == "ray.io/v1")
-    return found
+    (matches,) = (m for m in manifests(file) if m["apiVersion"] == "ray.io/v1")
+    return matches
 
 
 def named(file: Path, kind: str) -> dict[str, dict[str, Any]]:
@@ -50,14 +50,14 @@ def containers(example: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def mounted_files(file: Path) -> dict[str, str]:
     """Returns the content of every file that ConfigMaps of the example bring into its head, by path."""
-    found, config_maps = {}, named(file, "ConfigMap")
+    files_by_path, config_maps = {}, named(file, "ConfigMap")
     head = next(pod_specs(manifest(file)))
     volumes = {v["name"]: v["configMap"]["name"] for v in head.get("volumes", ()) if "configMap" in v}
     for mount in head["containers"][0].get("volumeMounts", ()):
         if mount["name"] in volumes:
             for key, text in config_maps[volumes[mount["name"]]]["data"].items():
-                found[f"{mount['mountPath']}/{key}"] = text
-    return found
+                files_by_path[f"{mount['mountPath']}/{key}"] = text
+    return files_by_path
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.name)

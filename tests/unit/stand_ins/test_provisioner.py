@@ -41,10 +41,10 @@ class Cluster:
         return [o for o in objects if on_node is None or o["spec"]["nodeName"] == on_node]
 
     def get(self, kind: Any, name: str, *, namespace: str = "") -> Object:
-        found = self.objects[kind.__name__].get((namespace, name))
-        if found is None:
+        stored = self.objects[kind.__name__].get((namespace, name))
+        if stored is None:
             raise ApiError(status=meta_v1.Status(code=404, reason="NotFound"))
-        return found
+        return stored
 
     def create(self, obj: Any) -> None:
         if self.creations_left == 0:
@@ -67,9 +67,9 @@ class Cluster:
 
     def zone(self, **data: str) -> None:
         """Sets the zone's ConfigMap; by default creating nodes takes no time."""
-        given = {"l4.seconds": "0"} | {name.replace("_", "."): value for name, value in data.items()}
+        settings = {"l4.seconds": "0"} | {name.replace("_", "."): value for name, value in data.items()}
         self.put(
-            "ConfigMap", {"metadata": {"namespace": "kube-system", "name": "sandbox-zone"}, "data": given}
+            "ConfigMap", {"metadata": {"namespace": "kube-system", "name": "sandbox-zone"}, "data": settings}
         )
 
     def ask(self, name: str, pods: int, *, created: int = 0, gpus: str = "1") -> Object:

@@ -14,8 +14,8 @@ EXAMPLE = "dev-train.rayjob.yaml"
 
 
 def rayjob(**spec: Any) -> Object:
-    found = yaml.safe_load_all((CHECKOUT / "examples" / EXAMPLE).read_text())
-    job: Object = next(m for m in found if m["kind"] == "RayJob")
+    documents = yaml.safe_load_all((CHECKOUT / "examples" / EXAMPLE).read_text())
+    job: Object = next(m for m in documents if m["kind"] == "RayJob")
     job["spec"] |= spec
     job["status"] = {"rayClusterName": "train-abc-x1y2z"}
     return job
@@ -25,10 +25,10 @@ FOLDERS = {"/home/ray/train": Path("/tmp/1"), "/home/ray/checkpoints": Path("/vo
 
 
 def test_mounted_paths_are_replaced_in_entrypoint_and_environment() -> None:
-    found = program(rayjob(), FOLDERS)
-    assert found.entrypoint == "python /tmp/1/train.py"
-    assert found.variables == {"CHECKPOINTS": "/volumes/disk-0", "RAY_CLUSTER_NAME": "train-abc-x1y2z"}
-    assert found.runtime_env == {}
+    entrypoint = program(rayjob(), FOLDERS)
+    assert entrypoint.entrypoint == "python /tmp/1/train.py"
+    assert entrypoint.variables == {"CHECKPOINTS": "/volumes/disk-0", "RAY_CLUSTER_NAME": "train-abc-x1y2z"}
+    assert entrypoint.runtime_env == {}
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def test_the_entrypoint_is_the_line_that_the_submitter_passes_on(entrypoint: str
 
 def test_the_longest_mounted_path_is_replaced_first() -> None:
     folders = {"/data": Path("/1"), "/data/more": Path("/2")}
-    found = program(rayjob(entrypoint="python /data/more/a.py /data/b"), folders)
-    assert found.entrypoint == "python /2/a.py /1/b"
+    entrypoint = program(rayjob(entrypoint="python /data/more/a.py /data/b"), folders)
+    assert entrypoint.entrypoint == "python /2/a.py /1/b"
 
 
 def test_the_runtime_environment_is_passed_on() -> None:
@@ -55,8 +55,11 @@ def test_the_runtime_environment_is_passed_on() -> None:
 
 
 def test_mounts_are_the_heads_volumes_by_path() -> None:
-    found = {path: set(volume) - {"name"} for path, volume in mounts(rayjob()).items()}
-    assert found == {"/home/ray/train": {"configMap"}, "/home/ray/checkpoints": {"persistentVolumeClaim"}}
+    volumes_by_path = {path: set(volume) - {"name"} for path, volume in mounts(rayjob()).items()}
+    assert volumes_by_path == {
+        "/home/ray/train": {"configMap"},
+        "/home/ray/checkpoints": {"persistentVolumeClaim"},
+    }
 
 
 def test_gpus_of_all_workers_are_counted() -> None:

@@ -55,9 +55,9 @@ class Known:
         return self.known
 
     def get(self, namespace: str, name: str) -> Object | None:
-        wanted = (namespace, name)
+        expected = (namespace, name)
         return next(
-            (o for o in self.known if (o["metadata"]["namespace"], o["metadata"]["name"]) == wanted), None
+            (o for o in self.known if (o["metadata"]["namespace"], o["metadata"]["name"]) == expected), None
         )
 
 
@@ -71,7 +71,7 @@ def cluster(state: str) -> Object:
     return {"metadata": {"namespace": "t", "name": "llm-abcde"}, "status": {"state": state}}
 
 
-def made(*heads: Object, state: str = "ready") -> Serve:
+def serve_with(*heads: Object, state: str = "ready") -> Serve:
     serve = Serve(Client.__new__(Client))
     serve._heads, serve._clusters = Known(*heads), Known(cluster(state))  # type: ignore[assignment]
     return serve
@@ -84,7 +84,7 @@ def statuses(serve: Serve) -> dict[str, Any]:
 
 
 def test_application_runs_once_its_whole_cluster_runs() -> None:
-    serve = made(head("a"), state="")
+    serve = serve_with(head("a"), state="")
     assert statuses(serve) == {}
     assert serve.deploy(HOST, CONFIG)
     assert statuses(serve) == {"llm": "DEPLOYING"}
@@ -93,7 +93,7 @@ def test_application_runs_once_its_whole_cluster_runs() -> None:
 
 
 def test_proxy_responds_after_the_first_deployment() -> None:
-    serve = made(head("a"))
+    serve = serve_with(head("a"))
     assert not serve.proxy_answers("10.0.0.7")
     serve.deploy(HOST, CONFIG)
     assert serve.proxy_answers("10.0.0.7")
@@ -101,7 +101,7 @@ def test_proxy_responds_after_the_first_deployment() -> None:
 
 
 def test_new_head_has_no_applications() -> None:
-    serve = made(head("a"))
+    serve = serve_with(head("a"))
     serve.deploy(HOST, CONFIG)
     serve._heads = Known(head("b"))  # type: ignore[assignment]
     assert statuses(serve) == {}
@@ -109,6 +109,6 @@ def test_new_head_has_no_applications() -> None:
 
 @pytest.mark.parametrize("heads", [(), (head("a", phase="Pending"),)], ids=["no head", "a starting head"])
 def test_cluster_without_a_running_head_has_no_dashboard(heads: tuple[Object, ...]) -> None:
-    serve = made(*heads)
+    serve = serve_with(*heads)
     assert serve.details(HOST) is None
     assert not serve.deploy(HOST, CONFIG)

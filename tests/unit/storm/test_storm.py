@@ -48,8 +48,8 @@ TWICE = (started(1), cluster("a", 2), started(3, suspend=True), started(4))
 
 def test_every_revision_above_the_quota_is_found() -> None:
     events = [reserved("first", 3, 1), reserved("second", 1, 2), reserved("third", 1, 3)]
-    (found,) = broken(events, QUEUES)
-    assert found.startswith("revision 3: team-a uses 5 of 4")
+    (violations,) = broken(events, QUEUES)
+    assert violations.startswith("revision 3: team-a uses 5 of 4")
 
 
 def test_a_finished_workload_that_the_storm_deletes_is_no_violation() -> None:
@@ -102,8 +102,8 @@ def worker(name: str, revision: int, made_s: int, change: str = "ADDED", **meta:
     ],
 )
 def test_pods_that_kuberay_makes_twice_have_to_be_deleted(events: list[Event], wrong: str) -> None:
-    found = broken([reserved("first", 1, 1), worker("a", 2, 0), *events], QUEUES)
-    assert [text[: len(wrong)] for text in found] == ([wrong] if wrong else [])
+    violations = broken([reserved("first", 1, 1), worker("a", 2, 0), *events], QUEUES)
+    assert [text[: len(wrong)] for text in violations] == ([wrong] if wrong else [])
 
 
 @pytest.mark.parametrize(

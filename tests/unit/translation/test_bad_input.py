@@ -22,10 +22,10 @@ def read(kind: Any, name: str, spec: dict[str, Any], **metadata: str) -> Any:
 def queue(name: str, quota: str = "4", flavor: str = "l4", **spec: Any) -> kueue_queues.ClusterQueue:
     quotas = {"name": flavor, "resources": [{"name": "cpu", "nominalQuota": quota}]}
     group = {"coveredResources": ["cpu"], "flavors": [quotas]}
-    found: kueue_queues.ClusterQueue = read(
+    parsed: kueue_queues.ClusterQueue = read(
         kueue_queues.ClusterQueue, name, {"namespaceSelector": {}, "resourceGroups": [group], **spec}
     )
-    return found
+    return parsed
 
 
 def gang(name: str, in_queue: str, cpu: str = "1") -> core.Workload:
@@ -36,8 +36,8 @@ def gang(name: str, in_queue: str, cpu: str = "1") -> core.Workload:
 
 
 def cohort(name: str, parent: str) -> kueue_queues.Cohort:
-    found: kueue_queues.Cohort = read(kueue_queues.Cohort, name, {"parentName": parent})
-    return found
+    parsed: kueue_queues.Cohort = read(kueue_queues.Cohort, name, {"parentName": parent})
+    return parsed
 
 
 @dataclass(frozen=True)

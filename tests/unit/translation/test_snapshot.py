@@ -18,10 +18,10 @@ def read(kind: kinds.Kind[Any], body: dict[str, Any]) -> Any:
 
 
 def test_a_resource_flavor_becomes_a_flavor() -> None:
-    made = snapshot.flavor(read(kinds.FLAVORS, flavor("l4", queued=True)))
-    assert made.node_labels == {"cloud.google.com/gke-nodepool": "l4"}
-    assert made.taints[0] == core.Taint(GPU, "present", core.TaintEffect.NO_SCHEDULE)
-    assert made.tolerations[0] == core.Toleration(GPU, "Equal", "present", core.TaintEffect.NO_SCHEDULE)
+    converted = snapshot.flavor(read(kinds.FLAVORS, flavor("l4", queued=True)))
+    assert converted.node_labels == {"cloud.google.com/gke-nodepool": "l4"}
+    assert converted.taints[0] == core.Taint(GPU, "present", core.TaintEffect.NO_SCHEDULE)
+    assert converted.tolerations[0] == core.Toleration(GPU, "Equal", "present", core.TaintEffect.NO_SCHEDULE)
 
 
 @pytest.mark.parametrize(
@@ -66,20 +66,20 @@ def test_a_cluster_queue_is_converted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [("Borrow", "MayStopSearch"), ("MayStopSearch", "MayStopSearch"), ("TryNextFlavor", "TryNextFlavor")],
 )
-def test_older_names_of_fungibility_are_read(text: str, wanted: str) -> None:
+def test_older_names_of_fungibility_are_read(text: str, expected: str) -> None:
     body = cluster_queue("team-a", quotas("l4", cpu=1), flavorFungibility={"whenCanBorrow": text})
-    made = snapshot.cluster_queue(read(kinds.CLUSTER_QUEUES, body))
-    assert made.when_can_borrow == core.FungibilityPolicy(wanted)
+    converted = snapshot.cluster_queue(read(kinds.CLUSTER_QUEUES, body))
+    assert converted.when_can_borrow == core.FungibilityPolicy(expected)
 
 
 def test_a_cohort_is_converted() -> None:
     spec = {"parentName": "org", "resourceGroups": [group(quotas("l4", cpu=2))]}
-    made = snapshot.cohort(read(kinds.COHORTS, {"metadata": {"name": "ml"}, "spec": spec}))
+    converted = snapshot.cohort(read(kinds.COHORTS, {"metadata": {"name": "ml"}, "spec": spec}))
     quota = core.FlavorQuotas("l4", {"cpu": core.Quota(2000)})
-    assert made == core.Cohort("ml", "org", (core.ResourceGroup(("cpu",), (quota,)),))
+    assert converted == core.Cohort("ml", "org", (core.ResourceGroup(("cpu",), (quota,)),))
 
 
 def test_a_pod_set_is_converted() -> None:
@@ -105,6 +105,6 @@ def test_a_pod_set_is_converted() -> None:
 def test_an_admission_is_converted() -> None:
     assigned = {"name": "gpu", "count": 2, "flavors": {"cpu": "l4"}, "resourceUsage": {"cpu": "2500m"}}
     body = {"clusterQueue": "team-a", "podSetAssignments": [assigned]}
-    given = msgspec.convert(body, type=Admission)
-    wanted = core.PodSetAssignment("gpu", 2, {"cpu": "l4"}, {"cpu": 2500})
-    assert core_workload.admission(given) == core.Admission("team-a", (wanted,))
+    source = msgspec.convert(body, type=Admission)
+    expected = core.PodSetAssignment("gpu", 2, {"cpu": "l4"}, {"cpu": 2500})
+    assert core_workload.admission(source) == core.Admission("team-a", (expected,))

@@ -51,19 +51,19 @@ def columns(groups: tuple[core.ResourceGroup, ...]) -> dict[tuple[str, str], cor
 
 @pytest.mark.parametrize("name", GROUPS)
 def test_invalid_quotas_count_as_zero(name: str) -> None:
-    groups, wanted = GROUPS[name]
+    groups, expected = GROUPS[name]
     body = cluster_queue("team-a", quotas("l4", cpu=1))
     body["spec"]["resourceGroups"] = groups
     queue = msgspec.convert(body, type=kueue_queues.ClusterQueue)
     cohort_body = {"metadata": {"name": "ml"}, "spec": {"parentName": "org", "resourceGroups": groups}}
     cohort = msgspec.convert(cohort_body, type=kueue_queues.Cohort)
-    made = snapshot.snapshot((), (cohort,), (queue,), ())
-    core.Engine(made)  # the engine accepts it as valid
-    counted = made.cluster_queues["team-a"]
-    assert (counted.cohort, columns(counted.groups)) == ("ml", wanted)
+    core_snapshot = snapshot.snapshot((), (cohort,), (queue,), ())
+    core.Engine(core_snapshot)  # the engine accepts it as valid
+    counted = core_snapshot.cluster_queues["team-a"]
+    assert (counted.cohort, columns(counted.groups)) == ("ml", expected)
     assert counted.problem
-    assert columns(made.cohorts["ml"].groups) == wanted
-    assert made.cohorts["ml"].parent == "org"
+    assert columns(core_snapshot.cohorts["ml"].groups) == expected
+    assert core_snapshot.cohorts["ml"].parent == "org"
 
 
 def test_a_deleted_queue_counts_in_a_cohort_with_its_flavors() -> None:
@@ -77,7 +77,7 @@ def test_a_deleted_queue_counts_in_a_cohort_with_its_flavors() -> None:
         ),
     )
     deleted_queues = {"team-a": frozenset({"l4"}), "other": frozenset({"h100"})}
-    made = snapshot.snapshot((), (), queues, (), deleted_queues=deleted_queues)
-    assert made.cluster_queues["team-a"].cohort == "ml"
-    assert made.cluster_queues["other"].cohort is None
-    assert made.cluster_queues["team-a"].problem
+    core_snapshot = snapshot.snapshot((), (), queues, (), deleted_queues=deleted_queues)
+    assert core_snapshot.cluster_queues["team-a"].cohort == "ml"
+    assert core_snapshot.cluster_queues["other"].cohort is None
+    assert core_snapshot.cluster_queues["team-a"].problem

@@ -14,15 +14,20 @@ RULES = Rules()
 def heads(state: WorkingState, workloads: Sequence[Workload]) -> list[Entry]:
     """One head a queue; a head that waits for its victims is a preemptor."""
     return [
-        Entry(one, state.queue(one.cluster_queue), state.tree.queues[one.cluster_queue], one.preempting)
-        for one in workloads
+        Entry(
+            workload,
+            state.queue(workload.cluster_queue),
+            state.tree.queues[workload.cluster_queue],
+            workload.preempting,
+        )
+        for workload in workloads
     ]
 
 
 def cycle(of: Snapshot, rules: Rules = RULES) -> dict[str, Entry]:
     """One over all pending workloads of the snapshot, by name."""
     state = WorkingState(of, rules)
-    entries = heads(state, [one for one in of.workloads if one.admission is None])
+    entries = heads(state, [workload for workload in of.workloads if workload.admission is None])
     Cycle(state, 1, NOW_MS).run(entries)
     return {entry.workload.uid: entry for entry in entries}
 

@@ -263,7 +263,7 @@ def test_reservations_end_with_their_cycle(name: str) -> None:
     """Only admissions are left; victims hold their quota until they are gone."""
     of, rules, _ = CASES[name]
     state = WorkingState(of, rules)
-    entries = heads(state, [one for one in of.workloads if one.admission is None])
+    entries = heads(state, [workload for workload in of.workloads if workload.admission is None])
     Cycle(state, 1, NOW_MS).run(entries)
     admitted = tuple(
         replace(entry.workload, admission=entry.admission) for entry in entries if entry.admission is not None

@@ -362,10 +362,10 @@ CASES: dict[str, tuple[Snapshot, list[str], list[tuple[str, str]], dict[str, Wai
 def test_snapshot_gives_admissions_preemptions_and_reasons(
     of: Snapshot, admits: list[str], preempts: list[tuple[str, str]], waits: dict[str, WaitReason]
 ) -> None:
-    found = plan(of)
-    assert admitted(found) == admits
-    assert preempted(found) == preempts
-    assert reasons(found) == waits
+    decision = plan(of)
+    assert admitted(decision) == admits
+    assert preempted(decision) == preempts
+    assert reasons(decision) == waits
 
 
 ASIDE = {  # workloads that take part in no cycle: snapshot, reason, a piece of the sentence, until
@@ -434,8 +434,8 @@ def test_the_rest_goes_on_beside_an_inactive_queue() -> None:
         workload("w", "bad", 1),
         workload("v", "good", 1),
     )
-    found = plan(replace(of, flavors={"t4": Flavor("t4")}))
-    assert (admitted(found), reasons(found)) == (["v"], {"w": WaitReason.QUEUE_INACTIVE})
+    decision = plan(replace(of, flavors={"t4": Flavor("t4")}))
+    assert (admitted(decision), reasons(decision)) == (["v"], {"w": WaitReason.QUEUE_INACTIVE})
 
 
 def test_the_end_of_a_backoff() -> None:
@@ -453,8 +453,8 @@ STOPPED = {
 @pytest.mark.parametrize("stop", STOPPED)
 def test_stopped_queue_is_drained(stop: StopPolicy) -> None:
     of = queue("q", 3, stop=stop)
-    found = plan(snapshot(of, running("b"), running("a"), running("leaving", evicted=True)))
-    assert found.drained == STOPPED[stop]
+    decision = plan(snapshot(of, running("b"), running("a"), running("leaving", evicted=True)))
+    assert decision.drained == STOPPED[stop]
 
 
 def test_a_reservation_in_a_queue_that_is_gone_counts_nowhere() -> None:
@@ -484,13 +484,13 @@ def test_a_preemptor_goes_before_other_queues() -> None:
         workload("other", "b", 6, priority=2),
         cohorts=[Cohort("ml", "org")],
     )
-    found = plan(of)
-    assert preempted(found) == [("victim", "preemptor")]
-    of = withdrawn(applied(of, found))
-    found = plan(of)
-    assert admitted(found) == ["preemptor"]
-    found = plan(withdrawn(applied(of, found)))
-    assert (admitted(found), preempted(found)) == ([], []), "and there it rests"
+    decision = plan(of)
+    assert preempted(decision) == [("victim", "preemptor")]
+    of = withdrawn(applied(of, decision))
+    decision = plan(of)
+    assert admitted(decision) == ["preemptor"]
+    decision = plan(withdrawn(applied(of, decision)))
+    assert (admitted(decision), preempted(decision)) == ([], []), "and there it rests"
 
 
 def test_preemptors_go_first_by_the_rules() -> None:
@@ -566,9 +566,9 @@ def test_workloads_of_one_shape_get_one_answer() -> None:
     """A thousand equal gangs are tried once; another shape behind them is tried all the same."""
     of = queue("q", 4)
     crowd = [workload(f"w{index}", "q", 3, queued_at_ms=index) for index in range(1000)]
-    found = plan(snapshot(of, running("r", gpu=2), *crowd, workload("other", "q", 2, queued_at_ms=9999)))
-    assert admitted(found) == ["other"]
-    assert {(one.reason, one.message) for one in found.waiting} == {
+    decision = plan(snapshot(of, running("r", gpu=2), *crowd, workload("other", "q", 2, queued_at_ms=9999)))
+    assert admitted(decision) == ["other"]
+    assert {(wait.reason, wait.message) for wait in decision.waiting} == {
         (QUOTA, f"needs 3 {GPU} of flavor l4 but ClusterQueue q has 0 of 4 left")
     }
 

@@ -163,15 +163,15 @@ def test_one_more_like_the_last_gets_the_same() -> None:
     """Until the flavor is full: then flavors are searched again."""
     of = snapshot(queue("q", {"l4": {GPU: 2}, "t4": {GPU: 4}}))
     state, assignment_cache = WorkingState(of), AssignmentCache()
-    found = []
+    cached_assignments = []
     for name in "abc":
         (head,) = heads(state, [workload(name, "q", 1)])
         head.assignment_cache = assignment_cache
         nominate(state, head, 1)
         head.node.add(head.usage)
-        found.append(head.assignment)
-    assert found[0] is found[1]
-    assert found[2].pod_sets[0].flavors == {GPU: "t4"}
+        cached_assignments.append(head.assignment)
+    assert cached_assignments[0] is cached_assignments[1]
+    assert cached_assignments[2].pod_sets[0].flavors == {GPU: "t4"}
 
 
 ML: dict[str, Any] = {"cohort": "ml"}
@@ -199,19 +199,19 @@ FORGOTTEN = {  # not cached, or not for long: the snapshot and the workload
 }
 
 
-@pytest.mark.parametrize(("of", "one"), FORGOTTEN.values(), ids=FORGOTTEN.keys())
-def test_assignment_is_not_cached(of: Snapshot, one: Workload) -> None:
+@pytest.mark.parametrize(("of", "workload"), FORGOTTEN.values(), ids=FORGOTTEN.keys())
+def test_assignment_is_not_cached(of: Snapshot, workload: Workload) -> None:
     state, assignment_cache = WorkingState(of), AssignmentCache()
-    found = []
+    cached_assignments = []
     for key in ("ns/1", "ns/2"):
-        (head,) = heads(state, [replace(one, key=key)])
+        (head,) = heads(state, [replace(workload, key=key)])
         head.assignment_cache = assignment_cache
-        if one is FORGOTTEN["one that goes on in its search"][1]:
+        if workload is FORGOTTEN["one that goes on in its search"][1]:
             head.scan = FlavorScan(AFTER_L4, 1, 0)
         nominate(state, head, 1)
         head.node.add(head.usage)
-        found.append(head.assignment)
-    assert found[0] is not found[1]
+        cached_assignments.append(head.assignment)
+    assert cached_assignments[0] is not cached_assignments[1]
 
 
 def test_one_that_is_placed_on_a_topology_is_not_remembered() -> None:
@@ -257,9 +257,9 @@ def test_cached_assignment_is_what_a_search_would_find(seed: int) -> None:
     sets = [pods(f"p{n}", gpu=draw.randint(0, 2), requests={"cpu": 1}) for n in range(draw.randint(1, 2))]
     assignment_caches = {name: AssignmentCache() for name in "ab"}
     for turn in range(8):
-        one = workload(f"w{turn}", draw.choice("ab"), *sets)
-        (head,), (again,) = heads(state, [one]), heads(state, [one])
-        head.assignment_cache = assignment_caches[one.cluster_queue]
+        first = workload(f"w{turn}", draw.choice("ab"), *sets)
+        (head,), (again,) = heads(state, [first]), heads(state, [first])
+        head.assignment_cache = assignment_caches[first.cluster_queue]
         nominate(state, head, turn)
         nominate(state, again, turn)
         assert head.assignment == again.assignment

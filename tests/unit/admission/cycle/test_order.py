@@ -53,8 +53,10 @@ CASES: dict[str, tuple[Rules, list[Head]]] = {
 @pytest.mark.parametrize(("rules", "expected"), CASES.values(), ids=CASES.keys())
 def test_heads_are_processed_in_cycle_order(rules: Rules, expected: list[Head]) -> None:
     places = [
-        cycle_order(rules, queue_order(one), one.admission is not None, preempting, borrowing)
-        for one, preempting, borrowing in expected
+        cycle_order(
+            rules, queue_order(workload_key), workload_key.admission is not None, preempting, borrowing
+        )
+        for workload_key, preempting, borrowing in expected
     ]
     assert all(earlier < later for earlier, later in pairwise(places))
 

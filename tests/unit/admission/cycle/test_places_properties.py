@@ -41,7 +41,7 @@ gangs = st.tuples(
 )
 
 
-def made(number: int, gang: Gang) -> Workload:
+def workload_of(number: int, gang: Gang) -> Workload:
     in_queue, priority, shapes, near, partial = gang
     sets = (
         pods(f"p{index}", count, gpu, topology=near, count_min=1 if partial else None)
@@ -52,9 +52,9 @@ def made(number: int, gang: Gang) -> Workload:
 
 def gpus_by_host(of: Snapshot) -> Counter[str]:
     used: Counter[str] = Counter()
-    for one in of.workloads:
-        asks = {pod_set.name: pod_set.requests[GPU] for pod_set in one.pod_sets}
-        for held in one.admission.pod_sets if one.admission else ():
+    for queued in of.workloads:
+        asks = {pod_set.name: pod_set.requests[GPU] for pod_set in queued.pod_sets}
+        for held in queued.admission.pod_sets if queued.admission else ():
             for domain in held.topology.domains if held.topology else ():
                 used[domain.values[-1]] += asks[held.name] * domain.count
     return used
@@ -68,13 +68,13 @@ def test_hosts_are_never_overfull(arrivals: list[list[Gang]]) -> None:
     for step, arrived in enumerate(arrivals):
         for gang in arrived:
             number += 1
-            engine.put(made(number, gang))
+            engine.put(workload_of(number, gang))
         before = engine.snapshot
         plan = engine.decide(NOW_MS + step)
         fresh = decide(before, NOW_MS + step)
         assert sorted(map(str, plan.admissions)) == sorted(map(str, fresh.admissions))
         used = gpus_by_host(engine.snapshot)
-        assert all(used[one.name] <= one.allocatable[GPU] for one in HOSTS)
+        assert all(used[host_node.name] <= host_node.allocatable[GPU] for host_node in HOSTS)
         assert not decide(engine.snapshot, NOW_MS + step).admissions
-        for one in withdrawn(engine.snapshot).workloads:
-            engine.put(replace(one, preempting=False) if one.admission is None else one)
+        for host_node in withdrawn(engine.snapshot).workloads:
+            engine.put(replace(host_node, preempting=False) if host_node.admission is None else host_node)

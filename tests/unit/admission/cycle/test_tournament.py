@@ -25,19 +25,21 @@ BY_SHARE_FIRST = Rules(fair_sharing=FairSharing(prioritize_non_borrowing=False))
 WITHOUT_PRIORITIES = replace(FAIR, priority_sorting_within_cohort=False)
 PREEMPTORS_FIRST = replace(FAIR, prioritize_preemptors=True)
 
-Head = Mapping[str, Any]  # gpus wanted, and fields of the workload; `preempting` for the entry
+Head = Mapping[str, Any]  # gpus wanted, and fields of the workload; `preempting` for the parent_cohort
 
 
 def entries(state: WorkingState, heads: Mapping[str, Head]) -> list[Entry]:
-    found = []
+    entries_list = []
     for name, fields in heads.items():
         fields = {"gpus": 1, "flavor": "l4", "preempting": False, **fields}
         usage = {fr(fields.pop("flavor")): fields.pop("gpus")}
         preempting = fields.pop("preempting")
         head = workload(name, name, 1, **fields)
         node = state.tree.queues[name]
-        found.append(Entry(head, state.queue(name), node, preempting, assignment=Assignment(usage=usage)))
-    return found
+        entries_list.append(
+            Entry(head, state.queue(name), node, preempting, assignment=Assignment(usage=usage))
+        )
+    return entries_list
 
 
 def processed(order: Iterable[Entry]) -> Iterator[str]:
@@ -146,11 +148,11 @@ def races(draw: st.DrawFn) -> tuple[list[ClusterQueue], list[Cohort], dict[str, 
     quotas = st.builds(Quota, st.integers(0, 3), limits, limits)
     cohorts: list[Cohort] = []
     for index in range(draw(st.integers(1, 4))):
-        parent = draw(st.sampled_from([None, *(one.name for one in cohorts)]))
-        made = cohort(f"c{index}", parent, {"l4": {GPU: draw(quotas)}})
-        cohorts.append(replace(made, weight=draw(weights)))
+        parent = draw(st.sampled_from([None, *(parent_cohort.name for parent_cohort in cohorts)]))
+        child_cohorts = cohort(f"c{index}", parent, {"l4": {GPU: draw(quotas)}})
+        cohorts.append(replace(child_cohorts, weight=draw(weights)))
     names = [f"q{index}" for index in range(draw(st.integers(1, 6)))]
-    in_cohorts = st.sampled_from([None, *(one.name for one in cohorts)])
+    in_cohorts = st.sampled_from([None, *(parent_cohort.name for parent_cohort in cohorts)])
     queues = [mate(name, draw(quotas), draw(in_cohorts), weight=draw(weights)) for name in names]
     heads: dict[str, Head] = {
         name: {"gpus": draw(st.integers(1, 4)), "priority": draw(st.integers(0, 1))}
@@ -167,7 +169,7 @@ def test_it_is_as_if_all_matches_were_played_again(
 ) -> None:
     queues, cohorts, heads, rules = race
     states = [WorkingState(snapshot(queues, cohorts=cohorts)) for _ in range(2)]
-    one, other = (entries(state, heads) for state in states)
-    order = list(processed(Tournament(one, rules)))
+    first, other = (entries(state, heads) for state in states)
+    order = list(processed(Tournament(first, rules)))
     assert order == list(processed(naive_order(other, rules)))
     assert sorted(order) == sorted(heads)

@@ -87,10 +87,10 @@ class _CountedCache(AssignmentCache):
         self.assignment = cache.assignment
 
     def lookup(self, node: QuotaNode) -> Assignment | None:
-        found, head = self._cache.lookup(node), self._queue.head()
-        if found is None and head is not None:
+        hit, head = self._cache.lookup(node), self._queue.head()
+        if hit is None and head is not None:
             self._effort.tried.append(head.key.removeprefix("ns/"))
-        return found
+        return hit
 
     def store(self, assignment: Assignment) -> None:
         self._cache.store(assignment)

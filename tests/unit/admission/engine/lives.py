@@ -72,12 +72,12 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: self.objects)
     @rule(data=st.data())
     def one_is_taken_for_parked_or_not(self, data: st.DataObject) -> None:
-        one = self.objects[data.draw(st.sampled_from(sorted(self.objects)))]
-        self.put(replace(one, parked=not one.parked))
+        first = self.objects[data.draw(st.sampled_from(sorted(self.objects)))]
+        self.put(replace(first, parked=not first.parked))
 
     @rule()
     def victims_leave(self) -> None:
-        for workload in [one for one in self.objects.values() if one.evicted]:
+        for workload in [body for body in self.objects.values() if body.evicted]:
             self.put(replace(workload, admission=None, evicted=False, reserved_at_ms=0))
 
     @rule(ms=st.integers(0, 2))
@@ -97,12 +97,12 @@ class Life(RuleBasedStateMachine):
     def decide_as_a_fresh_engine(self) -> None:
         before = self.snapshot()
         fresh = Engine(before, self.by)
-        expected, found = fresh.decide(self.now_ms), self.engine.decide(self.now_ms)
-        assert plan_changes(found) == plan_changes(expected)
+        expected, plan = fresh.decide(self.now_ms), self.engine.decide(self.now_ms)
+        assert plan_changes(plan) == plan_changes(expected)
         assert _waits(self.engine, self.now_ms) == _waits(fresh, self.now_ms)
-        after = applied(before, replace(found, waiting=tuple(self.engine.waiting(self.now_ms))), self.now_ms)
+        after = applied(before, replace(plan, waiting=tuple(self.engine.waiting(self.now_ms))), self.now_ms)
         assert Ledger(after).overrun() == []
-        assert {one.key: one for one in self.engine.snapshot.workloads} == _by_key(after)
+        assert {workload.key: workload for workload in self.engine.snapshot.workloads} == _by_key(after)
         self.objects = _by_key(after)
 
 
@@ -115,4 +115,4 @@ def _waits(engine: Engine, now_ms: int) -> list[Waiting]:
 
 
 def _by_key(of: Snapshot) -> dict[str, Workload]:
-    return {one.key: one for one in of.workloads}
+    return {workload.key: workload for workload in of.workloads}

@@ -35,7 +35,7 @@ def contention_group() -> ContentionGroup:
 def test_preemptor_without_victims_is_unmarked() -> None:
     changes = Changes()
     settle(contention_group(), changes, NOW_MS)
-    assert [(key, one.preempting) for key, one in changes.marked.items()] == [("ns/w", False)]
+    assert [(key, mark.preempting) for key, mark in changes.marked.items()] == [("ns/w", False)]
     assert changes.unmarked == {"ns/w"}, "once in a decision is enough"
 
 

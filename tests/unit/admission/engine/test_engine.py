@@ -57,7 +57,9 @@ def test_a_finish_makes_room() -> None:
     engine.remove("ns/r")
     engine.remove("ns/r")  # not known any more
     assert admitted(engine.decide(NOW_MS)) == ["w"]
-    assert [one.admission is not None for one in engine.snapshot.workloads] == [True]
+    assert [pending_workload.admission is not None for pending_workload in engine.snapshot.workloads] == [
+        True
+    ]
 
 
 def test_confirmed_plan_changes_nothing_and_a_failed_write_is_decided_again() -> None:
@@ -142,7 +144,7 @@ def test_a_drained_queue_is_told_once() -> None:
     engine = Engine(snapshot([drained], running("r"), running("gone", evicted=True)))
     assert engine.decide(NOW_MS).drained == ("ns/r",)
     assert engine.decide(NOW_MS).drained == ()
-    assert [one.evicted for one in engine.snapshot.workloads] == [True, True]
+    assert [workload.evicted for workload in engine.snapshot.workloads] == [True, True]
 
 
 def test_bad_input_changes_nothing() -> None:
@@ -163,11 +165,13 @@ def test_a_preemptor_is_marked_until_it_gives_up() -> None:
     engine = Engine(snapshot(queue("q", 1, within_queue=PreemptionPolicy.LOWER_PRIORITY), running("r")))
     engine.put(workload("w", "q", 1, priority=1))
     assert preempted(engine.decide(NOW_MS)) == [("r", "w")]
-    marked = {one.key: one.preempting for one in engine.snapshot.workloads}
+    marked = {
+        pending_workload.key: pending_workload.preempting for pending_workload in engine.snapshot.workloads
+    }
     assert marked == {"ns/r": False, "ns/w": True}
     engine.put(running("r", evicted=True, priority=2))
     assert reasons(engine.decide(NOW_MS)) == {"w": WaitReason.QUOTA}
-    assert not any(one.preempting for one in engine.snapshot.workloads)
+    assert not any(pending_workload.preempting for pending_workload in engine.snapshot.workloads)
 
 
 def test_workload_that_waits_for_victims_of_another_comes_first_after_a_restart_too() -> None:
@@ -185,11 +189,11 @@ def test_workload_that_waits_for_victims_of_another_comes_first_after_a_restart_
     assert preempted(plan) == [("victim", "first")]
     assert reasons(plan) == {"first": WaitReason.PREEMPTION, "second": WaitReason.PREEMPTION}
     fresh = Engine(applied(of, plan), rules)
-    for one in (engine, fresh):
-        one.put(workload("urgent", "b", 1, priority=9))
-        one.decide(NOW_MS)
-        one.remove("ns/victim")
-        assert admitted(one.decide(NOW_MS)) == ["first", "second"]
+    for tried_engine in (engine, fresh):
+        tried_engine.put(workload("urgent", "b", 1, priority=9))
+        tried_engine.decide(NOW_MS)
+        tried_engine.remove("ns/victim")
+        assert admitted(tried_engine.decide(NOW_MS)) == ["first", "second"]
 
 
 def test_trees_contend_over_nodes_they_share() -> None:
@@ -294,7 +298,7 @@ def test_a_slice_takes_the_place_of_another() -> None:
     engine = Engine(snapshot(queue("q", 2), running("old"), workload("new", "q", 2, replaces="ns/old")))
     plan = engine.decide(NOW_MS)
     assert (admitted(plan), plan.replaced) == (["new"], ("ns/old",))
-    assert [one.key for one in engine.snapshot.workloads] == ["ns/new"]
+    assert [pending_workload.key for pending_workload in engine.snapshot.workloads] == ["ns/new"]
 
 
 def test_a_slice_keeps_more_than_the_queue_has_by_now() -> None:

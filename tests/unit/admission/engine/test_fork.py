@@ -28,14 +28,14 @@ by_key = attrgetter("key")
 
 def happens(engine: Engine, arrives: tuple[Workload, ...], ends: list[str], now_ms: int) -> list[object]:
     """Decisions and explanations as these end and arrive one by one."""
-    found: list[object] = []
+    events: list[object] = []
     for key in ends:
         engine.remove(key)
-        found.append(engine.decide(now_ms))
-    for one in arrives:
-        engine.put(one)
-        found += [engine.decide(now_ms), engine.settled, engine.next_ms]
-    return [*found, list(engine.waiting(now_ms)), sorted(engine.snapshot.workloads, key=by_key)]
+        events.append(engine.decide(now_ms))
+    for queued in arrives:
+        engine.put(queued)
+        events += [engine.decide(now_ms), engine.settled, engine.next_ms]
+    return [*events, list(engine.waiting(now_ms)), sorted(engine.snapshot.workloads, key=by_key)]
 
 
 @PROPERTY
@@ -45,9 +45,10 @@ def test_copy_of_an_engine_decides_what_the_engine_does(
 ) -> None:
     """Whatever happens to the copy before changes nothing about the engine."""
     arrives = tuple(
-        replace(one, key=f"{one.key}-late", uid=f"{one.uid}-late", admission=None) for one in then.workloads
+        replace(workload, key=f"{workload.key}-late", uid=f"{workload.uid}-late", admission=None)
+        for workload in then.workloads
     )
-    gone = [one.key for one in first.workloads[:ends]]
+    gone = [workload.key for workload in first.workloads[:ends]]
     engine = Engine(first, rules)
     if decided:
         engine.decide(NOW_MS)
@@ -96,5 +97,5 @@ def test_victims_of_a_copy_stay_in_the_engine(rules: Rules) -> None:
     copy = engine.fork()
     copy.put(workload("urgent", "q", 2, priority=1))
     assert preempted(copy.decide(NOW_MS)) == [("r", "urgent")]
-    assert [one.evicted for one in engine.snapshot.workloads] == [False]
-    assert [one.evicted for one in copy.fork().snapshot.workloads] == [True, False]
+    assert [queued.evicted for queued in engine.snapshot.workloads] == [False]
+    assert [queued.evicted for queued in copy.fork().snapshot.workloads] == [True, False]

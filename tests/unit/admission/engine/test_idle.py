@@ -12,7 +12,7 @@ from tests.unit.admission.builders import NOW_MS, admitted, cohort, queue, runni
 def engine(waits: bool = True) -> Engine:
     """One runs in each of two queues that share a cohort, and one in a queue of its own; in the cohort
     another one may wait."""
-    found = Engine(
+    engine = Engine(
         snapshot(
             [queue("left", 2, cohort="ml"), queue("right", 2, cohort="ml"), queue("alone", 2)],
             *(running(f"{name}-runs", name, 2) for name in ("left", "right", "alone")),
@@ -20,8 +20,8 @@ def engine(waits: bool = True) -> Engine:
             cohorts=[cohort("ml")],
         )
     )
-    found.decide(NOW_MS)
-    return found
+    engine.decide(NOW_MS)
+    return engine
 
 
 CHANGES: dict[str, tuple[Callable[[Engine], None], bool]] = {
@@ -65,7 +65,7 @@ def test_decisions_are_the_same_without_explanations() -> None:
     of.put(workload("waits", "left", 1, queued_at_ms=1))
     plan = of.decide(NOW_MS, explain=False)
     assert (admitted(plan), plan.waiting) == (["fits"], ())
-    assert [one.workload for one in of.waiting(NOW_MS)] == ["ns/waits"]
+    assert [wait.workload for wait in of.waiting(NOW_MS)] == ["ns/waits"]
 
 
 def test_next_moment_is_the_first_at_which_time_alone_changes_decisions() -> None:
@@ -73,29 +73,29 @@ def test_next_moment_is_the_first_at_which_time_alone_changes_decisions() -> Non
         queue("q", Quota(2), within_queue=PreemptionPolicy.LOWER_PRIORITY, run_time_ms_min=500),
         running("r", "q", 2, reserved_at_ms=NOW_MS),
     )
-    found = Engine(of)
-    assert (found.decide(NOW_MS).preemptions, found.next_ms) == ((), None), "nothing waits"
-    found.put(workload("urgent", "q", 2, priority=1))
-    assert (found.decide(NOW_MS).preemptions, found.next_ms) == ((), NOW_MS + 500)
-    found.put(workload("later", "q", 1, requeue_at_ms=NOW_MS + 100))
-    assert found.next_ms == NOW_MS + 100
-    found.remove("ns/later")
-    assert found.next_ms == NOW_MS + 500
-    found.put(workload("not requeued", "q", 1, requeue_at_ms=NEVER_MS))
-    assert found.next_ms == NOW_MS + 500
-    assert len(found.decide(NOW_MS + 500).preemptions) == 1
+    engine = Engine(of)
+    assert (engine.decide(NOW_MS).preemptions, engine.next_ms) == ((), None), "nothing waits"
+    engine.put(workload("urgent", "q", 2, priority=1))
+    assert (engine.decide(NOW_MS).preemptions, engine.next_ms) == ((), NOW_MS + 500)
+    engine.put(workload("later", "q", 1, requeue_at_ms=NOW_MS + 100))
+    assert engine.next_ms == NOW_MS + 100
+    engine.remove("ns/later")
+    assert engine.next_ms == NOW_MS + 500
+    engine.put(workload("not requeued", "q", 1, requeue_at_ms=NEVER_MS))
+    assert engine.next_ms == NOW_MS + 500
+    assert len(engine.decide(NOW_MS + 500).preemptions) == 1
 
 
 def test_next_boost_of_a_workload_that_waits_is_a_moment_until_it_is_gone() -> None:
-    found = Engine(
+    engine = Engine(
         snapshot(queue("q", 1), running("r"), workload("w", "q", 1, queued_at_ms=NOW_MS)),
         Rules(aging=Aging(1, 1000, 2)),
     )
-    found.decide(NOW_MS)
-    assert found.next_ms == NOW_MS + 1000
-    found.remove("ns/w")
-    found.decide(NOW_MS + 1)
-    assert found.next_ms is None
+    engine.decide(NOW_MS)
+    assert engine.next_ms == NOW_MS + 1000
+    engine.remove("ns/w")
+    engine.decide(NOW_MS + 1)
+    assert engine.next_ms is None
 
 
 def test_a_timer_that_is_set_again_rings_once() -> None:

@@ -26,9 +26,9 @@ class Nominating(WakeIndex):
     """Admits no head without a nomination."""
 
     def feasibility(self, queue: PendingQueue, group: EquivalenceGroup) -> Feasibility:
-        found = super().feasibility(queue, group)
-        found.needs_only_quota = False
-        return found
+        inner_estimate = super().feasibility(queue, group)
+        inner_estimate.needs_only_quota = False
+        return inner_estimate
 
 
 TestLife = Life.TestCase
@@ -44,18 +44,18 @@ def test_quota_that_is_released_goes_to_the_workload_that_a_fresh_engine_admits(
     engine = Engine(of, rules)
     now = applied(of, engine.decide(NOW_MS))
     for number, end in enumerate(ends):
-        running = [one.key for one in now.workloads if one.admission]
+        running = [workload.key for workload in now.workloads if workload.admission]
         if not running:
             return
         gone = running[end % len(running)]
         now = without(now, gone.removeprefix("ns/"))
         engine.remove(gone)
-        found = engine.decide(NOW_MS + number)
-        assert plan_changes(found) == plan_changes(decide(now, NOW_MS + number, rules))
-        told = replace(found, waiting=tuple(engine.waiting(NOW_MS + number)))
-        now = applied(now, told, NOW_MS + number)
-        for one in now.workloads:
-            engine.put(one)
+        plan = engine.decide(NOW_MS + number)
+        assert plan_changes(plan) == plan_changes(decide(now, NOW_MS + number, rules))
+        explained = replace(plan, waiting=tuple(engine.waiting(NOW_MS + number)))
+        now = applied(now, explained, NOW_MS + number)
+        for workload in now.workloads:
+            engine.put(workload)
 
 
 @PROPERTY
@@ -96,11 +96,17 @@ def test_nominating_all_heads_changes_no_plan(first: Snapshot, then: Snapshot, r
 def _come_later(first: Snapshot, then: Snapshot, plan: Plan) -> Snapshot:
     """The workloads of another snapshot, to queues of the first."""
     now = applied(first, plan)
-    late = [replace(one, key=f"{one.key}-late", uid=f"{one.uid}-late") for one in then.workloads]
-    late = [one for one in late if one.cluster_queue in now.cluster_queues]
+    late = [
+        replace(workload, key=f"{workload.key}-late", uid=f"{workload.uid}-late")
+        for workload in then.workloads
+    ]
+    late = [workload for workload in late if workload.cluster_queue in now.cluster_queues]
     return replace(now, workloads=(*now.workloads, *late))
 
 
 def _ordered(plan: Plan) -> Plan:
     """Those of one cycle are let in in the order of their queues, or of their places."""
-    return replace(plan, admissions=tuple(sorted(plan.admissions, key=lambda one: one.workload)))
+    return replace(
+        plan,
+        admissions=tuple(sorted(plan.admissions, key=lambda waiting_workload: waiting_workload.workload)),
+    )

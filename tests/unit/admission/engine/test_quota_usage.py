@@ -79,8 +79,8 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_usage_of_the_tree(name: str) -> None:
     of, expected = CASES[name]
-    found = columns(of)
-    assert {node: found[node] for node in expected} == expected
+    usage_columns = columns(of)
+    assert {node: usage_columns[node] for node in expected} == expected
 
 
 def test_nodes_come_after_those_above_them() -> None:
@@ -145,8 +145,8 @@ ORDERS = {
 @pytest.mark.parametrize("name", ORDERS)
 def test_queue_order(name: str) -> None:
     workloads, rules, expected = ORDERS[name]
-    found = Engine(snapshot(queue("q", 4), *workloads), rules).queue_order("q", NOW_MS)
-    assert found == [f"ns/{one}" for one in expected]
+    queue_order_now = Engine(snapshot(queue("q", 4), *workloads), rules).queue_order("q", NOW_MS)
+    assert queue_order_now == [f"ns/{queue_name}" for queue_name in expected]
 
 
 @pytest.mark.parametrize(

@@ -35,14 +35,18 @@ def uids(engine: Engine) -> set[str]:
 
 
 def _reachable(root: object) -> Iterator[Any]:
-    seen: dict[int, Any] = {id(root): root}
+    visited: dict[int, Any] = {id(root): root}
     todo = [root]
     while todo:
-        found = gc.get_referents(todo.pop())
-        new = {id(one): one for one in found if id(one) not in seen and not isinstance(one, _CODE)}
-        seen |= new
+        referents = gc.get_referents(todo.pop())
+        new = {
+            id(referent): referent
+            for referent in referents
+            if id(referent) not in visited and not isinstance(referent, _CODE)
+        }
+        visited |= new
         todo += new.values()
-    return iter(seen.values())
+    return iter(visited.values())
 
 
 def some() -> list[Workload]:
@@ -85,14 +89,14 @@ ENGINES: dict[str, tuple[Rules, type[Pruning]]] = {
 @pytest.mark.parametrize(("rules", "pruning"), ENGINES.values(), ids=ENGINES.keys())
 def test_engine_keeps_no_uid_of_removed_workloads(rules: Rules, pruning: type[Pruning]) -> None:
     engine = Engine(cluster(), rules, pruning)
-    for one in some():
-        engine.put(one)
+    for queued in some():
+        engine.put(queued)
     for n in range(3):  # those with quota end, and others take their place
         for decision in engine.decide(NOW_MS + n).admissions[: 2 * n]:
             engine.remove(decision.workload)
     assert uids(engine)
-    for one in some():
-        engine.remove(one.key)
+    for queued in some():
+        engine.remove(queued.key)
         engine.decide(NOW_MS + 4)
     assert uids(engine) == set()
 
@@ -103,12 +107,12 @@ def test_workload_waits_behind_no_head_that_was_removed() -> None:
     engine.decide(NOW_MS)
     engine.put(workload("preempts", "q", 2, priority=1))
     engine.put(workload("behind", "q", pods(gpu=1)))
-    assert [one.reason for one in engine.decide(NOW_MS).waiting] == [
+    assert [wait.reason for wait in engine.decide(NOW_MS).waiting] == [
         WaitReason.BEHIND_HEAD,
         WaitReason.PREEMPTION,
     ]
     engine.remove("ns/preempts")
-    assert [one.reason for one in engine.waiting(NOW_MS)] == [WaitReason.QUOTA]
+    assert [wait.reason for wait in engine.waiting(NOW_MS)] == [WaitReason.QUOTA]
 
 
 def test_the_cache_of_equivalence_classes_is_bounded() -> None:

@@ -115,10 +115,10 @@ CASES = {
 
 def decided_as_a_fresh_one(engine: Engine, now_ms: int, rules: Rules) -> Plan:
     fresh = Engine(engine.snapshot, rules)
-    expected, found = fresh.decide(now_ms), engine.decide(now_ms)
-    assert (found.admissions, found.preemptions) == (expected.admissions, expected.preemptions)
+    expected, plan = fresh.decide(now_ms), engine.decide(now_ms)
+    assert (plan.admissions, plan.preemptions) == (expected.admissions, expected.preemptions)
     assert list(engine.waiting(now_ms)) == list(fresh.waiting(now_ms))
-    return found
+    return plan
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -129,7 +129,7 @@ def test_next_moment_of_an_engine_is_when_a_rule_decides_otherwise(case: Case) -
     assert admitted(decided_as_a_fresh_one(engine, case.at_ms - 1, case.rules)) == []
     assert admitted(decided_as_a_fresh_one(engine, case.at_ms, case.rules)) == case.admits
     assert {
-        one.workload.removeprefix("ns/"): one.reason for one in engine.waiting(case.at_ms)
+        wait.workload.removeprefix("ns/"): wait.reason for wait in engine.waiting(case.at_ms)
     } == case.reasons
 
 
@@ -155,9 +155,9 @@ TOLD: dict[str, Snapshot] = {
 @pytest.mark.parametrize("of", TOLD.values(), ids=TOLD)
 def test_a_budget_is_told_in_the_same_words_while(of: Snapshot) -> None:
     engine = Engine(of)
-    told = engine.decide(NOW).waiting
-    assert [waiting.reason for waiting in told] == [WaitReason.BUDGET]
+    budget_waits = engine.decide(NOW).waiting
+    assert [waiting.reason for waiting in budget_waits] == [WaitReason.BUDGET]
     for quarter in range(1, 12):
         decided_as_a_fresh_one(engine, NOW + quarter * 15 * MINUTE, Rules())
         (now,) = engine.waiting(NOW + quarter * 15 * MINUTE)
-        assert (now.reason, now.message) == (WaitReason.BUDGET, told[0].message)
+        assert (now.reason, now.message) == (WaitReason.BUDGET, budget_waits[0].message)

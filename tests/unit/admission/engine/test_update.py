@@ -83,8 +83,8 @@ def test_quotas_that_change_in_place_decide_as_in_a_fresh_engine(
     engine.update(scaled(engine.objects, factors))
     fresh = Engine(engine.snapshot, rules)
     for n in (1, 2):
-        found, expected = engine.decide(NOW_MS + n), fresh.decide(NOW_MS + n)
-        assert (found.admissions, found.preemptions) == (expected.admissions, expected.preemptions)
+        plan, expected = engine.decide(NOW_MS + n), fresh.decide(NOW_MS + n)
+        assert (plan.admissions, plan.preemptions) == (expected.admissions, expected.preemptions)
         assert list(engine.waiting(NOW_MS + n)) == list(fresh.waiting(NOW_MS + n))
 
 
@@ -117,7 +117,7 @@ def test_objects_that_are_equal_leave_the_engine_settled() -> None:
     engine.decide(NOW_MS)
     engine.update(snapshot(queue("q", 1)))
     assert engine.settled
-    assert [one.key for one in engine.snapshot.workloads] == ["ns/r", "ns/w"]
+    assert [queued.key for queued in engine.snapshot.workloads] == ["ns/r", "ns/w"]
 
 
 REBUILDS: dict[str, Callable[[Snapshot], Snapshot]] = {

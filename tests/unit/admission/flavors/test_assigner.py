@@ -48,8 +48,8 @@ def assign(
 ) -> Assignment:
     """In a cohort with 4 dear GPUs to lend, with so many GPUs of flavors and dear CPUs used."""
     lender = queue("lender", {"dear": {GPU: 4}}, cohort="ml")
-    given = snapshot([replace(of, cohort="ml"), lender], flavors=[SPOT, FENCED])
-    state = WorkingState(given, rules)
+    objects = snapshot([replace(of, cohort="ml"), lender], flavors=[SPOT, FENCED])
+    state = WorkingState(objects, rules)
     node = state.tree.queues[of.name]
     node.add({fr(flavor): amount for flavor, amount in (used or {}).items()})
     node.add({fr("dear", "cpu"): cpu})
@@ -59,7 +59,7 @@ def assign(
 
 def preempts(**modes: Mode) -> Simulate:
     """The grade that preemption reaches on each flavor, without borrowing."""
-    return lambda wanted, _: Grade(modes[wanted.flavor], 0)
+    return lambda expected, _: Grade(modes[expected.flavor], 0)
 
 
 def gpus(assignment: Assignment) -> list[str]:
@@ -176,20 +176,20 @@ def test_the_flavor_chosen(assignment: Assignment, expected: list[str]) -> None:
 
 def test_the_mode_is_that_of_the_worst_pod_set() -> None:
     modes = preempts(spot=Mode.NO_CANDIDATES, dear=Mode.RECLAIM)
-    found = assign(
+    result = assign(
         queue("q", TWO), pods(gpu=1), pods("b", gpu=3), used={"spot": 3, "dear": 8}, simulate=modes
     )
-    assert gpus(found) == ["spot", "dear"]
-    assert (found.mode, found.contested) == (Mode.RECLAIM, {fr("dear")})
+    assert gpus(result) == ["spot", "dear"]
+    assert (result.mode, result.contested) == (Mode.RECLAIM, {fr("dear")})
 
 
 def test_the_mode_of_a_flavor_is_that_of_its_worst_resource() -> None:
     simulate: Simulate = lambda fr, _: Grade(Mode.PREEMPT if fr.resource == GPU else Mode.RECLAIM, 0)  # noqa: E731
     of = queue("q", {"l4": {"cpu": 8000, GPU: 4}})
     asks = pods(gpu=4, requests={"cpu": 1000})
-    found = assign(of, asks, used={"l4": 1}, simulate=simulate)
-    assert (found.mode, found.contested) == (Mode.PREEMPT, {fr("l4")})
-    assert found.pod_sets[0].grades["cpu"].mode is Mode.FIT
+    result = assign(of, asks, used={"l4": 1}, simulate=simulate)
+    assert (result.mode, result.contested) == (Mode.PREEMPT, {fr("l4")})
+    assert result.pod_sets[0].grades["cpu"].mode is Mode.FIT
 
 
 def test_what_fits_from_afar_hides_what_has_to_be_preempted_nearer_by() -> None:
@@ -200,15 +200,15 @@ def test_what_fits_from_afar_hides_what_has_to_be_preempted_nearer_by() -> None:
         preference=FungibilityPreference.PREEMPTION_OVER_BORROWING,
     )
     asks = pods(gpu=3, requests={"cpu": 4000})
-    found = assign(of, asks, cpu=1000, simulate=preempts(dear=Mode.PREEMPT))
-    assert found.pod_sets[0].grades == {GPU: Grade(Mode.FIT, 1), "cpu": Grade(Mode.PREEMPT, 0)}
-    assert found.mode is Mode.FIT
+    result = assign(of, asks, cpu=1000, simulate=preempts(dear=Mode.PREEMPT))
+    assert result.pod_sets[0].grades == {GPU: Grade(Mode.FIT, 1), "cpu": Grade(Mode.PREEMPT, 0)}
+    assert result.mode is Mode.FIT
 
 
 def test_usage_is_summed_over_the_pod_sets() -> None:
-    found = assign(queue("q", TWO), pods(count=2, gpu=1), pods("b", gpu=2))
-    assert found.usage == {fr("spot"): 4}
-    assert (found.mode, found.borrowing) == (Mode.FIT, 0)
+    result = assign(queue("q", TWO), pods(count=2, gpu=1), pods("b", gpu=2))
+    assert result.usage == {fr("spot"): 4}
+    assert (result.mode, result.borrowing) == (Mode.FIT, 0)
 
 
 def test_borrowing_is_counted() -> None:
@@ -216,16 +216,16 @@ def test_borrowing_is_counted() -> None:
 
 
 def test_pods_are_counted_where_the_queue_covers_them() -> None:
-    found = assign(queue("q", {"l4": {GPU: 9, "pods": 5}}), pods(count=4, gpu=1))
-    assert found.usage[fr("l4", "pods")] == 4
+    result = assign(queue("q", {"l4": {GPU: 9, "pods": 5}}), pods(count=4, gpu=1))
+    assert result.usage[fr("l4", "pods")] == 4
     assert assign(queue("q", {"l4": {GPU: 9, "pods": 3}}), pods(count=4, gpu=1)).mode is Mode.NO_FIT
 
 
 def test_resource_groups_are_searched_apart() -> None:
     of = queue("q", {"spot": {GPU: 1}, "dear": {GPU: 4}}, {"e2": {"cpu": 1000}, "n2": {"cpu": 9000}})
-    found = assign(of, pods(gpu=2, requests={"cpu": 2000}))
-    assert flavors(found) == [{GPU: "dear", "cpu": "n2"}]
-    assert found.progress == ScanProgress(({GPU: -1, "cpu": -1},))
+    result = assign(of, pods(gpu=2, requests={"cpu": 2000}))
+    assert flavors(result) == [{GPU: "dear", "cpu": "n2"}]
+    assert result.progress == ScanProgress(({GPU: -1, "cpu": -1},))
 
 
 def test_zeros_are_harmless() -> None:
@@ -237,8 +237,8 @@ def test_zeros_are_harmless() -> None:
 
 def test_resources_that_the_queue_does_not_declare_may_be_ignored() -> None:
     asks = pods(gpu=1, requests={"tpu": 1})
-    found = assign(queue("q", TWO), asks, rules=Rules(ignore_undeclared=True))
-    assert (found.mode, found.usage) == (Mode.FIT, {fr("spot"): 1})
+    result = assign(queue("q", TWO), asks, rules=Rules(ignore_undeclared=True))
+    assert (result.mode, result.usage) == (Mode.FIT, {fr("spot"): 1})
     assert assign(queue("q", TWO), asks).mode is Mode.NO_FIT
 
 
@@ -255,9 +255,9 @@ def test_end_of_the_search_is_kept(quotas: Any, gpu: int, index: int) -> None:
 
 
 def test_nothing_is_remembered_of_a_search_without_a_flavor() -> None:
-    found = assign(queue("q", TWO), pods(gpu=3), pods("b", gpu=20), pods("c", gpu=1))
-    assert found.progress == ScanProgress(({GPU: 0}, {}))
-    assert len(found.pod_sets) == 2
+    result = assign(queue("q", TWO), pods(gpu=3), pods("b", gpu=20), pods("c", gpu=1))
+    assert result.progress == ScanProgress(({GPU: 0}, {}))
+    assert len(result.pod_sets) == 2
 
 
 def test_a_search_may_start_after_the_last_flavor() -> None:
@@ -286,8 +286,8 @@ SIMULATED = {  # queue, rules, whether preemption is tried for 3 GPUs with a quo
 
 @pytest.mark.parametrize(("of", "rules", "tried"), SIMULATED.values(), ids=SIMULATED.keys())
 def test_preemption_while_borrowing(of: ClusterQueue, rules: Rules, tried: bool) -> None:
-    found = assign(of, 3, used={"dear": 4}, rules=rules, simulate=preempts(dear=Mode.RECLAIM))
-    assert found.mode is (Mode.RECLAIM if tried else Mode.NO_FIT)
+    result = assign(of, 3, used={"dear": 4}, rules=rules, simulate=preempts(dear=Mode.RECLAIM))
+    assert result.mode is (Mode.RECLAIM if tried else Mode.NO_FIT)
 
 
 def test_an_empty_cluster_ignores_usage() -> None:
@@ -306,16 +306,16 @@ def workers(gpu: int) -> PodSet:
 
 
 def test_pod_sets_that_stay_together_take_one_flavor() -> None:
-    found = assign(queue("q", MIXED), leader(cpu=3000), workers(gpu=2))
-    assert flavors(found) == [{"cpu": "l4"}, {"cpu": "l4", GPU: "l4"}]
+    result = assign(queue("q", MIXED), leader(cpu=3000), workers(gpu=2))
+    assert flavors(result) == [{"cpu": "l4"}, {"cpu": "l4", GPU: "l4"}]
     assert assign(queue("q", MIXED), leader(cpu=3000), workers(gpu=3)).mode is Mode.NO_FIT
-    assert found.usage == {fr("l4", "cpu"): 5000, fr("l4"): 4}
+    assert result.usage == {fr("l4", "cpu"): 5000, fr("l4"): 4}
 
 
 def test_pod_sets_that_stay_together_fail_together() -> None:
-    found = assign(queue("q", MIXED), leader(cpu=9000), workers(gpu=1))
-    assert [choice.mode for choice in found.pod_sets] == [Mode.NO_FIT, Mode.NO_FIT]
-    assert flavors(found) == [{}, {}]
+    result = assign(queue("q", MIXED), leader(cpu=9000), workers(gpu=1))
+    assert [choice.mode for choice in result.pod_sets] == [Mode.NO_FIT, Mode.NO_FIT]
+    assert flavors(result) == [{}, {}]
 
 
 LEADERS = {  # GPUs of the workers, mode of the leader that asks for nothing
@@ -326,20 +326,20 @@ LEADERS = {  # GPUs of the workers, mode of the leader that asks for nothing
 
 @pytest.mark.parametrize(("gpu", "mode"), LEADERS.values(), ids=LEADERS.keys())
 def test_a_leader_that_asks_for_nothing_gets_no_flavor(gpu: int, mode: Mode) -> None:
-    found = assign(
+    result = assign(
         queue("q", {"l4": {"cpu": 8000, GPU: 6}}),
         leader(),
         workers(gpu=gpu),
         used={"l4": 2},
         simulate=preempts(l4=Mode.PREEMPT),
     )
-    assert (found.pod_sets[0].flavors, found.pod_sets[0].mode) == ({}, mode)
+    assert (result.pod_sets[0].flavors, result.pod_sets[0].mode) == ({}, mode)
 
 
 def test_pod_sets_that_stay_together_keep_to_what_was_chosen_for_one_of_them() -> None:
     pinned = {"leader": {"cpu": "t4"}, "workers": {"cpu": "t4", GPU: "t4"}}
-    found = assign(queue("q", MIXED), leader(cpu=1000), workers(gpu=1), pinned=pinned)
-    assert flavors(found) == [{"cpu": "t4"}, {"cpu": "t4", GPU: "t4"}]
+    result = assign(queue("q", MIXED), leader(cpu=1000), workers(gpu=1), pinned=pinned)
+    assert flavors(result) == [{"cpu": "t4"}, {"cpu": "t4", GPU: "t4"}]
 
 
 def test_pod_sets_that_stay_together_all_match_the_flavor() -> None:
@@ -356,50 +356,50 @@ HELD = PodSetAssignment("workers", 4, {GPU: "dear"}, {GPU: 8})
 
 
 def test_a_workload_that_holds_quota_keeps_its_flavors() -> None:
-    found = assign(
+    result = assign(
         queue("q", TWO), pods(count=4, gpu=2), fields={"admission": Admission("q", (HELD,))}, used={"dear": 8}
     )
-    assert (gpus(found), found.mode, found.usage) == (["dear"], Mode.FIT, {fr("dear"): 8})
+    assert (gpus(result), result.mode, result.usage) == (["dear"], Mode.FIT, {fr("dear"): 8})
 
 
 def test_pods_that_are_done_free_their_part_of_what_is_held() -> None:
     done = pods(count=4, gpu=2, reclaimable=1)
-    found = assign(queue("q", TWO), done, fields={"admission": Admission("q", (HELD,))})
-    assert (found.pod_sets[0].count, found.usage) == (3, {fr("dear"): 6})
+    result = assign(queue("q", TWO), done, fields={"admission": Admission("q", (HELD,))})
+    assert (result.pod_sets[0].count, result.usage) == (3, {fr("dear"): 6})
 
 
 def test_fewer_pods_were_admitted_than_asked_for() -> None:
-    found = assign(queue("q", TWO), pods(count=9, gpu=2), fields={"admission": Admission("q", (HELD,))})
-    assert (found.pod_sets[0].count, found.usage) == (4, {fr("dear"): 8})
+    result = assign(queue("q", TWO), pods(count=9, gpu=2), fields={"admission": Admission("q", (HELD,))})
+    assert (result.pod_sets[0].count, result.usage) == (4, {fr("dear"): 8})
 
 
 def test_a_slice_takes_what_is_more_than_the_one_it_replaces() -> None:
     old = (PodSetAssignment("workers", 3, {GPU: "dear"}, {GPU: 3}),)
-    found = assign(queue("q", TWO), pods(count=4, gpu=1), used={"dear": 3}, replaced=old)
-    assert (gpus(found), found.mode, found.usage) == (["dear"], Mode.FIT, {fr("dear"): 1})
-    assert found.admission("q").pod_sets[0].usage == {GPU: 4}
+    result = assign(queue("q", TWO), pods(count=4, gpu=1), used={"dear": 3}, replaced=old)
+    assert (gpus(result), result.mode, result.usage) == (["dear"], Mode.FIT, {fr("dear"): 1})
+    assert result.admission("q").pod_sets[0].usage == {GPU: 4}
     larger = assign(queue("q", TWO), pods(count=12, gpu=1), used={"dear": 3}, replaced=old)
     assert larger.mode is Mode.NO_FIT
 
 
 def test_a_slice_with_a_new_pod_set_fits_on_no_flavor() -> None:
     old = (PodSetAssignment("workers", 3, {GPU: "dear"}, {GPU: 3}),)
-    found = assign(queue("q", TWO), pods(count=4, gpu=1), pods("new", gpu=1), replaced=old)
-    assert found.mode is Mode.NO_FIT
-    assert found.pod_sets[1].searches[0].best is None
+    result = assign(queue("q", TWO), pods(count=4, gpu=1), pods("new", gpu=1), replaced=old)
+    assert result.mode is Mode.NO_FIT
+    assert result.pod_sets[1].searches[0].best is None
 
 
 def test_admission_lists_flavors_and_usage() -> None:
-    found = assign(queue("q", TWO), pods(count=2, gpu=1, requests={"tpu": 0}))
-    assert found.admission("q") == Admission("q", (PodSetAssignment("workers", 2, {GPU: "spot"}, {GPU: 2}),))
-    assert found.nominated == {"workers": {GPU: "spot"}}
+    result = assign(queue("q", TWO), pods(count=2, gpu=1, requests={"tpu": 0}))
+    assert result.admission("q") == Admission("q", (PodSetAssignment("workers", 2, {GPU: "spot"}, {GPU: 2}),))
+    assert result.nominated == {"workers": {GPU: "spot"}}
 
 
 def test_a_topology_may_make_a_mode_worse() -> None:
-    found = assign(queue("q", TWO), 1, 2)
-    found.worsen(found.pod_sets[1], Mode.PREEMPT)
-    assert [choice.mode for choice in found.pod_sets] == [Mode.FIT, Mode.PREEMPT]
-    assert (found.mode, found.contested) == (Mode.PREEMPT, {fr("spot")})
+    result = assign(queue("q", TWO), 1, 2)
+    result.worsen(result.pod_sets[1], Mode.PREEMPT)
+    assert [choice.mode for choice in result.pod_sets] == [Mode.FIT, Mode.PREEMPT]
+    assert (result.mode, result.contested) == (Mode.PREEMPT, {fr("spot")})
 
 
 def test_the_quota_of_a_queue_alone() -> None:

@@ -40,13 +40,13 @@ def mismatches(assignment: Assignment) -> dict[str, str]:
 
 def test_a_refusal_says_what_speaks_against_each_flavor() -> None:
     of = queue("q", {"fenced": {GPU: 9}, "spot": {GPU: 4}, "dear": {GPU: Quota(1)}})
-    found = assign(of, pods("a", gpu=1), pods("b", gpu=4))
-    assert found.refusal is not None
-    assert (found.refusal.pod_set, found.refusal.resource, found.refusal.covered) == ("b", GPU, True)
-    assert found.refusal.mismatches == (
+    result = assign(of, pods("a", gpu=1), pods("b", gpu=4))
+    assert result.refusal is not None
+    assert (result.refusal.pod_set, result.refusal.resource, result.refusal.covered) == ("b", GPU, True)
+    assert result.refusal.mismatches == (
         ("fenced", "has the taint fence=:NoSchedule, which is not tolerated"),
     )
-    assert found.refusal.shortages == (
+    assert result.refusal.shortages == (
         (Shortage(fr("spot"), needed=5, earlier=1, headroom=4, obstacle=Obstacle.CAPACITY),),
         (Shortage(fr("dear"), needed=4, earlier=0, headroom=1, obstacle=Obstacle.CAPACITY),),
     )
@@ -74,9 +74,9 @@ def test_a_resource_that_no_group_covers() -> None:
 
 
 def test_nothing_is_refused_where_preemption_may_help() -> None:
-    found = assign(queue("q", {"spot": {GPU: 4}}), 4, simulate=lambda *_: Grade(Mode.NO_CANDIDATES, 0))
-    assert (found.refusal, found.obstacle, found.mode) == (None, None, Mode.NO_CANDIDATES)
-    attempt = found.pod_sets[0].searches[0].attempts[0]
+    result = assign(queue("q", {"spot": {GPU: 4}}), 4, simulate=lambda *_: Grade(Mode.NO_CANDIDATES, 0))
+    assert (result.refusal, result.obstacle, result.mode) == (None, None, Mode.NO_CANDIDATES)
+    attempt = result.pod_sets[0].searches[0].attempts[0]
     assert (attempt.obstacle, attempt.borrowing, len(attempt.shortages)) == (None, 0, 1)
 
 
@@ -98,8 +98,8 @@ def test_pod_sets_that_stay_together_have_the_modes_of_their_own_requests() -> N
     of = queue("q", {"spot": {GPU: 4, "cpu": 9000}})
     leader = pods("leader", requests={"cpu": 1000}, topology=together)
     workers = pods(gpu=2, requests={"cpu": 1000}, topology=together)
-    found = assign(of, leader, workers, simulate=lambda *_: Grade(Mode.PREEMPT, 0))
-    assert ([choice.mode for choice in found.pod_sets], found.mode) == (
+    result = assign(of, leader, workers, simulate=lambda *_: Grade(Mode.PREEMPT, 0))
+    assert ([choice.mode for choice in result.pod_sets], result.mode) == (
         [Mode.FIT, Mode.PREEMPT],
         Mode.PREEMPT,
     )
@@ -119,8 +119,8 @@ def test_flavors_that_the_replaced_slice_does_not_have() -> None:
 def test_a_flavor_that_does_not_exist_matches_nothing() -> None:
     of = queue("q", {"gone": {GPU: 4}})
     state = WorkingState(snapshot(of))
-    found = FlavorAssigner(QueueFlavors(of, {}), state.tree.queues["q"], workload("w", "q", 1)).assign()
-    assert (mismatches(found), found.obstacle) == ({"gone": "does not exist"}, Obstacle.MISMATCH)
+    result = FlavorAssigner(QueueFlavors(of, {}), state.tree.queues["q"], workload("w", "q", 1)).assign()
+    assert (mismatches(result), result.obstacle) == ({"gone": "does not exist"}, Obstacle.MISMATCH)
 
 
 def test_the_answer_for_pods_is_given_to_all_that_are_alike() -> None:
@@ -166,7 +166,7 @@ def test_the_main_obstacle(of: ClusterQueue, pod_set: PodSet, obstacle: Obstacle
 
 
 def test_no_place_is_the_obstacle_where_all_else_fits() -> None:
-    found = assign(queue("q", TWO), 1)
-    found.pod_sets[0].misplaced = "no rack has room"
-    found.worsen(found.pod_sets[0], Mode.NO_FIT)
-    assert (found.obstacle, found.refusal) == (Obstacle.TOPOLOGY, None)
+    result = assign(queue("q", TWO), 1)
+    result.pod_sets[0].misplaced = "no rack has room"
+    result.worsen(result.pod_sets[0], Mode.NO_FIT)
+    assert (result.obstacle, result.refusal) == (Obstacle.TOPOLOGY, None)

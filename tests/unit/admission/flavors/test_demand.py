@@ -30,7 +30,7 @@ ADDED: dict[str, tuple[Demand, dict[str, int]]] = {
 
 @pytest.mark.parametrize("name", ADDED)
 def test_a_slice_asks_for_what_the_former_one_has_not(name: str) -> None:
-    demand, wanted = ADDED[name]
-    assert {resource: added(demand, resource) for resource in demand.requests} == wanted
-    assert total([demand]) == wanted
-    assert total([demand, demand]) == {resource: 2 * amount for resource, amount in wanted.items()}
+    demand, expected = ADDED[name]
+    assert {resource: added(demand, resource) for resource in demand.requests} == expected
+    assert total([demand]) == expected
+    assert total([demand, demand]) == {resource: 2 * amount for resource, amount in expected.items()}

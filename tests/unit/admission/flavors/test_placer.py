@@ -41,13 +41,13 @@ def only_tpu(**fields: Any) -> Any:
     return queue("q", {"tpu": {GPU: 64}}, **fields)
 
 
-def assign(of: Snapshot, one: Workload, simulate: Any = None, empty: bool = False) -> Assignment:
+def assign(of: Snapshot, workload: Workload, simulate: Any = None, empty: bool = False) -> Assignment:
     state = WorkingState(of)
-    return FlavorAssigner(state.flavors["q"], state.tree.queues["q"], one, simulate, empty).assign()
+    return FlavorAssigner(state.flavors["q"], state.tree.queues["q"], workload, simulate, empty).assign()
 
 
-def held(name: str, count: int = 1, **given: Any) -> Admission:
-    fields: dict[str, Any] = {"flavors": {GPU: "tpu"}, "usage": {GPU: 8 * count}} | given
+def held(name: str, count: int = 1, **overrides: Any) -> Admission:
+    fields: dict[str, Any] = {"flavors": {GPU: "tpu"}, "usage": {GPU: 8 * count}} | overrides
     return Admission("q", (PodSetAssignment(name, count, **fields),))
 
 
@@ -91,8 +91,8 @@ def test_resources_that_no_pod_asks_for_may_come_from_a_plain_flavor() -> None:
 
 
 def test_pods_are_placed_together_and_taken_account_of() -> None:
-    one = workload("w", "q", pods("a", 1, 8, topology=NEAR), pods("b", 2, 8, topology=NEAR))
-    assignment = assign(cluster(), one)
+    first = workload("w", "q", pods("a", 1, 8, topology=NEAR), pods("b", 2, 8, topology=NEAR))
+    assignment = assign(cluster(), first)
     assert assignment.mode is Mode.FIT
     assert [placed_on(choice.topology) for choice in assignment.pod_sets] == [
         [("y1", 1)],
@@ -126,15 +126,17 @@ def test_needs_beyond_all_preemption_do_not_fit() -> None:
 
 def test_pod_sets_that_are_placed_are_contested_with_the_one_that_is_not() -> None:
     running = placed("old", ("x1", 1), ("x2", 1))
-    one = workload("w", "q", pods("a", 1, 8, topology=NEAR), pods("b", 2, 8, topology=NEAR), pods("c", 1, 1))
-    modes = {choice.name: choice.mode for choice in assign(cluster(running), one).pod_sets}
+    first = workload(
+        "w", "q", pods("a", 1, 8, topology=NEAR), pods("b", 2, 8, topology=NEAR), pods("c", 1, 1)
+    )
+    modes = {choice.name: choice.mode for choice in assign(cluster(running), first).pod_sets}
     assert modes == {"a": Mode.PREEMPT, "b": Mode.PREEMPT, "c": Mode.FIT}
 
 
 def test_empty_nodes_are_assumed() -> None:
     running = placed("old", ("x1", 1))
-    one = workload("w", "q", pods(count=2, gpu=8, topology=NEAR))
-    assert assign(cluster(running), one, empty=True).mode is Mode.FIT
+    first = workload("w", "q", pods(count=2, gpu=8, topology=NEAR))
+    assert assign(cluster(running), first, empty=True).mode is Mode.FIT
 
 
 def test_short_quota_is_looked_for_by_preemption_only_where_there_could_be_places() -> None:
@@ -168,8 +170,8 @@ PROVISIONED = only_tpu(checks=(Check("make-nodes", provisions=True),))
 
 
 def waiting_for_nodes(**fields: Any) -> Workload:
-    known = {"admission": held("workers", 2, topology_delayed=True)} | fields
-    return workload("w", "q", pods(count=2, gpu=8, topology=NEAR), **known)
+    defaults = {"admission": held("workers", 2, topology_delayed=True)} | fields
+    return workload("w", "q", pods(count=2, gpu=8, topology=NEAR), **defaults)
 
 
 def test_pods_whose_nodes_are_still_to_be_made_are_placed_later() -> None:
@@ -186,16 +188,16 @@ def test_a_check_that_makes_nodes_of_other_flavors_delays_nothing() -> None:
 
 
 def test_once_the_nodes_are_made_the_pods_are_placed_on_the_flavors_that_they_hold() -> None:
-    one = waiting_for_nodes(checks={"make-nodes": CheckState.READY})
-    assignment = assign(cluster(one, queues=PROVISIONED), one)
+    pending_workload = waiting_for_nodes(checks={"make-nodes": CheckState.READY})
+    assignment = assign(cluster(pending_workload, queues=PROVISIONED), pending_workload)
     assert placed_on(assignment.pod_sets[0].topology) == [("x1", 1), ("x2", 1)]
     assert assignment.pod_sets[0].topology_delayed
     assert assignment.admission("q").pod_sets[0].usage == {GPU: 16}
 
 
 def test_only_pods_of_a_failed_node_move_and_are_counted_again() -> None:
-    one = placed("w", ("x1", 1), unhealthy_nodes=("x1",))
-    assignment = assign(cluster(one), one)
+    pending_workload = placed("w", ("x1", 1), unhealthy_nodes=("x1",))
+    assignment = assign(cluster(pending_workload), pending_workload)
     assert placed_on(assignment.pod_sets[0].topology) == [("x2", 1)]
     assert [placed_on(of.assignment) for of in assignment.placed] == [[("x2", 1)]]
 
@@ -206,57 +208,57 @@ def test_pod_sets_that_the_failed_node_did_not_hit_stay() -> None:
         PodSetAssignment(name, 1, {GPU: "tpu"}, {GPU: 8}, topology) for name, topology in held_places.items()
     )
     pod_sets = (pods("hit", 1, 8, topology=NEAR), pods("other", 1, 8, topology=NEAR))
-    one = workload("w", "q", *pod_sets, admission=Admission("q", assigned), unhealthy_nodes=("x1",))
-    assignment = assign(cluster(one), one)
+    first = workload("w", "q", *pod_sets, admission=Admission("q", assigned), unhealthy_nodes=("x1",))
+    assignment = assign(cluster(first), first)
     assert [placed_on(choice.topology) for choice in assignment.pod_sets] == [[("x2", 1)], [("y1", 1)]]
 
 
 def test_no_preemption_for_the_pods_of_a_failed_node() -> None:
-    one = placed("w", ("x1", 1), unhealthy_nodes=("x1",))
+    pending_workload = placed("w", ("x1", 1), unhealthy_nodes=("x1",))
     others = placed("b", ("x2", 1)), placed("c", ("y1", 1))
-    assignment = assign(cluster(one, *others), one)
+    assignment = assign(cluster(pending_workload, *others), pending_workload)
     assert assignment.mode is Mode.PREEMPT
     assert "doesn't allow to fit" in assignment.pod_sets[0].misplaced
 
 
 def test_preemptor_reserves_its_places() -> None:
-    one = workload("w", "q", pods(count=2, gpu=8, topology=NEAR))
+    first = workload("w", "q", pods(count=2, gpu=8, topology=NEAR))
     victim = placed("old", ("x1", 1))
     state = WorkingState(cluster(victim))
     placer = Placer(state.queue("q"), state.topologies())
-    assignment = FlavorAssigner(state.flavors["q"], state.tree.queues["q"], one).assign()
-    finds_places = placer.search(one, assignment)
+    assignment = FlavorAssigner(state.flavors["q"], state.tree.queues["q"], first).assign()
+    finds_places = placer.search(first, assignment)
     assert finds_places is not None
     assert not finds_places()
-    placer.reserve(one, assignment, targets=True)
+    placer.reserve(first, assignment, targets=True)
     assert not assignment.placed
     with state.without(state.holdings["q"].values()):
         assert finds_places()
-        placer.reserve(one, assignment, targets=True)
+        placer.reserve(first, assignment, targets=True)
     assert placed_on(assignment.pod_sets[0].topology) == [("x1", 1), ("x2", 1)]
 
 
 def test_a_preemptor_without_victims_will_take_what_it_would_take_of_empty_nodes() -> None:
-    one = workload("w", "q", pods(count=2, gpu=8, topology=NEAR))
+    first = workload("w", "q", pods(count=2, gpu=8, topology=NEAR))
     state = WorkingState(cluster(placed("old", ("x1", 1))))
     placer = Placer(state.queue("q"), state.topologies())
-    assignment = FlavorAssigner(state.flavors["q"], state.tree.queues["q"], one).assign()
-    placer.reserve(one, assignment, targets=False)
+    assignment = FlavorAssigner(state.flavors["q"], state.tree.queues["q"], first).assign()
+    placer.reserve(first, assignment, targets=False)
     assert [placed_on(of.assignment) for of in assignment.placed] == [[("x1", 1), ("x2", 1)]]
 
 
 def test_nothing_is_kept_free_for_pods_without_a_topology() -> None:
-    one = workload("w", "q", pods(gpu=1))
+    first = workload("w", "q", pods(gpu=1))
     state = WorkingState(cluster())
-    assignment = FlavorAssigner(state.flavors["q"], state.tree.queues["q"], one).assign()
+    assignment = FlavorAssigner(state.flavors["q"], state.tree.queues["q"], first).assign()
     placer = Placer(state.queue("q"), state.topologies())
-    placer.reserve(one, assignment, targets=True)
+    placer.reserve(first, assignment, targets=True)
     assert not assignment.placed
-    assert placer.search(one, assignment) is None
+    assert placer.search(first, assignment) is None
 
 
 @pytest.mark.parametrize(
-    ("one", "needed"),
+    ("workload_item", "needed"),
     [
         pytest.param(workload("w", "q", 1), False, id="pending"),
         pytest.param(waiting_for_nodes(checks={"make-nodes": CheckState.READY}), True, id="nodes made"),
@@ -275,8 +277,8 @@ def test_nothing_is_kept_free_for_pods_without_a_topology() -> None:
         ),
     ],
 )
-def test_second_pass_is_needed(one: Workload, needed: bool) -> None:
-    assert needs_second_pass(one) is needed
+def test_second_pass_is_needed(workload_item: Workload, needed: bool) -> None:
+    assert needs_second_pass(workload_item) is needed
 
 
 @pytest.mark.parametrize(
@@ -294,8 +296,8 @@ def test_pods_beyond_those_that_were_there(before: Any, added: list[tuple[str, i
 def test_without_the_rule_topologies_are_not_looked_at() -> None:
 
     state = WorkingState(cluster(), Rules(topology=False))
-    one = workload("w", "q", pods(count=3, gpu=8, topology=TopologyRequest(required="block")))
-    assignment = FlavorAssigner(state.flavors["q"], state.tree.queues["q"], one).assign()
+    first = workload("w", "q", pods(count=3, gpu=8, topology=TopologyRequest(required="block")))
+    assignment = FlavorAssigner(state.flavors["q"], state.tree.queues["q"], first).assign()
     assert (assignment.mode, assignment.pod_sets[0].flavors) == (Mode.FIT, {GPU: "tpu"})
 
 
@@ -309,5 +311,5 @@ def test_a_gang_is_placed_once_its_nodes_are_made_though_its_head_needs_none() -
     head = PodSetAssignment("head", 1, {"cpu": "plain"}, {"cpu": 1000})
     sets = pods("head", requests={"cpu": 1000}), pods(gpu=8, topology=NEAR)
     ready = {"make-nodes": CheckState.READY}
-    one = workload("w", "q", *sets, admission=Admission("q", (head, delayed)), checks=ready)
-    assert needs_second_pass(one)
+    first = workload("w", "q", *sets, admission=Admission("q", (head, delayed)), checks=ready)
+    assert needs_second_pass(first)

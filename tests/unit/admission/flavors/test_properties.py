@@ -42,13 +42,13 @@ def test_a_gang_gets_flavors_if_there_are_any_that_fit(of: Snapshot) -> None:
         if queue is None or queue.name in state.inactive:
             continue
         node = state.tree.queues[queue.name]
-        found = FlavorAssigner(state.flavors[queue.name], node, gang).assign()
+        assignment = FlavorAssigner(state.flavors[queue.name], node, gang).assign()
         if len(gang.pod_sets) == 1:
             fits = any(node.fits(usage) for usage in possible(of, queue, gang))
-            assert (found.mode is Mode.FIT) == fits
-        if found.mode is Mode.FIT:
-            assert node.fits(found.usage)
-            node.add(found.usage)
+            assert (assignment.mode is Mode.FIT) == fits
+        if assignment.mode is Mode.FIT:
+            assert node.fits(assignment.usage)
+            node.add(assignment.usage)
         else:
-            assert found.refusal is not None
-            assert found.obstacle is not None
+            assert assignment.refusal is not None
+            assert assignment.obstacle is not None

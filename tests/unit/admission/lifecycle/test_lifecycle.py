@@ -156,8 +156,8 @@ STEPS: dict[str, tuple[ReservedWorkload, WaitForPodsReady | None, Action]] = {
 
 @pytest.mark.parametrize("name", STEPS)
 def test_gang_that_holds_quota_has_a_next_action(name: str) -> None:
-    holder, rules, wanted = STEPS[name]
-    assert next_action(holder, rules, NOW_MS) == wanted
+    holder, rules, expected = STEPS[name]
+    assert next_action(holder, rules, NOW_MS) == expected
 
 
 @pytest.mark.parametrize(

@@ -23,10 +23,10 @@ class Candidate(NamedTuple):
 def naive_targets(search: TargetSearch) -> dict[str, PreemptionReason]:
     """Victims with the reasons, by key."""
     candidates = sorted(
-        candidates_of(search), key=lambda one: (one.holding.evicted is False, one.rank, one.holding.order)
+        candidates_of(search), key=lambda item: (item.holding.evicted is False, item.rank, item.holding.order)
     )
     under = all(search.node.quota(fr).nominal > search.node.usage.get(fr, 0) for fr in search.contested)
-    ranks = {one.rank for one in candidates}
+    ranks = {candidate.rank for candidate in candidates}
     terms = search.queue.borrow_within_cohort
     if ranks <= {2} or (terms is None and not under):
         attempts = [True]
@@ -35,19 +35,19 @@ def naive_targets(search: TargetSearch) -> dict[str, PreemptionReason]:
     else:
         attempts = [True, False]
     for may_borrow in attempts:
-        found = tried(search, candidates, may_borrow)
-        if found:
-            return found
+        attempt = tried(search, candidates, may_borrow)
+        if attempt:
+            return attempt
     return {}
 
 
 def candidates_of(search: TargetSearch) -> list[Candidate]:
     """All of the tree, by what Kueue says of each (classifyPreemptionVariant)."""
     return [
-        found
+        candidate_holdings
         for held in search.state.holdings.values()
         for holding in held.values()
-        if holding.uses(search.contested) and (found := classified(search, holding)) is not None
+        if holding.uses(search.contested) and (candidate_holdings := classified(search, holding)) is not None
     ]
 
 
@@ -78,25 +78,25 @@ def overuses(search: TargetSearch, node: QuotaNode) -> bool:
 
 def has_advantage(search: TargetSearch, meets: QuotaNode) -> bool:
     """Whether some subtree of the preemptor below that one brings in all that it needs."""
-    rest = dict(search.needs)
+    remaining = dict(search.needs)
     for node in takewhile(lambda node: node is not meets, search.node.lineage):
-        if all(node.usage.get(fr, 0) + amount <= node.subtree.get(fr, 0) for fr, amount in rest.items()):
+        if all(node.usage.get(fr, 0) + amount <= node.subtree.get(fr, 0) for fr, amount in remaining.items()):
             return True
-        kept = {fr: max(0, node.local_quota(fr) - node.usage.get(fr, 0)) for fr in rest}
-        rest = {fr: max(0, amount - kept[fr]) for fr, amount in rest.items()}
+        local_unused = {fr: max(0, node.local_quota(fr) - node.usage.get(fr, 0)) for fr in remaining}
+        remaining = {fr: max(0, amount - local_unused[fr]) for fr, amount in remaining.items()}
     return False
 
 
 def tried(search: TargetSearch, candidates: list[Candidate], may_borrow: bool) -> dict[str, PreemptionReason]:
     gone: list[Candidate] = []
     try:
-        for one in candidates:
-            if one.rank == 1 and may_borrow and one.reason is not WHILE_BORROWING:
+        for candidate in candidates:
+            if candidate.rank == 1 and may_borrow and candidate.reason is not WHILE_BORROWING:
                 continue
-            if not all(overuses(search, node) for node in below(one.holding, one.meets)):
+            if not all(overuses(search, node) for node in below(candidate.holding, candidate.meets)):
                 continue
-            one.holding.node.remove(one.holding.usage)
-            gone.append(one)
+            candidate.holding.node.remove(candidate.holding.usage)
+            gone.append(candidate)
             if search.fits(may_borrow):
                 for back in gone[-2::-1]:
                     back.holding.node.add(back.holding.usage)
@@ -104,8 +104,8 @@ def tried(search: TargetSearch, candidates: list[Candidate], may_borrow: bool) -
                         gone.remove(back)
                     else:
                         back.holding.node.remove(back.holding.usage)
-                return {one.holding.workload.key: one.reason for one in gone}
+                return {candidate.holding.workload.key: candidate.reason for candidate in gone}
         return {}
     finally:
-        for one in gone:
-            one.holding.node.add(one.holding.usage)
+        for candidate in gone:
+            candidate.holding.node.add(candidate.holding.usage)

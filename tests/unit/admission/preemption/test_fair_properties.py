@@ -64,7 +64,7 @@ class Crowd:
     sharing: FairSharing
 
     def state(self) -> WorkingState:
-        workloads = tuple(one for one in self.of.workloads if one.key in self.held)
+        workloads = tuple(workload for workload in self.of.workloads if workload.key in self.held)
         return WorkingState(replace(self.of, workloads=workloads))
 
     def search(self, state: WorkingState, incoming: Workload) -> list[Target]:
@@ -76,7 +76,7 @@ class Crowd:
         return preemptor.targets(needs, set(needs))
 
     def waiting(self) -> list[Workload]:
-        return [one for one in self.of.workloads if one.key not in self.held]
+        return [workload for workload in self.of.workloads if workload.key not in self.held]
 
 
 @st.composite
@@ -84,7 +84,7 @@ def crowds(draw: st.DrawFn, flavors: tuple[str, ...] = ("l4",), cohorts_max: int
     """Workloads take quota as long as there is any, so that late ones have to preempt."""
     cohorts: list[Cohort] = []
     for index in range(draw(st.integers(1, cohorts_max))):
-        parent = draw(st.sampled_from([one.name for one in cohorts])) if cohorts else None
+        parent = draw(st.sampled_from([parent_cohort.name for parent_cohort in cohorts])) if cohorts else None
         cohorts.append(replace(cohort(f"c{index}", parent), weight=draw(WEIGHT)))
     queues = [
         queue(
@@ -111,10 +111,10 @@ def crowds(draw: st.DrawFn, flavors: tuple[str, ...] = ("l4",), cohorts_max: int
     of = snapshot(queues, *workloads, cohorts=cohorts)
     nodes = WorkingState(replace(of, workloads=())).tree.queues
     held = set()
-    for one in workloads:
-        if nodes[one.cluster_queue].fits(admitted_usage(one)):
-            nodes[one.cluster_queue].add(admitted_usage(one))
-            held.add(one.key)
+    for parent_cohort in workloads:
+        if nodes[parent_cohort.cluster_queue].fits(admitted_usage(parent_cohort)):
+            nodes[parent_cohort.cluster_queue].add(admitted_usage(parent_cohort))
+            held.add(parent_cohort.key)
     return Crowd(of, frozenset(held), draw(SHARINGS))
 
 
@@ -204,7 +204,7 @@ def test_the_order_of_the_input_does_not_matter_to_fair_preemption(crowd: Crowd,
         ),
     )
     for incoming in crowd.waiting():
-        first, second = (one.search(one.state(), incoming) for one in (crowd, other))
+        first, second = (scene.search(scene.state(), incoming) for scene in (crowd, other))
         assert [(t.holding.workload.key, t.reason) for t in first] == [
             (t.holding.workload.key, t.reason) for t in second
         ]
@@ -220,7 +220,7 @@ def test_by_its_rule_no_victim_takes_it_back(crowd: Crowd) -> None:
         after = replace(crowd, held=crowd.held - victims | {incoming.key})
         for target in targets:
             back = after.search(after.state(), target.holding.workload)
-            assert incoming.key not in {one.holding.workload.key for one in back}
+            assert incoming.key not in {holding.holding.workload.key for holding in back}
 
 
 @PROPERTY
@@ -231,7 +231,10 @@ def test_decisions_come_to_rest(crowd: Crowd) -> None:
 
     Each decision is that of a fresh engine, and one is enough where the engine says so."""
     rules = Rules(fair_sharing=crowd.sharing)
-    workloads = (one if one.key in crowd.held else replace(one, admission=None) for one in crowd.of.workloads)
+    workloads = (
+        workload if workload.key in crowd.held else replace(workload, admission=None)
+        for workload in crowd.of.workloads
+    )
     now = replace(crowd.of, workloads=tuple(workloads))
     engine = Engine(now, rules)
     for _ in now.workloads:

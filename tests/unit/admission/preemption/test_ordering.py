@@ -25,7 +25,7 @@ ORDER = [  # in which a workload of queue q tries them
 
 def test_candidates_are_tried_in_order() -> None:
     state = WorkingState(snapshot([queue("q", 9), queue("mate", 9)], *ORDER))
-    held = [state.holdings[one.cluster_queue][one.key] for one in ORDER]
+    held = [state.holdings[holding.cluster_queue][holding.key] for holding in ORDER]
     rank = own_queue_last(state.tree.queues["q"])
     for some in permutations(held, 3):
         assert ordered(some, rank) == sorted(some, key=held.index)
@@ -80,11 +80,11 @@ def test_order_by_usage(
 ) -> None:
     queues = [queue(name, 9) for name in ("q", "mate", "far")]
     state = WorkingState(snapshot(queues, *workloads))
-    found = [one for held in state.holdings.values() for one in held.values()]
+    holdings_in_order = [candidate for held in state.holdings.values() for candidate in held.values()]
     rank = own_queue_last(state.tree.queues["q"])
 
     def usage_of(holding: Holding) -> Fraction | None:
         return usage.get(holding.workload.local_queue)
 
-    for some in permutations(found):
+    for some in permutations(holdings_in_order):
         assert [held.workload.uid for held in ordered(some, rank, usage_of)] == expected

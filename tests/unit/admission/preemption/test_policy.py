@@ -23,7 +23,7 @@ def test_policy_lets_preempt_what_is_below_its_limit(policy: PreemptionPolicy) -
         running("as old", priority=5, queued_at_ms=5),
         running("higher", priority=6, queued_at_ms=6),
     )
-    assert tuple(satisfies(policy, incoming, one) for one in candidates) == POLICIES[policy]
+    assert tuple(satisfies(policy, incoming, candidate) for candidate in candidates) == POLICIES[policy]
 
 
 def test_buffer_makes_workloads_of_nearly_the_same_age_equal() -> None:

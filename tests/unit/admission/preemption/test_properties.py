@@ -86,6 +86,6 @@ def test_no_victim_that_policy_forbids(scene: Scene) -> None:
 def test_the_order_of_the_input_does_not_matter(scene: Scene, random: Random) -> None:
     _, targets = searched(scene)
     _, others = searched(scene.shuffled(random))
-    assert [(one.holding.workload.key, one.reason) for one in others] == [
-        (one.holding.workload.key, one.reason) for one in targets
+    assert [(other.holding.workload.key, other.reason) for other in others] == [
+        (other.holding.workload.key, other.reason) for other in targets
     ]

@@ -22,8 +22,8 @@ Change = Callable[[ClusterQueue], ClusterQueue]
 
 def targets(state: WorkingState, incoming: Workload, shared: SharedTargets | None) -> list[Target]:
     name, needs = incoming.cluster_queue, admitted_usage(incoming)
-    found = Preemptor(state, incoming, state.queue(name), state.tree.queues[name], shared=shared)
-    return found.targets(needs, set(needs))
+    preemptor = Preemptor(state, incoming, state.queue(name), state.tree.queues[name], shared=shared)
+    return preemptor.targets(needs, set(needs))
 
 
 LIMIT = st.sampled_from((None, None, None, None, 0, 1))
@@ -57,12 +57,12 @@ def full_states(draw: st.DrawFn) -> WorkingState:
     for number, (of, gpus, priority, at_ms, leaves) in enumerate(
         draw(st.lists(RUNNING, min_size=8, max_size=16))
     ):
-        made = running(f"w{number}", f"q{of}", gpus, priority=priority, reserved_at_ms=at_ms)
-        assert made.admission is not None
-        if state.tree.queues[f"q{of}"].fits(admitted_usage(made)):
-            state.add_reserved(made, made.admission)
+        runs = running(f"w{number}", f"q{of}", gpus, priority=priority, reserved_at_ms=at_ms)
+        assert runs.admission is not None
+        if state.tree.queues[f"q{of}"].fits(admitted_usage(runs)):
+            state.add_reserved(runs, runs.admission)
             if leaves:
-                state.holdings[f"q{of}"].evict(state.holdings[f"q{of}"][made.key])
+                state.holdings[f"q{of}"].evict(state.holdings[f"q{of}"][runs.key])
     return state
 
 
@@ -81,8 +81,8 @@ def test_each_search_of_a_state_finds_what_it_would_find_alone(
 
 
 def mine(name: str, **fields: object) -> ClusterQueue:
-    given = {"within_queue": PreemptionPolicy.LOWER_PRIORITY, "reclaim_within_cohort": ANY, **fields}
-    return queue(name, given.pop("quota", 2), cohort="ml", **given)  # type: ignore[arg-type]  # as they come
+    policies = {"within_queue": PreemptionPolicy.LOWER_PRIORITY, "reclaim_within_cohort": ANY, **fields}
+    return queue(name, policies.pop("quota", 2), cohort="ml", **policies)  # type: ignore[arg-type]  # as they come
 
 
 SECOND: dict[str, tuple[ClusterQueue, int, int]] = {
@@ -127,6 +127,6 @@ def test_a_workload_that_leaves_the_own_queue_anyway_goes_first() -> None:
     leaving = running("leaving", "b", 1, priority=-1)
     state, shared = WorkingState(snapshot(queues, *held, leaving)), SharedTargets()
     state.holdings["b"].evict(state.holdings["b"][leaving.key])
-    found = {of: targets(state, running(f"h{of}", of, 1), shared) for of in ("a", "b")}
-    assert [target.holding.node.name for target in found["a"]] == ["borrows"]
-    assert [target.holding.workload.key for target in found["b"]] == [leaving.key]
+    targets_by_queue = {of: targets(state, running(f"h{of}", of, 1), shared) for of in ("a", "b")}
+    assert [target.holding.node.name for target in targets_by_queue["a"]] == ["borrows"]
+    assert [target.holding.workload.key for target in targets_by_queue["b"]] == [leaving.key]

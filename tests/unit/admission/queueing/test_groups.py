@@ -17,9 +17,9 @@ def pending(*names: str) -> PendingGroups:
     """Equivalent workloads of one queue."""
     groups = PendingGroups()
     for name in names:
-        one = workload(name, "q", 1)
-        equivalence = equivalence_class(one, by_local_queue=False, by_run_time=False, by_namespace=False)
-        groups.put(equivalence, queue_order(one), one)
+        first = workload(name, "q", 1)
+        equivalence = equivalence_class(first, by_local_queue=False, by_run_time=False, by_namespace=False)
+        groups.put(equivalence, queue_order(first), first)
     return groups
 
 

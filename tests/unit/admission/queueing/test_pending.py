@@ -19,11 +19,11 @@ def pending(
     """`local_usage` by LocalQueue of namespace ns; without it LocalQueues do not go by what they used."""
     of = queue("q", 4, strategy=strategy, usage_based=bool(local_usage))
     usage = {f"ns/{name}": Fraction(used) for name, used in local_usage.items()}
-    found = PendingQueue(of, node(snapshot(of)), usage)
-    for one in workloads:
-        found.put(one)
-    found.open()
-    return found
+    queue_result = PendingQueue(of, node(snapshot(of)), usage)
+    for queued in workloads:
+        queue_result.put(queued)
+    queue_result.open()
+    return queue_result
 
 
 def admitted(of: PendingQueue) -> list[str]:
@@ -71,14 +71,14 @@ ORDERS: dict[str, tuple[PendingQueue, list[str]]] = {
 
 @pytest.mark.parametrize(("of", "expected"), ORDERS.values(), ids=ORDERS.keys())
 def test_heads_come_in_queue_order(of: PendingQueue, expected: list[str]) -> None:
-    told = of.keys_in_order()
+    keys = of.keys_in_order()
     assert admitted(of) == expected
-    assert told == [f"ns/{name}" for name in expected]
+    assert keys == [f"ns/{name}" for name in expected]
 
 
 def test_equivalent_workloads_are_parked_together_until_the_queue_opens_again() -> None:
-    one, alike, other = workload("one", "q", 3), workload("alike", "q", 3), workload("z", "q", 1)
-    of = pending(one, alike, other)
+    first, alike, other = workload("one", "q", 3), workload("alike", "q", 3), workload("z", "q", 1)
+    of = pending(first, alike, other)
     assert of.requeue_head(RequeueReason.NO_FIT)
     assert of.head() is other
     assert of.place(alike)[1] is None
@@ -96,23 +96,23 @@ def test_new_workload_takes_part_when_the_queue_opens_again() -> None:
 
 
 def test_workloads_wait_behind_the_head() -> None:
-    one, alike, other = workload("a", "q", 1), workload("b", "q", 1), workload("c", "q", 2)
-    for strategy, behind in ((STRICT, one), (BEST_EFFORT, None)):
-        of = pending(one, alike, other, strategy=strategy)
-        assert [of.place(each)[1] for each in (one, alike, other)] == [None, one, one]
+    first, alike, other = workload("a", "q", 1), workload("b", "q", 1), workload("c", "q", 2)
+    for strategy, behind in ((STRICT, first), (BEST_EFFORT, None)):
+        of = pending(first, alike, other, strategy=strategy)
+        assert [of.place(each)[1] for each in (first, alike, other)] == [None, first, first]
         of.close()
-        assert [of.place(each)[1] for each in (one, alike, other)] == [None, behind, behind]
+        assert [of.place(each)[1] for each in (first, alike, other)] == [None, behind, behind]
 
 
 def test_removed_ones_are_heads_no_more_and_are_not_kept_for_ever() -> None:
     many = [workload(f"w{n:03}", "q", 1, queued_at_ms=n) for n in range(100)]
     of = pending(*many)
-    for one in many[:50]:
-        of.remove(one)
+    for removed_workload in many[:50]:
+        of.remove(removed_workload)
     of.open()
     assert (of.head(), len(of)) == (many[50], 50)
-    for one in many[51:]:
-        of.remove(one)
+    for removed_workload in many[51:]:
+        of.remove(removed_workload)
     (group,) = of.groups
     assert (len(group), len(of)) == (1, 1)
     of.remove(many[50])
@@ -146,10 +146,10 @@ def test_namespaces_matter_only_to_a_queue_that_takes_workloads_from_some(
     selector: LabelSelector | None, groups: int
 ) -> None:
     of = queue("q", 4, namespaces=selector)
-    found = PendingQueue(of, node(snapshot(of)))
+    queue_result = PendingQueue(of, node(snapshot(of)))
     for key in ("ml/w", "cv/w"):
-        found.put(replace(workload("w", "q", 1), key=key))
-    assert len(list(found.groups)) == groups
+        queue_result.put(replace(workload("w", "q", 1), key=key))
+    assert len(list(queue_result.groups)) == groups
 
 
 def test_memory_of_removed_ones_is_bounded() -> None:

@@ -22,10 +22,10 @@ def tree(cohorts: dict[str, Cohort], queues: dict[str, ClusterQueue]) -> QuotaTr
 
 
 def with_more(queue: ClusterQueue, of: FlavorResource, more: int) -> ClusterQueue:
-    def quotas(flavor: str, known: dict[str, Quota]) -> dict[str, Quota]:
+    def quotas(flavor: str, documented: dict[str, Quota]) -> dict[str, Quota]:
         return {
             resource: replace(quota, nominal=quota.nominal + more) if (flavor, resource) == of else quota
-            for resource, quota in known.items()
+            for resource, quota in documented.items()
         }
 
     groups = tuple(
@@ -62,12 +62,12 @@ def test_it_is_as_a_tree_with_that_quota(
         return
     before = dict(mine.usage), mine.available(wanted), mine.potentially_available(wanted)
     expected = use(tree(cohorts, {**queues, mine.name: with_more(queues[mine.name], wanted, more)}), usages)
-    found = with_more_quota(mine, {wanted: more})
+    enlarged = with_more_quota(mine, {wanted: more})
     for resource in RESOURCES:
-        assert found.available(resource) == expected.available(resource)
-        assert found.potentially_available(resource) == expected.potentially_available(resource)
+        assert enlarged.available(resource) == expected.available(resource)
+        assert enlarged.potentially_available(resource) == expected.potentially_available(resource)
         for amount in (0, 1, 3, 8):
-            assert found.borrowing_level(resource, amount) == expected.borrowing_level(resource, amount)
+            assert enlarged.borrowing_level(resource, amount) == expected.borrowing_level(resource, amount)
     assert (dict(mine.usage), mine.available(wanted), mine.potentially_available(wanted)) == before
 
 

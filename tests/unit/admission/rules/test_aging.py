@@ -130,7 +130,7 @@ def test_it_says_when_it_rises_and_an_engine_looks_again_then() -> None:
     engine = Engine(of, RULES)
     plan = engine.decide(NOW_MS)
     assert admitted(plan) == []
-    assert {one.workload: one.until_ms for one in plan.waiting} == {
+    assert {wait.workload: wait.until_ms for wait in plan.waiting} == {
         "ns/big": NOW_MS + 1000,
         "ns/small": NOW_MS + 500,
     }

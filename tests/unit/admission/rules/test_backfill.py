@@ -55,8 +55,8 @@ RECLAIMS = ML | {"reclaim_within_cohort": PreemptionPolicy.ANY}
 def runs(name: str, gpu: int, hours: int | None, in_queue: str = "q", **fields: Any) -> Workload:
     """One that has begun just now."""
     run_time_ms = None if hours is None else hours * HOUR
-    known = {"reserved_at_ms": NOW_MS} | fields
-    return running(name, in_queue, gpu=gpu, run_time_ms=run_time_ms, **known)
+    defaults = {"reserved_at_ms": NOW_MS} | fields
+    return running(name, in_queue, gpu=gpu, run_time_ms=run_time_ms, **defaults)
 
 
 def waits(name: str, gpu: int, hours: int | None, at_ms: int, in_queue: str = "q", **fields: Any) -> Workload:
@@ -260,12 +260,12 @@ def test_note_names_the_reservation_and_its_head() -> None:
         "some": "fits, but declares no run time and would delay ns/head, which is ahead of it and has a "
         "reservation",
     }
-    assert {one.until_ms for one in plan.waiting} == {NOW_MS + HOUR}
+    assert {wait.until_ms for wait in plan.waiting} == {NOW_MS + HOUR}
 
 
 def test_no_moment_is_told_that_has_come() -> None:
     plan = decide(best(LATE, HEAD, waits("w", 1, 1, 2)), NOW_MS, RULES)
-    assert {one.until_ms for one in plan.waiting} == {None}
+    assert {wait.until_ms for wait in plan.waiting} == {None}
 
 
 def test_no_preemption_for_a_workload_that_may_not_start() -> None:
@@ -342,7 +342,7 @@ def histories(draw: st.DrawFn) -> tuple[Sequence[ClusterQueue], list[Workload]]:
         coming.append(
             workload(
                 f"w{number}",
-                draw(st.sampled_from([one.name for one in queues])),
+                draw(st.sampled_from([queue.name for queue in queues])),
                 draw(st.integers(1, 6)),
                 queued_at_ms=at_ms,
                 uid=f"u{number:02}",
@@ -362,31 +362,35 @@ def test_no_head_starts_later_than_was_reserved(
     now = snapshot(queues)
     promised: dict[str, int] = {}
     started: dict[str, int] = {}
-    for now_ms in range(coming[-1].queued_at_ms + sum(one.run_time_ms or 0 for one in coming) + 1):
-        over = [one for one in now.workloads if one.admission and _ends_ms(one) == now_ms]
-        now = without(now, *(one.key.removeprefix("ns/") for one in over))
-        arriving = [one for one in coming if one.queued_at_ms == now_ms]
+    for now_ms in range(coming[-1].queued_at_ms + sum(queued.run_time_ms or 0 for queued in coming) + 1):
+        over = [queued for queued in now.workloads if queued.admission and _ends_ms(queued) == now_ms]
+        now = without(now, *(queued.key.removeprefix("ns/") for queued in over))
+        arriving = [queued for queued in coming if queued.queued_at_ms == now_ms]
         now = replace(now, workloads=(*now.workloads, *arriving))
         plan = decide(now, now_ms, RULES)
         now = applied(now, plan, now_ms)
         started |= {decision.workload: now_ms for decision in plan.admissions}
         promised |= _promise(now, plan, now_ms)
-    assert started.keys() == {one.key for one in coming}, "no workload starves"
+    assert started.keys() == {queued.key for queued in coming}, "no workload starves"
     assert all(started[key] <= shadow_ms for key, shadow_ms in promised.items())
 
 
-def _ends_ms(one: Workload) -> int:
-    assert one.run_time_ms is not None
-    return one.reserved_at_ms + one.run_time_ms
+def _ends_ms(workload: Workload) -> int:
+    assert workload.run_time_ms is not None
+    return workload.reserved_at_ms + workload.run_time_ms
 
 
 def _promise(now: Snapshot, plan: Plan, now_ms: int) -> dict[str, int]:
     """To the first of all that wait: there is one, as all that run declare their run times."""
-    waiting = sorted((one.queued_at_ms, one.uid, one.key) for one in now.workloads if not one.admission)
+    waiting = sorted(
+        (workload.queued_at_ms, workload.uid, workload.key)
+        for workload in now.workloads
+        if not workload.admission
+    )
     if not waiting:
         return {}
     *_, first = waiting[0]
-    (until_ms,) = [one.until_ms for one in plan.waiting if one.workload == first]
+    (until_ms,) = [workload.until_ms for workload in plan.waiting if workload.workload == first]
     assert until_ms is not None
     assert until_ms > now_ms
     return {first: until_ms}
@@ -397,4 +401,4 @@ def test_room_is_reserved_from_when_just_so_many_have_ended(many: int) -> None:
     """Seven workloads end one after the other, hour by hour."""
     ending = [runs(f"r{hours}", 1, hours) for hours in range(1, 8)]
     plan = decide(strict(*ending, waits("head", many, 1, 1), gpus=7), NOW_MS, RULES)
-    assert [one.until_ms for one in plan.waiting] == [NOW_MS + many * HOUR]
+    assert [wait.until_ms for wait in plan.waiting] == [NOW_MS + many * HOUR]

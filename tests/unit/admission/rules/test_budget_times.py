@@ -67,18 +67,18 @@ def test_workload_is_tried_again_when_its_budget_may_allow_it(of: Snapshot, unti
 def test_nothing_is_let_in_before(name: str) -> None:
     of, until_ms = CASES[name]
     assert decide(of, until_ms - 1).admissions == ()
-    assert [one.workload for one in decide(of, until_ms).admissions] == ["ns/w"]
+    assert [planned.workload for planned in decide(of, until_ms).admissions] == ["ns/w"]
 
 
 def test_workload_that_has_just_started_has_used_nothing() -> None:
     of = of_day(10, since_now(1, UNDECLARED), workload("w", "q", 1, run_time_ms=10 * HOUR))
-    assert [one.workload for one in decide(of, NOW).admissions] == ["ns/w"]
+    assert [planned.workload for planned in decide(of, NOW).admissions] == ["ns/w"]
 
 
-@pytest.mark.parametrize(("left", "admitted"), [(1, ["ns/w"]), (0, [])])
-def test_without_a_run_time_anything_that_is_left_will_do(left: int, admitted: list[str]) -> None:
-    of = replace(of_day(10, workload("w", "q", 1)), spent={"q": (Spent(GPU, START, 10 * HOUR - left),)})
-    assert [one.workload for one in decide(of, NOW).admissions] == admitted
+@pytest.mark.parametrize(("remaining", "admitted"), [(1, ["ns/w"]), (0, [])])
+def test_without_a_run_time_anything_that_is_left_will_do(remaining: int, admitted: list[str]) -> None:
+    of = replace(of_day(10, workload("w", "q", 1)), spent={"q": (Spent(GPU, START, 10 * HOUR - remaining),)})
+    assert [planned.workload for planned in decide(of, NOW).admissions] == admitted
 
 
 def test_one_that_would_run_too_long_does_not_speak_for_a_shorter_one() -> None:
@@ -88,4 +88,4 @@ def test_one_that_would_run_too_long_does_not_speak_for_a_shorter_one() -> None:
         workload(name, "q", 1, run_time_ms=run_times[name], queued_at_ms=n)
         for n, name in enumerate(run_times)
     )
-    assert [one.workload for one in decide(of_day(10, *both), NOW).admissions] == ["ns/short"]
+    assert [planned.workload for planned in decide(of_day(10, *both), NOW).admissions] == ["ns/short"]

@@ -189,7 +189,7 @@ def test_running_workload_may_finish_and_none_is_preempted_in_vain() -> None:
 def test_next_period_starts_from_zero_and_an_engine_retries_then() -> None:
     engine = Engine(of_day(workload("w", "q", 1), workload("alike", "q", 1, queued_at_ms=1), spent=10))
     plan = engine.decide(NOW)
-    assert {one.until_ms for one in plan.waiting} == {START + DAY}
+    assert {wait.until_ms for wait in plan.waiting} == {START + DAY}
     assert admitted(engine.decide(START + DAY - 1)) == []
     assert admitted(engine.decide(START + DAY)) == ["w", "alike"]
 
@@ -232,22 +232,24 @@ def test_with_declared_run_times_no_budget_is_exceeded(load: tuple[int, list[Wor
     for start_ms in range(0, 3 * period, period):
         used = carried = spent = 0
         for now_ms in range(start_ms, start_ms + period):
-            for one in [one for one in now.workloads if one.admission and _ends_ms(one) == now_ms]:
-                spent += _gpus(one) * (now_ms - max(one.reserved_at_ms, start_ms))
-                now = without(now, one.key.removeprefix("ns/"))
+            for queued in [
+                queued for queued in now.workloads if queued.admission and _ends_ms(queued) == now_ms
+            ]:
+                spent += _gpus(queued) * (now_ms - max(queued.reserved_at_ms, start_ms))
+                now = without(now, queued.key.removeprefix("ns/"))
             now = replace(now, spent={"q": (Spent(GPU, start_ms, spent),)})
             now = applied(now, decide(now, now_ms), now_ms)
-            for one in now.workloads:
-                if one.admission:
-                    used += _gpus(one)
-                    carried += _gpus(one) if one.reserved_at_ms < start_ms else 0
+            for queued in now.workloads:
+                if queued.admission:
+                    used += _gpus(queued)
+                    carried += _gpus(queued) if queued.reserved_at_ms < start_ms else 0
         assert used <= max(unit_ms, carried)
 
 
-def _gpus(one: Workload) -> int:
-    return one.pod_sets[0].requests[GPU]
+def _gpus(workload: Workload) -> int:
+    return workload.pod_sets[0].requests[GPU]
 
 
-def _ends_ms(one: Workload) -> int:
-    assert one.run_time_ms is not None
-    return one.reserved_at_ms + one.run_time_ms
+def _ends_ms(workload: Workload) -> int:
+    assert workload.run_time_ms is not None
+    return workload.reserved_at_ms + workload.run_time_ms

@@ -39,28 +39,28 @@ class LifeWithRules(Life):
             spent = {name: (Spent(GPU, NOW_MS, 1),) for name in queues}
         self.of = replace(of, workloads=(), cluster_queues=queues, cohorts=cohorts, spent=spent)
         self.by = rules
-        self.coming = [replace(one, run_time_ms=data.draw(RUN_TIMES_MS)) for one in of.workloads]
+        self.coming = [replace(workload, run_time_ms=data.draw(RUN_TIMES_MS)) for workload in of.workloads]
         self.engine = Engine(self.of, self.by)
 
     @precondition(lambda self: self.objects)
     @rule(data=st.data(), gpu=st.integers(0, 3), later_ms=st.integers(0, 1))
     def one_gets_a_successor(self, data: st.DataObject, gpu: int, later_ms: int) -> None:
         """A slice of the same job that needs more of it, or less."""
-        one = self.objects[data.draw(st.sampled_from(sorted(self.objects)))]
-        of = f"{one.key}-{len(self.objects)}"
-        if of in self.objects or any(other.replaces == one.key for other in self.objects.values()):
+        first = self.objects[data.draw(st.sampled_from(sorted(self.objects)))]
+        of = f"{first.key}-{len(self.objects)}"
+        if of in self.objects or any(other.replaces == first.key for other in self.objects.values()):
             return
-        pod_sets = (replace(one.pod_sets[0], requests={GPU: gpu}), *one.pod_sets[1:])
-        successor = replace(one, key=of, uid=of, pod_sets=pod_sets, replaces=one.key, admission=None)
+        pod_sets = (replace(first.pod_sets[0], requests={GPU: gpu}), *first.pod_sets[1:])
+        successor = replace(first, key=of, uid=of, pod_sets=pod_sets, replaces=first.key, admission=None)
         self.put(
-            replace(successor, evicted=False, preempting=False, queued_at_ms=one.queued_at_ms + later_ms)
+            replace(successor, evicted=False, preempting=False, queued_at_ms=first.queued_at_ms + later_ms)
         )
 
     def decide_as_a_fresh_engine(self) -> None:
         before = self.snapshot()
-        found = decide(before, self.now_ms, self.by)
+        plan = decide(before, self.now_ms, self.by)
         everything = decide(before, self.now_ms, self.by, TryEverything)
-        assert changes(found) == changes(everything)
+        assert changes(plan) == changes(everything)
         super().decide_as_a_fresh_engine()
 
 

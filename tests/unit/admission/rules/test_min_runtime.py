@@ -137,7 +137,7 @@ def test_it_says_when_the_first_may_be_preempted_and_an_engine_looks_again_then(
     engine = Engine(of, Rules(run_time_ms_min=MIN_MS))
     plan = engine.decide(NOW_MS)
     until_ms = NOW_MS - 1000 + MIN_MS
-    assert {one.workload: one.until_ms for one in plan.waiting} == {"ns/w": until_ms, "ns/alike": until_ms}
+    assert {wait.workload: wait.until_ms for wait in plan.waiting} == {"ns/w": until_ms, "ns/alike": until_ms}
     assert all(message.endswith(SENTENCE) for message in messages(plan).values())
     assert preempted(engine.decide(until_ms - 1)) == []
     assert preempted(engine.decide(until_ms)) == [("early", "w")]
@@ -189,7 +189,7 @@ def test_each_is_told_when_its_own_victims_may_be_preempted() -> None:
         workload("second", "b", 4, priority=1),
     )
     plan = decide(of, NOW_MS, Rules(run_time_ms_min=MIN_MS))
-    assert {one.workload: one.until_ms for one in plan.waiting} == {
+    assert {wait.workload: wait.until_ms for wait in plan.waiting} == {
         "ns/first": NOW_MS - 1000 + MIN_MS,
         "ns/second": NOW_MS + MIN_MS,
     }

@@ -101,7 +101,7 @@ def test_engine_knows_parked_workloads() -> None:
     engine = Engine(of)
 
     def parked() -> list[str]:
-        return [one.key for one in engine.snapshot.workloads if one.parked]
+        return [workload.key for workload in engine.snapshot.workloads if workload.parked]
 
     assert parked() == []
     engine.decide(NOW_MS)
@@ -138,8 +138,8 @@ def test_a_workload_is_not_parked_once_it_is_told_that_its_backoff_has_not_ended
 def pending(*workloads: Workload) -> PendingQueue:
     of = snapshot(queue("q", 2), *workloads)
     line = PendingQueue(of.cluster_queues["q"], WorkingState(of).tree.queues["q"])
-    for one in workloads:
-        line.put(one, tried=one.parked)
+    for queued in workloads:
+        line.put(queued, tried=queued.parked)
     return line
 
 
@@ -169,4 +169,6 @@ def test_a_newcomer_that_finds_no_room_is_parked_beside_the_others() -> None:
     engine.decide(NOW_MS)
     engine.put(workload("late", "q", 2))
     engine.decide(NOW_MS)
-    assert {one.key for one in engine.snapshot.workloads if one.parked} == {"ns/old", "ns/late"}
+    assert {
+        pending_workload.key for pending_workload in engine.snapshot.workloads if pending_workload.parked
+    } == {"ns/old", "ns/late"}

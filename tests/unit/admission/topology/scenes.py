@@ -40,10 +40,12 @@ def cluster(
     **rules: Any,
 ) -> Topologies:
     """Levels are those of the first node, unless told. There is one flavor, which selects all nodes."""
-    made = [one if isinstance(one, Node) else node(one) for one in nodes]
-    levels = levels or tuple(made[0].labels)
+    node_objects = [entry if isinstance(entry, Node) else node(entry) for entry in nodes]
+    levels = levels or tuple(node_objects[0].labels)
     flavors = flavors or {FLAVOR: Flavor(FLAVOR, topology="t")}
-    return Topologies(flavors, {"t": Topology("t", levels)}, {one.name: one for one in made}, Rules(**rules))
+    return Topologies(
+        flavors, {"t": Topology("t", levels)}, {entry.name: entry for entry in node_objects}, Rules(**rules)
+    )
 
 
 def asks(
@@ -59,8 +61,12 @@ ANYWHERE = asks(unconstrained=True)
 def pods(
     count: int, topology: TopologyRequest | None, gpus: int = 1, name: str = "main", **fields: Any
 ) -> PlacementRequest:
-    known = {field: fields.pop(field) for field in ("implied", "current", "previous") if field in fields}
-    return PlacementRequest(PodSet(name, count, {GPU: gpus}, topology=topology, **fields), count, **known)
+    given_fields = {
+        field: fields.pop(field) for field in ("implied", "current", "previous") if field in fields
+    }
+    return PlacementRequest(
+        PodSet(name, count, {GPU: gpus}, topology=topology, **fields), count, **given_fields
+    )
 
 
 def placed(text: str, levels: tuple[str, ...] = (HOST,)) -> TopologyAssignment:
@@ -73,7 +79,7 @@ def gang(text: str, gpus: int = 1, levels: tuple[str, ...] = (HOST,), flavor: st
     return TopologyUsage(flavor, placed(text, levels), {GPU: gpus})
 
 
-def told(assignment: TopologyAssignment) -> str:
+def assigned_domains(assignment: TopologyAssignment) -> str:
     return " ".join(f"{'/'.join(domain.values)}:{domain.count}" for domain in assignment.domains)
 
 
@@ -82,7 +88,7 @@ def answer(placements: Placements) -> dict[str, str]:
     refusal = placements.refusal
     if refusal is not None:
         return dict.fromkeys(refusal.pod_sets, refusal.message)
-    return {name: told(assignment) for name, assignment in placements.assignments.items()}
+    return {name: assigned_domains(assignment) for name, assignment in placements.assignments.items()}
 
 
 def place(topologies: Topologies, *requests: PlacementRequest, **how: Any) -> dict[str, str]:

@@ -98,12 +98,12 @@ def test_leader_takes_part_in_balanced_placement(
     nodes: tuple[str, ...], level: str, workers: int, gpus: int, leader_at: str, workers_at: str
 ) -> None:
     grouped = replace(asks(None, level), group="g")
-    found = place(
+    placement = place(
         cluster(*nodes, topology_balanced=True),
         pods(1, grouped, gpus, "leader"),
         pods(workers, grouped, 1, "workers"),
     )
-    assert found == {"leader": leader_at, "workers": workers_at}
+    assert placement == {"leader": leader_at, "workers": workers_at}
 
 
 def test_slices_two_levels_below() -> None:
@@ -172,8 +172,10 @@ def test_best_fit_where_balance_is_impossible(
 def test_a_leader_that_fits_nowhere() -> None:
     grouped = asks(None, HOST, group="g")
     both = pods(1, grouped, 5, "leader"), pods(2, grouped, 1, "workers")
-    found = place(cluster("x1=3", "x2=3", topology_balanced=True), *both)
-    assert found == dict.fromkeys(("workers", "leader"), 'topology "t" doesn\'t allow to fit any of 2 pod(s)')
+    placement = place(cluster("x1=3", "x2=3", topology_balanced=True), *both)
+    assert placement == dict.fromkeys(
+        ("workers", "leader"), 'topology "t" doesn\'t allow to fit any of 2 pod(s)'
+    )
 
 
 @settings(max_examples=examples(150), deadline=None)
@@ -185,8 +187,8 @@ def test_few_hosts_that_fit_tightly_and_evenly(capacities: list[int], count: int
         return
     hosts = {f"x{n}": gpus for n, gpus in enumerate(capacities)}
     nodes = [f"{name}={gpus}" for name, gpus in hosts.items()]
-    found = place_one(cluster(*nodes, topology_balanced=True), pods(count, asks(None, HOST)))
-    shares = {name: int(pods) for name, _, pods in (part.partition(":") for part in found.split())}
+    placement = place_one(cluster(*nodes, topology_balanced=True), pods(count, asks(None, HOST)))
+    shares = {name: int(pods) for name, _, pods in (part.partition(":") for part in placement.split())}
     roomiest = sorted(capacities, reverse=True)
     few = next(n for n in range(1, len(roomiest) + 1) if sum(roomiest[:n]) >= count)
     even = min(count // few, roomiest[few - 1])

@@ -43,12 +43,12 @@ def test_pods_that_are_left_of_more_take_their_room() -> None:
 
 def test_a_leader_that_stays_takes_its_room() -> None:
     """Workers that come on top find no room on its node."""
-    found = place(
+    placement = place(
         cluster("x1=1", "x2=3", topology_elastic=True),
         pods(1, GROUPED, name="leader", previous=placed("x1:1")),
         pods(2, GROUPED, name="workers", previous=placed("x2:1")),
     )
-    assert found == {"leader": "x1:1", "workers": "x2:2"}
+    assert placement == {"leader": "x1:1", "workers": "x2:2"}
 
 
 def test_no_room_for_more() -> None:
@@ -79,9 +79,9 @@ def test_leader_stays_where_it_runs(
     count: int, workers: str, leader: str | None, leader_at: str, workers_at: str
 ) -> None:
     led: TopologyAssignment | None = placed(leader) if leader else None
-    found = place(
+    placement = place(
         cluster(*NODES, topology_elastic=True),
         pods(1, GROUPED, name="leader", previous=led),
         pods(count, GROUPED, name="workers", previous=placed(workers)),
     )
-    assert found == {"leader": leader_at, "workers": workers_at}
+    assert placement == {"leader": leader_at, "workers": workers_at}

@@ -82,10 +82,10 @@ REFUSALS = {
 
 @pytest.mark.parametrize(("request_", "count", "gpus", "expected"), REFUSALS.values(), ids=REFUSALS.keys())
 def test_both_are_refused(request_: TopologyRequest, count: int, gpus: int, expected: str) -> None:
-    found = place(
+    placement = place(
         cluster("r1/x1=3", "r2/x2=2"), pods(1, request_, gpus, "leader"), pods(count, request_, 1, "workers")
     )
-    assert found == dict.fromkeys(("leader", "workers"), f'topology "t" {expected}')
+    assert placement == dict.fromkeys(("leader", "workers"), f'topology "t" {expected}')
 
 
 @pytest.mark.parametrize(

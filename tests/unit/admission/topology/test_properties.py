@@ -83,10 +83,10 @@ def gangs(draw: st.DrawFn) -> list[PlacementRequest]:
     return [leader, pods(count, grouped, gpus, "workers", affinity_preferred=PREFERS)]
 
 
-def gpus_used(requests: list[PlacementRequest], found: dict[str, TopologyAssignment]) -> Counter[str]:
+def gpus_used(requests: list[PlacementRequest], assignments: dict[str, TopologyAssignment]) -> Counter[str]:
     used: Counter[str] = Counter()
     for request in requests:
-        for domain in found[request.pod_set.name].domains:
+        for domain in assignments[request.pod_set.name].domains:
             used[domain.values[0]] += domain.count * request.pod_set.requests[GPU]
     return used
 
@@ -99,12 +99,12 @@ def test_all_pods_fit_where_they_are_placed_as_they_asked(
     placements = cluster(*nodes, levels=LEVELS, **rules).place({FLAVOR: requests})
     if placements.refusal is not None:
         return
-    found = dict(placements.assignments)
-    hosts = {one.labels[HOST]: one for one in nodes}
-    for host, used in gpus_used(requests, found).items():
+    placed_by_pod_set = dict(placements.assignments)
+    hosts = {node.labels[HOST]: node for node in nodes}
+    for host, used in gpus_used(requests, placed_by_pod_set).items():
         assert used <= hosts[host].allocatable[GPU]
     for request in requests:
-        domains = found[request.pod_set.name].domains
+        domains = placed_by_pod_set[request.pod_set.name].domains
         assert sum(domain.count for domain in domains) == request.count
         assert all(domain.count > 0 for domain in domains)
         assert list(domains) == sorted(domains, key=lambda domain: place_of(hosts[domain.values[0]]))
@@ -135,22 +135,25 @@ def test_kept_counts_equal_fresh_counts(
     def fresh() -> Topologies:
         return cluster(*nodes, levels=LEVELS, **rules)
 
-    kept, placed = fresh(), list[list[TopologyUsage]]()
+    running_sets, placed = fresh(), list[list[TopologyUsage]]()
     for requests, leaves in steps:
         rebuilt = fresh()
         for gang in placed:
             rebuilt.add(gang)
-        placements = kept.place({FLAVOR: requests})
+        placements = running_sets.place({FLAVOR: requests})
         assert answer(placements) == answer(rebuilt.place({FLAVOR: requests}))
         if placements.refusal is None:
-            by_name = {request.pod_set.name: request.pod_set.requests for request in requests}
-            gang = [TopologyUsage(FLAVOR, of, by_name[name]) for name, of in placements.assignments.items()]
-            assert kept.fits(gang)
-            kept.add(gang)
+            placed_by_pod_set = {request.pod_set.name: request.pod_set.requests for request in requests}
+            gang = [
+                TopologyUsage(FLAVOR, of, placed_by_pod_set[name])
+                for name, of in placements.assignments.items()
+            ]
+            assert running_sets.fits(gang)
+            running_sets.add(gang)
             placed.append(gang)
         if leaves and placed:
-            kept.remove(placed.pop(0))
+            running_sets.remove(placed.pop(0))
     for gang in placed:
-        kept.remove(gang)
+        running_sets.remove(gang)
     last = steps[-1][0]
-    assert answer(kept.place({FLAVOR: last})) == answer(fresh().place({FLAVOR: last}))
+    assert answer(running_sets.place({FLAVOR: last})) == answer(fresh().place({FLAVOR: last}))

@@ -25,12 +25,12 @@ def test_a_rack_has_room_for_what_its_hosts_have(
     topologies = cluster(*NODES)
     request = pods(count, asks(RACK))
     assert place_one(topologies, pods(6, asks(RACK))) == "x1:3 x2:3"
-    topologies.add([gang(one) for one in come])
+    topologies.add([gang(arrival) for arrival in come])
     place_one(topologies, request)
-    topologies.remove([gang(one) for one in go])
+    topologies.remove([gang(arrival) for arrival in go])
     assert place_one(topologies, request) == expected
     fresh = cluster(*NODES)
-    fresh.add([gang(one) for one in come if one not in go])
+    fresh.add([gang(arrival) for arrival in come if arrival not in go])
     assert place_one(fresh, request) == expected
 
 

@@ -51,9 +51,14 @@ def test_pods_of_the_failed_node_go_to_these_domains(
     request_: TopologyRequest, current: str, failed: str, expected: str
 ) -> None:
     """The failed node is cordoned, the pods that stay take their room."""
-    nodes = [node(one, ready=one.split("/")[-1].split("=")[0] != failed) for one in NODES]
+    nodes = [
+        node(topology_node, ready=topology_node.split("/")[-1].split("=")[0] != failed)
+        for topology_node in NODES
+    ]
     topologies = cluster(*nodes)
-    topologies.add([gang(one) for one in current.split() if not one.startswith(failed)])
+    topologies.add(
+        [gang(topology_node) for topology_node in current.split() if not topology_node.startswith(failed)]
+    )
     request = pods(1, request_, current=placed(current))
     assert place_one(topologies, request, unhealthy=(failed,)) == expected
 
@@ -110,7 +115,10 @@ def test_refusal_says_why_a_node_cannot_be_replaced(
     request_: TopologyRequest | None, current: str, failed: str, expected: str
 ) -> None:
     """The failed node is there, but tainted."""
-    nodes = [node(one, taints=(taint("down"),) if f"/{failed}=" in one else ()) for one in NODES]
+    nodes = [
+        node(topology_node, taints=(taint("down"),) if f"/{failed}=" in topology_node else ())
+        for topology_node in NODES
+    ]
     topologies = cluster(*nodes)
     topologies.add([gang(current)])
     request = pods(1, request_, current=placed(current))
@@ -119,10 +127,10 @@ def test_refusal_says_why_a_node_cannot_be_replaced(
 
 def test_pod_sets_are_replaced_one_after_the_other() -> None:
     both = [pods(1, ANYWHERE, name=name, current=placed("x1:1")) for name in ("a", "b")]
-    found = place(
+    placement = place(
         cluster("x2=1", "x3=1"), *both, pods(1, ANYWHERE, name="none there"), unhealthy=("x1", "x9")
     )
-    assert found == {"a": "x2:1", "b": "x3:1"}
+    assert placement == {"a": "x2:1", "b": "x3:1"}
 
 
 def test_a_single_pod_stays_where_it_is() -> None:

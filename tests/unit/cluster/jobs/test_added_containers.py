@@ -226,8 +226,8 @@ def test_gangs_that_no_workload_can_hold_are_refused(name: str) -> None:
 def test_templates_are_read_once_for_a_spec() -> None:
     """An annotation alone tells two jobs with equal specs apart."""
     plain, tolerant = (small("RayCluster", annotations={"ray.io/ft-enabled": on}) for on in ("false", "true"))
-    kept = [job(body) for body in (plain, tolerant, plain)]
-    first, second, third = (gang.pod_set_templates for gang in kept)
+    parsed_jobs = [job(body) for body in (plain, tolerant, plain)]
+    first, second, third = (gang.pod_set_templates for gang in parsed_jobs)
     assert first is third
     assert [bool(of[0].successors) for of in (first, second)] == [False, True]
     assert isinstance(first[0], PodSetTemplate)

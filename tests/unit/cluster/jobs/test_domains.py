@@ -16,8 +16,8 @@ def assigned(levels: tuple[str, ...], *domains: tuple[str, ...]) -> TopologyAssi
 
 
 def terms(affinity: Any) -> list[list[tuple[str, str, list[str]]]]:
-    found = affinity["nodeAffinity"][REQUIRED]["nodeSelectorTerms"]
-    return [[(e["key"], e["operator"], e["values"]) for e in term["matchExpressions"]] for term in found]
+    actual = affinity["nodeAffinity"][REQUIRED]["nodeSelectorTerms"]
+    return [[(e["key"], e["operator"], e["values"]) for e in term["matchExpressions"]] for term in actual]
 
 
 ONE = assigned(("rack", "host"), ("r1", "x1"))

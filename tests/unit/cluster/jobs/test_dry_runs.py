@@ -27,17 +27,17 @@ def ray(**head_group: Any) -> Body:
 
 
 def test_kuberay_takes_the_name_of_the_heads_template_alone() -> None:
-    found = asked(ray())
-    assert found["pods of pod set 'head'"]["metadata"] == {"name": "mine", "namespace": "team-a"}
+    answer = asked(ray())
+    assert answer["pods of pod set 'head'"]["metadata"] == {"name": "mine", "namespace": "team-a"}
     worker = {"namespace": "team-a", "generateName": GENERATED_NAME}
-    assert found["pods of pod set 'gpu'"]["metadata"] == worker
+    assert answer["pods of pod set 'gpu'"]["metadata"] == worker
 
 
 def test_workers_wait_for_the_head_in_a_container_with_their_own_image() -> None:
-    found = asked(ray())
-    (waits,) = found["pods of pod set 'gpu'"]["spec"]["initContainers"]
+    answer = asked(ray())
+    (waits,) = answer["pods of pod set 'gpu'"]["spec"]["initContainers"]
     assert (waits["name"], waits["image"]) == ("wait-gcs-ready", "ray")
-    assert "initContainers" not in found["pods of pod set 'head'"]["spec"]
+    assert "initContainers" not in answer["pods of pod set 'head'"]["spec"]
 
 
 def test_head_service_has_rays_ports_unless_the_head_declares_others() -> None:
@@ -52,15 +52,15 @@ def test_head_service_has_rays_ports_unless_the_head_declares_others() -> None:
 
 def test_head_service_is_headless_unless_the_user_gives_a_type_or_a_service() -> None:
     assert asked(ray())["the head's Service"]["spec"]["clusterIP"] == "None"
-    for given in ({"serviceType": "NodePort"}, {"headService": {"metadata": {"name": "own"}}}):
-        assert "clusterIP" not in asked(ray(**given))["the head's Service"]["spec"]
+    for head_fields in ({"serviceType": "NodePort"}, {"headService": {"metadata": {"name": "own"}}}):
+        assert "clusterIP" not in asked(ray(**head_fields))["the head's Service"]["spec"]
 
 
 def test_serve_service_gets_the_default_port_unless_it_has_ports() -> None:
     service = copy.deepcopy(ray_service("llm"))
     service["spec"]["serveService"] = {"metadata": {"name": "mine"}}
-    found = asked(service)["spec.serveService"]
-    assert found["metadata"] == {"name": "mine", "namespace": "team-a"}
-    assert found["spec"]["ports"] == [{"name": "serve", "port": DEFAULT_PORTS["serve"]}]
+    answer = asked(service)["spec.serveService"]
+    assert answer["metadata"] == {"name": "mine", "namespace": "team-a"}
+    assert answer["spec"]["ports"] == [{"name": "serve", "port": DEFAULT_PORTS["serve"]}]
     service["spec"]["serveService"]["spec"] = {"ports": [{"name": "http", "port": 80}]}
     assert asked(service)["spec.serveService"]["spec"]["ports"] == [{"name": "http", "port": 80}]

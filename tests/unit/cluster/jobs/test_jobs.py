@@ -31,8 +31,8 @@ GANGS: dict[str, tuple[Body, dict[str, int]]] = {
 
 @pytest.mark.parametrize("name", GANGS)
 def test_pod_sets_and_their_counts(name: str) -> None:
-    body, wanted = GANGS[name]
-    assert {p.pod_set: p.count for p in job(body).pod_set_templates} == wanted
+    body, expected = GANGS[name]
+    assert {p.pod_set: p.count for p in job(body).pod_set_templates} == expected
 
 
 POINTERS = {
@@ -44,9 +44,9 @@ POINTERS = {
 
 @pytest.mark.parametrize("name", POINTERS)
 def test_pointers_to_suspend_and_templates_exist(name: str) -> None:
-    found = job(GANGS[name][0])
-    assert found.suspended
-    assert (found.suspend_pointer, found.pod_set_templates[0].pointer) == POINTERS[name]
+    parsed_job = job(GANGS[name][0])
+    assert parsed_job.suspended
+    assert (parsed_job.suspend_pointer, parsed_job.pod_set_templates[0].pointer) == POINTERS[name]
 
 
 def test_the_default_submitter() -> None:
@@ -61,8 +61,8 @@ def test_the_default_submitter() -> None:
             "requests": {"cpu": "500m", "memory": "200Mi"},
         },
     }
-    wanted = {"spec": {"containers": [container], "restartPolicy": "Never"}}
-    assert json.loads(bytes(place.template)) == wanted
+    expected = {"spec": {"containers": [container], "restartPolicy": "Never"}}
+    assert json.loads(bytes(place.template)) == expected
 
 
 def test_the_users_submitter() -> None:
@@ -82,12 +82,12 @@ TWO_CLUSTERS = (
 
 
 def with_ready_condition(
-    service: Body, reason: str = "", message: str = "", *, ready: str = "False", seen: int = 0
+    service: Body, reason: str = "", message: str = "", *, ready: str = "False", observed: int = 0
 ) -> Body:
     """Returns a RayService with its Ready condition; `seen` is its observedGeneration."""
     conditions = [{"type": "Ready", "status": ready, "reason": reason, "message": message}]
     meta = {**service["metadata"], "generation": 1}
-    status = {"conditions": conditions, "observedGeneration": seen}
+    status = {"conditions": conditions, "observedGeneration": observed}
     return {**service, "metadata": meta, "status": status}
 
 
@@ -157,7 +157,7 @@ def test_other_jobs_are_not_refused(name: str) -> None:
 
 def test_a_corrected_ray_service_is_not_refused() -> None:
     """KubeRay accepts it, but the condition keeps its reason until the service is ready."""
-    assert job(with_ready_condition(ray_service("llm"), "ValidationFailed", seen=1)).ineligibility is None
+    assert job(with_ready_condition(ray_service("llm"), "ValidationFailed", observed=1)).ineligibility is None
 
 
 MANAGED: dict[str, tuple[Body, dict[str, Any], bool]] = {
@@ -177,8 +177,8 @@ MANAGED: dict[str, tuple[Body, dict[str, Any], bool]] = {
 
 @pytest.mark.parametrize("name", MANAGED)
 def test_whether_muster_manages_a_job(name: str) -> None:
-    body, meta, wanted = MANAGED[name]
-    assert job(stored(body), **meta).managed is wanted
+    body, meta, expected = MANAGED[name]
+    assert job(stored(body), **meta).managed is expected
 
 
 JOB_STATES = {
@@ -199,16 +199,16 @@ JOB_STATES = {
 @pytest.mark.parametrize("state", JOB_STATES)
 def test_states_of_a_ray_job(state: str) -> None:
     job_status = {"Complete": "SUCCEEDED", "Failed": "FAILED"}.get(state, "")
-    found = job({**ray_job("dev"), "status": {"jobDeploymentStatus": state, "jobStatus": job_status}})
-    succeeded = found.outcome.succeeded if found.outcome else None
-    assert (found.reported_stopped, found.running, succeeded) == JOB_STATES[state]
+    parsed_job = job({**ray_job("dev"), "status": {"jobDeploymentStatus": state, "jobStatus": job_status}})
+    succeeded = parsed_job.outcome.succeeded if parsed_job.outcome else None
+    assert (parsed_job.reported_stopped, parsed_job.running, succeeded) == JOB_STATES[state]
 
 
 def test_ray_job_that_has_ended_stays_so_when_its_spec_is_edited_to_what_kuberay_refuses() -> None:
     status = {"jobDeploymentStatus": "ValidationFailed", "jobStatus": "FAILED", "message": "minReplicas"}
-    found = job({**ray_job("dev"), "status": {**status, "endTime": "2027-01-15T08:00:00Z"}})
-    assert found.outcome is not None
-    assert not found.outcome.succeeded
+    parsed_job = job({**ray_job("dev"), "status": {**status, "endTime": "2027-01-15T08:00:00Z"}})
+    assert parsed_job.outcome is not None
+    assert not parsed_job.outcome.succeeded
     assert job({**ray_job("dev"), "status": status}).outcome is None
 
 
@@ -225,10 +225,10 @@ CLUSTER_STATES: dict[str, tuple[Body, tuple[bool, bool]]] = {
 
 @pytest.mark.parametrize("name", CLUSTER_STATES)
 def test_states_of_a_ray_cluster(name: str) -> None:
-    status, wanted = CLUSTER_STATES[name]
-    found = job({**ray_cluster("notebook"), "status": status})
-    assert (found.reported_stopped, found.running) == wanted
-    assert found.outcome is None
+    status, expected = CLUSTER_STATES[name]
+    parsed_job = job({**ray_cluster("notebook"), "status": status})
+    assert (parsed_job.reported_stopped, parsed_job.running) == expected
+    assert parsed_job.outcome is None
 
 
 UNREPORTED = {
@@ -243,8 +243,8 @@ UNREPORTED = {
 
 @pytest.mark.parametrize("name", UNREPORTED)
 def test_a_ray_cluster_without_a_status_is_stopped_only_if_it_never_ran(name: str) -> None:
-    suspend, generation, wanted = UNREPORTED[name]
-    assert job(cluster(suspend=suspend), generation=generation).reported_stopped is wanted
+    suspend, generation, expected = UNREPORTED[name]
+    assert job(cluster(suspend=suspend), generation=generation).reported_stopped is expected
 
 
 def cluster(*, suspend: bool, **status: Any) -> Body:
@@ -272,12 +272,12 @@ SERVICE_STATES: dict[str, tuple[tuple[Body, ...], tuple[bool, bool, bool]]] = {
 @pytest.mark.parametrize("name", SERVICE_STATES)
 def test_states_of_a_ray_service(name: str) -> None:
     """Read from its clusters alone: its own Ready may be stale."""
-    clusters, wanted = SERVICE_STATES[name]
+    clusters, expected = SERVICE_STATES[name]
     started = with_ready_condition(ray_service("llm"), "NonZeroServeEndpoints", ready="True")
     started["spec"]["rayClusterConfig"]["suspend"] = False
-    found = job(started, *clusters)
-    assert (found.reported_stopped, found.running, found.start_observed) == wanted
-    assert found.outcome is None
+    parsed_job = job(started, *clusters)
+    assert (parsed_job.reported_stopped, parsed_job.running, parsed_job.start_observed) == expected
+    assert parsed_job.outcome is None
 
 
 def test_a_ray_service_whose_cluster_is_up_may_not_serve_yet() -> None:
@@ -285,6 +285,6 @@ def test_a_ray_service_whose_cluster_is_up_may_not_serve_yet() -> None:
 
 
 def test_a_ray_service_that_missed_its_time_has_failed() -> None:
-    found = job(with_ready_condition(ray_service("llm"), "InitializingTimeout", "not ready within 5m"))
-    assert found.outcome is not None
-    assert (found.outcome.succeeded, found.outcome.message) == (False, "not ready within 5m")
+    parsed_job = job(with_ready_condition(ray_service("llm"), "InitializingTimeout", "not ready within 5m"))
+    assert parsed_job.outcome is not None
+    assert (parsed_job.outcome.succeeded, parsed_job.outcome.message) == (False, "not ready within 5m")

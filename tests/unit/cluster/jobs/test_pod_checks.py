@@ -170,7 +170,7 @@ ANSWERS: dict[str, tuple[Exception | None, str | None]] = {
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_how_an_answer_is_interpreted(name: str) -> None:
-    error, wanted = ANSWERS[name]
+    error, expected = ANSWERS[name]
     sent: list[Request] = []
 
     class Server(Kube):
@@ -184,7 +184,7 @@ def test_how_an_answer_is_interpreted(name: str) -> None:
             return b"{}"
 
     create = Create(kinds.PODS, {"metadata": {"namespace": "team-a"}, **HEAD})
-    assert asyncio.run(Server().refusal(create)) == wanted
+    assert asyncio.run(Server().refusal(create)) == expected
     assert [(r.path, r.parameters["dryRun"]) for r in sent] == [("/api/v1/namespaces/team-a/pods", "All")]
 
 
@@ -197,12 +197,12 @@ class Clock:
 
 def asked_at(answer: str | None, until_s: int) -> list[int]:
     """Returns the seconds at which a gang with this constant answer is checked."""
-    clock, found = Clock(), list[int]()
+    clock, test_clock = Clock(), list[int]()
     gang_of_one = gang("team-a", 1)
 
     class Answering(Slow):
         async def refusal(self, create: Create) -> str | None:
-            found.append(round(clock.now_s))
+            test_clock.append(round(clock.now_s))
             return answer
 
     async def story() -> None:
@@ -219,7 +219,7 @@ def asked_at(answer: str | None, until_s: int) -> list[int]:
                 await task
 
     asyncio.run(story())
-    return sorted(set(found))
+    return sorted(set(test_clock))
 
 
 @pytest.mark.parametrize("answer", ["no", None])

@@ -36,9 +36,12 @@ def admitted(job: Body, *conditions: str) -> Body:
 def after(job: Body, workload: Body) -> Body:
     """Returns the job after the writes for this Workload; a stop takes two of them."""
     kind = kinds.RAY_JOBS if "rayClusterSpec" in job["spec"] else kinds.RAY_CLUSTERS
-    known = stored(job)
-    known["status"] = known.get("status") or {"jobDeploymentStatus": "Suspended", "state": "suspended"}
-    cluster, of = make_cluster({kind: [known]}), read(kinds.WORKLOADS, workload)
+    stored_job = stored(job)
+    stored_job["status"] = stored_job.get("status") or {
+        "jobDeploymentStatus": "Suspended",
+        "state": "suspended",
+    }
+    cluster, of = make_cluster({kind: [stored_job]}), read(kinds.WORKLOADS, workload)
     (planned,) = (
         *job_writes(of, cluster, NOW_MS),
         *stops(of, cluster, NOW_MS),
@@ -54,8 +57,8 @@ def after(job: Body, workload: Body) -> Body:
 
 
 def cluster_of(job: Body) -> Body:
-    found: Body = job["spec"].get("rayClusterSpec", job["spec"])
-    return found
+    cluster_spec: Body = job["spec"].get("rayClusterSpec", job["spec"])
+    return cluster_spec
 
 
 def test_a_start_places_every_pod_set() -> None:
@@ -129,8 +132,8 @@ def test_a_second_start_writes_the_same_as_the_first(name: str) -> None:
 def without_empty(value: Any) -> Any:
     """Returns the value without empty dicts and lists."""
     if isinstance(value, dict):
-        kept = {k: without_empty(v) for k, v in value.items()}
-        return {k: v for k, v in kept.items() if v not in ({}, [])}
+        retained = {k: without_empty(v) for k, v in value.items()}
+        return {k: v for k, v in retained.items() if v not in ({}, [])}
     return [without_empty(v) for v in value] if isinstance(value, list) else value
 
 
@@ -181,9 +184,9 @@ CONFLICTS = {
 def test_conflicts_name_the_pod_set_and_the_field(name: str) -> None:
     body, sentence = CONFLICTS[name]
     workload: Workload = read(kinds.WORKLOADS, body)
-    with pytest.raises(PlacementError) as found:
+    with pytest.raises(PlacementError) as error_info:
         admitted_templates(workload, make_cluster().flavors)
-    assert str(found.value) == sentence
+    assert str(error_info.value) == sentence
 
 
 @pytest.mark.parametrize("name", CONFLICTS)

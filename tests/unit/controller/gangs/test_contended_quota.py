@@ -60,8 +60,8 @@ def test_usage_of_a_deleted_cluster_queue_counts_in_every_tree() -> None:
 def holds(queue: str) -> Admission:
     assigned = {"name": "gpu", "flavors": {"nvidia.com/gpu": "l4"}, "resourceUsage": {}, "count": 1}
     status = {"admission": {"clusterQueue": queue, "podSetAssignments": [assigned]}}
-    found: Any = read(kinds.WORKLOADS, {"metadata": {"name": "w"}, "spec": {}, "status": status})
-    admission: Admission = found.status.admission
+    parsed: Any = read(kinds.WORKLOADS, {"metadata": {"name": "w"}, "spec": {}, "status": status})
+    admission: Admission = parsed.status.admission
     return admission
 
 

@@ -22,7 +22,7 @@ FOREIGN = {**OTHER, "apiVersion": "v1", "kind": "ConfigMap"}
 ADMITTED = ("QuotaReserved", "Admitted")
 
 
-def made(name: str, labels: dict[str, str], age_s: int = 60, phase: str = "Running", **meta: Any) -> Body:
+def aged_pod(name: str, labels: dict[str, str], age_s: int = 60, phase: str = "Running", **meta: Any) -> Body:
     body = pod(f"uid-{DEV}", name, phase, creationTimestamp=rfc3339(NOW_MS - age_s * 1000), **meta)
     body["metadata"]["labels"] = {**body["metadata"]["labels"], **labels}
     return body
@@ -30,32 +30,38 @@ def made(name: str, labels: dict[str, str], age_s: int = 60, phase: str = "Runni
 
 def first_set() -> list[Body]:
     """Returns a head and four workers, as admitted."""
-    return [made("head", HEAD), *(made(f"gpu-{n}", WORKER) for n in range(4))]
+    return [aged_pod("head", HEAD), *(aged_pod(f"gpu-{n}", WORKER) for n in range(4))]
 
 
-TWICE = [made("head-2", HEAD, 20), *(made(f"a-gpu-{n}", WORKER, 20) for n in range(4))]
+TWICE = [aged_pod("head-2", HEAD, 20), *(aged_pod(f"a-gpu-{n}", WORKER, 20) for n in range(4))]
 LEAVING = {"deletionTimestamp": rfc3339(NOW_MS)}
 CASES: dict[str, tuple[list[Body], list[str]]] = {
     "as many as admitted": ([], []),
     "all of them twice": (TWICE, ["a-gpu-0", "a-gpu-1", "a-gpu-2", "a-gpu-3", "head-2"]),
-    "one worker more": ([made("a-gpu", WORKER, 20)], ["a-gpu"]),
-    "one that is ending": ([made("a-gpu", WORKER, 20, **LEAVING)], []),
-    "one that has ended": ([made("a-gpu", WORKER, 20, "Failed")], []),
+    "one worker more": ([aged_pod("a-gpu", WORKER, 20)], ["a-gpu"]),
+    "one that is ending": ([aged_pod("a-gpu", WORKER, 20, **LEAVING)], []),
+    "one that has ended": ([aged_pod("a-gpu", WORKER, 20, "Failed")], []),
     "one of another RayCluster": (
-        [made("a-gpu", {**WORKER, CLUSTER_LABEL: "other"}, 20, ownerReferences=[OTHER])],
+        [aged_pod("a-gpu", {**WORKER, CLUSTER_LABEL: "other"}, 20, ownerReferences=[OTHER])],
         [],
     ),
-    "a submitter": ([made("dev", WORKER, 20, ownerReferences=[SUBMITTER])], []),
-    "a group that was not admitted": ([made("x", {**WORKER, GROUP_LABEL: "x"}, 20)], ["x"]),
-    "an older one without an owner": ([made("lost", WORKER, 90, ownerReferences=[])], ["lost"]),
-    "an older one of a ConfigMap": ([made("lost", WORKER, 90, ownerReferences=[FOREIGN])], ["lost"]),
+    "a submitter": ([aged_pod("dev", WORKER, 20, ownerReferences=[SUBMITTER])], []),
+    "a group that was not admitted": ([aged_pod("x", {**WORKER, GROUP_LABEL: "x"}, 20)], ["x"]),
+    "an older one without an owner": ([aged_pod("lost", WORKER, 90, ownerReferences=[])], ["lost"]),
+    "an older one of a ConfigMap": ([aged_pod("lost", WORKER, 90, ownerReferences=[FOREIGN])], ["lost"]),
     "an older one without the label of its cluster": (
-        [made("lost", {**WORKER, CLUSTER_LABEL: ""}, 90)],
+        [aged_pod("lost", {**WORKER, CLUSTER_LABEL: ""}, 90)],
         ["lost"],
     ),
-    "an older one of another cluster's label": ([made("lost", {**WORKER, CLUSTER_LABEL: "x"}, 90)], ["lost"]),
-    "an older one without its group": ([made("lost", {**OF_CLUSTER, GROUP_LABEL: ""}, 90)], ["lost"]),
-    "one without an owner that is ending": ([made("lost", WORKER, 90, ownerReferences=[], **LEAVING)], []),
+    "an older one of another cluster's label": (
+        [aged_pod("lost", {**WORKER, CLUSTER_LABEL: "x"}, 90)],
+        ["lost"],
+    ),
+    "an older one without its group": ([aged_pod("lost", {**OF_CLUSTER, GROUP_LABEL: ""}, 90)], ["lost"]),
+    "one without an owner that is ending": (
+        [aged_pod("lost", WORKER, 90, ownerReferences=[], **LEAVING)],
+        [],
+    ),
 }
 
 

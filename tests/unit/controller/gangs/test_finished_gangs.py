@@ -52,8 +52,8 @@ def cluster(
 ) -> ClusterState:
     """`waits`: the ClusterQueue of the Workload that waits. `placed`: the flavor with a topology."""
     flavors = [flavor("cpu"), flavor("l4")]
-    for one in flavors:
-        one["spec"]["topologyName"] = "racks" if one["metadata"]["name"] == placed else ""
+    for entry in flavors:
+        entry["spec"]["topologyName"] = "racks" if entry["metadata"]["name"] == placed else ""
     other = workload_body(ray_job("waits", queue="theirs"))
     return make_cluster(
         {

@@ -37,8 +37,8 @@ OTHER = "tenant.example/mine"
 def deleted(seconds_ago: int = 1, *finalizers: str, **meta: Any) -> Body:
     """Returns a RayCluster that is being deleted, by default kept by KubeRay's clean-up."""
     at = rfc3339(NOW_MS - seconds_ago * 1000)
-    kept = list(finalizers or (REDIS_CLEANUP_FINALIZER,))
-    return stored(ray_cluster("notebook"), deletionTimestamp=at, finalizers=kept, **meta)
+    finalizers_left = list(finalizers or (REDIS_CLEANUP_FINALIZER,))
+    return stored(ray_cluster("notebook"), deletionTimestamp=at, finalizers=finalizers_left, **meta)
 
 
 def notebook() -> Body:

@@ -35,9 +35,9 @@ WORKLOAD, JOB = [f"delete Workload team-a/{DEV} uid-{DEV}"], ["delete RayJob tea
 
 def since(body: Body, kind: str, seconds: int, **fields: Any) -> Body:
     """Returns the Workload with this condition True for so long."""
-    kept = [c for c in body["status"]["conditions"] if c["type"] != kind]
+    conditions = [c for c in body["status"]["conditions"] if c["type"] != kind]
     new = {**condition(kind, **fields), "lastTransitionTime": rfc3339(NOW_MS - 1000 * seconds)}
-    return {**body, "status": {**body["status"], "conditions": [*kept, new]}}
+    return {**body, "status": {**body["status"], "conditions": [*conditions, new]}}
 
 
 def finished(seconds: int = 86_400, *true: str, **meta: Any) -> Body:
@@ -100,20 +100,20 @@ CASES = {
 
 
 def by_kind(objects: Sequence[Body]) -> dict[Kind[Any], list[Body]]:
-    found: dict[Kind[Any], list[Body]] = {}
+    by_kind_name: dict[Kind[Any], list[Body]] = {}
     for body in objects:
-        found.setdefault(kind_of(body), []).append(body)
-    return found
+        by_kind_name.setdefault(kind_of(body), []).append(body)
+    return by_kind_name
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_deletions_at_the_end_of_a_retention(name: str) -> None:
     case = CASES[name]
     cluster = make_cluster(by_kind(case.objects))
-    (found,) = cluster.workloads.values()
-    planned = list(deletions(found, cluster, case.retention, NOW_MS))
+    (finished_workload,) = cluster.workloads.values()
+    planned = list(deletions(finished_workload, cluster, case.retention, NOW_MS))
     assert [f"{p.write} {p.write.uid}" for p in planned if isinstance(p.write, Delete)] == case.deletions
-    facts = Facts(found, cluster, Configuration(retention=case.retention), NOW_MS)
+    facts = Facts(finished_workload, cluster, Configuration(retention=case.retention), NOW_MS)
     assert facts.retention_due_ms() == case.until_ms
     assert all(p.deferrable and p.events[0].reason == "Deleted" for p in planned)
 

@@ -23,16 +23,18 @@ WHY: dict[str, tuple[Condition | None, str]] = {
 
 @pytest.mark.parametrize("name", WHY)
 def test_the_event_of_a_stop_has_its_reason(name: str) -> None:
-    condition, wanted = WHY[name]
+    condition, expected = WHY[name]
     body = workload_body(ray_job("dev"))
     running = stored({**ray_job("dev", suspend=False), "status": {"jobDeploymentStatus": "Running"}})
     cluster = make_cluster({kinds.RAY_JOBS: [running], kinds.WORKLOADS: [body]})
-    (known,) = cluster.workloads.values()
-    known = replace(known, status=replace(known.status, conditions=(condition,) if condition else ()))
-    (planned,) = stops(known, cluster, NOW_MS)
+    (the_workload,) = cluster.workloads.values()
+    the_workload = replace(
+        the_workload, status=replace(the_workload.status, conditions=(condition,) if condition else ())
+    )
+    (planned,) = stops(the_workload, cluster, NOW_MS)
     assert isinstance(planned.write, Overwrite)
     assert planned.write.body == {"spec": {"suspend": True}}
-    assert [(event.reason, event.message) for event in planned.events] == [("Stopped", wanted)]
+    assert [(event.reason, event.message) for event in planned.events] == [("Stopped", expected)]
 
 
 def test_empty_fields_are_removed_from_the_status() -> None:
@@ -77,8 +79,8 @@ STATUSES: dict[str, tuple[Body, bool]] = {
 @pytest.mark.parametrize("name", STATUSES)
 def test_only_an_absent_status_is_replaced(name: str) -> None:
     """A PUT would drop what others have written."""
-    status, wanted = STATUSES[name]
+    status, expected = STATUSES[name]
     body = {k: v for k, v in workload_body(ray_job("dev")).items() if k != "status"} | status
     write = status_patch(read(kinds.WORKLOADS, body), workload(ray_job("dev"), "QuotaReserved").status)
     assert isinstance(write, MergePatch)
-    assert write.whole is wanted
+    assert write.whole is expected

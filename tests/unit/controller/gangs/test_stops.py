@@ -270,13 +270,13 @@ GONE: dict[str, tuple[Case, tuple[bool, bool]]] = {
 
 @pytest.mark.parametrize("name", GONE)
 def test_when_a_gang_is_stopped_and_its_quota_released(name: str) -> None:
-    case, wanted = GONE[name]
+    case, expected = GONE[name]
     cluster, workload = make_cluster(objects_of(case)), read(kinds.WORKLOADS, case.workload)
     job = cluster.job_of(workload)
     assert (
         is_stopped(workload, job, cluster),
         quota_may_be_released(workload, job, cluster, NOW_MS),
-    ) == wanted
+    ) == expected
 
 
 REASONS: dict[str, tuple[Case, str, str]] = {

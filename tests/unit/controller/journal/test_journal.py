@@ -38,7 +38,7 @@ class Recorded:
     def __init__(self) -> None:
         self.records: list[JournalRecord] = []
         self.failures = 0
-        self._seen: set[str] = set()
+        self._observed: set[str] = set()
         self.journal = Journal(self._put, self._fail)
 
     def _put(self, line: bytes) -> None:
@@ -51,14 +51,14 @@ class Recorded:
     def observe(self, *bodies: Body, done: Sequence[PlannedWrite] = (), now_ms: int = NOW_MS) -> None:
         """Observes a pass that examined these Workloads, and notices which others are gone."""
         cluster = make_cluster({kinds.WORKLOADS: list(bodies)})
-        plan = PassPlan(statistics=PassStatistics(examined=sorted(self._seen | cluster.workloads.keys())))
-        self._seen = set(cluster.workloads)
+        plan = PassPlan(statistics=PassStatistics(examined=sorted(self._observed | cluster.workloads.keys())))
+        self._observed = set(cluster.workloads)
         self.journal.passed(CompletedPass(cluster, plan, done, now_ms, 5))
 
 
 def view(body: Body) -> Workload:
-    found: Workload = read(kinds.WORKLOADS, body)
-    return found
+    parsed: Workload = read(kinds.WORKLOADS, body)
+    return parsed
 
 
 def wrote(body: Body, status: WorkloadStatus) -> PlannedWrite:
@@ -79,12 +79,12 @@ def running(**meta: Any) -> Body:
 
 
 def test_finished_workload_is_recorded_with_its_gang_and_times() -> None:
-    found = Recorded()
+    recorded = Recorded()
     body = running()
-    found.observe(body)
-    assert found.records == []
-    found.observe(body, done=[finished(body)])
-    (record,) = found.records
+    recorded.observe(body)
+    assert recorded.records == []
+    recorded.observe(body, done=[finished(body)])
+    (record,) = recorded.records
     assert (record.namespace, record.name, record.kind) == ("team-a", "dev", "RayJob")
     assert (record.queue, record.priority_class) == ("team-a", "dev-priority")
     assert record.outcome is WorkloadOutcome.SUCCEEDED
@@ -109,107 +109,109 @@ def test_time_when_a_gang_recovered_is_not_its_start() -> None:
 
 
 def test_failed_job_is_recorded_as_such() -> None:
-    found = Recorded()
-    found.observe(running(), done=[finished(running(), succeeded=False)])
-    assert [record.outcome for record in found.records] == [WorkloadOutcome.FAILED]
+    recorded = Recorded()
+    recorded.observe(running(), done=[finished(running(), succeeded=False)])
+    assert [record.outcome for record in recorded.records] == [WorkloadOutcome.FAILED]
 
 
 def test_finished_workload_is_recorded_once() -> None:
-    found = Recorded()
+    recorded = Recorded()
     body = running()
     over = with_status(body, transitions.finish(view(body).status, JobOutcome(True, ""), NOW_MS))
-    found.observe(body, done=[finished(body)])
-    found.observe(over)
-    found.observe(over, done=[wrote(over, view(over).status)])
-    found.observe()  # its TTL is over
-    assert [record.outcome for record in found.records] == [WorkloadOutcome.SUCCEEDED]
+    recorded.observe(body, done=[finished(body)])
+    recorded.observe(over)
+    recorded.observe(over, done=[wrote(over, view(over).status)])
+    recorded.observe()  # its TTL is over
+    assert [record.outcome for record in recorded.records] == [WorkloadOutcome.SUCCEEDED]
 
 
 def test_workload_that_its_creator_finished_is_recorded_once() -> None:
     """Without a job, the controller writes no end."""
-    found = Recorded()
+    recorded = Recorded()
     running = workload_without_job("batch", "QuotaReserved", "Admitted")
-    found.observe(running)
+    recorded.observe(running)
     ended = workload_without_job("batch", "QuotaReserved", "Admitted", "Finished")
-    found.observe(ended)
-    found.observe(ended)
-    found.observe()
-    assert [(record.name, record.outcome) for record in found.records] == [("batch", WorkloadOutcome.FAILED)]
+    recorded.observe(ended)
+    recorded.observe(ended)
+    recorded.observe()
+    assert [(record.name, record.outcome) for record in recorded.records] == [
+        ("batch", WorkloadOutcome.FAILED)
+    ]
 
 
 def test_deleted_workload_is_recorded_as_deleted() -> None:
-    found = Recorded()
-    found.observe(running())
-    found.observe(now_ms=NOW_MS + MINUTE_MS)
-    found.observe(now_ms=NOW_MS + 2 * MINUTE_MS)
-    (record,) = found.records
+    recorded = Recorded()
+    recorded.observe(running())
+    recorded.observe(now_ms=NOW_MS + MINUTE_MS)
+    recorded.observe(now_ms=NOW_MS + 2 * MINUTE_MS)
+    (record,) = recorded.records
     assert record.outcome is WorkloadOutcome.DELETED
     assert record.finished_at is not None
     assert record.finished_at.timestamp() * 1000 == NOW_MS + MINUTE_MS
 
 
 def test_workload_deleted_while_it_waited_has_no_admission() -> None:
-    found = Recorded()
-    found.observe(workload_body(ray_job("dev")))
-    found.observe()
-    (record,) = found.records
+    recorded = Recorded()
+    recorded.observe(workload_body(ray_job("dev")))
+    recorded.observe()
+    (record,) = recorded.records
     assert (record.outcome, record.admitted_at, record.queue) == (WorkloadOutcome.DELETED, None, "team-a")
 
 
 def test_deactivated_workload_is_recorded_once_its_quota_is_released() -> None:
-    found = Recorded()
+    recorded = Recorded()
     inactive = workload_body(ray_job("dev"), active=False)
-    found.observe(running(active=False))
-    assert found.records == []
-    found.observe(inactive)
-    found.observe(inactive)
-    assert [record.outcome for record in found.records] == [WorkloadOutcome.DEACTIVATED]
-    found.observe(workload_body(ray_job("dev")))
-    found.observe(inactive)
-    assert len(found.records) == 2  # it was activated, and deactivated again
+    recorded.observe(running(active=False))
+    assert recorded.records == []
+    recorded.observe(inactive)
+    recorded.observe(inactive)
+    assert [record.outcome for record in recorded.records] == [WorkloadOutcome.DEACTIVATED]
+    recorded.observe(workload_body(ray_job("dev")))
+    recorded.observe(inactive)
+    assert len(recorded.records) == 2  # it was activated, and deactivated again
 
 
 def test_evictions_are_recorded_once_each() -> None:
-    found = Recorded()
+    recorded = Recorded()
     body = running()
     for number in (1, 2):
         at_ms = NOW_MS + number * MINUTE_MS
         evicted = transitions.preempt(view(body).status, "InClusterQueue", "why", at_ms)
-        found.observe(body, done=[wrote(body, evicted)])
+        recorded.observe(body, done=[wrote(body, evicted)])
         again = with_status(body, evicted)
-        found.observe(again, done=[wrote(again, view(again).status)])
-    found.observe(body, done=[finished(body)])
-    (record,) = found.records
-    assert [(one.at.timestamp() * 1000, one.reason) for one in record.evictions] == [
+        recorded.observe(again, done=[wrote(again, view(again).status)])
+    recorded.observe(body, done=[finished(body)])
+    (record,) = recorded.records
+    assert [(eviction.at.timestamp() * 1000, eviction.reason) for eviction in record.evictions] == [
         (NOW_MS + MINUTE_MS, "Preempted"),
         (NOW_MS + 2 * MINUTE_MS, "Preempted"),
     ]
 
 
 def test_new_leader_records_what_finished_in_the_last_hour() -> None:
-    found = Recorded()
+    recorded = Recorded()
     recent, old = running(name="recent", uid="r"), running(name="old", uid="o")
     bodies = [
         with_status(body, transitions.finish(view(body).status, JobOutcome(True, ""), NOW_MS - ago_ms))
         for body, ago_ms in ((recent, 10 * MINUTE_MS), (old, 100 * MINUTE_MS))
     ]
-    found.observe(*bodies)
-    assert [record.uid for record in found.records] == ["r"]
-    found.observe()
-    assert len(found.records) == 1
+    recorded.observe(*bodies)
+    assert [record.uid for record in recorded.records] == ["r"]
+    recorded.observe()
+    assert len(recorded.records) == 1
 
 
 def test_refused_write_is_not_recorded() -> None:
-    found = Recorded()
-    found.observe(running(), done=[])
-    assert found.records == []
+    recorded = Recorded()
+    recorded.observe(running(), done=[])
+    assert recorded.records == []
 
 
 def test_nothing_is_kept_of_workloads_that_are_gone() -> None:
-    found = Recorded()
+    recorded = Recorded()
     body = running()
     evicted = transitions.preempt(view(body).status, "InClusterQueue", "why", NOW_MS)
-    found.observe(body, done=[wrote(body, evicted), finished(body)])
-    found.observe()
-    kept = found.journal.__dict__
-    assert {name: value for name, value in kept.items() if isinstance(value, dict | set) and value} == {}
+    recorded.observe(body, done=[wrote(body, evicted), finished(body)])
+    recorded.observe()
+    state = recorded.journal.__dict__
+    assert {name: value for name, value in state.items() if isinstance(value, dict | set) and value} == {}

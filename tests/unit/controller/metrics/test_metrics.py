@@ -177,12 +177,12 @@ MOVES: dict[str, tuple[Body, Any, dict[str, float]]] = {
 
 @pytest.mark.parametrize("name", MOVES)
 def test_a_workload_that_moved_is_counted_once(name: str) -> None:
-    body, move, wanted = MOVES[name]
+    body, move, expected = MOVES[name]
     cluster = cluster_of(body, workload_body(ray_job("prod", priority="prod-priority")))
     victim, preemptor = cluster.workloads.values()
     result = PassPlan(statistics=PassStatistics(preemptors={victim.key: preemptor.key}))
     metrics = observed(cluster, moved(victim, move(victim)), result=result, took_ms=250)
-    assert counted(metrics) == {"muster_pass_duration_seconds_sum": 0.25, **wanted}
+    assert counted(metrics) == {"muster_pass_duration_seconds_sum": 0.25, **expected}
 
 
 def test_the_wait_time_of_a_requeued_workload_starts_again() -> None:
@@ -240,8 +240,8 @@ def test_provisioning_requests_by_state(name: str) -> None:
     conditions, state = STATES[name]
     metrics = observed(cluster_of(RESERVED, requests=(request(*conditions),)))
     assert gauge(metrics, "provisioning_requests", cluster_queue="team-a", state=state) == 1
-    made = "oldest_provisioning_request_timestamp_seconds"
-    assert gauge(metrics, made, cluster_queue="team-a", state=state) == millis(CREATED) / 1000
+    oldest = "oldest_provisioning_request_timestamp_seconds"
+    assert gauge(metrics, oldest, cluster_queue="team-a", state=state) == millis(CREATED) / 1000
 
 
 def test_requests_of_other_owners_are_not_counted() -> None:

@@ -61,9 +61,9 @@ class Recorded:
 
 @pytest.fixture
 def recorded() -> Iterator[Recorded]:
-    found = Recorded()
-    yield found
-    found.loop.close()
+    recorded = Recorded()
+    yield recorded
+    recorded.loop.close()
 
 
 def test_events_that_repeat_a_status_are_left_out_beyond_a_burst_and_their_rate(recorded: Recorded) -> None:

@@ -21,12 +21,12 @@ def reason(name: str, message: str = "needs 4 GPUs") -> Body:
     return condition("QuotaReserved", status=False, reason=name, message=message)
 
 
-def cluster_of(jobs: Iterable[tuple[str, str]], told: Body) -> ClusterState:
+def cluster_of(jobs: Iterable[tuple[str, str]], status: Body) -> ClusterState:
     """Returns a cluster with these waiting jobs, by namespace and name."""
     manifests = [ray_job(name, namespace=namespace) for namespace, name in jobs]
     bodies = [workload_body(manifest) for manifest in manifests]
     for body in bodies:
-        body["status"]["conditions"] = [told]
+        body["status"]["conditions"] = [status]
     return make_cluster({kinds.RAY_JOBS: [stored(m) for m in manifests], kinds.WORKLOADS: bodies})
 
 
@@ -42,10 +42,10 @@ class Writer:
         """Returns the jobs that are annotated, and with how many events."""
         self.writes.compare(cluster, cluster.workloads, at_ms)
         chosen = self.writes.choose(cluster, lambda queue: list(cluster.workloads), set(busy), 0, at_ms)
-        for one in chosen:
+        for job in chosen:
             if not refused:
-                self.writes.written(one, at_ms)
-        return [f"{one.planned.write.key} {len(one.planned.events)}" for one in chosen]
+                self.writes.written(job, at_ms)
+        return [f"{job.planned.write.key} {len(job.planned.events)}" for job in chosen]
 
 
 ONE = [("team-a", "dev")]

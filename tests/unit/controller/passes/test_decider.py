@@ -73,9 +73,9 @@ class History:
         self._hosts = hosts
         self.cluster = platform(*hosts)
         self.gangs: dict[str, Candidate] = {}
-        self._given: dict[str, Candidate] = {}
+        self._previous_gangs: dict[str, Candidate] = {}
         self.now_ms = NOW_MS
-        self._made = 0
+        self._jobs_count = 0
 
     def go_on(self) -> None:
         self.now_ms += self.random.choice((10, 500, 3000))
@@ -94,9 +94,9 @@ class History:
 
     def changed(self) -> dict[str, Candidate | None]:
         """Returns the gangs that differ from those at the last call."""
-        given, self._given = self._given, dict(self.gangs)
-        gone: dict[str, Candidate | None] = dict.fromkeys(given.keys() - self.gangs.keys())
-        return gone | {key: gang for key, gang in self.gangs.items() if given.get(key) is not gang}
+        before, self._previous_gangs = self._previous_gangs, dict(self.gangs)
+        gone: dict[str, Candidate | None] = dict.fromkeys(before.keys() - self.gangs.keys())
+        return gone | {key: gang for key, gang in self.gangs.items() if before.get(key) is not gang}
 
     def carry_out(self, decision: PassDecision) -> None:
         """Carries out part of it: any write may be lost."""
@@ -123,12 +123,12 @@ class History:
         return self.random.choice(list(self.gangs.values())) if self.gangs else None
 
     def _arrive(self) -> None:
-        self._made += 1
+        self._jobs_count += 1
         priority = self.random.choice(("dev-priority", "prod-priority"))
         workers = self.random.choice((1, 2, 3, 4, 6))
         near = {"metadata": {"annotations": {PREFERRED_TOPOLOGY: "rack"}}} if self._hosts else {}
         worker = {**manifests.WORKER, **near}
-        body = ray_job(f"job-{self._made}", workers=workers, priority=priority, worker=worker)
+        body = ray_job(f"job-{self._jobs_count}", workers=workers, priority=priority, worker=worker)
         obj = workload(body, creationTimestamp=rfc3339(self.now_ms))
         self.gangs[obj.key] = Candidate(obj, obj.status, self.random.choice(QUEUES))
 
@@ -185,11 +185,11 @@ def reasons(decision: PassDecision) -> dict[str, core.Waiting]:
 
 def moves(history: History, rules: core.Rules) -> int:
     """Returns the number of decisions, and checks that each plan equals that of a fresh Decider."""
-    kept, moved, waiting = Decider(rules), 0, dict[str, core.Waiting]()
+    reused, moved, waiting = Decider(rules), 0, dict[str, core.Waiting]()
     for _ in range(STEPS):
         history.go_on()
         cluster = replace(history.cluster, cache=PassCache())
-        decision = kept.decide(cluster, history.changed(), history.now_ms)
+        decision = reused.decide(cluster, history.changed(), history.now_ms)
         fresh = Decider(rules).decide(cluster, history.gangs, history.now_ms)
         assert comparable(decision) == comparable(fresh)
         assert decision.waiting_changed or reasons(decision) == waiting
@@ -211,18 +211,18 @@ def test_a_kept_decider_notices_that_the_protection_of_victims_has_ended() -> No
 
 
 def test_an_invalid_workload_resets_the_engine() -> None:
-    cluster, kept = platform(), Decider()
+    cluster, reused_decider = platform(), Decider()
     first, second = (gang(name) for name in ("first", "second"))
-    kept.decide(cluster, given(first, second), NOW_MS)
+    reused_decider.decide(cluster, by_workload_key(first, second), NOW_MS)
     nonsense = with_fields(second.workload, spec=with_fields(second.workload.spec, pod_sets=()))
     with pytest.raises(core.SnapshotError):
-        kept.decide(cluster, given(replace(second, workload=nonsense)), NOW_MS)
-    decision = kept.decide(cluster, {**given(second), first.workload.key: None}, NOW_MS)
-    assert comparable(decision) == comparable(Decider().decide(cluster, given(second), NOW_MS))
+        reused_decider.decide(cluster, by_workload_key(replace(second, workload=nonsense)), NOW_MS)
+    decision = reused_decider.decide(cluster, {**by_workload_key(second), first.workload.key: None}, NOW_MS)
+    assert comparable(decision) == comparable(Decider().decide(cluster, by_workload_key(second), NOW_MS))
     assert [admitted.workload for admitted in decision.plan.admissions] == [second.workload.key]
 
 
-def given(*gangs: Candidate) -> dict[str, Candidate]:
+def by_workload_key(*gangs: Candidate) -> dict[str, Candidate]:
     return {gang.workload.key: gang for gang in gangs}
 
 
@@ -233,23 +233,23 @@ def gang(name: str) -> Candidate:
 
 def test_unchanged_gangs_and_platforms_are_not_converted_again(monkeypatch: pytest.MonkeyPatch) -> None:
     read_again: list[str] = []
-    made = core_workload.workload
+    convert = core_workload.workload
 
     def reading(obj: kueue.Workload, *rest: Any) -> core.Workload:
         read_again.append(obj.metadata.name)
-        return made(obj, *rest)
+        return convert(obj, *rest)
 
     monkeypatch.setattr(core_workload, "workload", reading)
-    cluster, kept = platform("a"), Decider()
+    cluster, reused_decider = platform("a"), Decider()
     first, second = gang("first"), gang("second")
-    kept.decide(cluster, given(first, second), NOW_MS)
-    engine = kept._engine
+    reused_decider.decide(cluster, by_workload_key(first, second), NOW_MS)
+    engine = reused_decider._engine
     read_again.clear()
-    kept.decide(cluster, given(first, replace(second, queue="team-b")), NOW_MS + 1)
+    reused_decider.decide(cluster, by_workload_key(first, replace(second, queue="team-b")), NOW_MS + 1)
     assert read_again == [second.workload.metadata.name]
-    assert kept._engine is engine
-    kept.decide(platform("a", "b"), given(first, second), NOW_MS + 2)
-    assert kept._engine is not engine, "there is another node"
+    assert reused_decider._engine is engine
+    reused_decider.decide(platform("a", "b"), by_workload_key(first, second), NOW_MS + 2)
+    assert reused_decider._engine is not engine, "there is another node"
 
 
 SAME: dict[str, tuple[dict[str, Any], bool]] = {
@@ -264,20 +264,20 @@ SAME: dict[str, tuple[dict[str, Any], bool]] = {
 @pytest.mark.parametrize("name", SAME)
 def test_a_candidate_is_the_same_with_equal_inputs(name: str) -> None:
     changes, same = SAME[name]
-    one = gang("first")
-    assert one.is_same(replace(one, **changes)) is same
-    assert not one.is_same(gang("first")), "it was written since"
+    gang_object = gang("first")
+    assert gang_object.is_same(replace(gang_object, **changes)) is same
+    assert not gang_object.is_same(gang("first")), "it was written since"
 
 
 def test_a_wait_is_reported_again_when_its_time_has_come() -> None:
     """Otherwise a workload would be reported as backing off after its back-off has ended."""
-    cluster, kept = platform(stopPolicy="None"), Decider()
+    cluster, reused_decider = platform(stopPolicy="None"), Decider()
     away = gang("away")
     status = transitions.requeue_at(away.status, NOW_MS + 5000, counts=True)
     big = gang("big")
     big = replace(big, status=transitions.requeue_at(big.status, NOW_MS + 9000, counts=True))
-    decision = kept.decide(cluster, given(replace(away, status=status), big), NOW_MS)
+    decision = reused_decider.decide(cluster, by_workload_key(replace(away, status=status), big), NOW_MS)
     assert {w.reason for w in decision.waiting} == {core.WaitReason.BACKOFF}
-    decision = kept.decide(cluster, {}, NOW_MS + 6000)
+    decision = reused_decider.decide(cluster, {}, NOW_MS + 6000)
     assert [d.workload for d in decision.plan.admissions] == [away.workload.key]
     assert [*reasons(decision)] == [big.workload.key]

@@ -77,11 +77,11 @@ CASES: dict[str, tuple[dict[Any, list[Body]], list[str]]] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_finalizers_follow_the_use_of_objects(name: str) -> None:
-    objects, wanted = CASES[name]
+    objects, expected = CASES[name]
     written = [s.write for s in finalizers(make_cluster(objects))]
     assert all(isinstance(w, MergePatch) for w in written)
     written_finalizers = [f"{w} {list(w.body['metadata']['finalizers'])}" for w in written]  # type: ignore[union-attr]
-    assert written_finalizers == wanted
+    assert written_finalizers == expected
 
 
 def test_no_quota_is_reserved_before_the_queue_has_its_finalizer() -> None:

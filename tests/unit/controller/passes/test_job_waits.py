@@ -77,8 +77,8 @@ def checked() -> Body:
     ],
 )
 def test_a_job_waits_for_the_reason_of_its_workload(body: Body, expected: JobWait | None) -> None:
-    found = wait_of(read(kinds.WORKLOADS, body), job(ray_job("dev")), make_cluster())
-    assert found == expected
+    wait = wait_of(read(kinds.WORKLOADS, body), job(ray_job("dev")), make_cluster())
+    assert wait == expected
 
 
 def test_long_messages_are_cut() -> None:

@@ -59,14 +59,14 @@ class Passes:
 
         monkeypatch.setattr(of_passes, "examine", noted)
 
-    def next(self, cluster: ClusterState, now_ms: int = NOW_MS, **given: Any) -> int:
+    def next(self, cluster: ClusterState, now_ms: int = NOW_MS, **fields: Any) -> int:
         """Runs a pass in which no object of a single Workload has changed. Returns its differences."""
         self.examined.clear()
-        cluster = replace(cluster, marks=given.pop("marks", None) or Marks())
-        return reconcile(cluster, now_ms, memory=self.memory, **given).statistics.differences
+        cluster = replace(cluster, marks=fields.pop("marks", None) or Marks())
+        return reconcile(cluster, now_ms, memory=self.memory, **fields).statistics.differences
 
 
-def told(*workloads: Body) -> list[Body]:
+def with_wait_reasons(*workloads: Body) -> list[Body]:
     """Returns the Workloads as they are once a pass has told them why they wait."""
     plan = reconcile(world(*workloads), NOW_MS)
     written = {w.write.key: w.write for w in plan.writes.wait_reasons}
@@ -104,16 +104,16 @@ BETWEEN: dict[str, tuple[Callable[[ClusterState], ClusterState], Mapping[str, An
 
 @pytest.mark.parametrize("name", BETWEEN)
 def test_a_pass_examines_what_changed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    change, given, wanted = BETWEEN[name]
-    passes, cluster = Passes(monkeypatch), world(*told(FIRST, SECOND))
+    change, changes, expected = BETWEEN[name]
+    passes, cluster = Passes(monkeypatch), world(*with_wait_reasons(FIRST, SECOND))
     passes.next(cluster)
     assert passes.examined == BOTH, "a new memory"
-    passes.next(change(cluster), **given)
-    assert passes.examined == wanted
+    passes.next(change(cluster), **changes)
+    assert passes.examined == expected
 
 
 def test_workloads_with_something_left_to_write_are_examined_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    passes, cluster = Passes(monkeypatch), world(FIRST, *told(SECOND))
+    passes, cluster = Passes(monkeypatch), world(FIRST, *with_wait_reasons(SECOND))
     passes.next(cluster)
     for backing_off in ((), {key_of(FIRST)}, {key_of(FIRST)}, ()):
         passes.next(cluster, backing_off=backing_off)
@@ -121,7 +121,7 @@ def test_workloads_with_something_left_to_write_are_examined_again(monkeypatch: 
 
 
 def test_workloads_are_examined_when_their_time_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    passes, cluster = Passes(monkeypatch), world(*told(away(FIRST), SECOND))
+    passes, cluster = Passes(monkeypatch), world(*with_wait_reasons(away(FIRST), SECOND))
     examined = []
     for now_ms in (NOW_MS, BACK_MS - 1, BACK_MS):
         passes.next(cluster, now_ms)
@@ -130,11 +130,11 @@ def test_workloads_are_examined_when_their_time_has_come(monkeypatch: pytest.Mon
 
 
 def test_a_full_pass_counts_workloads_that_nothing_had_marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    passes, cluster = Passes(monkeypatch), world(*told(FIRST, SECOND))
+    passes, cluster = Passes(monkeypatch), world(*with_wait_reasons(FIRST, SECOND))
     passes.next(cluster)
     (key, workload), *_ = cluster.workloads.items()
     changed = with_fields(workload, spec=with_fields(workload.spec, active=False))
     silently = cluster.with_objects(kinds.WORKLOADS, {**cluster.workloads, key: changed})
-    found = [passes.next(silently), passes.next(silently, marks=Marks(full=True))]
-    assert found == [0, 1]
+    plans = [passes.next(silently), passes.next(silently, marks=Marks(full=True))]
+    assert plans == [0, 1]
     assert passes.next(silently, marks=Marks(full=True)) == 0

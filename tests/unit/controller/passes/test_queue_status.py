@@ -115,8 +115,8 @@ ACTIVE: dict[str, tuple[dict[Any, list[Body]], str]] = {
 
 @pytest.mark.parametrize("name", ACTIVE)
 def test_whether_a_cluster_queue_is_active(name: str) -> None:
-    objects, wanted = ACTIVE[name]
-    assert active(statuses(objects)["ClusterQueue team-a"]) == wanted
+    objects, expected = ACTIVE[name]
+    assert active(statuses(objects)["ClusterQueue team-a"]) == expected
 
 
 LOCAL_ACTIVE: dict[str, tuple[dict[Any, list[Body]], str]] = {
@@ -134,8 +134,8 @@ LOCAL_ACTIVE: dict[str, tuple[dict[Any, list[Body]], str]] = {
 
 @pytest.mark.parametrize("name", LOCAL_ACTIVE)
 def test_whether_a_local_queue_is_active(name: str) -> None:
-    objects, wanted = LOCAL_ACTIVE[name]
-    assert active(statuses(objects)["LocalQueue team-a/user-queue"]) == wanted
+    objects, expected = LOCAL_ACTIVE[name]
+    assert active(statuses(objects)["LocalQueue team-a/user-queue"]) == expected
 
 
 def active(status: Body) -> str:

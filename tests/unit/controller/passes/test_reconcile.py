@@ -80,9 +80,9 @@ GONE_FOR_GOOD = f"patch {DEV} {{'finalizers': []}}"
 def readmitted() -> Body:
     """Returns dev's Workload, evicted and admitted again."""
     body = of_dev(*EVICTED)
-    for found in body["status"]["conditions"]:
-        if found["type"] == "Evicted":
-            found["status"] = "False"
+    for entry in body["status"]["conditions"]:
+        if entry["type"] == "Evicted":
+            entry["status"] = "False"
     return body
 
 
@@ -463,18 +463,18 @@ def test_new_quota_ends_an_older_eviction() -> None:
 
 def test_a_new_gang_waits_for_the_check_of_its_pods() -> None:
     """Ray's schema accepts invalid pods, which would hold quota forever."""
-    seen = make_cluster(cluster(dev(), of_dev()))
-    job = seen.job_of(seen.workloads[f"team-a/{DEV}"])
+    observed = make_cluster(cluster(dev(), of_dev()))
+    job = observed.job_of(observed.workloads[f"team-a/{DEV}"])
     assert job is not None
-    seen.pod_checks = PodChecks(NO_CLIENT, lambda: None, lambda: 0.0)
-    waiting = reconcile(seen, NOW_MS)
+    observed.pod_checks = PodChecks(NO_CLIENT, lambda: None, lambda: 0.0)
+    waiting = reconcile(observed, NOW_MS)
     assert (waiting.writes.reservations, waiting.writes.wait_reasons) == ([], [])
-    seen.pod_checks._results[key_of(job)] = DryRunResult("", 0, 600.0)
-    assert [described(s) for s in reconcile(seen, NOW_MS).writes.reservations] == [
+    observed.pod_checks._results[key_of(job)] = DryRunResult("", 0, 600.0)
+    assert [described(s) for s in reconcile(observed, NOW_MS).writes.reservations] == [
         f"{DEV}: QuotaReserved Admitted"
     ]
-    seen.pod_checks._results[key_of(job)] = DryRunResult("no such container name", 1, 2.0)
-    assert [described(s) for s in reconcile(seen, NOW_MS).writes.wait_reasons] == [
+    observed.pod_checks._results[key_of(job)] = DryRunResult("no such container name", 1, 2.0)
+    assert [described(s) for s in reconcile(observed, NOW_MS).writes.wait_reasons] == [
         f"{DEV}: waits=Misconfigured"
     ]
 

@@ -92,12 +92,12 @@ class Passes:
 
 
 def filled(
-    monkeypatch: pytest.MonkeyPatch, kind: Kind[Any], made: Callable[[str], Body], *true: str
+    monkeypatch: pytest.MonkeyPatch, kind: Kind[Any], body_of: Callable[[str], Body], *true: str
 ) -> tuple[Passes, list[Body]]:
     """Returns a cluster with so many gangs of the kind, and their Workloads."""
     passes, workloads = Passes(monkeypatch), list[Body]()
     for number in islice(NUMBERS, GANGS):
-        body = made(f"dev-{number}")
+        body = body_of(f"dev-{number}")
         passes.put(kind, stored(body))
         workloads.append(workload_body(body, *true))
         passes.put(kinds.WORKLOADS, workloads[-1])
@@ -106,8 +106,8 @@ def filled(
 
 @pytest.mark.parametrize("name", STATES)
 def test_unchanged_templates_are_not_read_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    kind, made, true = STATES[name]
-    passes, _ = filled(monkeypatch, kind, made, *true)
+    kind, body_of, true = STATES[name]
+    passes, _ = filled(monkeypatch, kind, body_of, *true)
     assert passes.next() > 0
     assert [passes.next() for _ in range(3)] == [0, 0, 0]
 

@@ -38,8 +38,8 @@ class Recorder(Kube):
         if write.key in self.refused:
             raise WriteError(write, self.refused[write.key], "refused")
         if isinstance(write, MergePatch):
-            found: Object = read(write.kind, stored({"metadata": {"name": write.key}}))
-            return found
+            parsed: Object = read(write.kind, stored({"metadata": {"name": write.key}}))
+            return parsed
         return None
 
     async def read(self, kind: Kind[Any], key: str) -> Any:

@@ -102,8 +102,8 @@ PASSES: dict[str, tuple[PassWrites, dict[str, int], list[str]]] = {
 
 @pytest.mark.parametrize("name", PASSES)
 def test_applied_writes(name: str) -> None:
-    writes, refused, wanted = PASSES[name]
-    assert sorted(carry_out(Recorder(refused), writes)) == wanted
+    writes, refused, expected = PASSES[name]
+    assert sorted(carry_out(Recorder(refused), writes)) == expected
 
 
 class Held(Recorder):
@@ -115,11 +115,11 @@ class Held(Recorder):
         self.answered: list[str] = []
 
     async def perform(self, write: Write) -> Object | None:
-        made = await super().perform(write)
+        created = await super().perform(write)
         for _ in range(100 if write.key in self._held else 1):
             await asyncio.sleep(0)
         self.answered.append(write.key)
-        return made
+        return created
 
 
 # held writes, the pass -> the order of the answers
@@ -165,10 +165,10 @@ ANSWERED: dict[str, tuple[str, PassWrites, list[str]]] = {
 
 @pytest.mark.parametrize("name", ANSWERED)
 def test_a_write_waits_only_for_what_it_needs(name: str) -> None:
-    held, writes, wanted = ANSWERED[name]
+    held, writes, expected = ANSWERED[name]
     kube = Held(held)
     carry_out(kube, writes)
-    assert kube.answered == wanted
+    assert kube.answered == expected
 
 
 def test_the_most_important_writes_are_sent_first() -> None:
@@ -227,7 +227,7 @@ OCCUPANTS: dict[str, tuple[Recorder, list[str]]] = {
 
 @pytest.mark.parametrize("name", OCCUPANTS)
 def test_a_gang_starts_only_after_a_fresh_list_has_no_old_pods(name: str) -> None:
-    kube, wanted = OCCUPANTS[name]
+    kube, expected = OCCUPANTS[name]
     workload, stores = read(kinds.WORKLOADS, workload_body(ray_job("dev"), uid="uid-w")), Stores()
     stores.of(kinds.WORKLOADS).put(workload)
     provides = frozenset({"gpu"})
@@ -237,10 +237,10 @@ def test_a_gang_starts_only_after_a_fresh_list_has_no_old_pods(name: str) -> Non
     backoff = WriteBackoff()
     writes = PassWrites(before_reservations=[vacated, planned("b")], reservations=[asks("c", "gpu")])
     assert sorted(carry_out(kube, writes, backoff, stores)) == [
-        *wanted,
-        *(["c"] if wanted == ["a", "b"] else []),
+        *expected,
+        *(["c"] if expected == ["a", "b"] else []),
     ]
-    assert (workload.key in backoff.at(0)) is (wanted == ["b"])
+    assert (workload.key in backoff.at(0)) is (expected == ["b"])
 
 
 UNSURE = {0: True, 500: True, 503: True, 409: False, 404: False, 422: False}
@@ -249,7 +249,7 @@ UNSURE = {0: True, 500: True, 503: True, 409: False, 404: False, 422: False}
 @pytest.mark.parametrize("code", UNSURE)
 def test_the_outcome_of_an_unanswered_write_is_read_before_the_next_decision(code: int) -> None:
     stores = Stores()
-    known = stores.of(kinds.NAMESPACES)
+    existing = stores.of(kinds.NAMESPACES)
 
     async def story() -> bool:
         applier = Applier(Recorder({"a": code}), stores, WriteBackoff())
@@ -257,7 +257,7 @@ def test_the_outcome_of_an_unanswered_write_is_read_before_the_next_decision(cod
         return await applier.read_unanswered()
 
     assert asyncio.run(story())
-    assert list(known.items) == (["a"] if UNSURE[code] else [])
+    assert list(existing.items) == (["a"] if UNSURE[code] else [])
 
 
 def test_an_unknown_outcome_is_read_until_there_is_an_answer() -> None:
@@ -372,12 +372,12 @@ CREATIONS = {
 
 @pytest.mark.parametrize("name", CREATIONS)
 def test_a_refused_creation_writes_its_replacement(name: str) -> None:
-    code, known, wanted = CREATIONS[name]
+    code, existing, expected = CREATIONS[name]
     recorded: list[ObjectEvent] = []
     stores = Stores()
     answers = stores.of(kinds.NAMESPACES)
     body = {"metadata": {"name": "a", "namespace": "team-a"}}
-    if known:
+    if existing:
         stores.of(kinds.POD_TEMPLATES).put(read(kinds.POD_TEMPLATES, stored(body)))
 
     def on_refusal(why: str) -> PlannedWrite:
@@ -391,7 +391,7 @@ def test_a_refused_creation_writes_its_replacement(name: str) -> None:
     applier = Applier(kube, stores, backoff, recorded.append)
     for now_ms in (0, 1000):
         assert asyncio.run(applier.perform([create], now_ms)) == []
-    assert [n.message for n in recorded] == wanted
-    assert kube.sent.count("instead") == len(wanted)
-    assert list(answers.items) == ["instead"] * len(wanted), "its answer is kept"
+    assert [n.message for n in recorded] == expected
+    assert kube.sent.count("instead") == len(expected)
+    assert list(answers.items) == ["instead"] * len(expected), "its answer is kept"
     assert "w" in backoff.at(1000)

@@ -18,15 +18,15 @@ def states() -> ClusterStates:
 
 @pytest.mark.parametrize("took_ms", [0, 10, 3000])
 def test_passes_that_examine_all_take_a_small_part_of_the_time(took_ms: int) -> None:
-    kept = states()
-    kept.begin_pass(0)
-    kept.decided(took_ms)
+    reused = states()
+    reused.begin_pass(0)
+    reused.decided(took_ms)
     due_ms = took_ms + max(FULL_PASS_INTERVAL_MS, FULL_PASS_SHARE * took_ms)
-    assert not is_full(kept, due_ms - 1)
-    kept.decided(due_ms)
-    assert is_full(kept, due_ms + 1)
+    assert not is_full(reused, due_ms - 1)
+    reused.decided(due_ms)
+    assert is_full(reused, due_ms + 1)
 
 
-def is_full(kept: ClusterStates, at_ms: int) -> bool:
-    marks = kept.begin_pass(at_ms).marks
+def is_full(reused_states: ClusterStates, at_ms: int) -> bool:
+    marks = reused_states.begin_pass(at_ms).marks
     return marks is not None and marks.full

@@ -368,8 +368,8 @@ def test_it_wakes_up_when_time_alone_changes_the_result() -> None:
         assert "QuotaReserved" in true_of(key)
 
     def true_of(key: str) -> set[str]:
-        (found,) = stage.api.all(kinds.WORKLOADS)
-        return {c["type"] for c in found["status"]["conditions"] if c["status"] == "True"}
+        (workloads,) = stage.api.all(kinds.WORKLOADS)
+        return {c["type"] for c in workloads["status"]["conditions"] if c["status"] == "True"}
 
     stage.play(story)
 
@@ -380,8 +380,8 @@ def test_gangs_whose_pods_the_api_server_refuses_get_no_quota() -> None:
 
     async def story() -> None:
         await asyncio.sleep(5)
-        (found,) = stage.api.all(kinds.WORKLOADS)
-        (condition,) = (c for c in found["status"]["conditions"] if c["type"] == "QuotaReserved")
+        (workloads,) = stage.api.all(kinds.WORKLOADS)
+        (condition,) = (c for c in workloads["status"]["conditions"] if c["type"] == "QuotaReserved")
         assert (condition["status"], condition["reason"]) == ("False", "Misconfigured")
         assert "Kubernetes would not create pods of pod set" in condition["message"]
 

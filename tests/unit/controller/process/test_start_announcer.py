@@ -40,8 +40,8 @@ def jobs(*names: str, start: tuple[str, ...] = ()) -> ClusterState:
 
 
 def uid(name: str) -> str:
-    found: str = waiting(ray_job(name))["metadata"]["uid"]
-    return found
+    identity: str = waiting(ray_job(name))["metadata"]["uid"]
+    return identity
 
 
 class Fixture:
@@ -70,7 +70,7 @@ class Fixture:
 
     def round(self, starts: Mapping[str, StartRange], cpu_s: float = 0.0) -> float:
         """Returns when the next round is."""
-        self.answer = EstimatedStarts({uid(name): found for name, found in starts.items()}, cpu_s)
+        self.answer = EstimatedStarts({uid(name): start for name, start in starts.items()}, cpu_s)
         return self.again()
 
     def again(self) -> float:
@@ -97,8 +97,8 @@ def test_estimate_is_written_on_the_job() -> None:
     fixture.round({"new": in_minutes(10)})
     (write,) = fixture.written
     assert (write.kind, write.key, write.uid) == (kinds.RAY_JOBS, "team-a/new", "uid-new")
-    said = json.loads(write.body["metadata"]["annotations"][ETA_ANNOTATION])
-    assert (said["p50"], said["futures"]) == ("2027-01-15T08:10:00Z", 20)
+    annotation = json.loads(write.body["metadata"]["annotations"][ETA_ANNOTATION])
+    assert (annotation["p50"], annotation["futures"]) == ("2027-01-15T08:10:00Z", 20)
     assert fixture.value("muster_writes_total", kind="RayJob", verb="overwrite", result="done") == 1
 
 
@@ -106,10 +106,10 @@ def test_estimate_is_written_again_only_if_it_has_moved() -> None:
     fixture = Fixture(jobs("new"))
     for minutes in (10, 10.5, 20):
         fixture.round({"new": in_minutes(minutes)})
-    said = [
+    output = [
         json.loads(write.body["metadata"]["annotations"][ETA_ANNOTATION])["p50"] for write in fixture.written
     ]
-    assert said == ["2027-01-15T08:10:00Z", "2027-01-15T08:20:00Z"]
+    assert output == ["2027-01-15T08:10:00Z", "2027-01-15T08:20:00Z"]
 
 
 def test_estimate_is_not_written_on_a_job_that_has_started_or_is_gone() -> None:

@@ -46,9 +46,9 @@ NAMES = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_request_names(name: str) -> None:
-    made, wanted = NAMES[name]
-    assert made == wanted
-    assert len(made) <= 253
+    request_names, expected = NAMES[name]
+    assert request_names == expected
+    assert len(request_names) <= 253
 
 
 @pytest.mark.parametrize(("tries", "attempt"), [(0, None), (1, 2), (2, None)])
@@ -57,9 +57,9 @@ def test_a_cut_name_matches_only_the_current_attempt(tries: int, attempt: int | 
     second = make_cluster(
         {kinds.PROVISIONING_REQUESTS: [request(name=check_requests.request_name(long, CHECK, 2))]}
     )
-    (found,) = second.provisioning_requests.values()
+    (request_now,) = second.provisioning_requests.values()
     state = AdmissionCheckState(CHECK, "Pending", "", retry_count=tries)
-    assert check_requests.attempt_of(found, long, state) == attempt
+    assert check_requests.attempt_of(request_now, long, state) == attempt
 
 
 def follow(*conditions: str, admitted: bool = False, tries: int = 0, **retry: int) -> AdmissionCheckState:
@@ -99,8 +99,8 @@ ANSWERS: dict[str, tuple[AdmissionCheckState, Answer]] = {
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_a_check_follows_its_request(name: str) -> None:
-    check, wanted = ANSWERS[name]
-    assert (check.state, check.retry_count, check.requeue_after_seconds) == wanted
+    check, expected = ANSWERS[name]
+    assert (check.state, check.retry_count, check.requeue_after_seconds) == expected
     silent = ("unanswered", "accepted", "booking expired while it runs")
     assert ("says the cloud" in check.message) == (name not in silent)
 
@@ -121,8 +121,8 @@ RUNNING = pod(ADMITTED.metadata.uid, "a")
 def test_an_admitted_gang_without_its_request_is_provisioned_again(
     objects: Mapping[kinds.Kind[Any], list[Body]], state: str
 ) -> None:
-    found = provisioning_checks.sync_checks(ADMITTED, ADMITTED.status, make_cluster(objects, {}), NOW_MS)
-    assert found.admission_checks[0].state == state
+    synced = provisioning_checks.sync_checks(ADMITTED, ADMITTED.status, make_cluster(objects, {}), NOW_MS)
+    assert synced.admission_checks[0].state == state
 
 
 def test_a_ready_check_adds_the_updates_of_its_request() -> None:
@@ -207,12 +207,12 @@ AGES: dict[str, tuple[Body, dict[str, str], int, tuple[str, str]]] = {
 
 @pytest.mark.parametrize("name", AGES)
 def test_requests_without_an_answer_time_out(name: str) -> None:
-    body, annotations, seconds, wanted = AGES[name]
+    body, annotations, seconds, expected = AGES[name]
     cluster = aged_cluster(body, annotations)
     now_ms = millis(CREATED) + seconds * 1000
     status = provisioning_checks.sync_checks(GANG, GANG.status, cluster, now_ms)
     (check,) = status.admission_checks
-    assert (check.state, check.message) == wanted
+    assert (check.state, check.message) == expected
 
 
 @pytest.mark.parametrize(
@@ -227,11 +227,11 @@ def test_a_clock_ahead_makes_no_request_overdue(
     pending = replace(before, last_transition_time=rfc3339(ahead_ms))
     status = replace(GANG.status, admission_checks=(pending,))
     cluster = aged_cluster(body, annotations)
-    for waited_s, wanted in ((limit_s - 1, "Pending"), (limit_s, "Retry")):
+    for waited_s, expected in ((limit_s - 1, "Pending"), (limit_s, "Retry")):
         (check,) = provisioning_checks.sync_checks(
             GANG, status, cluster, ahead_ms + waited_s * 1000
         ).admission_checks
-        assert check.state == wanted
+        assert check.state == expected
 
 
 def aged_cluster(body: Body, annotations: dict[str, str]) -> ClusterState:
@@ -342,9 +342,9 @@ NEEDED: dict[str, tuple[Mapping[str, int | None], bool]] = {
 
 @pytest.mark.parametrize("name", NEEDED)
 def test_whether_a_request_is_needed(name: str) -> None:
-    counts, wanted = NEEDED[name]
+    counts, expected = NEEDED[name]
     (config,) = make_cluster().provisioning_configs.values()
-    assert check_requests.is_needed(admitted(counts), config) is wanted
+    assert check_requests.is_needed(admitted(counts), config) is expected
 
 
 def test_an_admission_without_the_pod_set_is_an_error() -> None:

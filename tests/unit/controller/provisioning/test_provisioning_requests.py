@@ -127,18 +127,18 @@ TENDED: dict[str, tuple[list[str], list[str]]] = {
 
 @pytest.mark.parametrize("name", TENDED)
 def test_writes_that_a_workload_needs_for_its_requests(name: str) -> None:
-    found, wanted = TENDED[name]
-    assert found == wanted
+    actual, expected = TENDED[name]
+    assert actual == expected
 
 
 def test_a_recreated_template_belongs_to_the_request() -> None:
     gang = workload(ray_job("dev"), "QuotaReserved", check="Pending")
     (ask,) = provisioning_requests.repairs(gang, cluster_of(request()))
-    (made,) = ask.templates
-    assert isinstance(made, Create)
-    (owner,) = made.body["metadata"]["ownerReferences"]
+    (ask_templates,) = ask.templates
+    assert isinstance(ask_templates, Create)
+    (owner,) = ask_templates.body["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["uid"]) == ("ProvisioningRequest", f"uid-{REQUEST}")
-    assert made.body["template"]["spec"]["containers"] == WORKER["spec"]["containers"]
+    assert ask_templates.body["template"]["spec"]["containers"] == WORKER["spec"]["containers"]
 
 
 def test_annotations_do_not_override_the_administrators_parameters() -> None:
@@ -177,12 +177,12 @@ def test_contents_of_a_request_and_its_template() -> None:
         "parameters": {"maxRunDurationSeconds": "600"},
         "podSets": [{"podTemplateRef": {"name": f"ppt-{name}-gpu"}, "count": 4}],
     }
-    (made,) = ask.templates
-    assert isinstance(made, Create)
-    assert made.kind is kinds.POD_TEMPLATES
-    assert made.body["metadata"]["ownerReferences"][0]["kind"] == "Workload"
-    assert made.body["template"]["metadata"] == {}
-    spec: dict[str, Any] = made.body["template"]["spec"]
+    (ask_templates,) = ask.templates
+    assert isinstance(ask_templates, Create)
+    assert ask_templates.kind is kinds.POD_TEMPLATES
+    assert ask_templates.body["metadata"]["ownerReferences"][0]["kind"] == "Workload"
+    assert ask_templates.body["template"]["metadata"] == {}
+    spec: dict[str, Any] = ask_templates.body["template"]["spec"]
     assert spec["containers"] == WORKER["spec"]["containers"]
     assert spec["nodeSelector"] == {"cloud.google.com/gke-nodepool": "l4"}
     assert len(spec["tolerations"]) == 2
@@ -193,9 +193,9 @@ def test_missing_requests_default_to_limits() -> None:
     worker["spec"]["containers"][0]["resources"]["limits"] = {"cpu": "4", "memory": "1Gi"}
     gang = workload(ray_job("dev", worker=worker), "QuotaReserved", check="Pending")
     (ask,) = provisioning_requests.missing(gang, make_cluster())
-    (made,) = ask.templates
-    assert isinstance(made, Create)
-    (container,) = made.body["template"]["spec"]["containers"]
+    (ask_templates,) = ask.templates
+    assert isinstance(ask_templates, Create)
+    (container,) = ask_templates.body["template"]["spec"]["containers"]
     assert container["resources"]["requests"] == {"cpu": "2", "nvidia.com/gpu": "1", "memory": "1Gi"}
 
 
@@ -206,9 +206,9 @@ def test_the_overhead_of_a_runtime_class_is_in_the_template() -> None:
     for overhead in ({}, {"cpu": "250m"}):
         cluster = make_cluster({kinds.RUNTIME_CLASSES: [runtime_class("gvisor", **overhead)]})
         (ask,) = provisioning_requests.missing(gang, cluster)
-        (made,) = ask.templates
-        assert isinstance(made, Create)
-        assert made.body["template"]["spec"].get("overhead", {}) == overhead
+        (ask_templates,) = ask.templates
+        assert isinstance(ask_templates, Create)
+        assert ask_templates.body["template"]["spec"].get("overhead", {}) == overhead
 
 
 def test_a_template_is_handed_over_to_its_request() -> None:

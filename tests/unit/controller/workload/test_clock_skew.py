@@ -37,8 +37,8 @@ def test_times_within_the_tolerance_are_left(ahead_ms: int) -> None:
 def test_a_back_off_written_by_a_correct_clock_is_left() -> None:
     """Only another condition has a time in the future."""
     status = transitions.wait(evicted(NOW_MS), "Pending", "", NOW_MS + HOUR_MS)
-    found = without_future_times(status, NOW_MS)
-    assert found.requeue_state == RequeueState(requeue_at=rfc3339(NOW_MS + 60_000))
-    reserved = find_condition(found.conditions, workload_status.QUOTA_RESERVED)
+    corrected = without_future_times(status, NOW_MS)
+    assert corrected.requeue_state == RequeueState(requeue_at=rfc3339(NOW_MS + 60_000))
+    reserved = find_condition(corrected.conditions, workload_status.QUOTA_RESERVED)
     assert reserved is not None
     assert millis(reserved.last_transition_time) == NOW_MS

@@ -72,8 +72,8 @@ CONDITIONS: dict[str, tuple[Workload, Condition, list[tuple[str, str, bool]]]] =
 
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_a_condition_that_became_true_is_an_event(name: str) -> None:
-    before, condition, wanted = CONDITIONS[name]
-    assert events_of(before, condition) == wanted
+    before, condition, expected = CONDITIONS[name]
+    assert events_of(before, condition) == expected
 
 
 def test_quota_and_admission_at_once_are_recorded_as_one_event() -> None:
@@ -106,9 +106,9 @@ CHECKS = {
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_a_new_state_of_a_check_is_an_event(name: str) -> None:
-    new, wanted = CHECKS[name]
+    new, expected = CHECKS[name]
     events = list(status_events(workload(ray_job("dev"), check="Pending"), new, NOW_MS))
-    assert [event.message for event in events] == wanted
+    assert [event.message for event in events] == expected
     assert {event.reason for event in events} <= {"AdmissionCheckUpdated"}
 
 
@@ -131,9 +131,9 @@ WAITS: dict[str, tuple[WorkloadStatus, WorkloadStatus, tuple[str, str, bool] | N
 
 @pytest.mark.parametrize("name", WAITS)
 def test_a_new_reason_to_wait_is_an_event(name: str) -> None:
-    before, new, wanted = WAITS[name]
+    before, new, expected = WAITS[name]
     event = wait_event(replace(PENDING, status=before), new)
-    assert (event and (event.reason, event.message, event.warning)) == wanted
+    assert (event and (event.reason, event.message, event.warning)) == expected
 
 
 def body(event: ObjectEvent) -> Mapping[str, Any]:

@@ -193,10 +193,10 @@ PODS: dict[str, tuple[Callable[[Workload], Workload], bool, str | None]] = {
 def test_pods_ready_follows_the_pods(name: str) -> None:
     change, ready, reason = PODS[name]
     status = lifecycle.sync_pods_ready(change(gang(*RUNS)).status, ready, NOW_MS)
-    found = find_condition(status.conditions, "PodsReady")
-    assert (found.reason if found else None) == reason
-    if found is not None:
-        assert found.message == transitions.POD_SENTENCES[Readiness(found.reason)]
+    condition = find_condition(status.conditions, "PodsReady")
+    assert (condition.reason if condition else None) == reason
+    if condition is not None:
+        assert condition.message == transitions.POD_SENTENCES[Readiness(condition.reason)]
 
 
 def submitter(**status: str) -> Body:

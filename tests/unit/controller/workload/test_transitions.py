@@ -152,9 +152,9 @@ STEPS: dict[str, tuple[WorkloadStatus, Step, set[str]]] = {
 
 @pytest.mark.parametrize("name", STEPS)
 def test_conditions_after_a_transition(name: str) -> None:
-    before, take, wanted = STEPS[name]
+    before, take, expected = STEPS[name]
     after = take(before)
-    assert conditions_of(after) == wanted
+    assert conditions_of(after) == expected
     for condition in after.conditions:
         old = find_condition(before.conditions, condition.type)
         moved = old is None or old.status != condition.status
@@ -162,12 +162,12 @@ def test_conditions_after_a_transition(name: str) -> None:
 
 
 def test_reserve_writes_the_admission_of_the_api() -> None:
-    given = transitions.reserve(status(), ADMISSION, (CHECK,), NOW_MS)
-    assert given.admission is not None
-    (assigned,) = given.admission.pod_set_assignments
-    assert (given.admission.cluster_queue, assigned.name, assigned.count) == ("team-a", "gpu", 2)
+    reserved = transitions.reserve(status(), ADMISSION, (CHECK,), NOW_MS)
+    assert reserved.admission is not None
+    (assigned,) = reserved.admission.pod_set_assignments
+    assert (reserved.admission.cluster_queue, assigned.name, assigned.count) == ("team-a", "gpu", 2)
     assert assigned.resource_usage == {"cpu": "2500m", "memory": "2Mi"}
-    assert given.admission_checks == (
+    assert reserved.admission_checks == (
         AdmissionCheckState(name=CHECK, state="Pending", message="", last_transition_time=NOW),
     )
 
@@ -229,13 +229,13 @@ PAUSES = {
 
 @pytest.mark.parametrize("name", PAUSES)
 def test_a_back_off_is_never_shortened(name: str) -> None:
-    before, until_ms, counts, wanted = PAUSES[name]
+    before, until_ms, counts, expected = PAUSES[name]
     at_ms = None if until_ms is None else NOW_MS + until_ms
     after = transitions.requeue_at(
         replace(status(), requeue_state=before), at_ms, counts=counts
     ).requeue_state
-    found = (after.count, millis(after.requeue_at) - NOW_MS) if after is not None else None
-    assert found == wanted
+    actual = (after.count, millis(after.requeue_at) - NOW_MS) if after is not None else None
+    assert actual == expected
 
 
 @pytest.mark.parametrize(("state", "moved"), [("Ready", True), ("Pending", False)])
@@ -259,8 +259,8 @@ QUEUED_SINCE = {
 
 @pytest.mark.parametrize("name", QUEUED_SINCE)
 def test_the_time_that_orders_the_queue(name: str) -> None:
-    reason, wanted = QUEUED_SINCE[name]
+    reason, expected = QUEUED_SINCE[name]
     gang = workload(ray_job("dev"), "QuotaReserved")
     if reason is not None:
         gang = replace(gang, status=transitions.evict(gang.status, reason, "", NOW_MS))
-    assert core_workload.queued_at_ms(gang, gang.status, Rules()) == millis(wanted)
+    assert core_workload.queued_at_ms(gang, gang.status, Rules()) == millis(expected)

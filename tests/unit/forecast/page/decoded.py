@@ -49,10 +49,10 @@ class Parsed(HTMLParser):
 
     def all(self, tag: str, **attributes: str) -> list[Element]:
         """Returns the elements with this tag and these attributes (`class_` for class)."""
-        wanted = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
-        return [e for e in self.elements if e.tag == tag and wanted.items() <= e.attributes.items()]
+        expected = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
+        return [e for e in self.elements if e.tag == tag and expected.items() <= e.attributes.items()]
 
-    def one(self, tag: str, **attributes: str) -> Element:
+    def only(self, tag: str, **attributes: str) -> Element:
         (element,) = self.all(tag, **attributes)
         return element
 
@@ -110,7 +110,7 @@ class Data:
         rows = zip(
             *(self.columns[f"{side}.{name}"] for name in ("waited", "starting", "ran", "end")), strict=True
         )
-        found = []
+        decoded_attempts = []
         for number, at, last in zip(self.of_jobs(side, "attempts"), self.submits(), before, strict=True):
             usual = last[-1][2] - (last[-1][0] if last[-1][1] < 0 else last[-1][1]) if last else 0
             mine: list[tuple[int, int, int, int]] = []
@@ -120,14 +120,14 @@ class Data:
                 started = -1 if starting < 0 else reserved + starting
                 at = (reserved if started < 0 else started) + usual + ran
                 mine.append((reserved, started, at, end))
-            found.append(mine)
+            decoded_attempts.append(mine)
         assert next(rows, None) is None
-        return found
+        return decoded_attempts
 
 
 def decoded(text: str) -> Data:
     """Returns the data of a page."""
-    data = zlib.decompress(base64.b64decode(parsed(text).one("script", id="data").text))
+    data = zlib.decompress(base64.b64decode(parsed(text).only("script", id="data").text))
     at = 4 + int.from_bytes(data[:4], "little")
     header = json.loads(data[4:at])
     columns = {}

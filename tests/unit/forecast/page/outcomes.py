@@ -43,14 +43,14 @@ def outcome(
     """Returns the outcome of these jobs, in queues of one flavor."""
     attempts = Attempts()
     for index, job in enumerate(jobs):
-        for one in job.tries:
+        for attempt in job.tries:
             attempts.job.append(index)
-            attempts.reserved_ms.append(one.reserved)
-            attempts.started_ms.append(-1 if one.started is None else one.started)
-            attempts.ended_ms.append(one.ended)
-            attempts.end.append(one.end)
+            attempts.reserved_ms.append(attempt.reserved)
+            attempts.started_ms.append(-1 if attempt.started is None else attempt.started)
+            attempts.ended_ms.append(attempt.ended)
+            attempts.end.append(attempt.end)
             attempts.flavor.append(0)
-            attempts.lost_ms.append(one.lost)
+            attempts.lost_ms.append(attempt.lost)
     simulated = [
         SimulatedJob(
             job.name, job.submit_ms, job.queue, job.priority_class, "ana", 2, job.accelerators, number
@@ -94,7 +94,7 @@ def synthetic(jobs: int, seed: int = 0, capacity: float = 1.0, days: float = 30)
         quota = round(base * (capacity if number in (1, 3) else 1))
         queues.append(QueueCapacity(name, "main" if number < 4 else "shared", {FLAVORS[number % 3]: quota}))
         attempts += _queue(mine, simulated, runs, quota, end_ms, random.Random(f"{seed} {name}"))
-    columns = _columns(sorted(attempts, key=lambda one: one[1]), simulated)
+    columns = _columns(sorted(attempts, key=lambda item: item[1]), simulated)
     return SimulationOutcome(simulated, columns, queues, end_ms, seed, FLAVORS)
 
 

@@ -9,16 +9,16 @@ from muster.forecast.results.outcome import End
 
 def listed(file: str, name: str) -> list[str]:
     """Returns a list of strings of a script."""
-    found = re.search(rf"const {name} = (\[.*?\]);", (ASSETS / file).read_text(), re.DOTALL)
-    assert found is not None
-    values: list[str] = json.loads(found[1])
+    match = re.search(rf"const {name} = (\[.*?\]);", (ASSETS / file).read_text(), re.DOTALL)
+    assert match is not None
+    values: list[str] = json.loads(match[1])
     return values
 
 
 def test_each_end_has_its_number() -> None:
-    found = re.search(r"const END = \{(.*)\};", (ASSETS / "model.js").read_text())
-    assert found is not None
-    numbers = dict(re.findall(r"(\w+): (\d+)", found[1]))
+    match = re.search(r"const END = \{(.*)\};", (ASSETS / "model.js").read_text())
+    assert match is not None
+    numbers = dict(re.findall(r"(\w+): (\d+)", match[1]))
     assert numbers == {end.name: f"{end.value}" for end in End}
 
 

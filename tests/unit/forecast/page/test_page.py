@@ -32,8 +32,8 @@ def hostile_side(name: str = "</title><script>alert(5)</script>") -> ForecastSid
 
 def test_page_is_nested_html_with_one_main_heading() -> None:
     page = parsed(page_text(sides(1_000, days=1)))
-    assert page.one("h1").text == "quotas as they aremore H100s"
-    assert page.one("html").attributes["lang"] == "en"
+    assert page.only("h1").text == "quotas as they aremore H100s"
+    assert page.only("html").attributes["lang"] == "en"
     assert {table.attributes["class"] for table in page.all("table")} == {"waits", "delayed"}
     for control in page.all("input"):
         labels = page.all("label", for_=control.attributes["id"])
@@ -69,7 +69,7 @@ def test_hostile_names_stay_text(number: int) -> None:
     assert not page.all("img")
     assert not any(name.startswith("on") for element in page.elements for name in element.attributes)
     assert decoded(text).names() == list(HOSTILE)
-    assert "</title><script>alert(5)</script>" in page.one("title").text
+    assert "</title><script>alert(5)</script>" in page.only("title").text
 
 
 def test_hostile_names_are_shown_in_the_tables() -> None:
@@ -98,14 +98,14 @@ def test_other_numbers_of_sides_are_refused(wrong: list[ForecastSide], tmp_path:
 
 def test_page_of_no_jobs_is_nested_html() -> None:
     page = parsed(page_text([ForecastSide("none", [outcome([])])]))
-    assert "No job waits." in page.one("main").text
+    assert "No job waits." in page.only("main").text
 
 
 def test_every_asset_is_used() -> None:
     folder = Path(str(ASSETS))
     used = {*STYLES, *SCRIPTS, "page.html", "vendor/uPlot.iife.min.js", "vendor/uPlot.LICENSE.txt"}
-    found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-    assert found - used == {"vendor/README.md"}
+    assets = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert assets - used == {"vendor/README.md"}
 
 
 @pytest.mark.parametrize("name", ["uPlot.iife.min.js", "uPlot.min.css", "uPlot.LICENSE.txt"])

@@ -15,7 +15,7 @@ Attempt = tuple[int, int, int, int]
 
 
 def _written(*outcomes: SimulationOutcome) -> Data:
-    return decoded(page_text([ForecastSide(f"side {at}", [one]) for at, one in enumerate(outcomes)]))
+    return decoded(page_text([ForecastSide(f"side {at}", [outcome]) for at, outcome in enumerate(outcomes)]))
 
 
 def _attempts(shown: SimulationOutcome, tick_ms: int) -> dict[int, list[Attempt]]:
@@ -27,9 +27,9 @@ def _attempts(shown: SimulationOutcome, tick_ms: int) -> dict[int, list[Attempt]
     return {
         shown.jobs[job].number: [
             (reserved // tick_ms, -1 if started < 0 else started // tick_ms, ended // tick_ms, end)
-            for _, reserved, started, ended, end in found
+            for _, reserved, started, ended, end in attempt_rows
         ]
-        for job, found in groupby(rows, key=lambda row: row[0])
+        for job, attempt_rows in groupby(rows, key=lambda row: row[0])
     }
 
 
@@ -55,8 +55,8 @@ def test_jobs_and_attempts_are_read_back(shown: list[SimulationOutcome], tick_ms
         ]
         assert data.of_jobs(number, "pods") == [job.pods for job in side.jobs]
         assert data.of_jobs(number, "accelerators") == [job.accelerators for job in side.jobs]
-        known = _attempts(side, tick_ms)
-        assert data.attempts(number) == [known.get(job.number, []) for job in side.jobs]
+        expected_attempts = _attempts(side, tick_ms)
+        assert data.attempts(number) == [expected_attempts.get(job.number, []) for job in side.jobs]
 
 
 def test_attempts_are_by_job_and_time_whatever_their_order() -> None:

@@ -97,7 +97,7 @@ def test_most_delayed_jobs_of_two_sides_are_those_whose_wait_grows_most() -> Non
 
 
 def test_no_job_waits_longer() -> None:
-    assert "No job waits longer." in _page([_waiting(5)], [_waiting(5)]).one("main").text
+    assert "No job waits longer." in _page([_waiting(5)], [_waiting(5)]).only("main").text
 
 
 def test_summary_counts_preemptions_and_lost_work() -> None:

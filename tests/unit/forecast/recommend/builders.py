@@ -96,5 +96,5 @@ def waits(*values: float, wait_s: float = 0, never: int = 0) -> Measured:
 
 def scored(cost: float, value_s: float, wait_s: float = 0, never: int = 0) -> Score:
     """A candidate of this cost under the goal of waiting a minute; no job never starts at present."""
-    one = Candidate({}, {}, built(CONFIG), {}, cost)
-    return score(one, [waits(value_s, wait_s=wait_s, never=never)], goals("mean <= 60s"), 0)
+    unscored = Candidate({}, {}, built(CONFIG), {}, cost)
+    return score(unscored, [waits(value_s, wait_s=wait_s, never=never)], goals("mean <= 60s"), 0)

@@ -105,40 +105,40 @@ def test_quotas_offer_no_more_than_their_pool_has() -> None:
 
 
 def test_quotas_that_exceed_the_pool_are_no_candidates() -> None:
-    found = candidates("queues.a.l4=4..16:4")
-    assert [found.at((n,)) is None for n in range(4)] == [False, False, True, True]
-    assert found.invalid == {"the quotas of l4 exceed its pool; --vary pools.l4 can change that": 2}
+    combinations = candidates("queues.a.l4=4..16:4")
+    assert [combinations.at((n,)) is None for n in range(4)] == [False, False, True, True]
+    assert combinations.invalid == {"the quotas of l4 exceed its pool; --vary pools.l4 can change that": 2}
 
 
 def test_a_pool_may_be_as_much_too_small_as_at_present() -> None:
     config = _changed(["pools.l4=8", "queues.a.l4=8"])  # 16 promised of 8
-    found = candidates("queues.a.l4=4,8,9", config=config)
-    assert [found.at((n,)) is None for n in range(3)] == [False, False, True]
+    combinations = candidates("queues.a.l4=4,8,9", config=config)
+    assert [combinations.at((n,)) is None for n in range(3)] == [False, False, True]
 
 
 def test_settings_that_a_stack_file_may_not_have_are_counted_by_reason() -> None:
-    found = candidates("queues.b.l4.lendingLimit=4,12,16")
-    assert [found.at((n,)) is None for n in range(3)] == [False, True, True]
-    assert found.at((1,)) is None  # asked twice, counted once
-    ((reason, count),) = found.invalid.items()
+    combinations = candidates("queues.b.l4.lendingLimit=4,12,16")
+    assert [combinations.at((n,)) is None for n in range(3)] == [False, True, True]
+    assert combinations.at((1,)) is None  # asked twice, counted once
+    ((reason, count),) = combinations.invalid.items()
     assert "lendingLimit: expected at most the nominal quota" in reason
     assert count == 2
 
 
 def test_a_candidate_that_changes_nothing_is_the_present_settings() -> None:
-    found = candidates("queues.a.l4=4,8", "queues.a.weight=1,2")
-    assert found.at((1, 0)) is found.present
-    assert found.present.changes == "present settings"
-    other = found.at((0, 1))
+    combinations = candidates("queues.a.l4=4,8", "queues.a.weight=1,2")
+    assert combinations.at((1, 0)) is combinations.present
+    assert combinations.present.changes == "present settings"
+    other = combinations.at((0, 1))
     assert isinstance(other, Candidate)
     assert other.changes == "a.l4 4, a.weight 2"
 
 
 def test_the_cost_is_capacity_times_price_times_hours() -> None:
-    found = candidates("pools.l4=8,16", prices=Prices({"l4": 0.5}, hours=10))
-    eight = found.at((0,))
+    combinations = candidates("pools.l4=8,16", prices=Prices({"l4": 0.5}, hours=10))
+    eight = combinations.at((0,))
     assert eight is not None
-    assert (eight.cost, found.present.cost) == (40, 80)
+    assert (eight.cost, combinations.present.cost) == (40, 80)
     assert candidates("pools.l4=8,16").present.cost == 16
 
 

@@ -39,8 +39,18 @@ def write_trace(jobs: int) -> None:
 
 
 def recommend(*arguments: str, goal: str = EASY, vary: tuple[str, ...] = GRID) -> int:
-    given = ("--stack", "stack.yaml", "--trace", "trace.csv", "--goal", goal, *NODES, *vary, *arguments)
-    return main(["recommend", *given])
+    cli_arguments = (
+        "--stack",
+        "stack.yaml",
+        "--trace",
+        "trace.csv",
+        "--goal",
+        goal,
+        *NODES,
+        *vary,
+        *arguments,
+    )
+    return main(["recommend", *cli_arguments])
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str, goal: str = EASY) -> dict[str, object]:
@@ -74,16 +84,18 @@ def test_goals_that_no_candidate_meets_have_an_exit_code(capsys: pytest.CaptureF
 
 
 def test_all_candidates_are_in_the_json(capsys: pytest.CaptureFixture[str]) -> None:
-    found = printed(capsys)
-    candidates = found["candidates"]
+    document = printed(capsys)
+    candidates = document["candidates"]
     assert isinstance(candidates, list)
-    assert found["invalid"] == {"the quotas of l4 exceed its pool; --vary pools.l4 can change that": 3}
+    assert document["invalid"] == {"the quotas of l4 exceed its pool; --vary pools.l4 can change that": 3}
     assert len(candidates) == 2 * 9 - 3
-    (best,) = (one for one in candidates if one["recommended"])
+    (best,) = (candidate for candidate in candidates if candidate["recommended"])
     assert best["settings"] == {"queues.a.l4": 8, "queues.b.l4": 4, "pools.l4": 16}
     assert best["meets"]
     assert best["pareto"]
-    cheaper = [one for one in candidates if one["meets"] and one["cost"] < best["cost"]]
+    cheaper = [
+        candidate for candidate in candidates if candidate["meets"] and candidate["cost"] < best["cost"]
+    ]
     assert not cheaper
 
 
@@ -97,10 +109,10 @@ def test_a_second_run_takes_its_results_from_the_first(capsys: pytest.CaptureFix
 
 
 def test_a_few_of_many_candidates_find_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    found = printed(capsys, "--candidates", "8")
-    assert found["screened"] == 8
-    assert found["goals_met"]
-    assert found == printed(capsys, "--candidates", "8", "--fresh")
+    document = printed(capsys, "--candidates", "8")
+    assert document["screened"] == 8
+    assert document["goals_met"]
+    assert document == printed(capsys, "--candidates", "8", "--fresh")
 
 
 def test_prices_and_goals_may_be_in_the_stack_file(capsys: pytest.CaptureFixture[str]) -> None:
@@ -190,6 +202,6 @@ def test_two_searches_of_the_same_inputs_do_not_share_a_journal(capsys: pytest.C
         assert other.stdout is not None
         other.stdout.readline()
         assert recommend() == 2
-        assert "is in use by another search with the same inputs" in capsys.readouterr().err
+        assert "is in use by another search with the same cli_arguments" in capsys.readouterr().err
         other.communicate(b"\n")
     assert recommend() == 0

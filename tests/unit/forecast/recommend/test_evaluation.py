@@ -22,10 +22,10 @@ STAGE = SearchStage(range(3), 24)
 
 
 def two() -> list[Candidate]:
-    found = candidates("queues.a.l4=4,8")
-    smaller = found.at((0,))
+    combinations = candidates("queues.a.l4=4,8")
+    smaller = combinations.at((0,))
     assert smaller is not None
-    return [found.present, smaller]
+    return [combinations.present, smaller]
 
 
 class Counting:
@@ -54,13 +54,13 @@ def test_results_are_in_order_on_any_number_of_processes(processes: int, tmp_pat
         found = Evaluator(digest(RANDOM), executor, journal)(two(), STAGE)
     with Journal(tmp_path / "other") as journal:
         assert (list(found), 6) == evaluated(RANDOM, journal)
-    assert len({one.wait_s for one in found[0]}) == 3, "seeds give the same future"
+    assert len({item.wait_s for item in found[0]}) == 3, "seeds give the same future"
 
 
 def test_a_prefix_of_the_trace_is_its_first_jobs(tmp_path: Path) -> None:
     with Journal(tmp_path / "j") as journal:
-        ((one, *_), *_), _ = evaluated(request("a mean <= 5m"), journal, SearchStage([0], 4))
-    assert one == measure(
+        ((first, *_), *_), _ = evaluated(request("a mean <= 5m"), journal, SearchStage([0], 4))
+    assert first == measure(
         replace(request("a mean <= 5m"), jobs=placed()[:4]), Task(two()[0].built.configuration, 0, 4)
     )
 

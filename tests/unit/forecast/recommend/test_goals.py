@@ -55,9 +55,9 @@ def test_a_goal_about_no_job_is_refused() -> None:
 def test_a_job_that_never_starts_waits_without_end() -> None:
     outcome = simulated(configured(queue("a", 1)), *(job(f"{n}", 0, 10, gpus=1 + n // 9) for n in range(10)))
     limits = [parse_goal(f"a {statistic} <= 1m") for statistic in ("p50", "p90", "p99", "mean")]
-    found = measured(outcome, limits)
-    assert found.values == (40, 80, inf, inf)
-    assert (found.wait_s, found.never) == (40, 1)
+    wait = measured(outcome, limits)
+    assert wait.values == (40, 80, inf, inf)
+    assert (wait.wait_s, wait.never) == (40, 1)
 
 
 def test_a_goal_counts_the_jobs_of_its_queue_and_class() -> None:

@@ -45,9 +45,9 @@ EDITS: dict[str, tuple[str, Callable[[Any], object], str]] = {
 def test_only_what_differs_is_written(name: str) -> None:
     before, change, after = EDITS[name]
     text = f"config:\n  {before.replace(chr(10), chr(10) + '  ')}\n"
-    wanted = yaml.safe_load(text)["config"]
-    change(wanted)
-    assert edited(text, wanted) == f"config:\n  {after}\n"
+    expected = yaml.safe_load(text)["config"]
+    change(expected)
+    assert edited(text, expected) == f"config:\n  {after}\n"
 
 
 def test_line_ends_stay() -> None:
@@ -119,9 +119,9 @@ def test_the_path_of_a_patch_begins_at_the_top_of_the_repository(tmp_path: Path)
 def _varied(text: str, vary: list[str]) -> str:
     config = yaml.safe_load(text)["config"]
     values = {variable: variable.values[0] for variable in parse_variables(vary, config)}
-    wanted = changed(config, built(config).pools, values)
-    assert wanted != config
-    return edited(text, wanted)
+    expected = changed(config, built(config).pools, values)
+    assert expected != config
+    return edited(text, expected)
 
 
 def _apply(text: str, folder: Path) -> None:

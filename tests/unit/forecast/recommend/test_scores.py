@@ -35,16 +35,18 @@ def test_jobs_that_never_start_at_present_either_are_no_fault() -> None:
 
 
 def test_a_goal_is_met_by_the_mean_of_the_futures() -> None:
-    found = score(scored(1, 1).candidate, [waits(30), waits(80), waits(90)], goals("mean <= 70s"), 0)
-    assert found.meets
-    assert (found.futures_met, found.futures) == (1, 3)
-    assert found.values == (200 / 3,)
+    scored_candidate = score(
+        scored(1, 1).candidate, [waits(30), waits(80), waits(90)], goals("mean <= 70s"), 0
+    )
+    assert scored_candidate.meets
+    assert (scored_candidate.futures_met, scored_candidate.futures) == (1, 3)
+    assert scored_candidate.values == (200 / 3,)
 
 
 def test_the_front_is_what_nothing_is_better_than() -> None:
     cheap, better, worse = scored(1, 90, wait_s=9), scored(2, 60, wait_s=5), scored(2, 60, wait_s=6)
     dear, twin = scored(3, 60, wait_s=5), scored(2, 60, wait_s=5)
-    assert [id(one) for one in front([dear, worse, better, twin, cheap])] == [id(better), id(cheap)][::-1]
+    assert [id(score) for score in front([dear, worse, better, twin, cheap])] == [id(better), id(cheap)][::-1]
 
 
 POINTS = [scored(cost, value, wait) for cost, value, wait in product((1, 2, 3), (60, 90, inf), (0, 5))]
@@ -52,20 +54,21 @@ POINTS = [scored(cost, value, wait) for cost, value, wait in product((1, 2, 3), 
 
 @given(st.lists(st.sampled_from(POINTS), min_size=1, max_size=8))
 def test_each_candidate_is_on_the_front_or_worse_than_one_on_it(scores: list[Score]) -> None:
-    found = front(scores)
-    for one in scores:
-        equal = any(other.objectives == one.objectives for other in found)
+    front_scores = front(scores)
+    for scored_candidate in scores:
+        equal = any(other.objectives == scored_candidate.objectives for other in front_scores)
         beaten = any(
-            all(a <= b for a, b in zip(other.objectives, one.objectives, strict=True)) for other in found
+            all(a <= b for a, b in zip(other.objectives, scored_candidate.objectives, strict=True))
+            for other in front_scores
         )
         assert equal or beaten
-    for one, other in product(found, found):
-        assert one is other or any(a < b for a, b in zip(one.objectives, other.objectives, strict=True)), (
-            "a row of the front is no better than another in anything"
-        )
+    for scored_candidate, other in product(front_scores, front_scores):
+        assert scored_candidate is other or any(
+            a < b for a, b in zip(scored_candidate.objectives, other.objectives, strict=True)
+        ), "a row of the front is no better than another in anything"
 
 
 @given(st.lists(st.sampled_from(POINTS), min_size=1, max_size=8))
 def test_the_best_is_as_good_as_a_row_of_the_front(scores: list[Score]) -> None:
-    best = min(scores, key=lambda one: one.rank)
-    assert best.objectives in [one.objectives for one in front(scores)]
+    best = min(scores, key=lambda item: item.rank)
+    assert best.objectives in [score.objectives for score in front(scores)]

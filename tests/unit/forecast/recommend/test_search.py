@@ -25,8 +25,8 @@ class Simulated:
         self.asked: list[tuple[Candidate, SearchStage]] = []
 
     def __call__(self, candidates: Sequence[Candidate], stage: SearchStage) -> Sequence[Sequence[Measured]]:
-        self.asked += ((one, stage) for one in candidates)
-        return [[self._measured(one)] * len(stage.seeds) for one in candidates]
+        self.asked += ((candidate, stage) for candidate in candidates)
+        return [[self._measured(candidate)] * len(stage.seeds) for candidate in candidates]
 
     def _measured(self, one: Candidate) -> Measured:
         values = list(one.values.values()) or [8, 8]
@@ -48,20 +48,20 @@ def searched(
             raise InvalidCandidate("refused")
         return BUILT
 
-    given = Candidates(CONFIG, parse_variables(vary, CONFIG), build, Prices({}, 1))
-    planned = plan(given.variables, range(4), 100, budget, seed)
-    return Search(given, GOALS, planned, simulated).run()
+    combinations_of = Candidates(CONFIG, parse_variables(vary, CONFIG), build, Prices({}, 1))
+    planned = plan(combinations_of.variables, range(4), 100, budget, seed)
+    return Search(combinations_of, GOALS, planned, simulated).run()
 
 
-def values(found: SearchResult) -> tuple[Any, ...]:
-    return tuple(found.best.candidate.values.values())
+def values(search_result: SearchResult) -> tuple[Any, ...]:
+    return tuple(search_result.best.candidate.values.values())
 
 
 def test_all_of_a_small_grid_is_simulated_in_full() -> None:
     simulated = Simulated(lambda a, b: 100 - 5 * (a + b))
-    found = searched(simulated, *GRID)
-    assert values(found) == (1, 7)
-    assert len(found.scores) == 40
+    search_result = searched(simulated, *GRID)
+    assert values(search_result) == (1, 7)
+    assert len(search_result.scores) == 40
     assert {(len(stage.seeds), stage.jobs) for _, stage in simulated.asked} == {(4, 100)}
 
 
@@ -71,19 +71,19 @@ def test_more_quota_may_make_waits_longer() -> None:
 
 
 def test_a_candidate_that_starves_jobs_is_not_recommended() -> None:
-    found = searched(Simulated(lambda a, b: 0, never=lambda a, b: int(a < 4)), *GRID)
-    assert values(found) == (4, 4)
+    search_result = searched(Simulated(lambda a, b: 0, never=lambda a, b: int(a < 4)), *GRID)
+    assert values(search_result) == (4, 4)
 
 
 def test_the_present_settings_are_recommended_if_nothing_cheaper_meets_the_goals() -> None:
-    found = searched(Simulated(lambda a, b: 0 if a + b == 16 else 90), *GRID)
-    assert found.best is found.present
+    search_result = searched(Simulated(lambda a, b: 0 if a + b == 16 else 90), *GRID)
+    assert search_result.best is search_result.present
 
 
 def test_the_closest_is_the_best_if_no_candidate_meets_the_goals() -> None:
-    found = searched(Simulated(lambda a, b: 70 + abs(a - 5) + abs(b - 6)), *GRID)
-    assert values(found) == (5, 6)
-    assert not found.best.meets
+    search_result = searched(Simulated(lambda a, b: 70 + abs(a - 5) + abs(b - 6)), *GRID)
+    assert values(search_result) == (5, 6)
+    assert not search_result.best.meets
 
 
 WIDE = ("queues.a.l4=1..8", "queues.b.l4=4..8", "queues.a.weight=1..8", "queues.b.weight=1..8")
@@ -105,25 +105,25 @@ def _of_wide(wait: Callable[..., float]) -> Simulated:
 @pytest.mark.parametrize("name", SLOPES)
 def test_the_best_of_a_wide_grid_has_no_better_neighbour(name: str) -> None:
     wait = SLOPES[name]
-    found = _wide(_of_wide(wait))
-    assert found.best.meets
-    a, b, v, w = values(found)
+    search_result = _wide(_of_wide(wait))
+    assert search_result.best.meets
+    a, b, v, w = values(search_result)
     cheaper = [(a - 1, b, v, w), (a, b - 1, v, w)]
-    assert all(one[0] < 1 or one[1] < 4 or wait(*one) > 60 for one in cheaper)
+    assert all(score[0] < 1 or score[1] < 4 or wait(*score) > 60 for score in cheaper)
 
 
 def test_values_that_only_go_together_change_together() -> None:
     """As a pool and the quotas in it."""
-    found = _wide(_of_wide(lambda a, b, v, w: 0 if a == b else 90))
-    assert values(found)[:2] == (4, 4)
+    search_result = _wide(_of_wide(lambda a, b, v, w: 0 if a == b else 90))
+    assert values(search_result)[:2] == (4, 4)
 
 
 def test_a_wide_grid_stays_within_its_budget() -> None:
     simulated = _of_wide(SLOPES["waits fall with all values"])
-    found = _wide(simulated)
-    tried = {tuple(one.values.values()) for one, stage in simulated.asked if stage.jobs == 25}
-    full = {tuple(one.values.values()) for one, stage in simulated.asked if stage.jobs == 100}
-    assert len(tried - {()}) == found.screened == 32
+    search_result = _wide(simulated)
+    tried = {tuple(call.values.values()) for call, stage in simulated.asked if stage.jobs == 25}
+    full = {tuple(call.values.values()) for call, stage in simulated.asked if stage.jobs == 100}
+    assert len(tried - {()}) == search_result.screened == 32
     assert len(full - {()}) <= 16
     assert {len(stage.seeds) for _, stage in simulated.asked if stage.jobs == 25} == {3}
 
@@ -132,15 +132,18 @@ def test_the_same_seed_asks_for_the_same_candidates() -> None:
     first, second, other = (_of_wide(SLOPES["waits fall with all values"]) for _ in range(3))
     for simulated, seed in ((first, 1), (second, 1), (other, 2)):
         _wide(simulated, seed)
-    asked = [[one.changes for one, _ in simulated.asked] for simulated in (first, second, other)]
+    asked = [[call.changes for call, _ in simulated.asked] for simulated in (first, second, other)]
     assert asked[0] == asked[1] != asked[2]
 
 
 def test_invalid_candidates_take_nothing_of_the_budget() -> None:
     simulated = Simulated(lambda *values: 90 - (values[0] if len(values) == 4 else 0))
-    found = searched(simulated, *WIDE, budget=32, valid=lambda a, b: a % 2 == 0)
-    assert found.screened == 32
-    assert all(one.candidate.values == {} or values_of(one.candidate)[0] % 2 == 0 for one in found.scores)
+    search_result = searched(simulated, *WIDE, budget=32, valid=lambda a, b: a % 2 == 0)
+    assert search_result.screened == 32
+    assert all(
+        score.candidate.values == {} or values_of(score.candidate)[0] % 2 == 0
+        for score in search_result.scores
+    )
 
 
 def values_of(candidate: Candidate) -> list[Any]:
@@ -148,11 +151,11 @@ def values_of(candidate: Candidate) -> list[Any]:
 
 
 def test_only_invalid_candidates_leave_the_present_settings() -> None:
-    found = searched(Simulated(lambda *_: 90), *WIDE, budget=8, valid=lambda *_: False)
-    assert found.best is found.present
-    assert len(found.scores) == 1
+    search_result = searched(Simulated(lambda *_: 90), *WIDE, budget=8, valid=lambda *_: False)
+    assert search_result.best is search_result.present
+    assert len(search_result.scores) == 1
 
 
 def test_real_settings_make_real_candidates() -> None:
-    found = candidates("queues.a.l4=4,8", "pools.l4=8,16")
-    assert [one is not None for one in (found.at((0, 0)), found.at((0, 1)))] == [False, True]
+    combinations = candidates("queues.a.l4=4,8", "pools.l4=8,16")
+    assert [item is not None for item in (combinations.at((0, 0)), combinations.at((0, 1)))] == [False, True]

@@ -38,9 +38,9 @@ BAD_VARIABLES = {
 @pytest.mark.parametrize("name", VARIABLES)
 def test_a_variable_is_read(name: str) -> None:
     text, expected = VARIABLES[name]
-    found = parse_variable(text, CONFIG)
-    assert (found.name, found.kind, found.values) == expected
-    assert found.target == text.partition("=")[0]
+    variable = parse_variable(text, CONFIG)
+    assert (variable.name, variable.kind, variable.values) == expected
+    assert variable.target == text.partition("=")[0]
 
 
 @pytest.mark.parametrize("name", BAD_VARIABLES)
@@ -54,8 +54,8 @@ def test_names_may_have_dots() -> None:
     quotas = {"l4": {"nvidia.com/gpu": 1}, "l4.spot": {"nvidia.com/gpu": 1}}
     queues = [{"name": "a", "quotas": quotas}, {"name": "a.b", "quotas": quotas}]
     config: dict[str, Any] = {"muster:queues": {"clusterQueues": queues}}
-    found = parse_variable("queues.a.b.l4.spot.lendingLimit=1", config)
-    assert (found.index, found.flavor, found.kind) == (1, "l4.spot", Kind.LENDING)
+    variable = parse_variable("queues.a.b.l4.spot.lendingLimit=1", config)
+    assert (variable.index, variable.flavor, variable.kind) == (1, "l4.spot", Kind.LENDING)
 
 
 def test_a_target_is_given_once() -> None:

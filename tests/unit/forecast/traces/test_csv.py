@@ -32,9 +32,9 @@ JOBS: dict[str, tuple[str, TraceJob]] = {
 
 @pytest.mark.parametrize("name", JOBS)
 def test_csv_row_is_read_as_a_job(name: str) -> None:
-    row, wanted = JOBS[name]
+    row, expected = JOBS[name]
     trace = csv_rows.read([HEADER, row], "jobs.csv", MAPPING)
-    assert (list(trace.jobs), problems(trace)) == ([wanted], [])
+    assert (list(trace.jobs), problems(trace)) == ([expected], [])
 
 
 BAD_ROWS = {
@@ -80,11 +80,11 @@ BAD_ROWS = {
 
 @pytest.mark.parametrize("name", BAD_ROWS)
 def test_bad_csv_row_is_left_out_and_explained(name: str) -> None:
-    row, wanted = BAD_ROWS[name]
+    row, expected = BAD_ROWS[name]
     trace = csv_rows.read([HEADER, row, "b,3,5,65,1,1"], "jobs.csv", MAPPING)
-    assert problems(trace) == [wanted]
+    assert problems(trace) == [expected]
     assert trace.bad[0].where == "jobs.csv:2"
-    assert [kept.name for kept in trace.jobs] == ["b"]
+    assert [job.name for job in trace.jobs] == ["b"]
 
 
 OTHER_COLUMNS: dict[str, tuple[str, str, str, TraceJob]] = {
@@ -134,9 +134,9 @@ OTHER_COLUMNS: dict[str, tuple[str, str, str, TraceJob]] = {
 
 @pytest.mark.parametrize("name", OTHER_COLUMNS)
 def test_mapping_says_which_column_is_which(name: str) -> None:
-    mapping, header, row, wanted = OTHER_COLUMNS[name]
+    mapping, header, row, expected = OTHER_COLUMNS[name]
     trace = csv_rows.read([header, row], "jobs.csv", from_text(mapping))
-    assert (list(trace.jobs), problems(trace)) == ([wanted], [])
+    assert (list(trace.jobs), problems(trace)) == ([expected], [])
 
 
 ROUNDED_ROWS: dict[str, tuple[str, str, str, TraceJob]] = {
@@ -153,9 +153,9 @@ ROUNDED_ROWS: dict[str, tuple[str, str, str, TraceJob]] = {
 
 @pytest.mark.parametrize("name", ROUNDED_ROWS)
 def test_request_that_is_no_whole_number_is_rounded_up_and_counted(name: str) -> None:
-    mapping, header, row, wanted = ROUNDED_ROWS[name]
+    mapping, header, row, expected = ROUNDED_ROWS[name]
     trace = csv_rows.read([header, row], "jobs.csv", from_text(mapping))
-    assert (list(trace.jobs), trace.adjusted) == ([wanted], {ROUNDED: 1})
+    assert (list(trace.jobs), trace.adjusted) == ([expected], {ROUNDED: 1})
 
 
 OPENB = (
@@ -203,9 +203,9 @@ PUBLIC: dict[str, tuple[list[str], str, TraceJob]] = {
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_public_trace_is_read_by_its_preset(name: str) -> None:
-    lines, preset, wanted = PUBLIC[name]
+    lines, preset, expected = PUBLIC[name]
     trace = csv_rows.read(lines, "public.csv", PRESETS[preset] if preset else None)
-    assert (list(trace.jobs), problems(trace)) == ([wanted], [])
+    assert (list(trace.jobs), problems(trace)) == ([expected], [])
 
 
 def test_states_that_are_no_jobs_are_skipped() -> None:

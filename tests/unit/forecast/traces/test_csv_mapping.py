@@ -36,8 +36,8 @@ BAD_TEXTS = {
 
 @pytest.mark.parametrize("name", BAD_TEXTS)
 def test_bad_mapping_of_a_command_line_is_refused(name: str) -> None:
-    text, wanted = BAD_TEXTS[name]
-    with pytest.raises(TraceError, match=wanted):
+    text, expected = BAD_TEXTS[name]
+    with pytest.raises(TraceError, match=expected):
         from_text(text)
 
 
@@ -51,8 +51,8 @@ BAD_FILES = {
 
 @pytest.mark.parametrize("name", BAD_FILES)
 def test_bad_mapping_of_a_file_is_refused(name: str) -> None:
-    text, wanted = BAD_FILES[name]
-    with pytest.raises(TraceError, match=wanted):
+    text, expected = BAD_FILES[name]
+    with pytest.raises(TraceError, match=expected):
         from_yaml(text, "mapping.yaml")
 
 

@@ -8,9 +8,9 @@ TRACE = Trace("log", [job(str(n), n * 10) for n in range(5)], skipped={BEFORE: 2
 
 
 def test_jobs_of_the_window_are_kept_and_count_from_the_first_of_them() -> None:
-    kept = cut(TRACE, since_ms=10_000, until_ms=30_000)
-    assert list(kept.jobs) == [job("1", 0), job("2", 10)]
-    assert kept.begins_ms == 1_010_000
+    cut_trace = cut(TRACE, since_ms=10_000, until_ms=30_000)
+    assert list(cut_trace.jobs) == [job("1", 0), job("2", 10)]
+    assert cut_trace.begins_ms == 1_010_000
 
 
 def test_jobs_outside_of_the_window_are_counted() -> None:
@@ -18,8 +18,12 @@ def test_jobs_outside_of_the_window_are_counted() -> None:
 
 
 def test_window_without_an_end_keeps_the_rest() -> None:
-    kept = cut(TRACE, since_ms=15_000)
-    assert [(each.name, each.submit_ms) for each in kept.jobs] == [("2", 0), ("3", 10_000), ("4", 20_000)]
+    cut_trace = cut(TRACE, since_ms=15_000)
+    assert [(each.name, each.submit_ms) for each in cut_trace.jobs] == [
+        ("2", 0),
+        ("3", 10_000),
+        ("4", 20_000),
+    ]
 
 
 def test_window_without_limits_keeps_the_trace() -> None:

@@ -84,9 +84,9 @@ JOBS: dict[str, tuple[JournalRecord, TraceJob]] = {
 
 @pytest.mark.parametrize("name", JOBS)
 def test_record_is_read_as_a_job(name: str) -> None:
-    written, wanted = JOBS[name]
+    written, expected = JOBS[name]
     trace = read(written)
-    assert (list(trace.jobs), problems(trace), trace.adjusted) == ([wanted], [], {})
+    assert (list(trace.jobs), problems(trace), trace.adjusted) == ([expected], [], {})
 
 
 def test_requests_of_a_head_are_spread_over_its_workers() -> None:
@@ -177,9 +177,9 @@ BAD_LINES = {
 
 @pytest.mark.parametrize("name", BAD_LINES)
 def test_bad_record_is_left_out_and_explained(name: str) -> None:
-    text, wanted = BAD_LINES[name]
+    text, expected = BAD_LINES[name]
     trace = journal.read([("a.jsonl", [text, "\n", changed(uid="u2")])], "a.jsonl")
-    assert problems(trace) == [f"1: {wanted}"]
+    assert problems(trace) == [f"1: {expected}"]
     assert len(trace.jobs) == 1
 
 

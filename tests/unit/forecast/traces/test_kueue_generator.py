@@ -70,12 +70,12 @@ def named(manifests: tuple[dict[str, Any], ...], kind: str) -> list[str]:
 def test_workloads_of_a_set_are_created_one_by_one_and_sets_side_by_side() -> None:
     trace = kueue_generator.read(TWO_SETS, "generator.yaml").trace
     queue = "cq-0-1-cohort-1"
-    found = [found for found in trace.jobs if found.queue == queue]
+    queued_jobs = [queued_jobs for queued_jobs in trace.jobs if queued_jobs.queue == queue]
     small: dict[str, Any] = {"requests": {"cpu": 1_000}, "queue": queue, "priority_class": "priority-50"}
     tiny = small | {"requests": {"cpu": 500}}
     large = small | {"requests": {"cpu": 20_000}, "priority_class": "priority-200"}
     # The first workload comes after its set's pause, which is where the trace begins.
-    assert found == [
+    assert queued_jobs == [
         job(f"{queue}/small-0-0-0", 0, 0.2, **small),
         job(f"{queue}/tiny-0-0-1", 0.1, 0.1, **tiny),
         job(f"{queue}/small-0-1-0", 0.2, 0.2, **small),
@@ -129,8 +129,8 @@ def test_local_queue_is_in_a_namespace_of_its_own() -> None:
 
 def test_pods_and_devices_are_counted_and_topology_is_left_out() -> None:
     generated = kueue_generator.read(TOPOLOGY, "generator.yaml")
-    (found,) = generated.trace.jobs
-    assert (found.pods, found.requests) == (2, {"cpu": 500, "perf.example.com/gpu": 1})
+    (job_of_trace,) = generated.trace.jobs
+    assert (job_of_trace.pods, job_of_trace.requests) == (2, {"cpu": 500, "perf.example.com/gpu": 1})
     assert generated.trace.adjusted == {NO_TOPOLOGY: 1}
     (queue,) = of_kind(generated.manifests, "ClusterQueue")
     group = msgspec.convert(queue, ClusterQueue).spec.resource_groups[0]
@@ -182,6 +182,6 @@ BAD_FILES = {
 
 @pytest.mark.parametrize("name", BAD_FILES)
 def test_bad_generator_file_is_refused(name: str) -> None:
-    text, wanted = BAD_FILES[name]
-    with pytest.raises(TraceError, match=wanted):
+    text, expected = BAD_FILES[name]
+    with pytest.raises(TraceError, match=expected):
         kueue_generator.read(text, "generator.yaml")

@@ -95,10 +95,10 @@ def records() -> st.SearchStrategy[list[str]]:
     """Records of the journal with up to two values replaced, and lines of any text. Each has its own uid."""
     requests = st.dictionaries(st.sampled_from(["cpu", "memory", "nvidia.com/gpu", ""]), VALUES, max_size=3)
     pods = st.fixed_dictionaries({"name": st.just("w"), "count": st.integers(), "requests": requests})
-    pod_sets = st.lists(pods, max_size=3).map(lambda found: {"podSets": found})
+    pod_sets = st.lists(pods, max_size=3).map(lambda value: {"podSets": value})
     changes = st.dictionaries(st.sampled_from(sorted(RECORD)), json_values, max_size=2) | pod_sets
     lines = st.lists(changes | st.text(max_size=60), max_size=8)
-    return lines.map(lambda found: [_record(change, uid) for uid, change in enumerate(found)])
+    return lines.map(lambda value: [_record(change, uid) for uid, change in enumerate(value)])
 
 
 def _record(change: Mapping[str, Any] | str, uid: int) -> str:

@@ -148,12 +148,12 @@ UNREADABLE: dict[str, tuple[str, bytes, str]] = {
 
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_file_that_is_no_trace_is_refused(name: str, tmp_path: Path) -> None:
-    file, content, wanted = UNREADABLE[name]
+    file, content, expected = UNREADABLE[name]
     path = written(tmp_path, {file: content}) / file
     with pytest.raises(TraceError) as refused:
         traces.read(path)
     assert str(refused.value).startswith(f"{path}: ")
-    assert wanted.replace("{path}", str(path)) in str(refused.value)
+    assert expected.replace("{path}", str(path)) in str(refused.value)
 
 
 def test_journal_of_a_folder_that_is_cut_off_is_named(tmp_path: Path) -> None:

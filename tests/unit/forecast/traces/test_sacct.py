@@ -18,7 +18,7 @@ def at(seconds: int) -> str:
 
 def line(**values: object) -> str:
     """A line of a job that ran from second 5 to 65 on one GPU, with other values where given."""
-    known: dict[str, object] = {
+    default_columns: dict[str, object] = {
         "JobID": 1,
         "Submit": at(0),
         "Eligible": at(0),
@@ -27,7 +27,7 @@ def line(**values: object) -> str:
         "State": "COMPLETED",
         "ReqTRES": "gres/gpu=1,node=1",
     }
-    return "|".join(str((known | values).get(column, "")) for column in COLUMNS)
+    return "|".join(str((default_columns | values).get(column, "")) for column in COLUMNS)
 
 
 JOBS: dict[str, tuple[str, TraceJob]] = {
@@ -87,9 +87,9 @@ JOBS: dict[str, tuple[str, TraceJob]] = {
 
 @pytest.mark.parametrize("name", JOBS)
 def test_sacct_line_is_read_as_a_job(name: str) -> None:
-    text, wanted = JOBS[name]
+    text, expected = JOBS[name]
     trace = sacct.read([HEADER, text], "sacct.txt")
-    assert (list(trace.jobs), problems(trace)) == ([wanted], [])
+    assert (list(trace.jobs), problems(trace)) == ([expected], [])
 
 
 BAD_LINES = {
@@ -132,10 +132,10 @@ BAD_LINES = {
 
 @pytest.mark.parametrize("name", BAD_LINES)
 def test_bad_sacct_line_is_left_out_and_explained(name: str) -> None:
-    text, wanted = BAD_LINES[name]
+    text, expected = BAD_LINES[name]
     trace = sacct.read([HEADER, text, line(JobID=2)], "sacct.txt")
-    assert problems(trace) == [wanted]
-    assert [kept.name for kept in trace.jobs] == ["2"]
+    assert problems(trace) == [expected]
+    assert [job.name for job in trace.jobs] == ["2"]
 
 
 def test_steps_of_a_job_are_skipped() -> None:
@@ -147,7 +147,7 @@ def test_steps_of_a_job_are_skipped() -> None:
 def test_pending_tasks_of_an_array_are_a_job_each() -> None:
     pending = line(JobID="7_[1-3,8,10-20:5%2]", Start="Unknown", End="Unknown", State="PENDING")
     trace = sacct.read([HEADER, pending], "sacct.txt")
-    assert [found.name for found in trace.jobs] == ["7_1", "7_2", "7_3", "7_8", "7_10", "7_15", "7_20"]
+    assert [job.name for job in trace.jobs] == ["7_1", "7_2", "7_3", "7_8", "7_10", "7_15", "7_20"]
 
 
 def test_job_that_never_became_eligible_is_skipped() -> None:

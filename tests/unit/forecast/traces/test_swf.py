@@ -16,8 +16,8 @@ FIELDS = [
 
 def line(**values: object) -> str:
     """A line with the given fields; the others are not known, but for a job that ran for a minute on one."""
-    known: dict[str, object] = {"number": 1, "submit": 0, "wait": 0, "run": 60, "allocated": 1, "status": 1}
-    return " ".join(str((known | values).get(field, -1)) for field in FIELDS)
+    columns: dict[str, object] = {"number": 1, "submit": 0, "wait": 0, "run": 60, "allocated": 1, "status": 1}
+    return " ".join(str((columns | values).get(field, -1)) for field in FIELDS)
 
 
 JOBS: dict[str, tuple[str, TraceJob]] = {
@@ -55,9 +55,9 @@ JOBS: dict[str, tuple[str, TraceJob]] = {
 
 @pytest.mark.parametrize("name", JOBS)
 def test_swf_line_is_read_as_a_job(name: str) -> None:
-    text, wanted = JOBS[name]
+    text, expected = JOBS[name]
     trace = swf.read([text], "log")
-    assert list(trace.jobs) == [wanted]
+    assert list(trace.jobs) == [expected]
     assert (trace.bad_count, trace.skipped, trace.adjusted) == (0, {}, {})
 
 
@@ -90,11 +90,11 @@ BAD_LINES = {
 
 @pytest.mark.parametrize("name", BAD_LINES)
 def test_bad_swf_line_is_left_out_and_explained(name: str) -> None:
-    text, wanted = BAD_LINES[name]
+    text, expected = BAD_LINES[name]
     trace = swf.read([text, line(number=2)], "log")
-    assert problems(trace) == [wanted]
+    assert problems(trace) == [expected]
     assert trace.bad[0].where == "log:1"
-    assert [kept.name for kept in trace.jobs] == ["2"]
+    assert [job.name for job in trace.jobs] == ["2"]
 
 
 def test_parts_of_a_swapped_job_are_skipped() -> None:

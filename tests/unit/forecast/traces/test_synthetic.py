@@ -65,23 +65,23 @@ def test_jobs_are_as_many_as_asked_and_take_about_the_days() -> None:
 
 @pytest.mark.parametrize(("shape", "variation"), [(1.0, 1.0), (0.7, 1.46), (2.0, 0.52)])
 def test_intervals_vary_as_the_shape_says(shape: float, variation: float) -> None:
-    found = intervals(synthetic.generate(specification(shape=shape), 5))
+    lengths = intervals(synthetic.generate(specification(shape=shape), 5))
     # Standard deviation by mean of a Weibull distribution: 1 for the exponential one.
-    assert statistics.stdev(found) / statistics.mean(found) == pytest.approx(variation, rel=0.08)
+    assert statistics.stdev(lengths) / statistics.mean(lengths) == pytest.approx(variation, rel=0.08)
 
 
 def test_hours_of_a_day_have_their_share_of_arrivals() -> None:
     week = arrivals.week_of((*(1.0,) * 12, *(3.0,) * 12), weekend=1.0)
-    found = list(islice(arrivals.times(Random(5), MINUTE_MS, 1.0, week), 20_000))
-    late = sum(time % DAY_MS >= DAY_MS / 2 for time in found)
-    assert late / len(found) == pytest.approx(0.75, abs=0.02)
-    assert found[-1] == pytest.approx(20_000 * MINUTE_MS, rel=0.05)
+    times_ms = list(islice(arrivals.times(Random(5), MINUTE_MS, 1.0, week), 20_000))
+    late = sum(time % DAY_MS >= DAY_MS / 2 for time in times_ms)
+    assert late / len(times_ms) == pytest.approx(0.75, abs=0.02)
+    assert times_ms[-1] == pytest.approx(20_000 * MINUTE_MS, rel=0.05)
 
 
 def test_weekend_has_its_share_of_arrivals() -> None:
     week = arrivals.week_of((1.0,) * 24, weekend=0.25)
-    found = islice(arrivals.times(Random(5), MINUTE_MS, 1.0, week), 50_000)
-    days = Counter(int(time // DAY_MS) % 7 for time in found if time < 4 * 7 * DAY_MS)
+    arrival_times = islice(arrivals.times(Random(5), MINUTE_MS, 1.0, week), 50_000)
+    days = Counter(int(time // DAY_MS) % 7 for time in arrival_times if time < 4 * 7 * DAY_MS)
     assert (days[5] + days[6]) / days.total() == pytest.approx(0.5 / 5.5, rel=0.1)
 
 
@@ -89,7 +89,7 @@ def test_intervals_longer_than_a_week_keep_their_length() -> None:
     week = arrivals.week_of((*(1.0,) * 12, *(3.0,) * 12), weekend=0.5)
     busy = islice(arrivals.times(Random(5), 100 * DAY_MS, 1.0, week), 200)
     flat = islice(arrivals.times(Random(5), 100 * DAY_MS, 1.0, (1.0,) * 168), 200)
-    assert all(abs(one - other) < 7 * DAY_MS for one, other in zip(busy, flat, strict=True))
+    assert all(abs(item - other) < 7 * DAY_MS for item, other in zip(busy, flat, strict=True))
 
 
 def test_run_times_are_lognormal() -> None:
@@ -155,8 +155,8 @@ BAD_SPECIFICATIONS: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("name", BAD_SPECIFICATIONS)
 def test_contradicting_specification_is_refused(name: str) -> None:
-    changes, wanted = BAD_SPECIFICATIONS[name]
-    with pytest.raises(TraceError, match=wanted):
+    changes, expected = BAD_SPECIFICATIONS[name]
+    with pytest.raises(TraceError, match=expected):
         synthetic.generate(specification(**changes), 5)
 
 
@@ -171,6 +171,6 @@ BAD_FILES = {
 
 @pytest.mark.parametrize("name", BAD_FILES)
 def test_bad_specification_file_is_refused(name: str) -> None:
-    text, wanted = BAD_FILES[name]
-    with pytest.raises(TraceError, match=wanted):
+    text, expected = BAD_FILES[name]
+    with pytest.raises(TraceError, match=expected):
         synthetic.from_yaml(text, "spec.yaml")

@@ -15,7 +15,7 @@ WAITS = {"reason": "WaitingForQuota", "message": "needs 4 GPUs", "queue": "team-
 REFUSED = {**WAITS, "reason": "ExceedsMaxQuota", "position": None}
 
 
-def told(wait: Any, **eta: str) -> Body:
+def annotated_job(wait: Any, **eta: str) -> Body:
     body = ray_job("dev")
     body["metadata"]["annotations"] = {WAIT_ANNOTATION: json.dumps(wait), ETA_ANNOTATION: json.dumps(eta)}
     return body
@@ -34,13 +34,13 @@ def service(ready: bool) -> Body:
 CASES: dict[str, tuple[Body, JobProgress]] = {
     "just created": (ray_job("dev"), JobProgress(JobStage.QUEUED, "queued")),
     "it waits": (
-        told(WAITS),
+        annotated_job(WAITS),
         JobProgress(
             JobStage.QUEUED, "queued, position 2 in ClusterQueue team-a: WaitingForQuota: needs 4 GPUs"
         ),
     ),
     "it waits, with an estimate": (
-        told(WAITS, p50="2026-11-22T12:00:00Z"),
+        annotated_job(WAITS, p50="2026-11-22T12:00:00Z"),
         JobProgress(
             JobStage.QUEUED,
             "queued, position 2 in ClusterQueue team-a: WaitingForQuota: needs 4 GPUs; expected start "
@@ -48,10 +48,10 @@ CASES: dict[str, tuple[Body, JobProgress]] = {
         ),
     ),
     "it will not be admitted": (
-        told(REFUSED),
+        annotated_job(REFUSED),
         JobProgress(JobStage.QUEUED, "queued: ExceedsMaxQuota: needs 4 GPUs", refused=True),
     ),
-    "an annotation of a user": (told(["soon"]), JobProgress(JobStage.QUEUED, "queued")),
+    "an annotation of a user": (annotated_job(["soon"]), JobProgress(JobStage.QUEUED, "queued")),
     "it starts": (ray_job("dev", **RUNS), JobProgress(JobStage.ADMITTED, "admitted, pods are starting")),
     "it runs": (
         with_status(ray_job("dev", **RUNS), jobDeploymentStatus="Running"),

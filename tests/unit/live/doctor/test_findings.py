@@ -104,9 +104,9 @@ INSTALLATIONS: dict[str, tuple[dict[str, Any], list[str]]] = {
 @pytest.mark.parametrize("name", INSTALLATIONS)
 def test_faults_of_the_installation(name: str) -> None:
     changes, expected = INSTALLATIONS[name]
-    found = list(installation.findings(Installation(**{**SOUND, **changes})))
-    assert [f"{one.check}: {one.subject} {one.fault}" for one in found] == expected
-    assert all(one.remedy for one in found)
+    findings_now = list(installation.findings(Installation(**{**SOUND, **changes})))
+    assert [f"{finding.check}: {finding.subject} {finding.fault}" for finding in findings_now] == expected
+    assert all(finding.remedy for finding in findings_now)
 
 
 ACTIVE = {"status": {"conditions": [condition("Active")]}}
@@ -195,6 +195,6 @@ CLUSTERS: dict[str, tuple[dict[Any, list[Body]], list[str]]] = {
 def test_faults_of_objects(name: str) -> None:
     changes, expected = CLUSTERS[name]
     bodies = {kinds.CLUSTER_QUEUES: [QUEUE], kinds.LOCAL_QUEUES: [LOCAL], **changes}
-    found = list(objects.findings(make_cluster(bodies), NOW_MS))
-    assert [f"{one.check}: {one.subject} {one.fault}" for one in found] == expected
-    assert all(one.remedy for one in found)
+    findings_now = list(objects.findings(make_cluster(bodies), NOW_MS))
+    assert [f"{finding.check}: {finding.subject} {finding.fault}" for finding in findings_now] == expected
+    assert all(finding.remedy for finding in findings_now)

@@ -68,8 +68,8 @@ def test_objects_are_the_same_after_the_way_to_the_process() -> None:
 
 def test_starts_are_those_of_muster_eta() -> None:
     of = cluster(NEW, DEV)
-    found = estimated_start(live_state(of, DEFAULT, NOW_MS), KEY, Assumptions(), range(SEEDS))
-    assert starts(question(of)) == {UID: start_range(found)}
+    estimate = estimated_start(live_state(of, DEFAULT, NOW_MS), KEY, Assumptions(), range(SEEDS))
+    assert starts(question(of)) == {UID: start_range(estimate)}
 
 
 def test_workloads_that_run_or_are_over_have_no_start() -> None:
@@ -79,14 +79,16 @@ def test_workloads_that_run_or_are_over_have_no_start() -> None:
 def test_gang_without_pods_still_has_a_start() -> None:
     admitted = running(ray_job("new"))
     admitted["status"]["conditions"] = [since(kind, 5) for kind in ("QuotaReserved", "Admitted")]
-    found = starts(question(cluster(admitted)))[UID]
-    assert found.p50_ms == NOW_MS - 5_000 + round(1000 * Assumptions().start_up_s)
+    start_times = starts(question(cluster(admitted)))[UID]
+    assert start_times.p50_ms == NOW_MS - 5_000 + round(1000 * Assumptions().start_up_s)
 
 
 def test_run_times_are_those_of_the_journal(tmp_path: Path) -> None:
-    found = starts(question(cluster(NEW, DEV), journal_of(tmp_path / "journal", 4_000)))[UID]
-    assert found.p50_ms is not None
-    assert found.p50_ms - NOW_MS == pytest.approx(1000 * (4_000 - 200 + Assumptions().start_up_s), abs=60_000)
+    start_times = starts(question(cluster(NEW, DEV), journal_of(tmp_path / "journal", 4_000)))[UID]
+    assert start_times.p50_ms is not None
+    assert start_times.p50_ms - NOW_MS == pytest.approx(
+        1000 * (4_000 - 200 + Assumptions().start_up_s), abs=60_000
+    )
 
 
 @pytest.mark.parametrize("exists", [True, False])

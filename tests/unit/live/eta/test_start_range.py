@@ -44,8 +44,10 @@ def test_estimate_has_moved_if_a_reader_would_notice(name: str) -> None:
 
 
 def test_annotation_has_the_range_as_json() -> None:
-    found = start_range(StartEstimate(NOW_MS, [NOW_MS + 60_000 * n for n in range(10)] + [None] * 10, {}))
-    assert json.loads(found.annotation) == {
+    estimate_range = start_range(
+        StartEstimate(NOW_MS, [NOW_MS + 60_000 * n for n in range(10)] + [None] * 10, {})
+    )
+    assert json.loads(estimate_range.annotation) == {
         "p10": "2027-01-15T08:02:00Z",
         "p50": None,
         "p90": None,

@@ -44,19 +44,19 @@ def waiting_since(name: str, ago_s: float, **fields: Any) -> Body:
 
 
 def test_waiting_workloads_are_in_the_order_of_their_queue() -> None:
-    found = details(
+    queue_details = details(
         waiting_since("new", 10),
         waiting_since("old", 90),
         INACTIVE,
         waiting_since("urgent", 5, priority="prod-priority"),
     )
-    assert [(one.job, one.position) for one in found.waiting] == [
+    assert [(wait.job, wait.position) for wait in queue_details.waiting] == [
         ("rayjob/urgent", 1),
         ("rayjob/old", 2),
         ("rayjob/new", 3),
         ("rayjob/off", None),
     ]
-    assert found.running == ()
+    assert queue_details.running == ()
 
 
 def test_a_row_says_what_a_workload_is() -> None:
@@ -81,20 +81,20 @@ ROWS: Mapping[str, tuple[Body, Phase, str, str]] = {
 @pytest.mark.parametrize("name", ROWS)
 def test_phase_and_reason(name: str) -> None:
     body, phase, reason, message = ROWS[name]
-    found = details(body)
-    (row,) = (*found.running, *found.waiting)
+    queue_details = details(body)
+    (row,) = (*queue_details.running, *queue_details.waiting)
     assert (row.phase, row.reason, row.message) == (phase, reason, message)
-    assert row.runs is bool(found.running)
+    assert row.runs is bool(queue_details.running)
 
 
 def test_what_is_over_is_not_listed() -> None:
-    found = details(finished(ray_job("old")))
-    assert (found.running, found.waiting) == ((), ())
+    queue_details = details(finished(ray_job("old")))
+    assert (queue_details.running, queue_details.waiting) == ((), ())
 
 
 def test_running_ones_come_the_longest_first() -> None:
-    found = details(running(ray_job("short", workers=1), 10), running(ray_job("long", workers=1), 90))
-    assert [(one.job, one.flavors) for one in found.running] == [
+    queue_details = details(running(ray_job("short", workers=1), 10), running(ray_job("long", workers=1), 90))
+    assert [(row.job, row.flavors) for row in queue_details.running] == [
         ("rayjob/long", ("cpu", "l4")),
         ("rayjob/short", ("cpu", "l4")),
     ]
@@ -102,18 +102,22 @@ def test_running_ones_come_the_longest_first() -> None:
 
 def test_a_local_queue_has_its_own_workloads_with_positions_in_the_cluster_queue() -> None:
     queues = [local_queue("team-a", "team-a"), local_queue("team-a", "team-a", "other")]
-    found = details(
+    queue_details = details(
         waiting_since("first", 90),
         waiting_since("mine", 10, queue="other"),
         name="other",
         namespace="team-a",
         LOCAL_QUEUES=queues,
     )
-    assert (found.kind, found.name, found.cluster_queue) == ("LocalQueue", "team-a/other", "team-a")
-    assert [(one.job, one.position) for one in found.waiting] == [("rayjob/mine", 2)]
-    assert found.workloads.pending == 1
-    assert found.quota is not None
-    assert found.quota.workloads.pending == 2
+    assert (queue_details.kind, queue_details.name, queue_details.cluster_queue) == (
+        "LocalQueue",
+        "team-a/other",
+        "team-a",
+    )
+    assert [(wait.job, wait.position) for wait in queue_details.waiting] == [("rayjob/mine", 2)]
+    assert queue_details.workloads.pending == 1
+    assert queue_details.quota is not None
+    assert queue_details.quota.workloads.pending == 2
 
 
 def test_a_local_queue_may_be_named_with_its_namespace() -> None:
@@ -121,11 +125,11 @@ def test_a_local_queue_may_be_named_with_its_namespace() -> None:
 
 
 def test_a_local_queue_without_its_cluster_queue_has_no_quota() -> None:
-    found = details(
+    queue_details = details(
         waiting(ray_job("one")), name="team-a/user-queue", LOCAL_QUEUES=[local_queue("team-a", "gone")]
     )
-    assert found.quota is None
-    assert [one.position for one in found.waiting] == [None]
+    assert queue_details.quota is None
+    assert [wait.position for wait in queue_details.waiting] == [None]
 
 
 def test_an_unknown_queue_is_refused_with_those_that_exist() -> None:
@@ -161,14 +165,18 @@ def test_workloads_of_any_owner_are_listed() -> None:
 
 def test_all_workloads_are_listed_by_queue() -> None:
     of = cluster(waiting(ray_job("b", namespace="team-b")), waiting(ray_job("a")), running(ray_job("c")))
-    assert [one.job for one in all_rows(overview(of, NOW_MS))] == ["rayjob/c", "rayjob/a", "rayjob/b"]
+    assert [workload.job for workload in all_rows(overview(of, NOW_MS))] == [
+        "rayjob/c",
+        "rayjob/a",
+        "rayjob/b",
+    ]
 
 
 def test_document_has_times() -> None:
     job = ray_job("new")
     job["metadata"]["annotations"][ETA_ANNOTATION] = STARTS.annotation
-    found = document(details(waiting(ray_job("new")), RAY_JOBS=[stored(job)]))
-    (row,) = found["waiting"]
+    rendered = document(details(waiting(ray_job("new")), RAY_JOBS=[stored(job)]))
+    (row,) = rendered["waiting"]
     assert row["phase"] == "Pending"
     assert row["queued"] == rfc3339(NOW_MS - 60_000)
     assert row["requests"][GPU] == "4"
@@ -179,5 +187,5 @@ def test_document_has_times() -> None:
         "p90": None,
         "futures": 20,
     }
-    assert found["now"] == rfc3339(NOW_MS)
-    assert kinds.CLUSTER_QUEUES.name == found["kind"]
+    assert rendered["now"] == rfc3339(NOW_MS)
+    assert kinds.CLUSTER_QUEUES.name == rendered["kind"]

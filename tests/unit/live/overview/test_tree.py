@@ -23,14 +23,14 @@ def tree(*workloads: Body, **replaced: Any) -> tuple[QueueNode, ...]:
 
 
 def column(node: QueueNode, flavor: str = "l4", resource: str = GPU) -> tuple[int, int, int, int, int]:
-    (found,) = (one for one in node.columns if (one.flavor, one.resource) == (flavor, resource))
-    return found.nominal, found.total, found.used, found.borrowed, found.lent
+    (matches,) = (column for column in node.columns if (column.flavor, column.resource) == (flavor, resource))
+    return matches.nominal, matches.total, matches.used, matches.borrowed, matches.lent
 
 
 def test_queues_are_below_their_cohort() -> None:
     (root,) = tree()
     assert (root.kind, root.name) == ("Cohort", "ml")
-    assert [(one.kind, one.name, one.children) for one in root.children] == [
+    assert [(child.kind, child.name, child.children) for child in root.children] == [
         ("ClusterQueue", "team-a", ()),
         ("ClusterQueue", "team-b", ()),
     ]
@@ -78,8 +78,8 @@ def test_a_queue_with_a_missing_flavor_says_so() -> None:
 
 
 def test_a_deleted_queue_keeps_its_usage() -> None:
-    left = [one for one in local_stack()[kinds.CLUSTER_QUEUES] if one["metadata"]["name"] == "team-b"]
-    (root,) = tree(running(ray_job("dev")), CLUSTER_QUEUES=left)
+    remaining = [row for row in local_stack()[kinds.CLUSTER_QUEUES] if row["metadata"]["name"] == "team-b"]
+    (root,) = tree(running(ray_job("dev")), CLUSTER_QUEUES=remaining)
     deleted = root.children[0]
     assert (deleted.kind, deleted.name, deleted.workloads.reserving) == ("ClusterQueue", "team-a", 1)
     assert deleted.problem == "it was deleted"
@@ -93,10 +93,10 @@ def test_a_workload_that_contradicts_itself_is_left_out() -> None:
     as_json = msgspec.json.decode(msgspec.json.encode(odd))
     for pod_set in as_json["spec"]["podSets"]:
         pod_set["template"]["spec"]["affinity"] = {"nodeAffinity": affinity}
-    seen = overview(cluster(as_json, waiting(ray_job("one", workers=1))), NOW_MS)
-    (root,) = queue_tree(seen)
+    observed = overview(cluster(as_json, waiting(ray_job("one", workers=1))), NOW_MS)
+    (root,) = queue_tree(observed)
     assert (root.workloads.pending, root.demand[GPU]) == (2, 1)
-    (problem,) = seen.state.unreadable.values()
+    (problem,) = observed.state.unreadable.values()
     assert "operator 'Near'; expected one of: DoesNotExist" in problem
 
 
@@ -119,7 +119,9 @@ def test_document_has_quantities_as_kubernetes_writes_them() -> None:
     assert team_a["stopPolicy"] == "None"
     assert team_a["workloads"] == {"pending": 1, "inadmissible": 0, "reserving": 1, "admitted": 1}
     assert team_a["demand"]["memory"] == "18632Mi"
-    memory = next(one for one in team_a["columns"] if one["resource"] == "memory" and one["flavor"] == "l4")
+    memory = next(
+        column for column in team_a["columns"] if column["resource"] == "memory" and column["flavor"] == "l4"
+    )
     assert memory == {
         "flavor": "l4",
         "resource": "memory",

@@ -8,7 +8,7 @@ from tests.unit.controller.builders import NOW_MS
 from tests.unit.live.builders import cluster, finished, running, waiting
 
 
-def seen() -> Overview:
+def usage_overview() -> Overview:
     return overview(
         cluster(
             running(ray_job("dev")),
@@ -21,14 +21,17 @@ def seen() -> Overview:
 
 
 def test_flavors_have_the_quota_and_usage_of_all_queues() -> None:
-    found = {(one.flavor, one.resource): one for one in flavor_usage(seen())}
-    gpus = found["l4", GPU]
+    usage_by_flavor = {
+        (observation.flavor, observation.resource): observation
+        for observation in flavor_usage(usage_overview())
+    }
+    gpus = usage_by_flavor["l4", GPU]
     assert (gpus.nominal, gpus.used, gpus.workloads) == (8, 4, 1)
-    assert (found["cpu", "cpu"].nominal, found["cpu", "cpu"].workloads) == (16_000, 1)
+    assert (usage_by_flavor["cpu", "cpu"].nominal, usage_by_flavor["cpu", "cpu"].workloads) == (16_000, 1)
 
 
 def test_teams_are_namespaces() -> None:
-    team_a, team_b = team_usage(seen())
+    team_a, team_b = team_usage(usage_overview())
     assert (team_a.namespace, team_a.running, team_a.waiting) == ("team-a", 1, 1)
     assert (team_a.used[GPU], team_a.demand[GPU], team_a.oldest_ms) == (4, 2, NOW_MS - 60_000)
     assert (team_b.namespace, team_b.running, team_b.demand[GPU]) == ("team-b", 0, 1)
@@ -42,7 +45,7 @@ def test_a_team_that_waits_for_nothing_has_no_oldest() -> None:
 
 
 def test_document_of_usage() -> None:
-    flavors, teams = document(flavor_usage(seen())), document(team_usage(seen()))
+    flavors, teams = document(flavor_usage(usage_overview())), document(team_usage(usage_overview()))
     cpu = {"flavor": "cpu", "resource": "cpu", "nominal": "16", "used": "2", "workloads": 1}
     assert cpu in flavors
     assert teams[0]["used"][GPU] == "4"

@@ -133,11 +133,15 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_answer_with_its_reason_and_remedy(name: str) -> None:
     case = CASES[name]
-    found = of(*case.workloads, **case.replaced)
-    assert found.answer == case.answer
-    assert case.sentence in found.sentence
-    assert found.reason == case.reason
-    assert any(case.remedy in remedy for remedy in found.remedies) if case.remedy else not found.remedies
+    explanation = of(*case.workloads, **case.replaced)
+    assert explanation.answer == case.answer
+    assert case.sentence in explanation.sentence
+    assert explanation.reason == case.reason
+    assert (
+        any(case.remedy in remedy for remedy in explanation.remedies)
+        if case.remedy
+        else not explanation.remedies
+    )
 
 
 def test_victims_are_named_with_their_reason() -> None:
@@ -159,16 +163,19 @@ def test_flavors_that_its_pods_can_not_use_are_told() -> None:
     job["spec"]["rayClusterSpec"]["workerGroupSpecs"][0]["template"]["spec"]["nodeSelector"] = {
         "cloud.google.com/gke-nodepool": "other"
     }
-    found = of(waiting(job))
-    assert found.reason == "NO_FLAVOR"
-    assert ("l4", "gpu", "NodeSelector") in [(e.flavor, e.pod_set, e.cause) for e in found.exclusions]
-    assert any(text.startswith("Pod set gpu may use flavor l4, which ") for text in found.remedies)
+    explanation = of(waiting(job))
+    assert explanation.reason == "NO_FLAVOR"
+    assert ("l4", "gpu", "NodeSelector") in [(e.flavor, e.pod_set, e.cause) for e in explanation.exclusions]
+    assert any(text.startswith("Pod set gpu may use flavor l4, which ") for text in explanation.remedies)
 
 
 def test_those_ahead_are_the_first_of_the_queue() -> None:
-    found = of(DEV, later("one"), waiting(ray_job("first")), URGENT | {"metadata": named("urgent")})
-    assert [(one.position, one.job) for one in found.ahead] == [(1, "workload/urgent"), (2, "rayjob/first")]
-    assert found.workload.position == 3
+    explanation = of(DEV, later("one"), waiting(ray_job("first")), URGENT | {"metadata": named("urgent")})
+    assert [(row.position, row.job) for row in explanation.ahead] == [
+        (1, "workload/urgent"),
+        (2, "rayjob/first"),
+    ]
+    assert explanation.workload.position == 3
 
 
 def named(name: str) -> Body:
@@ -177,18 +184,18 @@ def named(name: str) -> Body:
 
 def test_only_so_many_ahead_are_listed() -> None:
     first = [waiting(ray_job(f"first-{n}")) for n in range(AHEAD_MAX + 2)]
-    found = of(*first, later("one"))
-    assert len(found.ahead) == AHEAD_MAX
-    assert found.workload.position == AHEAD_MAX + 3
+    explanation = of(*first, later("one"))
+    assert len(explanation.ahead) == AHEAD_MAX
+    assert explanation.workload.position == AHEAD_MAX + 3
 
 
 def test_history_has_conditions_and_back_offs() -> None:
-    found = of(HELD_BACK)
-    assert [(event.condition, event.status, event.reason) for event in found.history] == [
+    explanation = of(HELD_BACK)
+    assert [(event.condition, event.status, event.reason) for event in explanation.history] == [
         ("Created", "True", ""),
         ("QuotaReserved", "False", "Pending"),
     ]
-    assert (found.requeues, found.requeue_ms) == (3, NOW_MS + 60_000)
+    assert (explanation.requeues, explanation.requeue_ms) == (3, NOW_MS + 60_000)
 
 
 def test_states_of_checks_are_told() -> None:
@@ -198,15 +205,15 @@ def test_states_of_checks_are_told() -> None:
 
 def test_a_question_changes_nothing_for_the_next_one() -> None:
     there = cluster(DEV, URGENT)
-    seen = overview(there, NOW_MS)
-    first, second = (why(seen, workload_named("rayjob/one", "team-a", there)) for _ in range(2))
+    observed = overview(there, NOW_MS)
+    first, second = (why(observed, workload_named("rayjob/one", "team-a", there)) for _ in range(2))
     assert first == second
-    assert seen.engine.snapshot.workloads == seen.state.snapshot().workloads
+    assert observed.engine.snapshot.workloads == observed.state.snapshot().workloads
 
 
 def test_document_of_an_answer() -> None:
-    found = document(of(DEV, URGENT))
-    assert found["answer"] == "preempts"
-    assert found["preempts"][0]["workload"]["job"] == "rayjob/dev"
-    assert found["history"][0]["at"] == rfc3339(NOW_MS - 60_000)
+    rendered = document(of(DEV, URGENT))
+    assert rendered["answer"] == "preempts"
+    assert rendered["preempts"][0]["workload"]["job"] == "rayjob/dev"
+    assert rendered["history"][0]["at"] == rfc3339(NOW_MS - 60_000)
     assert document(of(DEV, waiting(ray_job("one"))))["lacks"][0]["missing"] == "4"

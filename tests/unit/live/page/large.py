@@ -22,10 +22,13 @@ def large() -> dict[Kind[Any], Sequence[Body]]:
     ]
     cohorts = tuple({"metadata": {"name": f"unit-{n}"}, "spec": {"parentName": "ml"}} for n in range(COHORTS))
     states = running(JOB), waiting(JOB)
-    return {**stack(*queues, cohorts=cohorts), kinds.WORKLOADS: [one(n, *states) for n in range(WORKLOADS)]}
+    return {
+        **stack(*queues, cohorts=cohorts),
+        kinds.WORKLOADS: [large_workload(n, *states) for n in range(WORKLOADS)],
+    }
 
 
-def one(number: int, runs: Body, waits: Body) -> Body:
+def large_workload(number: int, runs: Body, waits: Body) -> Body:
     """Returns the workload of this number, in the state of one of the given."""
     queue = f"team-{number % QUEUES}"
     of = runs if number < RUNNING_EACH * QUEUES else waits

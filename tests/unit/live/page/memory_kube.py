@@ -31,8 +31,8 @@ class MemoryKube(Kube):
     def put(self, kind: Kind[Any], body: Body) -> None:
         """Creates or replaces an object."""
         version = str(next(self._versions))
-        given = body if "uid" in body["metadata"] else stored(body)
-        obj = read(kind, {**given, "metadata": {**given["metadata"], "resourceVersion": version}})
+        full_body = body if "uid" in body["metadata"] else stored(body)
+        obj = read(kind, {**full_body, "metadata": {**full_body["metadata"], "resourceVersion": version}})
         self._objects[kind][obj.key] = obj
         self._deliver(kind, Event("MODIFIED", version, obj))
 

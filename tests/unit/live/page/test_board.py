@@ -41,17 +41,17 @@ def test_version_of_a_queue_counts_changes_of_its_own_workloads() -> None:
 def test_workloads_of_a_queue_are_paged() -> None:
     board = Board()
     refreshed(board, running(TRAIN), waiting(NEXT), waiting(OTHER))
-    first, rest = board.queue("team-a", 0, 1), board.queue("team-a", 1, 10)
+    first, remaining = board.queue("team-a", 0, 1), board.queue("team-a", 1, 10)
 
     assert first is not None
-    assert rest is not None
-    assert (first["total"], rest["total"], rest["from"]) == (3, 3, 1)
-    assert [row["job"] for row in (*first["workloads"], *rest["workloads"])] == [
+    assert remaining is not None
+    assert (first["total"], remaining["total"], remaining["from"]) == (3, 3, 1)
+    assert [row["job"] for row in (*first["workloads"], *remaining["workloads"])] == [
         "rayjob/train",
         "rayjob/next",
         "rayjob/other",
     ]
-    assert [row["position"] for row in rest["workloads"]] == [1, 2]
+    assert [row["position"] for row in remaining["workloads"]] == [1, 2]
 
 
 def test_what_does_not_exist_has_no_details() -> None:

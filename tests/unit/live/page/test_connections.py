@@ -228,7 +228,7 @@ def test_a_listener_that_never_reads_is_ended_and_others_go_on() -> None:
         async with asyncio.timeout(BOUND_S):
             while not (await clients.answer()).startswith(b"HTTP/1.1 200"):
                 await asyncio.sleep(0.05)
-        assert all([len(await until_end(one)) < SENT_BYTES_MIN for one, _ in stalled])
+        assert all([len(await until_end(connection)) < SENT_BYTES_MIN for connection, _ in stalled])
         # The stream outlives the deadline of answers as long as it is read.
         await asyncio.sleep(LIMITS.answer_s)
         clients.kube.put(kinds.WORKLOADS, running(ray_job("later")))

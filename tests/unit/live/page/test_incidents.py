@@ -12,26 +12,32 @@ JOB = ray_job("dev")
 
 def preempted(name: str = "victim") -> Body:
     body = workload_body(JOB, name=name, uid=f"uid-{name}")
-    told = condition("Preempted", reason="InClusterQueue", message="Preempted to accommodate another")
-    body["status"] = {"conditions": [told, condition("Evicted", reason="Preempted")]}
+    preempted_condition = condition(
+        "Preempted", reason="InClusterQueue", message="Preempted to accommodate another"
+    )
+    body["status"] = {"conditions": [preempted_condition, condition("Evicted", reason="Preempted")]}
     return body
 
 
 def test_preemption_has_its_reason_and_outlives_its_workload() -> None:
-    known = Preemptions()
-    (seen,) = known.update(make_cluster({kinds.WORKLOADS: [preempted()]})).values()
-    (kept,) = known.update(make_cluster({kinds.WORKLOADS: []})).values()
+    incidents = Preemptions()
+    (observed,) = incidents.update(make_cluster({kinds.WORKLOADS: [preempted()]})).values()
+    (last_rows,) = incidents.update(make_cluster({kinds.WORKLOADS: []})).values()
 
-    assert seen == kept
-    assert (seen["workload"], seen["queue"], seen["reason"]) == ("team-a/victim", "team-a", "InClusterQueue")
-    assert seen["message"] == "Preempted to accommodate another"
+    assert observed == last_rows
+    assert (observed["workload"], observed["queue"], observed["reason"]) == (
+        "team-a/victim",
+        "team-a",
+        "InClusterQueue",
+    )
+    assert observed["message"] == "Preempted to accommodate another"
 
 
 def test_same_preemption_is_listed_once() -> None:
-    known, cluster = Preemptions(), make_cluster({kinds.WORKLOADS: [preempted()]})
-    known.update(cluster)
+    incidents, cluster = Preemptions(), make_cluster({kinds.WORKLOADS: [preempted()]})
+    incidents.update(cluster)
 
-    assert len(known.update(make_cluster({kinds.WORKLOADS: [preempted()]}))) == 1
+    assert len(incidents.update(make_cluster({kinds.WORKLOADS: [preempted()]}))) == 1
 
 
 def test_number_of_preemptions_is_bounded() -> None:
@@ -54,10 +60,10 @@ def test_requests_in_flight_are_those_without_an_answer(name: str) -> None:
     conditions, state = STATES[name]
     owner = workload_body(JOB, "QuotaReserved")
     asked = request(*conditions, owner=owner["metadata"]["uid"])
-    found = provisioning(make_cluster({kinds.WORKLOADS: [owner], kinds.PROVISIONING_REQUESTS: [asked]}))
+    rows = provisioning(make_cluster({kinds.WORKLOADS: [owner], kinds.PROVISIONING_REQUESTS: [asked]}))
 
-    assert [row["state"] for row in found.values()] == ([] if state is None else [state])
-    for row in found.values():
+    assert [row["state"] for row in rows.values()] == ([] if state is None else [state])
+    for row in rows.values():
         assert (row["workload"], row["queue"], row["pods"]) == (
             f"team-a/{owner['metadata']['name']}",
             "team-a",

@@ -88,8 +88,8 @@ def test_slow_listener_is_ended_and_the_others_go_on() -> None:
 def test_number_of_listeners_is_bounded() -> None:
     async def check(publisher: Publisher, _: Counting) -> None:
         opened = [publisher.listening() for _number in range(LISTENERS_MAX)]
-        for one in opened:
-            one.__enter__()
+        for connection in opened:
+            connection.__enter__()
         with pytest.raises(TooManyListeners), publisher.listening():
             pass
         opened[0].__exit__(None, None, None)
@@ -102,8 +102,8 @@ def test_number_of_listeners_is_bounded() -> None:
 def test_a_slow_listener_counts_until_its_handler_ends() -> None:
     async def check(publisher: Publisher, _: Counting) -> None:
         opened = [publisher.listening() for _number in range(LISTENERS_MAX)]
-        for one in opened:
-            one.__enter__()
+        for connection in opened:
+            connection.__enter__()
         for _number in range(BACKLOG_MAX):
             await publisher.update()
         with pytest.raises(TooManyListeners), publisher.listening():

@@ -134,8 +134,8 @@ def test_events_begin_with_the_queues_and_go_on_with_what_changes() -> None:
             assert answer.content_type == "text/event-stream"
             name, first = await event(answer.content)
             assert (name, set(first["rows"])) == ("tables", {"queues"})
-            name, rest = await event(answer.content)
-            assert (name, set(rest["rows"])) == ("patch", {"gangs", "preemptions", "provisioning"})
+            name, remaining = await event(answer.content)
+            assert (name, set(remaining["rows"])) == ("patch", {"gangs", "preemptions", "provisioning"})
             kube.put(kinds.WORKLOADS, running(JOB))
             name, patch = await event(answer.content)
             assert (name, set(patch["rows"])) == ("patch", {"queues", "gangs"})

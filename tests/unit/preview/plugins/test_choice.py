@@ -162,7 +162,7 @@ def _beside_a_lock(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "found"),
+    ("change", "names"),
     [
         (_beside_a_lock, {"gcp-v10.2.0"}),
         (_interrupted, set()),
@@ -172,18 +172,18 @@ def _beside_a_lock(folder: Path) -> None:
     ids=["complete, with the lock that stays", "interrupted", "no executable", "not executable"],
 )
 def test_only_complete_installations_are_found(
-    tmp_path: Path, change: Callable[[Path], None], found: set[str]
+    tmp_path: Path, change: Callable[[Path], None], names: set[str]
 ) -> None:
     change(installed_plugin(tmp_path))
-    assert set(find_installed(tmp_path).plugins) == found
+    assert set(find_installed(tmp_path).plugins) == names
 
 
 def test_offline_previews_use_no_plugin_that_requires_an_account(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted = wanted_versions()
+    expected = wanted_versions()
     for name in ("kubernetes", "gcp", "docker-build"):
-        installed_plugin(tmp_path, f"{name}-v{wanted[name]}")
+        installed_plugin(tmp_path, f"{name}-v{expected[name]}")
     monkeypatch.setenv("PULUMI_HOME", str(tmp_path))
     choices = choose_offline()
     assert {name for name, choice in choices.items() if choice.official} - {"python"} == {"kubernetes"}

@@ -25,24 +25,26 @@ def kinds(annotation: Any) -> tuple[list[str], Any]:
     return [], annotation
 
 
-def properties(arguments: type, message: str, seen: set[tuple[type, str]]) -> Iterator[tuple[str, str, Any]]:
+def properties(
+    arguments: type, message: str, observed: set[tuple[type, str]]
+) -> Iterator[tuple[str, str, Any]]:
     """Yields message, property and annotation of everything that such arguments can contain."""
-    if (arguments, message) in seen:
+    if (arguments, message) in observed:
         return
-    seen.add((arguments, message))
+    observed.add((arguments, message))
     for name, annotation in _types.input_type_types(arguments).items():
         yield message, name, annotation
         inner, behind = kinds(annotation)[1], gke_document.field(message, name)
         held = (behind or {}).get("items", behind or {})
         if _types.is_input_type(inner) and "$ref" in held and name not in PULUMI_ONLY.get(message, {}):
-            yield from properties(inner, held["$ref"], seen)
+            yield from properties(inner, held["$ref"], observed)
 
 
 def everything() -> list[tuple[str, str, Any]]:
-    seen: set[tuple[type, str]] = set()
+    visited: set[tuple[type, str]] = set()
     return [
-        *properties(container.NodePoolArgs, "NodePool", seen),
-        *properties(container.ClusterArgs, "Cluster", seen),
+        *properties(container.NodePoolArgs, "NodePool", visited),
+        *properties(container.ClusterArgs, "Cluster", visited),
     ]
 
 

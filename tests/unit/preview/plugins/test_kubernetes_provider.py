@@ -155,7 +155,7 @@ def test_deleting_a_missing_object_succeeds() -> None:
 def test_error_of_a_blocked_deletion_names_the_finalizers(monkeypatch: pytest.MonkeyPatch) -> None:
     held = {**NAMESPACE, "metadata": {"name": "team", "finalizers": ["kueue.x-k8s.io/resource-in-use"]}}
     server = Server(held)
-    monkeypatch.setattr(server, "delete", lambda wanted: None)
+    monkeypatch.setattr(server, "delete", lambda expected: None)
     with pytest.raises(RefusedError, match=r"held by finalizers kueue\.x-k8s\.io/resource-in-use"):
         writes.delete(cast(ApiServer, server), NAMESPACE, seconds_max=0)
 

@@ -38,24 +38,24 @@ def diagnostic(severity: str, message: str) -> dict[str, object]:
 
 
 def test_output_goes_to_the_caller_line_by_line_and_to_the_log(tmp_path: Path) -> None:
-    said: list[str] = []
+    printed_lines: list[str] = []
     log = tmp_path / "log"
-    text = cli(tmp_path, "echo one; echo two >&2").run(["about"], log, said.append)
-    assert said == ["one", "two"]
+    text = cli(tmp_path, "echo one; echo two >&2").run(["about"], log, printed_lines.append)
+    assert printed_lines == ["one", "two"]
     assert text == log.read_text() == "one\ntwo\n"
 
 
 def test_users_pulumi_and_cluster_are_not_reachable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBECONFIG", "/home/me/.kube/config")
     monkeypatch.setenv("PULUMI_ACCESS_TOKEN", "opensesame")
-    seen = cli(tmp_path, "env").run(["about"], tmp_path / "log")
-    environment = dict(line.split("=", 1) for line in seen.splitlines() if "=" in line)
+    observed = cli(tmp_path, "env").run(["about"], tmp_path / "log")
+    environment = dict(line.split("=", 1) for line in observed.splitlines() if "=" in line)
     assert "PULUMI_ACCESS_TOKEN" not in environment
     assert not Path(environment["KUBECONFIG"]).exists()
     assert environment["PULUMI_BACKEND_URL"] == f"file://{tmp_path}/run/pulumi/state"
     passphrase = Path(environment["PULUMI_CONFIG_PASSPHRASE_FILE"])
     assert passphrase.stat().st_mode & 0o077 == 0
-    assert passphrase.read_text() not in seen
+    assert passphrase.read_text() not in observed
 
 
 def test_given_kubeconfig_is_used(tmp_path: Path) -> None:
@@ -91,16 +91,16 @@ def test_key_of_the_real_stack_is_not_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pid", "kept"), [(2**22 + 1, False), (os.getpid(), True)], ids=["of a killed run", "of a live run"]
+    ("pid", "is_kept"), [(2**22 + 1, False), (os.getpid(), True)], ids=["of a killed run", "of a live run"]
 )
-def test_only_the_lock_of_a_killed_run_is_removed(tmp_path: Path, pid: int, kept: bool) -> None:
+def test_only_the_lock_of_a_killed_run_is_removed(tmp_path: Path, pid: int, is_kept: bool) -> None:
     settings = tmp_path / "Pulumi.demo.yaml"
     settings.write_text("config: {}\n")
     lock = tmp_path / "run/pulumi/state/.pulumi/locks/organization/muster/demo/1.json"
     lock.parent.mkdir(parents=True)
     lock.write_text(json.dumps({"pid": pid}))
     cli(tmp_path, "true").select("demo", settings)
-    assert lock.exists() is kept
+    assert lock.exists() is is_kept
 
 
 def test_outcome_counts_changes(tmp_path: Path) -> None:

@@ -13,12 +13,12 @@ SUBNETWORK = "gcp:compute/subnetwork:Subnetwork"
 
 
 def test_properties_have_pulumis_names_and_the_sdks_types() -> None:
-    known = GCP.properties(POOL)
-    assert known is not None
-    assert known["initialNodeCount"] == Shape("int")
-    assert known["nodeLocations"] == Shape("list", Shape("str"))
-    assert known["nodeConfig"] == Shape("message", name="NodePoolNodeConfigArgs")
-    assert "node_config" not in known
+    pool_properties = GCP.properties(POOL)
+    assert pool_properties is not None
+    assert pool_properties["initialNodeCount"] == Shape("int")
+    assert pool_properties["nodeLocations"] == Shape("list", Shape("str"))
+    assert pool_properties["nodeConfig"] == Shape("message", name="NodePoolNodeConfigArgs")
+    assert "node_config" not in pool_properties
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from preview.resources.values import UNKNOWN, Secret
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "wanted"),
+    ("old", "new", "expected"),
     [
         pytest.param({"a": 1}, {"a": 1}, {}, id="same"),
         pytest.param({"a": 1}, {"a": 2}, {"a": Change.UPDATE}, id="changed"),
@@ -28,8 +28,8 @@ from preview.resources.values import UNKNOWN, Secret
         pytest.param({"__defaults": []}, {"__defaults": ["a"]}, {}, id="the provider's own"),
     ],
 )
-def test_differences_are_found_at_the_leaves(old: Any, new: Any, wanted: dict[str, Change]) -> None:
-    assert {property_path(path): change for path, change in differences(old, new)} == wanted
+def test_differences_are_found_at_the_leaves(old: Any, new: Any, expected: dict[str, Change]) -> None:
+    assert {property_path(path): change for path, change in differences(old, new)} == expected
 
 
 @given(st.dictionaries(st.text(), st.lists(st.integers()) | st.dictionaries(st.text(), st.text())))

@@ -29,7 +29,7 @@ TWO = kubeconfig(a="http://127.0.0.1:1", b="http://127.0.0.1:2")
 
 
 @pytest.mark.parametrize(
-    ("inputs", "wanted"),
+    ("inputs", "expected"),
     [
         pytest.param({"kubeconfig": TWO}, ("http://127.0.0.1:1", "of-a"), id="content"),
         pytest.param({"kubeconfig": TWO, "context": "b"}, ("http://127.0.0.1:2", "of-b"), id="context"),
@@ -39,19 +39,19 @@ TWO = kubeconfig(a="http://127.0.0.1:1", b="http://127.0.0.1:2")
     ],
 )
 def test_provider_connects_to_the_cluster_of_its_inputs_or_environment(
-    tmp_path: Path, inputs: dict[str, Any], wanted: tuple[str, str]
+    tmp_path: Path, inputs: dict[str, Any], expected: tuple[str, str]
 ) -> None:
     ambient = tmp_path / "kubeconfig"
     ambient.write_text(kubeconfig(c="http://127.0.0.1:9"))
     api = connect(inputs, {"KUBECONFIG": str(ambient)})
-    assert (api.url, api.default_namespace) == wanted
+    assert (api.url, api.default_namespace) == expected
 
 
-@pytest.mark.parametrize(("given", "wanted"), [({}, False), ({"enablePatchForce": "true"}, True)])
+@pytest.mark.parametrize(("annotations", "expected"), [({}, False), ({"enablePatchForce": "true"}, True)])
 def test_fields_of_others_are_taken_over_if_the_provider_allows_it(
-    given: dict[str, str], wanted: bool
+    annotations: dict[str, str], expected: bool
 ) -> None:
-    assert connect({"kubeconfig": TWO, **given}, {}).take_over is wanted
+    assert connect({"kubeconfig": TWO, **annotations}, {}).take_over is expected
 
 
 def test_placeholder_is_not_a_cluster() -> None:
@@ -66,7 +66,7 @@ def test_missing_kubeconfig_means_no_cluster(environment: dict[str, str]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("inputs", "wanted"),
+    ("inputs", "expected"),
     [
         pytest.param({"kubeconfig": TWO, "context": "c"}, "Context 'c' not found", id="unknown context"),
         pytest.param({"kubeconfig": "a: b\n"}, "clusters", id="not a kubeconfig"),
@@ -76,8 +76,8 @@ def test_missing_kubeconfig_means_no_cluster(environment: dict[str, str]) -> Non
         ),
     ],
 )
-def test_unusable_inputs_are_refused_without_showing_them(inputs: dict[str, Any], wanted: str) -> None:
+def test_unusable_inputs_are_refused_without_showing_them(inputs: dict[str, Any], expected: str) -> None:
     with pytest.raises(RefusedError) as refused:
         connect(inputs, {})
-    assert wanted in str(refused.value)
+    assert expected in str(refused.value)
     assert "opensesame" not in str(refused.value)

@@ -12,8 +12,8 @@ from preview.resources.values import Secret
 SEED = bytes.fromhex("0123456789abcdef")
 
 
-def manifest(kind: str = "ConfigMap", api_version: str = "v1", **rest: Any) -> dict[str, Any]:
-    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "one"}, **rest}
+def manifest(kind: str = "ConfigMap", api_version: str = "v1", **fields: Any) -> dict[str, Any]:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "one"}, **fields}
 
 
 def test_given_name_is_kept() -> None:
@@ -23,8 +23,8 @@ def test_given_name_is_kept() -> None:
 def test_missing_name_is_generated_from_the_resource_and_marked() -> None:
     named = objects.named({"kind": "ConfigMap", "metadata": {"namespace": "ns"}}, {}, "config", SEED)
     annotations = {"pulumi.com/autonamed": "true"}
-    wanted = {"name": "config-01234567", "namespace": "ns", "annotations": annotations}
-    assert named["metadata"] == wanted
+    expected = {"name": "config-01234567", "namespace": "ns", "annotations": annotations}
+    assert named["metadata"] == expected
 
 
 def test_automatic_name_stays_the_same() -> None:
@@ -44,7 +44,7 @@ def test_generate_name_is_refused_with_what_to_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "wanted"),
+    ("old", "new", "expected"),
     [
         pytest.param(manifest(), manifest(metadata={"name": "two"}), {"metadata.name"}, id="name"),
         pytest.param(
@@ -84,10 +84,10 @@ def test_generate_name_is_refused_with_what_to_do() -> None:
     ],
 )
 def test_immutable_fields_require_a_new_object(
-    old: dict[str, Any], new: dict[str, Any], wanted: set[str]
+    old: dict[str, Any], new: dict[str, Any], expected: set[str]
 ) -> None:
     changed = dict(differences(old, new))
-    assert {property_path(path) for path in objects.replacing(old, changed)} == wanted
+    assert {property_path(path) for path in objects.replacing(old, changed)} == expected
 
 
 def test_only_an_object_of_the_same_name_is_deleted_first() -> None:
@@ -98,7 +98,7 @@ def test_only_an_object_of_the_same_name_is_deleted_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("inputs", "applied", "live", "wanted"),
+    ("inputs", "applied", "live", "expected"),
     [
         pytest.param({"cpu": "1000m"}, {"cpu": "1"}, {"cpu": "1"}, {"cpu": "1000m"}, id="another notation"),
         pytest.param({"a": 1}, {"a": 1, "b": 2}, {"a": 1, "b": 2}, {"a": 1}, id="defaults of the server"),
@@ -112,13 +112,13 @@ def test_only_an_object_of_the_same_name_is_deleted_first() -> None:
     ],
 )
 def test_drift_replaces_only_inputs_that_others_changed(
-    inputs: Any, applied: Any, live: Any, wanted: Any
+    inputs: Any, applied: Any, live: Any, expected: Any
 ) -> None:
-    assert objects.drifted(inputs, applied, live) == wanted
+    assert objects.drifted(inputs, applied, live) == expected
 
 
 @pytest.mark.parametrize(
-    ("token", "resource_id", "wanted"),
+    ("token", "resource_id", "expected"),
     [
         ("kubernetes:core/v1:Pod", "ns/a", ("v1", "Pod", {"name": "a", "namespace": "ns"})),
         ("kubernetes:core/v1:Namespace", "a", ("v1", "Namespace", {"name": "a"})),
@@ -130,10 +130,10 @@ def test_drift_replaces_only_inputs_that_others_changed(
     ],
 )
 def test_import_is_addressed_by_type_and_id(
-    token: str, resource_id: str, wanted: tuple[str, str, dict[str, str]]
+    token: str, resource_id: str, expected: tuple[str, str, dict[str, str]]
 ) -> None:
     address = objects.address(token, resource_id, {})
-    assert (address["apiVersion"], address["kind"], address["metadata"]) == wanted
+    assert (address["apiVersion"], address["kind"], address["metadata"]) == expected
 
 
 def test_state_of_a_secret_is_secret_and_has_no_managed_fields() -> None:

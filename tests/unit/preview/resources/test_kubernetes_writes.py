@@ -18,5 +18,5 @@ DEFINITIONS: dict[str, tuple[dict[str, Any], bool]] = {
 
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_crd_is_established_by_its_condition(name: str) -> None:
-    definition, wanted = DEFINITIONS[name]
-    assert is_established(definition) is wanted
+    definition, expected = DEFINITIONS[name]
+    assert is_established(definition) is expected

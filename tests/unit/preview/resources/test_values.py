@@ -40,7 +40,7 @@ def test_secret_has_the_engines_wire_format() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "known"),
+    ("value", "documented"),
     [
         ({"a": ["x", 1]}, True),
         ({"a": [{"b": UNKNOWN}]}, False),
@@ -48,12 +48,12 @@ def test_secret_has_the_engines_wire_format() -> None:
         (Secret("x"), True),
     ],
 )
-def test_value_with_an_unknown_part_is_unknown(value: Any, known: bool) -> None:
-    assert is_known(value) is known
+def test_value_with_an_unknown_part_is_unknown(value: Any, documented: bool) -> None:
+    assert is_known(value) is documented
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "like", "wanted"),
+    ("name", "value", "like", "expected"),
     [
         ("the same path", {"a": {"b": "x"}}, {"a": {"b": Secret("y")}}, {"a": {"b": Secret("x")}}),
         ("everything below", {"a": {"b": "x"}}, {"a": Secret({})}, {"a": Secret({"b": "x"})}),
@@ -63,8 +63,8 @@ def test_value_with_an_unknown_part_is_unknown(value: Any, known: bool) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_value_is_secret_where_the_pattern_is(name: str, value: Any, like: Any, wanted: Any) -> None:
-    assert concealed(value, like) == wanted
+def test_value_is_secret_where_the_pattern_is(name: str, value: Any, like: Any, expected: Any) -> None:
+    assert concealed(value, like) == expected
 
 
 def test_opened_value_has_no_secrets() -> None:
