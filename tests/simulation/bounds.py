@@ -85,7 +85,7 @@ class Bounds:
                 yield ("templates_exist", key_of(request)), f"lacks its pod templates {gone}"
 
     def _stays(self, workload: Body) -> bool:
-        """Whether it holds quota, and is not about to lose it."""
+        """Returns whether it holds quota, and is not about to lose it."""
         leaves = (
             condition(workload, "Evicted").get("status") == "True"
             or "deletionTimestamp" in workload["metadata"]
@@ -131,12 +131,12 @@ class Bounds:
 
 
 def has_ended(request: Body) -> bool:
-    """Whether the request has ended."""
+    """Returns whether the request has ended."""
     return any(condition(request, kind).get("status") == "True" for kind in ENDS)
 
 
 def is_queued(job: Body) -> bool:
-    """Whether Muster manages the job: it is queued, and neither owned nor managed by another controller."""
+    """Returns whether Muster manages the job: it is queued, and no other controller owns or manages it."""
     meta = job["metadata"]
     return (
         bool(meta.get("labels", {}).get(QUEUE_LABEL)) and not is_others(job) and "ownerReferences" not in meta
