@@ -8,8 +8,8 @@ from pathlib import Path
 from sandbox.apply import apply
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.drift import drift
-from sandbox.logs import logs
-from sandbox.scenario import ENGINES, chosen, scenario
+from sandbox.running import engine_of
+from sandbox.scenario import ADMITTING, ENGINES, chosen, scenario
 from sandbox.shell import exports
 from sandbox.status import status
 from sandbox.up import down, up
@@ -17,7 +17,7 @@ from tools.toolchain.command import carry_out, sandbox_named
 from tools.toolchain.console import console, table
 from tools.toolchain.ensure import can_be_built, ensure_tools, find_tool
 from tools.toolchain.paths import DEFAULTS, NAME_VARIABLE, RunState, cache_directory
-from tools.toolchain.steps import Screen
+from tools.toolchain.steps import Screen, StepError
 from tools.toolchain.tools import TOOLS, tools_for
 
 
@@ -142,6 +142,21 @@ def _tools(options: argparse.Namespace) -> int:
     title = f"Tools (cache: {cache_directory() / 'tools'})"
     console().print(table(title, ("tool", "version", "from", "took"), rows))
     return 0
+
+
+def logs(state: RunState, process: str | None, follow: bool, lines: int) -> int:
+    """Prints the end of a process's log, by default the engine's; with `follow`, continues until Ctrl-C.
+
+    Raises StepError with the names of existing logs if the process has none.
+    """
+    log = state.log(process or ADMITTING[engine_of(state)][0])
+    if not log.exists():
+        names = sorted(path.stem for path in state.logs.glob("*.log") if path.exists())
+        choice = f"; choose one of {', '.join(names)}" if names else ""
+        remedy = state.command("logs", PROCESS=names[0]) if names else state.command("up")
+        raise StepError(f"sandbox {state.name} has no log of {log.stem!r}{choice}", try_this=remedy)
+    # -F: follows the new log after a restart of the process
+    os.execvp("tail", ["tail", "-n", str(lines), *(["-F"] if follow else []), str(log)])
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from lightkube.core.exceptions import ApiError, ConfigError
 from sandbox.cluster import kinds
 from sandbox.cluster.kinds import Object
 from sandbox.cluster.processes import Processes
-from sandbox.scenarios.runner import JOB_KINDS, SCENARIO_LABEL
+from sandbox.scenarios.runner import SCENARIO_LABEL
 from sandbox.stack_file import deployed
 from tools.bootstrap import exclusive
 from tools.toolchain.console import duration
@@ -106,7 +106,7 @@ def ray_objects(client: Client) -> list[tuple[str, Object]]:
     owner."""
     return [
         (name, obj)
-        for name, kind in JOB_KINDS.items()
+        for name, kind in kinds.JOBS.items()
         for obj in client.list(kind, namespace="*")
         if not obj["metadata"].get("ownerReferences") and not _has_ended(obj)
     ]

@@ -12,7 +12,6 @@ from tools.testing.layers import FAST_TESTS, LAYERS, LINT
 from tools.testing.run import nox, run_layers, run_together
 from tools.toolchain.command import carry_out
 from tools.toolchain.steps import StepError
-from tools.types import types
 
 KEYS = tuple(layer.key for layer in LAYERS)
 
@@ -45,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
         ("coverage", chores.coverage, "branch coverage of muster/admission by its unit tests"),
         ("docs", chores.docs, "write generated docs: references, diagrams, the deploying identity's roles"),
         ("fields", ray_fields.record, "record the fields of the pinned KubeRay's CRDs"),
-        ("types", types, "mypy, with a cache that outlives the checkout"),
+        ("types", chores.types, "mypy, with a cache that outlives the checkout"),
         ("lock", chores.lock, "resolve the Python dependencies into the lock files"),
         ("release", release, "build wheel, archives, SBOM and checksums of HEAD into dist/"),
         ("format", chores.format_code, "format the code"),

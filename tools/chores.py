@@ -1,7 +1,10 @@
-"""Formats code, and writes lock files and generated docs; measures coverage."""
+"""Formats code, checks types, writes lock files and generated docs, and measures coverage."""
 
+import shutil
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 from components.observability.grafana import grafana_files
 from package import schema as package_schema
@@ -25,6 +28,11 @@ LOCKS = {
     "requirements/accasim.lock": ("requirements/accasim.in",),  # the simulator that make bench compares with
     "requirements/ray.lock": ("requirements/ray.in",),  # for make up RAY=real
 }
+
+
+MYPY_CACHE = CHECKOUT / ".mypy_cache"
+SHARED_MYPY_CACHE = Path(sys.prefix) / "mypy"
+"""A copy of the cache in the locked environment. mypy itself detects stale entries."""
 
 
 def lock() -> int:
@@ -67,6 +75,25 @@ def write_policies() -> None:
     page = CHECKOUT / "policies" / "README.md"
     section = Section(policies_reference.BEGIN, policies_reference.END)
     page.write_text(section.put(page.read_text(), policies_reference.table()))
+
+
+def types(cache: Path = MYPY_CACHE, shared_cache: Path = SHARED_MYPY_CACHE) -> int:
+    """Runs mypy; returns its exit code. A checkout without a cache starts with the shared one, because mypy
+    needs a minute for the libraries."""
+    if not cache.exists() and shared_cache.exists():
+        _copy(shared_cache, cache)
+    code = subprocess.call([sys.executable, "-m", "mypy"], cwd=CHECKOUT)
+    if code == 0 and not shared_cache.exists():
+        _copy(cache, shared_cache)
+    return code
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copies a folder atomically: the target is complete as soon as it exists."""
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f"{target.name}-") as unfinished:
+        copy = shutil.copytree(source, Path(unfinished) / "copy")
+        if not target.exists():
+            copy.rename(target)
 
 
 def coverage() -> int:

@@ -8,15 +8,13 @@ allow it.
 
 from components.admission.metadata import same_of_prefixes, same_owners_and_finalizers
 from components.admission.ray import Engine, Policy, is_trusted, may_write_status, other_operators
-from muster.cluster.jobs.kinds import JOB_KINDS, OPERATORS, RESOURCES
-from muster.objects.names import WORKLOAD_UID_LABEL
+from muster.cluster.jobs.kinds import OPERATORS, RESOURCES, alternatives
+from muster.objects.names import KUEUE_GROUP, MUSTER_PREFIX, WORKLOAD_UID_LABEL
 
-_NAMES = [kind.name for kind in JOB_KINDS]
-JOBS = f"{', '.join(_NAMES[:-1])} or {_NAMES[-1]}"
 GROUPS = tuple(f"{group}/" for group in RESOURCES)
 # Read by operators, the Job controller and the engine. The UID itself: reserved_labels.py.
-LABELS = (*GROUPS, "kueue.x-k8s.io/", "batch.kubernetes.io/", "job-name", "controller-uid")
-ANNOTATIONS = (*GROUPS, "kueue.x-k8s.io/", "muster.dev/", "autoscaling.x-k8s.io/")
+LABELS = (*GROUPS, f"{KUEUE_GROUP}/", "batch.kubernetes.io/", "job-name", "controller-uid")
+ANNOTATIONS = (*GROUPS, f"{KUEUE_GROUP}/", MUSTER_PREFIX, "autoscaling.x-k8s.io/")
 
 
 def pods_of_gangs(engine: Engine) -> list[Policy]:
@@ -44,7 +42,8 @@ def _unchanged(engine: Engine) -> Policy:
                 f"{', '.join(RESOURCES)}, kueue.x-k8s.io and muster.dev"
             ),
             'request.?subResource.orValue("") == "status" || object.spec == oldObject.spec': (
-                f"a pod with the label {WORKLOAD_UID_LABEL} runs as it was admitted: change its {JOBS}"
+                f"a pod with the label {WORKLOAD_UID_LABEL} runs as it was admitted: change its "
+                f"{alternatives()}"
             ),
             'request.?subResource.orValue("") != "status" || object.?status == oldObject.?status': (
                 f"the status of a pod with the label {WORKLOAD_UID_LABEL} says whether it holds quota: only "
@@ -75,7 +74,7 @@ def _resized(engine: Engine) -> Policy:
         rules={
             f"{containers} && {of_pod}": (
                 f"quota is reserved for a pod with the label {WORKLOAD_UID_LABEL} as it is: resize it to "
-                f"lower requests and limits, or replace its {JOBS} by a larger one"
+                f"lower requests and limits, or replace its {alternatives()} by a larger one"
             )
         },
         label=WORKLOAD_UID_LABEL,

@@ -17,6 +17,7 @@ from pulumi_kubernetes.rbac.v1 import (
 
 from components.base import Component
 from muster.cluster.jobs.kinds import RESOURCES
+from muster.objects.names import KUEUE_GROUP
 from settings.model.tenants.tenant import Tenant
 
 RAY_USER, QUEUE_VIEWER = "ray-user", "muster-queue-viewer"
@@ -34,7 +35,7 @@ def _rule(group: str, resources: Sequence[str], verbs: Sequence[str]) -> PolicyR
 TEAM_RULES = [
     *(_rule(group, plurals, WRITE) for group, plurals in RESOURCES.items()),
     *(_rule(group, [f"{p}/status" for p in plurals], ("get",)) for group, plurals in RESOURCES.items()),
-    _rule("kueue.x-k8s.io", ["localqueues", "workloads"], READ),
+    _rule(KUEUE_GROUP, ["localqueues", "workloads"], READ),
     _rule("", ["pods", "pods/log", "services", "events", "persistentvolumeclaims", "resourcequotas"], READ),
     _rule("batch", ["jobs"], READ),
     _rule("resource.k8s.io", ["resourceclaimtemplates"], READ),
@@ -48,7 +49,7 @@ TOKEN_RULES = [_rule("", ["secrets"], ("get",))]
 STORAGE_RULES = [_rule("", ["persistentvolumeclaims"], WRITE)]
 
 VIEWER_RULES = [
-    _rule("kueue.x-k8s.io", ["clusterqueues", "cohorts", "resourceflavors", "workloadpriorityclasses"], READ),
+    _rule(KUEUE_GROUP, ["clusterqueues", "cohorts", "resourceflavors", "workloadpriorityclasses"], READ),
 ]
 
 

@@ -57,7 +57,7 @@ def exact(what: str, value: str | int | float) -> Fraction:
     if isinstance(value, int) and abs(value) > MAX:  # Python refuses to format very large integers
         raise QuantityTooLargeError(what, value)
     text = value if isinstance(value, str) else str(value)
-    amount = _number(text) if len(text) <= _LENGTH_MAX and not isinstance(value, bool) else None
+    amount = number(text) if len(text) <= _LENGTH_MAX and not isinstance(value, bool) else None
     if amount is None:
         raise QuantityError(what, value)
     if abs(amount) > MAX:
@@ -66,7 +66,7 @@ def exact(what: str, value: str | int | float) -> Fraction:
 
 
 @lru_cache(_TEXTS_MAX)
-def _number(text: str) -> Fraction | None:
+def number(text: str) -> Fraction | None:
     """Returns the number of a quantity; None if it is invalid. Cached, as clusters repeat few quantities."""
     match = _FORM.fullmatch(text.strip())
     if match is None:

@@ -8,8 +8,9 @@ import click
 
 from muster.cli.acting import Target, run, target_options
 from muster.cli.verb import verb
+from muster.cluster.jobs.kinds import JOB_KINDS
 from muster.kube.client import Kube
-from muster.kube.kinds import PODS, RAY_CLUSTERS
+from muster.kube.kinds import PODS
 from muster.live.acting.jobs import read_job, split
 from muster.live.acting.logs import chosen, pods_of
 
@@ -36,9 +37,11 @@ def command(
     async def work(kube: Kube) -> None:
         kind, name = split(job)
         job_view = await read_job(kube, kind, f"{target.namespace}/{name}")
-        _, clusters = await kube.list(RAY_CLUSTERS, namespace=target.namespace)
+        created = [dependent.kind for dependent in JOB_KINDS if kind in dependent.created_by]
+        lists = [await kube.list(dependent, namespace=target.namespace) for dependent in created]
+        dependents = [obj for _, objects in lists for obj in objects]
         _, pods = await kube.list(PODS, namespace=target.namespace)
-        names = chosen(pods_of(job_view.obj, clusters, pods), pod_set)
+        names = chosen(pods_of(job_view.obj, dependents, pods), pod_set)
         sources = (kube.log(f"{target.namespace}/{pod}", parameters) for pod in names)
         prefixes = [f"[{pod}] " if len(names) > 1 else "" for pod in names]
         if follow:

@@ -13,7 +13,7 @@ from muster.cli.paths import InputPath
 from muster.cli.terminal import visible
 from muster.cli.try_ import read_job as read_manifest
 from muster.cli.verb import InputError, verb
-from muster.cluster.jobs.kinds import BY_KIND, kind_of, listed
+from muster.cluster.jobs.kinds import BY_KIND, alternatives, kind_of, listed
 from muster.kube.client import Kube
 from muster.kube.kinds import Kind
 from muster.kube.writes import Create
@@ -26,7 +26,7 @@ INTERVAL_S = 1.0
 
 
 @verb(
-    "Creates a RayJob, RayCluster or RayService and prints its progress until it runs: queue position and "
+    f"Creates a {alternatives()} and prints its progress until it runs: queue position and "
     f"reason to wait, admission, start. Exit codes: 0 it reached the state in --wait; {FAILED} it failed; "
     f"{WAITS} it is still pending or starting after --timeout; {REFUSED} it cannot be admitted in its "
     "current form; 2 invalid input, or refused by the API server. Except for code 2, the job stays in the "

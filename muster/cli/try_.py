@@ -10,6 +10,7 @@ from muster.cli import live
 from muster.cli.paths import InputPath
 from muster.cli.terminal import visible
 from muster.cli.verb import InputError, verb
+from muster.cluster.jobs.kinds import alternatives
 from muster.files.reading import STDIN, read_text_or_stdin
 from muster.files.yaml_documents import documents
 from muster.live.report import (
@@ -27,7 +28,7 @@ EXIT_CODES = {VerdictKind.FITS: 0, VerdictKind.PREEMPTS: 0, VerdictKind.WAITS: 4
 
 
 @verb(
-    "Decides about a RayJob, RayCluster or RayService as the controller would: whether it fits now, in "
+    f"Decides about a {alternatives()} as the controller would: whether it fits now, in "
     "which flavors, which workloads it would preempt, and when it would start. Changes nothing in the "
     "cluster. Exit codes: 0 it fits now, possibly after preemptions; 4 it waits; 5 it cannot be admitted "
     "in its current form; 2 invalid input."

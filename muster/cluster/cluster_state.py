@@ -158,7 +158,7 @@ class ClusterState:
             return ""
         return self.pod_checks.refusal(self.cache.get(key_of, key, job), job, key)
 
-    def ray_clusters_of(self, workload: kueue.Workload) -> list[Job]:
+    def dependents_of(self, workload: kueue.Workload) -> list[Job]:
         """Returns the RayClusters, other than the job itself, that create the gang's pods: those that KubeRay
         created for the job, and the owners of its live pods, as tenants may edit the owner references of
         RayClusters."""
@@ -185,7 +185,7 @@ class ClusterState:
         status = workload.status
         if not workload_status.holds_quota(status) or not workload_status.is_finished(status):
             return workload_status.holds_quota(status)
-        clusters = (c for c in self.ray_clusters_of(workload) if not c.metadata.deletion_timestamp)
+        clusters = (c for c in self.dependents_of(workload) if not c.metadata.deletion_timestamp)
         runs = bool(self.live_pods_of(workload)) or not all(c.suspended for c in clusters)
         return runs or RESOURCE_IN_USE in workload.metadata.finalizers
 

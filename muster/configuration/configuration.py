@@ -1,9 +1,7 @@
 """The controller's configuration: the fields of Kueue's (apis/config/v1beta2) that Muster reads, as JSON."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from math import ceil
 from typing import Any
 
@@ -11,11 +9,10 @@ import msgspec
 
 from muster.admission import Aging, FairSharing, FairStrategy, Rules
 from muster.admission.lifecycle import Backoff, WaitForPodsReady
+from muster.configuration.durations import seconds
 from muster.configuration.feature_gates import CLEANUP, with_gates
 from muster.objects.meta import View
 
-_PART = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>h|ms|m|s)")
-_SECONDS = {"h": Fraction(3600), "m": Fraction(60), "s": Fraction(1), "ms": Fraction(1, 1000)}
 _BACKOFF = Backoff()
 
 
@@ -167,7 +164,6 @@ def _additional_rules(rules: _Rules) -> Rules:
 
 def _seconds(name: str, text: str) -> int:
     """Parses a duration in Go's format, such as 300s or 1h30m, and rounds up to whole seconds."""
-    parts = list(_PART.finditer(text))
-    if not parts or "".join(part[0] for part in parts) != text:
+    if (exact := seconds(text)) is None:
         raise ValueError(f"{name} is {text!r}; expected a duration such as 300s, 30m or 1h30m")
-    return ceil(sum(Fraction(part["number"]) * _SECONDS[part["unit"]] for part in parts))
+    return ceil(exact)

@@ -44,6 +44,17 @@ QUEUED_PROVISIONING_CLASS = "queued-provisioning.gke.io"
 # GKE labels a request's nodes; the label's value is this detail of the request's status.
 REQUEST_LABEL, REQUEST_DETAIL = "autoscaling.gke.io/provisioning-request", "ResizeRequestName"
 
+MUSTER_PREFIX = "muster.dev/"
+POOL_LABEL = "muster.dev/pool"
+"""Set by a stack on nodes of pools that are several node pools in GKE: the pool's name."""
+TENANT_LABEL = "muster.dev/tenant"
+"""Set by a stack on namespaces of tenants."""
+QUEUE_REQUIRED_LABEL = "muster.dev/queue-required"
+"""Set by a stack on namespaces whose Ray objects need a queue."""
+CLAIMS_LABEL = "muster.dev/claims"
+"""Set by a stack on namespaces whose ResourceClaims only administrators create."""
+RAY_AUTH_LABEL = "muster.dev/ray-auth"
+"""Set by a stack on namespaces whose Ray clusters require a token."""
 STOP_ANNOTATION = "muster.dev/stop"
 """Set by users on a job: with "true" the job is stopped, releases its quota, and waits until the annotation
 is removed."""

@@ -19,15 +19,19 @@ from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 
 from preview.plugins import gke_document
 from preview.plugins.diff_responses import diff_response
-from preview.plugins.gcp_outputs import pretended, previewed
 from preview.plugins.gcp_replacements import delete_first, replacing
 from preview.plugins.problems import Problem, check_failures
 from preview.plugins.sdk_properties import Sdk
 from preview.plugins.serving import StandInProvider, serve
 from preview.plugins.structs import from_struct, to_struct
 from preview.resources.differences import differences
-from preview.resources.pretence import OBJECTS, VARIABLE
+from preview.resources.pretence import NO_HOST, OBJECTS, VARIABLE
 from preview.resources.refusals import RefusedError
+from preview.resources.values import UNKNOWN
+
+# Outputs that Google computes are unknown in a preview. The engine does so for missing top-level outputs; it
+# would take an output in a declared block, such as the endpoint in `controlPlaneEndpointsConfig`, as unset.
+CLUSTER = "gcp:container/cluster:Cluster"
 
 
 def _needs_the_official_plugin(what: str) -> RefusedError:
@@ -98,6 +102,37 @@ class GcpProvider(StandInProvider):
 
 def _outputs(token: str, name: str, properties: dict[str, Any]) -> dict[str, Any]:
     return pretended(token, name, properties) if os.environ.get(VARIABLE) else previewed(token, properties)
+
+
+def previewed(token: str, properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the declared properties, with unknown values for outputs that Google adds inside them."""
+    if token != CLUSTER:
+        return dict(properties)
+    return _with_addresses(properties, host=UNKNOWN, certificate=UNKNOWN)
+
+
+def pretended(token: str, name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the properties as of an existing resource: with an id, and host names that never resolve."""
+    outputs = {**properties, "id": f"pretended/{name}"}
+    if token != CLUSTER:
+        return outputs
+    return _with_addresses(outputs, host=f"{name}{NO_HOST}", certificate="")
+
+
+def _with_addresses(properties: Mapping[str, Any], host: str, certificate: str) -> dict[str, Any]:
+    endpoints = _mapping(properties.get("controlPlaneEndpointsConfig"))
+    dns = {**_mapping(endpoints.get("dnsEndpointConfig")), "endpoint": host}
+    return {
+        **properties,
+        "endpoint": host,
+        "masterAuth": {**_mapping(properties.get("masterAuth")), "clusterCaCertificate": certificate},
+        "controlPlaneEndpointsConfig": {**endpoints, "dnsEndpointConfig": dns},
+    }
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    """Returns the properties below one; empty if it is unset or unknown."""
+    return dict(value) if isinstance(value, Mapping) else {}
 
 
 def main() -> None:

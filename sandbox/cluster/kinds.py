@@ -7,11 +7,14 @@ mistakes in those are noticed and not repeated.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from lightkube import ApiError, Client, KubeConfig
 from lightkube.generic_resource import create_global_resource, create_namespaced_resource
+
+from muster.cluster.jobs.kinds import JOB_KINDS
 
 Object = dict[str, Any]
 """A Kubernetes object as its JSON."""
@@ -41,9 +44,11 @@ ClusterQueue: Kind = create_global_resource("kueue.x-k8s.io", "v1beta2", "Cluste
 Cohort: Kind = create_global_resource("kueue.x-k8s.io", "v1beta2", "Cohort", "cohorts")
 LocalQueue: Kind = create_namespaced_resource("kueue.x-k8s.io", "v1beta2", "LocalQueue", "localqueues")
 PodGroup: Kind = create_namespaced_resource("scheduling.run.ai", "v2alpha2", "PodGroup", "podgroups")
-RayCluster: Kind = create_namespaced_resource("ray.io", "v1", "RayCluster", "rayclusters")
-RayJob: Kind = create_namespaced_resource("ray.io", "v1", "RayJob", "rayjobs")
-RayService: Kind = create_namespaced_resource("ray.io", "v1", "RayService", "rayservices")
+JOBS: Mapping[str, Kind] = {
+    job.name: create_namespaced_resource(job.kind.group, job.kind.version, job.name, job.plural)
+    for job in JOB_KINDS
+}
+RayCluster, RayJob, RayService = (JOBS[name] for name in ("RayCluster", "RayJob", "RayService"))
 Workload: Kind = create_namespaced_resource("kueue.x-k8s.io", "v1beta2", "Workload", "workloads")
 WorkloadPriorityClass: Kind = create_global_resource(
     "kueue.x-k8s.io", "v1beta2", "WorkloadPriorityClass", "workloadpriorityclasses"

@@ -31,9 +31,6 @@ from sandbox.scenarios.timeline import Timeline, bars, phase
 from sandbox.stand_ins.reflector import Reflector
 from tools.toolchain.steps import StepError
 
-JOB_KINDS: Mapping[str, kinds.Kind] = {
-    k.__name__: k for k in (kinds.RayJob, kinds.RayCluster, kinds.RayService)
-}
 SCENARIO_LABEL = "sandbox.muster.dev/scenario"
 LIMIT_SECONDS = 120.0
 POLICY_SECONDS_MAX = 15.0
@@ -84,7 +81,7 @@ def remove_leftovers(client: Client) -> None:
 
     def leftovers() -> list[tuple[kinds.Kind, Object]]:
         labels: dict[str, Any] = {SCENARIO_LABEL: "true"}
-        return [(k, o) for k in JOB_KINDS.values() for o in client.list(k, namespace="*", labels=labels)]
+        return [(k, o) for k in kinds.JOBS.values() for o in client.list(k, namespace="*", labels=labels)]
 
     for kind, job in leftovers():
         kinds.delete(client, kind, job)
@@ -97,7 +94,7 @@ def wait_for_policy(
     """Waits until `policies_active` is true for a new job, as admission policies take effect with a delay."""
 
     def is_active() -> bool:
-        return policies_active(client.create(JOB_KINDS[manifest["kind"]](manifest), dry_run=True))
+        return policies_active(client.create(kinds.JOBS[manifest["kind"]](manifest), dry_run=True))
 
     try:
         wait_until(f"the admission policy for queued {manifest['kind']}s", is_active, POLICY_SECONDS_MAX)
@@ -165,12 +162,12 @@ class ScenarioRun:
 
     def _submit(self, role: str) -> None:
         manifest, ref = self._manifests[role], self._jobs[role]
-        self._client.create(JOB_KINDS[ref.kind](manifest))
+        self._client.create(kinds.JOBS[ref.kind](manifest))
         self._print(f"{ref.name}: submitted, {_priority(manifest)}")
 
     def _remove(self, role: str) -> None:
         ref = self._jobs[role]
-        self._client.delete(JOB_KINDS[ref.kind], ref.name, namespace=ref.namespace)
+        self._client.delete(kinds.JOBS[ref.kind], ref.name, namespace=ref.namespace)
         self._print(f"{ref.name}: deleted")
 
     def _enqueue(self, kind: str, obj: Object, deleted: bool) -> None:

@@ -9,6 +9,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 from typing_extensions import Doc
 
+from muster.admission.quantities import number
 from settings.problems import did_you_mean
 
 DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -16,10 +17,6 @@ DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*
 RESOURCE_NAME = re.compile(r"([a-z0-9.-]+/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 STANDARD_RESOURCE = re.compile(r"cpu|memory|ephemeral-storage|pods|hugepages-[0-9]+[KMG]i")
 QUANTITY = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?)(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?")
-
-_SUFFIXES = {"": Fraction(1), "m": Fraction(1, 1000)}
-_SUFFIXES |= {suffix: Fraction(1000**power) for power, suffix in enumerate("kMGTPE", start=1)}
-_SUFFIXES |= {f"{suffix}i": Fraction(1024**power) for power, suffix in enumerate("KMGTPE", start=1)}
 
 
 class Model(BaseModel):
@@ -63,10 +60,9 @@ def amount(quantity: str) -> Fraction:
 
     Raises ValueError if it is not a quantity. Exponents ("1e3"), which Kubernetes accepts, are not supported.
     """
-    match = QUANTITY.fullmatch(quantity)
-    if match is None:
+    if not QUANTITY.fullmatch(quantity) or (value := number(quantity)) is None:
         raise ValueError(f"not a Kubernetes quantity: {quantity!r}")
-    return Fraction(match[1]) * _SUFFIXES[match[2] or ""]
+    return value
 
 
 def _dns_subdomain(name: str) -> str:

@@ -17,7 +17,7 @@ from sandbox.cluster import kinds
 from sandbox.cluster.controller_process import start_controller
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes, wait_until
-from sandbox.scenarios.runner import JOB_KINDS, wait_for_policy
+from sandbox.scenarios.runner import wait_for_policy
 from sandbox.up import down, up
 from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.paths import CHECKOUT, RunState
@@ -160,7 +160,7 @@ def empty(request: pytest.FixtureRequest) -> Iterator[None]:
         return
     cluster: Cluster = request.getfixturevalue("cluster")
     cluster.zone()
-    for kind in JOB_KINDS.values():
+    for kind in kinds.JOBS.values():
         for obj in cluster.client.list(kind, namespace="*"):
             kinds.delete(cluster.client, kind, obj)
 

@@ -1,6 +1,6 @@
 """Conditions that may be violated for a bounded time, checked at every write.
 
-Invariants hold at once; these hold after the controller, KubeRay and the kubelets had time to act, counted
+Invariants always hold; these hold after the controller, KubeRay and the kubelets had time to act, counted
 from the violation or, if later, from the end of a fault that keeps the controller from noticing or writing.
 Clock jumps are no such fault.
 """

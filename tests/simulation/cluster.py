@@ -53,7 +53,7 @@ class Kubelets:
         return self._cloud.has_node_for(pod) and self.lost_hosts.isdisjoint(hosts_of(pod))
 
     def _clings(self, pod: Body) -> bool:
-        """A pod that asks for a grace period of its own uses all of it."""
+        """Returns whether the pod uses its own grace period, which it then uses completely."""
         own = "terminationGracePeriodSeconds" in pod["spec"]
         return own and millis(pod["metadata"]["deletionTimestamp"]) > self._api.now_ms()
 
@@ -122,11 +122,11 @@ class GarbageCollector:
 
 
 class Cloud:
-    """Queued provisioning with `nodes_max` nodes: Accepted, then all nodes of a request at once or none.
+    """Queued provisioning with `nodes_max` nodes: Accepted, then all nodes of a request together, or none.
 
     `stock_outs` requests fail; the others wait until there is capacity. A request without its pod templates
     is skipped without a status, as by cluster-autoscaler, and so are all while not `answering`. Nodes of a
-    request are removed when it is deleted and its pods are gone."""
+    request are removed once it and its pods are deleted."""
 
     def __init__(self, api: Api, random: Random, nodes_max: int) -> None:
         self._api, self._random = api, random
@@ -145,7 +145,7 @@ class Cloud:
                     self._answer(request)
 
     def has_node_for(self, pod: Body) -> bool:
-        """Whether the pod fits a node; one that selects no request's nodes always does."""
+        """Returns whether the pod fits a node. True for a pod that selects no request's nodes."""
         request_name = pod["spec"].get("nodeSelector", {}).get(REQUEST_LABEL)
         if request_name is None:
             return True

@@ -53,7 +53,7 @@ class Twice:
         memory: PassMemory,
         limits: Limits,
     ) -> PassPlan:
-        """Explains all that wait, whatever the limits: which of them a pass has explained is not compared."""
+        """Explains all pending workloads regardless of the limits, as the selection is not compared."""
         assert cluster.pod_checks is not None
         asked = Asked(cluster.pod_checks)
         fresh = replace(

@@ -1,10 +1,11 @@
 """nox sessions: one per test layer, and `flakes`.
 
-They run in the locked environment and not in one of nox's. The output of a session is in
-.muster/test-logs/<session>.log; the end of it is shown if the session fails.
+They run in the locked environment and not in one of nox's. The output of a layer is shown while it runs. That
+of a layer that runs next to others is in .muster/test-logs/<session>.log, and its end is shown if it fails.
 """
 
 import argparse
+import contextlib
 import os
 import secrets
 from pathlib import Path
@@ -27,18 +28,22 @@ def run(session: nox.Session, layer: Layer) -> None:
     session.log(layer.title)
     LOGS.mkdir(parents=True, exist_ok=True)
     layer.log.unlink(missing_ok=True)
-    results = [passes(session, command, layer.log) for command in layer.commands]
+    log = layer.log if layer.alongside else None
+    results = [passes(session, command, log) for command in layer.commands]
     passed = all(results)
-    session.log(tail(layer.log, lines=1 if passed else 40))
+    if log is not None:
+        session.log(tail(log, lines=1 if passed else 40))
     if not passed:
-        session.error(f"log: {layer.log}")
+        session.error(f"{layer.title}: failed" + (f"; log: {log}" if log else ""))
 
 
-def passes(session: nox.Session, command: Command, log: Path) -> bool:
-    """Appends the output of a command to a log; returns whether it exited with 0."""
-    with log.open("a") as output:
-        output.write(f"$ {' '.join(command)}\n")
-        output.flush()
+def passes(session: nox.Session, command: Command, log: Path | None) -> bool:
+    """Returns whether a command exits with 0; its output is shown, or appended to a log."""
+    with contextlib.ExitStack() as files:
+        output = files.enter_context(log.open("a")) if log else None
+        if output is not None:
+            output.write(f"$ {' '.join(command)}\n")
+            output.flush()
         try:
             session.run(
                 *command,

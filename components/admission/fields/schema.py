@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from components.admission.ray import RAY_KINDS
+
 FILE = Path(__file__).with_name("schema.json")
-KINDS = ("RayJob", "RayCluster", "RayService")
+KINDS = tuple(kind.name for kind in RAY_KINDS)
 # Each definition, and a place where it occurs.
 DEFINITIONS = {
     "RayClusterSpec": ("RayCluster", ("spec",)),

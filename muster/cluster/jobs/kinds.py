@@ -29,6 +29,12 @@ RESOURCES: Mapping[str, tuple[str, ...]] = {
 """The resources by API group, as RBAC names them."""
 
 
+def alternatives() -> str:
+    """Returns the kinds for a message, such as "RayJob, RayCluster or RayService"."""
+    *names, last = map(str, BY_KIND)
+    return f"{', '.join(names)} or {last}"
+
+
 def kind_of(manifest: Mapping[str, Any]) -> Kind[Any] | None:
     """Returns the kind of a job's manifest; None for any other object."""
     named = (manifest.get("apiVersion"), manifest.get("kind"))

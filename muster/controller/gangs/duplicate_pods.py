@@ -41,8 +41,9 @@ def deletions(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrit
     counts = {assigned.name: assigned.count for assigned in admitted}
     running = [pod for pod in cluster.live_pods_of(workload) if not pod.metadata.deletion_timestamp]
     lost = [pod for pod in running if _is_lost(pod, counts)]
-    yield from _deletions(workload, lost, "KubeRay can't find them")
-    yield from _deletions(workload, _duplicates(running, lost, counts), "KubeRay created them twice")
+    operator = job.operator.name
+    yield from _deletions(workload, lost, f"{operator} can't find them")
+    yield from _deletions(workload, _duplicates(running, lost, counts), f"{operator} created them twice")
 
 
 def _deletions(workload: Workload, pods: list[Pod], why: str) -> Iterator[PlannedWrite]:

@@ -51,7 +51,7 @@ def quota_release(workload: Workload, cluster: ClusterState, now_ms: int) -> Pla
 def _quota_may_be_released(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
     """Returns whether the gang has no pods and no RayCluster that may still create pods: each is stopped,
     being deleted, or suspended for longer than KubeRay needs to act, and no Redis clean-up is in progress."""
-    clusters = cluster.ray_clusters_of(workload)
+    clusters = cluster.dependents_of(workload)
     overdue = _is_overdue(workload, cluster, now_ms)
     idle = (c.suspended_and_stopped or is_being_deleted(c) or (overdue and c.suspended) for c in clusters)
     cleans_up = any(c.cleans_redis_up for c in clusters)
@@ -67,11 +67,12 @@ def _is_overdue(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Contention:
-    """The workloads, by key, and the quota that pending workloads wait for; `nodes`: any of them waits for
-    nodes."""
+    """What pending workloads wait for."""
 
+    # The keys of workloads whose end they wait for.
     keys: frozenset[str]
     quota: frozenset[ContendedQuota]
+    # Any of them waits for nodes of a topology.
     nodes: bool
 
 

@@ -43,7 +43,7 @@ def finalizer_removals(workload: Workload, cluster: ClusterState, now_ms: int) -
     clean-up takes too long."""
     job = cluster.job_of(workload)
     holds_quota = workload_status.holds_quota(workload.status) and not has_released_quota(workload)
-    for ray_cluster in (*([job] if job is not None else ()), *cluster.ray_clusters_of(workload)):
+    for ray_cluster in (*([job] if job is not None else ()), *cluster.dependents_of(workload)):
         if not ray_cluster.cleans_redis_up:
             continue
         if not holds_quota:
@@ -65,7 +65,7 @@ def label_removals(workload: Workload, cluster: ClusterState) -> Iterator[Planne
     RayClusters, as a clean-up would have it too. KubeRay writes the whole spec when it resumes them."""
     if workload_status.holds_quota(workload.status):
         return
-    for ray_cluster in cluster.ray_clusters_of(workload):
+    for ray_cluster in cluster.dependents_of(workload):
         if not isinstance(ray_cluster, RayView) or not ray_cluster.has_redis_cleanup:
             continue
         head = read_template(ray_cluster.cluster_spec.head_group_spec.template)

@@ -49,7 +49,7 @@ def _is_needed(workload: Workload, cluster: ClusterState) -> bool:
         or (job is not None and job.outcome is None)
         or cluster.counts_against_quota(workload)
         or cluster.live_pods_of(workload)
-        or cluster.ray_clusters_of(workload)
+        or cluster.dependents_of(workload)
         or cluster.requests_of(workload)
     )
 

@@ -59,7 +59,7 @@ def stop_dependents(
 ) -> Iterator[PlannedWrite]:
     """Suspends the objects that KubeRay created for the job: its RayClusters and Jobs. Deletes the pods if
     KubeRay is `overdue` to stop them."""
-    for ray_cluster in cluster.ray_clusters_of(workload):
+    for ray_cluster in cluster.dependents_of(workload):
         if not ray_cluster.suspended:
             yield suspend(ray_cluster, why)
     yield from _suspend_jobs(workload, cluster, overdue)

@@ -63,9 +63,8 @@ class Journal(Observer):
             now, before = cluster.workloads.get(key), self._last_workloads.pop(key, None)
             if now is not None:
                 self._last_workloads[key] = now
-                self._record_finished(
-                    now, now.status, cluster
-                )  # a Workload without a job is finished by its creator
+                # A Workload without a job is finished by its creator.
+                self._record_finished(now, now.status, cluster)
                 self._record_deactivated(now, cluster)
             elif before is not None:
                 self._record_deleted(before, cluster, now_ms)

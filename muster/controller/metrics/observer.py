@@ -15,12 +15,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CompletedPass:
-    """The cluster, the plan and the successful writes (`done`) of a pass."""
+    """A pass after its writes."""
 
+    # At the beginning of the pass.
     cluster: ClusterState
     plan: PassPlan
+    # The writes that succeeded.
     done: Sequence[PlannedWrite]
+    # The time of the decision.
     now_ms: int
+    # The duration of the pass with its writes.
     took_ms: int
 
 

@@ -1,6 +1,7 @@
 """The pace of the controller: one object for everything that limits passes and their writes."""
 
 from collections.abc import Callable, Container
+from operator import itemgetter
 
 from muster.cluster.cluster_state import ClusterState
 from muster.controller.gangs.planned_write import PlannedWrite
@@ -10,6 +11,8 @@ from muster.controller.pacing.rates import ExplanationRate, Load, PassPace, Queu
 from muster.controller.passes.explanations import Limits
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.queue_status import all_queues, queue_status
+
+_key = itemgetter(1)  # of a QueueKey; kinds need no order, as each has its own rate
 
 BACKOFF_MS_MIN = 100
 BACKOFF_MS_MAX = 60_000
@@ -95,7 +98,8 @@ class Pacing:
     ) -> list[PlannedWrite]:
         """Returns the writes of queue statuses that are due."""
         counts, changed = plan.statistics.counts, plan.statistics.changed_queues
-        self._queue_statuses.mark(all_queues(cluster) if changed is None else changed)
+        # Sets are in arbitrary order: sorted, a simulation with the same seed makes the same writes.
+        self._queue_statuses.mark(all_queues(cluster) if changed is None else sorted(changed, key=_key))
         return self._queue_statuses.choose(
             lambda queue: queue_status(queue, cluster, counts, now_ms),
             at_ms,

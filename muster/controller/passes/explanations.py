@@ -15,22 +15,27 @@ AGAIN_INTERVAL_MS = 10_000  # the minimum between explanations of a workload wit
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The maximum numbers of workloads that a pass explains: with a `new` reason, and `again` without one."""
+    """The maximum numbers of workloads that a pass explains."""
 
+    # With a new reason.
     new: int
+    # Without a new reason, if their explanations may be outdated.
     again: int
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """The keys of the workloads that a pass explained: `new` of them with a new reason, `again` without one.
-    `new_left`: some new reasons are not explained yet; `again_ms`: when the oldest outdated explanation is
-    due, None if there is none."""
+    """The workloads that a pass explained."""
 
+    # Their keys.
     keys: frozenset[str] = frozenset()
+    # The number of explanations of new reasons.
     new: int = 0
+    # The number of refreshed explanations.
     again: int = 0
+    # Some new reasons are not explained yet.
     new_left: bool = False
+    # When the oldest outdated explanation is due; None if there is none.
     again_ms: int | None = None
 
 

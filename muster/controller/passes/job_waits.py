@@ -21,17 +21,19 @@ from muster.objects.names import QUEUE_LABEL, WAIT_ANNOTATION
 
 WAITING_FOR_CHECKS = "WaitingForAdmissionChecks"
 MESSAGE_LENGTH_MAX = 1000
-ANNOTATION_LENGTH_MAX = 8 * MESSAGE_LENGTH_MAX  # a longer one was not written by the controller
+ANNOTATION_LENGTH_MAX = 8 * MESSAGE_LENGTH_MAX  # longer annotations are not the controller's
 
 
 @dataclass(frozen=True, slots=True)
 class JobWait:
-    """The reason why a job waits. `reason` is that of the Workload's condition. `queue` is the ClusterQueue;
-    `position` starts at 1, None if the workload is not queued."""
+    """Why a job waits."""
 
+    # The reason of the Workload's condition.
     reason: str
     message: str
+    # The ClusterQueue.
     queue: str = ""
+    # Starts at 1; None if the workload is not queued.
     position: int | None = None
 
     def annotation(self, now_ms: int) -> str:

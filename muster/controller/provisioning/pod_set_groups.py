@@ -14,9 +14,10 @@ from muster.objects.kueue import PodSet
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Pod sets that share the template of the first; `count` is their total number of pods."""
+    """Pod sets that share the template of the first."""
 
     pod_sets: tuple[PodSet, ...]
+    # The total number of their pods.
     count: int
 
     @property

@@ -34,11 +34,13 @@ from muster.objects.pods import read_template
 
 @dataclass(frozen=True, slots=True)
 class RequestWrites:
-    """The writes for a check's request. Pod templates are written first, as the autoscaler may read them as
-    soon as the request exists. `request` is None while an old template of the same name is being deleted."""
+    """The writes for a check's request."""
 
+    # The name of the check.
     check: str
+    # Written first, as the autoscaler may read the pod templates as soon as the request exists.
     templates: tuple[Write, ...]
+    # None if the request exists, or while an old template of the same name is being deleted.
     request: Create | None
 
 

@@ -25,14 +25,14 @@ EVENT_REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class ObjectEvent:
-    """An event to record after its write succeeded. `in_status`: the Workload's status has the same
-    information, so the event may be dropped under load."""
+    """An event to record after its write has succeeded."""
 
     kind: Kind[Any]
     regarding: ObjectMeta
     reason: str
     message: str
     warning: bool = False
+    # The Workload's status has the same information, so the event may be dropped under load.
     in_status: bool = False
 
 

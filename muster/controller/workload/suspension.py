@@ -26,7 +26,7 @@ PODS_NAMED_MAX = 5
 def cleans_redis_up(workload: Workload, job: Job | None, cluster: ClusterState) -> bool:
     """Returns whether KubeRay keeps the gang's RayCluster, which is being deleted, until Redis is cleaned
     up."""
-    jobs = [*([job] if job is not None else ()), *cluster.ray_clusters_of(workload)]
+    jobs = [*([job] if job is not None else ()), *cluster.dependents_of(workload)]
     return any(each.cleans_redis_up for each in jobs)
 
 
@@ -56,7 +56,7 @@ def is_stopped(workload: Workload, job: Job | None, cluster: ClusterState) -> bo
 
 def _is_reported_stopped(workload: Workload, job: Job | None, cluster: ClusterState) -> bool:
     """Returns whether KubeRay reports every object as stopped and no Redis clean-up is in progress."""
-    clusters = cluster.ray_clusters_of(workload)
+    clusters = cluster.dependents_of(workload)
     if cleans_redis_up(workload, job, cluster):
         return False
     ended = job is None or is_being_deleted(job) or job.outcome is not None
@@ -73,7 +73,7 @@ def quota_may_be_released(workload: Workload, job: Job | None, cluster: ClusterS
     suspended = ended or (job is not None and job.suspended)
     dependents_suspended = all(
         ray_cluster.suspended or is_being_deleted(ray_cluster)
-        for ray_cluster in cluster.ray_clusters_of(workload)
+        for ray_cluster in cluster.dependents_of(workload)
     )
     if not suspended or not dependents_suspended or cluster.live_pods_of(workload):
         return False
@@ -142,7 +142,7 @@ def _blocked(
 
 def _obstacles(workload: Workload, job: Job | None, cluster: ClusterState) -> Iterator[StatusReason]:
     """Yields the reasons why the gang has not stopped, the most likely first; at least one."""
-    objects = [*([job] if job is not None else ()), *cluster.ray_clusters_of(workload)]
+    objects = [*([job] if job is not None else ()), *cluster.dependents_of(workload)]
     is_explained = False
     for obj in objects:
         obstacle = obj.suspension_obstacle

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
+from muster.configuration.durations import SECONDS, seconds
 from muster.forecast.limits import WaitLimit
 from muster.forecast.placement import PlacedJob
 from muster.forecast.recommend.errors import RecommendError
@@ -19,8 +20,7 @@ STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "p99": lambda waits: quantile(waits, 0.99),
 }
 GOAL = re.compile(rf"(?P<names>.*?)\s*(?P<statistic>{'|'.join(STATISTICS)})\s*<=\s*(?P<limit>\S+)")
-DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smhd])")
-SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+UNITS = {unit: SECONDS[unit] for unit in "smh"} | {"d": 24 * SECONDS["h"]}
 SYNTAX = '"[QUEUE [CLASS]] mean|p50|p90|p99 <= TIME", such as "inference p90 <= 10m"'
 
 
@@ -37,12 +37,11 @@ def parse_goal(text: str) -> WaitLimit:
 
 
 def _seconds(limit: str, goal: str) -> float:
-    parts = DURATION.findall(limit)
-    if not parts or "".join(number + unit for number, unit in parts) != limit:
+    if (exact := seconds(limit, UNITS)) is None:
         raise RecommendError(
             f"goal {goal!r}: {limit!r} is not a duration; expected one such as 90s, 10m, 1h30m or 2d"
         )
-    return sum(float(number) * SECONDS[unit] for number, unit in parts)
+    return float(exact)
 
 
 def named(goal: WaitLimit) -> str:

@@ -2,6 +2,7 @@
 
 from typing import Literal, NamedTuple
 
+from muster.objects.names import POOL_LABEL
 from settings.model.pools.fields import PoolFields
 from settings.model.pools.gpus import GPU_RESOURCE
 from settings.model.pools.machines import MACHINES, Machine
@@ -12,9 +13,6 @@ RDMA = ("a3-ultragpu-", "a4-", "a4x-")
 PODS_PER_NODE = 110  # GKE Standard's default
 NVLINK_NODES = 18  # of a4x machines, whose 72 GPUs are connected to each other
 
-# Label on nodes of multi-host slices and of NVLink domains: each is a node pool, so no label of GKE's covers
-# them all.
-POOL_LABEL = "muster.dev/pool"
 # Label and taint of the nodes of a ComputeClass (GKE, "About custom ComputeClasses").
 COMPUTE_CLASS = "cloud.google.com/compute-class"
 
@@ -133,6 +131,7 @@ class Pool(PoolFields):
         """Node labels that the pool must declare because GKE does not add them."""
         labels = dict(self.labels)
         if self.numbered:
+            # Each slice or NVLink domain is a node pool: no label of GKE covers them all.
             labels[POOL_LABEL] = self.name
         if self.dranet:
             labels["cloud.google.com/gke-networking-dra-driver"] = "true"

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import Doc
 
+from muster.objects.names import CLAIMS_LABEL, QUEUE_REQUIRED_LABEL, RAY_AUTH_LABEL, TENANT_LABEL
 from settings.model.base import DnsLabel, DnsSubdomain, Model, Quantity, amount, matching
 from settings.model.foundation.network import Cidr
 from settings.model.queues.queue import Weight
@@ -17,10 +18,10 @@ from settings.model.tenants.pods import DeviceClaim, PodSecurity
 # system: groups contain every user, or have all permissions already.
 GROUP = re.compile(r"(?!system:)\S+")
 # Labels of namespaces, by which admission policies and NetworkPolicies select them.
-TENANT = {"muster.dev/tenant": "true"}
-QUEUE_REQUIRED = {"muster.dev/queue-required": "true"}
+TENANT = {TENANT_LABEL: "true"}
+QUEUE_REQUIRED = {QUEUE_REQUIRED_LABEL: "true"}
 # In namespaces whose claims only administrators create.
-NO_CLAIMS = {"muster.dev/claims": "none"}
+NO_CLAIMS = {CLAIMS_LABEL: "none"}
 STORAGE = "requests.storage"
 # Ray objects of a namespace, including finished and suspended ones: KubeRay creates Services and RayClusters
 # for each before it is admitted. RayClusters include clusters that KubeRay creates; a RayService has two
@@ -30,7 +31,7 @@ RAY_OBJECTS = {
     "count/rayservices.ray.io": "500",
     "count/rayclusters.ray.io": "7000",
 }
-TOKEN_REQUIRED = {"muster.dev/ray-auth": "token"}
+TOKEN_REQUIRED = {RAY_AUTH_LABEL: "token"}
 
 IdentityGroup = Annotated[
     str,

@@ -130,7 +130,7 @@ def test_which_ray_clusters_belong_to_a_gang(name: str, meta: dict[str, Any]) ->
     running = stored(ray_cluster("dev-raycluster"), ownerReferences=[owner], labels=labels, **meta)
     running["spec"]["suspend"] = False
     cluster = make_cluster({kinds.RAY_CLUSTERS: [running], kinds.WORKLOADS: [DEV]})
-    assert bool(cluster.ray_clusters_of(workload(ray_job("dev")))) is (expected and not meta)
+    assert bool(cluster.dependents_of(workload(ray_job("dev")))) is (expected and not meta)
 
 
 # owner of a Workload -> whether it is the Workload of RayJob dev
@@ -197,7 +197,7 @@ def test_pods_of_a_gang_count_after_its_workload_lost_its_owner(labels: dict[str
     cluster = make_cluster(objects)
     (only_workload,) = cluster.workloads.values()
     assert {p.metadata.name for p in cluster.live_pods_of(only_workload)} == {"a", "b"}
-    assert [c.metadata.name for c in cluster.ray_clusters_of(only_workload)] == ["dev-raycluster"]
+    assert [c.metadata.name for c in cluster.dependents_of(only_workload)] == ["dev-raycluster"]
 
 
 REQUESTS: dict[str, tuple[Body, bool]] = {

@@ -102,7 +102,7 @@ def test_a_change_marks_the_workloads_that_depend_on_it(name: str) -> None:
 ASKED: tuple[Callable[[ClusterState], object], ...] = (
     lambda c: {w.key: c.job_of(w) for w in c.workloads.values()},
     lambda c: {w.key: c.live_pods_of(w) for w in c.workloads.values()},
-    lambda c: {w.key: c.ray_clusters_of(w) for w in c.workloads.values()},
+    lambda c: {w.key: c.dependents_of(w) for w in c.workloads.values()},
     lambda c: {w.key: c.requests_of(w) for w in c.workloads.values()},
     lambda c: {
         job: c.workload_of(parsed_job) for job in c.job_identities if (parsed_job := c.job(job)) is not None

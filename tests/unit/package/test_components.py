@@ -124,6 +124,18 @@ REFUSED: dict[str, tuple[str, Mapping[str, Any], str, str]] = {
         "queues.cohorts[0].name",
         "required",
     ),
+    "a flavor without a pool": (
+        "Queues",
+        {"queues": {"clusterQueues": [{"name": "team-a", "quotas": {"h100": {"cpu": 8}}}]}},
+        "queues.clusterQueues[0].quotas.h100",
+        "flavor",
+    ),
+    "pools without one for the operators": (
+        "RayCluster",
+        {"pools": [{**POOLS[0], "provisioning": "spot"}]},
+        "pools",
+        "on-demand",
+    ),
     "a priority's value": ("Queues", {"priorities": {"prod": "high"}}, "priorities.prod", "a whole number"),
     "a namespace of the system": ("Tenant", {"namespace": "kube-team"}, "namespace", "not default"),
     "Google Cloud without a project": (

@@ -10,11 +10,12 @@ OWN = ("package", "components", "settings")
 
 
 def imported() -> set[str]:
-    """Returns the top-level modules that the package imports, at once or later, also through `muster`."""
-    found: set[str] = set()
+    """Returns the top-level modules that the package imports at any time, also through `muster`; imports for
+    type checkers do not run."""
+    modules: set[str] = set()
     files = [file for folder in OWN for file in (CHECKOUT / folder).rglob("*.py")]
     for file in files:
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in ast.walk(_Run().visit(ast.parse(file.read_text()))):
             if isinstance(node, ast.ImportFrom):
                 names = {str(node.module)}
             elif isinstance(node, ast.Import):
@@ -22,8 +23,17 @@ def imported() -> set[str]:
             else:
                 continue
             files += {_file(name) for name in names if name.startswith("muster.")} - {*files}
-            found |= {name.partition(".")[0] for name in names}
-    return found - {*sys.stdlib_module_names, *OWN, "muster"}
+            modules |= {name.partition(".")[0] for name in names}
+    return modules - {*sys.stdlib_module_names, *OWN, "muster"}
+
+
+class _Run(ast.NodeTransformer):
+    """Removes the blocks `if TYPE_CHECKING:`."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            return None
+        return self.generic_visit(node)
 
 
 def _file(module: str) -> Path:

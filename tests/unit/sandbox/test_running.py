@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sandbox import logs, running, scenario, shell
-from sandbox.__main__ import main
+from sandbox import running, scenario, shell
+from sandbox.__main__ import logs, main
 from sandbox.apply import apply
 from sandbox.cluster.processes import Processes
 from sandbox.running import engine_of, named, require_unused, require_up
@@ -146,7 +146,7 @@ def test_env_prints_nothing_to_evaluate_if_it_fails(
 def test_logs_of_an_unknown_process_list_the_processes(state: RunState) -> None:
     state.log("etcd").write_text("")
     with pytest.raises(StepError, match="sandbox mine has no log of 'typo'; choose one of etcd") as refused:
-        logs.logs(state, "typo", False, 10)
+        logs(state, "typo", False, 10)
     assert refused.value.try_this == "make logs NAME=mine PROCESS=etcd"
 
 
@@ -154,7 +154,7 @@ def test_logs_are_the_engines_by_default(state: RunState, monkeypatch: pytest.Mo
     ran: list[list[str]] = []
     monkeypatch.setattr("os.execvp", lambda _file, argv: ran.append(argv))
     state.log("kueue").write_text("")
-    logs.logs(state, None, True, 10)
+    logs(state, None, True, 10)
     assert ran == [["tail", "-n", "10", "-F", str(state.log("kueue"))]]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.types import types
+from tools.chores import types
 
 
 @pytest.mark.parametrize(

@@ -84,10 +84,10 @@ def test_layers(
     assert actual == code, output
     assert shown in output
     assert hidden not in output
-    assert (
-        "\n".join(f"$ {' '.join(command)}" for command in layers[0].commands[:1])
-        in (logs / "a.log").read_text()
-    )
+    logged = [layer for layer in layers if (logs / f"{layer.key}.log").exists()]
+    assert logged == [layer for layer in layers if layer.alongside]
+    for layer in logged:
+        assert (logs / f"{layer.key}.log").read_text().startswith(f"$ {' '.join(layer.commands[0])}\n")
 
 
 def test_the_last_line_sums_the_reports(
