@@ -48,8 +48,8 @@ def against_baseline(target: float, requeue_s: float, screen: Screen) -> list[st
 
 
 def pace_of(observed: Sequence[tuple[float, Progress]], generator: str) -> Pace:
-    """Returns the pace of a burst whose last workload is generated long before it is admitted. `seen` is its
-    progress at some seconds, almost until its end."""
+    """Returns the pace of a burst whose last workload is created long before it is admitted. `observed` is
+    its progress at some seconds, almost until its end."""
     (burst,) = _sets(generator)
     first = next(observation for observation in observed if observation[1].created)
     generated = next(

@@ -229,7 +229,7 @@ class Api:
                     yield kind, key
 
     def _lets_go(self, reference: Mapping[str, Any], dependent: Body) -> bool:
-        """Whether the owner no longer holds the dependent; owners in other namespaces do not count."""
+        """Returns whether the owner no longer holds the dependent. Other namespaces' owners do not count."""
         place = self._uids.get(reference["uid"])
         if place is None:
             return reference["uid"] not in self.outside

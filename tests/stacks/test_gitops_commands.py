@@ -22,7 +22,7 @@ from tests.stacks.terminal import Terminal, copy_checkout
 from tools.toolchain.paths import CHECKOUT
 
 WORKFLOWS = CHECKOUT / "examples" / "gitops" / "github"
-EXPRESSION = re.compile(r"\$\{\{ (put_body|vars)\.(\w+) \}\}")
+EXPRESSION = re.compile(r"\$\{\{ (inputs|vars)\.(\w+) \}\}")
 PROGRAM = """
 import pulumi
 pulumi.ComponentResource("test:index:Thing", "thing")
@@ -32,9 +32,9 @@ STACK = "dev"
 # Of the steps of pulumi.yaml, by the command.
 CONDITIONS: dict[str | None, Callable[[str], bool]] = {
     None: lambda command: True,
-    "put_body.command != 'drift'": lambda command: command != "drift",
-    "put_body.command == 'drift'": lambda command: command == "drift",
-    "startsWith(put_body.command, 'up ')": lambda command: command.startswith("up "),
+    "inputs.command != 'drift'": lambda command: command != "drift",
+    "inputs.command == 'drift'": lambda command: command == "drift",
+    "startsWith(inputs.command, 'up ')": lambda command: command.startswith("up "),
 }
 KEY = "hashivault://stacks"
 NO_DRIFT = "objects compared with what was deployed: nothing was changed by hand"
@@ -44,11 +44,11 @@ class Transit(BaseHTTPRequestHandler):
     """Vault's transit engine; its encryption only adds a prefix."""
 
     def do_PUT(self) -> None:
-        put_body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        inputs = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if "/encrypt/" in self.path:
-            answer = {"ciphertext": f"vault:v1:{put_body['plaintext']}"}
+            answer = {"ciphertext": f"vault:v1:{inputs['plaintext']}"}
         else:
-            answer = {"plaintext": put_body["ciphertext"].removeprefix("vault:v1:")}
+            answer = {"plaintext": inputs["ciphertext"].removeprefix("vault:v1:")}
         base64.b64decode(answer.get("plaintext", ""), validate=True)
         body = json.dumps({"data": answer}).encode()
         self.send_response(200)
@@ -102,10 +102,10 @@ class Runner:
             "PULUMI_BACKEND_URL": self.bucket,
             "PULUMI_SECRETS_PROVIDER": KEY,
         }
-        context = {"put_body": {"stack": STACK, "environment": STACK, "command": command}, "vars": variables}
+        context = {"inputs": {"stack": STACK, "environment": STACK, "command": command}, "vars": variables}
 
         def filled(text: str) -> str:
-            return EXPRESSION.sub(lambda value: context[value[1]][value[2]], text)
+            return EXPRESSION.sub(lambda match: context[match[1]][match[2]], text)
 
         terminal = self.clone(**{name: filled(value) for name, value in job["env"].items()})
         steps = [step for step in job["steps"] if step.get("run", "").startswith(("pulumi ", "python -m "))]

@@ -202,6 +202,6 @@ def test_two_searches_of_the_same_inputs_do_not_share_a_journal(capsys: pytest.C
         assert other.stdout is not None
         other.stdout.readline()
         assert recommend() == 2
-        assert "is in use by another search with the same cli_arguments" in capsys.readouterr().err
+        assert "is in use by another search with the same inputs" in capsys.readouterr().err
         other.communicate(b"\n")
     assert recommend() == 0
