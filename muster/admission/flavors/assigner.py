@@ -172,7 +172,7 @@ class FlavorAssigner:
         needed = earlier + amount
         headroom = node.potentially_available(fr) if self.empty else max(0, node.available(fr))
         if needed <= headroom:
-            level, _ = node.borrowing_level(fr, needed)
+            level = node.potential_level(fr, needed) if self.empty else node.borrowing_level(fr, needed)[0]
             return Grade(Mode.FIT, level) if level else BEST
         capacity = node.potentially_available(fr)
         # Preemption cannot help beyond the potential quota.

@@ -198,6 +198,14 @@ class QuotaNode:
             amount -= node.local_available(fr)
         return self.root.height, False
 
+    def potential_level(self, fr: FlavorResource, amount: int) -> int:
+        """Returns the distance of `borrowing_level` as if no quota were used."""
+        for node in self.lineage:
+            if amount <= node.subtree.get(fr, 0):
+                return node.height
+            amount -= node.local_quota(fr)
+        return self.root.height
+
 
 def borrowers(nodes: Iterable[QuotaNode], resources: Collection[FlavorResource]) -> list[QuotaNode]:
     """Returns the nodes that borrow any of the resources; usually there is only one resource."""

@@ -67,7 +67,7 @@ def _is_overdue(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Contention:
-    """What pending workloads wait for."""
+    """The workloads and the quota that pending workloads wait for."""
 
     # The keys of workloads whose end they wait for.
     keys: frozenset[str]

@@ -211,3 +211,35 @@ def test_the_change_that_the_message_implies_lets_it_in(of: Snapshot) -> None:
 @given(snapshots())
 def test_so_it_does_where_others_may_be_preempted(of: Snapshot) -> None:
     check(applied(of, decide(of, NOW_MS)))
+
+
+def test_flavors_of_an_empty_cluster_do_not_depend_on_current_usage() -> None:
+    """With l4 in use, workers would borrow it and prefer cpu; in an empty cluster they prefer l4."""
+    gpus = tolerate("gpu"), tolerate("spot")
+    quotas = (
+        FlavorQuotas("cpu", {"cpu": Quota(0), GPU: Quota(8)}),
+        FlavorQuotas("l4", {"cpu": Quota(0), GPU: Quota(3)}),
+    )
+    lent = ResourceGroup(
+        ("cpu", GPU),
+        (
+            FlavorQuotas("cpu", {"cpu": Quota(1), GPU: Quota(0)}),
+            FlavorQuotas("l4", {"cpu": Quota(0), GPU: Quota(2)}),
+        ),
+    )
+    queue = ClusterQueue(
+        "q0", "c0", (ResourceGroup(("cpu", GPU), quotas),), when_can_borrow=FungibilityPolicy.TRY_NEXT_FLAVOR
+    )
+    pod_sets = (
+        PodSet("head", 1, {"cpu": 1, GPU: 1}),
+        PodSet("workers", 3, {"cpu": 0, GPU: 2}, tolerations=gpus),
+        PodSet("more", 1, {"cpu": 0, GPU: 8}, {"pool": "l4"}),
+    )
+    running = PodSet("head", 1, {"cpu": 0, GPU: 2}, {"pool": "l4"}, tolerations=gpus)
+    before = Snapshot(
+        {flavor.name: flavor for flavor in FLAVORS},
+        {"c0": Cohort("c0", None, (lent,))},
+        {"q0": queue},
+        (Workload("ns/w0", "u0", "q0", 0, 0, (running,)), Workload("ns/w1", "u1", "q0", 0, 1, pod_sets)),
+    )
+    check(applied(before, decide(before, NOW_MS)))

@@ -1,4 +1,4 @@
-"""What limits the writes of a controller, together."""
+"""Limits of the writes of a controller, together."""
 
 from muster.controller.pacing.pacing import Pacing
 from muster.controller.passes.pass_plan import PassPlan, PassStatistics
