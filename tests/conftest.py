@@ -34,8 +34,7 @@ def no_environment_of_the_user() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks each test with the folder of tests/ that it lies in, so that `pytest -m unit` selects a layer.
 
-    With --dist=loadgroup, tests that share a cluster run in one process, and all others in another: starting
-    a second cluster takes longer than the tests.
+    The mark `shared` selects tests that share a cluster, for one process (tools/testing/layers.py).
     """
     root = Path(__file__).parent
     sharing = {item.path for item in items if uses_cluster(item)}
@@ -43,8 +42,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         layer = item.path.relative_to(root).parts[0]
         item.add_marker(layer)
         # In stacks, the tests of a file share previews and charts too.
-        shared = uses_cluster(item) or (layer == "stacks" and item.path in sharing)
-        item.add_marker(pytest.mark.xdist_group("shared" if shared else "others"))
+        if uses_cluster(item) or (layer == "stacks" and item.path in sharing):
+            item.add_marker("shared")
 
 
 def pytest_collection_finish() -> None:

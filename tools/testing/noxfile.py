@@ -8,12 +8,13 @@ import argparse
 import contextlib
 import os
 import secrets
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nox
 from nox.command import CommandFailed
 
-from tools.testing.layers import FAST_TESTS, LAYERS, LOGS, Command, Layer
+from tools.testing.layers import FAST_TESTS, LAYERS, LOGS, Command, Layer, pytest
 from tools.toolchain.paths import CHECKOUT
 from tools.toolchain.steps import tail
 
@@ -29,8 +30,8 @@ def run(session: nox.Session, layer: Layer) -> None:
     LOGS.mkdir(parents=True, exist_ok=True)
     layer.log.unlink(missing_ok=True)
     log = layer.log if layer.alongside else None
-    results = [passes(session, command, log) for command in layer.commands]
-    passed = all(results)
+    with ThreadPoolExecutor(len(layer.commands) if layer.together else 1) as pool:
+        passed = all(list(pool.map(lambda command: passes(session, command, log), layer.commands)))
     if log is not None:
         session.log(tail(log, lines=1 if passed else 40))
     if not passed:
@@ -94,8 +95,14 @@ def flakes(session: nox.Session) -> None:
 def in_random_order(key: str, seed: int) -> Command:
     """Returns the pytest command of a layer with the order and the examples of a seed."""
     busy = f"--numprocesses={2 * (os.cpu_count() or 1)}"
-    (*_, command) = next(layer.commands for layer in LAYERS if layer.key == key)
-    return (*command, busy, "-p", "randomly", f"--randomly-seed={seed}", f"--hypothesis-seed={seed}")
+    return (
+        *pytest(key, f"tests/{key}"),
+        busy,
+        "-p",
+        "randomly",
+        f"--randomly-seed={seed}",
+        f"--hypothesis-seed={seed}",
+    )
 
 
 def failed_tests(log: Path) -> list[str]:
