@@ -32,7 +32,7 @@ def no_environment_of_the_user() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks each test with the folder of tests/ that it lies in, so that `pytest -m unit` selects a layer.
+    """Marks each test with the folder of tests/ that it is in, so that `pytest -m unit` selects a layer.
 
     The mark `shared` selects tests that share a cluster, for one process (tools/testing/layers.py).
     """
