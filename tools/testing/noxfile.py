@@ -14,7 +14,7 @@ from pathlib import Path
 import nox
 from nox.command import CommandFailed
 
-from tools.testing.layers import FAST_TESTS, LAYERS, LOGS, Command, Layer, pytest
+from tools.testing.layers import FAST_TESTS, LAYERS, LINT, LOGS, Command, Layer
 from tools.toolchain.paths import CHECKOUT
 from tools.toolchain.steps import tail
 
@@ -78,31 +78,31 @@ def flakes(session: nox.Session) -> None:
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--seed", type=int, default=secrets.randbelow(2**31))
     options = parser.parse_args(session.posargs)
+    by_key = {layer.key: layer for layer in LAYERS if layer is not LINT}
+    if unknown := sorted(set(options.layers) - by_key.keys()):
+        parser.error(f"no layer {', '.join(unknown)}; expected {', '.join(by_key)}")
     session.chdir(CHECKOUT)
     LOGS.mkdir(parents=True, exist_ok=True)
     failures = []
+    layers = [by_key[key] for key in options.layers]
     for seed in range(options.seed, options.seed + options.times):
-        for key in options.layers:
-            log = LOGS / f"flakes-{key}-{seed}.log"
+        for layer in layers:
+            log = LOGS / f"flakes-{layer.key}-{seed}.log"
             log.unlink(missing_ok=True)
-            if not passes(session, in_random_order(key, seed), log):
-                failures += [f"{key}, seed {seed}: {line}" for line in failed_tests(log)]
-            session.log(f"{key}, seed {seed}: {tail(log, lines=1)}")
+            results = [passes(session, command, log) for command in in_random_order(layer, seed)]
+            if not all(results):
+                failures += [f"{layer.key}, seed {seed}: {line}" for line in failed_tests(log)]
+            session.log(f"{layer.key}, seed {seed}: {tail(log, lines=1)}")
     if failures:
         session.error("\n".join(["unreliable tests:", *failures, f"logs: {LOGS}/flakes-*"]))
 
 
-def in_random_order(key: str, seed: int) -> Command:
-    """Returns the pytest command of a layer with the order and the examples of a seed."""
-    busy = f"--numprocesses={2 * (os.cpu_count() or 1)}"
-    return (
-        *pytest(key, f"tests/{key}"),
-        busy,
-        "-p",
-        "randomly",
-        f"--randomly-seed={seed}",
-        f"--hypothesis-seed={seed}",
-    )
+def in_random_order(layer: Layer, seed: int) -> list[Command]:
+    """Returns the pytest commands of a layer with the order and the examples of a seed, in more processes
+    than usual unless the tests share a cluster."""
+    busy = () if layer.together else (f"--numprocesses={2 * (os.cpu_count() or 1)}",)
+    seeds = ("-p", "randomly", f"--randomly-seed={seed}", f"--hypothesis-seed={seed}")
+    return [(*command, *busy, *seeds) for command in layer.commands if "pytest" in command]
 
 
 def failed_tests(log: Path) -> list[str]:

@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
-from tools.testing.layers import FAST, LAYERS
+import pytest
+
+from tools.testing.layers import FAST, LAYERS, LINT, Layer
+from tools.testing.noxfile import in_random_order
 from tools.toolchain.paths import CHECKOUT
 
 
@@ -18,3 +21,13 @@ def test_a_layer_that_takes_minutes_runs_only_if_it_is_selected() -> None:
 
 def test_every_folder_of_the_fast_tests_exists() -> None:
     assert [name for name in FAST if not Path(CHECKOUT, "tests", "unit", name).is_dir()] == []
+
+
+@pytest.mark.parametrize(
+    "layer", [layer for layer in LAYERS if layer is not LINT], ids=lambda layer: layer.key
+)
+def test_a_random_order_starts_no_further_clusters(layer: Layer) -> None:
+    commands = in_random_order(layer, 7)
+    assert all("--randomly-seed=7" in command and "pytest" in command for command in commands)
+    processes = [any("--numprocesses" in argument for argument in command) for command in commands]
+    assert processes == ([False, False] if layer.key in ("stacks", "sandbox") else [True])

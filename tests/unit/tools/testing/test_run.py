@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tools.testing import run
-from tools.testing.layers import Layer
+from tools.testing.layers import LAYERS, Layer
 from tools.testing.noxfile import failed_tests, in_random_order
 from tools.toolchain.paths import CHECKOUT
 
@@ -142,7 +142,8 @@ def test_a_seed_is_an_order(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(
         "seen = []\ndef test_leaves(): seen.append(1)\ndef test_needs(): assert seen\n"
     )
-    options = [option for option in in_random_order("unit", 1) if "random" in option]
+    unit = next(layer for layer in LAYERS if layer.key == "unit")
+    options = [option for command in in_random_order(unit, 1) for option in command if "random" in option]
     assert options == ["randomly", "--randomly-seed=1"]
     quiet = ("-q", "-c", "/dev/null", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "randomly")
     codes = {
