@@ -1,8 +1,9 @@
 """Decides which changed properties make Google's plugin recreate a resource.
 
-gcp_replacements.json has the properties that the provider's schema marks (`willReplaceOnChanges`), for the
-locked version of pulumi-gcp; `make lock` writes it. This module adds what no schema states. Known difference:
-removing a property that Google computes changes nothing with the official plugin, but is a replacement here.
+gcp_replacements.json lists the properties for the locked version of pulumi-gcp, and names their source.
+`make lock` takes them from the provider's schema (`willReplaceOnChanges`) when that version changes. This
+module adds properties that no schema marks. Known difference: removing a property that Google computes
+changes nothing with the official plugin, but is a replacement here.
 """
 
 from __future__ import annotations

@@ -53,6 +53,6 @@ def test_a_resource_without_marked_properties_has_no_entry() -> None:
     assert replacements(schema) == {}
 
 
-def test_the_file_is_of_the_locked_version() -> None:
+def test_the_file_was_written_for_the_locked_version() -> None:
     document = json.loads(FILE.read_text())
     assert document["version"] == locked_version() == version("pulumi-gcp"), "run `make lock`"
