@@ -21,7 +21,6 @@ from tools.toolchain.paths import cache_directory
 from tools.toolchain.steps import Screen, StepError, tail
 from tools.toolchain.tools import TOOLS, Tool
 
-BUILD_FLAGS = ("-trimpath",)
 Source = Literal["PATH", "cache", "built"]
 
 
@@ -72,7 +71,7 @@ def find_tool(tool: Tool) -> ReadyTool | None:
 
 def can_be_built(tool: Tool) -> bool:
     """Returns whether this machine has the compilers for a tool; Go itself is installed if necessary."""
-    return not tool.needs_c_compiler or c_compiler() is not None
+    return not tool.cgo or c_compiler() is not None
 
 
 def prints_version(tool: Tool, output: str) -> bool:
@@ -105,7 +104,9 @@ def build_key(tool: Tool, sources: Sequence[bytes], system: str) -> str:
     sources: go.mod and go.sum, which pin the modules, and Muster's own Go files.
     """
     digest = hashlib.sha256()
-    for part in (*sources, " ".join(BUILD_FLAGS).encode(), tool.all_ldflags.encode(), system.encode()):
+    cgo = ("cgo",) if tool.cgo else ()
+    flags = [" ".join(tool.flags), tool.all_ldflags, system, *cgo]
+    for part in (*sources, *(flag.encode() for flag in flags)):
         digest.update(len(part).to_bytes(8, "big") + part)
     return f"{tool.name}-{tool.version}-{digest.hexdigest()[:12]}"
 
@@ -142,14 +143,14 @@ def _build(tool: Tool, go: Go, screen: Screen, place: str) -> Receipt:
     unfinished.mkdir()
     log = cache_directory() / "logs" / f"build-{tool.name}.log"
     log.parent.mkdir(exist_ok=True)
-    argv = [str(go.executable), "build", *BUILD_FLAGS, "-ldflags", tool.all_ldflags]
+    argv = [str(go.executable), "build", *tool.flags, "-ldflags", tool.all_ldflags]
     argv += ["-o", str(unfinished / tool.name), tool.package]
     expected = f"about {tool.build_seconds} s on 2 cores when nothing is cached"
     screen.line(f"{place}: building with Go {go.version}, {expected}")
     began = time.monotonic()
     try:
         with screen.activity(lambda elapsed: f"{place}: building for {elapsed:.0f} s, {expected}"):
-            code = _run_build(argv, go, MODULES / tool.module, log)
+            code = _run_build(argv, tool, go, log)
         if code != 0:
             raise _build_failure(tool, log)
         receipt = _receipt(tool, go, unfinished, time.monotonic() - began)
@@ -159,12 +160,12 @@ def _build(tool: Tool, go: Go, screen: Screen, place: str) -> Receipt:
     return receipt
 
 
-def _run_build(argv: list[str], go: Go, module: Path, log: Path) -> int:
+def _run_build(argv: list[str], tool: Tool, go: Go, log: Path) -> int:
     with log.open("w") as output:
         build = subprocess.Popen(
             argv,
-            cwd=module,
-            env=dict(go.environment),
+            cwd=MODULES / tool.module,
+            env={**go.environment, "CGO_ENABLED": "1" if tool.cgo else "0"},
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,

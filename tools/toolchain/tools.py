@@ -21,7 +21,8 @@ class Tool:
     `module` is the folder in `modules/` whose go.mod and go.sum pin it. `version_args` are the arguments with
     which it prints its version; None if it can't, so that an executable on PATH is never used.
     `build_seconds` is the duration of a cold build on two cores, for the progress line only.
-    `needs_c_compiler`: parts of it are C.
+    `tags` are Go build tags. `cgo`: parts of it are C, so that its build needs a C compiler; all others are
+    built without cgo, into static executables.
     """
 
     name: str
@@ -31,13 +32,19 @@ class Tool:
     build_seconds: int
     ldflags: str = ""
     version_args: tuple[str, ...] | None = ("--version",)
-    needs_c_compiler: bool = False
+    tags: tuple[str, ...] = ()
+    cgo: bool = False
 
     @property
     def all_ldflags(self) -> str:
         """The flags that strip symbol tables and set the version, which sources from the module proxy
         lack."""
         return f"-s -w {self.ldflags}"
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The flags of `go build` besides `-ldflags`."""
+        return ("-trimpath", *(["-tags", ",".join(self.tags)] if self.tags else []))
 
 
 def _kubernetes(name: str, build_seconds: int, *version_args: str) -> Tool:
@@ -121,7 +128,7 @@ _ALL = (
         "github.com/errata-ai/vale/v3/cmd/vale",
         30,
         _VALE_LDFLAGS,
-        needs_c_compiler=True,
+        cgo=True,
     ),
 )
 

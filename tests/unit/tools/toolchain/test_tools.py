@@ -1,6 +1,7 @@
 """Tools that are trusted on PATH, the keys of cached builds, and the advice when a build fails."""
 
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,8 +59,11 @@ def test_build_key_changes_with_every_input_and_with_nothing_else() -> None:
         build_key(ETCD, [b"mods", b"um"], "Linux-x86_64"),
         build_key(ETCD, [b"mod", b"sum"], "Linux-aarch64"),
         build_key(KUBECTL, [b"mod", b"sum"], "Linux-x86_64"),
+        build_key(replace(ETCD, cgo=True), [b"mod", b"sum"], "Linux-x86_64"),
+        build_key(replace(ETCD, tags=("providerless",)), [b"mod", b"sum"], "Linux-x86_64"),
+        build_key(replace(ETCD, tags=("providerless", "dockerless")), [b"mod", b"sum"], "Linux-x86_64"),
     }
-    assert len(keys) == 6
+    assert len(keys) == 9
     assert build_key(ETCD, [b"mod", b"sum"], "Linux-x86_64") in keys
 
 
