@@ -1,24 +1,16 @@
 """Finds tools with the pinned version on PATH or in the cache; else builds them into the cache."""
 
-import hashlib
-import json
 import os
-import platform
 import re
 import shutil
-import signal
 import subprocess
-import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tools.bootstrap import exclusive
-from tools.toolchain.golang import MODULES, Go, c_compiler, find_go
-from tools.toolchain.paths import cache_directory
-from tools.toolchain.steps import Screen, StepError, tail
+from tools.toolchain.build import build_all, executable
+from tools.toolchain.steps import Screen
 from tools.toolchain.tools import TOOLS, Tool
 
 Source = Literal["PATH", "cache", "built"]
@@ -34,30 +26,21 @@ class ReadyTool:
     seconds: float
 
 
-@dataclass(frozen=True)
-class Receipt:
-    """The facts about a build, which are written next to the built tool."""
-
-    tool: str
-    version: str
-    seconds: float
-    cores: int
-    bytes: int
-    built: str
-    go: str
-
-
 def ensure_tools(names: Sequence[str], screen: Screen) -> dict[str, ReadyTool]:
     """Returns every named tool, ready to run. Raises StepError with the tool whose build fails."""
     ready: dict[str, ReadyTool] = {}
     missing: list[Tool] = []
     for name in names:
-        if (tool := find_tool(TOOLS[name])) is not None:
-            ready[name] = tool
+        if (cached := find_tool(TOOLS[name])) is not None:
+            ready[name] = cached
         else:
             missing.append(TOOLS[name])
     if missing:
-        ready |= _build_all(missing, screen)
+        receipts = build_all(missing, screen)
+        for tool in missing:
+            receipt = receipts.get(tool.name)
+            source: Source = "built" if receipt else "cache"
+            ready[tool.name] = ReadyTool(tool, executable(tool), source, receipt.seconds if receipt else 0.0)
     return {name: ready[name] for name in names}
 
 
@@ -65,13 +48,8 @@ def find_tool(tool: Tool) -> ReadyTool | None:
     """Returns a tool that needs no build: on PATH in the right version, or in the cache."""
     if (on_path := on_path_in_right_version(tool)) is not None:
         return ReadyTool(tool, on_path, "PATH", 0.0)
-    cached = _directory(tool) / tool.name
+    cached = executable(tool)
     return ReadyTool(tool, cached, "cache", 0.0) if cached.exists() else None
-
-
-def can_be_built(tool: Tool) -> bool:
-    """Returns whether this machine has the compilers for a tool; Go itself is installed if necessary."""
-    return not tool.cgo or c_compiler() is not None
 
 
 def prints_version(tool: Tool, output: str) -> bool:
@@ -96,128 +74,3 @@ def on_path_in_right_version(tool: Tool) -> Path | None:
     except (OSError, subprocess.TimeoutExpired):
         return None  # broken, or built for another machine
     return Path(on_path) if answer.returncode == 0 and prints_version(tool, answer.stdout) else None
-
-
-def build_key(tool: Tool, sources: Sequence[bytes], system: str) -> str:
-    """Returns the name of a build's cache folder, which depends on its sources, its flags and the machine.
-
-    sources: go.mod and go.sum, which pin the modules, and Muster's own Go files.
-    """
-    digest = hashlib.sha256()
-    cgo = ("cgo",) if tool.cgo else ()
-    flags = [" ".join(tool.flags), tool.all_ldflags, system, *cgo]
-    for part in (*sources, *(flag.encode() for flag in flags)):
-        digest.update(len(part).to_bytes(8, "big") + part)
-    return f"{tool.name}-{tool.version}-{digest.hexdigest()[:12]}"
-
-
-def _directory(tool: Tool) -> Path:
-    module = MODULES / tool.module
-    system = f"{platform.system()}-{platform.machine()}"
-    files = [module / "go.mod", module / "go.sum", *sorted(module.glob("*.go"))]
-    key = build_key(tool, [file.read_bytes() for file in files], system)
-    return cache_directory() / "tools" / key
-
-
-def _build_all(missing: Sequence[Tool], screen: Screen) -> dict[str, ReadyTool]:
-    go = find_go()
-    ready: dict[str, ReadyTool] = {}
-    with exclusive(cache_directory() / "tools" / "lock", "the tools"):
-        for leftover in (cache_directory() / "tools").glob("*.unfinished"):
-            shutil.rmtree(leftover)  # of a killed run; the lock excludes other builds
-        for number, tool in enumerate(missing, start=1):
-            path = _directory(tool) / tool.name
-            if path.exists():  # another run built it while this one waited for the lock
-                ready[tool.name] = ReadyTool(tool, path, "cache", 0.0)
-                continue
-            place = f"  {tool.name} {tool.version} ({number} of {len(missing)})"
-            receipt = _build(tool, go, screen, place)
-            screen.line(f"{place}: built in {receipt.seconds:.0f} s, {receipt.bytes / 1e6:.0f} MB")
-            ready[tool.name] = ReadyTool(tool, path, "built", receipt.seconds)
-    return ready
-
-
-def _build(tool: Tool, go: Go, screen: Screen, place: str) -> Receipt:
-    directory = _directory(tool)
-    unfinished = directory.with_name(directory.name + ".unfinished")
-    unfinished.mkdir()
-    log = cache_directory() / "logs" / f"build-{tool.name}.log"
-    log.parent.mkdir(exist_ok=True)
-    argv = [str(go.executable), "build", *tool.flags, "-ldflags", tool.all_ldflags]
-    argv += ["-o", str(unfinished / tool.name), tool.package]
-    expected = f"about {tool.build_seconds} s on 2 cores when nothing is cached"
-    screen.line(f"{place}: building with Go {go.version}, {expected}")
-    began = time.monotonic()
-    try:
-        with screen.activity(lambda elapsed: f"{place}: building for {elapsed:.0f} s, {expected}"):
-            code = _run_build(argv, tool, go, log)
-        if code != 0:
-            raise _build_failure(tool, log)
-        receipt = _receipt(tool, go, unfinished, time.monotonic() - began)
-        unfinished.rename(directory)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
-    return receipt
-
-
-def _run_build(argv: list[str], tool: Tool, go: Go, log: Path) -> int:
-    with log.open("w") as output:
-        build = subprocess.Popen(
-            argv,
-            cwd=MODULES / tool.module,
-            env={**go.environment, "CGO_ENABLED": "1" if tool.cgo else "0"},
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        try:
-            return build.wait()
-        except BaseException:  # includes Ctrl-C: the build's compilers must not keep running
-            os.killpg(build.pid, signal.SIGTERM)
-            build.wait()
-            raise
-
-
-def _receipt(tool: Tool, go: Go, directory: Path, seconds: float) -> Receipt:
-    receipt = Receipt(
-        tool=tool.name,
-        version=tool.version,
-        seconds=round(seconds, 1),
-        cores=os.cpu_count() or 1,
-        bytes=(directory / tool.name).stat().st_size,
-        built=datetime.now(UTC).isoformat(timespec="seconds"),
-        go=go.version,
-    )
-    (directory / "receipt.json").write_text(json.dumps(asdict(receipt), indent=2) + "\n")
-    return receipt
-
-
-def _build_failure(tool: Tool, log: Path) -> StepError:
-    output = tail(log)
-    return StepError(
-        f"{tool.name} {tool.version} does not build:\n{output}", log=log, try_this=advice_on_build(output)
-    )
-
-
-def advice_on_build(output: str) -> str:
-    """Returns advice for the end of a failed build's log."""
-    advice_by_pattern = (
-        (
-            r"no space left",
-            "free some disk: the builds need about 15 GB in Go's build cache (go env GOCACHE)",
-        ),
-        (r"requires go >=|invalid go version", "install a newer Go, or take the old one off PATH"),
-        (
-            r"checksum mismatch|SECURITY ERROR",
-            "run go clean -modcache, then this again; if it persists, report it",
-        ),
-        (
-            r"dial tcp|no such host|proxyconnect|i/o timeout|TLS handshake|40[34] ",
-            "make the Go module proxy reachable (go env GOPROXY), then run this again",
-        ),
-        (r"signal: killed|cannot allocate memory", "free some memory: a build needs about 4 GB"),
-    )
-    for pattern, advice in advice_by_pattern:
-        if re.search(pattern, output):
-            return advice
-    return "read the log; finished builds are cached, so another run continues from here"
