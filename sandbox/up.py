@@ -69,7 +69,11 @@ class Environment:
         and_kai = ", KAI's" if self.engine == "kai" else ""
         steps = [
             Step("settings", f"stack {STACK} with engine {self.engine}", partial(self.settle, scenarios)),
-            Step("tools", "builds tools that are neither on PATH nor in the cache", self.prepare_tools),
+            Step(
+                "tools",
+                "obtains those that are neither on PATH nor in the cache",
+                self.prepare_tools,
+            ),
             Step(
                 "control plane", "etcd, API server, controller manager, scheduler, kwok", self.control_plane
             ),
@@ -107,11 +111,16 @@ class Environment:
         return "; ".join([f"{len(pools)} pools: {', '.join(pools)}", *stack_file.changes])
 
     def prepare_tools(self) -> str:
-        """Finds or builds the engine's tools."""
+        """Finds, downloads or builds the engine's tools."""
         tools = ensure_tools(tools_for(self.engine), self.screen)
         self.tools = {name: tool.path for name, tool in tools.items()}
         sources = [tool.source for tool in tools.values()]
-        labels = {"built": "built", "cache": "from the cache", "PATH": "from PATH"}
+        labels = {
+            "built": "built",
+            "downloaded": "downloaded",
+            "cache": "from the cache",
+            "PATH": "from PATH",
+        }
         return ", ".join(f"{sources.count(source)} {labels[source]}" for source in sorted(set(sources)))
 
     def install_ray(self) -> str:

@@ -43,7 +43,7 @@ class Tool:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """The flags of `go build` besides `-ldflags`."""
+        """The flags of `go build`, without `-ldflags`."""
         return ("-trimpath", *(["-tags", ",".join(self.tags)] if self.tags else []))
 
 

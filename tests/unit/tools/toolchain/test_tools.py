@@ -8,9 +8,10 @@ import pytest
 
 from tools.bootstrap import BootstrapError, environment_key, pinned_requirement
 from tools.toolchain.build import advice_on_build, build_key
-from tools.toolchain.ensure import on_path_in_right_version, prints_version
+from tools.toolchain.ensure import on_path_in_right_version
 from tools.toolchain.golang import parse_version
 from tools.toolchain.tools import TOOLS, Tool, crds_for, tools_for
+from tools.toolchain.versions import prints_version
 
 ETCD, KUBECTL, PULUMI = TOOLS["etcd"], TOOLS["kubectl"], TOOLS["pulumi"]
 

@@ -1,0 +1,167 @@
+"""Tools from a release host, from the choice to the executable in the cache; else they are built."""
+
+import hashlib
+import io
+import tarfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.unit.tools.toolchain.release_host import Answer, ReleaseHost, release_host
+from tools.toolchain import build, releases
+from tools.toolchain.download import DownloadError
+from tools.toolchain.downloaded import unpack
+from tools.toolchain.ensure import ensure_tools
+from tools.toolchain.platforms import this_platform
+from tools.toolchain.releases import ReleaseFile
+from tools.toolchain.steps import Screen, StepError
+from tools.toolchain.tools import TOOLS, Tool
+
+ETCD = TOOLS["etcd"]
+SCRIPT = f"#!/bin/sh\necho etcd Version: {ETCD.version}\n".encode()
+
+
+def archive_of(name: str, content: bytes, kind: bytes = tarfile.REGTYPE) -> bytes:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w:gz") as tar:
+        entry = tarfile.TarInfo(name)
+        entry.type, entry.size, entry.linkname = kind, len(content), "/etc/passwd"
+        tar.addfile(entry, io.BytesIO(content))
+    return data.getvalue()
+
+
+ARCHIVE = archive_of("etcd-v1/etcd", SCRIPT)
+
+
+class Machine:
+    """A machine without tools: a cache of its own, a release host, and builds that are only noted."""
+
+    def __init__(self, host: ReleaseHost, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.host = host
+        self.builds: list[str] = []
+        self.screen = io.StringIO()
+        self._patch = monkeypatch
+
+        def build_all(tools: Sequence[Tool], _screen: Screen) -> dict[str, build.Receipt]:
+            self.builds += [tool.name for tool in tools]
+            return {}
+
+        monkeypatch.setattr(build, "build_all", build_all)
+
+    def pins(self, file: str, content: bytes, member: str = "", version: str = ETCD.version) -> None:
+        """Pins the checksum of this content for a file of the host."""
+        row = ReleaseFile("etcd", this_platform(), f"https://release.example/{file}", "", member, version)
+        pinned = replace(row, sha256=hashlib.sha256(content).hexdigest())
+        self._patch.setattr(releases, "_table", lambda: [pinned])
+
+    def ensure(self) -> str:
+        """Returns the source of the tool."""
+        return ensure_tools(["etcd"], Screen(self.screen))["etcd"].source
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
+    monkeypatch.setenv("MUSTER_CACHE", str(tmp_path))
+    monkeypatch.setenv("PATH", "/bin:/usr/bin")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.delenv("MUSTER_TOOLS", raising=False)
+    with release_host() as host:
+        files = {"etcd": SCRIPT, "etcd.tar.gz": ARCHIVE, "other": b"#!/bin/sh\necho etcd Version: 3.4\n"}
+        host.files.update({f"/release.example/{name}": content for name, content in files.items()})
+        monkeypatch.setenv("MUSTER_TOOLS_MIRROR", host.address)
+        yield Machine(host, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "member"),
+    [("etcd", SCRIPT, ""), ("etcd.tar.gz", ARCHIVE, "etcd-v1/etcd")],
+    ids=["executable", "archive"],
+)
+def test_a_pinned_file_is_downloaded_once(machine: Machine, file: str, content: bytes, member: str) -> None:
+    machine.pins(file, content, member)
+    assert machine.ensure() == "downloaded"
+    requests = len(machine.host.requests)
+    assert machine.ensure() == "cache"
+    assert machine.builds == []
+    assert len(machine.host.requests) == requests
+    lines = machine.screen.getvalue().splitlines()
+    assert lines[0] == "  downloading official release files of etcd"
+    assert lines[1].startswith("  etcd v3.6.15 (1 of 1): downloaded in ")
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "member", "reason"),
+    [
+        pytest.param("etcd", b"another", "", "expected " + hashlib.sha256(b"another").hexdigest(), id="lies"),
+        pytest.param("absent", SCRIPT, "", "HTTP 404", id="absent"),
+        pytest.param("other", b"#!/bin/sh\necho etcd Version: 3.4\n", "", "does not run here", id="version"),
+        pytest.param("etcd.tar.gz", ARCHIVE, "etcd-v2/etcd", "etcd-v2/etcd can't be read", id="member"),
+    ],
+)
+def test_a_file_that_is_not_usable(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, file: str, content: bytes, member: str, reason: str
+) -> None:
+    machine.pins(file, content, member)
+    assert machine.ensure() == "cache"  # as another run's build, as nothing is built here
+    assert machine.builds == ["etcd"]
+    assert reason in machine.screen.getvalue()
+    monkeypatch.setenv("MUSTER_TOOLS", "download")
+    with pytest.raises(StepError, match=reason) as error:
+        machine.ensure()
+    assert "MUSTER_TOOLS_MIRROR" in error.value.try_this
+    assert machine.builds == ["etcd"]
+
+
+def test_a_truncated_file_is_built(machine: Machine) -> None:
+    machine.pins("etcd", SCRIPT)
+    machine.host.answers["/release.example/etcd"] = [Answer(bytes_sent=0)]
+    machine.ensure()
+    assert machine.builds == ["etcd"]
+    assert f"0 of {len(SCRIPT)} bytes, 3 times" in machine.screen.getvalue()
+
+
+def test_a_refused_host_is_not_asked_again(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine.pins("etcd", SCRIPT)
+    machine.host.answers["/release.example/etcd"] = [Answer(403)]
+    machine.ensure()
+    assert machine.builds == ["etcd"]
+    assert len(machine.host.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("way", "version"), [("build", ETCD.version), ("", "v3.6.14")], ids=["on-request", "checksum-of-another"]
+)
+def test_nothing_is_asked_for(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, way: str, version: str
+) -> None:
+    machine.pins("etcd", SCRIPT, version=version)
+    monkeypatch.setenv("MUSTER_TOOLS", way)
+    machine.ensure()
+    assert machine.builds == ["etcd"]
+    assert machine.host.requests == []
+
+
+def test_a_downloaded_tool_is_not_used_if_builds_are_required(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.pins("etcd", SCRIPT)
+    assert machine.ensure() == "downloaded"
+    monkeypatch.setenv("MUSTER_TOOLS", "build")
+    machine.ensure()
+    assert machine.builds == ["etcd"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("../etcd", tarfile.REGTYPE), ("etcd-v1/etcd", tarfile.SYMTYPE)],
+    ids=["another-path", "link"],
+)
+def test_an_archive_writes_nothing_else(tmp_path: Path, name: str, kind: bytes) -> None:
+    (tmp_path / "folder").mkdir()
+    archive = tmp_path / "folder" / "archive"
+    archive.write_bytes(archive_of(name, b"" if kind == tarfile.SYMTYPE else SCRIPT, kind))
+    with pytest.raises(DownloadError, match="etcd-v1/etcd"):
+        unpack(archive, "etcd-v1/etcd", tmp_path / "folder" / "etcd")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["archive", "folder"]

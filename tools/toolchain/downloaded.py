@@ -1,0 +1,116 @@
+"""Tools as official release files in the cache: downloaded, verified, unpacked and tried."""
+
+import json
+import shutil
+import tarfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tools.bootstrap import exclusive
+from tools.toolchain.download import DownloadError, Limits, fetch
+from tools.toolchain.paths import cache_directory
+from tools.toolchain.releases import ReleaseFile, pinned_file
+from tools.toolchain.steps import Screen
+from tools.toolchain.tools import Tool
+from tools.toolchain.versions import runs_in_pinned_version
+
+EXECUTABLE = 0o755
+
+
+@dataclass(frozen=True)
+class DownloadReceipt:
+    """The facts about a download, which are written next to the tool."""
+
+    tool: str
+    version: str
+    seconds: float
+    bytes: int
+    url: str
+    sha256: str
+    downloaded: str
+
+
+def executable(tool: Tool, platform: str) -> Path | None:
+    """Returns the path in the cache of the downloaded tool, which exists once it is downloaded.
+
+    None if no checksum is pinned for this platform.
+    """
+    file = pinned_file(tool, platform)
+    return _directory(tool, file) / tool.name if file else None
+
+
+def _directory(tool: Tool, file: ReleaseFile) -> Path:
+    return cache_directory() / "tools" / f"{tool.name}-{tool.version}-release-{file.sha256[:12]}"
+
+
+def download_all(
+    files: Sequence[tuple[Tool, ReleaseFile]], screen: Screen, limits: Limits
+) -> tuple[dict[str, DownloadReceipt], dict[str, str]]:
+    """Downloads the tools into the cache; returns receipts, and the reasons of failures, by tool."""
+    receipts: dict[str, DownloadReceipt] = {}
+    failures: dict[str, str] = {}
+    with exclusive(cache_directory() / "tools" / "lock", "the tools"):
+        for number, (tool, file) in enumerate(files, start=1):
+            place = f"  {tool.name} {tool.version} ({number} of {len(files)})"
+            try:
+                receipt = _install(tool, file, screen, limits, place)
+            except DownloadError as error:
+                failures[tool.name] = str(error)
+            else:
+                receipts[tool.name] = receipt
+                megabytes = receipt.bytes / 1e6
+                screen.line(f"{place}: downloaded in {receipt.seconds:.0f} s, {megabytes:.0f} MB")
+    return receipts, failures
+
+
+def _install(tool: Tool, file: ReleaseFile, screen: Screen, limits: Limits, place: str) -> DownloadReceipt:
+    """Puts the verified executable into the cache, unless another run has done so meanwhile."""
+    directory = _directory(tool, file)
+    receipt_file = directory / "download.json"
+    if receipt_file.exists():
+        return DownloadReceipt(**json.loads(receipt_file.read_text()))
+    began = time.monotonic()
+    sizes = [0]
+    with screen.activity(lambda elapsed: f"{place}: {sizes[-1] / 1e6:.0f} MB after {elapsed:.0f} s"):
+        archive = fetch(file.url, file.sha256, limits, progress=sizes.append)
+    unfinished = directory.with_name(directory.name + ".unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir()
+    try:
+        path = unfinished / tool.name
+        if file.member:
+            unpack(archive, file.member, path)
+            archive.unlink()
+        else:
+            archive.rename(path)
+        path.chmod(EXECUTABLE)
+        if tool.version_args is not None and not runs_in_pinned_version(tool, path):
+            raise DownloadError(f"{file.url}: does not run here as {tool.name} {tool.version}")
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        seconds, size = round(time.monotonic() - began, 1), path.stat().st_size
+        receipt = DownloadReceipt(tool.name, tool.version, seconds, size, file.url, file.sha256, now)
+        (unfinished / receipt_file.name).write_text(json.dumps(asdict(receipt), indent=2) + "\n")
+        unfinished.rename(directory)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return receipt
+
+
+def unpack(archive: Path, member: str, target: Path) -> None:
+    """Writes one file of a tar archive to `target`, and nothing else: paths in the archive are not followed.
+
+    Raises DownloadError if the archive has no such regular file.
+    """
+    try:
+        with tarfile.open(archive) as tar:
+            entry = tar.getmember(member)
+            source = tar.extractfile(entry) if entry.isfile() else None
+            if source is None:
+                raise DownloadError(f"{member} in {archive} is not a regular file")
+            with source, target.open("wb") as file:
+                shutil.copyfileobj(source, file)
+    except (KeyError, tarfile.TarError, OSError, EOFError) as error:
+        raise DownloadError(f"{member} can't be read from {archive}: {error}") from error
