@@ -20,7 +20,8 @@ class Tool:
 
     `module` is the folder in `modules/` whose go.mod and go.sum pin it. `version_args` are the arguments with
     which it prints its version; None if it can't, so that an executable on PATH is never used.
-    `build_seconds` is the duration of a cold build on two cores, for the progress line only.
+    `cpu_seconds` is the CPU time of a build with an empty build cache, after the tools of the same module
+    above it; for progress lines only.
     `tags` are Go build tags. `cgo`: parts of it are C, so that its build needs a C compiler; all others are
     built without cgo, into static executables.
     """
@@ -29,7 +30,7 @@ class Tool:
     version: str
     module: str
     package: str
-    build_seconds: int
+    cpu_seconds: int
     ldflags: str = ""
     version_args: tuple[str, ...] | None = ("--version",)
     tags: tuple[str, ...] = ()
@@ -47,21 +48,21 @@ class Tool:
         return ("-trimpath", *(["-tags", ",".join(self.tags)] if self.tags else []))
 
 
-def _kubernetes(name: str, build_seconds: int, *version_args: str) -> Tool:
+def _kubernetes(name: str, cpu_seconds: int, *version_args: str) -> Tool:
     package = f"k8s.io/kubernetes/cmd/{name}"
     arguments = version_args or ("--version",)
-    return Tool(name, KUBERNETES, "kubernetes", package, build_seconds, _KUBERNETES_LDFLAGS, arguments)
+    return Tool(name, KUBERNETES, "kubernetes", package, cpu_seconds, _KUBERNETES_LDFLAGS, arguments)
 
 
-def _kai(command: str, build_seconds: int) -> Tool:
+def _kai(command: str, cpu_seconds: int) -> Tool:
     # KAI's executables have generic names such as "scheduler", so a prefix is added.
     package = f"{KAI_MODULE}/cmd/{command}"
-    return Tool(f"kai-{command}", "v0.12.0", "kai", package, build_seconds, version_args=None)
+    return Tool(f"kai-{command}", "v0.12.0", "kai", package, cpu_seconds, version_args=None)
 
 
-def _kueue_performance(command: str, build_seconds: int) -> Tool:
+def _kueue_performance(command: str, cpu_seconds: int) -> Tool:
     package = f"sigs.k8s.io/kueue/test/performance/scheduler/{command}"
-    return Tool(f"kueue-{command}", KUEUE, "kueue-performance", package, build_seconds, version_args=None)
+    return Tool(f"kueue-{command}", KUEUE, "kueue-performance", package, cpu_seconds, version_args=None)
 
 
 _ALL = (

@@ -1,0 +1,56 @@
+"""Estimates the rest of builds from the CPU time that they have consumed, whatever else the machine does."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import psutil
+
+SOONEST_SECONDS = 5.0
+"""The time of a run before which its share of the CPU is not known."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """CPU seconds of a build: estimated for an empty build cache, and consumed so far."""
+
+    estimated: float
+    consumed: float = 0.0
+    finished: bool = False
+
+
+def seconds_left(works: Sequence[Work], elapsed: float) -> float | None:
+    """Returns the seconds until all builds are finished, at the share of the CPU that they had so far.
+
+    None soon after the start; 0 if builds take longer than estimated. If finished builds took more CPU than
+    estimated, as they do while cores are shared, the others are expected to, too.
+    """
+    consumed = sum(work.consumed for work in works)
+    if elapsed < SOONEST_SECONDS or consumed <= 0:
+        return None
+    finished = [work for work in works if work.finished]
+    estimate = sum(work.estimated for work in finished)
+    factor = max(1.0, sum(work.consumed for work in finished) / estimate) if estimate else 1.0
+    running = [(work.estimated * factor, work.consumed) for work in works if not work.finished]
+    rest = sum(max(estimated - used, 0.0) for estimated, used in running)
+    return rest * elapsed / consumed
+
+
+def remaining_time(works: Sequence[Work], elapsed: float) -> str:
+    """Returns the rest of the time, for a progress line."""
+    rest = seconds_left(works, elapsed)
+    if rest is None:
+        return "estimating"
+    return f"about {rest:.0f} s left" if rest > 0 else "longer than estimated"
+
+
+def cpu_seconds(process_group: int) -> float:
+    """Returns the CPU time of all processes of a group, and of their children that ended."""
+    total = 0.0
+    for process in psutil.process_iter():
+        try:
+            if os.getpgid(process.pid) == process_group:
+                total += sum(process.cpu_times()[:4])  # user, system, and both of children
+        except (ProcessLookupError, PermissionError, psutil.Error):
+            continue  # ended meanwhile
+    return total
