@@ -155,8 +155,7 @@ def build_all(missing: Sequence[Tool], screen: Screen) -> dict[str, Receipt]:
 
 
 def _progress(runs: Builds, elapsed: float) -> str:
-    rest = remaining_time(runs.works(), elapsed)
-    return f"  building {', '.join(runs.running)}: {elapsed:.0f} s, {rest}"
+    return f"  building {', '.join(runs.running)}: {elapsed:.0f} s, {remaining_time(runs.works(), elapsed)}"
 
 
 def _output(build: Build) -> Path:

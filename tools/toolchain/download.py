@@ -109,7 +109,7 @@ def _receive(
     in_time: Callable[[], bool],
     progress: Callable[[int], None],
 ) -> None:
-    """Appends the rest of the file to the partial one. Raises OSError if it ends early."""
+    """Appends the missing bytes to the partial file. Raises OSError if it ends early."""
     start = partial.stat().st_size if partial.exists() else 0
     request = urllib.request.Request(url, headers={"Range": f"bytes={start}-"} if start else {})
     try:

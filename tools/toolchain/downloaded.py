@@ -100,7 +100,7 @@ def _install(tool: Tool, file: ReleaseFile, screen: Screen, limits: Limits, plac
 
 
 def unpack(archive: Path, member: str, target: Path) -> None:
-    """Writes one file of a tar archive to `target`, and nothing else: paths in the archive are not followed.
+    """Writes only this file of a tar archive, to `target`: no path in the archive is followed.
 
     Raises DownloadError if the archive has no such regular file.
     """

@@ -22,7 +22,7 @@ Way = Literal["", "build", "download"]
 
 @dataclass(frozen=True)
 class Plan:
-    """The tools to download and to build; `line` says so, with the reason."""
+    """The tools to download and to build; `line` lists them with the reason."""
 
     downloads: tuple[tuple[Tool, ReleaseFile], ...]
     builds: tuple[Tool, ...]

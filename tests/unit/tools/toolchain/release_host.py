@@ -40,7 +40,7 @@ class ReleaseHost:
 
 @contextmanager
 def release_host(**files: bytes) -> Iterator[ReleaseHost]:
-    """Serves files below `/`; underscores in names stand for slashes."""
+    """Serves files below `/`; an underscore in a name is a slash in its path."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -1,4 +1,4 @@
-"""The choice between official release files and builds, and the line that says so."""
+"""The choice between official release files and builds, and the line with the reason."""
 
 from collections.abc import Collection
 

@@ -36,7 +36,7 @@ ARCHIVE = archive_of("etcd-v1/etcd", SCRIPT)
 
 
 class Machine:
-    """A machine without tools: a cache of its own, a release host, and builds that are only noted."""
+    """A machine without tools: its own cache, a release host, and builds that are only noted."""
 
     def __init__(self, host: ReleaseHost, monkeypatch: pytest.MonkeyPatch) -> None:
         self.host = host
