@@ -98,7 +98,7 @@ def slots_here() -> int:
 
 
 def compilers(cores: int, slots: int) -> int:
-    """Returns how many compilers and linkers each build runs at once: two a core in all, to fill gaps."""
+    """Returns how many compilers and linkers each build runs side by side: two a core in all, to fill gaps."""
     return max(1, min(cores, 2 * cores // slots))
 
 

@@ -1,4 +1,4 @@
-"""Estimates the rest of builds from the CPU time that they have consumed, whatever else the machine does."""
+"""Estimates the remaining time of builds from the CPU time that they consumed so far."""
 
 import os
 from collections.abc import Sequence
@@ -32,16 +32,16 @@ def seconds_left(works: Sequence[Work], elapsed: float) -> float | None:
     estimate = sum(work.estimated for work in finished)
     factor = max(1.0, sum(work.consumed for work in finished) / estimate) if estimate else 1.0
     running = [(work.estimated * factor, work.consumed) for work in works if not work.finished]
-    rest = sum(max(estimated - used, 0.0) for estimated, used in running)
-    return rest * elapsed / consumed
+    remaining = sum(max(estimated - used, 0.0) for estimated, used in running)
+    return remaining * elapsed / consumed
 
 
 def remaining_time(works: Sequence[Work], elapsed: float) -> str:
-    """Returns the rest of the time, for a progress line."""
-    rest = seconds_left(works, elapsed)
-    if rest is None:
+    """Returns the remaining time, for a progress line."""
+    seconds = seconds_left(works, elapsed)
+    if seconds is None:
         return "estimating"
-    return f"about {rest:.0f} s left" if rest > 0 else "longer than estimated"
+    return f"about {seconds:.0f} s left" if seconds > 0 else "longer than estimated"
 
 
 def cpu_seconds(process_group: int) -> float:
