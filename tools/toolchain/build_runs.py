@@ -64,7 +64,7 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """Whether it has ended."""
+        """True once it has ended."""
         return self.process.returncode is not None
 
     def measure(self) -> None:
@@ -98,7 +98,7 @@ def slots_here() -> int:
 
 
 def compilers(cores: int, slots: int) -> int:
-    """Returns how many compilers and linkers each build runs side by side: two a core in all, to fill gaps."""
+    """Returns how many compilers and linkers each build runs side by side: in all, two a core."""
     return max(1, min(cores, 2 * cores // slots))
 
 

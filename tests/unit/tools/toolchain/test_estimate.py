@@ -1,4 +1,4 @@
-"""The rest of builds, from the CPU time that they consumed."""
+"""The remaining time of builds, from the CPU time that they consumed."""
 
 import os
 
