@@ -1,6 +1,7 @@
 """`up`, the steps that create a sandbox, and `down`, which removes it."""
 
 import os
+import platform
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ from tools.bootstrap import SECONDS_VARIABLE
 from tools.toolchain.crds import ensure_crds
 from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.paths import RunState
+from tools.toolchain.platforms import support
 from tools.toolchain.python_environments import python_with
 from tools.toolchain.steps import Screen, Step, StepError, Timing, run_steps, save_timings
 from tools.toolchain.tools import tools_for
@@ -195,12 +197,17 @@ def up(
     With a real Ray, the default is a training job that is preempted and resumes. Raises StepError if a step
     fails (already printed), or if the sandbox is up and `fresh` is not set.
     """
+    here = support(platform.system(), platform.machine())
+    if not here.sandbox:
+        raise StepError(here.note, try_this="a Linux virtual machine for make up")
     if real_ray and engine == "kai":
         raise StepError(
             "with engine kai, a preempted RayJob is not restarted",
             try_this=state.command("up", RAY="real"),
         )
     environment = Environment(state, engine, source, real_ray)
+    if here.note:
+        environment.screen.line(here.note)
     before = [Timing("environment", float(os.environ.get(SECONDS_VARIABLE, "0")))]
     with only_run(state):
         if not fresh:

@@ -107,7 +107,6 @@ _ALL = (
     _kai("scheduler", 150),
     _kai("binder", 10),
     _kai("podgrouper", 5),
-    _kai("podgroupcontroller", 5),
     _kai("queuecontroller", 5),
     # Counts pods' requests with Kubernetes' own code, for a property test; Muster's own program.
     Tool("pod-requests", KUBERNETES, "pod-requests", ".", 60, version_args=None),

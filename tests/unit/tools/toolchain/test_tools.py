@@ -89,7 +89,6 @@ def test_an_engine_is_built_only_where_it_is_used() -> None:
         "kai-scheduler",
         "kai-binder",
         "kai-podgrouper",
-        "kai-podgroupcontroller",
         "kai-queuecontroller",
     }
     assert set(TOOLS) == {*tools_for("kueue"), *tools_for("kai"), *OTHER_TOOLS}
