@@ -15,7 +15,7 @@ def platform_name(system: str, machine: str) -> str:
 
 @dataclass(frozen=True)
 class Support:
-    """Whether `make up` runs on a platform, and a note on what works there; empty where all is tested."""
+    """A platform: whether `make up` runs on it, and a note on what works; empty if all is tested."""
 
     sandbox: bool
     note: str = ""

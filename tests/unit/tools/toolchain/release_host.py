@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 class Answer:
     """An answer to a request for a file.
 
-    `bytes_sent` ends the connection after that many bytes; `stalls` keeps it open without sending more.
+    `bytes_sent` is the number of bytes after which the connection ends; `stalls` keeps it open instead.
     """
 
     status: int = 200
