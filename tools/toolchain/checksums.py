@@ -52,6 +52,8 @@ def unpinned(row: ReleaseFile) -> ReleaseFile:
 
 
 def _pin(row: ReleaseFile, tool: Tool, today: str) -> tuple[ReleaseFile, str]:
+    if not row.checksums:  # such as of an image, whose digest only a registry has
+        return row, "unchanged" if row.sha256 else "not published"
     file = row.of(tool)
     name = urlsplit(file.url).path.rpartition("/")[2]
     sha256 = published_checksum(_read(file.checksums), name)

@@ -68,19 +68,21 @@ def fetch(
     limits: Limits,
     clock: Callable[[], float] = time.monotonic,
     progress: Callable[[int], None] = lambda _bytes: None,
+    accept: str = "*/*",
 ) -> Path:
     """Returns the verified file in the cache; a partial file is kept, so that the next run resumes it.
 
     Raises DownloadError if the file is not available within the limits, or is not the expected one; that is
-    deleted. `progress` receives the size of the file so far.
+    deleted. `progress` receives the size of the file so far. `accept` lists media types.
     """
     partial = cache_directory() / "downloads" / sha256
     partial.parent.mkdir(parents=True, exist_ok=True)
+    request = urllib.request.Request(url, headers={"Accept": accept})
     deadline = clock() + limits.seconds
     reason = ""
     for _ in range(limits.attempts):
         try:
-            _receive(url, partial, limits, lambda: clock() < deadline, progress)
+            _receive(request, partial, limits, lambda: clock() < deadline, progress)
             break
         except urllib.error.HTTPError as error:
             reason = f"HTTP {error.code}"
@@ -103,7 +105,7 @@ def checksum(path: Path) -> str:
 
 
 def _receive(
-    url: str,
+    request: urllib.request.Request,
     partial: Path,
     limits: Limits,
     in_time: Callable[[], bool],
@@ -111,7 +113,9 @@ def _receive(
 ) -> None:
     """Appends the missing bytes to the partial file. Raises OSError if it ends early."""
     start = partial.stat().st_size if partial.exists() else 0
-    request = urllib.request.Request(url, headers={"Range": f"bytes={start}-"} if start else {})
+    request.remove_header("Range")
+    if start:
+        request.add_header("Range", f"bytes={start}-")
     try:
         response = urllib.request.urlopen(request, timeout=limits.stall_seconds)
     except urllib.error.HTTPError as error:
@@ -121,7 +125,7 @@ def _receive(
     with response:
         resumed = response.status == 206
         with partial.open("ab" if resumed else "wb") as file:
-            received = _copy(response, file, url, limits, in_time, progress)
+            received = _copy(response, file, request.full_url, limits, in_time, progress)
         expected = response.headers["Content-Length"]
     if expected is not None and received < int(expected):
         raise OSError(f"the connection ended after {received} of {expected} bytes")

@@ -4,13 +4,15 @@ import json
 import shutil
 import tarfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from tools.bootstrap import exclusive
 from tools.toolchain.download import DownloadError, Limits, fetch
+from tools.toolchain.images import ACCEPTED, layers
 from tools.toolchain.paths import cache_directory
 from tools.toolchain.releases import ReleaseFile, pinned_file
 from tools.toolchain.steps import Screen
@@ -74,18 +76,13 @@ def _install(tool: Tool, file: ReleaseFile, screen: Screen, limits: Limits, plac
         return DownloadReceipt(**json.loads(receipt_file.read_text()))
     began = time.monotonic()
     sizes = [0]
-    with screen.activity(lambda elapsed: f"{place}: {sizes[-1] / 1e6:.0f} MB after {elapsed:.0f} s"):
-        archive = fetch(file.url, file.sha256, limits, progress=sizes.append)
     unfinished = directory.with_name(directory.name + ".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir()
     try:
         path = unfinished / tool.name
-        if file.member:
-            unpack(archive, file.member, path)
-            archive.unlink()
-        else:
-            archive.rename(path)
+        with screen.activity(lambda elapsed: f"{place}: {sizes[-1] / 1e6:.0f} MB after {elapsed:.0f} s"):
+            _write(file, path, partial(fetch, limits=limits, progress=sizes.append))
         path.chmod(EXECUTABLE)
         if tool.version_args is not None and not runs_in_pinned_version(tool, path):
             raise DownloadError(f"{file.url}: does not run here as {tool.name} {tool.version}")
@@ -99,18 +96,35 @@ def _install(tool: Tool, file: ReleaseFile, screen: Screen, limits: Limits, plac
     return receipt
 
 
-def unpack(archive: Path, member: str, target: Path) -> None:
+def _write(file: ReleaseFile, path: Path, verified: Callable[..., Path]) -> None:
+    """Writes the executable of a release file."""
+    if file.is_image:
+        for layer in layers(file, partial(verified, accept=ACCEPTED)):
+            if unpack(layer, file.member, path):
+                return
+        raise DownloadError(f"{file.url}: no layer has {file.member}")
+    archive = verified(file.url, file.sha256)
+    if not file.member:
+        archive.rename(path)
+    elif not unpack(archive, file.member, path):
+        raise DownloadError(f"{file.url}: the archive has no {file.member}")
+
+
+def unpack(archive: Path, member: str, target: Path) -> bool:
     """Writes only this file of a tar archive, to `target`: no path in the archive is followed.
 
-    Raises DownloadError if the archive has no such regular file.
+    Deletes the archive. Returns whether it has the file; raises DownloadError if it can't be read.
     """
     try:
         with tarfile.open(archive) as tar:
-            entry = tar.getmember(member)
-            source = tar.extractfile(entry) if entry.isfile() else None
+            entry = next((entry for entry in tar if entry.name.removeprefix("./") == member), None)
+            source = tar.extractfile(entry) if entry is not None and entry.isfile() else None
             if source is None:
-                raise DownloadError(f"{member} in {archive} is not a regular file")
+                return False
             with source, target.open("wb") as file:
                 shutil.copyfileobj(source, file)
-    except (KeyError, tarfile.TarError, OSError, EOFError) as error:
-        raise DownloadError(f"{member} can't be read from {archive}: {error}") from error
+            return True
+    except (tarfile.TarError, OSError, EOFError) as error:
+        raise DownloadError(f"{archive}: {error}") from error
+    finally:
+        archive.unlink()

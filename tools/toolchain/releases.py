@@ -16,10 +16,10 @@ TABLE = Path(__file__).with_name("releases.toml")
 class ReleaseFile:
     """A row of the table: a tool's release file for one platform.
 
-    `url` and `checksums` may contain {version}, and {number} for the version without its v. `checksums` is
-    the file with checksums that the project publishes, if any. `member` is the executable's path in a tar
-    archive; empty if the file is the executable. `sha256` belongs to `version` and was taken from `source` on
-    `date`; all four are empty until the checksum is pinned.
+    `url` and `checksums` may contain {version}, {number} for the version without its v, and {sha256}.
+    `checksums` is the file with checksums that the project publishes, if any. `member` is the executable's
+    path in a tar archive or container image; empty if the file is the executable. `sha256` belongs to
+    `version` and was taken from `source` on `date`; all four are empty until the checksum is pinned.
     """
 
     tool: str
@@ -34,13 +34,19 @@ class ReleaseFile:
 
     def of(self, tool: Tool) -> "ReleaseFile":
         """Returns the row with the addresses of the tool's pinned version."""
-        names = {"version": tool.version, "number": tool.version.removeprefix("v")}
+        number = tool.version.removeprefix("v")
+        names = {"version": tool.version, "number": number, "sha256": self.sha256}
         return replace(
             self,
             url=self.url.format(**names),
             checksums=self.checksums.format(**names),
             member=self.member.format(**names),
         )
+
+    @property
+    def is_image(self) -> bool:
+        """True for the index of a container image, whose digest is `sha256`."""
+        return "/manifests/" in self.url
 
     @property
     def host(self) -> str:

@@ -38,6 +38,11 @@ TRUNCATED = Answer(bytes_sent=HALF)
             ["", f"bytes={HALF}-"],
             id="truncated-then-whole",
         ),
+        pytest.param(
+            [TRUNCATED, Answer(ranges=False, bytes_sent=0), Answer()],
+            ["", f"bytes={HALF}-", ""],
+            id="begun-again-and-truncated",
+        ),
         pytest.param([Answer(503), Answer(429), Answer()], ["", "", ""], id="busy-then-whole"),
         pytest.param(
             [Answer(bytes_sent=HALF, stalls=True), Answer()], ["", f"bytes={HALF}-"], id="stalls-then-resumed"

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import json
 import tarfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -11,7 +12,6 @@ import pytest
 
 from tests.unit.tools.toolchain.release_host import Answer, ReleaseHost, release_host
 from tools.toolchain import build, releases
-from tools.toolchain.download import DownloadError
 from tools.toolchain.downloaded import unpack
 from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.platforms import this_platform
@@ -97,7 +97,7 @@ def test_a_pinned_file_is_downloaded_once(machine: Machine, file: str, content: 
         pytest.param("etcd", b"another", "", "expected " + hashlib.sha256(b"another").hexdigest(), id="lies"),
         pytest.param("absent", SCRIPT, "", "HTTP 404", id="absent"),
         pytest.param("other", b"#!/bin/sh\necho etcd Version: 3.4\n", "", "does not run here", id="version"),
-        pytest.param("etcd.tar.gz", ARCHIVE, "etcd-v2/etcd", "etcd-v2/etcd can't be read", id="member"),
+        pytest.param("etcd.tar.gz", ARCHIVE, "etcd-v2/etcd", "the archive has no etcd-v2/etcd", id="member"),
     ],
 )
 def test_a_file_that_is_not_usable(
@@ -162,6 +162,65 @@ def test_an_archive_writes_nothing_else(tmp_path: Path, name: str, kind: bytes) 
     (tmp_path / "folder").mkdir()
     archive = tmp_path / "folder" / "archive"
     archive.write_bytes(archive_of(name, b"" if kind == tarfile.SYMTYPE else SCRIPT, kind))
-    with pytest.raises(DownloadError, match="etcd-v1/etcd"):
-        unpack(archive, "etcd-v1/etcd", tmp_path / "folder" / "etcd")
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["archive", "folder"]
+    assert not unpack(archive, "etcd-v1/etcd", tmp_path / "folder" / "etcd")
+    assert [path.name for path in tmp_path.rglob("*")] == ["folder"]
+
+
+def descriptor(content: bytes, **platform: str) -> dict[str, object]:
+    return {"digest": f"sha256:{hashlib.sha256(content).hexdigest()}", "platform": platform}
+
+
+class Image:
+    """A container image on the release host, whose last layer but one has the executable."""
+
+    def __init__(self, machine: Machine, **platforms: str) -> None:
+        system, _, architecture = this_platform().partition("-")
+        here = {"os": system, "architecture": architecture, **platforms}
+        contents = [archive_of("etc/passwd", b""), archive_of("./bin/etcd", SCRIPT), archive_of("bin/x", b"")]
+        self.manifest = json.dumps({"layers": [descriptor(layer) for layer in contents]}).encode()
+        other = descriptor(b"another", os="linux", architecture="s390x")
+        self.index = json.dumps({"manifests": [other, descriptor(self.manifest, **here)]}).encode()
+        self._machine = machine
+        self.paths = [self._add(b, "manifests") for b in (self.index, self.manifest)]
+        self.paths += [self._add(layer, "blobs") for layer in contents]
+
+    def _add(self, content: bytes, kind: str) -> str:
+        path = f"/release.example/v2/etcd/{kind}/sha256:{hashlib.sha256(content).hexdigest()}"
+        self._machine.host.files[path] = content
+        return path
+
+
+def test_an_executable_is_taken_from_a_layer_of_an_image(machine: Machine) -> None:
+    image = Image(machine)
+    machine.pins("v2/etcd/manifests/sha256:{sha256}", image.index, "bin/etcd")
+    assert machine.ensure() == "downloaded"
+    index, manifest, _, executable, last = image.paths
+    assert [path for path, _ in machine.host.requests] == [index, index, manifest, last, executable]
+    assert machine.ensure() == "cache"
+
+
+def test_an_image_without_this_platform_is_not_used(machine: Machine) -> None:
+    image = Image(machine, architecture="mips")
+    machine.pins("v2/etcd/manifests/sha256:{sha256}", image.index, "bin/etcd")
+    machine.ensure()
+    assert machine.builds == ["etcd"]
+    assert f"no image for {this_platform()}" in machine.screen.getvalue()
+
+
+@pytest.mark.parametrize("changed", range(5), ids=["index", "manifest", "layer-1", "layer-2", "layer-3"])
+def test_every_part_of_an_image_is_verified(machine: Machine, changed: int) -> None:
+    image = Image(machine)
+    machine.pins("v2/etcd/manifests/sha256:{sha256}", image.index, "bin/etcd")
+    machine.host.files[image.paths[changed]] = b"{}"
+    used = changed != 2  # the first layer is not needed
+    assert machine.ensure() == ("cache" if used else "downloaded")
+    assert machine.builds == (["etcd"] if used else [])
+    assert ("the file was deleted" in machine.screen.getvalue()) is used
+
+
+def test_an_image_without_the_executable_is_not_used(machine: Machine) -> None:
+    image = Image(machine)
+    machine.pins("v2/etcd/manifests/sha256:{sha256}", image.index, "bin/etcdctl")
+    machine.ensure()
+    assert machine.builds == ["etcd"]
+    assert "no layer has bin/etcdctl" in machine.screen.getvalue()
