@@ -170,10 +170,12 @@ def _command(build: Build, go: Go, slots: int) -> Command:
     log.parent.mkdir(exist_ok=True)
     target = output if build.tools[1:] else output / first.name
     argv = [str(go.executable), "build", "-p", str(compilers(os.cpu_count() or 1, slots))]
-    argv += [*first.flags, "-ldflags", first.all_ldflags, "-o", str(target)]
-    argv += [tool.package for tool in build.tools]
+    argv += ["-v", *first.flags, "-ldflags", first.all_ldflags, "-o", str(target)]
+    packages = [tool.package for tool in build.tools]
+    listing = [str(go.executable), "list", "-deps", *first.flags, *packages]
     environment = {**COMPILERS, **go.environment, "CGO_ENABLED": "1" if first.cgo else "0"}
-    return Command(first.name, build.label, argv, MODULES / first.module, environment, log, build.cpu_seconds)
+    folder, estimated = MODULES / first.module, build.cpu_seconds
+    return Command(first.name, build.label, [*argv, *packages], listing, folder, environment, log, estimated)
 
 
 def _finish(build: Build, go: Go, run: Run) -> dict[str, Receipt]:

@@ -20,11 +20,15 @@ BUILD_BYTES = 4 << 30
 
 @dataclass(frozen=True)
 class Command:
-    """A build to run; `label` is shown, `estimated` is its CPU time in seconds with an empty build cache."""
+    """A build to run; `label` is shown, `estimated` is its CPU time in seconds with an empty build cache.
+
+    `argv` prints the name of each package that it compiles, and `listing` the names of all packages.
+    """
 
     name: str
     label: str
     argv: Sequence[str]
+    listing: Sequence[str]
     folder: Path
     environment: Mapping[str, str]
     log: Path
@@ -40,18 +44,27 @@ class Run:
     consumed: float = 0.0
     began: float = field(init=False)
     process: subprocess.Popen[bytes] = field(init=False)
+    listing: subprocess.Popen[bytes] = field(init=False)
 
     def __post_init__(self) -> None:
         self.began = self.clock()
-        with self.command.log.open("w") as output:
-            self.process = subprocess.Popen(
-                self.command.argv,
+        self.process = self._start(self.command.argv, self.command.log)
+        self.listing = self._start(self.command.listing, self._packages)
+
+    def _start(self, argv: Sequence[str], output: Path) -> subprocess.Popen[bytes]:
+        with output.open("w") as file:
+            return subprocess.Popen(
+                argv,
                 cwd=self.command.folder,
                 env=dict(self.command.environment),
-                stdout=output,
+                stdout=file,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+
+    @property
+    def _packages(self) -> Path:
+        return self.command.log.with_suffix(".packages")
 
     def poll(self) -> int | None:
         """Returns the exit code, None while it runs. When it has ended, its CPU time is exact."""
@@ -60,6 +73,7 @@ class Run:
             if pid:
                 self.consumed = usage.ru_utime + usage.ru_stime
                 self.process.returncode = os.waitstatus_to_exitcode(status)
+                _end(self.listing)
         return self.process.returncode
 
     @property
@@ -72,16 +86,33 @@ class Run:
         if not self.finished:
             self.consumed = max(self.consumed, cpu_seconds(self.process.pid))
 
+    def compiled(self) -> float:
+        """Returns the share of its packages that are compiled; 0 until their number is known."""
+        if self.listing.poll() != 0:
+            return 0.0
+        return len(_names(self.command.log)) / max(1, len(_names(self._packages)))
+
     def stop(self) -> None:
         """Ends all processes of the build, such as its compilers."""
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGTERM)
-        self.process.wait()
+        _end(self.process)
+        _end(self.listing)
 
     @property
     def seconds(self) -> float:
         """The time since its start."""
         return self.clock() - self.began
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        process.wait()
+
+
+def _names(log: Path) -> list[str]:
+    """Returns the lines that are names of packages: messages have spaces."""
+    return [line for line in log.read_text(errors="replace").splitlines() if line and " " not in line]
 
 
 def slots(cores: int, memory_bytes: int) -> int:
@@ -140,5 +171,7 @@ class Builds:
         runs = list(self.runs)
         for build in runs:
             build.measure()
-        started = [Work(build.command.estimated, build.consumed, build.finished) for build in runs]
+        started = [
+            Work(build.command.estimated, build.consumed, build.finished, build.compiled()) for build in runs
+        ]
         return [*started, *(Work(command.estimated) for command in self.commands[len(runs) :])]

@@ -6,24 +6,34 @@ from dataclasses import dataclass
 
 import psutil
 
+ENOUGH_COMPILED = 0.05
 SOONEST_SECONDS = 5.0
 """The time of a run before which its share of the CPU is not known."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """CPU seconds of a build: estimated for an empty build cache, and consumed so far."""
+    """CPU seconds of a build: estimated for an empty build cache, and consumed so far; the share of its
+    packages that are compiled."""
 
     estimated: float
     consumed: float = 0.0
     finished: bool = False
+    compiled: float = 0.0
+
+    def expected(self, factor: float) -> float:
+        """Returns the CPU time of the whole build: from its compiled packages if they are enough, else as
+        estimated, times a factor."""
+        if self.finished or self.compiled < ENOUGH_COMPILED:
+            return self.estimated * factor
+        return self.consumed / self.compiled
 
 
 def seconds_left(works: Sequence[Work], elapsed: float) -> float | None:
     """Returns the seconds until all builds are finished, at the share of the CPU that they had so far.
 
     None soon after the start; 0 if builds take longer than estimated. If finished builds took more CPU than
-    estimated, as they do while cores are shared, the others are expected to, too.
+    estimated, as they do while cores are shared, builds that have not started are expected to, too.
     """
     consumed = sum(work.consumed for work in works)
     if elapsed < SOONEST_SECONDS or consumed <= 0:
@@ -31,8 +41,8 @@ def seconds_left(works: Sequence[Work], elapsed: float) -> float | None:
     finished = [work for work in works if work.finished]
     estimate = sum(work.estimated for work in finished)
     factor = max(1.0, sum(work.consumed for work in finished) / estimate) if estimate else 1.0
-    running = [(work.estimated * factor, work.consumed) for work in works if not work.finished]
-    remaining = sum(max(estimated - used, 0.0) for estimated, used in running)
+    running = [work for work in works if not work.finished]
+    remaining = sum(max(work.expected(factor) - work.consumed, 0.0) for work in running)
     return remaining * elapsed / consumed
 
 

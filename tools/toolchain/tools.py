@@ -20,8 +20,8 @@ class Tool:
 
     `module` is the folder in `modules/` whose go.mod and go.sum pin it. `version_args` are the arguments with
     which it prints its version; None if it can't, so that an executable on PATH is never used.
-    `cpu_seconds` is the CPU time of a build with an empty build cache, after the tools of the same module
-    above it; for progress lines only.
+    `cpu_seconds` is the CPU time of a build with an empty build cache on a quiet machine, after the tools of
+    the same module above it; for the order of builds and for progress lines.
     `tags` are Go build tags. `cgo`: parts of it are C, so that its build needs a C compiler; all others are
     built without cgo, into static executables.
     """
@@ -71,7 +71,7 @@ _ALL = (
         "v3.259.0",
         "pulumi",
         "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi",
-        190,
+        250,
         _PULUMI_LDFLAGS,
         ("version",),
     ),
@@ -81,42 +81,42 @@ _ALL = (
         "v1.38.0",
         "pulumi-yaml",
         "github.com/pulumi/pulumi-yaml/cmd/pulumi-language-yaml",
-        100,
+        130,
         version_args=None,
     ),
     # Muster's own program that generates Python SDKs, as Pulumi's host for Python is not on the proxy.
-    Tool("python-sdk", "v3.259.0", "python-sdk", ".", 80, version_args=None),
-    Tool("etcd", "v3.6.15", "etcd", "go.etcd.io/etcd/server/v3", 35),
-    _kubernetes("kube-apiserver", 240),
-    _kubernetes("kube-controller-manager", 65),
-    _kubernetes("kube-scheduler", 5),
-    _kubernetes("kubectl", 25, "version", "--client"),
-    Tool("kwok", "v0.8.0", "kwok", "sigs.k8s.io/kwok/cmd/kwok", 75),
-    Tool("kwokctl", "v0.8.0", "kwok", "sigs.k8s.io/kwok/cmd/kwokctl", 15),
+    Tool("python-sdk", "v3.259.0", "python-sdk", ".", 105, version_args=None),
+    Tool("etcd", "v3.6.15", "etcd", "go.etcd.io/etcd/server/v3", 45),
+    _kubernetes("kube-apiserver", 320),
+    _kubernetes("kube-controller-manager", 85),
+    _kubernetes("kube-scheduler", 7),
+    _kubernetes("kubectl", 33, "version", "--client"),
+    Tool("kwok", "v0.8.0", "kwok", "sigs.k8s.io/kwok/cmd/kwok", 100),
+    Tool("kwokctl", "v0.8.0", "kwok", "sigs.k8s.io/kwok/cmd/kwokctl", 20),
     Tool(
         "ray-operator",
         "v1.6.2",
         "kuberay",
         "github.com/ray-project/kuberay/ray-operator",
-        75,
+        100,
         version_args=None,
     ),
-    Tool("kueue", KUEUE, "kueue", "sigs.k8s.io/kueue/cmd/kueue", 180, version_args=None),
-    _kueue_performance("minimalkueue", 180),
-    _kueue_performance("runner", 20),
-    _kai("scheduler", 150),
-    _kai("binder", 10),
-    _kai("podgrouper", 5),
-    _kai("queuecontroller", 5),
+    Tool("kueue", KUEUE, "kueue", "sigs.k8s.io/kueue/cmd/kueue", 240, version_args=None),
+    _kueue_performance("minimalkueue", 240),
+    _kueue_performance("runner", 27),
+    _kai("scheduler", 200),
+    _kai("binder", 13),
+    _kai("podgrouper", 7),
+    _kai("queuecontroller", 7),
     # Counts pods' requests with Kubernetes' own code, for a property test; Muster's own program.
-    Tool("pod-requests", KUBERNETES, "pod-requests", ".", 60, version_args=None),
+    Tool("pod-requests", KUBERNETES, "pod-requests", ".", 80, version_args=None),
     # Renders the operators' charts in the tests; --template omits the commit.
     Tool(
         "helm",
         "v3.22.0",
         "helm",
         "helm.sh/helm/v3/cmd/helm",
-        110,
+        145,
         _HELM_LDFLAGS,
         ("version", "--template", "{{.Version}}"),
     ),
@@ -126,7 +126,7 @@ _ALL = (
         "v3.7.1",
         "vale",
         "github.com/errata-ai/vale/v3/cmd/vale",
-        30,
+        40,
         _VALE_LDFLAGS,
         cgo=True,
     ),

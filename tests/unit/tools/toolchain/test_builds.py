@@ -64,6 +64,7 @@ def test_builds_at_a_time(cores: int, gigabytes: int, expected: int) -> None:
 
 
 GO = """#!/bin/sh
+if [ "$1" = list ]; then echo "$PACKAGES"; exit; fi
 # A go that writes its arguments and its environment, and scripts that print their names.
 echo "$*" >> "$CALLS"
 echo "$GOGC $CGO_ENABLED" >> "$CALLS.environment"
@@ -123,7 +124,7 @@ class FakeRun:
     """A build that ends after a number of polls."""
 
     def __init__(self, name: str, polls: int) -> None:
-        self.command = Command(name, name, (), Path(), {}, Path(), 1.0)
+        self.command = Command(name, name, (), (), Path(), {}, Path(), 1.0)
         self.polls = polls
         self.stopped = False
 
@@ -173,6 +174,11 @@ def test_an_interrupted_pause_stops_all_builds() -> None:
     assert all(run.stopped for run in runs.values())
 
 
+def command(folder: Path, script: str, listing: str = "echo a") -> Command:
+    shell = ("/bin/sh", "-c")
+    return Command("a", "a", (*shell, script), (*shell, listing), folder, {}, folder / "log", 1.0)
+
+
 def is_running(pid: int) -> bool:
     try:
         psutil.Process(pid).wait(timeout=10)
@@ -183,7 +189,7 @@ def is_running(pid: int) -> bool:
 
 def test_stopping_a_build_ends_its_compilers(tmp_path: Path) -> None:
     script = f"sleep 60 & echo $! > {tmp_path}/compiler; wait"
-    run = Run(Command("a", "a", ("/bin/sh", "-c", script), tmp_path, {}, tmp_path / "log", 1.0))
+    run = Run(command(tmp_path, script))
     while not (tmp_path / "compiler").exists() or not (tmp_path / "compiler").read_text():
         assert run.poll() is None
     compiler = int((tmp_path / "compiler").read_text())
@@ -196,8 +202,33 @@ def test_stopping_a_build_ends_its_compilers(tmp_path: Path) -> None:
 
 def test_the_cpu_time_of_a_build_includes_its_compilers(tmp_path: Path) -> None:
     loop = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
-    run = Run(Command("a", "a", ("/bin/sh", "-c", f"sh -c '{loop}'"), tmp_path, {}, tmp_path / "log", 1.0))
+    run = Run(command(tmp_path, f"sh -c '{loop}'"))
     while run.poll() is None:
         run.measure()
     assert run.poll() == 0
     assert run.consumed > 0
+
+
+@pytest.mark.parametrize(
+    ("script", "listing", "share"),
+    [
+        pytest.param(
+            "echo a; echo go: downloading x; echo b", "echo a; echo b; echo c; echo d", 0.5, id="half"
+        ),
+        pytest.param("true", "echo a", 0.0, id="all-cached"),
+        pytest.param("echo a", "false", 0.0, id="not-listed"),
+    ],
+)
+def test_the_share_of_compiled_packages(tmp_path: Path, script: str, listing: str, share: float) -> None:
+    run = Run(command(tmp_path, script, listing))
+    run.listing.wait()
+    run.process.wait()
+    assert run.compiled() == share
+
+
+def test_the_share_of_compiled_packages_is_unknown_until_they_are_listed(tmp_path: Path) -> None:
+    run = Run(command(tmp_path, "echo a", "sleep 60"))
+    run.process.wait()
+    assert run.compiled() == 0
+    run.stop()
+    assert not is_running(run.listing.pid)

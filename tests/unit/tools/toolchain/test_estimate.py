@@ -25,6 +25,9 @@ FINISHED = Work(100, 100, finished=True)
         pytest.param(
             [Work(100, 200, finished=True), Work(100, 20)], 110, "about 90 s left", id="cpu-counts-twice"
         ),
+        pytest.param([Work(100, 30, compiled=0.1)], 20, "about 180 s left", id="a-tenth-compiled"),
+        pytest.param([Work(100, 130, compiled=0.5)], 60, "about 60 s left", id="half-compiled"),
+        pytest.param([Work(100, 20, compiled=0.01)], 10, "about 40 s left", id="too-few-compiled"),
         pytest.param([Work(100, 130)], 60, "longer than estimated", id="over-the-estimate"),
     ],
 )

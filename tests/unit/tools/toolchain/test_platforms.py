@@ -1,4 +1,4 @@
-"""What works on each platform."""
+"""Each platform: its name, and whether `make up` runs there."""
 
 import pytest
 
