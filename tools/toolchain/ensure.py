@@ -82,7 +82,7 @@ def _obtain(missing: Sequence[Tool], way: Way, screen: Screen, limits: Limits) -
         assert path is not None
         ready[name] = ReadyTool(TOOLS[name], path, "downloaded", download.seconds)
     for tool in to_build:
-        receipt = receipts.get(tool.name)  # none if another run built it meanwhile
+        receipt = receipts.get(tool.name)  # None if another run built it meanwhile
         source: Source = "built" if receipt else "cache"
         seconds = receipt.seconds if receipt else 0.0
         ready[tool.name] = ReadyTool(tool, build.executable(tool), source, seconds)
