@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.bootstrap import exclusive
 from tools.toolchain.paths import cache_directory
 
 KEY_DIGITS = 16
@@ -75,10 +74,7 @@ def key_of(parts: Iterable[bytes | str]) -> str:
     return digest.hexdigest()[:KEY_DIGITS]
 
 
-def tree_key(folder: Path, pattern: str = "*.py") -> str:
-    """Returns a digest of the files of a folder that match, with their paths."""
-    files = sorted(path for path in folder.rglob(pattern) if path.is_file())
+def tree_key(folder: Path) -> str:
+    """Returns a digest of the files of a folder, byte code left out, with their paths."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.parent.name != "__pycache__")
     return key_of(part for path in files for part in (path.relative_to(folder).as_posix(), path.read_bytes()))
-
-
-__all__ = ["Image", "Recipe", "ensure_archive", "exclusive", "images_directory", "key_of", "tree_key"]

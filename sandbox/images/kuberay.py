@@ -13,7 +13,7 @@ from tools.toolchain.tools import TOOLS
 REPOSITORIES = ("docker.io/kuberay/operator", "quay.io/kuberay/operator")
 """Of KubeRay's manifests (config/manager) and of its chart."""
 SETTINGS = Settings(entrypoint=["/manager"], user=f"{NONROOT}:{NONROOT}")
-_BYTES = 600 << 20
+BYTES = 300 << 20
 
 
 def operator(executable: Path, key: str, base: Base) -> Recipe:
@@ -28,4 +28,4 @@ def operator(executable: Path, key: str, base: Base) -> Recipe:
             layer = write_layer(Path(temporary) / "layer", tree)
             write_archive(archive, names, [base.layer(), layer], SETTINGS)
 
-    return Recipe("kuberay-operator", names, key_of([base.key, key]), _BYTES, build)
+    return Recipe("kuberay-operator", names, key_of([base.key, key]), BYTES, build)

@@ -12,7 +12,7 @@ import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from sandbox.images.layers import Layer
 
@@ -63,17 +63,22 @@ def write_archive(path: Path, names: Sequence[str], layers: Sequence[Layer], set
         }
     )
     described = _descriptor(f"{_MEDIA}.manifest.v1+json", manifest)
-    entries = [{**described, "annotations": {"io.containerd.image.name": name}} for name in names]
-    with path.open("wb") as file, tarfile.open(fileobj=file, mode="w") as archive:
-        _add(archive, "oci-layout", _json({"imageLayoutVersion": "1.0.0"}))
-        _add(archive, "index.json", _json({"schemaVersion": 2, "manifests": entries}))
+    with tarfile.open(path, mode="w") as archive:
+        _add_index(archive, names, described)
         for blob in (config, manifest):
             _add(archive, f"blobs/sha256/{hashlib.sha256(blob).hexdigest()}", blob)
         for layer in dict.fromkeys(layers):
-            with layer.path.open("rb") as content:
-                _add_file(
-                    archive, f"blobs/sha256/{layer.digest.removeprefix('sha256:')}", content, layer.size
-                )
+            _add_file(archive, f"blobs/{layer.digest.replace(':', '/')}", layer.path)
+
+
+def pack_layout(path: Path, names: Sequence[str], layout: Path) -> None:
+    """Writes an archive of the only image in a folder with an OCI layout, under these names."""
+    (described,) = json.loads((layout / "index.json").read_text())["manifests"]
+    described.pop("annotations", None)
+    with tarfile.open(path, mode="w") as archive:
+        _add_index(archive, names, described)
+        for blob in sorted((layout / "blobs" / "sha256").iterdir()):
+            _add_file(archive, f"blobs/sha256/{blob.name}", blob)
 
 
 def architecture() -> str:
@@ -93,11 +98,20 @@ def _json(document: Mapping[str, Any]) -> bytes:
     return json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
 
 
+def _add_index(archive: tarfile.TarFile, names: Sequence[str], described: Mapping[str, Any]) -> None:
+    entries = [{**described, "annotations": {"io.containerd.image.name": name}} for name in names]
+    _add(archive, "oci-layout", _json({"imageLayoutVersion": "1.0.0"}))
+    _add(archive, "index.json", _json({"schemaVersion": 2, "manifests": entries}))
+
+
 def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
-    _add_file(archive, name, io.BytesIO(content), len(content))
-
-
-def _add_file(archive: tarfile.TarFile, name: str, content: BinaryIO, size: int) -> None:
     entry = tarfile.TarInfo(name)
-    entry.size = size
-    archive.addfile(entry, content)
+    entry.size = len(content)
+    archive.addfile(entry, io.BytesIO(content))
+
+
+def _add_file(archive: tarfile.TarFile, name: str, source: Path) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size = source.stat().st_size
+    with source.open("rb") as content:
+        archive.addfile(entry, content)

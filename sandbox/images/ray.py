@@ -30,7 +30,7 @@ SETTINGS = Settings(
 )
 _FORMAT = "1"
 """Changes when the layer is made differently from the same packages."""
-_BYTES = 2 << 30
+BYTES = 2 << 30
 _IMAGE = re.compile(r"(?m)^[ -]*image: (?P<name>rayproject/ray:\S+)$")
 _SHEBANG = re.compile(rb"\A#!(?:[^\n]*python[^\n]*|/bin/sh\n'''exec' [^\n]*python[^\n]*\n' ''')\n")
 """The interpreter of an installed command, in one line or, if its path is long, in three of a shell."""
@@ -49,7 +49,7 @@ def ray(base: Base) -> Recipe:
             write_archive(archive, names, [base.layer(), layer], SETTINGS)
 
     key = key_of([_FORMAT, base.key, LOCK.read_bytes(), *names])
-    return Recipe("ray", names, key, _BYTES, build)
+    return Recipe("ray", names, key, BYTES, build)
 
 
 def manifests() -> list[Path]:

@@ -38,7 +38,8 @@ PACKAGES = (
 NONROOT = 65532
 RAY_USER = 1000
 ACCOUNTS = {"root": (0, "/root"), "ray": (RAY_USER, "/home/ray"), "nonroot": (NONROOT, "/home/nonroot")}
-_FORMAT = "1"
+BYTES = 600 << 20
+_FORMAT = "2"
 """Changes when the layer is made differently from the same packages."""
 _REMOVED = ("usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info", "usr/share/lintian")
 _FOLDERS = {
@@ -48,7 +49,12 @@ _FOLDERS = {
     **dict.fromkeys(("tmp", "var/tmp"), 0o1777),
     "root": 0o700,
 }
-_LINKS = {"usr/bin/awk": "mawk", "usr/bin/python": "python3", "usr/bin/sh": "dash"}
+_LINKS = {
+    "usr/bin/awk": "mawk",
+    "usr/bin/python": "python3",
+    "usr/bin/sh": "dash",
+    "usr/bin/which": "which.debianutils",
+}
 OWNERS = {"home/ray": RAY_USER, "home/nonroot": NONROOT}
 
 

@@ -49,16 +49,24 @@ def test_a_key_changes_with_each_input_and_each_boundary() -> None:
     assert key_of([b"a", "b"]) == key_of(["a", b"b"])
 
 
+PATHS = {
+    "a": "a.py",
+    "b": "folder/b.py",
+    "other": "other/b.py",
+    "page": "page.html",
+    "bytecode": "folder/__pycache__/b.cpython-311.pyc",
+}
+
+
 def test_a_folders_key_changes_with_names_and_contents_of_its_sources(tmp_path: Path) -> None:
     def key(**files: str) -> str:
         folder = tmp_path / f"tree-{len(list(tmp_path.iterdir()))}"
         for name, content in files.items():
-            path = folder / name.replace("__", "/")
-            path = path.with_name(path.name.replace("_", "."))
+            path = folder / PATHS[name]
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content)
         return tree_key(folder)
 
-    same = key(a_py="1", b__c_py="2")
-    assert same == key(b__c_py="2", a_py="1", notes_md="x")
-    assert same not in {key(a_py="1"), key(a_py="2", b__c_py="1"), key(a_py="1", c__c_py="2")}
+    same = key(a="1", b="2")
+    assert same == key(b="2", a="1", bytecode="x")
+    assert same not in {key(a="1"), key(a="2", b="1"), key(a="1", other="2"), key(a="1", b="2", page="")}
