@@ -120,6 +120,8 @@ _ALL = (
         _HELM_LDFLAGS,
         ("version", "--template", "{{.Version}}"),
     ),
+    # Muster's own program: the container that holds a pod's namespaces on the sandbox's real nodes.
+    Tool("pause", "v1", "pause", ".", 5, version_args=None),
     # Checks English in `make lint` (tools/prose); its parsers are C.
     Tool(
         "vale",

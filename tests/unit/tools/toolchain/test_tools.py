@@ -74,12 +74,13 @@ OTHER_TOOLS = {
     "helm",
     "kueue-minimalkueue",
     "kueue-runner",
+    "pause",
     "pod-requests",
     "pulumi-language-yaml",
     "python-sdk",
     "vale",
 }
-"""Tools of tests, benchmarks and lint."""
+"""Tools of real nodes, tests, benchmarks and lint."""
 
 
 def test_an_engine_is_built_only_where_it_is_used() -> None:
