@@ -69,7 +69,7 @@ def _obtain(missing: Sequence[Tool], way: Way, screen: Screen, limits: Limits) -
     downloads, failures = downloaded.download_all(todo.downloads, screen, limits)
     if failures and way == "download":
         raise StepError(
-            "\n".join(failures.values()),
+            "\n".join(f"{name}: {reason}" for name, reason in failures.items()),
             try_this=f"run this again, set {MIRROR_VARIABLE}, or unset {VARIABLE} to build the tools",
         )
     for name, reason in failures.items():

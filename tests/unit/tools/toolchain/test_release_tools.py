@@ -108,7 +108,7 @@ def test_a_file_that_is_not_usable(
     assert machine.builds == ["etcd"]
     assert reason in machine.screen.getvalue()
     monkeypatch.setenv("MUSTER_TOOLS", "download")
-    with pytest.raises(StepError, match=reason) as error:
+    with pytest.raises(StepError, match=f"^etcd: http.*{reason}") as error:
         machine.ensure()
     assert "MUSTER_TOOLS_MIRROR" in error.value.try_this
     assert machine.builds == ["etcd"]
