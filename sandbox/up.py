@@ -20,12 +20,13 @@ from sandbox.cluster.page_process import page_address, start_page
 from sandbox.cluster.processes import Processes
 from sandbox.cluster.volumes import create_volumes
 from sandbox.deployment import deploy, pulumi_cli
+from sandbox.realnodes.cluster import remove_leftovers
 from sandbox.running import existing_names, only_run, require_unused
 from sandbox.scenario import EXAMPLES, SCENARIOS, play_scenario
 from sandbox.scenarios import resumed_training, runner
 from sandbox.scenarios.fit import fit
 from sandbox.scenarios.milestones import Scenario
-from sandbox.stack_file import SOURCE, STACK, deployed, read
+from sandbox.stack_file import SOURCE, STACK, StackFile, deployed, read
 from settings.load import load
 from tools.bootstrap import SECONDS_VARIABLE
 from tools.toolchain.crds import ensure_crds
@@ -100,7 +101,7 @@ class Environment:
 
         Before that, raises StepError for settings that are invalid or too small for a scenario.
         """
-        stack_file = read(self.engine, self.source)
+        stack_file = self.read()
         without_jobs = self.state.command("up", ENGINE=self.engine, SCENARIO="no")
         remedy = f"change that in {self.source}, or {without_jobs}"
         for scenario in scenarios:
@@ -112,9 +113,17 @@ class Environment:
         pools = [pool.name for pool in stack_file.settings.pools]
         return "; ".join([f"{len(pools)} pools: {', '.join(pools)}", *stack_file.changes])
 
+    def read(self) -> StackFile:
+        """Returns the stack file with the chosen engine. Raises StepError with its problems."""
+        return read(self.engine, self.source)
+
+    def tool_names(self) -> tuple[str, ...]:
+        """Returns the names of the tools that this sandbox runs."""
+        return tools_for(self.engine)
+
     def prepare_tools(self) -> str:
-        """Finds, downloads or builds the engine's tools."""
-        tools = ensure_tools(tools_for(self.engine), self.screen)
+        """Finds, downloads or builds the tools."""
+        tools = ensure_tools(self.tool_names(), self.screen)
         self.tools = {name: tool.path for name, tool in tools.items()}
         sources = [tool.source for tool in tools.values()]
         labels = {
@@ -262,3 +271,4 @@ def stop(state: RunState) -> None:
         raise StepError(
             f"still running after SIGKILL: {', '.join(remaining)}", try_this="inspect them with ps"
         )
+    remove_leftovers(state)

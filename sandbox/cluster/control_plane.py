@@ -6,6 +6,8 @@ Not included: kubelets, container runtimes and the network between pods; kwok si
 import json
 import subprocess
 from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import psutil
 import yaml
 
 from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.nodes import KWOK_ANNOTATION
 from sandbox.cluster.processes import Processes, free_port, wait_until
 from tools.toolchain.paths import CHECKOUT, RunState
 from tools.toolchain.steps import StepError, tail
@@ -40,11 +43,30 @@ _PORTS = (
 )
 
 
-def kwokctl_configuration(tools: Mapping[str, Path], ports: Mapping[str, int]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class NodeNetwork:
+    """How real nodes reach the API server: the address at which they see it, and the network of ClusterIPs,
+    whose first address is that of the Service `kubernetes`. `authority`: see `authority`."""
+
+    api_address: str
+    services: str
+    authority: Path
+
+    @property
+    def api_service(self) -> str:
+        """The ClusterIP of the Service `kubernetes`."""
+        return str(ip_network(self.services)[1])
+
+
+def kwokctl_configuration(
+    tools: Mapping[str, Path], ports: Mapping[str, int], network: NodeNetwork | None = None
+) -> dict[str, Any]:
     """Returns kwokctl's configuration: our binaries and ports, loopback only, RBAC, no rate limits.
 
-    `ports` maps kwokctl's option names (`etcdPort`, ...) to port numbers.
+    `ports` maps kwokctl's option names (`etcdPort`, ...) to port numbers. With a `network`, real nodes may
+    join.
     """
+    names = {"kubeApiserverCertSANs": [network.api_address, network.api_service]} if network else {}
     return {
         "apiVersion": "config.kwok.x-k8s.io/v1alpha1",
         "kind": "KwokctlConfiguration",
@@ -58,21 +80,53 @@ def kwokctl_configuration(tools: Mapping[str, Path], ports: Mapping[str, int]) -
             "disableQPSLimits": True,
             **{option: str(tools[tool]) for option, tool in _BINARIES.items()},
             **ports,
+            **names,
         },
         "componentsPatches": [
             # Enabled in GKE: pods that request GPUs tolerate the taint of GPU nodes.
             _argument("kube-apiserver", "enable-admission-plugins", "ExtendedResourceToleration"),
+            *(_for_real_nodes(network) if network else ()),
             # By default 5 min, until which a ResourceQuota refuses objects of kinds newer than itself.
             _argument("kube-controller-manager", "resource-quota-sync-period", "5s"),
         ],
     }
 
 
+def _for_real_nodes(network: NodeNetwork) -> list[dict[str, Any]]:
+    """Returns the arguments with which kubelets join: the API server may call them, and each may change its
+    own node and pods only; kwok leaves their nodes alone, and a lost node is noticed after Kubernetes'
+    default time."""
+    api_server = {
+        "enable-admission-plugins": "NodeRestriction",
+        "kubelet-client-certificate": str(network.authority / "admin.crt"),
+        "kubelet-client-key": str(network.authority / "admin.key"),
+        "kubelet-certificate-authority": str(network.authority / "ca.crt"),
+        "advertise-address": network.api_address,
+        "service-cluster-ip-range": network.services,
+        "kubelet-preferred-address-types": "InternalIP",
+    }
+    return [
+        *(_argument("kube-apiserver", key, value) for key, value in api_server.items()),
+        _argument("kube-controller-manager", "node-monitor-period", "5s"),
+        _argument("kube-controller-manager", "node-monitor-grace-period", "50s"),
+        _argument("kwok-controller", "manage-all-nodes", "false"),
+        _argument("kwok-controller", "manage-nodes-with-annotation-selector", f"{KWOK_ANNOTATION}=fake"),
+    ]
+
+
 def _argument(component: str, key: str, value: str) -> dict[str, Any]:
     return {"name": component, "extraArgs": [{"key": key, "value": value}]}
 
 
-def start_control_plane(state: RunState, processes: Processes, tools: Mapping[str, Path]) -> Kubectl:
+def authority(state: RunState) -> Path:
+    """Returns the folder with the key and the certificate of the cluster's authority, ca.key and ca.crt, and
+    the administrator's, admin.key and admin.crt."""
+    return state.root / "kwok" / "clusters" / state.name / "pki"
+
+
+def start_control_plane(
+    state: RunState, processes: Processes, tools: Mapping[str, Path], network: NodeNetwork | None = None
+) -> Kubectl:
     """Starts the control plane and returns kubectl for its administrator.
 
     Raises StepError with the end of kwokctl's log if it is not ready in time, or of a component's if that
@@ -81,7 +135,7 @@ def start_control_plane(state: RunState, processes: Processes, tools: Mapping[st
     state.make()
     configuration = state.root / "kwokctl.yaml"
     ports = {option: free_port() for option in _PORTS}
-    documents = [kwokctl_configuration(tools, ports)]
+    documents = [kwokctl_configuration(tools, ports, network)]
     for stages in sorted(STAGES.glob("*.yaml")):
         documents += yaml.safe_load_all(stages.read_text())
     configuration.write_text(yaml.safe_dump_all(documents, sort_keys=False))

@@ -1,6 +1,6 @@
 """Volumes for claims: a default StorageClass, and a few folders of the sandbox as its PersistentVolumes.
 
-Simulated pods write nothing; a real Ray (`make up RAY=real`) writes into these folders.
+Simulated pods write nothing; a real Ray (`make up RAY=real`) and real pods write into these folders.
 """
 
 from pathlib import Path
@@ -11,8 +11,11 @@ STORAGE_CLASS = "sandbox"
 COUNT = 4
 
 
-def create_volumes(kubectl: Kubectl, folder: Path) -> None:
-    """Creates the class and its volumes, whose folders are created in `folder`."""
+def create_volumes(kubectl: Kubectl, folder: Path, *, writable: bool = False) -> None:
+    """Creates the class and its volumes, whose folders are created in `folder`.
+
+    writable: for the users of pods, whose group a kubelet does not give to a folder of the machine.
+    """
     storage_class: Object = {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",
@@ -22,7 +25,11 @@ def create_volumes(kubectl: Kubectl, folder: Path) -> None:
         },
         "provisioner": "kubernetes.io/no-provisioner",
     }
-    kubectl.create([storage_class, *(_volume(folder / f"disk-{number}") for number in range(COUNT))])
+    volumes = [_volume(folder / f"disk-{number}") for number in range(COUNT)]
+    if writable:
+        for number in range(COUNT):
+            (folder / f"disk-{number}").chmod(0o777)
+    kubectl.create([storage_class, *volumes])
 
 
 def _volume(path: Path) -> Object:

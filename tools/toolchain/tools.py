@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 KUBERNETES = "v1.36.3"
 KUEUE = "v0.19.2"
+CONTAINERD = "v2.3.1"
 _KUBERNETES_LDFLAGS = (
     f"-X k8s.io/component-base/version.gitVersion={KUBERNETES} "
     "-X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36"
@@ -52,6 +53,18 @@ def _kubernetes(name: str, cpu_seconds: int, *version_args: str) -> Tool:
     package = f"k8s.io/kubernetes/cmd/{name}"
     arguments = version_args or ("--version",)
     return Tool(name, KUBERNETES, "kubernetes", package, cpu_seconds, _KUBERNETES_LDFLAGS, arguments)
+
+
+def _kubernetes_node(name: str, cpu_seconds: int) -> Tool:
+    package = f"k8s.io/kubernetes/cmd/{name}"
+    return Tool(name, KUBERNETES, "kubernetes-node", package, cpu_seconds, _KUBERNETES_LDFLAGS)
+
+
+def _containerd(command: str, cpu_seconds: int) -> Tool:
+    package = f"github.com/containerd/containerd/v2/cmd/{command}"
+    tags = ("urfave_cli_no_docs", "no_btrfs", "no_devmapper", "no_zfs")
+    ldflags = f"-X github.com/containerd/containerd/v2/version.Version={CONTAINERD}"
+    return Tool(command, CONTAINERD, "containerd", package, cpu_seconds, ldflags, tags=tags)
 
 
 def _kai(command: str, cpu_seconds: int) -> Tool:
@@ -120,6 +133,14 @@ _ALL = (
         _HELM_LDFLAGS,
         ("version", "--template", "{{.Version}}"),
     ),
+    # Real nodes (sandbox/realnodes).
+    _kubernetes_node("kubelet", 380),
+    _kubernetes_node("kube-proxy", 16),
+    _containerd("containerd", 104),
+    _containerd("containerd-shim-runc-v2", 2),
+    _containerd("ctr", 5),
+    # Muster's own choice of plug-ins.
+    Tool("coredns", "v1.14.2", "coredns", ".", 150, version_args=None),
     # Muster's own program: the container that holds a pod's namespaces on the sandbox's real nodes.
     Tool("pause", "v1", "pause", ".", 5, version_args=None),
     # Checks English in `make lint` (tools/prose); its parsers are C.
@@ -147,6 +168,9 @@ CLUSTER_TOOLS = (
     "ray-operator",
 )
 
+
+NODE_TOOLS = ("kubelet", "kube-proxy", "containerd", "containerd-shim-runc-v2", "ctr", "coredns", "pause")
+"""Tools of real nodes, besides the cluster's."""
 
 KAI_TOOLS = tuple(name for name in TOOLS if name.startswith("kai-"))
 

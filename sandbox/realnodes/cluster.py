@@ -1,0 +1,212 @@
+"""Starts the network, the DNS and the real nodes of a sandbox, and removes what they leave."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import psutil
+
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.processes import Processes, wait_until
+from sandbox.images.image import Image
+from sandbox.realnodes import cgroups
+from sandbox.realnodes.addresses import Addresses
+from sandbox.realnodes.access import DNS_USER
+from sandbox.realnodes.certificates import (
+    Identity,
+    node_identity,
+    write_certificate,
+    write_kubeconfig,
+)
+from sandbox.realnodes.node_settings import CONTAINERD_SOCKET, DOMAIN
+from sandbox.realnodes.spec import NodeSpec
+from sandbox.realnodes.switch import connect_machine
+from tools.toolchain.paths import RunState
+from tools.toolchain.steps import StepError
+
+PACKAGES = ("nftables", "runc", "containernetworking-plugins")
+"""Debian's packages for a node's programs: kube-proxy runs nft, containerd runs runc and the CNI plug-ins."""
+SWITCH, FORWARDER, DNS = "switch", "api-forwarder", "coredns"
+READY_SECONDS_MAX = 120.0
+IMPORT_SECONDS_MAX = 300.0
+
+_COREFILE = """\
+.:53 {{
+    bind {address}
+    errors
+    cache 1
+    kubernetes {domain} in-addr.arpa {{
+        kubeconfig {kubeconfig}
+        ttl 1
+        pods insecure
+    }}
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The real nodes of a sandbox. `authority`: the folder with the cluster's ca.crt and ca.key."""
+
+    state: RunState
+    addresses: Addresses
+    api_port: int
+    authority: Path
+    tools: Mapping[str, Path]
+    packages: Path
+
+    @property
+    def processes(self) -> Processes:
+        """The sandbox's processes."""
+        return Processes(self.state)
+
+    @property
+    def server(self) -> str:
+        """The address of the API server, as nodes use it."""
+        return f"https://{self.addresses.machine}:{self.api_port}"
+
+    def start_network(self) -> None:
+        """Starts the switch, the forwarder to the API server, and the DNS. Raises StepError."""
+        processes = self.processes
+        argv = [sys.executable, "-m", "sandbox.realnodes.switch", str(self.addresses.block)]
+        processes.start(SWITCH, ["unshare", "--net", "--", *argv])
+        log = self.state.log(SWITCH)
+        check = partial(processes.check, SWITCH)
+        wait_until("the network of the nodes", lambda: "ready" in log.read_text(), READY_SECONDS_MAX, check)
+        connect_machine(self.switch_pid, self.addresses)
+        forwarder = ["-m", "sandbox.realnodes.forwarder", self.addresses.machine, str(self.api_port)]
+        processes.start(FORWARDER, [sys.executable, *forwarder], restarted=True)
+        folder = self.state.root / DNS
+        folder.mkdir(exist_ok=True)
+        kubeconfig = self._identify(Identity(DNS_USER), folder)
+        corefile = folder / "Corefile"
+        corefile.write_text(
+            _COREFILE.format(address=self.addresses.dns, domain=DOMAIN, kubeconfig=kubeconfig)
+        )
+        enter = ["nsenter", f"--net=/proc/{self.switch_pid}/ns/net", "--"]
+        processes.start(DNS, [*enter, str(self.tools["coredns"]), "-conf", str(corefile)], restarted=True)
+
+    @property
+    def switch_pid(self) -> int:
+        """The process in the network's namespace."""
+        return self.processes.table()[SWITCH].pid
+
+    def start(self, name: str, number: int, labels: Mapping[str, str], taints: Sequence[str]) -> NodeSpec:
+        """Starts a node; the API server knows it once `wait_ready` has returned."""
+        folder = self.state.root / "nodes" / name
+        spec = NodeSpec(
+            name=name,
+            number=number,
+            folder=folder,
+            logs=self.state.logs,
+            addresses=self.addresses,
+            network_pid=self.switch_pid,
+            control_group=control_group(self.state, name),
+            tools={tool: self.tools[tool] for tool in NODE_PROGRAMS},
+            packages=self.packages,
+            labels=labels,
+            taints=taints,
+        )
+        spec.settings.mkdir(parents=True, exist_ok=True)
+        self._identify(node_identity(name, spec.address), spec.settings)
+        file = folder / "node.json"
+        spec.write(file)
+        self.processes.start(name, [sys.executable, "-m", "sandbox.realnodes.node", str(file)])
+        return spec
+
+    def _identify(self, identity: Identity, folder: Path) -> Path:
+        """Writes a certificate and a kubeconfig of this identity to the folder; returns the latter."""
+        write_certificate(self.authority, identity, folder)
+        shutil.copy(self.authority / "ca.crt", folder / "ca.crt")
+        kubeconfig = folder / "kubeconfig"
+        write_kubeconfig(kubeconfig, folder, self.server)
+        return kubeconfig
+
+    def wait_ready(self, kubectl: Kubectl, names: Sequence[str]) -> None:
+        """Waits until all of these nodes are Ready. Raises StepError if a node's process has ended."""
+
+        def ready() -> bool:
+            nodes = json.loads(kubectl.run("get", "nodes", "-o", "json"))["items"]
+            return set(names) <= {node["metadata"]["name"] for node in nodes if _is_ready(node)}
+
+        def alive() -> None:
+            for name in names:
+                self.processes.check(name)
+
+        wait_until(f"{', '.join(names)} Ready", ready, READY_SECONDS_MAX, alive, pause_seconds=0.3)
+
+    def import_images(self, names: Sequence[str], images: Sequence[Image]) -> None:
+        """Imports the images into every node, into all nodes at the same time. Raises StepError."""
+        archives = sorted({image.archive for image in images}, key=lambda path: path.name)
+        imports = [self._import(name, archives) for name in names]
+        for name, process in zip(names, imports, strict=True):
+            try:
+                output, _ = process.communicate(timeout=IMPORT_SECONDS_MAX)
+            except subprocess.TimeoutExpired as error:
+                process.kill()
+                raise StepError(f"the images of {name} took over {IMPORT_SECONDS_MAX:.0f} s") from error
+            if process.returncode != 0:
+                raise StepError(f"the images cannot be imported into {name}: {output.strip()}")
+
+    def _import(self, node: str, archives: Sequence[Path]) -> subprocess.Popen[str]:
+        ctr = f"{self.tools['ctr']} --address {CONTAINERD_SOCKET} --namespace k8s.io"
+        command = " && ".join(f"{ctr} images import --local {archive}" for archive in archives)
+        return subprocess.Popen(
+            [*enter_node(self.state, node), "sh", "-c", command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+
+NODE_PROGRAMS = ("kubelet", "kube-proxy", "containerd", "containerd-shim-runc-v2", "ctr")
+
+
+def enter_node(state: RunState, node: str) -> list[str]:
+    """Returns the command that runs another command inside a node. Raises StepError if it does not run."""
+    pid = node_pid(state, node)
+    if pid is None:
+        raise StepError(f"node {node} is not running", try_this=state.command("status"))
+    return ["nsenter", f"--target={pid}", "--mount", "--pid", "--net", "--ipc", "--uts", "--"]
+
+
+def node_pid(state: RunState, node: str) -> int | None:
+    """Returns the machine's pid of a node's first process; None if the node does not run."""
+    record = Processes(state).table().get(node)
+    process = record.process() if record else None
+    if process is None:
+        return None
+    own = os.readlink("/proc/self/ns/pid")
+    for child in process.children(recursive=True):
+        try:
+            if os.readlink(f"/proc/{child.pid}/ns/pid") != own:
+                return child.pid
+        except (OSError, psutil.NoSuchProcess):
+            continue
+    return None
+
+
+def control_group(state: RunState, node: str) -> str:
+    """Returns the name of a node's control group."""
+    return f"muster-{state.name}-{node}"
+
+
+def remove_leftovers(state: RunState) -> None:
+    """Removes what a node's processes leave on the machine when they are killed: control groups."""
+    for name in cgroups.names(control_group(state, "")):
+        cgroups.remove_when_empty(name)
+
+
+
+def _is_ready(node: Mapping[str, object]) -> bool:
+    status = node.get("status")
+    conditions = status.get("conditions", []) if isinstance(status, dict) else []
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)

@@ -1,0 +1,114 @@
+"""What real nodes add to a sandbox: their tools and images, the nodes, and platform programs in pods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import yaml
+
+from sandbox.cluster.control_plane import NodeNetwork, authority
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.processes import Processes, answers, free_port, wait_until
+from sandbox.images.debian import extracted
+from sandbox.images.ensure import ensure_images
+from sandbox.images.image import Image
+from sandbox.realnodes.access import access_objects
+from sandbox.realnodes.addresses import ROUTES, SERVICES, Addresses, free_block
+from sandbox.realnodes.cluster import PACKAGES, Nodes
+from sandbox.realnodes.deployments import wait_available
+from sandbox.realnodes.kuberay import DEPLOYMENT as KUBERAY_DEPLOYMENT
+from sandbox.realnodes.kuberay import deploy_kuberay
+from sandbox.realnodes.machine import missing
+from settings.model.operators import namespaces
+from settings.model.pools.pool import Pool
+from tools.toolchain.paths import RunState
+from tools.toolchain.steps import Screen, StepError
+
+CONTROLLER, PAGE = "muster-controller", "muster-page"
+PAGE_SECONDS_MAX = 30.0
+
+
+@dataclass
+class RealNodes:
+    """The real nodes of a sandbox that is being created; methods are in the order of their use."""
+
+    state: RunState
+    screen: Screen
+    images: Sequence[Image] = ()
+    packages: Path | None = None
+    addresses: Addresses = field(default_factory=lambda: free_block(ROUTES.read_text()))
+
+    def check(self) -> None:
+        """Raises StepError with what this machine lacks."""
+        if (reason := missing()) is not None:
+            raise StepError(reason, try_this=f"{self.state.command('up')} (simulated nodes)")
+
+    def prepare(self) -> str:
+        """Builds the images, and unpacks the packages of the nodes."""
+        self.packages = extracted(PACKAGES)
+        self.images = ensure_images(self.screen)
+        return f"{len({image.archive for image in self.images})} images"
+
+    @property
+    def network(self) -> NodeNetwork:
+        """What the control plane has to know."""
+        return NodeNetwork(self.addresses.machine, SERVICES, authority(self.state))
+
+    def start(self, kubectl: Kubectl, tools: Mapping[str, Path], pools: Sequence[Pool]) -> list[str]:
+        """Starts the nodes of pools that are not queued, and imports the images; returns the nodes' names."""
+        if self.packages is None:
+            raise AssertionError("prepare() comes first")
+        port = api_port(self.state.kubeconfig)
+        nodes = Nodes(
+            self.state, self.addresses, port, authority(self.state), tools, self.packages
+        )
+        kubectl.create(access_objects())
+        nodes.start_network()
+        names = []
+        for pool in pools:
+            for index in range(0 if pool.queued else pool.nodes_max):
+                name = f"gke-{pool.name}-{index}"
+                taints = [f"{taint.key}={taint.value}:{taint.effect}" for taint in pool.node_taints]
+                nodes.start(name, len(names), pool.node_labels, taints)
+                names.append(name)
+        nodes.wait_ready(kubectl, names)
+        with self.screen.activity(lambda elapsed: f"  importing images for {elapsed:.0f} s"):
+            nodes.import_images(names, self.images)
+        return names
+
+    def deploy_kuberay(self, kubectl: Kubectl) -> None:
+        """Starts the stock KubeRay operator in a pod."""
+        deploy_kuberay(kubectl, self.state.root / "kuberay")
+        wait_available(kubectl, namespaces.KUBERAY, KUBERAY_DEPLOYMENT)
+
+    def wait_for_controller(self, kubectl: Kubectl) -> str:
+        """Waits for the controller's Deployment, as `pulumi up` declared it."""
+        return wait_available(kubectl, namespaces.MUSTER, CONTROLLER)
+
+    def open_page(self, kubectl: Kubectl) -> str:
+        """Waits for the page's Deployment, and forwards a port of this machine to its Service."""
+        wait_available(kubectl, namespaces.MUSTER, PAGE)
+        port = free_port()
+        argv = [str(kubectl.executable), "--kubeconfig", str(kubectl.kubeconfig), "port-forward"]
+        argv += ["-n", namespaces.MUSTER, f"service/{PAGE}", f"{port}:80"]
+        processes = Processes(self.state)
+        processes.start("page", argv, restarted=True)
+        address = f"http://127.0.0.1:{port}/"
+        check = partial(processes.check, "page")
+        wait_until(
+            f"an answer of {address}", lambda: answers(f"{address}healthz"), PAGE_SECONDS_MAX, check
+        )
+        return address
+
+
+def api_port(kubeconfig: Path) -> int:
+    """Returns the port of the API server on loopback."""
+    server = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
+    port = urlsplit(server).port
+    if port is None:
+        raise StepError(f"{kubeconfig}: expected a server with a port: {server}")
+    return port

@@ -1,0 +1,156 @@
+"""The first process of a node, inside its namespaces: mounts, network, and the node's programs.
+
+When it ends, the kernel ends every process of the node and removes its mounts and interfaces.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sandbox.realnodes.node_settings import (
+    CONTAINERD_ROOT,
+    CONTAINERD_SOCKET,
+    KUBELET_ROOT,
+    programs,
+)
+from sandbox.realnodes.spec import NodeSpec, read_spec
+
+UPLINK = "up0"
+UPLINK_SECONDS_MAX = 30.0
+SOCKET_SECONDS_MAX = 60.0
+RESTART_SECONDS = 1.0
+PRIVATE = "/run"
+"""The folder that is empty in a node, instead of the machine's with its sockets."""
+COPIED_ON_WRITE = ("/var/lib", "/var/log", "/opt")
+"""Folders in which the node's programs write what the machine must not see."""
+SYSCTLS = {
+    "vm/overcommit_memory": "1",
+    "vm/panic_on_oom": "0",
+    "kernel/panic": "10",
+    "kernel/panic_on_oops": "1",
+    "kernel/keys/root_maxkeys": "1000000",
+    "kernel/keys/root_maxbytes": "25000000",
+}
+"""What the kubelet insists on (cmd/kubelet: protect-kernel-defaults). Files over them leave the machine's own
+settings as they are."""
+
+
+def main(path: Path) -> None:
+    """Runs the node until it is killed."""
+    spec = read_spec(path)
+    mount(spec)
+    network(spec)
+    signal.signal(signal.SIGTERM, _end)
+    supervise(spec)
+
+
+def mount(spec: NodeSpec) -> None:
+    """Makes the file systems of the node; the machine sees none of them."""
+    _run("mount", "--make-rshared", "/")
+    _run("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", PRIVATE)
+    for folder in COPIED_ON_WRITE:
+        changes = Path(PRIVATE, "node", folder.strip("/").replace("/", "-"))
+        for name in ("upper", "work"):
+            (changes / name).mkdir(parents=True)
+        layers = f"lowerdir={folder},upperdir={changes / 'upper'},workdir={changes / 'work'}"
+        _run("mount", "-t", "overlay", "-o", layers, "overlay", folder)
+    for target, name in ((CONTAINERD_ROOT, "containerd"), (KUBELET_ROOT, "kubelet")):
+        source = spec.folder / name
+        source.mkdir(parents=True, exist_ok=True)
+        Path(target).mkdir(parents=True, exist_ok=True)
+        _run("mount", "--bind", str(source), target)
+        _run("mount", "--make-rshared", target)
+    for name in ("resolv.conf", "hosts"):
+        _run("mount", "--bind", str(spec.settings / name), f"/etc/{name}")
+    sysctls = spec.settings / "sysctls"
+    sysctls.mkdir(exist_ok=True)
+    for name, value in SYSCTLS.items():
+        file = sysctls / name.replace("/", ".")
+        file.write_text(f"{value}\n")
+        _run("mount", "--bind", str(file), f"/proc/sys/{name}")
+
+
+def network(spec: NodeSpec) -> None:
+    """Waits for the interface that the machine moves here, and sets the node's address and routes."""
+    deadline = time.monotonic() + UPLINK_SECONDS_MAX
+    while not Path(f"/sys/class/net/{UPLINK}").exists() and not _has_interface(UPLINK):
+        if time.monotonic() > deadline:
+            sys.exit(f"no interface {UPLINK} within {UPLINK_SECONDS_MAX:.0f} s")
+        time.sleep(0.05)
+    _run("ip", "link", "set", "lo", "up")
+    _run("ip", "link", "set", UPLINK, "name", "eth0")
+    _run("ip", "address", "add", f"{spec.address}/24", "dev", "eth0")
+    _run("ip", "link", "set", "eth0", "up")
+    _run("ip", "route", "add", "default", "via", spec.addresses.dns)
+    Path("/proc/sys/net/ipv4/ip_forward").write_text("1\n")  # of this namespace
+
+
+def supervise(spec: NodeSpec) -> None:
+    """Starts the programs, restarts a program that ends, and reaps orphans of containers."""
+    commands = programs(spec)
+    environment = _environment(spec)
+    running: dict[int, str] = {}
+    for name, argv in commands.items():
+        running[_start(spec, name, argv, environment)] = name
+        if name == "containerd":
+            _wait_for(Path(CONTAINERD_SOCKET))
+    while True:
+        pid, _status = os.wait()
+        if (ended := running.pop(pid, None)) is not None:
+            time.sleep(RESTART_SECONDS)
+            running[_start(spec, ended, commands[ended], environment)] = ended
+
+
+def _start(spec: NodeSpec, name: str, argv: Sequence[str], environment: Mapping[str, str]) -> int:
+    with (spec.logs / f"{spec.name}-{name}.log").open("a") as log:
+        child = subprocess.Popen(
+            list(argv), stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=dict(environment)
+        )
+    child.returncode = 0  # `supervise` reaps it
+    return child.pid
+
+
+def _environment(spec: NodeSpec) -> dict[str, str]:
+    """Returns the environment of the programs: Debian's packages are found beside the machine's own."""
+    folders = [str(spec.packages / folder) for folder in ("usr/sbin", "usr/bin")]
+    tools = {str(path.parent) for path in spec.tools.values()}
+    libraries = sorted(str(path) for path in (spec.packages / "usr" / "lib").glob("*-linux-gnu"))
+    own = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]
+    return {
+        **os.environ,
+        "PATH": ":".join([*sorted(tools), *own, *folders]),
+        "LD_LIBRARY_PATH": ":".join(libraries),
+    }
+
+
+def _wait_for(socket: Path) -> None:
+    deadline = time.monotonic() + SOCKET_SECONDS_MAX
+    while not socket.exists():
+        if time.monotonic() > deadline:
+            sys.exit(f"no {socket} within {SOCKET_SECONDS_MAX:.0f} s")
+        time.sleep(0.05)
+
+
+def _has_interface(name: str) -> bool:
+    # /sys shows the machine's interfaces: it is not mounted anew in the node's namespaces
+    return subprocess.run(["ip", "link", "show", name], capture_output=True).returncode == 0
+
+
+def _run(*argv: str) -> None:
+    result = subprocess.run(argv, capture_output=True, text=True)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(argv)}: {result.stderr.strip()}")
+
+
+def _end(_signal: int, _frame: object) -> None:
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,56 @@
+"""A real node as data, which the processes that create it read from a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from sandbox.realnodes.addresses import Addresses
+
+
+@dataclass(frozen=True)
+class NodeSpec:
+    """A node.
+
+    number: counted from 0. folder: its files on the machine; a node of the same name starts from them again.
+    network_pid: a process in the network namespace of the sandbox's switch. control_group: below it run the
+    node's pods. tools, packages: the executables by name, and the root of the unpacked Debian packages.
+    labels, taints: as the kubelet registers them.
+    """
+
+    name: str
+    number: int
+    folder: Path
+    logs: Path
+    addresses: Addresses
+    network_pid: int
+    control_group: str
+    tools: Mapping[str, Path]
+    packages: Path
+    labels: Mapping[str, str]
+    taints: Sequence[str]
+
+    @property
+    def address(self) -> str:
+        """Its address in the sandbox's network."""
+        return self.addresses.node(self.number)
+
+    @property
+    def settings(self) -> Path:
+        """The folder with the settings of its programs."""
+        return self.folder / "settings"
+
+    def write(self, path: Path) -> None:
+        """Writes it to a file."""
+        path.write_text(json.dumps(asdict(self), indent=2, default=str) + "\n")
+
+
+def read_spec(path: Path) -> NodeSpec:
+    """Returns what `NodeSpec.write` wrote."""
+    content = json.loads(path.read_text())
+    paths = {name: Path(content.pop(name)) for name in ("folder", "logs", "packages")}
+    tools = {name: Path(tool) for name, tool in content.pop("tools").items()}
+    addresses = Addresses(**content.pop("addresses"))
+    return NodeSpec(addresses=addresses, tools=tools, **paths, **content)
