@@ -17,17 +17,21 @@ ERROR_LINES = 10
 _INHERITED = ("Acquire::", "APT::Architecture ")
 
 
+def missing() -> str | None:
+    """Returns in one line which of apt's programs this machine lacks; None if it has all."""
+    for program in ("apt-get", "apt-config", "dpkg-deb", "tar"):
+        if shutil.which(program) is None:
+            return f"{program} is not installed: Debian's packages can't be unpacked; use Debian or Ubuntu"
+    return None
+
+
 def download(packages: Sequence[str], folder: Path) -> list[Path]:
     """Returns the .deb files of the packages and of all their dependencies, sorted by name.
 
     The folder is empty before. Raises StepError if apt is missing, or a package can't be downloaded.
     """
-    for program in ("apt-get", "apt-config", "dpkg-deb"):
-        if shutil.which(program) is None:
-            raise StepError(
-                f"{program} is not installed: images of real nodes need Debian's packages",
-                try_this="use a Debian or Ubuntu machine, or make up without NODES=real",
-            )
+    if (reason := missing()) is not None:
+        raise StepError(reason)
     environment = {**os.environ, "APT_CONFIG": str(_configure(folder)), "DEBIAN_FRONTEND": "noninteractive"}
     updated = _apt(environment, "update")
     resolved = _apt(environment, "install", "--download-only", "--yes", *packages)

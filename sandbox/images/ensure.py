@@ -4,11 +4,10 @@ import shutil
 import time
 from collections.abc import Sequence
 
+from sandbox.images import apt, buildah, kuberay, root_filesystem
 from sandbox.images import controller as controller_image
-from sandbox.images import kuberay, root_filesystem
 from sandbox.images import pause as pause_image
 from sandbox.images import ray as ray_image
-from sandbox.images.buildah import missing
 from sandbox.images.debian import is_extracted
 from sandbox.images.image import Image, Recipe, ensure_archive, images_directory, remove_unfinished
 from tools.bootstrap import exclusive
@@ -52,7 +51,7 @@ def check(needed_bytes: int) -> None:
     """Raises StepError if this machine lacks something to build the missing images."""
     if needed_bytes == 0:
         return
-    if (reason := missing()) is not None:
+    if (reason := apt.missing() or buildah.missing()) is not None:
         raise StepError(reason)
     free_bytes = shutil.disk_usage(images_directory()).free
     if free_bytes < needed_bytes:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sandbox.images import ensure
+from sandbox.images import apt, buildah, ensure
 from sandbox.images.image import Recipe
 from tools.toolchain.steps import Screen, StepError
 
@@ -17,8 +17,13 @@ PLENTY = 1 << 50
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that lacks nothing, with an empty cache."""
     monkeypatch.setenv("MUSTER_CACHE", str(tmp_path))
-    monkeypatch.setattr(ensure, "missing", lambda: None)
+    lack(monkeypatch, None)
     free(monkeypatch, PLENTY)
+
+
+def lack(monkeypatch: pytest.MonkeyPatch, reason: str | None) -> None:
+    monkeypatch.setattr(buildah, "missing", lambda: reason)
+    monkeypatch.setattr(apt, "missing", lambda: None)
 
 
 def free(monkeypatch: pytest.MonkeyPatch, free_bytes: int) -> None:
@@ -50,7 +55,7 @@ def test_nothing_is_built_on_a_machine_that_lacks_something(
     if case == "disk":
         free(monkeypatch, ensure.bytes_to_build() - 1)
     else:
-        monkeypatch.setattr(ensure, "missing", lambda: "run this as root")
+        lack(monkeypatch, "run this as root")
     message = {"disk": r"the images need .* GB in .*, where .* GB are free", "root": "run this as root"}[case]
     with pytest.raises(StepError, match=message):
         ensure.ensure_images(Screen())
@@ -63,7 +68,7 @@ def test_images_in_the_cache_need_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     assert names == ["docker.io/a:1", "docker.io/b:1"]
     assert ensure.bytes_to_build() == 0
     free(monkeypatch, 0)
-    monkeypatch.setattr(ensure, "missing", lambda: "run this as root")
+    lack(monkeypatch, "run this as root")
     assert [image.name for image in ensure.ensure_images(Screen())] == names
 
 
