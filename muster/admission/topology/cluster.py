@@ -12,10 +12,9 @@ from muster.admission.model import (
     TopologyAssignment,
     TopologyRequest,
 )
-from muster.admission.topology.domains import usable
+from muster.admission.topology.domains import Journal, LeafCapacity, requests_of_one_pod, usable
 from muster.admission.topology.elastic import resize
 from muster.admission.topology.flavor import FlavorTopology
-from muster.admission.topology.leaf_capacity import Journal, LeafCapacity, requests_of_one_pod
 from muster.admission.topology.placements import PlacementRefusal, Placements, TopologyUsage
 from muster.admission.topology.replacement import replace_node
 from muster.admission.topology.request import PlacementRequest

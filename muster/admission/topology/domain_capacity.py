@@ -8,8 +8,7 @@ Source: fillInCounts of Kueue's pkg/cache/scheduler/tas_flavor_snapshot.go.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from muster.admission.topology.domains import Domain, DomainTree
-from muster.admission.topology.leaf_capacity import LeafCapacity, Requests, count_pods
+from muster.admission.topology.domains import Domain, DomainTree, LeafCapacity, Requests, count_pods
 from muster.admission.topology.nodes import Matches, NodeDemand
 
 
