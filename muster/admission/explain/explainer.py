@@ -25,7 +25,6 @@ from muster.admission.model import (
     WaitReason,
     Workload,
 )
-from muster.admission.queueing.backoff import is_backing_off
 from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.state import WorkingState
 from muster.admission.wait_note import TRANSIENT_REASONS, WaitNote, earliest, with_note
@@ -54,7 +53,7 @@ class Explainer:
         if queue.stop is not StopPolicy.NONE:
             why = f"ClusterQueue {name} is stopped (stopPolicy {queue.stop})"
             return _waiting(workload, WaitReason.QUEUE_STOPPED, why)
-        if is_backing_off(workload, self.now_ms):
+        if workload.is_backing_off(self.now_ms):
             why = "waits for the end of its backoff after a failed attempt"
             ends_ms = workload.requeue_at_ms
             until_ms = None if ends_ms == NEVER_MS else ends_ms
