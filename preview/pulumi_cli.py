@@ -22,7 +22,7 @@ import psutil
 import yaml
 
 from preview import engine_events
-from preview.plan import Change, read_changes
+from preview.plan import ResourceChange, read_changes
 from preview.plugins import fork_server, launch
 from preview.plugins.choice import Choice, choose_installed, sources, wanted_versions
 from preview.plugins.launchers import install_beside, install_engine, install_providers
@@ -49,7 +49,7 @@ class Outcome:
     """
 
     counts: Mapping[str, int]
-    changes: tuple[Change, ...]
+    changes: tuple[ResourceChange, ...]
     warnings: tuple[str, ...]
     text: str
     seconds: float

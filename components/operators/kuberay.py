@@ -9,7 +9,7 @@ from pulumi_kubernetes.helm.v3 import Release
 from pulumi_kubernetes.yaml.v2 import ConfigGroup
 
 from components.base import Component
-from components.operators.charts import Chart, container_resources, release
+from components.operators.charts import HelmChart, container_resources, release
 from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
 from muster.cluster.jobs.kinds import RESOURCES
 from settings.model.operators import namespaces
@@ -61,7 +61,7 @@ class KubeRay(Component):
     def _release(self, args: KubeRayArgs, definitions: ConfigGroup) -> Release:
         place = OperatorNamespaceArgs(NAMESPACE, "restricted", metrics=(8080,))
         home = OperatorNamespace("kuberay-namespace", place, self.child())
-        chart = Chart(
+        chart = HelmChart(
             "kuberay-operator",
             NAMESPACE,
             "kuberay-operator",

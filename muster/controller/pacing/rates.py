@@ -5,7 +5,7 @@ from typing import Any
 
 from muster.cluster.relations import QueueKey
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.passes.explanations import Explained, Limits
+from muster.controller.passes.explanations import Explained, ExplanationLimits
 from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES, Kind
 
 
@@ -110,9 +110,9 @@ class ExplanationRate:
         self._new = TokenBucket(EXPLAIN_BURST, EXPLAIN_PER_S)
         self._refresh_due_ms = 0
 
-    def limits(self, at_ms: int) -> Limits:
+    def limits(self, at_ms: int) -> ExplanationLimits:
         new = min(EXPLAINED_MAX, self._new.available(at_ms))
-        return Limits(new, EXPLAINED_MAX * (at_ms >= self._refresh_due_ms))
+        return ExplanationLimits(new, EXPLAINED_MAX * (at_ms >= self._refresh_due_ms))
 
     def record(self, explained: Explained, at_ms: int, now_ms: int, calm_ms: int) -> int | None:
         """Records the explanations of a pass at `at_ms`, which is `now_ms` by the clock of the explanations;
