@@ -30,6 +30,7 @@ class WorkloadInfo:
     runtime_classes: Mapping[str, RuntimeClass] = field(default_factory=dict)
 
     def is_same(self, other: "WorkloadInfo") -> bool:
+        """Returns whether the core would decide the same about both, so that a conversion can be reused."""
         return (
             self.workload is other.workload
             and (self.status is other.status or self.status == other.status)
@@ -53,6 +54,8 @@ class WorkloadInfo:
 
 
 def is_pending(workload: Workload, status: WorkloadStatus) -> bool:
+    """Returns whether the Workload waits for quota: it neither holds quota nor has finished or is being
+    deleted."""
     return (
         not workload_status.holds_quota(status)
         and not workload_status.is_finished(status)

@@ -45,6 +45,7 @@ class Totals:
     sums: dict[Resource, tuple[int, int]] = field(default_factory=dict)  # (amount, number of pod sets)
 
     def add(self, usage: Iterable[tuple[Resource, int]], sign: int) -> None:
+        """Adds usage, or removes it if `sign` is -1. A resource without pod sets is dropped."""
         for resource, amount in usage:
             total, count = self.sums.get(resource, (0, 0))
             if count + sign:

@@ -56,6 +56,7 @@ class Topologies:
         return flavor in self._flavors
 
     def has_levels(self, flavor: str, request: TopologyRequest | None) -> bool:
+        """Returns whether the flavor's topology has all requested levels."""
         return self._flavors[flavor].has_levels(request or _NO_REQUEST)
 
     def add(self, placed: Iterable[TopologyUsage]) -> None:
@@ -97,6 +98,7 @@ class Topologies:
         pinned: bool = False,
         empty: bool = False,
     ) -> Placements:
+        """Places all pod sets of a workload; see the package's docstring for the parameters."""
         self._limit_journal()
         groups = [
             (self._flavors[name], group) for name in sorted(requests) for group in _groups(requests[name])

@@ -144,6 +144,7 @@ class DomainCapacities:
         return inside
 
     def refresh(self) -> None:
+        """Updates the leaves whose capacity has changed since the last call, and the domains above them."""
         changed = set(self._journal[self._counted :])
         self._counted = len(self._journal)
         self._count(changed & self._leaves.keys())

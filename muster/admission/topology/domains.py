@@ -66,6 +66,7 @@ class LeafCapacity:
         self._journal.append(self)
 
     def assume(self, requests: Requests, pods: int) -> None:
+        """Adds usage of the placement in progress, which `clear_assumed` removes."""
         for resource, amount in requests:
             self._assumed[resource] = self._assumed.get(resource, 0) + amount * pods
         self._journal.append(self)
@@ -76,6 +77,7 @@ class LeafCapacity:
         self._journal.append(self)
 
     def fits(self, amounts: Mapping[str, int]) -> bool:
+        """Returns whether the free capacity covers these amounts."""
         return all(amount <= self.free.get(resource, 0) for resource, amount in amounts.items() if amount)
 
     def remaining(self, empty: bool = False) -> Mapping[str, int]:
@@ -212,6 +214,7 @@ class DomainTree:
 
 
 def usable(node: Node) -> bool:
+    """Returns whether pods can be scheduled to the node."""
     return node.ready and not node.unschedulable
 
 

@@ -56,6 +56,7 @@ class Placements:
 
 
 def exclusions_of(capacities: DomainCapacities) -> Exclusions:
+    """Counts the leaves that fit no pod, by cause."""
     matches = capacities.matches
     return Exclusions(
         total=len(capacities.levels[-1]),
@@ -74,6 +75,7 @@ def sentence(
     shortage: InsufficientCapacity,
     excluded: Exclusions,
 ) -> str:
+    """Returns the message of a refusal in Kueue's words."""
     text = f'topology "{tree.topology}" '
     if request.inner:
         text += "doesn't allow to fit"

@@ -45,6 +45,7 @@ class WriteBackoff(Container[str]):
         return wait_ms
 
     def forget(self, subject: str) -> None:
+        """Ends the back-off of a subject whose write has succeeded."""
         self._refusals.pop(subject, None)
 
     def next_ms(self) -> int | None:

@@ -30,6 +30,9 @@ class PassDecision:
 
 
 class Decider:
+    """Decides with one engine for all passes, so that a pass computes only what has changed since the
+    previous one."""
+
     def __init__(self, rules: core.Rules = core.Rules()) -> None:  # noqa: B008 - a frozen value
         self._rules = rules
         self._platform = PlatformSnapshot()

@@ -42,6 +42,7 @@ def examine(
     configuration: Configuration,
     now_ms: int,
 ) -> Examination:
+    """Advances the status of a Workload; a Workload whose writes are backing off keeps its status."""
     key = workload.key
     status, until_ms = workload.status, None
     if key not in backing_off:
