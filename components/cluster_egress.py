@@ -17,6 +17,7 @@ NAME_SERVERS = ("169.254.169.254/32", "169.254.20.10/32")
 
 
 def cluster_egress(*, on_gke: bool) -> list[NetworkPolicyEgressRuleArgs]:
+    """Returns the egress that each pod needs: DNS, and the metadata server on GKE."""
     kube_system = LabelSelectorArgs(match_labels={"kubernetes.io/metadata.name": "kube-system"})
     dns = [
         NetworkPolicyPeerArgs(namespace_selector=kube_system),

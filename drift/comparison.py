@@ -16,7 +16,7 @@ from typing import Any
 from drift.controllers import Object, with_owned_fields
 from drift.deployed import Declared
 from drift.managed_fields import writers
-from preview.plan import Change
+from preview.plan import ResourceChange
 from preview.resources import kubernetes_objects as objects
 from preview.resources.differences import Path, differences
 from preview.resources.values import Secret, concealed, opened
@@ -37,7 +37,7 @@ class Drift:
     """
 
     api: ApiServer
-    change: Change
+    change: ResourceChange
     live: Object
     declared: Declared | None = None
 
@@ -93,9 +93,9 @@ def _change(
     before: Mapping[str, Any] | None = None,
     after: Mapping[str, Any] | None = None,
     note: str = "",
-) -> Change:
+) -> ResourceChange:
     shown = [_masked(side or {}, after or {}) for side in (before, after)]
-    return Change(op, declared.type, declared.urn, before=shown[0], after=shown[1], note=note)
+    return ResourceChange(op, declared.type, declared.urn, before=shown[0], after=shown[1], note=note)
 
 
 def _shown(live: Object, declared: Declared) -> Object:
@@ -107,7 +107,7 @@ def _shown(live: Object, declared: Declared) -> Object:
     return masked
 
 
-def _immutable(declared: Declared, live: Object, why: str) -> Change:
+def _immutable(declared: Declared, live: Object, why: str) -> ResourceChange:
     """Returns the change of an object whose immutable fields differ: it was recreated by hand."""
     before = _declared_part(declared.manifest, live)
     return _change("replace", declared, before, declared.manifest, note=f"the API server: {why}")

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 from drift.controllers import OWNED
 from drift.undeclared import EXEMPT, WATCHED
 from preview.resources.differences import property_path
-from tools.docs.sections import Section
+from tools.docs.sections import GeneratedSection
 from tools.toolchain.paths import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "drift.md"
-SECTION = Section("<!-- rules: written by make docs -->", "<!-- end of rules -->")
+SECTION = GeneratedSection("<!-- rules: written by make docs -->", "<!-- end of rules -->")
 
 
 def page_with_tables(page: str) -> str:

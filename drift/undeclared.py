@@ -15,7 +15,7 @@ from drift.comparison import Drift
 from drift.controllers import Object
 from drift.deployed import Declared
 from muster.objects.names import KUEUE_API
-from preview.plan import Change
+from preview.plan import ResourceChange
 from preview.resources.kubernetes_writes import title
 from preview.resources.values import opened
 from tools.kubernetes import ApiServer
@@ -129,10 +129,10 @@ def undeclared(api: ApiServer, scope: Scope) -> Iterator[Drift]:
                 yield Drift(api, _deletion(watched, live), live)
 
 
-def _deletion(watched: Watched, live: Object) -> Change:
+def _deletion(watched: Watched, live: Object) -> ResourceChange:
     token = f"kubernetes:{watched.api_version}:{watched.kind}"
     name = title(live).partition(" ")[2]
-    return Change("delete", token, f"::{name}", before=live, note=f"not declared: {watched.why}")
+    return ResourceChange("delete", token, f"::{name}", before=live, note=f"not declared: {watched.why}")
 
 
 def _owner(metadata: Mapping[str, Any]) -> str:

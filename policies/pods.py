@@ -29,26 +29,26 @@ POD_SPECS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-class Pod(NamedTuple):
+class LocatedPodSpec(NamedTuple):
     """A pod spec, and its path in the resource."""
 
     path: str
     spec: Any
 
 
-def pods(resource: Resource) -> Iterator[Pod]:
+def pods(resource: Resource) -> Iterator[LocatedPodSpec]:
     """Yields every pod spec of a resource of one of the kinds above."""
     for path in POD_SPECS[resource.kind]:
         lists, _, below = path.rpartition(".*.")
         if not lists:
             if (spec := pick(resource.props, *path.split("."))) is not None:
-                yield Pod(path, spec)
+                yield LocatedPodSpec(path, spec)
             continue
         for i, entry in enumerate(pick(resource.props, *lists.split(".")) or ()):
-            yield Pod(f"{lists}[{i}].{below}", pick(entry, *below.split(".")))
+            yield LocatedPodSpec(f"{lists}[{i}].{below}", pick(entry, *below.split(".")))
 
 
-def containers(pod: Pod) -> Iterator[tuple[str, Any]]:
+def containers(pod: LocatedPodSpec) -> Iterator[tuple[str, Any]]:
     """Yields the containers of a pod, including init containers, each with its path in the resource."""
     for key in ("initContainers", "containers"):
         for i, container in enumerate(pick(pod.spec, key) or ()):

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from preview import plan_text
-from preview.plan import Change
+from preview.plan import ResourceChange
 from preview.plugins.choice import choose_offline, sources
 from preview.pulumi_cli import PulumiCli
 from tools.toolchain.command import carry_out
@@ -39,7 +39,7 @@ def file(stack: str) -> Path:
     return FOLDER / f"{stack}.txt"
 
 
-def difference(stack: str, changes: tuple[Change, ...]) -> str:
+def difference(stack: str, changes: tuple[ResourceChange, ...]) -> str:
     """Returns a unified diff between the accepted summary and the summary of `changes`; empty if equal."""
     accepted = file(stack).read_text() if file(stack).exists() else ""
     names = (f"tests/stacks/golden/{stack}.txt", f"plan of {stack} now")

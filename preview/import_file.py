@@ -12,7 +12,7 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from preview.plan import Change
+from preview.plan import ResourceChange
 from preview.plugins.choice import choose_offline
 from preview.preview import settings_file
 from preview.pulumi_cli import PulumiCli, Stack
@@ -45,7 +45,9 @@ def import_file(stack: Stack, without: Collection[str] = ()) -> dict[str, Any]:
     return existing(json.loads(skeleton.read_text()), changes, without)
 
 
-def existing(written: Resource, changes: Sequence[Change], without: Collection[str]) -> dict[str, Any]:
+def existing(
+    written: Resource, changes: Sequence[ResourceChange], without: Collection[str]
+) -> dict[str, Any]:
     """Returns the import file that a preview has written, with the ids of existing resources."""
     inputs = {(change.type, change.name): change for change in changes}
     existing_resources = {
@@ -68,7 +70,7 @@ def _logical(entry: Resource) -> str:
     return str(entry.get("logicalName", entry["name"]))
 
 
-def _existing(entry: Resource, change: Change) -> Resource:
+def _existing(entry: Resource, change: ResourceChange) -> Resource:
     """Returns an entry with its id, and without its provider: the engine would create that before the
     component in which it is, and fail. With the default provider, the next `up` only notes the other one."""
     without_provider = {key: value for key, value in entry.items() if key != "provider"}

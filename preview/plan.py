@@ -13,7 +13,7 @@ STACK = "pulumi:pulumi:Stack"
 
 
 @dataclass(frozen=True)
-class Difference:
+class ChangedProperty:
     """One changed property: its path in Pulumi's notation, and its values, None if it is not set."""
 
     path: str
@@ -23,7 +23,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Change:
+class ResourceChange:
     """Change of one resource. `op` is the engine's: create, update, replace, delete, same or read.
 
     before, after: its inputs, with secrets masked; empty if the resource does not exist.
@@ -48,22 +48,22 @@ class Change:
         return self.urn.rpartition("::")[2]
 
     @property
-    def differences(self) -> list[Difference]:
+    def differences(self) -> list[ChangedProperty]:
         """Changed inputs, including properties in which only a masked secret changes."""
         visible = [
-            Difference(text, _at(self.before, path), _at(self.after, path), self._replaces(text))
+            ChangedProperty(text, _at(self.before, path), _at(self.after, path), self._replaces(text))
             for path, _ in differences(self.before, self.after)
             for text in [property_path(path)]
         ]
         paths = {difference.path for difference in visible}
         hidden = [path for path in sorted(self.replacing) if not any(_related(path, p) for p in paths)]
-        return visible + [Difference(path, None, None, replaces=True) for path in hidden]
+        return visible + [ChangedProperty(path, None, None, replaces=True) for path in hidden]
 
     def _replaces(self, path: str) -> bool:
         return any(_related(path, forcing) for forcing in self.replacing)
 
 
-def read_changes(events: Iterable[Event]) -> tuple[Change, ...]:
+def read_changes(events: Iterable[Event]) -> tuple[ResourceChange, ...]:
     """Returns one change per resource, in the engine's order; a replacement's three steps are one change."""
     steps: dict[str, Mapping[str, Any]] = {}
     for event in events:
@@ -77,11 +77,11 @@ def read_changes(events: Iterable[Event]) -> tuple[Change, ...]:
     return tuple(_change(step) for step in steps.values())
 
 
-def _change(step: Mapping[str, Any]) -> Change:
+def _change(step: Mapping[str, Any]) -> ResourceChange:
     old, new = step.get("old") or {}, step.get("new") or {}
     detailed = step.get("detailedDiff") or {}
     replacing = {path for path, diff in detailed.items() if diff["diffKind"].endswith("-replace")}
-    return Change(
+    return ResourceChange(
         op="replace" if "replace" in step["op"] else step["op"],
         type=step["type"],
         urn=step["urn"],

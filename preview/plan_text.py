@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from preview.plan import STACK, Change, Difference
+from preview.plan import STACK, ChangedProperty, ResourceChange
 from preview.plan_properties import described, plain, short_kind
 from preview.pulumi_cli import Outcome
 
@@ -26,7 +26,7 @@ _DIFF: Mapping[str, str] = {"~": "!", "±": "-/+"}
 
 
 @dataclass(frozen=True)
-class Row:
+class TreeRow:
     """One line of the tree: the sign of the op, the resource, indented below its parents, and details."""
 
     sign: str
@@ -34,7 +34,7 @@ class Row:
     details: str
 
 
-def counts(changes: Iterable[Change]) -> str:
+def counts(changes: Iterable[ResourceChange]) -> str:
     """Formats counts as `1 to replace, 2 to update, 140 unchanged`, the most important first."""
     by_op = Counter(change.op for change in changes if change.type != STACK)
     worded = [f"{by_op[op]} {words}" for op, words in _WORDS.items() if by_op[op]]
@@ -42,29 +42,31 @@ def counts(changes: Iterable[Change]) -> str:
     return ", ".join(worded + others) or "nothing declared"
 
 
-def tree(changes: Sequence[Change]) -> list[Row]:
+def tree(changes: Sequence[ResourceChange]) -> list[TreeRow]:
     """Returns changed resources below their components, in an order that does not depend on timing."""
-    children: dict[str, list[Change]] = {}
+    children: dict[str, list[ResourceChange]] = {}
     urns = {change.urn for change in changes if change.type != STACK}
     for change in changes:
         if change.urn in urns:
             children.setdefault(change.parent if change.parent in urns else "", []).append(change)
 
-    def rows(parent: str, depth: int) -> Iterator[Row]:
+    def rows(parent: str, depth: int) -> Iterator[TreeRow]:
         for change in sorted(children.get(parent, ()), key=lambda c: (short_kind(c.type), c.name)):
             below = list(rows(change.urn, depth + 1))
             if below or change.op != "same":
-                yield Row(SIGNS.get(change.op, change.op), _INDENT * depth + title(change), _details(change))
+                yield TreeRow(
+                    SIGNS.get(change.op, change.op), _INDENT * depth + title(change), _details(change)
+                )
                 yield from below
 
     return list(rows("", 0))
 
 
-def title(change: Change) -> str:
+def title(change: ResourceChange) -> str:
     return f"{short_kind(change.type)} {change.name}"
 
 
-def _details(change: Change) -> str:
+def _details(change: ResourceChange) -> str:
     if change.op in ("update", "replace"):
         words = "; ".join(map(_difference, change.differences))
     else:
@@ -73,7 +75,7 @@ def _details(change: Change) -> str:
     return " ".join(filter(None, [words, f"({change.note})" if change.note else ""]))
 
 
-def _difference(difference: Difference) -> str:
+def _difference(difference: ChangedProperty) -> str:
     sides = "changed"
     if (difference.before, difference.after) != (None, None):
         before, after = (
@@ -83,20 +85,20 @@ def _difference(difference: Difference) -> str:
     return f"{difference.path}: {sides}" + (" (replaces)" if difference.replaces else "")
 
 
-def summary(changes: Sequence[Change]) -> str:
+def summary(changes: Sequence[ResourceChange]) -> str:
     """Formats the plan for diffs: without alignment, so that one change affects one line."""
     lines = [f"{row.sign} {row.resource}  {row.details}".rstrip() for row in tree(changes)]
     return "\n".join([counts(changes), *lines]) + "\n"
 
 
-def table(changes: Sequence[Change]) -> list[tuple[str, str]]:
+def table(changes: Sequence[ResourceChange]) -> list[tuple[str, str]]:
     """Returns the sign and the line of each row, with aligned columns."""
     rows = tree(changes)
     width = max((len(row.resource) for row in rows), default=0)
     return [(row.sign, f"{row.sign} {row.resource:{width}}  {row.details}".rstrip()) for row in rows]
 
 
-def dangers(changes: Sequence[Change]) -> list[str]:
+def dangers(changes: Sequence[ResourceChange]) -> list[str]:
     """Returns a line per recreated or deleted resource (not component), with the properties that force it."""
     dangerous = [
         change
@@ -106,7 +108,7 @@ def dangers(changes: Sequence[Change]) -> list[str]:
     return [_danger(change) for change in sorted(dangerous, key=lambda c: (c.op != "replace", title(c)))]
 
 
-def _danger(change: Change) -> str:
+def _danger(change: ResourceChange) -> str:
     forcing = [_difference(difference) for difference in change.differences if difference.replaces]
     why = "; ".join(forcing) or ("with what it depends on" if change.op == "replace" else "")
     mark = "protected: the engine refuses" if change.protect else ""

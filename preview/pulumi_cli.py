@@ -22,16 +22,16 @@ import psutil
 import yaml
 
 from preview import engine_events
-from preview.plan import Change, read_changes
+from preview.plan import ResourceChange, read_changes
 from preview.plugins import fork_server, launch
 from preview.plugins.choice import Choice, choose_installed, sources, wanted_versions
 from preview.plugins.launchers import install_beside, install_engine, install_providers
-from preview.policies import PACK, violations
 from preview.prior_state import with_resources
 from tools.toolchain.paths import CHECKOUT, MARK
 from tools.toolchain.steps import StepError
 
 Say = Callable[[str], None]
+PACK = CHECKOUT / "policies"
 LINES_IN_ERROR = 8
 SAVED_ONCE = {"PULUMI_EXPERIMENTAL": "true", "PULUMI_SKIP_CHECKPOINTS": "true"}
 """Variables of a CLI that saves the state when a command ends, not at each resource, which takes longer than
@@ -49,7 +49,7 @@ class Outcome:
     """
 
     counts: Mapping[str, int]
-    changes: tuple[Change, ...]
+    changes: tuple[ResourceChange, ...]
     warnings: tuple[str, ...]
     text: str
     seconds: float
@@ -292,7 +292,7 @@ class Stack:
             engine_events.warnings(log_events),
             text,
             seconds,
-            tuple(violations(log_events)),
+            tuple(engine_events.violations(log_events)),
             engine_events.policies_passed(log_events),
             sources(self.cli.choices),
         )

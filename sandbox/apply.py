@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from muster.objects.names import REQUEST_LABEL
-from preview.plan import Change
+from preview.plan import ResourceChange
 from preview.preview import show
 from sandbox.cluster import kinds
 from sandbox.cluster.control_plane import create_nodes
@@ -133,7 +133,7 @@ def pods_on_nodes(pods: Iterable[kinds.Object]) -> dict[str, list[str]]:
     return names
 
 
-def keep_jobs(state: RunState, changes: Iterable[Change]) -> None:
+def keep_jobs(state: RunState, changes: Iterable[ResourceChange]) -> None:
     """Raises StepError if the changes delete a namespace with unfinished jobs."""
     deleted = {
         str(change.before["metadata"]["name"])

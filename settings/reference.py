@@ -32,7 +32,7 @@ ModelType = type[BaseModel]
 
 
 @dataclass(frozen=True)
-class Section:
+class ModelSection:
     """A model, titled with its first path in the file; `also` are its other paths."""
 
     title: str
@@ -46,7 +46,7 @@ class Section:
 
 def reference() -> str:
     """Returns the whole page as Markdown."""
-    sections: dict[ModelType, Section] = {Settings: Section("The whole file", 1)}
+    sections: dict[ModelType, ModelSection] = {Settings: ModelSection("The whole file", 1)}
     _find(Settings, "", 2, sections)
     anchors = {model: section.anchor for model, section in sections.items()}
     pages = (_section(model, section, anchors) for model, section in sections.items())
@@ -58,7 +58,7 @@ def anchor(heading: str) -> str:
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
-def _find(model: ModelType, prefix: str, depth: int, sections: dict[ModelType, Section]) -> None:
+def _find(model: ModelType, prefix: str, depth: int, sections: dict[ModelType, ModelSection]) -> None:
     """Adds a section for each model inside `model`, in the order of its keys."""
     for name, key in model.model_fields.items():
         place = f"{prefix}{key.alias or name}"
@@ -67,7 +67,7 @@ def _find(model: ModelType, prefix: str, depth: int, sections: dict[ModelType, S
             if inner in sections:
                 sections[inner].also.append(title)
             else:
-                sections[inner] = Section(title, depth)
+                sections[inner] = ModelSection(title, depth)
                 _find(inner, f"{path}.", 3, sections)
 
 
@@ -77,7 +77,7 @@ def _kind(model: ModelType) -> str:
     return f", kind {values[0]}" if len(values) == 1 else ""
 
 
-def _section(model: ModelType, section: Section, anchors: Mapping[ModelType, str]) -> str:
+def _section(model: ModelType, section: ModelSection, anchors: Mapping[ModelType, str]) -> str:
     prose = " ".join(inspect.cleandoc(model.__doc__ or "").split())
     lines = [f"{'#' * max(section.depth, 2)} {section.title}\n", f"{prose}\n"]
     if section.also:

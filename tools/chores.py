@@ -14,7 +14,7 @@ from settings.rules_reference import rules_reference
 from tools.docs import cli_reference, metrics_reference, ray_fields, workload_phases
 from tools.docs.deploying_roles import write_roles
 from tools.docs.layers_diagram import write_diagrams
-from tools.docs.sections import Section
+from tools.docs.sections import GeneratedSection
 from tools.gcp_replacements import lock_replacements
 from tools.toolchain.paths import CHECKOUT
 
@@ -73,7 +73,7 @@ def docs() -> int:
 def write_policies() -> None:
     """Writes the table of policies/README.md."""
     page = CHECKOUT / "policies" / "README.md"
-    section = Section(policies_reference.BEGIN, policies_reference.END)
+    section = GeneratedSection(policies_reference.BEGIN, policies_reference.END)
     page.write_text(section.put(page.read_text(), policies_reference.table()))
 
 

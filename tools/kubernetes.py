@@ -43,7 +43,7 @@ class UnknownKindError(Exception):
 
 
 @dataclass(frozen=True)
-class Resource:
+class RestResource:
     """The REST resource of a kind: its collection, and whether it is namespaced."""
 
     api_version: str
@@ -81,14 +81,14 @@ class ApiServer:
         # As Go's clients do: never use a proxy of the environment for loopback addresses.
         parameters = ConnectionParams(timeout=timeout, trust_env=not _is_loopback(self.url))
         self._http = HttpClient(config, parameters)
-        self._kinds: dict[tuple[str, str], Resource] = {}
+        self._kinds: dict[tuple[str, str], RestResource] = {}
         self._lock = threading.Lock()
 
     def close(self) -> None:
         """Closes its connections."""
         self._http.close()
 
-    def resource(self, api_version: str, kind: str) -> Resource:
+    def resource(self, api_version: str, kind: str) -> RestResource:
         """Returns the resource of a kind; raises UnknownKindError. A kind not served yet is not cached."""
         with self._lock:
             if (api_version, kind) not in self._kinds:
@@ -108,7 +108,7 @@ class ApiServer:
             return
         for entry in listing["resources"]:
             if "/" not in entry["name"]:
-                resource = Resource(api_version, entry["name"], entry["namespaced"])
+                resource = RestResource(api_version, entry["name"], entry["namespaced"])
                 self._kinds[api_version, entry["kind"]] = resource
 
     def get(self, manifest: Mapping[str, Any]) -> Object | None:

@@ -34,6 +34,7 @@ SCALED = ("replicas", "scaleStrategy")
 
 
 def autoscales(kind: JobKind, root: str = "object") -> str:
+    """Returns the CEL expression of whether Ray's autoscaler is enabled in the object."""
     return value_at(root, f"{kind.ray_cluster}.enableInTreeAutoscaling", "false")
 
 

@@ -18,6 +18,7 @@ ANNOTATIONS = (*GROUPS, f"{KUEUE_GROUP}/", MUSTER_PREFIX, "autoscaling.x-k8s.io/
 
 
 def pods_of_gangs(engine: Engine) -> list[Policy]:
+    """Returns the policies for updates and for resizes of gangs' pods."""
     return [_unchanged(engine), _resized(engine)]
 
 

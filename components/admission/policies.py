@@ -129,6 +129,7 @@ class AdmissionPolicies(Component):
 
 
 def validating_policies(args: AdmissionPoliciesArgs) -> list[Policy]:
+    """Returns all ValidatingAdmissionPolicies of a stack."""
     engine = args.engine
     policies = [VPA_MODE_OFF, *cluster_internal_services(engine), *token_required(engine)]
     policies += without_claims(engine)

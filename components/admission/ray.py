@@ -109,6 +109,7 @@ def optional(root: str, path: str) -> str:
 
 
 def value_at(root: str, path: str, otherwise: str) -> str:
+    """Returns the CEL expression of the value at a path, or of `otherwise` if the path is absent."""
     return f"{optional(root, path)}.orValue({otherwise})"
 
 

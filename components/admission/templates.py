@@ -5,6 +5,7 @@ from muster.cluster.jobs.job_kind import JobKind
 
 
 def head(kind: JobKind) -> str:
+    """Returns the path of the head's group in objects of the kind."""
     return f"{kind.ray_cluster}.headGroupSpec"
 
 

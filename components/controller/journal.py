@@ -45,6 +45,7 @@ class JournalPlace:
 
 
 def journal_folder(cluster: str) -> str:
+    """Returns the folder of a cluster's journal in the mounted bucket."""
     return f"{MOUNTED_AT}/{cluster}"
 
 

@@ -54,6 +54,7 @@ class PodArgs:
 
 
 def deployment(args: PodArgs) -> DeploymentSpecArgs:
+    """Returns the spec of the controller's Deployment."""
     return DeploymentSpecArgs(
         replicas=args.controller.replicas,
         # old replicas end once new ones have synced, so that the next holder of the Lease need not sync

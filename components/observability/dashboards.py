@@ -10,17 +10,17 @@ from pulumi_gcp import monitoring
 
 from components.base import Component
 from components.foundation.google_cloud import GoogleCloud
-from components.observability.charts import Chart, controller_charts, queue_charts
+from components.observability.charts import XyChart, controller_charts, queue_charts
 from components.observability.queries import Queries
 
 COLUMNS = 48  # of a mosaic layout (Cloud Monitoring API, MosaicLayout)
 WIDTH, HEIGHT = COLUMNS // 2, 16
 
 
-def charts(queries: Queries) -> Iterator[Chart]:
+def charts(queries: Queries) -> Iterator[XyChart]:
     """Yields the charts of the queues, of GPUs and of the controller."""
     yield from queue_charts(queries)
-    yield Chart("GPU use by container", queries.gpu_use(), "%")
+    yield XyChart("GPU use by container", queries.gpu_use(), "%")
     yield from controller_charts(queries)
 
 
@@ -40,7 +40,7 @@ def dashboard(queries: Queries) -> dict[str, Any]:
     return {"displayName": f"Ray on {queries.cluster}", "mosaicLayout": layout}
 
 
-def _lines(chart: Chart) -> dict[str, Any]:
+def _lines(chart: XyChart) -> dict[str, Any]:
     query = {"prometheusQuery": chart.query, "unitOverride": chart.unit}
     return {"dataSets": [{"plotType": "LINE", "targetAxis": "Y1", "timeSeriesQuery": query}]}
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from components.observability.charts import Chart, controller_charts, queue_charts
+from components.observability.charts import XyChart, controller_charts, queue_charts
 from components.observability.queries import Queries
 
 SCHEMA_VERSION = 37
@@ -29,7 +29,7 @@ def grafana_files() -> dict[str, str]:
     return {f"{name}.json": json.dumps(dashboard, indent=1) + "\n" for name, dashboard in dashboards.items()}
 
 
-def _dashboard(uid: str, title: str, charts: Iterable[Chart]) -> dict[str, Any]:
+def _dashboard(uid: str, title: str, charts: Iterable[XyChart]) -> dict[str, Any]:
     return {
         "uid": uid,
         "title": title,
@@ -51,7 +51,7 @@ def _variables() -> list[dict[str, Any]]:
     ]
 
 
-def _panel(at: int, chart: Chart) -> dict[str, Any]:
+def _panel(at: int, chart: XyChart) -> dict[str, Any]:
     return {
         "id": at + 1,
         "type": "timeseries",

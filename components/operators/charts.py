@@ -17,7 +17,7 @@ HISTORY_MAX = 5
 
 
 @dataclass(frozen=True)
-class Chart:
+class HelmChart:
     """One chart in one version, the name and namespace of its release, and options that differ by chart.
 
     `chart` is an oci:// address, or a name in `repository`.
@@ -32,7 +32,7 @@ class Chart:
     disable_openapi_validation: bool = False
 
 
-def release(chart: Chart, values: Mapping[str, Any], opts: pulumi.ResourceOptions) -> Release:
+def release(chart: HelmChart, values: Mapping[str, Any], opts: pulumi.ResourceOptions) -> Release:
     """Declares the chart's release; an installation or upgrade that fails is rolled back (`atomic`)."""
     return Release(
         named(chart.name, opts),

@@ -19,7 +19,7 @@ from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 from pulumi_kubernetes.yaml.v2 import ConfigGroup
 
 from components.base import Component
-from components.operators.charts import Chart, release
+from components.operators.charts import HelmChart, release
 from components.operators.gpudirect import MANIFESTS
 from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
 from settings.model.operators import namespaces
@@ -73,7 +73,7 @@ class GpuOperator(Component):
         installer = ConfigGroup(
             self.named("gpu-driver-installer"), files=[DRIVER_INSTALLER], opts=self.child()
         )
-        chart = Chart(
+        chart = HelmChart(
             "gpu-operator",
             NAMESPACE,
             "gpu-operator",

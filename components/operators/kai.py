@@ -8,7 +8,7 @@ import pulumi
 from pulumi_kubernetes.helm.v3 import Release
 
 from components.base import Component
-from components.operators.charts import Chart, container_resources, release
+from components.operators.charts import HelmChart, container_resources, release
 from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
 from settings.model.operators import namespaces
 from settings.model.operators.kai import Kai as KaiSettings
@@ -46,7 +46,7 @@ class Kai(Component):
         # Not restricted: the chart gives its operator no securityContext.
         place = OperatorNamespaceArgs(NAMESPACE, "baseline", served=(9443,), metrics=(8080,))
         home = OperatorNamespace("kai-namespace", place, self.child())
-        chart = Chart("kai-scheduler", NAMESPACE, CHART, f"v{args.kai.version}")
+        chart = HelmChart("kai-scheduler", NAMESPACE, CHART, f"v{args.kai.version}")
         chart_values = values(args.kai, args.node_selector, args.runtime_class)
         return release(chart, chart_values, self.child(depends_on=home.ready))
 

@@ -9,8 +9,9 @@ from pulumi_kubernetes.helm.v3 import Release
 from pulumi_kubernetes.yaml.v2 import ConfigGroup
 
 from components.base import Component
-from components.operators.charts import Chart, container_resources, release
+from components.operators.charts import HelmChart, container_resources, release
 from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
+from muster.cluster.jobs.kinds import RESOURCES
 from settings.model.operators import namespaces
 from settings.model.operators.kuberay import KubeRay as KubeRaySettings
 from settings.model.operators.shared import Image
@@ -18,7 +19,6 @@ from settings.model.operators.shared import Image
 NAMESPACE = namespaces.KUBERAY
 REPOSITORY = "https://ray-project.github.io/kuberay-helm/"
 SOURCE = "https://raw.githubusercontent.com/ray-project/kuberay"
-PLURALS = ("rayclusters", "rayjobs", "rayservices")
 KAI_SCHEDULER = "kai-scheduler"
 
 
@@ -47,7 +47,10 @@ class KubeRay(Component):
         self.register_outputs({"install": args.kuberay.install})
 
     def _definitions(self, settings: KubeRaySettings) -> ConfigGroup:
-        plurals = [*PLURALS, *(["raycronjobs"] if settings.feature_gates.get("RayCronJob") else [])]
+        plurals = [
+            *sorted(RESOURCES["ray.io"]),
+            *(["raycronjobs"] if settings.feature_gates.get("RayCronJob") else []),
+        ]
         folder = f"{SOURCE}/{settings.revision}/helm-chart/kuberay-operator/crds"
         return ConfigGroup(
             self.named("kuberay-definitions"),
@@ -58,7 +61,7 @@ class KubeRay(Component):
     def _release(self, args: KubeRayArgs, definitions: ConfigGroup) -> Release:
         place = OperatorNamespaceArgs(NAMESPACE, "restricted", metrics=(8080,))
         home = OperatorNamespace("kuberay-namespace", place, self.child())
-        chart = Chart(
+        chart = HelmChart(
             "kuberay-operator",
             NAMESPACE,
             "kuberay-operator",

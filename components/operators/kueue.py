@@ -9,7 +9,7 @@ import pulumi
 from pulumi_kubernetes.yaml.v2 import ConfigGroup
 
 from components.base import Component, transforms
-from components.operators.charts import Chart, container_resources, release
+from components.operators.charts import HelmChart, container_resources, release
 from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
 from muster.objects.names import KUEUE_API, KUEUE_GROUP
 from settings.manifests.configuration import kueue_configuration
@@ -66,7 +66,7 @@ class Kueue(Component):
         # served: webhooks, and the API that lists pending workloads.
         place = OperatorNamespaceArgs(NAMESPACE, "restricted", served=(9443, 8082), metrics=(8443,))
         home = OperatorNamespace("kueue-namespace", place, self.child())
-        chart = Chart("kueue", NAMESPACE, CHART, args.kueue.version)
+        chart = HelmChart("kueue", NAMESPACE, CHART, args.kueue.version)
         options = self.child(protect=args.protect, depends_on=home.ready)
         release(chart, values(args.kueue, args.node_selector), options)
 

@@ -47,6 +47,7 @@ def with_note(waiting: Waiting, note: WaitNote | None) -> Waiting:
 
 
 def earliest(*moments_ms: int | None) -> int | None:
+    """Returns the earliest of these times, ignoring None."""
     first = None
     for at_ms in moments_ms:  # a generator is slow, and each event of a simulation calls this
         if at_ms is not None and (first is None or at_ms < first):

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ClusterContext:
     """The cluster and namespace to act on, in the order of `target_options`."""
 
     kubeconfig: str | None
@@ -23,14 +23,14 @@ class Target:
 
 target_options = options(
     "target",
-    Target,
+    ClusterContext,
     live.kubeconfig_option,
     live.context_option,
     live.namespace_option("the object"),
 )
 
 
-def run(target: Target, work: Callable[[Kube], Awaitable[T]]) -> T:
+def run(target: ClusterContext, work: Callable[[Kube], Awaitable[T]]) -> T:
     """Runs `work` with a client of the cluster. Raises: InputError with the API server's message if a write
     is refused; StatusError and RequestError of reads."""
 

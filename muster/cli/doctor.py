@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from muster.cli.acting import Target, run, target_options
+from muster.cli.acting import ClusterContext, run, target_options
 from muster.cli.terminal import visible
 from muster.cli.verb import verb
 from muster.cluster.cluster_state import ClusterState
@@ -19,7 +19,7 @@ from muster.kube.errors import StatusError
 from muster.kube.kinds import LEASES, PODS, Kind
 from muster.kube.writes import Create
 from muster.live.doctor import installation, objects
-from muster.live.doctor.finding import Finding
+from muster.live.doctor.finding import ClusterProblem
 from muster.live.doctor.installation import BINDINGS, POLICIES, RIGHTS, Installation, Right
 from muster.objects.meta import Object, View
 
@@ -61,7 +61,7 @@ REVIEWS: Kind[SubjectAccessReview] = Kind(
 )
 @click.option("--json", "as_json", is_flag=True, help="print the findings as JSON")
 @target_options
-def command(lease: str, as_json: bool, target: Target) -> int:
+def command(lease: str, as_json: bool, target: ClusterContext) -> int:
     if "/" not in lease:
         raise click.UsageError(f"--lease: {lease!r}; expected NAMESPACE/NAME")
     findings = run(target, lambda kube: _examined(kube, lease))
@@ -75,7 +75,7 @@ def command(lease: str, as_json: bool, target: Target) -> int:
     return FOUND if findings else 0
 
 
-async def _examined(kube: Kube, lease: str) -> list[Finding]:
+async def _examined(kube: Kube, lease: str) -> list[ClusterProblem]:
     """Lists the objects of the cluster; returns the findings about them."""
     now_ms = time.time_ns() // 1_000_000
     namespace = lease.partition("/")[0]

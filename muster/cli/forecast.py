@@ -27,7 +27,7 @@ BAD_ROWS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ConfigurationSource:
     """The options that name the queue configuration."""
 
     stack: str | None
@@ -44,7 +44,7 @@ class Source:
 )
 @options(
     "source",
-    Source,
+    ConfigurationSource,
     click.option(
         "--stack",
         metavar="NAME",
@@ -65,7 +65,7 @@ class Source:
 )
 @click.option("--json", "as_json", is_flag=True, help="print every future as JSON")
 @inputs.forecast_options
-def command(source: Source, as_json: bool, opts: ForecastOptions) -> int:
+def command(source: ConfigurationSource, as_json: bool, opts: ForecastOptions) -> int:
     from muster.cli.screen import show
 
     exclusive(stack=source.stack, queues=source.queues, cluster=source.cluster)
@@ -94,7 +94,7 @@ def command(source: Source, as_json: bool, opts: ForecastOptions) -> int:
     return 0
 
 
-def _inputs(source: Source, opts: ForecastOptions) -> tuple[SimulatedConfiguration, Trace]:
+def _inputs(source: ConfigurationSource, opts: ForecastOptions) -> tuple[SimulatedConfiguration, Trace]:
     """Reads the configuration and the trace; a file of Kueue's performance generator holds both."""
     if source.stack:
         side = configurations.stack(source.stack)
@@ -111,7 +111,7 @@ def _inputs(source: Source, opts: ForecastOptions) -> tuple[SimulatedConfigurati
     return SimulatedConfiguration(from_manifests(Path(opts.trace or "").name, loaded.manifests)), loaded.trace
 
 
-def _running(source: Source, controller: str) -> SimulatedConfiguration:
+def _running(source: ConfigurationSource, controller: str) -> SimulatedConfiguration:
     """Reads the configuration of a running cluster; reports the kinds that it does not serve."""
     observed = live.listed(source.kubeconfig, source.context, QUEUE_KINDS)
     for kind, why in observed.unread.items():

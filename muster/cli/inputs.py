@@ -13,7 +13,7 @@ from muster.cli.paths import InputPath, OutputPath
 from muster.cli.verb import InputError, options, parsed
 from muster.files.writing import check_writable
 from muster.forecast.assumptions import Assumptions, check
-from muster.forecast.futures import SEEDS, Scenario
+from muster.forecast.futures import SEEDS, SimulationInputs
 from muster.forecast.placement import Mapped, Placement, place
 from muster.forecast.traces.csv_mapping import from_text
 from muster.forecast.traces.cut import cut
@@ -129,7 +129,9 @@ def read_trace(opts: ForecastOptions, path: str | None) -> Loaded:
     return replace(loaded, trace=trace)
 
 
-def scenario(opts: ForecastOptions, side: SimulatedConfiguration, trace: Trace) -> tuple[Scenario, Placement]:
+def scenario(
+    opts: ForecastOptions, side: SimulatedConfiguration, trace: Trace
+) -> tuple[SimulationInputs, Placement]:
     """Places the jobs of a trace in the queues of a configuration. Raises: InputError."""
     placed = place(trace.jobs, side.configuration, Mapped(dict(opts.map), opts.queue))
     if not placed.jobs:
@@ -139,7 +141,7 @@ def scenario(opts: ForecastOptions, side: SimulatedConfiguration, trace: Trace) 
             f"no job of {trace.source} maps to a queue of {side.configuration.name}: {problems}. Its queues "
             f"are {queues}; use --map NAME=QUEUE, or --queue QUEUE for all"
         )
-    return Scenario(side.configuration, placed.jobs, assumed(opts, side)), placed
+    return SimulationInputs(side.configuration, placed.jobs, assumed(opts, side)), placed
 
 
 def assumed(opts: ForecastOptions, side: SimulatedConfiguration) -> Assumptions:

@@ -20,11 +20,11 @@ from muster.kube.client import Kube
 from muster.kube.errors import ConfigError
 from muster.kube.kinds import AnyKind
 from muster.live.observed import READ, Observed, from_manifests, observed
-from muster.live.state import LiveState, live_state, state_with_trace
+from muster.live.state import ObservedState, live_state, state_with_trace
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class LiveCluster:
     """The objects of a cluster, and the options to simulate it with."""
 
     objects: ClusterState
@@ -35,7 +35,7 @@ class Cluster:
     history: Path | None = None
     unread: Mapping[str, str] = field(default_factory=dict)
 
-    def state(self, objects: ClusterState) -> LiveState:
+    def state(self, objects: ClusterState) -> ObservedState:
         """Returns the state of these objects: all of the cluster, possibly with a job to try."""
         if self.history is None:
             return live_state(objects, self.configuration, self.now_ms)
@@ -131,10 +131,10 @@ estimate_options = options(
 )
 
 
-def read_cluster(opts: EstimateOptions) -> Cluster:
+def read_cluster(opts: EstimateOptions) -> LiveCluster:
     """Reads the objects. Raises: InputError, ObservationError, StatusError, RequestError."""
     observed = objects(opts.queues, opts.kubeconfig, opts.context)
-    return Cluster(
+    return LiveCluster(
         objects=observed.cluster,
         configuration=opts.configuration,
         assumptions=inputs.assumptions(opts.assume),

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import click
 
-from muster.cli.acting import Target, run, target_options
+from muster.cli.acting import ClusterContext, run, target_options
 from muster.cli.verb import verb
 from muster.cluster.jobs.kinds import JOB_KINDS
 from muster.kube.client import Kube
@@ -28,7 +28,12 @@ from muster.live.acting.logs import chosen, pods_of
 @click.option("-c", "--container", metavar="NAME", help="container to read if pods have several")
 @target_options
 def command(
-    job: str, pod_set: str | None, follow: bool, tail: int | None, container: str | None, target: Target
+    job: str,
+    pod_set: str | None,
+    follow: bool,
+    tail: int | None,
+    container: str | None,
+    target: ClusterContext,
 ) -> int:
     options = {"follow": "true" if follow else None, "container": container}
     options["tailLines"] = None if tail is None else str(tail)

@@ -8,7 +8,7 @@ import click
 
 from muster.cli import inputs, view
 from muster.cli.verb import options, parsed, verb
-from muster.cli.view import View, ViewOptions, ago, size
+from muster.cli.view import VerbOutput, ViewOptions, ago, size
 from muster.cluster.phases import Phase
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.report.tables import Table
@@ -108,12 +108,12 @@ def command(
 ) -> int:
     namespace = opts.own_namespace
 
-    def shown(cluster_overview: Overview) -> View:
+    def shown(cluster_overview: Overview) -> VerbOutput:
         if name is None:
             everything = all_rows(cluster_overview)
             rows = [row for row in everything if all_namespaces or row.namespace == namespace]
             selected = _selected(cluster_overview, rows, row_filter, seeds if eta else 0)
-            return View(
+            return VerbOutput(
                 {"workloads": selected}, (), [_table("", selected, cluster_overview.now_ms, opts.is_wide)]
             )
         details = queue_details(cluster_overview, name, namespace)
@@ -122,7 +122,7 @@ def command(
             for rows in (details.running, details.waiting)
         )
         details = replace(details, running=running, waiting=waiting)
-        return View(details, (_heading(details), ""), _tables(details, opts.is_wide))
+        return VerbOutput(details, (_heading(details), ""), _tables(details, opts.is_wide))
 
     return view.show(opts, shown, tenant="" if all_namespaces else namespace)
 

@@ -8,11 +8,11 @@ import click
 from muster.admission import quantities
 from muster.cli import view
 from muster.cli.verb import verb
-from muster.cli.view import View, ViewOptions
+from muster.cli.view import VerbOutput, ViewOptions
 from muster.forecast.report.tables import Table
 from muster.live.observed import ObservationError
 from muster.live.overview.overview import Overview
-from muster.live.overview.tree import Column, QueueNode, queue_tree
+from muster.live.overview.tree import QueueNode, QuotaColumn, queue_tree
 
 COLUMNS = ("QUEUE", "STATUS", "PENDING", "RESERVING", "ADMITTED", "FLAVOR", "RESOURCE")
 AMOUNTS = ("QUOTA", "USED", "BORROWED", "LENT", "DEMAND")
@@ -39,7 +39,9 @@ def command(names: Sequence[str], all_namespaces: bool, opts: ViewOptions) -> in
     return view.show(opts, lambda cluster_overview: _queues(cluster_overview, names, namespace, opts.is_wide))
 
 
-def _queues(cluster_overview: Overview, names: Sequence[str], namespace: str | None, wide: bool) -> View:
+def _queues(
+    cluster_overview: Overview, names: Sequence[str], namespace: str | None, wide: bool
+) -> VerbOutput:
     roots = queue_tree(cluster_overview)
     if namespace is not None:
         names = (*names, *_queues_of(cluster_overview, namespace))
@@ -50,7 +52,7 @@ def _queues(cluster_overview: Overview, names: Sequence[str], namespace: str | N
         roots = tuple(_only(roots, set(names)))
     titles = (*COLUMNS, *AMOUNTS, *(WIDE if wide else ()))
     rows = [row for root in roots for row in _rows(root, "", "", wide)]
-    return View({"queues": roots}, (), [Table("", titles, rows, numbers=len(titles) if wide else 7)])
+    return VerbOutput({"queues": roots}, (), [Table("", titles, rows, numbers=len(titles) if wide else 7)])
 
 
 def _queues_of(cluster_overview: Overview, namespace: str) -> list[str]:
@@ -111,7 +113,7 @@ def _rows(node: QueueNode, lead: str, below: str, wide: bool) -> Iterator[tuple[
         )
 
 
-def _shown(columns: Sequence[Column], wide: bool) -> Iterator[Column]:
+def _shown(columns: Sequence[QuotaColumn], wide: bool) -> Iterator[QuotaColumn]:
     """Yields the columns of devices, or all columns with quota or usage if the node has no devices."""
     devices = any("/" in column.resource and (column.total or column.used) for column in columns)
     for column in columns:
@@ -130,12 +132,12 @@ def _numbers(node: QueueNode) -> tuple[int, int, int]:
     return node.workloads.pending, node.workloads.reserving, node.workloads.admitted
 
 
-def _amounts(column: Column) -> Iterator[str]:
+def _amounts(column: QuotaColumn) -> Iterator[str]:
     for amount in (column.total, column.used, column.borrowed, column.lent):
         yield quantities.format(column.resource, amount)
 
 
-def _wide(node: QueueNode, column: Column) -> tuple[str, ...]:
+def _wide(node: QueueNode, column: QuotaColumn) -> tuple[str, ...]:
     available = quantities.format(column.resource, column.available)
     share = "∞" if node.share is None else f"{node.share:.0f}"
     return available, f"{node.weight:g}", share, node.problem

@@ -13,7 +13,7 @@ import click
 from muster.cli import inputs
 from muster.cli.inputs import ForecastOptions
 from muster.cli.paths import InputPath, OutputPath
-from muster.cli.recommend_stack import StackFile, read_stack
+from muster.cli.recommend_stack import ValidStackFile, read_stack
 from muster.cli.verb import InputError, options, verb
 from muster.files.writing import write_text
 from muster.forecast import futures
@@ -22,11 +22,11 @@ from muster.forecast.recommend import chart, goals, report, search
 from muster.forecast.recommend.candidates import Candidates, Prices
 from muster.forecast.recommend.errors import RecommendError
 from muster.forecast.recommend.evaluation import Evaluator, digest
-from muster.forecast.recommend.journal import Journal
+from muster.forecast.recommend.journal import ResultStore
 from muster.forecast.recommend.patch import patch, path_in_repository
 from muster.forecast.recommend.ray_tasks import INSTALL, LOCAL, RayTasks
 from muster.forecast.recommend.scores import Score
-from muster.forecast.recommend.tasks import Processes, Request
+from muster.forecast.recommend.tasks import SearchInputs, WorkerProcesses
 from muster.forecast.recommend.variables import TARGETS, VALUES, parse_variables
 from muster.forecast.recommend.yaml_edits import edited
 
@@ -74,10 +74,10 @@ example:
 class Inputs:
     """The search, as the command line and its files define it."""
 
-    stack: StackFile
-    request: Request
+    stack: ValidStackFile
+    request: SearchInputs
     candidates: Candidates
-    plan: search.Plan
+    plan: search.SearchPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def _inputs(search_opts: SearchOptions, opts: ForecastOptions) -> Inputs:
     candidates = Candidates(stack.config, variables, stack.build, Prices(stack.side.prices, hours))
     seeds = range(opts.seeds if futures.is_random(scenario) else 1)
     plan = search.plan(variables, seeds, len(jobs), search_opts.candidates, search_opts.search_seed)
-    return Inputs(stack, Request(jobs, scenario.assumptions, limits), candidates, plan)
+    return Inputs(stack, SearchInputs(jobs, scenario.assumptions, limits), candidates, plan)
 
 
 def _search(search_opts: SearchOptions, search_inputs: Inputs) -> tuple[search.SearchResult, Evaluator]:
@@ -184,7 +184,7 @@ def _search(search_opts: SearchOptions, search_inputs: Inputs) -> tuple[search.S
     file = JOURNALS / f"{inputs_digest[:16]}.jsonl"
     count, jobs = search_inputs.plan.budget, len(search_inputs.request.jobs)
     with (
-        Journal(file, search_opts.fresh) as journal,
+        ResultStore(file, search_opts.fresh) as journal,
         _executor(search_opts.ray, search_inputs.request) as executor,
         inputs.progress(f"{count:,} candidates, {jobs:,} jobs") as progress,
     ):
@@ -195,8 +195,8 @@ def _search(search_opts: SearchOptions, search_inputs: Inputs) -> tuple[search.S
     return result, evaluator
 
 
-def _executor(ray: str | None, request: Request) -> "AbstractContextManager[Executor]":
-    return RayTasks(request, ray) if ray else Processes(request)
+def _executor(ray: str | None, request: SearchInputs) -> "AbstractContextManager[Executor]":
+    return RayTasks(request, ray) if ray else WorkerProcesses(request)
 
 
 def _print(
@@ -224,7 +224,7 @@ def _print(
         write_text(html, chart.page(name, result, limits, tables, answer))
 
 
-def _write_patch(file: Path, stack: StackFile, best: Score, text: str) -> None:
+def _write_patch(file: Path, stack: ValidStackFile, best: Score, text: str) -> None:
     """Writes the answer, unless there is none or it changes nothing."""
     if not best.meets or text == stack.text:
         why = "nothing changes" if best.meets else "no candidate meets the goals"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class StackFile:
+class ValidStackFile:
     """A stack file with valid settings. `text` has the line ends of the file."""
 
     file: Path
@@ -32,13 +32,13 @@ class StackFile:
     build: Build
 
 
-def read_stack(name: str) -> StackFile:
+def read_stack(name: str) -> ValidStackFile:
     """Reads a stack file by the stack's name or its path. Raises: InputError."""
     side = configurations.stack(name)
     file = Path(configurations.stack_file(name))
     text = read_text(file, "a stack file", pipes=False)
     config = document(text, str(file))["config"]
-    return StackFile(file, text, config, side, lambda config: build(config, name))
+    return ValidStackFile(file, text, config, side, lambda config: build(config, name))
 
 
 def build(config: Mapping[str, Any], name: str) -> Built:

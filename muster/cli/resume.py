@@ -4,7 +4,7 @@ import time
 
 import click
 
-from muster.cli.acting import Target, run, target_options
+from muster.cli.acting import ClusterContext, run, target_options
 from muster.cli.stop import QUEUES, WHAT, set_policy
 from muster.cli.verb import verb
 from muster.kube.client import Kube
@@ -21,7 +21,7 @@ from muster.live.acting.stops import RUN, resume_job
 @click.argument("what", metavar="workload|queue|localqueue", type=WHAT)
 @click.argument("name", metavar="NAME")
 @target_options
-def command(what: str, name: str, target: Target) -> int:
+def command(what: str, name: str, target: ClusterContext) -> int:
     async def work(kube: Kube) -> str:
         if what in QUEUES:
             return await set_policy(kube, what, name, target, RUN)

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from muster.cli.acting import Target, run, target_options
+from muster.cli.acting import ClusterContext, run, target_options
 from muster.cli.verb import InputError, verb
 from muster.kube.client import Kube
 from muster.kube.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, Kind
@@ -28,7 +28,7 @@ QUEUES: Mapping[str, Kind[Any]] = {"queue": CLUSTER_QUEUES, "localqueue": LOCAL_
     "--keep-running", is_flag=True, help="for queues: do not evict admitted workloads (stopPolicy Hold)"
 )
 @target_options
-def command(what: str, name: str, keep_running: bool, target: Target) -> int:
+def command(what: str, name: str, keep_running: bool, target: ClusterContext) -> int:
     if what == "workload" and keep_running:
         raise click.UsageError("--keep-running is for queues")
 
@@ -44,7 +44,7 @@ def command(what: str, name: str, keep_running: bool, target: Target) -> int:
     return 0
 
 
-async def set_policy(kube: Kube, what: str, name: str, target: Target, policy: str) -> str:
+async def set_policy(kube: Kube, what: str, name: str, target: ClusterContext, policy: str) -> str:
     """Sets the stop policy of a queue; returns a message about it. Raises: InputError."""
     kind = QUEUES[what]
     key = f"{target.namespace}/{name}" if kind.namespaced else name

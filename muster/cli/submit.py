@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from muster.cli.acting import Target, run, target_options
+from muster.cli.acting import ClusterContext, run, target_options
 from muster.cli.paths import InputPath
 from muster.cli.terminal import visible
 from muster.cli.try_ import read_job as read_manifest
@@ -41,7 +41,7 @@ INTERVAL_S = 1.0
     help="how long to wait (default: no timeout)",
 )
 @target_options
-def command(filename: str, wait: str, timeout: float | None, target: Target) -> int:
+def command(filename: str, wait: str, timeout: float | None, target: ClusterContext) -> int:
     manifest = read_manifest(filename)
 
     async def work(kube: Kube) -> int:

@@ -7,10 +7,10 @@ import click
 from muster.admission import quantities
 from muster.cli import view
 from muster.cli.verb import verb
-from muster.cli.view import View, ViewOptions, ago, size
+from muster.cli.view import VerbOutput, ViewOptions, ago, size
 from muster.forecast.report.tables import Table
 from muster.live.overview.overview import Overview
-from muster.live.overview.usage import FlavorUsage, TeamUsage, flavor_usage, team_usage
+from muster.live.overview.usage import FlavorTotal, TeamUsage, flavor_usage, team_usage
 
 BAR = 20  # characters
 
@@ -24,16 +24,16 @@ BAR = 20  # characters
 def command(all_namespaces: bool, opts: ViewOptions) -> int:
     namespace = None if all_namespaces else opts.namespace
 
-    def shown(cluster_overview: Overview) -> View:
+    def shown(cluster_overview: Overview) -> VerbOutput:
         flavors = flavor_usage(cluster_overview)
         teams = tuple(team for team in team_usage(cluster_overview) if namespace in (None, team.namespace))
         tables = [_flavors(flavors, opts.is_wide), _teams(teams, cluster_overview.now_ms, opts.is_wide)]
-        return View({"flavors": flavors, "teams": teams}, (), tables)
+        return VerbOutput({"flavors": flavors, "teams": teams}, (), tables)
 
     return view.show(opts, shown)
 
 
-def _flavors(flavors: Sequence[FlavorUsage], wide: bool) -> Table:
+def _flavors(flavors: Sequence[FlavorTotal], wide: bool) -> Table:
     rows = [
         (
             usage.flavor,

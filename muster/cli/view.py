@@ -54,7 +54,7 @@ class ViewOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class VerbOutput:
     """The answer of a verb: `document` for programs, `lines` and `tables` for people; `code` is the exit
     code."""
 
@@ -90,7 +90,7 @@ view_options = options(
 )
 
 
-def show(opts: ViewOptions, view: Callable[[Overview], View], tenant: str = "") -> int:
+def show(opts: ViewOptions, view: Callable[[Overview], VerbOutput], tenant: str = "") -> int:
     """Reads the cluster and prints the answer, repeatedly with --watch. Returns the exit code. `tenant` is a
     namespace to fall back to, for a less complete answer, if the user may not read the whole cluster."""
     while True:
@@ -127,7 +127,7 @@ def _read_overview(opts: ViewOptions, tenant: str) -> tuple[Observed, Overview]:
     )
 
 
-def _print(answer: View, opts: ViewOptions) -> None:
+def _print(answer: VerbOutput, opts: ViewOptions) -> None:
     match opts.output:
         case "json":
             print(json.dumps(document(answer.document), indent=2))

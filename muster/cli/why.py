@@ -8,7 +8,7 @@ from muster.admission import quantities
 from muster.cli import view
 from muster.cli.queue import start_text
 from muster.cli.verb import verb
-from muster.cli.view import View, ViewOptions, ago, size
+from muster.cli.view import VerbOutput, ViewOptions, ago, size
 from muster.forecast.report.tables import Table
 from muster.live.named import workload_named
 from muster.live.overview.overview import Overview
@@ -32,10 +32,12 @@ EXIT_CODES = {VerdictKind.FITS: 0, VerdictKind.PREEMPTS: 0, VerdictKind.WAITS: 4
 def command(job: str, opts: ViewOptions) -> int:
     namespace = opts.own_namespace
 
-    def shown(cluster_overview: Overview) -> View:
+    def shown(cluster_overview: Overview) -> VerbOutput:
         explanation = why(cluster_overview, workload_named(job, namespace, cluster_overview.cluster))
         code = 0 if explanation.answer is None else EXIT_CODES[explanation.answer]
-        return View(explanation, list(_lines(explanation)), list(_tables(explanation, opts.is_wide)), code)
+        return VerbOutput(
+            explanation, list(_lines(explanation)), list(_tables(explanation, opts.is_wide)), code
+        )
 
     return view.show(opts, shown, tenant=namespace)
 

@@ -19,7 +19,7 @@ PENDING_EVALUATION = "PendingEvaluation"  # a reason of QuotaReserved=False
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class WorkloadInfo:
     """A Workload with the status, the priority and the ClusterQueue for the decision."""
 
     workload: kueue.Workload
@@ -29,7 +29,8 @@ class Candidate:
     limit_ranges: tuple[LimitRange, ...] = ()
     runtime_classes: Mapping[str, RuntimeClass] = field(default_factory=dict)
 
-    def is_same(self, other: "Candidate") -> bool:
+    def is_same(self, other: "WorkloadInfo") -> bool:
+        """Returns whether the core would decide the same about both, so that a conversion can be reused."""
         return (
             self.workload is other.workload
             and (self.status is other.status or self.status == other.status)
@@ -53,6 +54,8 @@ class Candidate:
 
 
 def is_pending(workload: Workload, status: WorkloadStatus) -> bool:
+    """Returns whether the Workload waits for quota: it neither holds quota nor has finished or is being
+    deleted."""
     return (
         not workload_status.holds_quota(status)
         and not workload_status.is_finished(status)
@@ -81,7 +84,7 @@ def is_unchecked(workload: Workload, cluster: ClusterState) -> bool:
     return job is not None and cluster.pod_refusal(workload, job) is None
 
 
-def candidate(workload: Workload, status: WorkloadStatus, cluster: ClusterState) -> Candidate | None:
+def candidate(workload: Workload, status: WorkloadStatus, cluster: ClusterState) -> WorkloadInfo | None:
     """Returns the candidate for the decision; None if the Workload neither holds quota nor may get it. A
     Workload that has just finished still holds its quota."""
     if workload_status.is_finished(status) and not cluster.counts_against_quota(workload):
@@ -91,4 +94,4 @@ def candidate(workload: Workload, status: WorkloadStatus, cluster: ClusterState)
     if queue is None or (admission is None and workload.metadata.deletion_timestamp):
         return None
     ranges, priority = cluster.limit_ranges_of(workload), job_workload.priority_now(workload, cluster)
-    return Candidate(workload, status, queue, priority, ranges, cluster.runtime_classes)
+    return WorkloadInfo(workload, status, queue, priority, ranges, cluster.runtime_classes)

@@ -99,6 +99,7 @@ class ClusterState:
         return self.job(owner) if owner is not None else None
 
     def local_queue_of(self, workload: kueue.Workload) -> kueue_queues.LocalQueue | None:
+        """Returns the Workload's LocalQueue, if it exists."""
         return self.local_queues.get(f"{workload.metadata.namespace}/{workload.spec.queue_name}")
 
     def cluster_queue_of(self, workload: kueue.Workload) -> str | None:
@@ -208,4 +209,5 @@ class ClusterState:
         return self._related.workloads.first(owner) if owner is not None else None
 
     def requests_of(self, workload: kueue.Workload) -> list[ProvisioningRequest]:
+        """Returns the ProvisioningRequests that the Workload owns."""
         return self._related.requests.having(identity(WORKLOADS, workload.metadata))

@@ -77,6 +77,7 @@ def priority_now(workload: kueue.Workload, cluster: ClusterState) -> int:
 
 
 def make_workload(job: Job, cluster: ClusterState) -> Create:
+    """Returns the creation of a job's Workload."""
     meta = job.metadata
     body: dict[str, Any] = {
         "metadata": {
@@ -107,6 +108,7 @@ def _parameters(meta: ObjectMeta) -> dict[str, str]:
 
 
 def desired_spec(job: Job, cluster: ClusterState) -> dict[str, Any]:
+    """Returns the fields of the Workload's spec that follow from its job."""
     spec: dict[str, Any] = builtins({**_scalars(job, cluster), "podSets": job.pod_sets})
     return spec
 

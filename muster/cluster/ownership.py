@@ -27,6 +27,7 @@ class Owner(NamedTuple):
 
 
 def identity(kind: Kind[Any], metadata: ObjectMeta) -> Owner:
+    """Returns an object as the owner that its dependents refer to."""
     return Owner(metadata.namespace, kind.name, metadata.uid)
 
 

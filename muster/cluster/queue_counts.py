@@ -25,7 +25,7 @@ _RULES = Rules()
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class Contribution:
     """The part of one Workload in the counts of its queues. `pending` is empty if it holds quota; `blocked`
     is the reason of its condition SuspensionBlocked, empty if that is not true."""
 
@@ -45,6 +45,7 @@ class Totals:
     sums: dict[Resource, tuple[int, int]] = field(default_factory=dict)  # (amount, number of pod sets)
 
     def add(self, usage: Iterable[tuple[Resource, int]], sign: int) -> None:
+        """Adds usage, or removes it if `sign` is -1. A resource without pod sets is dropped."""
         for resource, amount in usage:
             total, count = self.sums.get(resource, (0, 0))
             if count + sign:
@@ -73,7 +74,7 @@ class QueueCount:
     def is_empty(self) -> bool:
         return not self.reserving and not self.pending.total()
 
-    def add(self, key: str, share: Share, sign: int) -> None:
+    def add(self, key: str, share: Contribution, sign: int) -> None:
         """Adds a Workload's share, or subtracts it if `sign` is -1."""
         if share.blocked:
             self.blocked[share.blocked] += sign
@@ -97,7 +98,7 @@ class QueueCounts:
 
     by_cluster_queue: dict[str, QueueCount] = field(default_factory=dict)
     by_local_queue: dict[str, QueueCount] = field(default_factory=dict)
-    shares: dict[str, Share] = field(default_factory=dict)
+    shares: dict[str, Contribution] = field(default_factory=dict)
     _changed: set[QueueKey] = field(default_factory=set, compare=False)
 
     @classmethod
@@ -107,7 +108,7 @@ class QueueCounts:
             counts.put(key, share_of(workload, cluster))
         return counts
 
-    def put(self, key: str, share: Share | None) -> None:
+    def put(self, key: str, share: Contribution | None) -> None:
         """Sets the share of a Workload; None if it no longer counts."""
         before = self.shares.pop(key, None)
         if before is not None and before == share:
@@ -124,7 +125,7 @@ class QueueCounts:
         changed, self._changed = self._changed, set()
         return changed
 
-    def _add(self, key: str, share: Share, sign: int) -> None:
+    def _add(self, key: str, share: Contribution, sign: int) -> None:
         for kind, counts, queue in (
             (CLUSTER_QUEUES, self.by_cluster_queue, share.cluster_queue),
             (LOCAL_QUEUES, self.by_local_queue, share.local_queue),
@@ -136,7 +137,7 @@ class QueueCounts:
                 del counts[queue]
 
 
-def share_of(workload: Workload, cluster: ClusterState) -> Share | None:
+def share_of(workload: Workload, cluster: ClusterState) -> Contribution | None:
     """Returns the Workload's share of the counts; None if it has finished and released its quota."""
     status = workload.status
     if workload_status.is_finished(status) and not cluster.counts_against_quota(workload):
@@ -146,7 +147,7 @@ def share_of(workload: Workload, cluster: ClusterState) -> Share | None:
     blocked = find_condition(status.conditions, workload_status.SUSPENSION_BLOCKED)
     is_inadmissible = reserved is not None and reserved.reason in INADMISSIBLE
     pending = NEVER_ADMISSIBLE if is_inadmissible else ACTIVE
-    return Share(
+    return Contribution(
         cluster_queue=queue_of(workload, cluster),
         local_queue=f"{workload.metadata.namespace}/{workload.spec.queue_name}",
         pending="" if reserves else pending,

@@ -51,6 +51,7 @@ def _queue_problem(queue: kueue_queues.ClusterQueue, cluster: ClusterState) -> S
 
 
 def is_managed(check: kueue_checks.AdmissionCheck) -> bool:
+    """Returns whether this controller manages the check: those of ProvisioningRequests."""
     return check.spec.controller_name == PROVISIONING_CONTROLLER
 
 

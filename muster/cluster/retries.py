@@ -75,6 +75,7 @@ def granted(workload: Workload) -> Granted:
 
 
 def annotation(retry: Granted) -> str:
+    """Returns the value of the annotation that records a granted retry."""
     return msgspec.json.encode(retry).decode()
 
 

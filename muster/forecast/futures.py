@@ -18,7 +18,7 @@ of 20."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
+class SimulationInputs:
     """The jobs to simulate, placed in the queues of a configuration."""
 
     configuration: QueueConfiguration
@@ -26,7 +26,7 @@ class Scenario:
     assumptions: Assumptions
 
 
-def is_random(scenario: Scenario) -> bool:
+def is_random(scenario: SimulationInputs) -> bool:
     """Returns whether the result depends on the seed: a run time is drawn, or nodes may be late, missing or
     fail."""
     assumed = scenario.assumptions
@@ -39,7 +39,7 @@ def is_random(scenario: Scenario) -> bool:
 
 
 def run(
-    scenario: Scenario,
+    scenario: SimulationInputs,
     seeds: Sequence[int],
     progress: Callable[[float], None] | None = None,
     processes: int | None = None,
@@ -65,10 +65,10 @@ def run(
     return outcomes
 
 
-_scenario: list[Scenario] = []  # of a worker process
+_scenario: list[SimulationInputs] = []  # of a worker process
 
 
-def _share(scenario: Scenario) -> None:
+def _share(scenario: SimulationInputs) -> None:
     _scenario[:] = [scenario]
 
 
@@ -77,11 +77,13 @@ def _attempts(seed: int) -> tuple[Attempts, int]:
     return outcome.attempts, outcome.end_ms
 
 
-def _simulate(scenario: Scenario, seed: int, progress: Callable[[float], None] | None) -> SimulationOutcome:
+def _simulate(
+    scenario: SimulationInputs, seed: int, progress: Callable[[float], None] | None
+) -> SimulationOutcome:
     return Simulator(scenario.configuration, scenario.jobs, scenario.assumptions, seed).run(progress)
 
 
-def _outcome(scenario: Scenario, attempts: Attempts, end_ms: int, seed: int) -> SimulationOutcome:
+def _outcome(scenario: SimulationInputs, attempts: Attempts, end_ms: int, seed: int) -> SimulationOutcome:
     queues, flavors = (
         capacities(scenario.configuration),
         tuple(sorted(scenario.configuration.snapshot.flavors)),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from muster.forecast.report.text import duration
 from muster.forecast.results.comparison import Comparison
-from muster.forecast.results.waits import Group
+from muster.forecast.results.waits import JobGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ def exceeded(comparison: Comparison, limits: Sequence[WaitLimit]) -> Iterator[st
     """Yields a sentence for each limit that the changed side exceeds, by its waits or because jobs never
     start."""
     for limit in limits:
-        group = Group(queue=limit.queue, priority_class=limit.priority_class)
+        group = JobGroup(queue=limit.queue, priority_class=limit.priority_class)
         before, after = comparison.never.get(group, (0, 0))
         subject = f"{limit.queue} {limit.priority_class}".strip()
         if after > before:

@@ -9,7 +9,7 @@ from muster.forecast.assumptions import Assumptions
 from muster.forecast.report.tables import Table
 from muster.forecast.report.text import duration
 from muster.live.start import HORIZON_MS, StartEstimate
-from muster.live.state import LiveState
+from muster.live.state import ObservedState
 from muster.live.verdict import Verdict, VerdictKind
 from muster.objects.meta import rfc3339
 
@@ -50,7 +50,7 @@ def _after(estimate: StartEstimate, quantile: float) -> str:
     return "never" if at_ms is None else duration((at_ms - estimate.now_ms) / 1000)
 
 
-def assumption_lines(state: LiveState, estimate: StartEstimate, assumed: Assumptions) -> Iterator[str]:
+def assumption_lines(state: ObservedState, estimate: StartEstimate, assumed: Assumptions) -> Iterator[str]:
     """Yields the assumptions of the estimate."""
     yield "no other job is submitted: later jobs with a higher priority would delay it"
     if estimate.sources:
@@ -70,7 +70,7 @@ def assumption_lines(state: LiveState, estimate: StartEstimate, assumed: Assumpt
         yield f"Workload {key} is ignored: {problem}"
 
 
-def answer_tables(state: LiveState, verdict: Verdict) -> list[Table]:
+def answer_tables(state: ObservedState, verdict: Verdict) -> list[Table]:
     """Returns tables of the pod sets with their flavors, the preemptions, and the missing quota."""
     tables = []
     if verdict.admission is not None:
@@ -101,7 +101,7 @@ def _usage(assigned: core.PodSetAssignment, flavor: str) -> str:
     return ", ".join(used)
 
 
-def _preemptions(state: LiveState, verdict: Verdict) -> Table:
+def _preemptions(state: ObservedState, verdict: Verdict) -> Table:
     rows = []
     for preemption in verdict.preemptions:
         target = state.workloads[preemption.workload].workload
@@ -132,7 +132,7 @@ def _shortfalls(waiting: core.Waiting) -> Table:
 
 
 def answer_document(
-    subject: str, key: str, queue: str, state: LiveState, verdict: Verdict, start: StartEstimate | None
+    subject: str, key: str, queue: str, state: ObservedState, verdict: Verdict, start: StartEstimate | None
 ) -> dict[str, Any]:
     """Returns the answer of `muster try` as JSON."""
     admission, waiting = verdict.admission, verdict.waiting

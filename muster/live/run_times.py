@@ -21,7 +21,7 @@ of which half ran for up to 10 minutes and 10% for more than two hours."""
 PROBABILITY_MAX = 1 - 1e-9
 
 
-class Source(StrEnum):
+class RunTimeSource(StrEnum):
     """The source of a run time."""
 
     DECLARED = "declared"
@@ -51,12 +51,12 @@ class RunTimeHistory:
                 break
         return longer
 
-    def drawn_ms(self, job: PlacedJob, ran_ms: int, random: Random) -> tuple[int, Source]:
+    def drawn_ms(self, job: PlacedJob, ran_ms: int, random: Random) -> tuple[int, RunTimeSource]:
         """Draws a run time for a job that has already run for `ran_ms`."""
         similar = self.similar(job, ran_ms)
         if similar:
-            return random.choice(similar), Source.SIMILAR
-        return general_ms(ran_ms, random), Source.GENERAL
+            return random.choice(similar), RunTimeSource.SIMILAR
+        return general_ms(ran_ms, random), RunTimeSource.GENERAL
 
 
 def general_ms(ran_ms: int, random: Random) -> int:

@@ -8,8 +8,8 @@ from random import Random
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.placement import PlacedJob
 from muster.forecast.simulation.resumed import Initial, InitialWorkload, ResumedSimulator
-from muster.live.run_times import Source
-from muster.live.state import LiveState, placed
+from muster.live.run_times import RunTimeSource
+from muster.live.state import ObservedState, placed
 from muster.live.workloads import LiveWorkload
 
 DAY_MS = 86_400_000
@@ -23,7 +23,7 @@ class StartEstimate:
 
     now_ms: int
     starts_ms: Sequence[int | None]  # one per future; None: not within the horizon
-    sources: Mapping[Source, int]  # number of other workloads by the source of their run time
+    sources: Mapping[RunTimeSource, int]  # number of other workloads by the source of their run time
 
     def quantile_ms(self, quantile: float) -> int | None:
         """Returns a quantile of the start over the futures; None if it is beyond the horizon."""
@@ -47,21 +47,21 @@ class StartEstimate:
 
 
 def estimated_start(
-    state: LiveState, key: str, assumptions: Assumptions, seeds: Sequence[int]
+    state: ObservedState, key: str, assumptions: Assumptions, seeds: Sequence[int]
 ) -> StartEstimate:
     """Simulates one future per seed until the workload with this key starts."""
     return estimated_starts(state, [key], assumptions, seeds)[key]
 
 
 def estimated_starts(
-    state: LiveState, keys: Collection[str], assumptions: Assumptions, seeds: Sequence[int]
+    state: ObservedState, keys: Collection[str], assumptions: Assumptions, seeds: Sequence[int]
 ) -> dict[str, StartEstimate]:
     """Simulates one future per seed until the workloads with these keys start. Returns the
     estimates by key."""
     numbers = {key: number for number, key in enumerate(state.workloads) if key in keys}
     until_ms = state.now_ms + HORIZON_MS
     starts_ms: dict[str, list[int | None]] = {key: [] for key in keys}
-    sources: dict[str, Source] = {}
+    sources: dict[str, RunTimeSource] = {}
     for seed in seeds:
         jobs, sources = drawn_jobs(state, assumptions, seed)
         workloads = [
@@ -81,11 +81,11 @@ def estimated_starts(
 
 
 def drawn_jobs(
-    state: LiveState, assumptions: Assumptions, seed: int
-) -> tuple[list[PlacedJob], dict[str, Source]]:
+    state: ObservedState, assumptions: Assumptions, seed: int
+) -> tuple[list[PlacedJob], dict[str, RunTimeSource]]:
     """Returns the workloads as jobs with the run times of one future, and the source of each run
     time by key."""
-    jobs, sources = [], dict[str, Source]()
+    jobs, sources = [], dict[str, RunTimeSource]()
     for number, (key, live) in enumerate(state.workloads.items()):
         job = placed(number, live.workload, live.priority_class, None)
         run_ms, source = _run_ms(live, job, state, assumptions, seed)
@@ -105,16 +105,16 @@ def started_ms(live: LiveWorkload, assumptions: Assumptions, now_ms: int) -> int
 
 
 def _run_ms(
-    live: LiveWorkload, job: PlacedJob, state: LiveState, assumptions: Assumptions, seed: int
-) -> tuple[int, Source]:
+    live: LiveWorkload, job: PlacedJob, state: ObservedState, assumptions: Assumptions, seed: int
+) -> tuple[int, RunTimeSource]:
     """Returns the total run time of the gang, from its last start if it already runs."""
     start_ms = started_ms(live, assumptions, state.now_ms)
     ran_ms = 0 if start_ms is None else max(0, state.now_ms - start_ms)
     declared_ms = live.workload.run_time_ms
     if declared_ms is not None:
         if start_ms is None or live.admitted_ms is None:
-            return declared_ms, Source.DECLARED
-        return max(ran_ms, live.admitted_ms + declared_ms - start_ms), Source.DECLARED
+            return declared_ms, RunTimeSource.DECLARED
+        return max(ran_ms, live.admitted_ms + declared_ms - start_ms), RunTimeSource.DECLARED
     if live.is_endless:
-        return ENDLESS_MS, Source.ENDLESS
+        return ENDLESS_MS, RunTimeSource.ENDLESS
     return state.history.drawn_ms(job, ran_ms, Random(f"{seed}/{live.workload.uid}"))

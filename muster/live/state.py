@@ -15,7 +15,7 @@ from muster.live.workloads import LiveWorkload, live_workloads
 
 
 @dataclass(frozen=True, slots=True)
-class LiveState:
+class ObservedState:
     """The configuration and workloads of a cluster at one moment."""
 
     configuration: QueueConfiguration
@@ -33,7 +33,7 @@ class LiveState:
 
 def live_state(
     cluster: ClusterState, configuration: Configuration, now_ms: int, history: Iterable[PlacedJob] = ()
-) -> LiveState:
+) -> ObservedState:
     """Converts the objects of a cluster. `configuration` is the controller's; `history` adds past jobs to the
     finished Workloads of the cluster."""
     converted = live_workloads(cluster, configuration.rules)
@@ -41,7 +41,7 @@ def live_state(
         placed(number, past.workload, past.priority_class, past.run_ms)
         for number, past in enumerate(converted.finished)
     )
-    return LiveState(
+    return ObservedState(
         configuration=queue_configuration(cluster, configuration),
         workloads=converted.current,
         history=RunTimeHistory([*finished, *history]),
@@ -52,7 +52,7 @@ def live_state(
 
 def state_with_trace(
     cluster: ClusterState, configuration: Configuration, now_ms: int, trace: Trace
-) -> LiveState:
+) -> ObservedState:
     """Converts the objects, with the run times of a trace added to the history."""
     past = place(trace.jobs, queue_configuration(cluster, configuration)).jobs
     return live_state(cluster, configuration, now_ms, past)

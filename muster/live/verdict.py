@@ -9,7 +9,7 @@ from muster.cluster.cluster_state import ClusterState
 from muster.cluster.eligibility import SUSPENDED, ineligibility
 from muster.cluster.jobs.job import Job
 from muster.cluster.queue_counts import INADMISSIBLE
-from muster.live.state import LiveState
+from muster.live.state import ObservedState
 from muster.live.submitted import Submitted
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition
@@ -48,14 +48,14 @@ class Verdict:
     message: str = ""  # why it waits; continues a sentence about the workload
 
 
-def verdict(state: LiveState, added: Submitted) -> Verdict:
+def verdict(state: ObservedState, added: Submitted) -> Verdict:
     """Decides on the cluster with the job added, and carries out the preemptions."""
     engine = core.Engine(state.snapshot(), state.configuration.rules)
     return verdict_of(state, engine, added.workload, added.job, added.cluster)
 
 
 def verdict_of(
-    state: LiveState, engine: core.Engine, workload: Workload, job: Job | None, cluster: ClusterState
+    state: ObservedState, engine: core.Engine, workload: Workload, job: Job | None, cluster: ClusterState
 ) -> Verdict:
     """Decides on a pending workload of a cluster, and carries out its preemptions in `engine`, which holds
     the workloads of `state`."""
@@ -107,7 +107,7 @@ def _decide(
     return admission, preemptions
 
 
-def _release(engine: core.Engine, state: LiveState, targets: Iterable[str]) -> None:
+def _release(engine: core.Engine, state: ObservedState, targets: Iterable[str]) -> None:
     """Requeues the targets, as if their pods had terminated."""
     for key in targets:
         target = state.workloads[key].workload

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from muster import admission as core
-from muster.cluster.candidates import Candidate, candidate
+from muster.cluster.candidates import WorkloadInfo, candidate
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.eligibility import MISCONFIGURED, SUSPENDED
 from muster.cluster.jobs.kinds import JOB_KINDS
@@ -87,7 +87,7 @@ def _is_ineligible(workload: Workload) -> bool:
     return not holds_quota(workload.status) and (refused or not workload.spec.active)
 
 
-def _live(candidate: Candidate, converted: core.Workload) -> LiveWorkload:
+def _live(candidate: WorkloadInfo, converted: core.Workload) -> LiveWorkload:
     workload, status = candidate.workload, candidate.status
     owner, ref = workload.metadata.controller, workload.spec.priority_class_ref
     return LiveWorkload(
@@ -119,7 +119,7 @@ def _finished(cluster: ClusterState, rules: core.Rules) -> Iterator[Finished]:
         if began_ms is None or ended_ms is None or status.admission is None or ended_ms < began_ms:
             continue
         ref = workload.spec.priority_class_ref
-        candidate = Candidate(workload, status, status.admission.cluster_queue)
+        candidate = WorkloadInfo(workload, status, status.admission.cluster_queue)
         try:
             converted = candidate.converted(rules)
         except ValueError:

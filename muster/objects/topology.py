@@ -1,14 +1,21 @@
-"""Topologies, Nodes, and pods bound to nodes.
+"""Topologies, topology requests in the annotations of pod templates, Nodes, and pods bound to nodes.
 
-Source: Kueue apis/kueue/v1beta2/topology_types.go; pkg/cache/scheduler/tas_non_tas_pod_cache.go for usage of
-nodes.
+Source: Kueue apis/kueue/v1beta2/topology_types.go, pkg/controller/jobframework/tas.go;
+pkg/cache/scheduler/tas_non_tas_pod_cache.go for usage of nodes.
 """
 
+from collections.abc import Mapping
+
+import msgspec
+
+from muster.objects import kueue
 from muster.objects.core import PodStatus
 from muster.objects.meta import Condition, Object, View
 from muster.objects.names import (
+    POD_SET_GROUP,
     PREFERRED_TOPOLOGY,
     REQUIRED_TOPOLOGY,
+    SLICE_SIZE,
     SLICE_TOPOLOGIES,
     SLICE_TOPOLOGY,
     UNCONSTRAINED_TOPOLOGY,
@@ -67,3 +74,40 @@ class BoundPod(Object):
         ended = self.status.phase in ("Succeeded", "Failed")
         placed = not PLACED_ANNOTATIONS.isdisjoint(self.metadata.annotations)
         return bool(self.spec.node_name) and not ended and not placed
+
+
+def annotated_request(annotations: Mapping[str, str]) -> kueue.TopologyRequest | None:
+    """Returns a pod template's topology request. Raises: ValueError that names the unreadable annotation."""
+    required, preferred = annotations.get(REQUIRED_TOPOLOGY), annotations.get(PREFERRED_TOPOLOGY)
+    constrained = required is not None or preferred is not None
+    slices = _annotated_slices(annotations)
+    if not constrained and UNCONSTRAINED_TOPOLOGY not in annotations and slices is None:
+        return None
+    return kueue.TopologyRequest(
+        required=required,
+        preferred=preferred if required is None else None,
+        unconstrained=None if constrained else _annotated_unconstrained(annotations),
+        pod_set_group_name=annotations.get(POD_SET_GROUP) if constrained else None,
+        podset_slice_required_topology_constraints=slices or (),
+    )
+
+
+def _annotated_unconstrained(annotations: Mapping[str, str]) -> bool | None:
+    text = annotations.get(UNCONSTRAINED_TOPOLOGY)
+    if text not in (None, "true", "false"):
+        raise ValueError(f"annotation {UNCONSTRAINED_TOPOLOGY} is {text!r}; expected true or false")
+    return None if text is None else text == "true"
+
+
+def _annotated_slices(annotations: Mapping[str, str]) -> tuple[kueue.SliceConstraint, ...] | None:
+    if SLICE_TOPOLOGIES in annotations:
+        try:
+            return msgspec.json.decode(annotations[SLICE_TOPOLOGIES], type=tuple[kueue.SliceConstraint, ...])
+        except msgspec.MsgspecError as error:
+            raise ValueError(f"annotation {SLICE_TOPOLOGIES}: {error}") from error
+    level, size = annotations.get(SLICE_TOPOLOGY), annotations.get(SLICE_SIZE)
+    if level is None or size is None:
+        return None
+    if not size.isdecimal():
+        raise ValueError(f"annotation {SLICE_SIZE} is {size!r}; expected a number of pods")
+    return (kueue.SliceConstraint(topology=level, size=int(size)),)

@@ -6,11 +6,14 @@ from collections.abc import Mapping
 
 from pulumi.runtime.proto import provider_pb2
 
-from preview.resources.differences import Change, Path, property_path
+from preview.resources.differences import ChangeKind, Path, property_path
 
 
 def diff_response(
-    changes: Mapping[Path, Change], replacing: frozenset[Path] = frozenset(), *, delete_first: bool = False
+    changes: Mapping[Path, ChangeKind],
+    replacing: frozenset[Path] = frozenset(),
+    *,
+    delete_first: bool = False,
 ) -> provider_pb2.DiffResponse:
     """Returns `changes` as the engine's response; paths in `replacing` cannot be changed in place.
 

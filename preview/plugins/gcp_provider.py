@@ -20,7 +20,7 @@ from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 from preview.plugins import gke_document
 from preview.plugins.diff_responses import diff_response
 from preview.plugins.gcp_replacements import delete_first, replacing
-from preview.plugins.problems import Problem, check_failures
+from preview.plugins.problems import PropertyProblem, check_failures
 from preview.plugins.sdk_properties import Sdk
 from preview.plugins.serving import StandInProvider, serve
 from preview.plugins.structs import from_struct, to_struct
@@ -54,7 +54,7 @@ class GcpProvider(StandInProvider):
         problems = self._problems(request.type, from_struct(request.news))
         return provider_pb2.CheckResponse(inputs=request.news, failures=check_failures(problems))
 
-    def _problems(self, token: str, inputs: Mapping[str, Any]) -> list[Problem]:
+    def _problems(self, token: str, inputs: Mapping[str, Any]) -> list[PropertyProblem]:
         """Returns one problem per path; the SDK's are preferred, because users write its names."""
         by_path = {problem.path: problem for problem in self._sdk.problems(token, inputs)}
         if message := gke_document.MESSAGES.get(token):

@@ -14,7 +14,7 @@ from ipaddress import ip_network
 from pathlib import Path as FilePath
 from typing import Any
 
-from preview.resources.differences import Change, Path
+from preview.resources.differences import ChangeKind, Path
 from preview.resources.values import UNKNOWN, opened
 
 Names = tuple[str, ...]  # a path without list indexes
@@ -64,7 +64,7 @@ def has_rules(token: str) -> bool:
 
 
 def replacing(
-    token: str, old: Mapping[str, Any], new: Mapping[str, Any], changes: Mapping[Path, Change]
+    token: str, old: Mapping[str, Any], new: Mapping[str, Any], changes: Mapping[Path, ChangeKind]
 ) -> frozenset[Path]:
     """Returns the changed paths that cannot be changed in place."""
     if token.endswith(GRANTS):
@@ -84,7 +84,11 @@ def replacing(
 
 
 def _matches(
-    path: Path, change: Change, rule: Names, whole: bool, sides: tuple[Mapping[str, Any], Mapping[str, Any]]
+    path: Path,
+    change: ChangeKind,
+    rule: Names,
+    whole: bool,
+    sides: tuple[Mapping[str, Any], Mapping[str, Any]],
 ) -> bool:
     """Returns whether the change is at or below the rule's property, or adds or removes an enclosing value.
 
@@ -93,9 +97,9 @@ def _matches(
     names = tuple(step for step in path if isinstance(step, str))
     if names[: len(rule)] == rule and not whole:
         return True
-    if change is Change.UPDATE or rule[: len(names)] != names:
+    if change is ChangeKind.UPDATE or rule[: len(names)] != names:
         return False
-    value: Any = opened(sides[change is Change.ADD])
+    value: Any = opened(sides[change is ChangeKind.ADD])
     for step in path:
         value = value[step]
     return _holds(value, rule[len(names) :])

@@ -16,7 +16,7 @@ from typing import Any
 from googleapiclient.discovery_cache import get_static_doc  # type: ignore[import-untyped]
 
 from preview.plugins.gke_names import FIELDS, GO_DURATIONS, PULUMI_ONLY, VALUES
-from preview.plugins.problems import Problem, concealing, expected, fits, shown, unknown_property
+from preview.plugins.problems import PropertyProblem, concealing, expected, fits, shown, unknown_property
 from preview.resources.differences import Path
 from preview.resources.values import UNKNOWN, Secret
 
@@ -59,7 +59,7 @@ def field(message: str, name: str) -> Field | None:
     return here
 
 
-def problems(message: str, value: Mapping[str, Any], at: Path = ()) -> Iterator[Problem]:
+def problems(message: str, value: Mapping[str, Any], at: Path = ()) -> Iterator[PropertyProblem]:
     """Yields properties that have no field, a wrong type or an unknown enum value."""
     for name, item in value.items():
         if name in PULUMI_ONLY.get(message, {}) or name.startswith("__"):
@@ -74,7 +74,7 @@ def problems(message: str, value: Mapping[str, Any], at: Path = ()) -> Iterator[
             yield from _in_value(item, behind, (*at, name))
 
 
-def _in_value(value: Any, behind: Field, at: Path) -> Iterator[Problem]:
+def _in_value(value: Any, behind: Field, at: Path) -> Iterator[PropertyProblem]:
     if value is None or value == UNKNOWN:
         return
     match value:
@@ -95,17 +95,17 @@ def _in_value(value: Any, behind: Field, at: Path) -> Iterator[Problem]:
             yield from _plain(value, behind, at)
 
 
-def _word(value: Any, words: list[str], at: Path) -> Iterator[Problem]:
+def _word(value: Any, words: list[str], at: Path) -> Iterator[PropertyProblem]:
     if value not in words and value != UNKNOWN:
         # The API accepts its value for "unset", but messages must not suggest it.
         suggested = [word for word in words if not word.endswith("UNSPECIFIED")]
-        yield Problem(at, f"expected one of {', '.join(suggested)}", shown(value))
+        yield PropertyProblem(at, f"expected one of {', '.join(suggested)}", shown(value))
 
 
-def _plain(value: Any, behind: Field, at: Path) -> Iterator[Problem]:
+def _plain(value: Any, behind: Field, at: Path) -> Iterator[PropertyProblem]:
     kind, form = _KINDS.get(behind.get("type", ""), "message"), behind.get("format")
     if form == "int64" and fits(value, "int"):
         return  # a string in the API only because JSON numbers cannot hold an int64
     pattern, description = _FORMATS.get(form) or (None, expected(kind))
     if not fits(value, kind) or (pattern and not pattern.fullmatch(value)):
-        yield Problem(at, f"expected {description}", shown(value))
+        yield PropertyProblem(at, f"expected {description}", shown(value))

@@ -13,7 +13,7 @@ from preview.resources.values import Secret
 from settings.problems import did_you_mean
 
 
-class Problem(NamedTuple):
+class PropertyProblem(NamedTuple):
     """A problem; `value` is empty if the property itself is wrong, and never contains a secret."""
 
     path: Path
@@ -24,13 +24,13 @@ class Problem(NamedTuple):
         return f"{property_path(self.path)}: {self.wrong}" + (f", given {self.value}" if self.value else "")
 
 
-def unknown_property(path: Path, names: Iterable[str]) -> Problem:
-    return Problem(path, f"unknown property; {did_you_mean(str(path[-1]), sorted(names))}")
+def unknown_property(path: Path, names: Iterable[str]) -> PropertyProblem:
+    return PropertyProblem(path, f"unknown property; {did_you_mean(str(path[-1]), sorted(names))}")
 
 
-def concealing(problems: Iterable[Problem]) -> Iterable[Problem]:
+def concealing(problems: Iterable[PropertyProblem]) -> Iterable[PropertyProblem]:
     """Returns the problems of a secret value, without the value."""
-    return (Problem(p.path, p.wrong, "a secret" if p.value else "") for p in problems)
+    return (PropertyProblem(p.path, p.wrong, "a secret" if p.value else "") for p in problems)
 
 
 PRIMITIVES: Mapping[str, tuple[tuple[type, ...], str]] = {
@@ -65,6 +65,6 @@ def shown(value: Any) -> str:
     return json.dumps(value)
 
 
-def check_failures(problems: Iterable[Problem]) -> list[provider_pb2.CheckFailure]:
+def check_failures(problems: Iterable[PropertyProblem]) -> list[provider_pb2.CheckFailure]:
     """Returns the engine's failures, without `property`: the engine would print that property's value."""
     return [provider_pb2.CheckFailure(reason=str(problem)) for problem in problems]

@@ -17,7 +17,15 @@ from importlib.util import find_spec
 from pathlib import Path as FilePath
 from typing import Any
 
-from preview.plugins.problems import PRIMITIVES, Problem, concealing, expected, fits, shown, unknown_property
+from preview.plugins.problems import (
+    PRIMITIVES,
+    PropertyProblem,
+    concealing,
+    expected,
+    fits,
+    shown,
+    unknown_property,
+)
 from preview.resources.differences import Path
 from preview.resources.values import UNKNOWN, Secret
 
@@ -26,16 +34,16 @@ _NEXT_CLASS = re.compile(r"\n(?=@|class )")
 
 
 @dataclass(frozen=True)
-class Shape:
+class PropertyType:
     """Type of a property: `kind` is a Python primitive, "list", "map", "message" or "any"; `name` is the
     class of a message."""
 
     kind: str
-    items: Shape | None = None
+    items: PropertyType | None = None
     name: str = ""
 
 
-ANY = Shape("any")
+ANY = PropertyType("any")
 
 
 class Sdk:
@@ -49,13 +57,13 @@ class Sdk:
         self._source = cache(FilePath.read_text)
         self._message = cache(self._read_message)
 
-    def properties(self, token: str) -> Mapping[str, Shape] | None:
+    def properties(self, token: str) -> Mapping[str, PropertyType] | None:
         """Returns a type's properties by name, such as of `gcp:compute/network:Network`; None if unknown."""
         kind = token.rpartition(":")[2]
         file = self._folder(token) / f"{_WORD_ENDS.sub('_', kind).lower()}.py"
         return self._message(file, f"{kind}Args") if file.is_file() else None
 
-    def problems(self, token: str, inputs: Mapping[str, Any]) -> Iterator[Problem]:
+    def problems(self, token: str, inputs: Mapping[str, Any]) -> Iterator[PropertyProblem]:
         """Yields unknown properties and values of a wrong type; values not known yet are skipped."""
         shapes = self.properties(token)
         if shapes is not None:
@@ -66,15 +74,17 @@ class Sdk:
         return self._root if module == "index" else self._root / module.partition("/")[0]
 
     def _in_message(
-        self, value: Mapping[str, Any], shapes: Mapping[str, Shape], file: FilePath, at: Path
-    ) -> Iterator[Problem]:
+        self, value: Mapping[str, Any], shapes: Mapping[str, PropertyType], file: FilePath, at: Path
+    ) -> Iterator[PropertyProblem]:
         for key, item in value.items():
             if key in shapes:
                 yield from self._in_value(item, shapes[key], file, (*at, key))
             elif not key.startswith("__"):  # those belong to the engine and the provider
                 yield unknown_property((*at, key), shapes)
 
-    def _in_value(self, value: Any, shape: Shape, file: FilePath, at: Path) -> Iterator[Problem]:
+    def _in_value(
+        self, value: Any, shape: PropertyType, file: FilePath, at: Path
+    ) -> Iterator[PropertyProblem]:
         if value is None or value == UNKNOWN or shape == ANY:
             return
         match value:
@@ -89,9 +99,9 @@ class Sdk:
             case dict() if shape.kind == "message":
                 yield from self._in_message(value, self._message(file, shape.name), file, at)
             case _ if not fits(value, shape.kind):
-                yield Problem(at, f"expected {expected(shape.kind)}", shown(value))
+                yield PropertyProblem(at, f"expected {expected(shape.kind)}", shown(value))
 
-    def _read_message(self, file: FilePath, name: str) -> Mapping[str, Shape]:
+    def _read_message(self, file: FilePath, name: str) -> Mapping[str, PropertyType]:
         """Returns the properties of an argument class: names and annotations of its getters."""
         text = self._source(file)
         start = text.index(f"\nclass {name}:") + 1
@@ -118,18 +128,18 @@ def _pulumi_name(function: ast.FunctionDef) -> str | None:
     return None
 
 
-def _shape(annotation: ast.expr | None) -> Shape:
+def _shape(annotation: ast.expr | None) -> PropertyType:
     """Parses an annotation: `pulumi.Input[Optional[Sequence[pulumi.Input['FilterArgs']]]]` is a list of
     messages."""
     match annotation:
         case ast.Subscript(value=ast.Attribute(attr="Input") | ast.Name(id="Optional"), slice=inner):
             return _shape(inner)
         case ast.Subscript(value=ast.Name(id="Sequence"), slice=inner):
-            return Shape("list", _shape(inner))
+            return PropertyType("list", _shape(inner))
         case ast.Subscript(value=ast.Name(id="Mapping"), slice=ast.Tuple(elts=[_, inner])):
-            return Shape("map", _shape(inner))
+            return PropertyType("map", _shape(inner))
         case ast.Attribute(value=ast.Name(id="_builtins"), attr=kind) if kind in PRIMITIVES:
-            return Shape(kind)
+            return PropertyType(kind)
         case ast.Constant(value=str(name)) if name.isidentifier() and name.endswith("Args"):
-            return Shape("message", name=name)
+            return PropertyType("message", name=name)
     return ANY

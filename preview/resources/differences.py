@@ -14,7 +14,7 @@ _BARE_KEY = re.compile(r"[A-Za-z_$][\w$]*\Z")
 Path = tuple[str | int, ...]
 
 
-class Change(Enum):
+class ChangeKind(Enum):
     """Kind of change of one property."""
 
     ADD = "ADD"
@@ -22,7 +22,7 @@ class Change(Enum):
     UPDATE = "UPDATE"
 
 
-def differences(old: Any, new: Any, at: Path = ()) -> Iterator[tuple[Path, Change]]:
+def differences(old: Any, new: Any, at: Path = ()) -> Iterator[tuple[Path, ChangeKind]]:
     """Yields the path of every leaf that was added, deleted or changed; being secret is not a difference.
 
     Keys that start with two underscores belong to the provider and are skipped.
@@ -35,17 +35,17 @@ def differences(old: Any, new: Any, at: Path = ()) -> Iterator[tuple[Path, Chang
         indexes = list(range(max(len(old), len(new))))
         yield from _entries(dict(enumerate(old)), dict(enumerate(new)), indexes, at)
     elif old != new:
-        yield at, Change.UPDATE
+        yield at, ChangeKind.UPDATE
 
 
 def _entries(
     old: Mapping[Any, Any], new: Mapping[Any, Any], keys: list[Any], at: Path
-) -> Iterator[tuple[Path, Change]]:
+) -> Iterator[tuple[Path, ChangeKind]]:
     for key in keys:
         if key not in old:
-            yield (*at, key), Change.ADD
+            yield (*at, key), ChangeKind.ADD
         elif key not in new:
-            yield (*at, key), Change.DELETE
+            yield (*at, key), ChangeKind.DELETE
         else:
             yield from differences(old[key], new[key], (*at, key))
 

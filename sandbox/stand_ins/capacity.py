@@ -17,7 +17,7 @@ ACCELERATORS = ("nvidia.com/gpu", "google.com/tpu")
 
 
 @dataclass(frozen=True)
-class Shape:
+class NodeShape:
     """The nodes of a queued pool: labels, taints, capacity of a node, and their maximum number. `levels` are
     the labels of topology levels above the nodes, the largest first."""
 
@@ -45,11 +45,11 @@ class CannotServeError(Exception):
 class Need:
     """The pool that serves a request, and the number of nodes for its whole gang."""
 
-    shape: Shape
+    shape: NodeShape
     nodes: int
 
 
-def need(pod_sets: Sequence[PodSet], shapes: Sequence[Shape]) -> Need:
+def need(pod_sets: Sequence[PodSet], shapes: Sequence[NodeShape]) -> Need:
     """Returns the pool and the number of nodes for all pods of a request.
 
     Raises CannotServeError by the rules of GKE's queued provisioning: one pod set per request, with
@@ -88,20 +88,20 @@ def quantity(value: object) -> Decimal:
     return parse_quantity(str(value)) or Decimal(0)
 
 
-def _pods_per_node(requests: Mapping[str, Decimal], shape: Shape) -> int:
+def _pods_per_node(requests: Mapping[str, Decimal], shape: NodeShape) -> int:
     """Returns how many equal pods fit on an empty node."""
     capacity = {name: quantity(value) for name, value in shape.capacity.items()}
     fits = [int(capacity.get(name, Decimal(0)) // value) for name, value in requests.items() if value]
     return min([*fits, int(capacity.get("pods", Decimal(110)))])
 
 
-def _selects(spec: Mapping[str, Any], shape: Shape) -> bool:
+def _selects(spec: Mapping[str, Any], shape: NodeShape) -> bool:
     selector = spec.get("nodeSelector") or {}
     # The label of the nodes of an earlier attempt does not select a pool.
     return all(shape.labels.get(k) == v for k, v in selector.items() if k != REQUEST_LABEL)
 
 
-def _tolerates(spec: Mapping[str, Any], shape: Shape) -> bool:
+def _tolerates(spec: Mapping[str, Any], shape: NodeShape) -> bool:
     tolerations = spec.get("tolerations") or []
     hard = [t for t in shape.taints if t["effect"] != "PreferNoSchedule"]
     return all(any(_matches(t, taint) for t in tolerations) for taint in hard)
@@ -118,8 +118,8 @@ def _matches(toleration: Mapping[str, str], taint: Mapping[str, str]) -> bool:
 def _why_none(
     requests: Mapping[str, Decimal],
     spec: Mapping[str, Any],
-    matching: Sequence[Shape],
-    shapes: Sequence[Shape],
+    matching: Sequence[NodeShape],
+    shapes: Sequence[NodeShape],
 ) -> str:
     pools = ", ".join(s.pool for s in matching or shapes) or "none"
     if matching:

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sandbox.stand_ins.ray_pod import Program
+from sandbox.stand_ins.ray_pod import RayProgram
 from tools.toolchain.paths import CHECKOUT
 
 PORTS = 10
@@ -39,7 +39,7 @@ JobDetails = dict[str, Any]
 class LocalRay:
     """A head, from its start to `stop`."""
 
-    def __init__(self, python: Path, program: Program, gpus: int, folder: Path, log: Path) -> None:
+    def __init__(self, python: Path, program: RayProgram, gpus: int, folder: Path, log: Path) -> None:
         """Starts the head in the folder, which it owns; appends its output to the log.
 
         The folder's path must be short, as it contains Ray's sockets, whose paths have at most 107
@@ -64,7 +64,7 @@ class LocalRay:
         paths = ((self._port + 1, "/api/gcs_healthz"), (self._port + 3, "/api/local_raylet_healthz"))
         return all(self._call("GET", port, path) is not None for port, path in paths)
 
-    def submit(self, submission: str, program: Program) -> bool:
+    def submit(self, submission: str, program: RayProgram) -> bool:
         """Submits the job; returns False if Ray does not accept it."""
         body = {
             "submission_id": submission,

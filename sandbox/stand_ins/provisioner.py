@@ -32,7 +32,7 @@ from lightkube.types import PatchType
 from muster.objects.names import REQUEST_LABEL
 from sandbox.cluster import kinds
 from sandbox.cluster.kinds import Object, is_true
-from sandbox.stand_ins.capacity import CannotServeError, Need, PodSet, Shape, need
+from sandbox.stand_ins.capacity import CannotServeError, Need, NodeShape, PodSet, need
 from sandbox.stand_ins.reflector import Reflector
 from sandbox.stand_ins.resize import (
     ACCEPTED,
@@ -58,7 +58,7 @@ class Provisioner:
     """Reconciles nodes and request statuses on every change."""
 
     def __init__(
-        self, client: Client, shapes: Sequence[Shape], clock: Callable[[], float] = time.monotonic
+        self, client: Client, shapes: Sequence[NodeShape], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._client, self._shapes, self._clock = client, shapes, clock
         # The start of the creation of a request's nodes, by UID; lost on a restart.
@@ -235,10 +235,10 @@ class Provisioner:
         log.info("%s/%s: %s", namespace, name, "; ".join(f"{c[0]}={c[1]} {c[3]}" for c in changed[-1:]))
 
 
-def shapes_of(stack_file: Path) -> list[Shape]:
+def shapes_of(stack_file: Path) -> list[NodeShape]:
     """Returns the shapes of the queued pools of a stack file."""
     return [
-        Shape(
+        NodeShape(
             pool.name,
             dict(pool.node_labels),
             tuple({"key": t.key, "value": t.value, "effect": t.effect} for t in pool.node_taints),

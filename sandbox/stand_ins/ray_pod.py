@@ -22,7 +22,7 @@ GPU = "nvidia.com/gpu"
 
 
 @dataclass(frozen=True)
-class Program:
+class RayProgram:
     """The program of a RayJob: its entrypoint, its environment variables, and its runtime environment."""
 
     entrypoint: str
@@ -42,7 +42,7 @@ def mounts(rayjob: Object) -> dict[str, Object]:
     return {m["mountPath"]: volumes[m["name"]] for m in head_container(rayjob).get("volumeMounts") or ()}
 
 
-def program(rayjob: Object, folders: Mapping[str, Path]) -> Program:
+def program(rayjob: Object, folders: Mapping[str, Path]) -> RayProgram:
     """Returns the program, with each mounted path replaced with its folder."""
 
     def localized(text: str) -> str:
@@ -57,7 +57,7 @@ def program(rayjob: Object, folders: Mapping[str, Path]) -> Program:
     }
     cluster = {"RAY_CLUSTER_NAME": str(rayjob["status"]["rayClusterName"])}  # as KubeRay sets it
     runtime_env = yaml.safe_load(rayjob["spec"].get("runtimeEnvYAML") or "{}")
-    return Program(localized(entrypoint), {**variables, **cluster}, runtime_env)
+    return RayProgram(localized(entrypoint), {**variables, **cluster}, runtime_env)
 
 
 def gpus(rayjob: Object) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from muster.objects.names import QUEUED_PROVISIONING_CLASS, REQUEST_LABEL
 from sandbox.cluster.kinds import Object, is_true
 from sandbox.cluster.nodes import level_labels, node
-from sandbox.stand_ins.capacity import Need, Shape
+from sandbox.stand_ins.capacity import Need, NodeShape
 
 QUEUED_LABEL = "cloud.google.com/gke-queued"
 POOL_LABEL = "cloud.google.com/gke-nodepool"
@@ -43,7 +43,7 @@ def open_request(request: Object) -> bool:
     )
 
 
-def queued_node(shape: Shape, name: str, resize_name: str) -> Object:
+def queued_node(shape: NodeShape, name: str, resize_name: str) -> Object:
     """Returns a node of a queued pool for a request."""
     labels = {**shape.labels, QUEUED_LABEL: "true", REQUEST_LABEL: resize_name}
     labels |= level_labels(name, shape.levels)

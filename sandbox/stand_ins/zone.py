@@ -11,7 +11,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sandbox.stand_ins.capacity import Shape
+from sandbox.stand_ins.capacity import NodeShape
 
 CONFIG_MAP = ("kube-system", "sandbox-zone")
 CREATION_SECONDS = 1.0
@@ -25,15 +25,15 @@ class Zone:
 
     data: Mapping[str, str] = field(default_factory=dict)
 
-    def nodes_max(self, shape: Shape) -> int:
+    def nodes_max(self, shape: NodeShape) -> int:
         """Returns the total number of nodes that the zone has for the pool."""
         return int(self._number(f"{shape.pool}.nodes", shape.nodes_max))
 
-    def creation_seconds(self, shape: Shape) -> float:
+    def creation_seconds(self, shape: NodeShape) -> float:
         """Returns the duration of the creation of nodes, regardless of their number."""
         return self._number(f"{shape.pool}.seconds", CREATION_SECONDS)
 
-    def fails_when_out(self, shape: Shape) -> bool:
+    def fails_when_out(self, shape: NodeShape) -> bool:
         """Returns whether a request that does not fit fails instead of waiting."""
         return self.data.get(f"{shape.pool}.stockout") == "fail"
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from settings.model.controller import Controller, OwnRules
 from settings.model.operators.kueue import (
+    INTEGRATED,
     AdmissionFairSharing,
     FairSharing,
     Kueue,
@@ -12,17 +13,19 @@ from settings.model.operators.kueue import (
     WaitForPodsReady,
 )
 
-# As in the chart's own file, which ours replaces, and the same for Ray's kinds. Kueue's default is 1.
-CONCURRENCY = {
-    "ClusterQueue.kueue.x-k8s.io": 5,
-    "Job.batch": 5,
-    "LocalQueue.kueue.x-k8s.io": 5,
-    "RayCluster.ray.io": 5,
-    "RayJob.ray.io": 5,
-    "RayService.ray.io": 5,
-    "ResourceFlavor.kueue.x-k8s.io": 1,
-    "Workload.kueue.x-k8s.io": 10,
-}
+# As in the chart's own file, which ours replaces, and as Jobs for each further kind. Kueue's default is 1.
+CONCURRENCY = dict(
+    sorted(
+        {
+            "ClusterQueue.kueue.x-k8s.io": 5,
+            "Job.batch": 5,
+            "LocalQueue.kueue.x-k8s.io": 5,
+            "ResourceFlavor.kueue.x-k8s.io": 1,
+            "Workload.kueue.x-k8s.io": 10,
+            **{f"{job_kind.name}.{job_kind.kind.group}": 5 for job_kind in INTEGRATED},
+        }.items()
+    )
+)
 
 
 def kueue_configuration(settings: Kueue) -> dict[str, Any]:

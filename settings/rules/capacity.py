@@ -57,11 +57,11 @@ def for_queues(pool: Pool, settings: Settings) -> Amounts:
     once = _own_pods(settings) if pool == settings.system_pool else {}
     return {
         resource: max(Fraction(0), pool.nodes_max * size - once.get(resource, 0))
-        for resource, size in room(pool).items()
+        for resource, size in headroom(pool).items()
     }
 
 
-def room(pool: Pool) -> Amounts:
+def headroom(pool: Pool) -> Amounts:
     """Returns what GKE's reservations and DaemonSets leave on one node, in cores, bytes and counts."""
     taken = (pool.daemon_sets or DaemonSets()).requests
     return {resource: size - taken.get(resource, 0) for resource, size in allocatable(pool).items()}

@@ -11,7 +11,7 @@ from settings.model.pools.pool import Pool
 from settings.model.queues.queue import ClusterQueue
 from settings.model.stack import Settings
 from settings.problems import Finding, Path
-from settings.rules.capacity import for_queues, room
+from settings.rules.capacity import for_queues, headroom
 from settings.rules.queues import holders
 from settings.rules.registry import rule
 from settings.rules.tenants import tenants_of
@@ -92,7 +92,7 @@ def heads_fit_beside_each_other(settings: Settings) -> Iterator[Finding]:
     for pool in settings.pools:
         if pool.accelerators or pool.flavor_name not in granted:
             continue
-        each, cpus = floor(room(pool)["cpu"]), granted[pool.flavor_name]
+        each, cpus = floor(headroom(pool)["cpu"]), granted[pool.flavor_name]
         # Other rules refuse nodes that hold no head, and quotas of more than all nodes have together.
         if each and (most := pool.nodes_max * each) < cpus <= for_queues(pool, settings)["cpu"]:
             yield Finding(
@@ -105,7 +105,7 @@ def heads_fit_beside_each_other(settings: Settings) -> Iterator[Finding]:
 
 
 def _holds(pool: Pool, requests: Amounts) -> bool:
-    return all(size <= room(pool)[resource] for resource, size in requests.items())
+    return all(size <= headroom(pool)[resource] for resource, size in requests.items())
 
 
 def _named(pools: list[Pool]) -> str:

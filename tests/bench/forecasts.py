@@ -22,7 +22,7 @@ from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration, from_manifests
 from muster.forecast.limits import WaitLimit
 from muster.forecast.placement import Mapped, place
-from muster.forecast.recommend.tasks import Processes, Request, Task
+from muster.forecast.recommend.tasks import SearchInputs, Task, WorkerProcesses
 from muster.forecast.results.outcome import SimulationOutcome
 from muster.forecast.results.waits import statistics, waits_ms
 from muster.forecast.simulation.simulator import Simulator
@@ -160,13 +160,13 @@ def figures() -> list[Figure]:
 def searching() -> list[Figure]:
     """Measures the simulations of a `muster recommend`, one after the other and on all cores."""
     placed = place(jobs(CANDIDATES_JOBS), configuration(QUEUES, GPUS_A_QUEUE)).jobs
-    request = Request(placed, AT_ONCE, [WaitLimit("queue-0", "", "p90", 60)])
+    request = SearchInputs(placed, AT_ONCE, [WaitLimit("queue-0", "", "p90", 60)])
     sizes = range(GPUS_A_QUEUE - CANDIDATES // 2, GPUS_A_QUEUE + CANDIDATES // 2)
     tasks = [Task(configuration(QUEUES, gpus), 0, len(placed)) for gpus in sizes]
     cores = len(os.sched_getaffinity(0))
     took_s = {}
     for processes in (1, cores):
-        with Processes(request, processes) as pool:
+        with WorkerProcesses(request, processes) as pool:
             began = time.monotonic()
             assert len(list(pool.run(tasks))) == CANDIDATES
             took_s[processes] = time.monotonic() - began

@@ -17,7 +17,6 @@ from muster import admission as core
 from muster.admission.cycle.cycle import Cycle
 from muster.admission.cycle.entry import REQUEUE, Entry, EntryOutcome
 from muster.admission.flavors.placement import needs_second_pass
-from muster.admission.queueing.backoff import is_backing_off
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.state.state import WorkingState
 from muster.objects import kueue
@@ -160,7 +159,7 @@ def left_to_do(of: core.Snapshot, rules: core.Rules, now_ms: int) -> list[str]:
     by_name = {queue.queue.name: queue for queue in queues}
     for workload in of.workloads:
         own = by_name.get(workload.cluster_queue)
-        if workload.admission is None and own is not None and not is_backing_off(workload, now_ms):
+        if workload.admission is None and own is not None and not workload.is_backing_off(now_ms):
             own.put(workload)
     for pending in queues:
         pending.open()
@@ -222,7 +221,7 @@ def rounds(of: core.Snapshot, rules: core.Rules, now_ms: int) -> Iterator[tuple[
             else:
                 engine.remove(workload.key)
         now_ms += STEP_MS
-        waits = any(is_backing_off(workload, now_ms) for workload in now.workloads)
+        waits = any(workload.is_backing_off(now_ms) for workload in now.workloads)
         if not (remaining or coming or waits or any(_changes(plan).values())):
             return
 

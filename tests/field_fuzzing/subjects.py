@@ -7,7 +7,7 @@ from math import log2
 from random import Random
 from typing import Any
 
-from components.admission.fields.schema import KINDS, Address, addresses, recorded
+from components.admission.fields.schema import KINDS, FieldAddress, addresses, recorded
 from components.admission.fields.table import Row, row_of, table
 from tests.field_fuzzing.values import CPUS, GPU, subtree_of, value_of
 from tests.stacks.ray_fields import Schema, changed
@@ -61,7 +61,7 @@ class Subjects:
     def __init__(self, random: Random, namespace: str) -> None:
         self._random, self._namespace = random, namespace
         rows = table()
-        self._fields: dict[str, dict[Row, list[Address]]] = {kind: {} for kind in KINDS}
+        self._fields: dict[str, dict[Row, list[FieldAddress]]] = {kind: {} for kind in KINDS}
         for address in addresses(recorded()):
             row = row_of(address, rows)
             assert row is not None

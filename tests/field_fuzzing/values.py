@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-from components.admission.fields.schema import Address, Field
+from components.admission.fields.schema import Field, FieldAddress
 
 Generator = Callable[[Random], Any]
 CPUS, MEMORY = ("10m", "100m", "250m", "1", "2"), ("16Mi", "64Mi", "256Mi", "1Gi")
@@ -187,7 +187,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def subtree_of(address: Address) -> tuple[str, Generator] | None:
+def subtree_of(address: FieldAddress) -> tuple[str, Generator] | None:
     """Returns the path within the kind, and the generator, of the innermost known subtree with this field."""
     whole = address.within[0][1]
     defaults = [

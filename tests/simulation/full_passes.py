@@ -13,7 +13,7 @@ from muster.cluster.jobs.pod_checks import Key, PodChecks
 from muster.cluster.pass_cache import PassCache
 from muster.configuration.configuration import Configuration
 from muster.controller.metrics.gauges import QueueGauges
-from muster.controller.passes.explanations import Limits
+from muster.controller.passes.explanations import ExplanationLimits
 from muster.controller.passes.pass_memory import PassMemory
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.reconcile import reconcile
@@ -51,7 +51,7 @@ class Twice:
         backing_off: Container[str],
         configuration: Configuration,
         memory: PassMemory,
-        limits: Limits,
+        limits: ExplanationLimits,
     ) -> PassPlan:
         """Explains all pending workloads regardless of the limits, as the selection is not compared."""
         assert cluster.pod_checks is not None

@@ -9,7 +9,7 @@ from muster.forecast.assumptions import Assumptions
 from muster.kube import kinds
 from muster.live.observed import observed
 from muster.live.start import estimated_start
-from muster.live.state import LiveState, live_state
+from muster.live.state import ObservedState, live_state
 from muster.live.submitted import Submitted, submitted
 from muster.live.verdict import VerdictKind, verdict
 from muster.objects.meta import millis
@@ -24,7 +24,7 @@ ASSUMED = Assumptions(start_up_s=0, termination_s=0, cleanup_s=0)
 JOBS = 6
 
 
-async def tried(sim: Simulation, job: Body) -> tuple[LiveState, Submitted]:
+async def tried(sim: Simulation, job: Body) -> tuple[ObservedState, Submitted]:
     assert sim.kube is not None
     observed_objects = await observed(sim.kube)
     now_ms = sim.wall_clock_ms()

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from components.admission.fields.schema import Address
+from components.admission.fields.schema import FieldAddress
 from components.admission.fields.table import Row, row_of
 from tests.stacks.dry_runs import Manifest
 
@@ -27,7 +27,7 @@ class Change(NamedTuple):
         return f"{self.kind}.{self.path}{value}"
 
 
-def changes(addresses: Iterable[Address], table: tuple[Row, ...], effect: str) -> Iterator[Change]:
+def changes(addresses: Iterable[FieldAddress], table: tuple[Row, ...], effect: str) -> Iterator[Change]:
     """Yields changes of all fields with this effect: each value of their row, or one for each field."""
     tried = set()
     for address in addresses:

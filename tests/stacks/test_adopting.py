@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from preview.import_file import IDS, existing
-from preview.plan import Change
+from preview.plan import ResourceChange
 from preview.pulumi_cli import PulumiCli, PulumiError, Stack
 from preview.resources.pretence import OBJECTS, VARIABLE
 from preview.resources.values import UNKNOWN
@@ -62,7 +62,7 @@ def prod(
 
 
 @pytest.fixture(scope="module")
-def planned(prod: Stack, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[Change, ...]]:
+def planned(prod: Stack, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[ResourceChange, ...]]:
     """The import file, and the plan from which it was made."""
     path = tmp_path_factory.mktemp("file") / "import.json"
     changes = prod.preview(import_file=path).changes
@@ -71,7 +71,7 @@ def planned(prod: Stack, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
 
 
 @pytest.fixture(scope="module")
-def file(planned: tuple[Path, tuple[Change, ...]]) -> Path:
+def file(planned: tuple[Path, tuple[ResourceChange, ...]]) -> Path:
     return planned[0]
 
 
@@ -94,7 +94,7 @@ def test_a_resource_that_does_not_exist_is_not_imported(prod: Stack, settings: P
 
 
 def test_what_was_imported_is_not_created(
-    prod: Stack, objects: Path, planned: tuple[Path, tuple[Change, ...]]
+    prod: Stack, objects: Path, planned: tuple[Path, tuple[ResourceChange, ...]]
 ) -> None:
     file, changes = planned
     inputs, adopted = {(change.type, change.name): change.after for change in changes}, entries(file)

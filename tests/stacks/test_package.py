@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from package.schema import schema
-from preview.plan import Change
+from preview.plan import ResourceChange
 from preview.pulumi_cli import Outcome, PulumiError, Stack
 from preview.resources.pretence import VARIABLE
 from tests.stacks.package_programs import CLUSTER_STACK, PACKAGE, Programs
@@ -30,7 +30,7 @@ def cluster_stack(programs: Programs) -> Stack:
     return stack
 
 
-def by_name(outcome: Outcome, kind: str) -> dict[str, Change]:
+def by_name(outcome: Outcome, kind: str) -> dict[str, ResourceChange]:
     return {change.name: change for change in outcome.changes if change.type.endswith(f":{kind}")}
 
 

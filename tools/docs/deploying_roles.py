@@ -5,30 +5,30 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from tools.docs.sections import Section
+from tools.docs.sections import GeneratedSection
 from tools.toolchain.paths import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "gitops.md"
 PLANS = CHECKOUT / "tests" / "stacks" / "golden"
-SECTION = Section("<!-- roles: written by make docs -->", "<!-- end of roles -->")
+SECTION = GeneratedSection("<!-- roles: written by make docs -->", "<!-- end of roles -->")
 HEAD = "| role | for | API |\n|---|---|---|"
 # Plans show a Google Cloud type as module.Type; Kubernetes kinds have no dot.
 DECLARED = re.compile(r"(?m)^\S +([a-z]+\.[A-Z][A-Za-z]+) ")
 
 
-class Need(NamedTuple):
+class RequiredRole(NamedTuple):
     """The predefined role with the fewest permissions to manage resources of a type, and their API."""
 
     role: str
     api: str
 
 
-def _of(types: str, role: str, api: str) -> dict[str, Need]:
-    return dict.fromkeys(types.split(), Need(f"roles/{role}", f"{api}.googleapis.com"))
+def _of(types: str, role: str, api: str) -> dict[str, RequiredRole]:
+    return dict.fromkeys(types.split(), RequiredRole(f"roles/{role}", f"{api}.googleapis.com"))
 
 
 # Source: IAM documentation, "IAM roles and permissions index". Keys are type names as in a plan.
-NEEDS: Mapping[str, Need] = {
+NEEDS: Mapping[str, RequiredRole] = {
     **_of("artifactregistry.Repository", "artifactregistry.admin", "artifactregistry"),
     **_of("binaryauthorization.Attestor", "binaryauthorization.attestorsAdmin", "binaryauthorization"),
     **_of("binaryauthorization.Policy", "binaryauthorization.policyEditor", "binaryauthorization"),
@@ -62,7 +62,7 @@ NEEDS: Mapping[str, Need] = {
 }
 # Source: GKE documentation, "Use least privilege service accounts": the creator of nodes needs permission to
 # act as their service account.
-ACT_AS_NODES = Need("roles/iam.serviceAccountUser", "iam.googleapis.com")
+ACT_AS_NODES = RequiredRole("roles/iam.serviceAccountUser", "iam.googleapis.com")
 
 
 def write_roles() -> None:

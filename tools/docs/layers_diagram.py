@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from tools.docs.sections import Section
+from tools.docs.sections import GeneratedSection
 from tools.toolchain.paths import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "architecture.md"
-SECTION = Section("<!-- layers: written by make docs -->", "<!-- end of layers -->")
+SECTION = GeneratedSection("<!-- layers: written by make docs -->", "<!-- end of layers -->")
 
 
 def page_with_diagrams(page: str, project: str) -> str:

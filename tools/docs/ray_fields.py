@@ -8,15 +8,20 @@ import yaml
 from components.admission.fields.schema import FILE, Fields, addresses, fields_of, recorded, text_of
 from components.admission.fields.table import Row, row_of, table
 from components.admission.ray import RAY_KINDS
+from muster.cluster.jobs.job_kind import JobKind
 from tools.toolchain.crds import ensure_crds
 from tools.toolchain.paths import CHECKOUT
 
+
+def _own_fields(kind: JobKind) -> str:
+    own = "" if kind.ray_cluster == "spec" else f"A {kind}'s own fields; "
+    return f"{own}`{kind.ray_cluster}` is a RayClusterSpec."
+
+
 PAGE = CHECKOUT / "docs" / "ray-fields.md"
 OWNERS = {
-    "RayJob": "A RayJob's own fields; `spec.rayClusterSpec` is a RayClusterSpec.",
-    "RayCluster": "`spec` is a RayClusterSpec.",
-    "RayService": "A RayService's own fields; `spec.rayClusterConfig` is a RayClusterSpec.",
-    "RayClusterSpec": "A Ray cluster, in each of the three kinds.",
+    **{kind.name: _own_fields(kind) for kind in RAY_KINDS},
+    "RayClusterSpec": "A Ray cluster, in each of these kinds.",
     "PodTemplateSpec": "The pods of the head, of each worker group, and of a RayJob's submitter.",
     "Container": "Each container and init container of a pod template.",
     "Service": "`headGroupSpec.headService`, and a RayService's `serveService`.",

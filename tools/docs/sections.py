@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Section(NamedTuple):
+class GeneratedSection(NamedTuple):
     """The comments around a generated section."""
 
     begin: str

@@ -8,7 +8,7 @@ from pathlib import Path
 from tools.prose import names, rooms, vale
 from tools.prose.extract import words
 from tools.prose.rooms import Ceiling, Count
-from tools.prose.vale import Alert
+from tools.prose.vale import ValeAlert
 from tools.toolchain.paths import CHECKOUT
 from tools.toolchain.steps import Screen
 
@@ -31,8 +31,8 @@ class Report:
     """Alerts and counts of all rooms. `turns` is None without Vale."""
 
     words: Mapping[str, int]
-    turns: Sequence[Alert] | None
-    names: Sequence[Alert]
+    turns: Sequence[ValeAlert] | None
+    names: Sequence[ValeAlert]
 
     def counts(self) -> dict[str, Count]:
         """Returns the counts by room; refused words count in no room."""
@@ -45,11 +45,11 @@ class Report:
             _add(counts, alert.path, Count(names=not alert.refused))
         return counts
 
-    def refused(self) -> list[Alert]:
+    def refused(self) -> list[ValeAlert]:
         """Returns the uses of words that no room may contain."""
         return [alert for alert in self.all() if alert.refused]
 
-    def all(self) -> list[Alert]:
+    def all(self) -> list[ValeAlert]:
         """Returns all alerts by place."""
         return sorted([*(self.turns or ()), *self.names], key=lambda alert: (alert.path, alert.line))
 
@@ -102,7 +102,7 @@ def _print_failures(result: Report, counts: Mapping[str, Count], ceilings: Mappi
     return bool(refused or exceeded)
 
 
-def _print(alerts: Iterable[Alert]) -> None:
+def _print(alerts: Iterable[ValeAlert]) -> None:
     for alert in alerts:
         print(alert)
 

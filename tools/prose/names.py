@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.prose.vale import Alert
+from tools.prose.vale import ValeAlert
 
 VAGUE = {
     *("found", "given", "kept", "known", "left", "made", "one", "ones", "rest", "said", "seen", "told"),
@@ -18,24 +18,24 @@ REFUSED = re.compile(
 )
 
 
-def alerts(path: str, text: str) -> Iterator[Alert]:
+def alerts(path: str, text: str) -> Iterator[ValeAlert]:
     """Yields the alerts for the name of a file and, if it is Python, for the names that it binds."""
     for name in (re.sub(r"\W", "_", part) for part in Path(path).parts):
         if REFUSED.search(name):
-            yield Alert(path, 1, f"name {name!r} has a word that docs/style.md refuses", refused=True)
+            yield ValeAlert(path, 1, f"name {name!r} has a word that docs/style.md refuses", refused=True)
     if path.endswith(".py"):
         yield from _in_code(path, ast.parse(text))
 
 
-def _in_code(path: str, tree: ast.Module) -> Iterator[Alert]:
+def _in_code(path: str, tree: ast.Module) -> Iterator[ValeAlert]:
     bound = list(_bound(tree))
     has_right = any(name == "right" for name, _ in bound)  # the operands of a binary operation
     for name, line in bound:
         bare = name.strip("_")
         if bare in VAGUE and not (bare == "left" and has_right):
-            yield Alert(path, line, f"name {name!r}: name what the value is", refused=False)
+            yield ValeAlert(path, line, f"name {name!r}: name what the value is", refused=False)
         if REFUSED.search(name):
-            yield Alert(path, line, f"name {name!r} has a word that docs/style.md refuses", refused=True)
+            yield ValeAlert(path, line, f"name {name!r} has a word that docs/style.md refuses", refused=True)
 
 
 def _bound(tree: ast.Module) -> Iterator[tuple[str, int]]:

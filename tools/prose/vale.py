@@ -19,7 +19,7 @@ CONFIGURATION = CHECKOUT / "tools" / "prose" / "vale.ini"
 
 
 @dataclass(frozen=True)
-class Alert:
+class ValeAlert:
     """A match of a rule: the path in the checkout, the line from 1, what to write instead.
 
     `refused`: the rule allows no match in any room.
@@ -42,7 +42,7 @@ def vale(screen: Screen) -> Path | None:
     return ensure_tools(["vale"], screen)["vale"].path
 
 
-def alerts(executable: Path, texts: dict[str, str]) -> list[Alert]:
+def alerts(executable: Path, texts: dict[str, str]) -> list[ValeAlert]:
     """Returns the alerts of Vale for files by their path in the checkout, in order."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -81,9 +81,9 @@ def _run(executable: Path, folder: Path) -> dict[str, list[dict[str, object]]]:
     return report
 
 
-def _alerts(folder: Path, file: str, entries: list[dict[str, object]]) -> Iterator[Alert]:
+def _alerts(folder: Path, file: str, entries: list[dict[str, object]]) -> Iterator[ValeAlert]:
     path = os.path.relpath(folder / file, folder).removesuffix(".txt").removesuffix(".summary")
     for entry in entries:
         line, message = entry["Line"], entry["Message"]
         assert isinstance(line, int)
-        yield Alert(path, line, str(message), refused=entry["Severity"] == "error")
+        yield ValeAlert(path, line, str(message), refused=entry["Severity"] == "error")

@@ -40,7 +40,7 @@ Fields = Mapping[str, tuple[Field, ...]]
 
 
 @dataclass(frozen=True)
-class Address:
+class FieldAddress:
     """A field of a kind, from each of the objects that it is in: the kind first, the innermost last."""
 
     field: Field
@@ -80,19 +80,19 @@ def _flattened(schema: Schema, path: str, definitions: Mapping[str, Schema], roo
         yield Field(path, "int-or-string" if any_of else str(schema["type"]), tuple(schema.get("enum", ())))
 
 
-def addresses(fields: Fields) -> Iterator[Address]:
+def addresses(fields: Fields) -> Iterator[FieldAddress]:
     """Yields every field of every kind, with definitions expanded."""
     for kind in KINDS:
         yield from _expanded(fields, ((kind, ""),))
 
 
-def _expanded(fields: Fields, within: tuple[tuple[str, str], ...]) -> Iterator[Address]:
+def _expanded(fields: Fields, within: tuple[tuple[str, str], ...]) -> Iterator[FieldAddress]:
     for field in fields[within[-1][0]]:
         extended = tuple((name, f"{path}.{field.path}" if path else field.path) for name, path in within)
         if field.type in fields:
             yield from _expanded(fields, (*extended, (field.type, "")))
         else:
-            yield Address(field, extended)
+            yield FieldAddress(field, extended)
 
 
 def recorded() -> Fields:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from components.admission.fields.schema import Address
+from components.admission.fields.schema import FieldAddress
 
 FILE = Path(__file__).with_name("fields.toml")
 Effect = Literal["counted", "frozen", "refused", "bounded", "harmless"]
@@ -77,7 +77,7 @@ def _row(owner: str, path: str, keys: Mapping[str, Any]) -> Row:
     return Row(owner, path, effect, str(keys[effect]), **lists, tests=tests)
 
 
-def row_of(address: Address, table: Iterable[Row]) -> Row | None:
+def row_of(address: FieldAddress, table: Iterable[Row]) -> Row | None:
     """Returns the row that names most of a field's path; of equal rows, that of the outer object."""
     outer = {owner: index for index, (owner, _) in enumerate(address.within)}
     paths = dict(address.within)

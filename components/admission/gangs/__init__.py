@@ -18,6 +18,7 @@ CHANGED = "object.spec != oldObject.spec || object.metadata.?labels != oldObject
 
 
 def queued_gangs(engine: Engine) -> list[Policy]:
+    """Returns the policies that protect queued jobs of each kind."""
     each = [policy for kind in JOB_KINDS for policy in _policies(kind, engine)]
     return [*each, *cascading_deletions(engine)]
 

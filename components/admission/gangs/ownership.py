@@ -21,6 +21,7 @@ HAS_CONTROLLER = "oldObject.metadata.?ownerReferences.orValue([]).exists(o, o.?c
 
 
 def ownership_variables() -> dict[str, str]:
+    """Returns the CEL variables for owners and finalizers before and after the request."""
     owners, finalizers = "metadata.?ownerReferences.orValue([])", "metadata.?finalizers.orValue([])"
     controllers = f"{owners}.filter(o, o.?controller.orValue(false))"
     return {

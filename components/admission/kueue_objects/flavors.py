@@ -5,6 +5,7 @@ from components.admission.ray import Policy
 
 
 def resource_flavors() -> Policy:
+    """Returns the policy that refuses invalid ResourceFlavors."""
     labels = "object.?spec.?nodeLabels.orValue({})"
     taints = "object.?spec.?nodeTaints.orValue([])"
     value = '!format.labelValue().validate(t.?value.orValue("")).hasValue()'

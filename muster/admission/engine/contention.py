@@ -48,6 +48,7 @@ class ContentionGroup:
         `copies` maps that state's holdings to their copies."""
         for name, queue in other.queues.items():
             self.queues[name].restore_from(queue)
+            # Bounds refer to the usage in the other state, so they are computed again when needed.
             if len(queue):
                 self.selector.pruning.changed(name)
         self.placing = {key: copies[holding] for key, holding in other.placing.items()}

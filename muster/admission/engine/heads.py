@@ -41,7 +41,9 @@ class HeadSelector:
     ) -> None:
         """`queues` are by name; `occupied` has the queues with pending workloads; the queues update it."""
         self._occupied = occupied
+        # Of all queues, not only of the occupied ones: the order must not depend on when a queue was filled.
         self._positions = {queue: position for position, queue in enumerate(queues.values())}
+        # Their infeasible heads are tried too: such a head takes quota from the other heads of its cycle.
         self._reserving = dict.fromkeys(queue for queue in queues.values() if _may_reserve(queue, state))
         self._may_admit_in_order = _may_admit_in_order(state)
         self._rules = state.rules
@@ -56,6 +58,8 @@ class HeadSelector:
         """Returns the queues with a workload that may be admitted, and closes the others. If there is any,
         returns also queues whose heads may reserve quota although they can not be admitted."""
         possible = self.pruning.possible()
+        # `possible` is a superset, which needs no check of a workload. The exact check pays only if the
+        # result is used: to omit reservations, or to skip queues whose feasible workloads are all parked.
         if self._reserving or not include_parked:
             possible = {queue: None for queue in possible if self._is_feasible(queue, include_parked)}
         # Reservations matter only if another workload could use that quota.

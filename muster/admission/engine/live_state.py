@@ -36,6 +36,7 @@ class Timers:
         return key in self._at_ms
 
     def fork(self) -> "Timers":
+        """Returns an independent copy."""
         copy = Timers()
         copy._at_ms, copy._heap = dict(self._at_ms), list(self._heap)
         return copy

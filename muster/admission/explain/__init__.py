@@ -7,6 +7,6 @@ short(…), too_large(…), no_flavor(…)     sentences.py: sentences about the
 """
 
 from muster.admission.explain.explainer import Explainer
-from muster.admission.explain.verdict import Verdict, Wait
+from muster.admission.explain.verdict import HeadWait, Wait
 
-__all__ = ["Explainer", "Verdict", "Wait"]
+__all__ = ["Explainer", "HeadWait", "Wait"]

@@ -11,7 +11,7 @@ from muster.admission.cycle.entry import Entry, EntryOutcome
 from muster.admission.cycle.nominate import failed_checks, refusal
 from muster.admission.explain.diagnosis import Blocked, blocked, diagnose
 from muster.admission.explain.sentences import leaving, no_flavor, short, too_large
-from muster.admission.explain.verdict import Verdict, Wait, verdict_of
+from muster.admission.explain.verdict import HeadWait, Wait, verdict_of
 from muster.admission.flavors.assignment import Assignment
 from muster.admission.model import (
     NEVER_MS,
@@ -25,7 +25,6 @@ from muster.admission.model import (
     WaitReason,
     Workload,
 )
-from muster.admission.queueing.backoff import is_backing_off
 from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.state import WorkingState
 from muster.admission.wait_note import TRANSIENT_REASONS, WaitNote, earliest, with_note
@@ -39,7 +38,7 @@ class Explainer:
     def __init__(self, state: WorkingState, now_ms: int) -> None:
         self._state = state
         self.now_ms = now_ms
-        self._cache: dict[tuple[Hashable, Verdict], Waiting] = {}
+        self._cache: dict[tuple[Hashable, HeadWait], Waiting] = {}
         self._infeasible: dict[Hashable, Waiting | None] = {}
 
     def not_queued(self, workload: Workload) -> Waiting | None:
@@ -54,7 +53,7 @@ class Explainer:
         if queue.stop is not StopPolicy.NONE:
             why = f"ClusterQueue {name} is stopped (stopPolicy {queue.stop})"
             return _waiting(workload, WaitReason.QUEUE_STOPPED, why)
-        if is_backing_off(workload, self.now_ms):
+        if workload.is_backing_off(self.now_ms):
             why = "waits for the end of its backoff after a failed attempt"
             ends_ms = workload.requeue_at_ms
             until_ms = None if ends_ms == NEVER_MS else ends_ms
@@ -85,7 +84,7 @@ class Explainer:
         boost_ms = aging.next_boost_ms(workload.queued_at_ms, self.now_ms)
         return replace(waiting, until_ms=earliest(waiting.until_ms, boost_ms))
 
-    def queued(self, workload: Workload, verdict: Verdict, alike: Hashable) -> Waiting:
+    def queued(self, workload: Workload, verdict: HeadWait, alike: Hashable) -> Waiting:
         """Explains a workload that the cycles did not admit. Workloads of a queue with equal `alike` and
         verdict get the same explanation."""
         waiting = self._cache.get((alike, verdict))
@@ -95,7 +94,7 @@ class Explainer:
             return waiting
         return replace(waiting, workload=workload.key)
 
-    def _explain(self, workload: Workload, verdict: Verdict, alike: Hashable) -> Waiting:
+    def _explain(self, workload: Workload, verdict: HeadWait, alike: Hashable) -> Waiting:
         """Returns obstacles that cannot resolve by themselves first."""
         queue = self._state.snapshot.cluster_queues[workload.cluster_queue]
         refused = self._refused(workload, queue)

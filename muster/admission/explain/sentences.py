@@ -12,6 +12,7 @@ _NAMES_MAX = 2  # workloads named in a sentence
 
 
 def short(node: QuotaNode, shortfalls: Sequence[Shortfall], exclusions: Sequence[Exclusion]) -> str:
+    """Explains that the queue has less quota left than the workload needs."""
     first, *others = shortfalls
     parts = [f"needs {_needed(first)} but ClusterQueue {node.name} has {_remaining(node, first)}"]
     parts += [f"also needs {_needed(other)} but it has {_remaining(node, other)}" for other in others]
@@ -19,6 +20,7 @@ def short(node: QuotaNode, shortfalls: Sequence[Shortfall], exclusions: Sequence
 
 
 def too_large(node: QuotaNode, shortfalls: Sequence[Shortfall], exclusions: Sequence[Exclusion]) -> str:
+    """Explains that the workload needs more than the queue can ever have, and what to do."""
     first, *others = shortfalls
     parts = [
         f"needs {_needed(first)} but ClusterQueue {node.name} can have at most {_most(first)}",

@@ -18,7 +18,7 @@ class Wait(Enum):
     GATED = auto()  # it requires preemption, and a preemption gate is closed
 
 
-class Verdict(NamedTuple):
+class HeadWait(NamedTuple):
     """The reason why a head of the last cycle waits, with the workloads that it waits for."""
 
     wait: Wait
@@ -35,13 +35,13 @@ _WAITS = {
 }
 
 
-def verdict_of(head: Entry | None, behind: Workload | None) -> Verdict:
+def verdict_of(head: Entry | None, behind: Workload | None) -> HeadWait:
     """Returns the verdict on a workload. `head` is its entry in the last cycle, None if it was not a head;
     `behind` the head that blocks it, None if it is a head itself or was tried."""
     if behind is not None:
-        return Verdict(Wait.BEHIND, behind.key)
+        return HeadWait(Wait.BEHIND, behind.key)
     if head is None:
-        return Verdict(Wait.NO_FIT)
+        return HeadWait(Wait.NO_FIT)
     leaving = [target.holding for target in head.targets] or head.claimed
     targets = tuple(holding.workload.key for holding in leaving)
-    return Verdict(_WAITS.get(head.outcome, Wait.NO_FIT), head.rival, targets)
+    return HeadWait(_WAITS.get(head.outcome, Wait.NO_FIT), head.rival, targets)

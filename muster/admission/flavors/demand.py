@@ -49,6 +49,7 @@ def pod_set_groups(
 
 
 def requests_of(pod_set: PodSet, count: int) -> dict[str, int]:
+    """Returns the requests of `count` pods."""
     return {resource: amount * count for resource, amount in pod_set.requests.items()}
 
 

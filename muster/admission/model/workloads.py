@@ -94,3 +94,9 @@ class Workload:
     @property
     def namespace(self) -> str:
         return self.key.partition("/")[0]
+
+    def is_backing_off(self, now_ms: int) -> bool:
+        """Returns whether its backoff has not expired yet.
+
+        Kueue: backoffWaitingTimeExpired in pkg/cache/queue."""
+        return self.requeue_at_ms is not None and self.requeue_at_ms > now_ms

@@ -99,10 +99,14 @@ class Feasibility(GroupEstimate):
     def __init__(self, queue_usage: QueueUsage, alike: Workload) -> None:
         self._queue_usage = queue_usage
         self._used = queue_usage.node.root.usage
+        # The options of each pod set and resource group. The group is infeasible if all options of one are
+        # exceeded; that each has an open option does not prove that all fit together.
         self._demands = list(_demands(alike, queue_usage.flavors, queue_usage.node))
         self._preemption_bound = PreemptionBound(
             queue_usage.node, queue_usage.queue, queue_usage.holdings, queue_usage.state.rules, alike
         )
+        # The amounts by flavor and resource if each demand has one option: then the comparison with the usage
+        # at the root is exact.
         self._needs = _single(self._demands)
         if self._needs is not None:
             self._demands = [(tuple(self._needs),)]

@@ -49,8 +49,12 @@ class WakeIndex(Pruning):
         self._branches = _by_branch(self._queues)
         self._cache: dict[tuple[int, EquivalenceClass], Feasibility] = {}  # by queue; the oldest first
         self._roots = list(dict.fromkeys(queue.node.root for queue in self._queues))
+        # Queues without bounds, as they were never checked or have changed since.
         self._awake = {number: queue for number, queue in enumerate(self._queues) if len(queue)}
-        self._bounds: dict[int, list[tuple[_Line, float]]] = {}  # index lines of queues that are not awake
+        # For each other queue, its entries in `_lines`, so that they can be removed without a search.
+        self._bounds: dict[int, list[tuple[_Line, float]]] = {}
+        # Bounds are compared with the usage at the root alone: what is below it is part of the bound, and
+        # `refresh` drops the bounds of a branch whose usage has changed.
         self._lines: dict[QuotaNode, dict[FlavorResource, _Line]] = {root: {} for root in self._roots}
 
     def changed(self, queue: str) -> None:
@@ -64,6 +68,7 @@ class WakeIndex(Pruning):
         for root, lines in self._lines.items():
             used = root.usage
             for fr, line in lines.items():
+                # Sorted by bound: all entries from the current usage on are no longer exceeded.
                 for _, _, queue in line[bisect_left(line, (used.get(fr, 0),)) :]:
                     queues[queue] = None
         return queues

@@ -42,6 +42,7 @@ class EquivalenceGroup:
         return iter(self._live.values())
 
     def copy(self) -> "EquivalenceGroup":
+        """Returns an independent copy with the same workloads."""
         copy = EquivalenceGroup(self.equivalence)
         copy._live, copy._heap, copy.parked = dict(self._live), list(self._heap), self.parked
         return copy

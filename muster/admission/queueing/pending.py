@@ -67,13 +67,18 @@ class PendingQueue:
         self._by_namespace = queue.namespaces is not None and bool(queue.namespaces.requirements)
         self._priority_boost = priority_boost
         self._strict = queue.strategy is QueueingStrategy.STRICT_FIFO
-        self._fresh = PendingGroups()
-        self._tried = PendingGroups()
+        self._fresh = PendingGroups()  # not tried since they were queued
+        self._tried = PendingGroups()  # parked: only a release of quota may help them
         # The nonempty queues of the contention group, which shares this: most decisions read only these.
         self.occupied: dict[PendingQueue, None] = {}
         self.preemptors: dict[str, Workload] = {}  # by key; preemption is in progress for them
-        self._active: list[tuple[Fraction | int, QueueOrder, EquivalenceGroup]] = []  # a heap
-        self._opened = self._active  # the heap of the last `open`, while it is valid
+        # A heap of the groups that this pass has not tried; the first is the head's.
+        self._active: list[tuple[Fraction | int, QueueOrder, EquivalenceGroup]] = []
+        # The heap of the last `open`, while it is valid: most queues do not change between two passes, so the
+        # next `open` copies it instead of ranking all groups again.
+        self._opened = self._active
+        # No workload is tried until the next `open`. `_active` stays: `place` reads it to explain which
+        # workload was the head.
         self._closed = False
         self._complete: bool | None = None  # `include_parked` of that heap; None: invalid
 
@@ -131,6 +136,8 @@ class PendingQueue:
             self.preemptors[workload.key] = workload
 
     def _parks(self, workload: Workload) -> bool:
+        # A strict queue's head must remain the head. A preemptor must be tried as soon as its targets have
+        # released their quota, before any other workload takes it.
         return not self._strict and not workload.preempting
 
     def is_parked_as(self, workload: Workload) -> bool:

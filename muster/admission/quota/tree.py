@@ -271,6 +271,7 @@ def _quotas_and_weight(owner: ClusterQueue | Cohort | None) -> tuple[dict[Flavor
 
 
 def quotas_of(groups: Iterable[ResourceGroup]) -> dict[FlavorResource, Quota]:
+    """Returns the quotas of resource groups by flavor and resource."""
     return {
         FlavorResource(flavor.flavor, resource): quota
         for group in groups
@@ -318,6 +319,7 @@ def cyclic_cohorts(parents: Mapping[str, str | None]) -> frozenset[str]:
 
 
 def parents_first(parents: Mapping[str, str | None], cyclic: Container[str]) -> Iterator[str]:
+    """Yields the cohorts so that each follows its parent; omits those in cycles."""
     visited: set[str] = set()
     for start in parents:
         chain = []

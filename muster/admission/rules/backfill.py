@@ -90,6 +90,7 @@ class Backfill:
         self._reserved, self.until_ms = dict(other._reserved), other.until_ms
 
     def reserved(self, queue: str) -> BackfillReservation | None:
+        """Returns the reservation of the queue's head, if it has one."""
         return self._reserved.get(queue)
 
     def drop_reservation(self, head: Entry) -> None:

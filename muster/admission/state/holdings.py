@@ -32,6 +32,7 @@ class Holding:
     started: bool = False  # had quota before this decision
 
     def copy(self, node: QuotaNode) -> "Holding":
+        """Returns a copy for the equal queue of another state."""
         return Holding(
             self.workload,
             node,
@@ -89,6 +90,7 @@ class QueueHoldings(dict[str, Holding]):
         self.version = 0  # incremented by each change
 
     def put(self, holding: Holding) -> None:
+        """Adds a holding to the queue and to its sorted lists."""
         self.version += 1
         self[holding.workload.key] = holding
         for resources, in_order in self._in_order.items():
@@ -96,6 +98,7 @@ class QueueHoldings(dict[str, Holding]):
                 insort(in_order, (holding.order, holding))
 
     def drop(self, holding: Holding) -> None:
+        """Removes a holding from the queue and from its sorted lists."""
         self.version += 1
         del self[holding.workload.key]
         for resources, in_order in self._in_order.items():
@@ -103,6 +106,7 @@ class QueueHoldings(dict[str, Holding]):
                 del in_order[bisect_left(in_order, (holding.order,))]
 
     def evict(self, holding: Holding) -> None:
+        """Marks a holding as evicted, which changes its place in the order of candidates."""
         # The sort key depends on `evicted`: drop with the old key, put with the new one.
         self.drop(holding)
         holding.evicted = True

@@ -66,6 +66,7 @@ class WorkingState:
 
     def restore_from(self, other: "WorkingState") -> dict[Holding, Holding]:
         """Copies the workloads that hold quota from a state with equal queues; returns the copies."""
+        # By the original, as other parts of the restored engine refer to its holdings.
         copies: dict[Holding, Holding] = {}
         for name, holdings in other.holdings.items():
             node = self.tree.queues[name]

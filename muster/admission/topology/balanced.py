@@ -11,8 +11,8 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from muster.admission.topology.domain_capacity import CapacityKey, DomainCapacities, DomainCapacity
-from muster.admission.topology.order import PlacementProfile
 from muster.admission.topology.request import LevelRequest
+from muster.admission.topology.search import PlacementProfile
 from muster.admission.topology.spread import DomainPods
 
 

@@ -12,10 +12,9 @@ from muster.admission.model import (
     TopologyAssignment,
     TopologyRequest,
 )
-from muster.admission.topology.domains import usable
+from muster.admission.topology.domains import Journal, LeafCapacity, requests_of_one_pod, usable
 from muster.admission.topology.elastic import resize
 from muster.admission.topology.flavor import FlavorTopology
-from muster.admission.topology.leaf_capacity import Journal, LeafCapacity, requests_of_one_pod
 from muster.admission.topology.placements import PlacementRefusal, Placements, TopologyUsage
 from muster.admission.topology.replacement import replace_node
 from muster.admission.topology.request import PlacementRequest
@@ -57,6 +56,7 @@ class Topologies:
         return flavor in self._flavors
 
     def has_levels(self, flavor: str, request: TopologyRequest | None) -> bool:
+        """Returns whether the flavor's topology has all requested levels."""
         return self._flavors[flavor].has_levels(request or _NO_REQUEST)
 
     def add(self, placed: Iterable[TopologyUsage]) -> None:
@@ -98,6 +98,7 @@ class Topologies:
         pinned: bool = False,
         empty: bool = False,
     ) -> Placements:
+        """Places all pod sets of a workload; see the package's docstring for the parameters."""
         self._limit_journal()
         groups = [
             (self._flavors[name], group) for name in sorted(requests) for group in _groups(requests[name])

@@ -8,8 +8,7 @@ Source: fillInCounts of Kueue's pkg/cache/scheduler/tas_flavor_snapshot.go.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from muster.admission.topology.domains import Domain, DomainTree
-from muster.admission.topology.leaf_capacity import LeafCapacity, Requests, count_pods
+from muster.admission.topology.domains import Domain, DomainTree, LeafCapacity, Requests, count_pods
 from muster.admission.topology.nodes import Matches, NodeDemand
 
 
@@ -145,6 +144,7 @@ class DomainCapacities:
         return inside
 
     def refresh(self) -> None:
+        """Updates the leaves whose capacity has changed since the last call, and the domains above them."""
         changed = set(self._journal[self._counted :])
         self._counted = len(self._journal)
         self._count(changed & self._leaves.keys())

@@ -6,14 +6,17 @@ from typing import TypeVar
 from muster.admission.model import Flavor, Node, Rules, Topology, TopologyAssignment, TopologyRequest
 from muster.admission.topology.balanced import balance
 from muster.admission.topology.domain_capacity import CapacityKey, DomainCapacities
-from muster.admission.topology.domains import Domain, DomainTree
-from muster.admission.topology.leaf_capacity import Journal, LeafCapacity, requests_of_one_pod
+from muster.admission.topology.domains import Domain, DomainTree, Journal, LeafCapacity, requests_of_one_pod
 from muster.admission.topology.nodes import Matches, NodeDemand, match
-from muster.admission.topology.order import PlacementProfile, slices_of
-from muster.admission.topology.placements import NOTHING_EXCLUDED, Exclusions, PlacementRefusal
-from muster.admission.topology.reasons import exclusions_of, sentence
+from muster.admission.topology.placements import (
+    NOTHING_EXCLUDED,
+    Exclusions,
+    PlacementRefusal,
+    exclusions_of,
+    sentence,
+)
 from muster.admission.topology.request import LevelRequest, PlacementRequest, has_levels, resolve_request
-from muster.admission.topology.search import InsufficientCapacity, search
+from muster.admission.topology.search import InsufficientCapacity, PlacementProfile, search, slices_of
 from muster.admission.topology.spread import DomainPods, descend, descend_separately, spread
 
 K = TypeVar("K")

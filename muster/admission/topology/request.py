@@ -94,12 +94,14 @@ def level_key(topology: TopologyRequest, keys: tuple[str, ...]) -> str | None:
 
 
 def has_levels(topology: TopologyRequest, keys: tuple[str, ...]) -> bool:
+    """Returns whether the topology with these levels has all requested ones."""
     return level_key(topology, keys) in keys and all(
         constraint.level in keys for constraint in topology.slices
     )
 
 
 def only_slices(topology: TopologyRequest) -> bool:
+    """Returns whether only slices are constrained: the pod set itself may use any domains."""
     return topology.required is None and topology.preferred is None and bool(topology.slices)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from muster.admission.topology.domain_capacity import DomainCapacity
-from muster.admission.topology.order import PlacementProfile, Unit, leader_first, pods_by, slices_of
 from muster.admission.topology.request import LevelRequest
+from muster.admission.topology.search import PlacementProfile, Unit, leader_first, pods_by, slices_of
 
 
 class DomainPods(NamedTuple):

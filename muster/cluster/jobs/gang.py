@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from muster.cluster.jobs import added_containers
 from muster.cluster.jobs.added_containers import Body, with_containers
-from muster.objects import topology_request
 from muster.objects.kueue import POD_SETS_MAX, PODS_MAX, PodSet, TopologyRequest
 from muster.objects.pods import Template, read_template
 from muster.objects.ray import RayClusterSpec
+from muster.objects.topology import annotated_request
 
 HEAD = "head"
 POD_SET_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")  # of Kueue's Workload
@@ -102,7 +102,7 @@ def _topology(entry: PodSetTemplate) -> TopologyRequest | None:
     """Returns the topology request of the template; None if there is none or it is invalid, which
     `ineligibility` reports."""
     with suppress(ValueError):
-        return topology_request.annotated(read_template(entry.template).metadata.annotations)
+        return annotated_request(read_template(entry.template).metadata.annotations)
     return None
 
 
@@ -125,7 +125,7 @@ def templates_problem(templates: tuple[PodSetTemplate, ...]) -> str | None:
         return problem
     for entry in templates:
         try:
-            topology_request.annotated(read_template(entry.template).metadata.annotations)
+            annotated_request(read_template(entry.template).metadata.annotations)
         except ValueError as error:
             return f"pod set {entry.pod_set!r}: {error}"
         if not read_template(entry.template).spec.containers:

@@ -37,6 +37,8 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
+    """The end of a job, as its operator reports it."""
+
     succeeded: bool
     message: str
 
@@ -203,8 +205,10 @@ Job = JobView[Any]
 
 
 def queue_name(job: Job) -> str:
+    """Returns the LocalQueue that the job names; empty if it names none."""
     return job.metadata.labels.get(QUEUE_LABEL, "")
 
 
 def priority_class(job: Job) -> str:
+    """Returns the WorkloadPriorityClass that the job names; empty if it names none."""
     return job.metadata.labels.get(PRIORITY_LABEL, "")

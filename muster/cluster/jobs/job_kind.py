@@ -58,6 +58,11 @@ class JobKind:
         return self.kind.plural
 
     @property
+    def framework(self) -> str:
+        """The name of the kind's integration in Kueue's Configuration, such as ray.io/rayjob."""
+        return f"{self.kind.group}/{self.kind.name.lower()}"
+
+    @property
     def operator(self) -> Operator:
         return self.view.operator
 

@@ -13,6 +13,7 @@ Body = dict[str, Any]
 
 
 def head_service(spec: RayClusterSpec, head: Mapping[str, Any]) -> Body:
+    """Returns the Service of the head as KubeRay would create it, without its name."""
     group = spec.head_group_spec
     user_service = group.head_service or {}
     meta = dict(user_service.get("metadata") or {})
@@ -35,6 +36,7 @@ def _ports(container: Mapping[str, Any]) -> list[Body]:
 
 
 def serve_service(user_service: Mapping[str, Any]) -> Body:
+    """Returns the Service of Ray Serve as KubeRay would create it, without its name."""
     spec = dict(user_service.get("spec") or {})
     spec["ports"] = spec.get("ports") or [{"name": "serve", "port": DEFAULT_PORTS["serve"]}]
     return {"metadata": dict(user_service.get("metadata") or {}), "spec": spec}

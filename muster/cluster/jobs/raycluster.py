@@ -24,6 +24,8 @@ from muster.objects.ray import (
 
 
 class RayClusterGang(RayView[RayCluster]):
+    """A RayCluster as a gang: the head and its groups of workers."""
+
     kind = RAY_CLUSTERS
 
     @property

@@ -16,6 +16,8 @@ SUBMITTER = "submitter"
 
 
 class RayJobGang(RayView[RayJob]):
+    """A RayJob as a gang: the RayCluster that it creates, and its submitter."""
+
     kind = RAY_JOBS
 
     @property

@@ -28,6 +28,8 @@ def contended_quota(admission: Admission, cluster: ClusterState) -> frozenset[Co
 
 
 def contended(tree: str, flavor: str, resource: str, cluster: ClusterState) -> ContendedQuota:
+    """Returns the quota that workloads of one tree of cohorts compete for. Flavors with a topology share
+    nodes across trees."""
     resource_flavor = cluster.flavors.get(flavor)
     has_topology = resource_flavor is not None and bool(resource_flavor.spec.topology_name)
     return ContendedQuota("" if has_topology else tree, flavor, resource)

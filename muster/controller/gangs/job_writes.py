@@ -6,7 +6,6 @@ from typing import Any
 from muster.cluster import job_workload, retries
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.job_workload import has_left_queue
-from muster.cluster.jobs.annotations import removal
 from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.templates import PlacementError, admitted_templates, place_operations
 from muster.configuration.configuration import DEFAULT, Configuration
@@ -18,7 +17,7 @@ from muster.controller.workload import transitions
 from muster.controller.workload.events import ObjectEvent, on_job, on_workload, status_events
 from muster.controller.workload.suspension import is_stopped, quota_may_be_released
 from muster.kube.kinds import WORKLOADS
-from muster.kube.writes import Create, Delete, JsonPatch, MergePatch
+from muster.kube.writes import Create, Delete, JsonPatch, MergePatch, remove_operation
 from muster.objects import workload_status
 from muster.objects.kueue import Workload
 from muster.objects.kueue_checks import set_check
@@ -94,7 +93,9 @@ def _start(workload: Workload, job: Job, cluster: ClusterState, now_ms: int) -> 
         return
     resume = {"op": "add", "path": job.suspend_pointer, "value": False}
     placement = place_operations(job.pod_set_templates, targets, start=True)
-    operations = (*placement, *removal(job.metadata, WAIT_ANNOTATION), resume)
+    reported = WAIT_ANNOTATION in job.metadata.annotations
+    unreport = (remove_operation("/metadata/annotations", WAIT_ANNOTATION),) if reported else ()
+    operations = (*placement, *unreport, resume)
     write = JsonPatch(job.kind, job.metadata.key, operations, job.metadata.resource_version)
     assert workload.status.admission is not None
     queue = workload.status.admission.cluster_queue

@@ -8,7 +8,7 @@ from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.pacing.events import RepeatedEvents
 from muster.controller.pacing.job_wait_writes import JobWaitWrite, JobWaitWrites, QueueOrder
 from muster.controller.pacing.rates import ExplanationRate, Load, PassPace, QueueStatusRate
-from muster.controller.passes.explanations import Limits
+from muster.controller.passes.explanations import ExplanationLimits
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.queue_status import all_queues, queue_status
 
@@ -45,6 +45,7 @@ class WriteBackoff(Container[str]):
         return wait_ms
 
     def forget(self, subject: str) -> None:
+        """Ends the back-off of a subject whose write has succeeded."""
         self._refusals.pop(subject, None)
 
     def next_ms(self) -> int | None:
@@ -67,7 +68,7 @@ class Pacing:
         self._queue_statuses = QueueStatusRate()
         self._last_writes = 0  # the number of writes of the last pass
 
-    def limits(self, at_ms: int) -> Limits:
+    def limits(self, at_ms: int) -> ExplanationLimits:
         """Returns the number of workloads that the pass may explain."""
         return self._explanations.limits(at_ms)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from muster.cluster.relations import QueueKey
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.passes.explanations import Explained, Limits
+from muster.controller.passes.explanations import Explained, ExplanationLimits
 from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES, Kind
 
 
@@ -19,6 +19,7 @@ class TokenBucket:
         self._tokens, self._at_ms = float(burst), 0
 
     def available(self, at_ms: int) -> int:
+        """Returns the number of whole tokens; 0 while the balance is negative."""
         return max(0, int(self._at(at_ms)))
 
     def take(self, count: int, at_ms: int) -> None:
@@ -79,6 +80,7 @@ class PassPace:
         self._due_s = self._began_s  # of the next pass, if there were one in each interval
 
     def begin_pass(self) -> None:
+        """Records that a pass begins, and when the next one may."""
         self._began_s = self._clock_s()
         self._due_s = max(self._due_s, self._began_s) + self._interval_s
 
@@ -110,9 +112,10 @@ class ExplanationRate:
         self._new = TokenBucket(EXPLAIN_BURST, EXPLAIN_PER_S)
         self._refresh_due_ms = 0
 
-    def limits(self, at_ms: int) -> Limits:
+    def limits(self, at_ms: int) -> ExplanationLimits:
+        """Returns how many workloads a pass at `at_ms` may explain."""
         new = min(EXPLAINED_MAX, self._new.available(at_ms))
-        return Limits(new, EXPLAINED_MAX * (at_ms >= self._refresh_due_ms))
+        return ExplanationLimits(new, EXPLAINED_MAX * (at_ms >= self._refresh_due_ms))
 
     def record(self, explained: Explained, at_ms: int, now_ms: int, calm_ms: int) -> int | None:
         """Records the explanations of a pass at `at_ms`, which is `now_ms` by the clock of the explanations;

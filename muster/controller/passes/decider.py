@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from muster import admission as core
-from muster.cluster.candidates import Candidate
+from muster.cluster.candidates import WorkloadInfo
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.platform_snapshot import PlatformSnapshot
-from muster.controller.passes.explanations import Explained, Explanations, Limits
+from muster.controller.passes.explanations import Explained, ExplanationLimits, Explanations
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,13 @@ class PassDecision:
 
 
 class Decider:
+    """Decides with one engine for all passes, so that a pass computes only what has changed since the
+    previous one."""
+
     def __init__(self, rules: core.Rules = core.Rules()) -> None:  # noqa: B008 - a frozen value
         self._rules = rules
         self._platform = PlatformSnapshot()
-        self._converted: dict[str, tuple[Candidate, core.Workload]] = {}
+        self._converted: dict[str, tuple[WorkloadInfo, core.Workload]] = {}
         self._engine: core.Engine | None = None  # None after a decision that failed
         self._decided_ms = 0
         self._explanations = Explanations()
@@ -42,9 +45,9 @@ class Decider:
     def decide(
         self,
         cluster: ClusterState,
-        changed: Mapping[str, Candidate | None],
+        changed: Mapping[str, WorkloadInfo | None],
         now_ms: int,
-        limits: Limits | None = None,
+        limits: ExplanationLimits | None = None,
     ) -> PassDecision:
         """Decides on all candidates. `changed` contains the candidates that changed since the last decision,
         by key; None if the Workload is no longer a candidate. Without `limits`, explains all of them.
@@ -71,7 +74,7 @@ class Decider:
         decision tries them."""
         return [] if self._engine is None else self._engine.queue_order(queue, self._decided_ms)
 
-    def _converted_workload(self, candidate: Candidate) -> core.Workload:
+    def _converted_workload(self, candidate: WorkloadInfo) -> core.Workload:
         key = candidate.workload.key
         cached = self._converted.get(key)
         if cached is None or not cached[0].is_same(candidate):

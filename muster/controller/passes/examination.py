@@ -3,10 +3,10 @@
 from collections.abc import Container
 from dataclasses import dataclass
 
-from muster.cluster.candidates import Candidate, candidate, ineligibility, is_pending, is_unchecked
+from muster.cluster.candidates import WorkloadInfo, candidate, ineligibility, is_pending, is_unchecked
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.job import StatusReason
-from muster.cluster.queue_counts import Share, share_of
+from muster.cluster.queue_counts import Contribution, share_of
 from muster.configuration.configuration import Configuration
 from muster.controller.gangs.finished_gangs import is_finished_with_quota, quota_release
 from muster.controller.gangs.planned_write import PlannedWrite
@@ -26,13 +26,13 @@ class Examination:
     # Why the pending Workload may not get quota, regardless of the free quota.
     problem: StatusReason | None = None
     # The input to the decision; None if the decision does not consider the Workload.
-    candidate: Candidate | None = None
+    candidate: WorkloadInfo | None = None
     # Releases the quota of a finished gang.
     release: PlannedWrite | None = None
     # The gang has finished, and still holds its quota.
     holds_after_end: bool = False
     # The part of the counts of its queues.
-    share: Share | None = None
+    share: Contribution | None = None
 
 
 def examine(
@@ -42,6 +42,7 @@ def examine(
     configuration: Configuration,
     now_ms: int,
 ) -> Examination:
+    """Advances the status of a Workload; a Workload whose writes are backing off keeps its status."""
     key = workload.key
     status, until_ms = workload.status, None
     if key not in backing_off:

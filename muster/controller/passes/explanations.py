@@ -14,7 +14,7 @@ AGAIN_INTERVAL_MS = 10_000  # the minimum between explanations of a workload wit
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ExplanationLimits:
     """The maximum numbers of workloads that a pass explains."""
 
     # With a new reason.
@@ -86,7 +86,7 @@ class Explanations:
         changed, self._changed = self._changed, False
         return changed
 
-    def explain(self, engine: core.Engine, now_ms: int, limits: Limits | None) -> Explained:
+    def explain(self, engine: core.Engine, now_ms: int, limits: ExplanationLimits | None) -> Explained:
         """Explains pending workloads after the engine's last decision; without limits, all whose reason may
         have changed."""
         self._note_decision(engine, now_ms)
@@ -113,7 +113,7 @@ class Explanations:
             self._outdated, self._is_renewed = self._decision, False
         self._new |= new
 
-    def _outdated_keys(self, now_ms: int, limits: Limits | None) -> Iterator[str]:
+    def _outdated_keys(self, now_ms: int, limits: ExplanationLimits | None) -> Iterator[str]:
         """Yields the workloads whose explanation is due for a refresh, the oldest first."""
         for key, explanation in islice(self._by_workload.items(), None if limits is None else limits.again):
             recent = limits is not None and 0 <= now_ms - explanation.at_ms < AGAIN_INTERVAL_MS

@@ -7,7 +7,7 @@ the next pass acts on them. If the controller is killed between two writes, the 
 
 from collections.abc import Container, Iterable, Iterator
 
-from muster.cluster.candidates import Candidate
+from muster.cluster.candidates import WorkloadInfo
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.job import StatusReason
 from muster.configuration.configuration import DEFAULT, Configuration
@@ -18,7 +18,7 @@ from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import stops, template_resets
 from muster.controller.passes.decider import PassDecision
 from muster.controller.passes.examination import examine
-from muster.controller.passes.explanations import Limits
+from muster.controller.passes.explanations import ExplanationLimits
 from muster.controller.passes.finalizers import finalizers
 from muster.controller.passes.job_syncs import sync_jobs
 from muster.controller.passes.job_waits import empty_queue_labels
@@ -37,7 +37,7 @@ def reconcile(
     backing_off: Container[str] = (),
     configuration: Configuration = DEFAULT,
     memory: PassMemory | None = None,
-    limits: Limits | None = None,
+    limits: ExplanationLimits | None = None,
 ) -> PassPlan:
     """Returns the plan of a pass.
 
@@ -52,7 +52,7 @@ def reconcile(
     writes.before_reservations += finalizers(cluster)
     unsettled_jobs = sync_jobs(plan, jobs, cluster, backing_off)
     # 2. Each Workload advances as far as its job, pods and checks allow.
-    candidates: dict[str, Candidate | None] = {}
+    candidates: dict[str, WorkloadInfo | None] = {}
     ineligible: dict[str, StatusReason] = {}
     present: list[Workload] = []
     for key in marked:

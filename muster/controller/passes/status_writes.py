@@ -66,6 +66,7 @@ _CLEARED: dict[str, object] = {
 
 
 def status_patch(workload: Workload, status: WorkloadStatus) -> Write:
+    """Returns the write that replaces the status of a Workload."""
     # A merge patch deletes only the fields that it names.
     before = builtins(workload.status)
     fields = {name: value for name, value in _CLEARED.items() if name in before} | builtins(status)

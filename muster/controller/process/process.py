@@ -25,11 +25,10 @@ from muster.journal.files import JournalFiles
 from muster.journal.writer import JournalWriter
 from muster.kube.access import access
 from muster.kube.client import Kube, NotLeading
-from muster.kube.election_thread import ElectionThread
 from muster.kube.history import History
 from muster.kube.reflector import SILENT_S_MAX
 from muster.kube.store import OBJECTS_A_COLLECTION
-from muster.kube.stream_thread import StreamThread
+from muster.kube.threads import ElectionThread, StreamThread
 
 log = logging.getLogger(__name__)
 

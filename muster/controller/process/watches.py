@@ -53,6 +53,7 @@ class Watches:
         return all(reflector.synced.is_set() for reflector in self._reflectors.values())
 
     async def wait_until_synced(self) -> None:
+        """Waits until each watch has listed its objects once."""
         await asyncio.gather(*(reflector.synced.wait() for reflector in self._reflectors.values()))
 
     def ages_s(self) -> dict[str, float]:
@@ -63,6 +64,7 @@ class Watches:
         return {name: age_s for name, age_s in ages.items() if age_s is not None}
 
     def object_counts(self) -> str:
+        """Returns the number of objects of each kind, for the log."""
         counts = ((kind, len(self._stores.of(kind).items)) for kind in WATCHED)
         return ", ".join(f"{count} {kind}" for kind, count in counts if count)
 
@@ -71,6 +73,7 @@ class Watches:
         self._tasks = {kind: tasks.create_task(r.run()) for kind, r in self._reflectors.items()}
 
     def cancel(self) -> None:
+        """Cancels the tasks of the watches."""
         for task in self._tasks.values():
             task.cancel()
 

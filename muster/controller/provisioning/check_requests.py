@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.templates import assignment_of
-from muster.controller.provisioning.pod_set_groups import Group, grouped
+from muster.controller.provisioning.pod_set_groups import PodSetGroup, grouped
 from muster.objects import kueue, workload_status
 from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.kueue import AdmissionCheckState, PodSet, WorkloadStatus
@@ -85,7 +85,7 @@ def is_needed(workload: kueue.Workload, config: ProvisioningRequestConfig) -> bo
     return any(admitted_count(workload, ps) > 0 for ps in pod_sets_managed(workload, config))
 
 
-def groups_of(workload: kueue.Workload, config: ProvisioningRequestConfig) -> list[Group]:
+def groups_of(workload: kueue.Workload, config: ProvisioningRequestConfig) -> list[PodSetGroup]:
     """Returns the groups of pod sets to request, merged by the config's policy. Raises: PlacementError."""
     managed = list(pod_sets_managed(workload, config))
     counts = {ps.name: admitted_count(workload, ps) for ps in managed}

@@ -13,7 +13,7 @@ from muster.objects.kueue import PodSet
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PodSetGroup:
     """Pod sets that share the template of the first."""
 
     pod_sets: tuple[PodSet, ...]
@@ -25,14 +25,14 @@ class Group:
         return self.pod_sets[0]
 
 
-def grouped(counts: Mapping[str, int], pod_sets: list[PodSet], policy: str | None) -> list[Group]:
+def grouped(counts: Mapping[str, int], pod_sets: list[PodSet], policy: str | None) -> list[PodSetGroup]:
     """Returns groups in the order of their first pod sets. `counts` are the numbers of admitted pods by pod
     set."""
     key_of = KEYS.get(policy or "")
     groups: dict[Hashable, list[PodSet]] = {}
     for pod_set in pod_sets:
         groups.setdefault(key_of(pod_set) if key_of else pod_set.name, []).append(pod_set)
-    return [Group(tuple(sets), sum(counts[ps.name] for ps in sets)) for sets in groups.values()]
+    return [PodSetGroup(tuple(sets), sum(counts[ps.name] for ps in sets)) for sets in groups.values()]
 
 
 def _template_key(pod_set: PodSet) -> str:

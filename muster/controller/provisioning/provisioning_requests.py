@@ -19,7 +19,7 @@ from muster.controller.provisioning.check_requests import (
     request_name,
     template_name,
 )
-from muster.controller.provisioning.pod_set_groups import Group
+from muster.controller.provisioning.pod_set_groups import PodSetGroup
 from muster.kube.kinds import POD_TEMPLATES, PROVISIONING_REQUESTS, WORKLOADS, Kind
 from muster.kube.writes import Create, Delete, MergePatch, Write
 from muster.objects import kueue
@@ -103,7 +103,7 @@ def repairs(workload: kueue.Workload, cluster: ClusterState) -> Iterator[Request
 
 
 def _template_writes(
-    workload: kueue.Workload, group: Group, request: str, owner: dict[str, Any], cluster: ClusterState
+    workload: kueue.Workload, group: PodSetGroup, request: str, owner: dict[str, Any], cluster: ClusterState
 ) -> Iterator[Write]:
     """Yields the next write on the way to a permanent template of the request; none if it exists."""
     name = template_name(request, group.first.name)
@@ -129,7 +129,7 @@ def _is_permanent(workload: kueue.Workload, name: str, cluster: ClusterState) ->
     return template.metadata.controller.uid in {workload.metadata.uid, *requests}
 
 
-def _template(workload: kueue.Workload, group: Group, cluster: ClusterState) -> dict[str, Any]:
+def _template(workload: kueue.Workload, group: PodSetGroup, cluster: ClusterState) -> dict[str, Any]:
     """Returns the template for the nodes of its flavors, with the effective requests of its pods, from which
     the autoscaler sizes nodes: defaults from limits and LimitRanges, and the overhead of a RuntimeClass."""
     pod_set = group.first
@@ -152,7 +152,7 @@ def _template(workload: kueue.Workload, group: Group, cluster: ClusterState) -> 
 
 
 def _request(
-    workload: kueue.Workload, config: ProvisioningRequestConfig, name: str, groups: list[Group]
+    workload: kueue.Workload, config: ProvisioningRequestConfig, name: str, groups: list[PodSetGroup]
 ) -> Create:
     by_user = {
         key.removeprefix(PROVREQ_ANNOTATION_PREFIX): value

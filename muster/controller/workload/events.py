@@ -39,12 +39,14 @@ class ObjectEvent:
 def on_workload(
     workload: Workload, reason: str, message: str, *, warning: bool = False, in_status: bool = False
 ) -> ObjectEvent:
+    """Returns an event about a Workload."""
     return ObjectEvent(WORKLOADS, workload.metadata, reason, message, warning, in_status)
 
 
 def on_job(
     job: Job, reason: str, message: str, *, warning: bool = False, in_status: bool = False
 ) -> ObjectEvent:
+    """Returns an event about a job."""
     return ObjectEvent(job.kind, job.metadata, reason, message, warning, in_status)
 
 

@@ -152,6 +152,7 @@ POD_SENTENCES = {
 
 
 def pods_ready(status: WorkloadStatus, pods: Readiness, now_ms: int) -> WorkloadStatus:
+    """Sets PodsReady from the readiness of the gang's pods."""
     return _with(status, PODS_READY, pods in READY_REASONS, pods, POD_SENTENCES[pods], now_ms)
 
 
@@ -168,6 +169,7 @@ def without_deactivation_target(status: WorkloadStatus) -> WorkloadStatus:
 
 
 def suspension_blocked(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
+    """Sets SuspensionBlocked with the reason why the gang cannot be stopped."""
     return _with(status, SUSPENSION_BLOCKED, True, reason, message, now_ms)
 
 

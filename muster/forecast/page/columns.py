@@ -9,10 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from operator import sub
 
-from muster.forecast.page.names import add_names
-from muster.forecast.page.packing import Columns, deltas, packed
+from muster.forecast.page.packing import Columns, add_names, deltas, packed
 from muster.forecast.page.side import ForecastSide
-from muster.forecast.page.usage_range import USAGE_SCALE, usage_range
+from muster.forecast.page.spread import USAGE_SCALE, usage_range
 from muster.forecast.page.wait_rows import queue_names
 from muster.forecast.results.outcome import Attempts, SimulatedJob, SimulationOutcome
 

@@ -8,7 +8,7 @@ from muster.forecast.page.spread import PairedChange, Spread
 from muster.forecast.page.wait_rows import FutureWaits
 from muster.forecast.results.outcome import SimulationOutcome
 from muster.forecast.results.usage import usage
-from muster.forecast.results.waits import Group, Waits, statistics
+from muster.forecast.results.waits import JobGroup, Waits, statistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def summary(sides: Sequence[ForecastSide], waits: Sequence[FutureWaits]) -> list
     """Returns the figures of the header."""
     by_side = [
         [
-            _figures(outcome, groups.get(Group(), NO_JOBS))
+            _figures(outcome, groups.get(JobGroup(), NO_JOBS))
             for outcome, groups in zip(side.outcomes, futures, strict=True)
         ]
         for side, futures in zip(sides, waits, strict=True)

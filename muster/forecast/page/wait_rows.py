@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from muster.forecast.page.side import ForecastSide
 from muster.forecast.page.spread import PairedChange, Spread
 from muster.forecast.results.comparison import Difference
-from muster.forecast.results.waits import Group, Waits
+from muster.forecast.results.waits import JobGroup, Waits
 
 STATISTICS = (("Median", "p50_s"), ("90th percentile", "p90_s"), ("99th percentile", "p99_s"))
-FutureWaits = Sequence[Mapping[Group, Waits]]
+FutureWaits = Sequence[Mapping[JobGroup, Waits]]
 """The waits of one side: a mapping by group for each future."""
 
 
@@ -27,7 +27,7 @@ class SideWaits:
 class WaitRow:
     """A group with its waits in each side."""
 
-    group: Group
+    group: JobGroup
     sides: tuple[SideWaits | None, ...]  # None: the side lacks the group
     changes: tuple[PairedChange, ...] | None  # of the statistics, if both sides have them
 
@@ -53,7 +53,7 @@ def queue_names(sides: Sequence[ForecastSide]) -> list[str]:
     return list(dict.fromkeys([*declared, *(job.queue for side in sides for job in side.drawn.jobs)]))
 
 
-def _side_waits(futures: FutureWaits, group: Group) -> SideWaits | None:
+def _side_waits(futures: FutureWaits, group: JobGroup) -> SideWaits | None:
     if (drawn := futures[0].get(group)) is None:
         return None
     started = [future[group] for future in futures if group in future and future[group].count]
@@ -65,7 +65,7 @@ def _side_waits(futures: FutureWaits, group: Group) -> SideWaits | None:
     return SideWaits(drawn.count + drawn.never, drawn.never, statistics)
 
 
-def _changes(group: Group, changed: Mapping[tuple[Group, str], Difference]) -> tuple[PairedChange, ...]:
+def _changes(group: JobGroup, changed: Mapping[tuple[JobGroup, str], Difference]) -> tuple[PairedChange, ...]:
     differences = [changed[group, name] for _, name in STATISTICS]
     return tuple(
         PairedChange(difference.change_s, difference.agree, difference.futures) for difference in differences

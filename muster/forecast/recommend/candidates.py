@@ -8,7 +8,7 @@ from typing import Any
 from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.recommend.changes import PoolSize, changed, check_capacity, offered
 from muster.forecast.recommend.errors import InvalidCandidate, RecommendError
-from muster.forecast.recommend.variables import Kind, Point, Value, Variable, value_text
+from muster.forecast.recommend.variables import Point, Value, Variable, VariableKind, value_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,8 @@ class Candidates:
     def _check_prices(self) -> None:
         """Rejects flavors that would cost nothing only because they have no price."""
         pools = {pool.name: pool.flavor for pool in self.present.built.pools}
-        resized = {v.flavor for v in self.variables if v.kind is Kind.NOMINAL}
-        resized |= {pools[v.name] for v in self.variables if v.kind is Kind.UNITS}
+        resized = {v.flavor for v in self.variables if v.kind is VariableKind.NOMINAL}
+        resized |= {pools[v.name] for v in self.variables if v.kind is VariableKind.UNITS}
         missing = sorted(resized - set(self._prices.by_flavor))
         if self._prices.by_flavor and missing:
             raise RecommendError(

@@ -8,7 +8,7 @@ from math import ceil
 from typing import Any
 
 from muster.forecast.recommend.errors import InvalidCandidate
-from muster.forecast.recommend.variables import Kind, Value, Variable, accelerator_of, entries
+from muster.forecast.recommend.variables import Value, Variable, VariableKind, accelerator_of, entries
 
 QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]*)")
 
@@ -37,16 +37,16 @@ def changed(
     use more accelerators without them. If a pool changes, so do the nominal quotas of its flavor, unless one
     of them is a variable."""
     result: dict[str, Any] = _copied(config)
-    varied = {variable.flavor for variable in values if variable.kind is Kind.NOMINAL}
+    varied = {variable.flavor for variable in values if variable.kind is VariableKind.NOMINAL}
     # Pools first: they only change quotas that no variable sets.
     for variable, value in values.items():
-        if variable.kind is Kind.UNITS and isinstance(value, int):
+        if variable.kind is VariableKind.UNITS and isinstance(value, int):
             pool = next(pool for pool in pools if pool.name == variable.name)
             entries(result, "pools")[variable.index][pool.unit]["max"] = value
             if pool.flavor not in varied and pool.units:
                 _scale_quotas(result, pool.flavor, Fraction(value, pool.units))
     for variable, value in values.items():
-        if variable.kind is not Kind.UNITS:
+        if variable.kind is not VariableKind.UNITS:
             _set(entries(result, variable.section)[variable.index], variable, value)
     return result
 
@@ -59,12 +59,12 @@ def _copied(value: Any) -> Any:
 
 
 def _set(entry: dict[str, Any], variable: Variable, value: Value) -> None:
-    if variable.kind is Kind.WEIGHT:
+    if variable.kind is VariableKind.WEIGHT:
         if str(entry.get("weight", 1)) != str(value):
             entry["weight"] = value
         return
     quotas = entry["quotas"][variable.flavor]
-    if variable.kind is Kind.NOMINAL and isinstance(value, int):
+    if variable.kind is VariableKind.NOMINAL and isinstance(value, int):
         _set_nominal(quotas, value)
         return
     resource = accelerator_of(quotas, variable.target)

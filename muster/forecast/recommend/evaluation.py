@@ -8,15 +8,15 @@ from pathlib import Path
 import muster
 from muster.forecast.recommend.candidates import Candidate
 from muster.forecast.recommend.goals import Measured
-from muster.forecast.recommend.journal import Journal
+from muster.forecast.recommend.journal import ResultStore
 from muster.forecast.recommend.search import SearchStage
-from muster.forecast.recommend.tasks import Executor, Request, Task
+from muster.forecast.recommend.tasks import Executor, SearchInputs, Task
 
 CODE = ("admission", "configuration", "forecast", "objects", "translation")
 """Packages whose code determines the result of a simulation."""
 
 
-def digest(request: Request) -> str:
+def digest(request: SearchInputs) -> str:
     """Returns a hash of the inputs that all candidates share: jobs, assumptions, goals, and this code."""
     parts: Iterable[object] = (request.assumptions, *request.goals, *request.jobs)
     hashed = sha256()
@@ -35,7 +35,7 @@ class Evaluator:
         self,
         inputs: str,
         executor: Executor,
-        journal: Journal,
+        journal: ResultStore,
         effort: int = 0,
         progress: Callable[[float], None] | None = None,
     ) -> None:

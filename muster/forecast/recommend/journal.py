@@ -13,7 +13,7 @@ from muster.forecast.recommend.errors import RecommendError
 from muster.forecast.recommend.goals import Measured
 
 
-class Journal:
+class ResultStore:
     """Stores one line of JSON per finished candidate, by a key that covers everything its result depends on.
 
     Each line is on disk before `add` returns. Incomplete lines are ignored, and an unterminated last line is

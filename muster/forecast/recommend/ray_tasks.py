@@ -9,7 +9,7 @@ from typing import Any, Self
 import muster
 from muster.forecast.recommend.errors import RecommendError
 from muster.forecast.recommend.goals import Measured
-from muster.forecast.recommend.tasks import Request, Task, measure
+from muster.forecast.recommend.tasks import SearchInputs, Task, measure
 
 LOCAL = "local"
 INSTALL = 'pip install ".[ray]" in a checkout'
@@ -21,7 +21,7 @@ class RayTasks:
 
     Raises: RecommendError if Ray is not installed or there is no cluster at the address."""
 
-    def __init__(self, request: Request, address: str = LOCAL) -> None:
+    def __init__(self, request: SearchInputs, address: str = LOCAL) -> None:
         try:
             self._ray: Any = import_module("ray")
         except ImportError:

@@ -40,7 +40,7 @@ class SearchStage:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SearchPlan:
     """The extent of a search."""
 
     full: SearchStage
@@ -61,13 +61,15 @@ class Plan:
         return (self.budget + 1) * self.screen.effort + (2 * self.finalists + 1) * self.full.effort
 
 
-def plan(variables: Sequence[Variable], seeds: Sequence[int], jobs: int, budget: int, seed: int = 0) -> Plan:
+def plan(
+    variables: Sequence[Variable], seeds: Sequence[int], jobs: int, budget: int, seed: int = 0
+) -> SearchPlan:
     """Plans a search of at most `budget` candidates."""
     grid = size(variables)
     if grid <= budget:
-        return Plan(SearchStage(seeds, jobs), None, grid, seed)
+        return SearchPlan(SearchStage(seeds, jobs), None, grid, seed)
     screen = SearchStage(seeds[:SCREEN_SEEDS], max(1, round(SCREEN_SHARE * jobs)))
-    return Plan(SearchStage(seeds, jobs), screen, budget, seed)
+    return SearchPlan(SearchStage(seeds, jobs), screen, budget, seed)
 
 
 Evaluate = Callable[[Sequence[Candidate], SearchStage], Sequence[Sequence[Measured]]]
@@ -91,7 +93,7 @@ class Search:
     """Searches for the cheapest candidate that meets the goals. The same inputs give the same result."""
 
     def __init__(
-        self, candidates: Candidates, goals: Sequence[WaitLimit], plan: Plan, evaluate: Evaluate
+        self, candidates: Candidates, goals: Sequence[WaitLimit], plan: SearchPlan, evaluate: Evaluate
     ) -> None:
         self._candidates, self._goals, self._plan, self._evaluate = candidates, goals, plan, evaluate
 

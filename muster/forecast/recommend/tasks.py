@@ -22,7 +22,7 @@ PARENT_CHECK_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SearchInputs:
     """Jobs, assumptions and goals, which all candidates share."""
 
     jobs: Sequence[PlacedJob]
@@ -39,7 +39,7 @@ class Task:
     jobs: int
 
 
-def measure(request: Request, task: Task) -> Measured:
+def measure(request: SearchInputs, task: Task) -> Measured:
     """Simulates one task."""
     jobs = request.jobs if task.jobs == len(request.jobs) else request.jobs[: task.jobs]
     outcome = Simulator(task.configuration, jobs, request.assumptions, task.seed).run()
@@ -53,10 +53,10 @@ class Executor(Protocol):
         """Yields the results of the tasks, in the order of the tasks."""
 
 
-class Processes:
+class WorkerProcesses:
     """Runs tasks on the cores of this machine. The worker processes are shared by all calls of `run`."""
 
-    def __init__(self, request: Request, processes: int | None = None) -> None:
+    def __init__(self, request: SearchInputs, processes: int | None = None) -> None:
         self._request = request
         workers = processes or usable_cores()
         self._pool = _pool(request, workers) if workers > 1 else None
@@ -81,17 +81,17 @@ class Processes:
             yield futures[future], future.result()
 
 
-def _pool(request: Request, workers: int) -> ProcessPoolExecutor:
+def _pool(request: SearchInputs, workers: int) -> ProcessPoolExecutor:
     # Forked workers inherit the jobs instead of receiving them.
     return ProcessPoolExecutor(
         workers, get_context("fork"), initializer=_begin, initargs=(request, os.getpid())
     )
 
 
-_request: list[Request] = []  # of a worker process
+_request: list[SearchInputs] = []  # of a worker process
 
 
-def _begin(request: Request, parent: int) -> None:
+def _begin(request: SearchInputs, parent: int) -> None:
     _request[:] = [request]
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 

@@ -27,7 +27,7 @@ cohorts.COHORT...                   the same for a cohort
 pools.POOL                          maximum number of nodes (or TPU slices)"""
 
 
-class Kind(StrEnum):
+class VariableKind(StrEnum):
     """Keys of the stack file that a variable sets."""
 
     NOMINAL = "nominal"
@@ -52,12 +52,16 @@ class Variable:
     name: str
     index: int  # of its queue, cohort or pool in the stack file's list
     flavor: str  # empty for weights and pools
-    kind: Kind
+    kind: VariableKind
     values: tuple[Value, ...]
 
     @property
     def target(self) -> str:
-        suffix = f".{self.kind}" if self.kind in (Kind.BORROWING, Kind.LENDING, Kind.WEIGHT) else ""
+        suffix = (
+            f".{self.kind}"
+            if self.kind in (VariableKind.BORROWING, VariableKind.LENDING, VariableKind.WEIGHT)
+            else ""
+        )
         return f"{self.section}.{self.name}{f'.{self.flavor}' if self.flavor else ''}{suffix}"
 
 
@@ -100,14 +104,14 @@ def parse_variable(text: str, config: Mapping[str, Any]) -> Variable:
     return Variable(section, owner, index, flavor, kind, _values(text, values, kind))
 
 
-def _setting(text: str, section: str, path: str, entry: Mapping[str, Any]) -> tuple[str, Kind]:
+def _setting(text: str, section: str, path: str, entry: Mapping[str, Any]) -> tuple[str, VariableKind]:
     """Returns the flavor and kind in the part of the target after the name."""
     if section == "pools":
         if path:
             raise RecommendError(f"--vary {text}: expected pools.POOL without a suffix")
-        return "", Kind.UNITS
-    if path == Kind.WEIGHT:
-        return "", Kind.WEIGHT
+        return "", VariableKind.UNITS
+    if path == VariableKind.WEIGHT:
+        return "", VariableKind.WEIGHT
     quotas = entry.get("quotas") or {}
     flavor = _longest(path, quotas)
     if flavor is None:
@@ -117,11 +121,12 @@ def _setting(text: str, section: str, path: str, entry: Mapping[str, Any]) -> tu
         )
     accelerator_of(quotas[flavor], f"--vary {text}: {flavor}")
     limit = path[len(flavor) + 1 :]
-    if limit not in ("", Kind.BORROWING, Kind.LENDING):
+    if limit not in ("", VariableKind.BORROWING, VariableKind.LENDING):
         raise RecommendError(
-            f"--vary {text}: {limit!r} is unknown; expected {Kind.BORROWING} or {Kind.LENDING}"
+            f"--vary {text}: {limit!r} is unknown; "
+            f"expected {VariableKind.BORROWING} or {VariableKind.LENDING}"
         )
-    return flavor, Kind(limit) if limit else Kind.NOMINAL
+    return flavor, VariableKind(limit) if limit else VariableKind.NOMINAL
 
 
 def accelerator_of(quotas: Mapping[str, Any], where: str) -> str:
@@ -141,20 +146,20 @@ def _longest(text: str, names: Iterable[str]) -> str | None:
     return max(matches, key=len, default=None)
 
 
-def _values(text: str, values: str, kind: Kind) -> tuple[Value, ...]:
+def _values(text: str, values: str, kind: VariableKind) -> tuple[Value, ...]:
     ranged = RANGE.fullmatch(values)
     if ranged:
         parsed: list[Value] = list(_range(text, *ranged.groups()))
     else:
         parsed = [_value(text, item.strip()) for item in values.split(",")]
     for value in parsed:
-        if value is None and kind not in (Kind.BORROWING, Kind.LENDING):
+        if value is None and kind not in (VariableKind.BORROWING, VariableKind.LENDING):
             raise RecommendError(f"--vary {text}: only limits can be {NONE}; expected numbers")
-        if isinstance(value, float) and kind is not Kind.WEIGHT:
+        if isinstance(value, float) and kind is not VariableKind.WEIGHT:
             raise RecommendError(
                 f"--vary {text}: {value:g} is not a whole number; only weights may have a fraction"
             )
-        if value == 0 and kind is Kind.UNITS:
+        if value == 0 and kind is VariableKind.UNITS:
             raise RecommendError(f"--vary {text}: the maximum size of a pool is at least 1")
     return tuple(dict.fromkeys(parsed))
 

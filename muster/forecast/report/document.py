@@ -8,7 +8,7 @@ from muster.forecast.results.comparison import Comparison
 from muster.forecast.results.outcome import SimulationOutcome
 from muster.forecast.results.recorded import recorded_waits
 from muster.forecast.results.usage import Usage, usage
-from muster.forecast.results.waits import Group, Waits, waits_by_group
+from muster.forecast.results.waits import JobGroup, Waits, waits_by_group
 
 
 def forecast_document(
@@ -81,9 +81,9 @@ def _teams(used: Usage, prices: Mapping[str, float]) -> list[dict[str, Any]]:
     ]
 
 
-def _waits(group: Group, waits: Waits) -> dict[str, Any]:
+def _waits(group: JobGroup, waits: Waits) -> dict[str, Any]:
     return {**_group(group), **asdict(waits)}
 
 
-def _group(group: Group) -> dict[str, str]:
+def _group(group: JobGroup) -> dict[str, str]:
     return {key: value for key, value in group._asdict().items() if value}

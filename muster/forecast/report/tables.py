@@ -9,7 +9,7 @@ from muster.forecast.results.comparison import Comparison, Difference
 from muster.forecast.results.outcome import SimulationOutcome
 from muster.forecast.results.recorded import RecordedWaits
 from muster.forecast.results.usage import Usage, usage
-from muster.forecast.results.waits import Group, Waits, in_order, mean_of, waits_by_group, waits_ms
+from muster.forecast.results.waits import JobGroup, Waits, in_order, mean_of, waits_by_group, waits_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def totals(outcomes: Sequence[SimulationOutcome]) -> str:
     return f"{text}; {never:,.0f} never start" if never else text
 
 
-def _waits(futures: Sequence[Mapping[Group, Waits]]) -> Table:
+def _waits(futures: Sequence[Mapping[JobGroup, Waits]]) -> Table:
     groups = in_order({group for waits in futures for group in waits})
     rows = []
     for group in groups:
@@ -118,7 +118,7 @@ def _teams(futures: Sequence[Usage], prices: Mapping[str, float]) -> Table:
 
 def plan_tables(comparison: Comparison) -> list[Table]:
     """Returns the differences in mean and p90 of each group, and the jobs whose wait grows."""
-    by_group: dict[Group, dict[str, Difference]] = {group: {} for group in comparison.never}
+    by_group: dict[JobGroup, dict[str, Difference]] = {group: {} for group in comparison.never}
     for difference in comparison.differences:
         by_group.setdefault(difference.group, {})[difference.statistic] = difference
     never = comparison.never
@@ -153,7 +153,7 @@ def plan_tables(comparison: Comparison) -> list[Table]:
     return [Table("Waits before and after", columns, rows), Table("Jobs with longer waits", heading, worst)]
 
 
-def _difference(group: Group, differences: Mapping[str, Difference]) -> tuple[str, ...]:
+def _difference(group: JobGroup, differences: Mapping[str, Difference]) -> tuple[str, ...]:
     if not differences:  # none of its jobs starts in both configurations
         return (*named(group), *"--------")
     mean, p90 = differences["mean_s"], differences["p90_s"]

@@ -1,6 +1,6 @@
 """Formats numbers for tables and Markdown."""
 
-from muster.forecast.results.waits import Group
+from muster.forecast.results.waits import JobGroup
 
 
 def duration(seconds: float) -> str:
@@ -31,8 +31,8 @@ def share(value: float) -> str:
     return f"{100 * value:.1f}%"
 
 
-def named(group: Group) -> tuple[str, str, str]:
+def named(group: JobGroup) -> tuple[str, str, str]:
     """Returns queue, class and size; a text for the group of all queues."""
-    if group == Group():
+    if group == JobGroup():
         return "all queues", "", ""
     return group.queue, group.priority_class, group.size

@@ -7,7 +7,7 @@ from math import inf
 from statistics import fmean
 
 from muster.forecast.results.outcome import SimulatedJob, SimulationOutcome
-from muster.forecast.results.waits import Group, Waits, mean_of, waits_by_group, waits_ms
+from muster.forecast.results.waits import JobGroup, Waits, mean_of, waits_by_group, waits_ms
 
 SUFFERERS = 20
 
@@ -16,7 +16,7 @@ SUFFERERS = 20
 class Difference:
     """The difference of one statistic of one group."""
 
-    group: Group
+    group: JobGroup
     statistic: str
     base_s: float  # mean over the futures
     changed_s: float
@@ -53,9 +53,9 @@ class Comparison:
     differences: Sequence[Difference]
     sufferers: Sequence[Sufferer]
     # Mean number of jobs that do not start, in the base and after the change; groups without any are omitted.
-    never: Mapping[Group, tuple[float, float]] = field(default_factory=dict)
+    never: Mapping[JobGroup, tuple[float, float]] = field(default_factory=dict)
     # Statistics over all jobs that start, in the base and after the change.
-    waits: Mapping[tuple[Group, str], tuple[float, float]] = field(default_factory=dict)
+    waits: Mapping[tuple[JobGroup, str], tuple[float, float]] = field(default_factory=dict)
 
 
 STATISTICS = ("mean_s", "p50_s", "p90_s", "p99_s")
@@ -80,20 +80,20 @@ def compare(base: Sequence[SimulationOutcome], changed: Sequence[SimulationOutco
     )
 
 
-def _never(group: Group, futures: Sequence[Mapping[Group, Waits]]) -> float:
+def _never(group: JobGroup, futures: Sequence[Mapping[JobGroup, Waits]]) -> float:
     return fmean(waits[group].never if group in waits else 0 for waits in futures)
 
 
 def _in_both(
     base: SimulationOutcome, changed: SimulationOutcome
-) -> tuple[dict[Group, Waits], dict[Group, Waits]]:
+) -> tuple[dict[JobGroup, Waits], dict[JobGroup, Waits]]:
     """Returns the waits of the jobs that start in both, by group."""
     started = _waits_by_number(base).keys() & _waits_by_number(changed).keys()
     return waits_by_group(base, started), waits_by_group(changed, started)
 
 
 def _difference(
-    group: Group, statistic: str, futures: Sequence[tuple[dict[Group, Waits], dict[Group, Waits]]]
+    group: JobGroup, statistic: str, futures: Sequence[tuple[dict[JobGroup, Waits], dict[JobGroup, Waits]]]
 ) -> Difference | None:
     """Returns the difference; None if no job of the group starts in both, in any future."""
     pairs = [

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from muster.forecast.results.outcome import SimulationOutcome
-from muster.forecast.results.waits import Group, grouped, in_order, waits_by_group
+from muster.forecast.results.waits import JobGroup, grouped, in_order, waits_by_group
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedWaits:
     """Jobs of one group with a recorded wait. Forecast values are means over the futures."""
 
-    group: Group
+    group: JobGroup
     jobs: int
     recorded_mean_s: float
     forecast_mean_s: float

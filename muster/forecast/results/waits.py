@@ -11,7 +11,7 @@ SIZES = (0, 1, 8, 16, 32, 64, 128, 256)
 """Upper bounds of the gang size groups, in accelerators."""
 
 
-class Group(NamedTuple):
+class JobGroup(NamedTuple):
     """Jobs that are compared with each other. An empty field matches all values."""
 
     queue: str = ""
@@ -54,35 +54,35 @@ def size_of(job: SimulatedJob) -> str:
     return str(low) if low == SIZES[index] else f"{low}-{SIZES[index]}"
 
 
-def groups_of(job: SimulatedJob) -> Iterator[Group]:
+def groups_of(job: SimulatedJob) -> Iterator[JobGroup]:
     """Yields the groups of a job: all, its queue, its class in the queue, and its size in the queue."""
-    yield Group()
-    yield Group(queue=job.queue)
+    yield JobGroup()
+    yield JobGroup(queue=job.queue)
     if job.priority_class:
-        yield Group(queue=job.queue, priority_class=job.priority_class)
-    yield Group(queue=job.queue, size=size_of(job))
+        yield JobGroup(queue=job.queue, priority_class=job.priority_class)
+    yield JobGroup(queue=job.queue, size=size_of(job))
 
 
-def in_order(groups: Iterable[Group]) -> list[Group]:
+def in_order(groups: Iterable[JobGroup]) -> list[JobGroup]:
     """Sorts groups by queue: first the queue itself, then its classes, then its sizes in ascending order."""
 
-    def first_size(group: Group) -> int:
+    def first_size(group: JobGroup) -> int:
         text = group.size.lstrip(">").partition("-")[0]
         return int(text) if text.isdecimal() else 0
 
     return sorted(groups, key=lambda g: (g.queue, bool(g.size), g.priority_class, first_size(g)))
 
 
-def waits_by_group(outcome: SimulationOutcome, among: Container[int] | None = None) -> dict[Group, Waits]:
+def waits_by_group(outcome: SimulationOutcome, among: Container[int] | None = None) -> dict[JobGroup, Waits]:
     """Returns the waits of each group, sorted by group. `among` restricts them to jobs with these numbers."""
     return grouped(outcome.jobs, waits_ms(outcome), among)
 
 
 def grouped(
     jobs: Iterable[SimulatedJob], waits: Iterable[int | None], among: Container[int] | None = None
-) -> dict[Group, Waits]:
+) -> dict[JobGroup, Waits]:
     """Returns the statistics of waits by group; `waits` has one value per job."""
-    by_group: dict[Group, list[int | None]] = {}
+    by_group: dict[JobGroup, list[int | None]] = {}
     columns_of: dict[
         tuple[str, str, int], list[list[int | None]]
     ] = {}  # by the fields that determine the groups
@@ -114,7 +114,7 @@ def quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[max(0, min(len(ordered) - 1, -int(-share * len(ordered) // 1) - 1))]
 
 
-def mean_of(groups: Sequence[Mapping[Group, Waits]], group: Group, statistic: str) -> float:
+def mean_of(groups: Sequence[Mapping[JobGroup, Waits]], group: JobGroup, statistic: str) -> float:
     """Returns the mean of one statistic over the futures."""
     values = [getattr(waits[group], statistic) for waits in groups if group in waits]
     return sum(values) / len(values) if values else 0.0

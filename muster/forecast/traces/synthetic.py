@@ -49,7 +49,7 @@ class Profile(View, forbid_unknown_fields=True):
     users: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 1
 
 
-class Load(View, forbid_unknown_fields=True):
+class OfferedLoad(View, forbid_unknown_fields=True):
     """The average share of a capacity that the jobs use, such as 0.8 of 64 GPUs."""
 
     share: Positive
@@ -63,7 +63,7 @@ class Specification(View, forbid_unknown_fields=True):
     profiles: Annotated[tuple[Profile, ...], msgspec.Meta(min_length=1)]
     jobs: Annotated[int, msgspec.Meta(ge=1, le=JOBS_MAX)] | None = None
     days: Annotated[float, msgspec.Meta(gt=0, le=DAYS_MAX)] | None = None
-    load: Load | None = None
+    load: OfferedLoad | None = None
     # Of the Weibull intervals: 1 is a Poisson process, 0.7 has the bursts of GPU clusters.
     shape: Annotated[float, msgspec.Meta(ge=0.3, le=10)] = 1.0
     # Weights of the 24 hours of a day.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ClusterProblem:
     """A problem of one object."""
 
     check: str  # one word for the kind of problem

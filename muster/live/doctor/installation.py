@@ -16,7 +16,7 @@ from muster.kube.kinds import (
     WORKLOADS,
     Kind,
 )
-from muster.live.doctor.finding import Finding
+from muster.live.doctor.finding import ClusterProblem
 from muster.objects.coordination import Lease
 from muster.objects.meta import Object, View, millis
 
@@ -94,7 +94,7 @@ class Installation:
     unready: Mapping[str, str] = field(default_factory=dict)  # messages of pods that are not ready, by pod
 
 
-def findings(facts: Installation) -> Iterator[Finding]:
+def findings(facts: Installation) -> Iterator[ClusterProblem]:
     """Yields the problems of an installation."""
     yield from _kinds(facts)
     yield from _rights(facts)
@@ -102,26 +102,26 @@ def findings(facts: Installation) -> Iterator[Finding]:
     yield from _lease(facts)
     for pod, message in facts.unready.items():
         remedy = "check its log; it restarts if its watches stay stale for 5 minutes"
-        yield Finding("watches", f"Pod {pod}", f"is not ready: {message}", remedy)
+        yield ClusterProblem("watches", f"Pod {pod}", f"is not ready: {message}", remedy)
 
 
-def _kinds(facts: Installation) -> Iterator[Finding]:
+def _kinds(facts: Installation) -> Iterator[ClusterProblem]:
     for kind, why in facts.unread.items():
         if why.startswith("you may not"):
             remedy = "request permission to list it; checks that need it were skipped"
-            yield Finding("rights", kind, why, remedy)
+            yield ClusterProblem("rights", kind, why, remedy)
         elif kind != str(PROVISIONING_REQUESTS):  # optional: the autoscaler installs it
-            yield Finding("kinds", kind, why, f"install its CRD: {DEPLOY}")
+            yield ClusterProblem("kinds", kind, why, f"install its CRD: {DEPLOY}")
 
 
-def _rights(facts: Installation) -> Iterator[Finding]:
+def _rights(facts: Installation) -> Iterator[ClusterProblem]:
     for right in facts.denied or ():
-        yield Finding(
+        yield ClusterProblem(
             "rights", facts.account, f"may not {right}", f"{DEPLOY}, which declares its ClusterRole"
         )
 
 
-def _policies(facts: Installation) -> Iterator[Finding]:
+def _policies(facts: Installation) -> Iterator[ClusterProblem]:
     if str(POLICIES) in facts.unread or str(BINDINGS) in facts.unread:
         return
     names = [
@@ -129,20 +129,22 @@ def _policies(facts: Installation) -> Iterator[Finding]:
     ]
     if not names:
         fault = "none exist: jobs can start without quota, and pods can claim the quota of other jobs"
-        yield Finding("policies", f"{POLICIES} {POLICY_PREFIX}…", fault, DEPLOY)
+        yield ClusterProblem("policies", f"{POLICIES} {POLICY_PREFIX}…", fault, DEPLOY)
     for name in sorted(set(names) - set(facts.bindings)):
-        yield Finding("policies", f"{POLICIES} {name}", "has no binding, so it is not enforced", DEPLOY)
+        yield ClusterProblem(
+            "policies", f"{POLICIES} {name}", "has no binding, so it is not enforced", DEPLOY
+        )
 
 
-def _lease(facts: Installation) -> Iterator[Finding]:
+def _lease(facts: Installation) -> Iterator[ClusterProblem]:
     if "Lease" in facts.unread:
         return
     subject, spec = f"Lease {facts.lease_key}", facts.lease.spec if facts.lease is not None else None
     if spec is None or not spec.holder_identity:
         remedy = "check that the controller's pods run, or name another Lease with --lease"
-        yield Finding("lease", subject, "has no holder, so nothing is admitted", remedy)
+        yield ClusterProblem("lease", subject, "has no holder, so nothing is admitted", remedy)
         return
     age_s = (facts.now_ms - millis(spec.renew_time)) / 1000
     if age_s > 2 * (spec.lease_duration_seconds or LEASE_S):
         fault = f"was last renewed {age_s:.0f} s ago by {spec.holder_identity}"
-        yield Finding("lease", subject, fault, "check the log of the controller that held it")
+        yield ClusterProblem("lease", subject, fault, "check the log of the controller that held it")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from muster.cluster import ownership
 from muster.cluster.cluster_state import ClusterState
 from muster.kube.kinds import WORKLOADS
-from muster.live.doctor.finding import Finding
+from muster.live.doctor.finding import ClusterProblem
 from muster.objects import workload_status
 from muster.objects.kueue import Workload
 from muster.objects.kueue_queues import ClusterQueue, LocalQueue
@@ -16,7 +16,7 @@ from muster.translation import snapshot
 SETTLED_MS = 60_000  # grace period: the controller may not have reconciled newer objects
 
 
-def findings(cluster: ClusterState, now_ms: int) -> Iterator[Finding]:
+def findings(cluster: ClusterState, now_ms: int) -> Iterator[ClusterProblem]:
     """Yields the problems of the objects."""
     yield from _queues(cluster)
     yield from _flavors(cluster)
@@ -24,7 +24,7 @@ def findings(cluster: ClusterState, now_ms: int) -> Iterator[Finding]:
     yield from _orphans(cluster, now_ms)
 
 
-def _queues(cluster: ClusterState) -> Iterator[Finding]:
+def _queues(cluster: ClusterState) -> Iterator[ClusterProblem]:
     """Yields queues that cannot admit any workload."""
     kinds: tuple[tuple[str, Mapping[str, ClusterQueue | LocalQueue]], ...] = (
         ("ClusterQueue", cluster.cluster_queues),
@@ -38,16 +38,18 @@ def _queues(cluster: ClusterState) -> Iterator[Finding]:
                 where = f" -n {queue.metadata.namespace}" if queue.metadata.namespace else ""
                 word = "localqueue" if queue.metadata.namespace else "queue"
                 remedy = f"muster resume {word} {queue.metadata.name}{where}"
-                yield Finding("queues", subject, f"is stopped (stopPolicy {policy})", remedy)
+                yield ClusterProblem("queues", subject, f"is stopped (stopPolicy {policy})", remedy)
             elif active is None:
                 fault = "has no condition Active: no controller has reconciled it"
-                yield Finding("queues", subject, fault, "check that the controller runs")
+                yield ClusterProblem("queues", subject, fault, "check that the controller runs")
             elif active.status != "True":
                 fault = f"cannot admit workloads: {active.message}"
-                yield Finding("queues", subject, fault, f"see {active.reason} in docs/troubleshooting.md")
+                yield ClusterProblem(
+                    "queues", subject, fault, f"see {active.reason} in docs/troubleshooting.md"
+                )
 
 
-def _flavors(cluster: ClusterState) -> Iterator[Finding]:
+def _flavors(cluster: ClusterState) -> Iterator[ClusterProblem]:
     """Yields flavors with an annotation that cannot be parsed, which decisions ignore."""
     for name, flavor in sorted(cluster.flavors.items()):
         try:
@@ -55,23 +57,25 @@ def _flavors(cluster: ClusterState) -> Iterator[Finding]:
         except ValueError as error:
             fault = f"has an invalid annotation {NODE_SIZES}, so pod sizes are not checked: {error}"
             remedy = f"deploy its stack again, or kubectl annotate resourceflavor {name} {NODE_SIZES}-"
-            yield Finding("flavors", f"ResourceFlavor {name}", fault, remedy)
+            yield ClusterProblem("flavors", f"ResourceFlavor {name}", fault, remedy)
 
 
-def _workloads(cluster: ClusterState, now_ms: int) -> Iterator[Finding]:
+def _workloads(cluster: ClusterState, now_ms: int) -> Iterator[ClusterProblem]:
     """Yields workloads whose status is not updated, or whose pods do not stop."""
     for key, workload in sorted(cluster.workloads.items()):
         conditions = workload.status.conditions
         blocked = find_condition(conditions, workload_status.SUSPENSION_BLOCKED)
         if blocked is not None and blocked.status == "True":
             remedy = f"see {blocked.reason} in docs/troubleshooting.md"
-            yield Finding("statuses", f"Workload {key}", blocked.message, remedy)
+            yield ClusterProblem("statuses", f"Workload {key}", blocked.message, remedy)
         elif not conditions and _age_ms(workload, now_ms) > SETTLED_MS:
             fault = f"has no condition after {_age_ms(workload, now_ms) // 1000} s"
-            yield Finding("statuses", f"Workload {key}", fault, "check that the controller runs, and its log")
+            yield ClusterProblem(
+                "statuses", f"Workload {key}", fault, "check that the controller runs, and its log"
+            )
 
 
-def _orphans(cluster: ClusterState, now_ms: int) -> Iterator[Finding]:
+def _orphans(cluster: ClusterState, now_ms: int) -> Iterator[ClusterProblem]:
     """Yields objects without their owner. Requests and pods may be listed before their Workload is, so
     objects younger than SETTLED_MS are skipped."""
     uids = {workload.metadata.uid for workload in cluster.workloads.values()}
@@ -79,18 +83,22 @@ def _orphans(cluster: ClusterState, now_ms: int) -> Iterator[Finding]:
         lost = ownership.job_of(workload) is not None and cluster.job_of(workload) is None
         if lost and _age_ms(workload, now_ms) > SETTLED_MS:
             remedy = f"kubectl delete workload -n {workload.metadata.namespace} {workload.metadata.name}"
-            yield Finding("orphans", f"Workload {key}", "belongs to a deleted job", remedy)
+            yield ClusterProblem("orphans", f"Workload {key}", "belongs to a deleted job", remedy)
     for key, request in sorted(cluster.provisioning_requests.items()):
         owner = ownership.owner_of(request, WORKLOADS)
         if owner is not None and owner.uid not in uids and _old(request.metadata.creation_timestamp, now_ms):
             remedy = f"kubectl delete provisioningrequest -n {owner.namespace} {request.metadata.name}"
             subject = f"ProvisioningRequest {key}"
-            yield Finding("orphans", subject, "belongs to a deleted Workload, and may hold nodes", remedy)
+            yield ClusterProblem(
+                "orphans", subject, "belongs to a deleted Workload, and may hold nodes", remedy
+            )
     for key, pod in sorted(cluster.pods.items()):
         uid = pod.metadata.labels.get(WORKLOAD_UID_LABEL)
         if uid and uid not in uids and pod.holds_resources and _old(pod.metadata.creation_timestamp, now_ms):
             remedy = f"kubectl delete pod -n {pod.metadata.namespace} {pod.metadata.name}"
-            yield Finding("orphans", f"Pod {key}", "runs for a deleted Workload, without quota", remedy)
+            yield ClusterProblem(
+                "orphans", f"Pod {key}", "runs for a deleted Workload, without quota", remedy
+            )
 
 
 def _age_ms(workload: Workload, now_ms: int) -> int:

@@ -10,7 +10,7 @@ from muster.cluster.cluster_state import ClusterState
 from muster.cluster.phases import Phase, phase
 from muster.cluster.queue_counts import QueueCounts, queue_of
 from muster.configuration.configuration import DEFAULT, Configuration
-from muster.live.state import LiveState, live_state
+from muster.live.state import ObservedState, live_state
 from muster.objects.kueue import Workload
 
 
@@ -20,7 +20,7 @@ class Overview:
     they compute."""
 
     cluster: ClusterState
-    state: LiveState
+    state: ObservedState
     # False if workloads or queues are missing: then there are no positions and no decisions.
     is_complete: bool = True
 

@@ -14,7 +14,7 @@ from muster.live.overview.overview import Overview
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class QuotaColumn:
     """Quota of a resource in a flavor, in the core's units, as in core.ColumnUsage."""
 
     flavor: str
@@ -58,7 +58,7 @@ class QueueNode:
     stop_policy: str
     problem: str  # why the queue admits nothing
     workloads: WorkloadNumbers
-    columns: tuple[Column, ...]
+    columns: tuple[QuotaColumn, ...]
     demand: Amounts  # of pending workloads, by resource, as they have no flavor yet
     children: tuple["QueueNode", ...] = field(default=())
 
@@ -115,10 +115,10 @@ def _cohort(overview: Overview, usage: core.NodeUsage, children: tuple[QueueNode
     )
 
 
-def columns(usage: core.NodeUsage) -> tuple[Column, ...]:
+def columns(usage: core.NodeUsage) -> tuple[QuotaColumn, ...]:
     """Returns the columns of a node."""
     return tuple(
-        Column(*fr, of.nominal, of.total, of.used, of.borrowed, of.lent, of.available)
+        QuotaColumn(*fr, of.nominal, of.total, of.used, of.borrowed, of.lent, of.available)
         for fr, of in usage.columns.items()
     )
 

@@ -4,14 +4,14 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import ClassVar
 
-from muster.cluster.queue_counts import Share
+from muster.cluster.queue_counts import Contribution
 from muster.live.overview.document import Amounts
 from muster.live.overview.overview import Overview
 from muster.live.overview.tree import added, requested
 
 
 @dataclass(frozen=True, slots=True)
-class FlavorUsage:
+class FlavorTotal:
     """A resource of a flavor, summed over all ClusterQueues and Cohorts."""
 
     flavor: str
@@ -35,7 +35,7 @@ class TeamUsage:
     oldest_ms: int | None  # since when the first of them waits
 
 
-def flavor_usage(overview: Overview) -> tuple[FlavorUsage, ...]:
+def flavor_usage(overview: Overview) -> tuple[FlavorTotal, ...]:
     """Returns the usage of all flavors, ordered by flavor and resource."""
     sums: dict[tuple[str, str], tuple[int, int]] = defaultdict(lambda: (0, 0))
     for node in overview.usage:
@@ -47,19 +47,19 @@ def flavor_usage(overview: Overview) -> tuple[FlavorUsage, ...]:
         for column in {column for column, _ in share.usage}:
             users[column] += 1
     return tuple(
-        FlavorUsage(*column, nominal, used, users[column]) for column, (nominal, used) in sorted(sums.items())
+        FlavorTotal(*column, nominal, used, users[column]) for column, (nominal, used) in sorted(sums.items())
     )
 
 
 def team_usage(overview: Overview) -> tuple[TeamUsage, ...]:
     """Returns the usage of all namespaces with workloads, ordered by name."""
-    teams: dict[str, dict[str, Share]] = defaultdict(dict)
+    teams: dict[str, dict[str, Contribution]] = defaultdict(dict)
     for key, share in overview.counts.shares.items():
         teams[key.partition("/")[0]][key] = share
     return tuple(_team(overview, namespace, shares) for namespace, shares in sorted(teams.items()))
 
 
-def _team(overview: Overview, namespace: str, shares: dict[str, Share]) -> TeamUsage:
+def _team(overview: Overview, namespace: str, shares: dict[str, Contribution]) -> TeamUsage:
     waiting = {key: share for key, share in shares.items() if share.pending}
     live = (overview.state.workloads.get(key) for key in waiting)
     return TeamUsage(

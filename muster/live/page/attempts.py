@@ -69,7 +69,7 @@ class Attempt:
 
 
 @dataclass(slots=True)
-class Attempts:
+class RecentAttempts:
     """The attempts of the last KEPT_MS, limited to `most`, by Workload UID and time of reservation."""
 
     most: int = ATTEMPTS_MAX

@@ -15,7 +15,7 @@ from muster.live.overview.overview import Overview, overview
 from muster.live.overview.rows import WorkloadRow
 from muster.live.overview.tree import queue_tree
 from muster.live.overview.why import why
-from muster.live.page.attempts import Attempts
+from muster.live.page.attempts import RecentAttempts
 from muster.live.page.incidents import Preemptions, provisioning
 from muster.live.page.queue_rows import queue_rows
 from muster.live.page.tables import Tables
@@ -35,7 +35,7 @@ class Board:
     def __init__(self, configuration: Configuration = DEFAULT) -> None:
         self._configuration = configuration
         self._moment = Moment(overview(ClusterState(), 0, configuration))
-        self._attempts, self._preemptions = Attempts(), Preemptions()
+        self._attempts, self._preemptions = RecentAttempts(), Preemptions()
         self._versions: Counter[str] = Counter()
 
     def refresh(self, cluster: ClusterState, now_ms: int) -> Tables:

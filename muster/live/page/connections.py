@@ -20,7 +20,7 @@ TOO_MANY = b"503 Service Unavailable", b"too many connections; close other pages
 
 
 @dataclass(frozen=True)
-class Limits:
+class ConnectionLimits:
     """Limits of connections; a gateway in front of the page counts as one address."""
 
     total: int = 256
@@ -39,18 +39,18 @@ class Connections:
     not lock out readers. If there is none, it is refused.
     """
 
-    def __init__(self, server: Callable[[], web.RequestHandler], limits: Limits) -> None:
+    def __init__(self, server: Callable[[], web.RequestHandler], limits: ConnectionLimits) -> None:
         self.server, self.limits = server, limits
-        self._all: dict[Connection, None] = {}  # in the order of their arrival
+        self._all: dict[ClientConnection, None] = {}  # in the order of their arrival
         self._by_address: Counter[str] = Counter()
 
-    def __call__(self) -> "Connection":
-        return Connection(self)
+    def __call__(self) -> "ClientConnection":
+        return ClientConnection(self)
 
     def __len__(self) -> int:
         return len(self._all)
 
-    def add(self, new: "Connection") -> bool:
+    def add(self, new: "ClientConnection") -> bool:
         """Returns False if there are too many."""
         for full, address in (
             (self._by_address[new.address] >= self.limits.per_address, new.address),
@@ -70,7 +70,7 @@ class Connections:
                 return True
         return False
 
-    def remove(self, connection: "Connection") -> None:
+    def remove(self, connection: "ClientConnection") -> None:
         if connection in self._all:
             del self._all[connection]
             self._by_address[connection.address] -= 1
@@ -82,7 +82,7 @@ class Connections:
             connection.abort()
 
 
-class Connection(asyncio.Protocol):
+class ClientConnection(asyncio.Protocol):
     """One connection: its request's head, then the answer. What follows the head is not read."""
 
     def __init__(self, connections: Connections) -> None:
@@ -179,9 +179,9 @@ class Connection(asyncio.Protocol):
         self._transport.close()
 
 
-def connection_of(request: web.BaseRequest) -> Connection:
+def connection_of(request: web.BaseRequest) -> ClientConnection:
     """Returns the connection of a request. Raises: ConnectionResetError if its client has left."""
     transport = request.transport
     if transport is None:
         raise ConnectionResetError("the client has left")
-    return cast(Connection, transport.get_protocol())
+    return cast(ClientConnection, transport.get_protocol())

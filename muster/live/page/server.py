@@ -13,7 +13,7 @@ from aiohttp import web
 
 from muster.kube.store import OBJECTS_A_COLLECTION
 from muster.live.page.board import Board
-from muster.live.page.connections import Connections, Limits, connection_of
+from muster.live.page.connections import ConnectionLimits, Connections, connection_of
 from muster.live.page.files import FILES
 from muster.live.page.publisher import Publisher, TooManyListeners
 from muster.live.page.safety import LOCAL_HOSTS, add_headers, only_reads_of
@@ -131,7 +131,7 @@ async def served(
     port: int,
     hosts: Collection[str] = LOCAL_HOSTS,
     clock_ms: Callable[[], int] = now_ms,
-    limits: Limits = Limits(),  # noqa: B008 - it cannot change
+    limits: ConnectionLimits = ConnectionLimits(),  # noqa: B008 - it cannot change
 ) -> AsyncIterator[int]:
     """Serves the page until the end of the block; yields the port. `watching` makes what watches, given what
     it calls after a change. Raises: OSError."""

@@ -1,9 +1,11 @@
 """Kueue: its API, which engine `muster` implements too, and the configuration of its controller."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, cast, get_args
 
 from pydantic import Field, model_validator
 
+from muster.cluster.jobs.job_kind import JobKind
+from muster.cluster.jobs.kinds import JOB_KINDS
 from settings.model.base import Model, Quantity, ResourceName, refuse_bound_below_base
 from settings.model.operators.shared import ApiClient, ChartImage, FeatureGate, Release, Replicas, Resources
 from settings.model.pools.values import LabelKey, LabelValue
@@ -32,6 +34,9 @@ Framework = Literal[
     "trainer.kubeflow.org/trainjob",
     "workload.codeflare.dev/appwrapper",
 ]
+INTEGRATED: tuple[JobKind, ...] = tuple(kind for kind in JOB_KINDS if kind.framework in get_args(Framework))
+"""Kinds of jobs that both Muster and Kueue admit."""
+DEFAULT_FRAMEWORKS: tuple[Framework, ...] = ("batch/job", *(cast(Framework, k.framework) for k in INTEGRATED))
 Seconds = Annotated[int, Field(ge=1)]
 Kept = Annotated[int, Field(ge=0)]  # in seconds
 Share = Literal["LessThanOrEqualToFinalShare", "LessThanInitialShare"]
@@ -132,12 +137,7 @@ class Kueue(Model):
     """Resources of each replica; its use grows with the number of Workloads."""
     client: ApiClient = ApiClient(qps=300, burst=500)
     """Rate limit of requests to the API server."""
-    frameworks: Annotated[tuple[Framework, ...], Field(min_length=1)] = (
-        "batch/job",
-        "ray.io/rayjob",
-        "ray.io/raycluster",
-        "ray.io/rayservice",
-    )
+    frameworks: Annotated[tuple[Framework, ...], Field(min_length=1)] = DEFAULT_FRAMEWORKS
     """Kinds of jobs that Kueue manages. RayJobs and RayClusters are required, because they are suspended at
     creation. Kueue's own default adds Pods, Deployments and StatefulSets, which then pass its webhooks."""
     wait_for_pods_ready: WaitForPodsReady | None = None

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 from typing_extensions import Doc
 
+from muster.cluster.jobs.kinds import RESOURCES
 from settings.model.base import DNS_SUBDOMAIN, RESOURCE_NAME, Model, Quantity, ResourceName, refuse
 from settings.problems import did_you_mean
 
@@ -32,7 +33,8 @@ CORE = (
     "serviceaccounts",
     "services",
 )
-RAY = ("rayclusters", "raycronjobs", "rayjobs", "rayservices")
+COUNTED = {"": CORE, **RESOURCES, "ray.io": (*RESOURCES["ray.io"], "raycronjobs")}
+"""Resources by API group; those of other groups are not checked."""
 BOUNDED = ("cpu", "memory", "ephemeral-storage")
 DEVICES = ".deviceclass.resource.k8s.io/devices"
 
@@ -49,7 +51,14 @@ def _quota_key(key: str) -> str:
     if not valid and key.startswith("count/"):
         refuse(
             "count/ and the plural of a kind with its API group (Kubernetes, object count quota)",
-            did_you_mean(key, [f"count/{name}" for name in (*CORE, *(f"{name}.ray.io" for name in RAY))]),
+            did_you_mean(
+                key,
+                [
+                    f"count/{plural}.{group}".rstrip(".")
+                    for group, plurals in COUNTED.items()
+                    for plural in sorted(plurals)
+                ],
+            ),
         )
     singular = key.startswith(("request.", "limit."))
     if not valid and singular:
@@ -78,7 +87,7 @@ def _quota_key(key: str) -> str:
 def _counted(resource: str) -> bool:
     """Returns whether the API can count this resource: one of Kubernetes' core, or `<plural>.<group>`."""
     plural, _, group = resource.partition(".")
-    plurals = {"": CORE, "ray.io": RAY}.get(group, (plural,))
+    plurals = COUNTED.get(group, (plural,))
     return bool(DNS_SUBDOMAIN.fullmatch(resource)) and plural in plurals
 
 

@@ -7,7 +7,6 @@ from fractions import Fraction
 from muster import admission as core
 from muster.admission import quantities
 from muster.admission.flavors.attempts import ScanProgress
-from muster.admission.queueing.backoff import is_backing_off
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.queueing.requeue import RequeueReason
 from muster.admission.queueing.usage import weighted
@@ -90,7 +89,7 @@ def _requeue(case: Case) -> None:
 
 
 def _backoff(case: Case) -> None:
-    expired = not is_backing_off(_workload(case, case.input["workload"]), case.now_ms)
+    expired = not _workload(case, case.input["workload"]).is_backing_off(case.now_ms)
     assert expired == case.expect["backoffExpired"], f"expired: {expired}"
 
 

@@ -13,7 +13,7 @@ from muster.admission import (
     WaitReason,
     decide,
 )
-from muster.admission.explain import Explainer, Verdict, Wait
+from muster.admission.explain import Explainer, HeadWait, Wait
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import (
     GPU,
@@ -343,7 +343,7 @@ def test_sentence_says_why_it_waits(of: Snapshot, sentence: str) -> None:
 def test_workload_that_fits_but_was_not_tried_again() -> None:
     waiting = workload("w", "q", 1)
     explainer = Explainer(WorkingState(snapshot(queue("q", 2), waiting)), NOW_MS)
-    explanation = explainer.queued(waiting, Verdict(Wait.NO_FIT), "alike")
+    explanation = explainer.queued(waiting, HeadWait(Wait.NO_FIT), "alike")
     assert (explanation.reason, explanation.message) == (
         WaitReason.QUOTA,
         "fits now, and is retried after the next change",

@@ -12,7 +12,7 @@ import pytest
 
 from muster import __version__, cli
 from muster.cli import kubectl_completion
-from muster.cli.acting import Target, target_options
+from muster.cli.acting import ClusterContext, target_options
 from muster.cli.main import VERBS, muster
 from tests.unit.kube.server import kubeconfig
 from tools.toolchain.paths import CHECKOUT
@@ -147,7 +147,7 @@ def test_namespaces_are_those_of_kubectl(
 
     @click.command()
     @target_options
-    def command(target: Target) -> None:
+    def command(target: ClusterContext) -> None:
         calls.append(target.namespace)
 
     command.main(arguments, standalone_mode=False)

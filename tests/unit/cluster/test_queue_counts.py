@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.cluster.queue_counts import ACTIVE, NEVER_ADMISSIBLE, QueueCounts, Share, share_of
+from muster.cluster.queue_counts import ACTIVE, NEVER_ADMISSIBLE, Contribution, QueueCounts, share_of
 from muster.kube import kinds
 from tests.simulation.manifests import GPU, ray_job
 from tests.unit.controller.builders import Body, condition, make_cluster, read, workload_body
@@ -52,10 +52,10 @@ def test_what_a_workload_adds(name: str) -> None:
     assert bool(share and share.usage) is bool(share and not share.pending)
 
 
-def drawn(random: Random) -> Share:
+def drawn(random: Random) -> Contribution:
     pending = random.choice(("", ACTIVE, NEVER_ADMISSIBLE))
     usage = tuple((random.choice((CPU, L4)), random.randrange(3)) for _ in range(random.randrange(3)))
-    return Share(
+    return Contribution(
         cluster_queue=random.choice("ab"),
         local_queue=random.choice("cd"),
         pending=pending,

@@ -7,7 +7,7 @@ import pytest
 
 from drift.comparison import Drift, compare
 from drift.deployed import Declared
-from preview.plan import Difference
+from preview.plan import ChangedProperty
 from preview.resources.values import Secret
 from tools.kubernetes import ApiError
 
@@ -52,7 +52,7 @@ def test_a_secret_that_differs_is_named_without_its_value() -> None:
         Server(live, lambda expected: expected), data={"a": Secret("b3BlbnNlc2FtZQ=="), "b": "eA=="}
     )
     assert drifts is not None
-    difference = Difference("data.a", "[another secret]", "[secret]", replaces=False)
+    difference = ChangedProperty("data.a", "[another secret]", "[secret]", replaces=False)
     assert drifts.change.differences == [difference]
     assert "c3RvbGVu" not in str(drifts.change)
     assert "b3BlbnNlc2FtZQ" not in str(drifts.change)

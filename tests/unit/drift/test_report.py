@@ -11,14 +11,14 @@ from drift import report as module
 from drift.comparison import Drift
 from drift.deployed import Declared, Deployed
 from drift.report import DRIFTED, report
-from preview.plan import Change
+from preview.plan import ResourceChange
 
 QUEUE = "kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue"
 URN = f"urn:pulumi:s::p::{QUEUE}::team-b"
 
 
 def drift(op: str = "update", declared: Declared | None = None, **fields: Any) -> Drift:
-    change = Change(op, QUEUE, URN, note="by kubectl-edit", **fields)
+    change = ResourceChange(op, QUEUE, URN, note="by kubectl-edit", **fields)
     return Drift(SimpleNamespace(), change, {}, declared)  # type: ignore[arg-type]  # no API server
 
 

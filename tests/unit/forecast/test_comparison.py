@@ -5,7 +5,7 @@ import pytest
 from muster.forecast.limits import WaitLimit, exceeded
 from muster.forecast.report.tables import plan_tables
 from muster.forecast.results.comparison import compare
-from muster.forecast.results.waits import Group
+from muster.forecast.results.waits import JobGroup
 from tests.unit.forecast.builders import configured, job, queue, simulated
 
 JOBS = [job("one", 0, 10, 8), job("two", 0, 10, 4), job("three", 0, 10, 4)]
@@ -14,7 +14,7 @@ CHANGE = compare([simulated(BASE, *JOBS)], [simulated(HALVED, *JOBS)])
 
 
 def test_less_quota_makes_jobs_wait() -> None:
-    mean = next(d for d in CHANGE.differences if (d.group, d.statistic) == (Group("a"), "mean_s"))
+    mean = next(d for d in CHANGE.differences if (d.group, d.statistic) == (JobGroup("a"), "mean_s"))
     assert (mean.base_s, round(mean.changed_s, 2), mean.agree, mean.futures) == (0, 6.67, 1, 1)
     assert mean.change_s == mean.changed_s
 
@@ -33,7 +33,7 @@ def test_a_job_that_never_starts_any_more_suffers_most() -> None:
         ("one", None),
         ("three", 10),
     ]
-    assert comparison.never[Group("a")] == (0, 1)
+    assert comparison.never[JobGroup("a")] == (0, 1)
     limit = WaitLimit("a", "", "p90", 1000)
     assert list(exceeded(comparison, [limit])) == [
         "a: 1 jobs never start (before: 0), so no wait is within the limit"
@@ -45,7 +45,7 @@ def test_waits_do_not_fall_because_a_gang_never_starts_any_more() -> None:
     base, changed = (simulated(configured(queue("a", gpus)), *jobs) for gpus in (8, 4))
     differences_by_group = {(d.group, d.statistic): d for d in compare([base], [changed]).differences}
     assert {d.change_s for d in differences_by_group.values()} == {0}
-    assert Group("a", size="2-8") in {group for group, _ in differences_by_group}
+    assert JobGroup("a", size="2-8") in {group for group, _ in differences_by_group}
     alone = compare([base], [simulated(configured(queue("a", 1)), *jobs)])
     assert not alone.differences
     (never,) = (row for row in plan_tables(alone)[0].rows if row[:3] == ("a", "", ""))

@@ -4,7 +4,7 @@ import pytest
 
 from muster.forecast.results.outcome import SimulatedJob
 from muster.forecast.results.waits import (
-    Group,
+    JobGroup,
     in_order,
     quantile,
     size_of,
@@ -50,15 +50,27 @@ def test_waits_are_grouped_by_queue_class_and_size() -> None:
     )
     grouped = waits_by_group(outcome)
     assert {group: (waits.count, waits.mean_s) for group, waits in grouped.items()} == {
-        Group(): (3, 10 / 3),
-        Group("a"): (2, 5),
-        Group("a", "high"): (2, 5),
-        Group("a", size="2-8"): (2, 5),
-        Group("b"): (1, 0),
-        Group("b", size="1"): (1, 0),
+        JobGroup(): (3, 10 / 3),
+        JobGroup("a"): (2, 5),
+        JobGroup("a", "high"): (2, 5),
+        JobGroup("a", size="2-8"): (2, 5),
+        JobGroup("b"): (1, 0),
+        JobGroup("b", size="1"): (1, 0),
     }
 
 
 def test_groups_are_listed_from_the_whole_to_its_parts() -> None:
-    groups = [Group("a", size="17-32"), Group("a", size="2-8"), Group("a", "low"), Group("a"), Group()]
-    assert in_order(groups) == [Group(), Group("a"), Group("a", "low"), Group("a", size="2-8"), groups[0]]
+    groups = [
+        JobGroup("a", size="17-32"),
+        JobGroup("a", size="2-8"),
+        JobGroup("a", "low"),
+        JobGroup("a"),
+        JobGroup(),
+    ]
+    assert in_order(groups) == [
+        JobGroup(),
+        JobGroup("a"),
+        JobGroup("a", "low"),
+        JobGroup("a", size="2-8"),
+        groups[0],
+    ]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from muster.kube.client import Kube, NotLeading
-from muster.kube.election_thread import ElectionThread
 from muster.kube.lease import Election
+from muster.kube.threads import ElectionThread
 
 SOON_S = 10.0
 

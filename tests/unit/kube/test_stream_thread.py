@@ -11,7 +11,7 @@ from muster.kube.access import Access
 from muster.kube.connection import Connection, Request
 from muster.kube.credentials import Credentials
 from muster.kube.errors import NoAnswer
-from muster.kube.stream_thread import StreamThread
+from muster.kube.threads import StreamThread
 
 SOON_S = 10.0
 REQUEST = Request("GET", "/api/v1/pods", {"watch": "true"})

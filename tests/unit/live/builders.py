@@ -7,7 +7,7 @@ from muster.cluster.cluster_state import ClusterState
 from muster.configuration.configuration import Configuration
 from muster.kube import kinds
 from muster.kube.kinds import Kind
-from muster.live.state import LiveState, live_state
+from muster.live.state import ObservedState, live_state
 from muster.live.submitted import Submitted, submitted
 from muster.live.verdict import Verdict, verdict
 from muster.objects.meta import rfc3339
@@ -50,7 +50,7 @@ def cluster(*workloads: Body, check: bool = False, **kinds_of: Sequence[Body]) -
     return make_cluster({**local_stack(check=check), kinds.WORKLOADS: workloads, **replaced})
 
 
-def tried(job: Mapping[str, Any], of: ClusterState) -> tuple[Verdict, LiveState, Submitted]:
+def tried(job: Mapping[str, Any], of: ClusterState) -> tuple[Verdict, ObservedState, Submitted]:
     verdict_result = submitted({**RAY_JOB, **job}, of, NOW_MS)
     state = live_state(verdict_result.cluster, Configuration(), NOW_MS)
     return verdict(state, verdict_result), state, verdict_result

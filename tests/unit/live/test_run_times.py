@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from muster.forecast.placement import PlacedJob
-from muster.live.run_times import RunTimeHistory, Source, general_ms
+from muster.live.run_times import RunTimeHistory, RunTimeSource, general_ms
 
 MINUTE_MS = 60_000
 
@@ -44,13 +44,13 @@ def test_run_times_are_drawn_from_similar_jobs(name: str) -> None:
     jobs, ran, expected = CASES[name]
     history = RunTimeHistory(jobs)
     drawn = {history.drawn_ms(past(0), round(ran * MINUTE_MS), Random(seed)) for seed in range(300)}
-    assert drawn == {(minutes * MINUTE_MS, Source.SIMILAR) for minutes in expected}
+    assert drawn == {(minutes * MINUTE_MS, RunTimeSource.SIMILAR) for minutes in expected}
 
 
 @pytest.mark.parametrize("jobs", [[], SAME], ids=["no history", "none ran for that long"])
 def test_run_times_without_similar_jobs_come_from_the_published_distribution(jobs: list[PlacedJob]) -> None:
     drawn_ms, source = RunTimeHistory(jobs).drawn_ms(past(0), 10 * MINUTE_MS, Random(0))
-    assert source is Source.GENERAL
+    assert source is RunTimeSource.GENERAL
     assert drawn_ms > 10 * MINUTE_MS
 
 

@@ -8,7 +8,7 @@ import pytest
 from muster.cluster.cluster_state import ClusterState
 from muster.configuration.configuration import Configuration
 from muster.forecast.assumptions import Assumptions
-from muster.live.run_times import Source
+from muster.live.run_times import RunTimeSource
 from muster.live.start import StartEstimate, drawn_jobs, estimated_start, estimated_starts
 from muster.live.state import live_state
 from muster.objects.meta import rfc3339
@@ -62,7 +62,7 @@ def preempted(of: Body, ran_s: float) -> Body:
 class Case:
     cluster: ClusterState
     waits_s: set[float | None]
-    sources: dict[Source, int]
+    sources: dict[RunTimeSource, int]
 
 
 DEV = ray_job("dev")
@@ -73,38 +73,38 @@ CASES: dict[str, Case] = {
     "quota is free": Case(cluster(NEW), {30}, {}),
     "nodes are provisioned first": Case(cluster(NEW, check=True), {90}, {}),
     "a declared run time": Case(
-        cluster(NEW, running(DEV, 60, maximumExecutionTimeSeconds=300)), {270}, {Source.DECLARED: 1}
+        cluster(NEW, running(DEV, 60, maximumExecutionTimeSeconds=300)), {270}, {RunTimeSource.DECLARED: 1}
     ),
     "a declared run time that is over": Case(
-        cluster(NEW, running(DEV, 400, maximumExecutionTimeSeconds=300)), {30}, {Source.DECLARED: 1}
+        cluster(NEW, running(DEV, 400, maximumExecutionTimeSeconds=300)), {30}, {RunTimeSource.DECLARED: 1}
     ),
     "finished Workloads that ran for longer": Case(
-        cluster(NEW, *PAST, running(DEV, 200)), {70, 130, 190}, {Source.SIMILAR: 1}
+        cluster(NEW, *PAST, running(DEV, 200)), {70, 130, 190}, {RunTimeSource.SIMILAR: 1}
     ),
     "a RayCluster keeps its quota": Case(
-        cluster(NEW, running(ray_cluster("notebook", workers=4))), {None}, {Source.ENDLESS: 1}
+        cluster(NEW, running(ray_cluster("notebook", workers=4))), {None}, {RunTimeSource.ENDLESS: 1}
     ),
     "a gang whose pods start": Case(
-        cluster(NEW, admitted(DEV, 10, reports=True)), {320}, {Source.DECLARED: 1}
+        cluster(NEW, admitted(DEV, 10, reports=True)), {320}, {RunTimeSource.DECLARED: 1}
     ),
     "a gang whose pods are late": Case(
-        cluster(NEW, admitted(DEV, 100, reports=True)), {230}, {Source.DECLARED: 1}
+        cluster(NEW, admitted(DEV, 100, reports=True)), {230}, {RunTimeSource.DECLARED: 1}
     ),
     "a gang that does not say whether its pods are ready": Case(
-        cluster(NEW, admitted(DEV, 100, reports=False)), {230}, {Source.DECLARED: 1}
+        cluster(NEW, admitted(DEV, 100, reports=False)), {230}, {RunTimeSource.DECLARED: 1}
     ),
     "what was queued before": Case(
         cluster(NEW, running(DEV, 60, maximumExecutionTimeSeconds=100), before(200)),
         {40 + 30 + 200 + 30},
-        {Source.DECLARED: 2},
+        {RunTimeSource.DECLARED: 2},
     ),
     "a preempted gang that was queued before starts over": Case(
-        cluster(NEW, preempted(DEV, 300)), {30 + 1_000 + 30}, {Source.DECLARED: 1}
+        cluster(NEW, preempted(DEV, 300)), {30 + 1_000 + 30}, {RunTimeSource.DECLARED: 1}
     ),
     "a gang that is being deleted": Case(
         cluster(NEW, deleted(running(DEV, 300, maximumExecutionTimeSeconds=1_000))),
         {30},
-        {Source.DECLARED: 1},
+        {RunTimeSource.DECLARED: 1},
     ),
     "it is too large": Case(cluster(TOO_LARGE), {None}, {}),
 }

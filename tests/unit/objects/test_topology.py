@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from muster import admission as core
-from muster.objects import kueue, topology, topology_request
+from muster.objects import kueue, topology
 from muster.translation import core_nodes
 
 HOST = core.HOSTNAME
@@ -154,7 +154,7 @@ NAME = "kueue.x-k8s.io/podset-"
 def test_annotations_become_topology_requests(
     annotations: dict[str, str], expected: kueue.TopologyRequest | None
 ) -> None:
-    assert topology_request.annotated({NAME + key: value for key, value in annotations.items()}) == expected
+    assert topology.annotated_request({NAME + key: value for key, value in annotations.items()}) == expected
 
 
 @pytest.mark.parametrize(
@@ -167,4 +167,4 @@ def test_annotations_become_topology_requests(
 )
 def test_unreadable_annotations_raise(annotations: dict[str, str]) -> None:
     with pytest.raises(ValueError, match=f"annotation {NAME}{[*annotations][-1]}"):
-        topology_request.annotated({NAME + key: value for key, value in annotations.items()})
+        topology.annotated_request({NAME + key: value for key, value in annotations.items()})

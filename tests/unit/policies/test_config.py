@@ -11,7 +11,7 @@ from policies import environment
 from policies.environment import KEY, UNDECLARED, enforced
 from policies.rule import ResourceRule
 from policies.rules import RULES
-from preview.policies import PACK
+from preview.pulumi_cli import PACK
 from settings.model.stack import Environment, Settings
 from tools.toolchain.paths import CHECKOUT
 

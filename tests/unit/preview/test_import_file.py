@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from preview.import_file import IDS, existing
-from preview.plan import Change
+from preview.plan import ResourceChange
 from tools.toolchain.steps import StepError
 
 PLACE = re.compile(r"\{+(\w+)\}+")
@@ -46,7 +46,7 @@ WRITTEN = {
     ]
 }
 CHANGES = [
-    Change(
+    ResourceChange(
         "create", NETWORK, f"urn:pulumi:dev::muster::{NETWORK}::{name}", after={"project": "p", "name": name}
     )
     for name in ("ray", "gpu")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from preview.plan import Change, Difference, read_changes
+from preview.plan import ChangedProperty, ResourceChange, read_changes
 
 STACK = "urn:pulumi:dev::muster::"
 POOL = f"{STACK}gcp:container/nodePool:NodePool::l4"
@@ -36,11 +36,11 @@ def test_steps_of_a_replacement_are_one_change(order: tuple[int, ...]) -> None:
     ]
     (change,) = read_changes([steps[place] for place in order])
     assert change.op == "replace"
-    assert change.differences == [Difference("spot", before=True, after=False, replaces=True)]
+    assert change.differences == [ChangedProperty("spot", before=True, after=False, replaces=True)]
 
 
 def test_differences_tell_which_of_them_replace() -> None:
-    change = Change(
+    change = ResourceChange(
         "replace",
         "t",
         POOL,
@@ -49,21 +49,23 @@ def test_differences_tell_which_of_them_replace() -> None:
         replacing=frozenset({"nodeConfig.spot"}),
     )
     assert sorted(change.differences, key=lambda d: d.path) == [
-        Difference("count", None, 1, replaces=False),
-        Difference('nodeConfig.labels["a.b"]', "1", "2", replaces=False),
-        Difference("nodeConfig.spot", True, None, replaces=True),
-        Difference("tags[1]", None, "b", replaces=False),
+        ChangedProperty("count", None, 1, replaces=False),
+        ChangedProperty('nodeConfig.labels["a.b"]', "1", "2", replaces=False),
+        ChangedProperty("nodeConfig.spot", True, None, replaces=True),
+        ChangedProperty("tags[1]", None, "b", replaces=False),
     ]
 
 
 def test_secret_that_replaces_is_named_without_its_value() -> None:
     masked = {"password": "[secret]"}
-    change = Change("replace", "t", POOL, before=masked, after=masked, replacing=frozenset({"password"}))
-    assert change.differences == [Difference("password", None, None, replaces=True)]
+    change = ResourceChange(
+        "replace", "t", POOL, before=masked, after=masked, replacing=frozenset({"password"})
+    )
+    assert change.differences == [ChangedProperty("password", None, None, replaces=True)]
 
 
 def test_plugin_may_name_the_block_of_a_changed_property() -> None:
-    change = Change(
+    change = ResourceChange(
         "replace",
         "t",
         POOL,
@@ -71,7 +73,7 @@ def test_plugin_may_name_the_block_of_a_changed_property() -> None:
         after={"spec": {"selector": {"a": 2}}},
         replacing=frozenset({"spec.selector"}),
     )
-    assert change.differences == [Difference("spec.selector.a", 1, 2, replaces=True)]
+    assert change.differences == [ChangedProperty("spec.selector.a", 1, 2, replaces=True)]
 
 
 def test_other_events_are_not_changes() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from preview import plan_text
-from preview.plan import Change
+from preview.plan import ResourceChange
 from preview.plan_properties import described, short_kind
 from preview.pulumi_cli import Outcome
 from preview.resources.values import UNKNOWN
@@ -17,8 +17,8 @@ def urn(token: str, name: str) -> str:
     return f"urn:pulumi:dev::muster::{token}::{name}"
 
 
-def change(op: str, token: str, name: str, parent: str = "", **fields: Any) -> Change:
-    return Change(op, token, urn(token, name), parent, **fields)
+def change(op: str, token: str, name: str, parent: str = "", **fields: Any) -> ResourceChange:
+    return ResourceChange(op, token, urn(token, name), parent, **fields)
 
 
 STACK = change("create", "pulumi:pulumi:Stack", "muster-dev")
@@ -53,7 +53,7 @@ UNCHANGED = change("same", "kubernetes:core/v1:Namespace", "team-a", parent=STAC
 CHANGES = (STACK, UNCHANGED, DELETED, UPDATED, CREATED, POOLS, REPLACED)
 
 
-def plan(*changes: Change, warnings: tuple[str, ...] = (), **fields: Any) -> Outcome:
+def plan(*changes: ResourceChange, warnings: tuple[str, ...] = (), **fields: Any) -> Outcome:
     return Outcome({}, changes, warnings, "", 1.0, **fields)
 
 

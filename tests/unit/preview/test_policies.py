@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from preview.policies import violations
+from preview.engine_events import violations
 
 CLUSTER = "gcp:container/cluster:Cluster"
 

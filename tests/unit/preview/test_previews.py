@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from preview.plan import Change
+from preview.plan import ResourceChange
 from preview.preview import check_out, settings_file, show
 from preview.pulumi_cli import Outcome
 from tools.toolchain.steps import StepError
@@ -45,7 +45,7 @@ def test_error_of_an_unknown_stack_lists_the_stacks() -> None:
 
 
 def test_violated_policies_come_after_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
-    creation = Change("create", "kubernetes:core/v1:Namespace", "urn:a::b::c::team-b")
+    creation = ResourceChange("create", "kubernetes:core/v1:Namespace", "urn:a::b::c::team-b")
     outcome = Outcome(
         {}, (creation,), (), "", 1.25, ("private-nodes: why\n  one: set it",), 39, "gcp: stand-in (why)"
     )
@@ -60,8 +60,8 @@ def test_violated_policies_come_after_the_plan(capsys: pytest.CaptureFixture[str
 
 
 def test_warnings_and_dangers_come_before_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
-    gone = Change("delete", "kubernetes:core/v1:Namespace", "urn:a::b::c::team-a")
-    creation = Change("create", "kubernetes:core/v1:Namespace", "urn:a::b::c::team-b")
+    gone = ResourceChange("delete", "kubernetes:core/v1:Namespace", "urn:a::b::c::team-a")
+    creation = ResourceChange("create", "kubernetes:core/v1:Namespace", "urn:a::b::c::team-b")
     outcome = Outcome({}, (creation, gone), ("mind the gap",), "", 1.25)
     show("Preview of dev since main", outcome, Console(width=200))
     assert capsys.readouterr().out.splitlines() == [

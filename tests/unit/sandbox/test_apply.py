@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from preview.plan import Change
+from preview.plan import ResourceChange
 from sandbox.apply import NAMESPACE, keep_jobs, pods_on_nodes
 from sandbox.cluster import kinds
 from tools.toolchain.paths import RunState
@@ -34,9 +34,9 @@ class Sandbox:
         pass
 
 
-def of_namespace(op: str) -> Change:
+def of_namespace(op: str) -> ResourceChange:
     urn = f"urn:pulumi:local::muster::{NAMESPACE}::vision"
-    return Change(op, NAMESPACE, urn, before={"metadata": {"name": "vision"}})
+    return ResourceChange(op, NAMESPACE, urn, before={"metadata": {"name": "vision"}})
 
 
 @pytest.mark.parametrize("op", ["delete", "replace"])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.stand_ins.capacity import CannotServeError, PodSet, Shape, need, pod_requests
+from sandbox.stand_ins.capacity import CannotServeError, NodeShape, PodSet, need, pod_requests
 
 GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
 QUEUED_TAINT = {"key": "cloud.google.com/gke-queued", "value": "true", "effect": "NoSchedule"}
@@ -14,10 +14,10 @@ SIDECAR = {"restartPolicy": "Always"}
 TOLERATES_ALL = [{"operator": "Exists"}]
 
 
-def shape(pool: str = "l4", gpus: int = 1) -> Shape:
+def shape(pool: str = "l4", gpus: int = 1) -> NodeShape:
     capacity = {"cpu": "8", "memory": "32Gi", "nvidia.com/gpu": str(gpus), "pods": "110"}
     labels = {"cloud.google.com/gke-nodepool": pool}
-    return Shape(pool, labels, (GPU_TAINT, QUEUED_TAINT), capacity, nodes_max=10)
+    return NodeShape(pool, labels, (GPU_TAINT, QUEUED_TAINT), capacity, nodes_max=10)
 
 
 def pods(count: int, gpus: int = 1, cpu: str = "2", **spec: Any) -> PodSet:
@@ -58,7 +58,7 @@ def pods(count: int, gpus: int = 1, cpu: str = "2", **spec: Any) -> PodSet:
     ],
 )
 def test_request_takes_the_fewest_nodes_of_the_first_fitting_pool(
-    pod_set: PodSet, shapes: list[Shape], pool: str, nodes: int
+    pod_set: PodSet, shapes: list[NodeShape], pool: str, nodes: int
 ) -> None:
     nodes_needed = need([pod_set], shapes)
     assert (nodes_needed.shape.pool, nodes_needed.nodes) == (pool, nodes)

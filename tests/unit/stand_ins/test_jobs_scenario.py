@@ -5,7 +5,7 @@ import pytest
 from sandbox.scenarios.jobs import JOBS
 from sandbox.scenarios.milestones import check
 from sandbox.scenarios.observations import JobRef, ObservedChange, ObservedObjects
-from sandbox.scenarios.timeline import Phase, Timeline, bars, phase
+from sandbox.scenarios.timeline import JobPhase, Timeline, bars, phase
 from tests.unit.stand_ins.observed import conditions, gang, node, obj, story
 
 DEV, PROD = JobRef("RayJob", "t", "dev"), JobRef("RayJob", "t", "prod")
@@ -142,13 +142,18 @@ def test_phases_of_a_correct_jobs_run_are_recorded() -> None:
             timeline.record(change.at, ref.name, phase(observed, ref))
     phases = {name: [p for _, p in rows] for name, rows in timeline.changes.items()}
     assert phases == {
-        "dev": [Phase.RUNNING, Phase.PREEMPTED, Phase.RUNNING, Phase.DONE],
-        "prod": [Phase.WAITING, Phase.RUNNING, Phase.DONE],
+        "dev": [JobPhase.RUNNING, JobPhase.PREEMPTED, JobPhase.RUNNING, JobPhase.DONE],
+        "prod": [JobPhase.WAITING, JobPhase.RUNNING, JobPhase.DONE],
     }
 
 
 def test_bars_show_every_phase_however_short() -> None:
-    rows = [(0.0, Phase.WAITING), (4.0, Phase.PROVISIONING), (4.1, Phase.RUNNING), (9.0, Phase.DONE)]
-    lines = bars({"a": rows, "longer": [(5.0, Phase.WAITING)]}, until=10.0, width=10)
+    rows = [
+        (0.0, JobPhase.WAITING),
+        (4.0, JobPhase.PROVISIONING),
+        (4.1, JobPhase.RUNNING),
+        (9.0, JobPhase.DONE),
+    ]
+    lines = bars({"a": rows, "longer": [(5.0, JobPhase.WAITING)]}, until=10.0, width=10)
     assert lines[:2] == ["a      |....+#### |", "longer |     .....|"]
     assert lines[2].endswith("10 s")

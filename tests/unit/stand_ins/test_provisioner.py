@@ -10,11 +10,11 @@ from lightkube.models import meta_v1
 
 from sandbox.cluster import kinds
 from sandbox.cluster.kinds import Object, condition, is_true, key
-from sandbox.stand_ins.capacity import Shape
+from sandbox.stand_ins.capacity import NodeShape
 from sandbox.stand_ins.provisioner import Provisioner
 from sandbox.stand_ins.resize import merged_conditions
 
-SHAPE = Shape(
+SHAPE = NodeShape(
     "l4", {"cloud.google.com/gke-nodepool": "l4"}, (), {"cpu": "4", "nvidia.com/gpu": "1", "pods": "9"}, 10
 )
 SYSTEM_NODE = {"metadata": {"name": "system", "labels": {"cloud.google.com/gke-nodepool": "system"}}}

@@ -5,7 +5,7 @@ import pytest
 from sandbox.scenarios.milestones import check
 from sandbox.scenarios.observations import JobRef, ObservedChange, ObservedObjects
 from sandbox.scenarios.serving import serving
-from sandbox.scenarios.timeline import Phase, Timeline, phase
+from sandbox.scenarios.timeline import JobPhase, Timeline, phase
 from tests.unit.stand_ins.observed import conditions, gang, node, obj, story
 
 TRAIN, LLM = JobRef("RayCluster", "t", "train"), JobRef("RayService", "t", "llm")
@@ -116,5 +116,5 @@ def test_phases_of_a_correct_serving_run_are_recorded(engine: str) -> None:
         for ref in (TRAIN, LLM):
             timeline.record(change.at, ref.name, phase(observed, ref))
     phases = {name: [p for _, p in rows] for name, rows in timeline.changes.items()}
-    assert phases["llm"] == [Phase.WAITING, Phase.RUNNING, *phases["llm"][2:-1], Phase.DONE]
-    assert phases["train"][-3:] == [Phase.RUNNING, Phase.PREEMPTED, Phase.RUNNING]
+    assert phases["llm"] == [JobPhase.WAITING, JobPhase.RUNNING, *phases["llm"][2:-1], JobPhase.DONE]
+    assert phases["train"][-3:] == [JobPhase.RUNNING, JobPhase.PREEMPTED, JobPhase.RUNNING]

@@ -10,7 +10,7 @@ from tools.prose.check import Report, table
 from tools.prose.extract import Line
 from tools.prose.rooms import Ceiling, Count
 from tools.prose.same_code import without_prose
-from tools.prose.vale import Alert
+from tools.prose.vale import ValeAlert
 from tools.toolchain.ensure import find_tool
 from tools.toolchain.tools import TOOLS
 
@@ -166,8 +166,11 @@ def test_ceilings_are_read_as_written() -> None:
 
 
 def test_refused_words_count_in_no_room() -> None:
-    turn, refusal = Alert("docs/a.md", 1, "turn", refused=False), Alert("docs/a.md", 2, "word", refused=True)
-    name = Alert("drift/a.py", 1, "name", refused=False)
+    turn, refusal = (
+        ValeAlert("docs/a.md", 1, "turn", refused=False),
+        ValeAlert("docs/a.md", 2, "word", refused=True),
+    )
+    name = ValeAlert("drift/a.py", 1, "name", refused=False)
     report = Report({"docs/a.md": 500, "docs/b.md": 500, "drift/a.py": 9}, [turn, refusal], [name])
     assert report.counts() == {"docs": Count(1000, 1, 0), "drift": Count(9, 0, 1)}
     assert report.refused() == [refusal]

@@ -39,7 +39,7 @@ function summed(differences) {
   return values;
 }
 
-// Names from their templates (texts, and counts of digits) and columns of numbers; names.py describes them.
+// Names from their templates (texts, and counts of digits) and columns of numbers; packing.py describes them.
 function namesOf({templates, columns}) {
   const numbers = templates.map((parts) => parts.filter((part) => typeof part === "number").map(() => 0));
   const fields = [];

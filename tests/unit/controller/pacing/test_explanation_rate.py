@@ -11,7 +11,7 @@ from muster.controller.pacing.rates import (
     REFRESH_MS,
     ExplanationRate,
 )
-from muster.controller.passes.explanations import Explained, Limits
+from muster.controller.passes.explanations import Explained, ExplanationLimits
 from tests.unit.admission.builders import NOW_MS
 
 
@@ -19,7 +19,7 @@ from tests.unit.admission.builders import NOW_MS
 def test_new_reasons_are_explained_promptly_within_a_burst_and_a_rate(calm_ms: int, per_s: int) -> None:
     rate, passes = ExplanationRate(), EXPLAIN_BURST // EXPLAINED_MAX
     for _ in range(passes - 1):
-        assert rate.limits(0) == Limits(EXPLAINED_MAX, EXPLAINED_MAX)
+        assert rate.limits(0) == ExplanationLimits(EXPLAINED_MAX, EXPLAINED_MAX)
         assert rate.record(Explained(new=EXPLAINED_MAX, new_left=True), 0, NOW_MS, calm_ms) == 0
     due_ms = EXPLAIN_BUSY_PER_S * 1000 // per_s
     assert rate.record(Explained(new=EXPLAINED_MAX, new_left=True), 0, NOW_MS, calm_ms) == due_ms

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace as with_fields
 
 from muster import admission as core
-from muster.cluster.candidates import Candidate
+from muster.cluster.candidates import WorkloadInfo
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.pass_cache import PassCache
 from muster.controller.passes.decider import Decider, PassDecision
@@ -72,8 +72,8 @@ class History:
         self.random = Random(seed)
         self._hosts = hosts
         self.cluster = platform(*hosts)
-        self.gangs: dict[str, Candidate] = {}
-        self._previous_gangs: dict[str, Candidate] = {}
+        self.gangs: dict[str, WorkloadInfo] = {}
+        self._previous_gangs: dict[str, WorkloadInfo] = {}
         self.now_ms = NOW_MS
         self._jobs_count = 0
 
@@ -92,10 +92,10 @@ class History:
         for change in self.random.choices(what, weights, k=self.random.randrange(3)):
             change()
 
-    def changed(self) -> dict[str, Candidate | None]:
+    def changed(self) -> dict[str, WorkloadInfo | None]:
         """Returns the gangs that differ from those at the last call."""
         before, self._previous_gangs = self._previous_gangs, dict(self.gangs)
-        gone: dict[str, Candidate | None] = dict.fromkeys(before.keys() - self.gangs.keys())
+        gone: dict[str, WorkloadInfo | None] = dict.fromkeys(before.keys() - self.gangs.keys())
         return gone | {key: gang for key, gang in self.gangs.items() if before.get(key) is not gang}
 
     def carry_out(self, decision: PassDecision) -> None:
@@ -115,11 +115,11 @@ class History:
             gang = self.gangs[key]
             self._put(gang, change(gang.status, *arguments, self.now_ms))
 
-    def _put(self, gang: Candidate, status: kueue.WorkloadStatus) -> None:
+    def _put(self, gang: WorkloadInfo, status: kueue.WorkloadStatus) -> None:
         obj = with_fields(gang.workload, status=status)
         self.gangs[obj.key] = replace(gang, workload=obj, status=status)
 
-    def _any(self) -> Candidate | None:
+    def _any(self) -> WorkloadInfo | None:
         return self.random.choice(list(self.gangs.values())) if self.gangs else None
 
     def _arrive(self) -> None:
@@ -130,7 +130,7 @@ class History:
         worker = {**manifests.WORKER, **near}
         body = ray_job(f"job-{self._jobs_count}", workers=workers, priority=priority, worker=worker)
         obj = workload(body, creationTimestamp=rfc3339(self.now_ms))
-        self.gangs[obj.key] = Candidate(obj, obj.status, self.random.choice(QUEUES))
+        self.gangs[obj.key] = WorkloadInfo(obj, obj.status, self.random.choice(QUEUES))
 
     def _end(self) -> None:
         gang = self._any()
@@ -222,13 +222,13 @@ def test_an_invalid_workload_resets_the_engine() -> None:
     assert [admitted.workload for admitted in decision.plan.admissions] == [second.workload.key]
 
 
-def by_workload_key(*gangs: Candidate) -> dict[str, Candidate]:
+def by_workload_key(*gangs: WorkloadInfo) -> dict[str, WorkloadInfo]:
     return {gang.workload.key: gang for gang in gangs}
 
 
-def gang(name: str) -> Candidate:
+def gang(name: str) -> WorkloadInfo:
     obj = workload(ray_job(name, workers=4))
-    return Candidate(obj, obj.status, "team-a")
+    return WorkloadInfo(obj, obj.status, "team-a")
 
 
 def test_unchanged_gangs_and_platforms_are_not_converted_again(monkeypatch: pytest.MonkeyPatch) -> None:

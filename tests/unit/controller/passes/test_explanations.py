@@ -3,10 +3,15 @@
 from dataclasses import dataclass, field
 
 from muster.admission import Engine, Snapshot
-from muster.controller.passes.explanations import AGAIN_INTERVAL_MS, Explained, Explanations, Limits
+from muster.controller.passes.explanations import (
+    AGAIN_INTERVAL_MS,
+    Explained,
+    ExplanationLimits,
+    Explanations,
+)
 from tests.unit.admission.builders import NOW_MS, queue, running, snapshot, workload
 
-ALL = Limits(100, 100)
+ALL = ExplanationLimits(100, 100)
 
 
 @dataclass
@@ -16,11 +21,11 @@ class Waiting:
     engine: Engine = field(default_factory=lambda: Engine(full()))
     known: Explanations = field(default_factory=Explanations)
 
-    def decide(self, at_ms: int, limits: Limits | None = ALL) -> Explained:
+    def decide(self, at_ms: int, limits: ExplanationLimits | None = ALL) -> Explained:
         self.engine.decide(NOW_MS + at_ms, explain=False)
         return self.known.explain(self.engine, NOW_MS + at_ms, limits)
 
-    def explains(self, at_ms: int, limits: Limits | None = ALL) -> set[str]:
+    def explains(self, at_ms: int, limits: ExplanationLimits | None = ALL) -> set[str]:
         """Returns the names of those that it explains."""
         return names(self.decide(at_ms, limits))
 
@@ -35,9 +40,9 @@ def full(gpus: int = 4) -> Snapshot:
 
 def test_new_ones_are_explained_in_turn_within_the_limit() -> None:
     stage = Waiting()
-    first = stage.decide(0, Limits(3, 100))
+    first = stage.decide(0, ExplanationLimits(3, 100))
     assert (len(first.keys), first.new, first.new_left) == (3, 3, True)
-    second = stage.decide(1, Limits(3, 100))
+    second = stage.decide(1, ExplanationLimits(3, 100))
     assert (len(second.keys), second.new_left) == (1, False)
     assert {waiting.workload for waiting in stage.known} == {f"ns/{name}" for name in "wxyz"}
     assert stage.explains(2) == set()
@@ -49,7 +54,7 @@ def test_those_that_may_wait_for_something_else_are_explained_again_after_the_in
     stage.engine.put(workload("more", "q", 1))
     again = stage.decide(1)
     assert (names(again), again.again_ms) == ({"more"}, NOW_MS + AGAIN_INTERVAL_MS)
-    later = stage.decide(AGAIN_INTERVAL_MS, Limits(0, 3))
+    later = stage.decide(AGAIN_INTERVAL_MS, ExplanationLimits(0, 3))
     assert (len(later.keys), later.again) == (3, 3)
     assert later.again_ms == NOW_MS + AGAIN_INTERVAL_MS, "one is left"
     last = stage.decide(AGAIN_INTERVAL_MS)

@@ -11,7 +11,7 @@ from muster.forecast.placement import PlacedJob, place
 from muster.forecast.recommend.candidates import Built, Candidate, Candidates, Prices
 from muster.forecast.recommend.goals import Measured, parse_goal
 from muster.forecast.recommend.scores import Score, score
-from muster.forecast.recommend.tasks import Request
+from muster.forecast.recommend.tasks import SearchInputs
 from muster.forecast.recommend.variables import parse_variables
 from tests.unit.forecast.builders import AT_ONCE, job
 
@@ -82,8 +82,8 @@ def goals(*texts: str) -> Sequence[WaitLimit]:
     return [parse_goal(text) for text in texts]
 
 
-def request(*texts: str) -> Request:
-    return Request(placed(), AT_ONCE, goals(*texts))
+def request(*texts: str) -> SearchInputs:
+    return SearchInputs(placed(), AT_ONCE, goals(*texts))
 
 
 def placed() -> Sequence[PlacedJob]:

@@ -12,9 +12,9 @@ from muster.forecast.assumptions import Assumptions
 from muster.forecast.recommend.candidates import Candidate
 from muster.forecast.recommend.evaluation import Evaluator, digest
 from muster.forecast.recommend.goals import Measured
-from muster.forecast.recommend.journal import Journal
+from muster.forecast.recommend.journal import ResultStore
 from muster.forecast.recommend.search import SearchStage
-from muster.forecast.recommend.tasks import Processes, Request, Task, measure
+from muster.forecast.recommend.tasks import SearchInputs, Task, WorkerProcesses, measure
 from tests.unit.forecast.recommend.builders import candidates, goals, placed, request, waits
 
 RANDOM = replace(request("a p90 <= 5m"), assumptions=Assumptions(failures_per_node_hour=1))
@@ -31,7 +31,7 @@ def two() -> list[Candidate]:
 class Counting:
     """Runs tasks one by one, the last first, and counts them."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: SearchInputs) -> None:
         self._request, self.count = request, 0
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Measured]]:
@@ -41,7 +41,7 @@ class Counting:
 
 
 def evaluated(
-    request: Request, journal: Journal, stage: SearchStage = STAGE
+    request: SearchInputs, journal: ResultStore, stage: SearchStage = STAGE
 ) -> tuple[list[Sequence[Measured]], int]:
     executor = Counting(request)
     found = Evaluator(digest(request), executor, journal)(two(), stage)
@@ -50,15 +50,15 @@ def evaluated(
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_results_are_in_order_on_any_number_of_processes(processes: int, tmp_path: Path) -> None:
-    with Processes(RANDOM, processes) as executor, Journal(tmp_path / "j") as journal:
+    with WorkerProcesses(RANDOM, processes) as executor, ResultStore(tmp_path / "j") as journal:
         found = Evaluator(digest(RANDOM), executor, journal)(two(), STAGE)
-    with Journal(tmp_path / "other") as journal:
+    with ResultStore(tmp_path / "other") as journal:
         assert (list(found), 6) == evaluated(RANDOM, journal)
     assert len({item.wait_s for item in found[0]}) == 3, "seeds give the same future"
 
 
 def test_a_prefix_of_the_trace_is_its_first_jobs(tmp_path: Path) -> None:
-    with Journal(tmp_path / "j") as journal:
+    with ResultStore(tmp_path / "j") as journal:
         ((first, *_), *_), _ = evaluated(request("a mean <= 5m"), journal, SearchStage([0], 4))
     assert first == measure(
         replace(request("a mean <= 5m"), jobs=placed()[:4]), Task(two()[0].built.configuration, 0, 4)
@@ -66,16 +66,16 @@ def test_a_prefix_of_the_trace_is_its_first_jobs(tmp_path: Path) -> None:
 
 
 def test_what_is_in_the_journal_is_not_simulated_again(tmp_path: Path) -> None:
-    with Journal(tmp_path / "j") as journal:
+    with ResultStore(tmp_path / "j") as journal:
         first = evaluated(RANDOM, journal)
-    with Journal(tmp_path / "j") as journal:
+    with ResultStore(tmp_path / "j") as journal:
         assert evaluated(RANDOM, journal) == (first[0], 0)
-    with Journal(tmp_path / "j", fresh=True) as journal:
+    with ResultStore(tmp_path / "j", fresh=True) as journal:
         assert evaluated(RANDOM, journal) == first
 
 
 def test_equal_candidates_are_simulated_once(tmp_path: Path) -> None:
-    with Journal(tmp_path / "j") as journal:
+    with ResultStore(tmp_path / "j") as journal:
         executor = Counting(RANDOM)
         present = two()[0]
         first, second = Evaluator(digest(RANDOM), executor, journal)([present, present], STAGE)
@@ -83,7 +83,7 @@ def test_equal_candidates_are_simulated_once(tmp_path: Path) -> None:
     assert executor.count == 3
 
 
-CHANGED: dict[str, tuple[Request, SearchStage]] = {
+CHANGED: dict[str, tuple[SearchInputs, SearchStage]] = {
     "another goal": (replace(RANDOM, goals=goals("a p50 <= 5m")), STAGE),
     "another assumption": (replace(RANDOM, assumptions=Assumptions(failures_per_node_hour=2)), STAGE),
     "another trace": (replace(RANDOM, jobs=[replace(placed()[0], run_ms=1), *placed()[1:]]), STAGE),
@@ -94,17 +94,19 @@ CHANGED: dict[str, tuple[Request, SearchStage]] = {
 
 @pytest.mark.parametrize("name", CHANGED)
 def test_a_result_of_other_inputs_is_not_used(name: str, tmp_path: Path) -> None:
-    with Journal(tmp_path / "j") as journal:
+    with ResultStore(tmp_path / "j") as journal:
         evaluated(RANDOM, journal)
         assert evaluated(*_with(journal, CHANGED[name]))[1] == 6
 
 
-def _with(journal: Journal, changed: tuple[Request, SearchStage]) -> tuple[Request, Journal, SearchStage]:
+def _with(
+    journal: ResultStore, changed: tuple[SearchInputs, SearchStage]
+) -> tuple[SearchInputs, ResultStore, SearchStage]:
     return changed[0], journal, changed[1]
 
 
 def test_a_line_is_on_disk_when_its_candidate_is_finished(tmp_path: Path) -> None:
-    with Journal(tmp_path / "j") as journal:
+    with ResultStore(tmp_path / "j") as journal:
         journal.add("key", "a.l4 4", [waits(1, inf, wait_s=2, never=3)])
         (line,) = (tmp_path / "j").read_text().splitlines()
     row = json.loads(line, parse_constant=pytest.fail)
@@ -113,7 +115,7 @@ def test_a_line_is_on_disk_when_its_candidate_is_finished(tmp_path: Path) -> Non
         "candidate": "a.l4 4",
         "futures": [{"values": [1, None], "wait_s": 2, "never": 3}],
     }
-    with Journal(tmp_path / "j") as journal:
+    with ResultStore(tmp_path / "j") as journal:
         assert journal.get("key") == [waits(1, inf, wait_s=2, never=3)]
 
 
@@ -129,13 +131,13 @@ TAILS = {
 @pytest.mark.parametrize("name", TAILS)
 def test_a_line_that_is_not_whole_is_ignored(name: str, tmp_path: Path) -> None:
     path = tmp_path / "j"
-    with Journal(path) as journal:
+    with ResultStore(path) as journal:
         journal.add("one", "", [waits(1)])
     path.write_bytes(path.read_bytes() + TAILS[name])
-    with Journal(path) as journal:
+    with ResultStore(path) as journal:
         assert journal.keys == {"one"}
         journal.add("three", "", [waits(3)])
-    with Journal(path) as journal:
+    with ResultStore(path) as journal:
         assert journal.get("one") == [waits(1)]
         assert journal.get("three") == [waits(3)]
         assert journal.keys == {"one", "three"}

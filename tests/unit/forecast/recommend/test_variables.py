@@ -5,17 +5,17 @@ from typing import Any
 import pytest
 
 from muster.forecast.recommend.errors import RecommendError
-from muster.forecast.recommend.variables import Kind, Value, parse_variable, parse_variables, size
+from muster.forecast.recommend.variables import Value, VariableKind, parse_variable, parse_variables, size
 from tests.unit.forecast.recommend.builders import CONFIG
 
-VARIABLES: dict[str, tuple[str, tuple[str, Kind, tuple[Value, ...]]]] = {
-    "a range with a step": ("queues.a.l4=8..20:4", ("a", Kind.NOMINAL, (8, 12, 16, 20))),
-    "a range ends at the last step": ("queues.a.l4=8..19:4", ("a", Kind.NOMINAL, (8, 12, 16))),
-    "a range by ones": ("pools.l4=3..5", ("l4", Kind.UNITS, (3, 4, 5))),
-    "a list": ("queues.b.l4.lendingLimit=0,4,none", ("b", Kind.LENDING, (0, 4, None))),
-    "a value once": ("queues.b.l4.borrowingLimit=4,4", ("b", Kind.BORROWING, (4,))),
-    "weights": ("queues.a.weight=0.5..1.5:0.5", ("a", Kind.WEIGHT, (0.5, 1, 1.5))),
-    "a cohort": ("cohorts.ml.weight=1,2", ("ml", Kind.WEIGHT, (1, 2))),
+VARIABLES: dict[str, tuple[str, tuple[str, VariableKind, tuple[Value, ...]]]] = {
+    "a range with a step": ("queues.a.l4=8..20:4", ("a", VariableKind.NOMINAL, (8, 12, 16, 20))),
+    "a range ends at the last step": ("queues.a.l4=8..19:4", ("a", VariableKind.NOMINAL, (8, 12, 16))),
+    "a range by ones": ("pools.l4=3..5", ("l4", VariableKind.UNITS, (3, 4, 5))),
+    "a list": ("queues.b.l4.lendingLimit=0,4,none", ("b", VariableKind.LENDING, (0, 4, None))),
+    "a value once": ("queues.b.l4.borrowingLimit=4,4", ("b", VariableKind.BORROWING, (4,))),
+    "weights": ("queues.a.weight=0.5..1.5:0.5", ("a", VariableKind.WEIGHT, (0.5, 1, 1.5))),
+    "a cohort": ("cohorts.ml.weight=1,2", ("ml", VariableKind.WEIGHT, (1, 2))),
 }
 BAD_VARIABLES = {
     "no values": ("queues.a.l4", "expected TARGET="),
@@ -55,7 +55,7 @@ def test_names_may_have_dots() -> None:
     queues = [{"name": "a", "quotas": quotas}, {"name": "a.b", "quotas": quotas}]
     config: dict[str, Any] = {"muster:queues": {"clusterQueues": queues}}
     variable = parse_variable("queues.a.b.l4.spot.lendingLimit=1", config)
-    assert (variable.index, variable.flavor, variable.kind) == (1, "l4.spot", Kind.LENDING)
+    assert (variable.index, variable.flavor, variable.kind) == (1, "l4.spot", VariableKind.LENDING)
 
 
 def test_a_target_is_given_once() -> None:

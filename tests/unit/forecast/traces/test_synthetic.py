@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from muster.forecast.traces import arrivals, synthetic
-from muster.forecast.traces.synthetic import Load, Profile, Specification
+from muster.forecast.traces.synthetic import OfferedLoad, Profile, Specification
 from muster.forecast.traces.trace import Trace, TraceError
 from tests.unit.forecast.traces.builders import GPU
 
@@ -122,7 +122,7 @@ def test_kinds_sizes_and_users_follow_their_weights() -> None:
 @pytest.mark.parametrize("longest", [3_600.0, 10**9])
 def test_load_is_kept_busy_on_average(length: dict[str, Any], longest: float) -> None:
     gangs = profile(gangs={2: 1, 6: 1}, requests={GPU: 8, "cpu": "1500m"}, run_max_seconds=longest)
-    load = Load(share=0.8, capacity=512)
+    load = OfferedLoad(share=0.8, capacity=512)
     jobs = synthetic.generate(specification(gangs, load=load, **length), 5).jobs
     busy = sum(job.pods * job.requests[GPU] * (job.run_ms or 0) for job in jobs)
     assert busy / (512 * jobs[-1].submit_ms) == pytest.approx(0.8, rel=0.05)
@@ -130,20 +130,20 @@ def test_load_is_kept_busy_on_average(length: dict[str, Any], longest: float) ->
 
 def test_load_of_cpus_is_in_cores() -> None:
     cpus = profile(requests={"cpu": "500m"}, run_sigma=0)
-    load = Load(share=0.5, capacity=8, resource="cpu")
+    load = OfferedLoad(share=0.5, capacity=8, resource="cpu")
     jobs = synthetic.generate(specification(cpus, load=load, days=None), 5).jobs
     assert jobs[-1].submit_ms / len(jobs) == pytest.approx(600_000 * 0.5 / (0.5 * 8), rel=0.05)
 
 
 BAD_SPECIFICATIONS: dict[str, tuple[dict[str, Any], str]] = {
     "only jobs": ({"days": None}, "expected exactly two of jobs, days and load"),
-    "all three": ({"load": Load(share=1, capacity=8)}, "expected exactly two of jobs, days and load"),
+    "all three": ({"load": OfferedLoad(share=1, capacity=8)}, "expected exactly two of jobs, days and load"),
     "a load of what no profile requests": (
-        {"days": None, "load": Load(share=1, capacity=8, resource="google.com/tpu")},
+        {"days": None, "load": OfferedLoad(share=1, capacity=8, resource="google.com/tpu")},
         "load of google.com/tpu, which no profile requests",
     ),
     "hardly any load": (
-        {"days": None, "load": Load(share=1e-12, capacity=1)},
+        {"days": None, "load": OfferedLoad(share=1e-12, capacity=1)},
         "a load of 1e-12 is less than a job in 36,500 days",
     ),
     "a request that is no quantity": (

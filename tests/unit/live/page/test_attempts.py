@@ -6,7 +6,7 @@ import pytest
 
 from muster.cluster.cluster_state import ClusterState
 from muster.kube import kinds
-from muster.live.page.attempts import KEPT_MS, Attempts
+from muster.live.page.attempts import KEPT_MS, RecentAttempts
 from tests.simulation.manifests import ray_job
 from tests.unit.controller.builders import NOW_MS, Body, make_cluster, workload_body
 from tests.unit.live.builders import finished, running, since
@@ -17,7 +17,7 @@ KEY = workload_body(JOB)["metadata"]["name"]
 
 def shown(*states: list[Body], step_ms: int = 1_000) -> list[dict[str, Any]]:
     """Returns the rows after the last of these states of the cluster, a second apart."""
-    attempts = Attempts()
+    attempts = RecentAttempts()
     rows: Any = {}
     for number, bodies in enumerate(states):
         cluster: ClusterState = make_cluster({kinds.WORKLOADS: bodies})
@@ -92,7 +92,7 @@ def test_many_attempts_are_bounded_and_the_running_ones_stay() -> None:
     for number in range(15):
         body = finished(JOB, ago_s=1) if number else running(JOB)
         bodies.append({**body, "metadata": {**body["metadata"], "name": f"w{number}", "uid": f"u{number}"}})
-    rows: Any = Attempts(most=10).update(make_cluster({kinds.WORKLOADS: bodies}), NOW_MS).values()
+    rows: Any = RecentAttempts(most=10).update(make_cluster({kinds.WORKLOADS: bodies}), NOW_MS).values()
 
     assert len(rows) == 10
     assert [row["workload"] for row in rows if row["end"] == "running"] == ["team-a/w0"]

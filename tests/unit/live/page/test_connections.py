@@ -10,7 +10,7 @@ import pytest
 
 from muster.kube import kinds
 from muster.live.page.board import Board
-from muster.live.page.connections import Limits
+from muster.live.page.connections import ConnectionLimits
 from muster.live.page.server import served
 from muster.live.page.watching import Watching
 from tests.simulation.manifests import local_stack, ray_job
@@ -20,12 +20,12 @@ from tests.unit.live.page.memory_kube import MemoryKube
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 EVENTS = b"GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n"
 TABLES = b"GET /api/tables HTTP/1.1\r\nHost: localhost\r\n\r\n"
-LIMITS = Limits(
+LIMITS = ConnectionLimits(
     total=6, per_address=4, head_s=0.3, head_bytes=2_048, answer_s=0.6, stalled_s=0.3, send_buffer_bytes=4_096
 )
 # A busy machine may take seconds to compute a large answer, and to read it.
 STALLED_S = 3.0
-PATIENT = Limits(total=6, per_address=4)
+PATIENT = ConnectionLimits(total=6, per_address=4)
 BOUND_S = 20.0
 WORKLOADS, SENT_BYTES_MIN = 150, 100_000  # more than the buffers between server and client hold
 LONG = "x" * 240  # names of almost 253 characters: a few workloads make a large page
@@ -85,7 +85,9 @@ async def read_into(received: bytearray, reader: asyncio.StreamReader) -> None:
         received += part
 
 
-def checked(check: Callable[[Clients], Awaitable[None]], limits: Limits = LIMITS, workloads: int = 1) -> None:
+def checked(
+    check: Callable[[Clients], Awaitable[None]], limits: ConnectionLimits = LIMITS, workloads: int = 1
+) -> None:
     async def run() -> None:
         names = (f"train-{number}-{LONG}" for number in range(workloads))
         kube = MemoryKube({**local_stack(), kinds.WORKLOADS: [running(ray_job(name)) for name in names]})
@@ -96,7 +98,7 @@ def checked(check: Callable[[Clients], Awaitable[None]], limits: Limits = LIMITS
 
 
 @contextlib.asynccontextmanager
-async def page(kube: MemoryKube, limits: Limits) -> AsyncIterator[int]:
+async def page(kube: MemoryKube, limits: ConnectionLimits) -> AsyncIterator[int]:
     making = lambda changed: Watching(kube, changed, others_s_max=0.3)  # noqa: E731
     async with served(making, Board(), "127.0.0.1", 0, limits=limits) as port:
         yield port

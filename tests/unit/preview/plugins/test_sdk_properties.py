@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from preview.plugins.sdk_properties import ANY, Sdk, Shape
+from preview.plugins.sdk_properties import ANY, PropertyType, Sdk
 from preview.resources.values import UNKNOWN, Secret
 
 GCP = Sdk("pulumi_gcp")
@@ -15,9 +15,9 @@ SUBNETWORK = "gcp:compute/subnetwork:Subnetwork"
 def test_properties_have_pulumis_names_and_the_sdks_types() -> None:
     pool_properties = GCP.properties(POOL)
     assert pool_properties is not None
-    assert pool_properties["initialNodeCount"] == Shape("int")
-    assert pool_properties["nodeLocations"] == Shape("list", Shape("str"))
-    assert pool_properties["nodeConfig"] == Shape("message", name="NodePoolNodeConfigArgs")
+    assert pool_properties["initialNodeCount"] == PropertyType("int")
+    assert pool_properties["nodeLocations"] == PropertyType("list", PropertyType("str"))
+    assert pool_properties["nodeConfig"] == PropertyType("message", name="NodePoolNodeConfigArgs")
     assert "node_config" not in pool_properties
 
 
@@ -39,7 +39,7 @@ def test_type_is_found_by_its_token(token: str, property_name: str) -> None:
 def test_provider_with_a_single_module_is_supported() -> None:
     image = Sdk("pulumi_docker_build").properties("docker-build:index:Image")
     assert image is not None
-    assert image["tags"] == Shape("list", Shape("str"))
+    assert image["tags"] == PropertyType("list", PropertyType("str"))
     assert image["network"] == ANY  # a union type
 
 

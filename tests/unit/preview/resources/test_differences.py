@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pulumi.runtime.proto import provider_pb2
 
 from preview.plugins.diff_responses import diff_response
-from preview.resources.differences import Change, Path, differences, property_path
+from preview.resources.differences import ChangeKind, Path, differences, property_path
 from preview.resources.values import UNKNOWN, Secret
 
 
@@ -16,19 +16,21 @@ from preview.resources.values import UNKNOWN, Secret
     ("old", "new", "expected"),
     [
         pytest.param({"a": 1}, {"a": 1}, {}, id="same"),
-        pytest.param({"a": 1}, {"a": 2}, {"a": Change.UPDATE}, id="changed"),
-        pytest.param({}, {"a": {"b": 1}}, {"a": Change.ADD}, id="added as a whole"),
-        pytest.param({"a": {"b": 1}}, {"a": {}}, {"a.b": Change.DELETE}, id="deleted inside"),
-        pytest.param({"a": [1, 2]}, {"a": [1, 3, 4]}, {"a[1]": Change.UPDATE, "a[2]": Change.ADD}, id="list"),
-        pytest.param({"a": {"x/y": 1}}, {"a": {"x/y": 2}}, {'a["x/y"]': Change.UPDATE}, id="quoted key"),
+        pytest.param({"a": 1}, {"a": 2}, {"a": ChangeKind.UPDATE}, id="changed"),
+        pytest.param({}, {"a": {"b": 1}}, {"a": ChangeKind.ADD}, id="added as a whole"),
+        pytest.param({"a": {"b": 1}}, {"a": {}}, {"a.b": ChangeKind.DELETE}, id="deleted inside"),
+        pytest.param(
+            {"a": [1, 2]}, {"a": [1, 3, 4]}, {"a[1]": ChangeKind.UPDATE, "a[2]": ChangeKind.ADD}, id="list"
+        ),
+        pytest.param({"a": {"x/y": 1}}, {"a": {"x/y": 2}}, {'a["x/y"]': ChangeKind.UPDATE}, id="quoted key"),
         pytest.param({"a": Secret("x")}, {"a": "x"}, {}, id="secretness alone"),
-        pytest.param({"a": Secret("x")}, {"a": Secret("y")}, {"a": Change.UPDATE}, id="secret value"),
-        pytest.param({"a": "x"}, {"a": UNKNOWN}, {"a": Change.UPDATE}, id="known later"),
-        pytest.param({"a": 1}, {"a": {"b": 1}}, {"a": Change.UPDATE}, id="another shape"),
+        pytest.param({"a": Secret("x")}, {"a": Secret("y")}, {"a": ChangeKind.UPDATE}, id="secret value"),
+        pytest.param({"a": "x"}, {"a": UNKNOWN}, {"a": ChangeKind.UPDATE}, id="known later"),
+        pytest.param({"a": 1}, {"a": {"b": 1}}, {"a": ChangeKind.UPDATE}, id="another shape"),
         pytest.param({"__defaults": []}, {"__defaults": ["a"]}, {}, id="the provider's own"),
     ],
 )
-def test_differences_are_found_at_the_leaves(old: Any, new: Any, expected: dict[str, Change]) -> None:
+def test_differences_are_found_at_the_leaves(old: Any, new: Any, expected: dict[str, ChangeKind]) -> None:
     assert {property_path(path): change for path, change in differences(old, new)} == expected
 
 
@@ -40,7 +42,7 @@ def test_value_does_not_differ_from_itself(value: dict[str, Any]) -> None:
 def test_response_names_properties_that_force_replacement() -> None:
     name: Path = ("metadata", "name")
     labels: Path = ("metadata", "labels", "a/b")
-    changes = {name: Change.UPDATE, labels: Change.ADD}
+    changes = {name: ChangeKind.UPDATE, labels: ChangeKind.ADD}
     response = diff_response(changes, frozenset({name}), delete_first=True)
     kinds = {path: diff.kind for path, diff in response.detailedDiff.items()}
     assert kinds == {
