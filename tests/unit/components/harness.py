@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -23,9 +24,9 @@ from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mo
 
 from components import platform
 from components.admission.policies import AdmissionPolicies, AdmissionPoliciesArgs
-from components.base import Component
+from components.base import STACK_PLATFORM, Component
 from preview.plugins.pulumi_internals import skip_work
-from settings.load import parse
+from settings.load import load, parse
 from tests.unit.settings.builders import FILE
 
 skip_work()  # as in previews: three quarters of the time of a large stack
@@ -215,6 +216,13 @@ def _declare_platform(config: str, with_policies: bool) -> Declarations:
     policies = AdmissionPolicies if with_policies else NoPolicies
     with mock.patch.object(platform, "AdmissionPolicies", policies):
         return declare(lambda: platform.Platform("muster", platform.PlatformArgs(settings)))
+
+
+@cache
+def declare_stack(file: Path) -> Declarations:
+    """Returns the resources of a stack file, which are declared once."""
+    settings = load(file)
+    return declare(lambda: platform.Platform(STACK_PLATFORM, platform.PlatformArgs(settings)))
 
 
 class NoPolicies(Component):
