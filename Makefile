@@ -36,7 +36,7 @@ down: ## stop it and all its processes (NAME=local)
 drift: ## changes made by hand in it, or in a deployed stack; FIX=1 reverts them (NAME=local|STACK=prod JSON=file)
 	@$(run) $(if $(STACK),drift $(STACK),sandbox drift --name $(NAME)) $(if $(FIX),--fix) $(if $(JSON),--json $(JSON))
 
-tools: ## find or build every tool that a sandbox runs
+tools: ## find, download or build every tool (MUSTER_TOOLS=build|download)
 	@$(run) sandbox tools --all
 
 check: ## before each commit, in seconds: lint, types, import contracts, fast unit tests

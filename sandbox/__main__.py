@@ -13,9 +13,10 @@ from sandbox.scenario import ADMITTING, ENGINES, chosen, scenario
 from sandbox.shell import exports
 from sandbox.status import status
 from sandbox.up import down, up
+from tools.toolchain.build import can_be_built
 from tools.toolchain.command import carry_out, sandbox_named
 from tools.toolchain.console import console, table
-from tools.toolchain.ensure import can_be_built, ensure_tools, find_tool
+from tools.toolchain.ensure import ensure_tools, find_tool
 from tools.toolchain.paths import DEFAULTS, NAME_VARIABLE, RunState, cache_directory
 from tools.toolchain.steps import Screen, StepError
 from tools.toolchain.tools import TOOLS, tools_for

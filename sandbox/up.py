@@ -1,6 +1,7 @@
 """`up`, the steps that create a sandbox, and `down`, which removes it."""
 
 import os
+import platform
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ from tools.bootstrap import SECONDS_VARIABLE
 from tools.toolchain.crds import ensure_crds
 from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.paths import RunState
+from tools.toolchain.platforms import support
 from tools.toolchain.python_environments import python_with
 from tools.toolchain.steps import Screen, Step, StepError, Timing, run_steps, save_timings
 from tools.toolchain.tools import tools_for
@@ -69,7 +71,11 @@ class Environment:
         and_kai = ", KAI's" if self.engine == "kai" else ""
         steps = [
             Step("settings", f"stack {STACK} with engine {self.engine}", partial(self.settle, scenarios)),
-            Step("tools", "builds tools that are neither on PATH nor in the cache", self.prepare_tools),
+            Step(
+                "tools",
+                "obtains those that are neither on PATH nor in the cache",
+                self.prepare_tools,
+            ),
             Step(
                 "control plane", "etcd, API server, controller manager, scheduler, kwok", self.control_plane
             ),
@@ -107,11 +113,16 @@ class Environment:
         return "; ".join([f"{len(pools)} pools: {', '.join(pools)}", *stack_file.changes])
 
     def prepare_tools(self) -> str:
-        """Finds or builds the engine's tools."""
+        """Finds, downloads or builds the engine's tools."""
         tools = ensure_tools(tools_for(self.engine), self.screen)
         self.tools = {name: tool.path for name, tool in tools.items()}
         sources = [tool.source for tool in tools.values()]
-        labels = {"built": "built", "cache": "from the cache", "PATH": "from PATH"}
+        labels = {
+            "built": "built",
+            "downloaded": "downloaded",
+            "cache": "from the cache",
+            "PATH": "from PATH",
+        }
         return ", ".join(f"{sources.count(source)} {labels[source]}" for source in sorted(set(sources)))
 
     def install_ray(self) -> str:
@@ -186,12 +197,17 @@ def up(
     With a real Ray, the default is a training job that is preempted and resumes. Raises StepError if a step
     fails (already printed), or if the sandbox is up and `fresh` is not set.
     """
+    here = support(platform.system(), platform.machine())
+    if not here.sandbox:
+        raise StepError(here.note, try_this="a Linux virtual machine for make up")
     if real_ray and engine == "kai":
         raise StepError(
             "with engine kai, a preempted RayJob is not restarted",
             try_this=state.command("up", RAY="real"),
         )
     environment = Environment(state, engine, source, real_ray)
+    if here.note:
+        environment.screen.line(here.note)
     before = [Timing("environment", float(os.environ.get(SECONDS_VARIABLE, "0")))]
     with only_run(state):
         if not fresh:

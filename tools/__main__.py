@@ -10,6 +10,7 @@ from tools.prose.same_code import same_code
 from tools.release import release
 from tools.testing.layers import FAST_TESTS, LAYERS, LINT
 from tools.testing.run import nox, run_layers, run_together
+from tools.toolchain.checksums import pin_checksums
 from tools.toolchain.command import carry_out
 from tools.toolchain.steps import StepError
 
@@ -46,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
         ("fields", ray_fields.record, "record the fields of the pinned KubeRay's CRDs"),
         ("types", chores.types, "mypy, with a cache that outlives the checkout"),
         ("lock", chores.lock, "resolve the Python dependencies into the lock files"),
+        ("checksums", pin_checksums, "pin the checksums of the tools' official release files"),
         ("release", release, "build wheel, archives, SBOM and checksums of HEAD into dist/"),
         ("format", chores.format_code, "format the code"),
     ):

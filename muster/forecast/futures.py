@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
-from os import sched_getaffinity
 
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration
+from muster.forecast.cores import usable_cores
 from muster.forecast.placement import PlacedJob
 from muster.forecast.results.outcome import Attempts, SimulationOutcome
 from muster.forecast.simulation.simulator import Simulator, capacities
@@ -50,7 +50,7 @@ def run(
     `progress` is called with the completed share (0 to 1). Raises: ValueError for jobs that cannot be
     simulated."""
     seeds = seeds if is_random(scenario) else seeds[:1]
-    workers = min(processes or len(sched_getaffinity(0)), len(seeds))
+    workers = min(processes or usable_cores(), len(seeds))
     if workers <= 1:
         return [_simulate(scenario, seed, _part(progress, n, len(seeds))) for n, seed in enumerate(seeds)]
     context = get_context("fork")  # workers inherit the jobs instead of receiving them

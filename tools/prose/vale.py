@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.prose.extract import Line, as_text, prose
-from tools.toolchain.ensure import can_be_built, ensure_tools, find_tool
+from tools.toolchain.build import can_be_built
+from tools.toolchain.ensure import ensure_tools, find_tool
 from tools.toolchain.paths import CHECKOUT
 from tools.toolchain.steps import Screen, StepError
 from tools.toolchain.tools import TOOLS

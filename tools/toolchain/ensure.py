@@ -1,33 +1,26 @@
-"""Finds tools with the pinned version on PATH or in the cache; else builds them into the cache."""
+"""Finds tools in the pinned version on PATH or in the cache; else downloads or builds them."""
 
-import hashlib
-import json
-import os
-import platform
-import re
 import shutil
-import signal
-import subprocess
-import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from tools.bootstrap import exclusive
-from tools.toolchain.golang import MODULES, Go, c_compiler, find_go
-from tools.toolchain.paths import cache_directory
-from tools.toolchain.steps import Screen, StepError, tail
+from tools.toolchain import build, downloaded
+from tools.toolchain.download import Limits, unreachable
+from tools.toolchain.plan import MIRROR_VARIABLE, VARIABLE, Way, chosen_way, mirrored, plan
+from tools.toolchain.platforms import this_platform
+from tools.toolchain.releases import ReleaseFile, pinned_file
+from tools.toolchain.steps import Screen, StepError
 from tools.toolchain.tools import TOOLS, Tool
+from tools.toolchain.versions import runs_in_pinned_version
 
-BUILD_FLAGS = ("-trimpath",)
-Source = Literal["PATH", "cache", "built"]
+Source = Literal["PATH", "cache", "downloaded", "built"]
 
 
 @dataclass(frozen=True)
 class ReadyTool:
-    """The path and source of an executable; `seconds` is the duration of its build in this run."""
+    """The path and source of an executable; `seconds` is the time of its download or build in this run."""
 
     tool: Tool
     path: Path
@@ -35,188 +28,67 @@ class ReadyTool:
     seconds: float
 
 
-@dataclass(frozen=True)
-class Receipt:
-    """The facts about a build, which are written next to the built tool."""
-
-    tool: str
-    version: str
-    seconds: float
-    cores: int
-    bytes: int
-    built: str
-    go: str
-
-
 def ensure_tools(names: Sequence[str], screen: Screen) -> dict[str, ReadyTool]:
-    """Returns every named tool, ready to run. Raises StepError with the tool whose build fails."""
-    ready: dict[str, ReadyTool] = {}
-    missing: list[Tool] = []
-    for name in names:
-        if (tool := find_tool(TOOLS[name])) is not None:
-            ready[name] = tool
-        else:
-            missing.append(TOOLS[name])
+    """Returns every named tool, ready to run.
+
+    Raises StepError with the tool whose build fails, or whose download fails with MUSTER_TOOLS=download.
+    """
+    ready = {name: tool for name in names if (tool := find_tool(TOOLS[name])) is not None}
+    missing = [TOOLS[name] for name in names if name not in ready]
     if missing:
-        ready |= _build_all(missing, screen)
+        ready |= _obtain(missing, chosen_way(), screen, Limits())
     return {name: ready[name] for name in names}
 
 
 def find_tool(tool: Tool) -> ReadyTool | None:
-    """Returns a tool that needs no build: on PATH in the right version, or in the cache."""
+    """Returns a tool that is already here: on PATH in the right version, or in the cache.
+
+    With MUSTER_TOOLS=build, downloaded tools are not used; with MUSTER_TOOLS=download, no built tool is used
+    if its release file can be verified.
+    """
     if (on_path := on_path_in_right_version(tool)) is not None:
         return ReadyTool(tool, on_path, "PATH", 0.0)
-    cached = _directory(tool) / tool.name
-    return ReadyTool(tool, cached, "cache", 0.0) if cached.exists() else None
-
-
-def can_be_built(tool: Tool) -> bool:
-    """Returns whether this machine has the compilers for a tool; Go itself is installed if necessary."""
-    return not tool.needs_c_compiler or c_compiler() is not None
-
-
-def prints_version(tool: Tool, output: str) -> bool:
-    """Returns whether the tool's output contains exactly the pinned version, with or without its v."""
-    pinned = re.escape(tool.version.removeprefix("v"))
-    return re.search(rf"(?<![\w.])v?{pinned}(?![\w.+-])", output) is not None
+    way = chosen_way()
+    from_release = None if way == "build" else downloaded.executable(tool, this_platform())
+    from_source = None if way == "download" and from_release else build.executable(tool)
+    for path in (from_release, from_source):
+        if path is not None and path.exists():
+            return ReadyTool(tool, path, "cache", 0.0)
+    return None
 
 
 def on_path_in_right_version(tool: Tool) -> Path | None:
     """Returns the tool on PATH if it prints exactly the pinned version."""
     on_path = shutil.which(tool.name)
-    if on_path is None or tool.version_args is None:
-        return None
-    try:
-        answer = subprocess.run(
-            [on_path, *tool.version_args],
-            capture_output=True,
-            text=True,
-            timeout=20,
-            env={**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"},
+    return Path(on_path) if on_path and runs_in_pinned_version(tool, Path(on_path)) else None
+
+
+def _obtain(missing: Sequence[Tool], way: Way, screen: Screen, limits: Limits) -> dict[str, ReadyTool]:
+    todo = plan(missing, way, _file_of, lambda urls: unreachable(urls, limits))
+    screen.line(f"  {todo.line}")
+    downloads, failures = downloaded.download_all(todo.downloads, screen, limits)
+    if failures and way == "download":
+        raise StepError(
+            "\n".join(f"{name}: {reason}" for name, reason in failures.items()),
+            try_this=f"run this again, set {MIRROR_VARIABLE}, or unset {VARIABLE} to build the tools",
         )
-    except (OSError, subprocess.TimeoutExpired):
-        return None  # broken, or built for another machine
-    return Path(on_path) if answer.returncode == 0 and prints_version(tool, answer.stdout) else None
-
-
-def build_key(tool: Tool, sources: Sequence[bytes], system: str) -> str:
-    """Returns the name of a build's cache folder, which depends on its sources, its flags and the machine.
-
-    sources: go.mod and go.sum, which pin the modules, and Muster's own Go files.
-    """
-    digest = hashlib.sha256()
-    for part in (*sources, " ".join(BUILD_FLAGS).encode(), tool.all_ldflags.encode(), system.encode()):
-        digest.update(len(part).to_bytes(8, "big") + part)
-    return f"{tool.name}-{tool.version}-{digest.hexdigest()[:12]}"
-
-
-def _directory(tool: Tool) -> Path:
-    module = MODULES / tool.module
-    system = f"{platform.system()}-{platform.machine()}"
-    files = [module / "go.mod", module / "go.sum", *sorted(module.glob("*.go"))]
-    key = build_key(tool, [file.read_bytes() for file in files], system)
-    return cache_directory() / "tools" / key
-
-
-def _build_all(missing: Sequence[Tool], screen: Screen) -> dict[str, ReadyTool]:
-    go = find_go()
+    for name, reason in failures.items():
+        screen.line(f"  {name} is built: {reason}")
+    to_build = [*todo.builds, *(TOOLS[name] for name in failures)]
+    receipts = build.build_all(to_build, screen) if to_build else {}
     ready: dict[str, ReadyTool] = {}
-    with exclusive(cache_directory() / "tools" / "lock", "the tools"):
-        for leftover in (cache_directory() / "tools").glob("*.unfinished"):
-            shutil.rmtree(leftover)  # of a killed run; the lock excludes other builds
-        for number, tool in enumerate(missing, start=1):
-            path = _directory(tool) / tool.name
-            if path.exists():  # another run built it while this one waited for the lock
-                ready[tool.name] = ReadyTool(tool, path, "cache", 0.0)
-                continue
-            place = f"  {tool.name} {tool.version} ({number} of {len(missing)})"
-            receipt = _build(tool, go, screen, place)
-            screen.line(f"{place}: built in {receipt.seconds:.0f} s, {receipt.bytes / 1e6:.0f} MB")
-            ready[tool.name] = ReadyTool(tool, path, "built", receipt.seconds)
+    for name, download in downloads.items():
+        path = downloaded.executable(TOOLS[name], this_platform())
+        assert path is not None
+        ready[name] = ReadyTool(TOOLS[name], path, "downloaded", download.seconds)
+    for tool in to_build:
+        receipt = receipts.get(tool.name)  # None if another run built it meanwhile
+        source: Source = "built" if receipt else "cache"
+        seconds = receipt.seconds if receipt else 0.0
+        ready[tool.name] = ReadyTool(tool, build.executable(tool), source, seconds)
     return ready
 
 
-def _build(tool: Tool, go: Go, screen: Screen, place: str) -> Receipt:
-    directory = _directory(tool)
-    unfinished = directory.with_name(directory.name + ".unfinished")
-    unfinished.mkdir()
-    log = cache_directory() / "logs" / f"build-{tool.name}.log"
-    log.parent.mkdir(exist_ok=True)
-    argv = [str(go.executable), "build", *BUILD_FLAGS, "-ldflags", tool.all_ldflags]
-    argv += ["-o", str(unfinished / tool.name), tool.package]
-    expected = f"about {tool.build_seconds} s on 2 cores when nothing is cached"
-    screen.line(f"{place}: building with Go {go.version}, {expected}")
-    began = time.monotonic()
-    try:
-        with screen.activity(lambda elapsed: f"{place}: building for {elapsed:.0f} s, {expected}"):
-            code = _run_build(argv, go, MODULES / tool.module, log)
-        if code != 0:
-            raise _build_failure(tool, log)
-        receipt = _receipt(tool, go, unfinished, time.monotonic() - began)
-        unfinished.rename(directory)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
-    return receipt
-
-
-def _run_build(argv: list[str], go: Go, module: Path, log: Path) -> int:
-    with log.open("w") as output:
-        build = subprocess.Popen(
-            argv,
-            cwd=module,
-            env=dict(go.environment),
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        try:
-            return build.wait()
-        except BaseException:  # includes Ctrl-C: the build's compilers must not keep running
-            os.killpg(build.pid, signal.SIGTERM)
-            build.wait()
-            raise
-
-
-def _receipt(tool: Tool, go: Go, directory: Path, seconds: float) -> Receipt:
-    receipt = Receipt(
-        tool=tool.name,
-        version=tool.version,
-        seconds=round(seconds, 1),
-        cores=os.cpu_count() or 1,
-        bytes=(directory / tool.name).stat().st_size,
-        built=datetime.now(UTC).isoformat(timespec="seconds"),
-        go=go.version,
-    )
-    (directory / "receipt.json").write_text(json.dumps(asdict(receipt), indent=2) + "\n")
-    return receipt
-
-
-def _build_failure(tool: Tool, log: Path) -> StepError:
-    output = tail(log)
-    return StepError(
-        f"{tool.name} {tool.version} does not build:\n{output}", log=log, try_this=advice_on_build(output)
-    )
-
-
-def advice_on_build(output: str) -> str:
-    """Returns advice for the end of a failed build's log."""
-    advice_by_pattern = (
-        (
-            r"no space left",
-            "free some disk: the builds need about 15 GB in Go's build cache (go env GOCACHE)",
-        ),
-        (r"requires go >=|invalid go version", "install a newer Go, or take the old one off PATH"),
-        (
-            r"checksum mismatch|SECURITY ERROR",
-            "run go clean -modcache, then this again; if it persists, report it",
-        ),
-        (
-            r"dial tcp|no such host|proxyconnect|i/o timeout|TLS handshake|40[34] ",
-            "make the Go module proxy reachable (go env GOPROXY), then run this again",
-        ),
-        (r"signal: killed|cannot allocate memory", "free some memory: a build needs about 4 GB"),
-    )
-    for pattern, advice in advice_by_pattern:
-        if re.search(pattern, output):
-            return advice
-    return "read the log; finished builds are cached, so another run continues from here"
+def _file_of(tool: Tool) -> ReleaseFile | None:
+    file = pinned_file(tool, this_platform())
+    return replace(file, url=mirrored(file.url)) if file else None

@@ -20,18 +20,21 @@ class Tool:
 
     `module` is the folder in `modules/` whose go.mod and go.sum pin it. `version_args` are the arguments with
     which it prints its version; None if it can't, so that an executable on PATH is never used.
-    `build_seconds` is the duration of a cold build on two cores, for the progress line only.
-    `needs_c_compiler`: parts of it are C.
+    `cpu_seconds` is the CPU time of a build with an empty build cache on a quiet machine, after the tools of
+    the same module above it; for the order of builds and for progress lines.
+    `tags` are Go build tags. `cgo`: parts of it are C, so that its build needs a C compiler; all others are
+    built without cgo, into static executables.
     """
 
     name: str
     version: str
     module: str
     package: str
-    build_seconds: int
+    cpu_seconds: int
     ldflags: str = ""
     version_args: tuple[str, ...] | None = ("--version",)
-    needs_c_compiler: bool = False
+    tags: tuple[str, ...] = ()
+    cgo: bool = False
 
     @property
     def all_ldflags(self) -> str:
@@ -39,22 +42,27 @@ class Tool:
         lack."""
         return f"-s -w {self.ldflags}"
 
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The flags of `go build`, without `-ldflags`."""
+        return ("-trimpath", *(["-tags", ",".join(self.tags)] if self.tags else []))
 
-def _kubernetes(name: str, build_seconds: int, *version_args: str) -> Tool:
+
+def _kubernetes(name: str, cpu_seconds: int, *version_args: str) -> Tool:
     package = f"k8s.io/kubernetes/cmd/{name}"
     arguments = version_args or ("--version",)
-    return Tool(name, KUBERNETES, "kubernetes", package, build_seconds, _KUBERNETES_LDFLAGS, arguments)
+    return Tool(name, KUBERNETES, "kubernetes", package, cpu_seconds, _KUBERNETES_LDFLAGS, arguments)
 
 
-def _kai(command: str, build_seconds: int) -> Tool:
+def _kai(command: str, cpu_seconds: int) -> Tool:
     # KAI's executables have generic names such as "scheduler", so a prefix is added.
     package = f"{KAI_MODULE}/cmd/{command}"
-    return Tool(f"kai-{command}", "v0.12.0", "kai", package, build_seconds, version_args=None)
+    return Tool(f"kai-{command}", "v0.12.0", "kai", package, cpu_seconds, version_args=None)
 
 
-def _kueue_performance(command: str, build_seconds: int) -> Tool:
+def _kueue_performance(command: str, cpu_seconds: int) -> Tool:
     package = f"sigs.k8s.io/kueue/test/performance/scheduler/{command}"
-    return Tool(f"kueue-{command}", KUEUE, "kueue-performance", package, build_seconds, version_args=None)
+    return Tool(f"kueue-{command}", KUEUE, "kueue-performance", package, cpu_seconds, version_args=None)
 
 
 _ALL = (
@@ -63,7 +71,7 @@ _ALL = (
         "v3.259.0",
         "pulumi",
         "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi",
-        190,
+        250,
         _PULUMI_LDFLAGS,
         ("version",),
     ),
@@ -73,55 +81,56 @@ _ALL = (
         "v1.38.0",
         "pulumi-yaml",
         "github.com/pulumi/pulumi-yaml/cmd/pulumi-language-yaml",
-        100,
+        130,
         version_args=None,
     ),
     # Muster's own program that generates Python SDKs, as Pulumi's host for Python is not on the proxy.
-    Tool("python-sdk", "v3.259.0", "python-sdk", ".", 80, version_args=None),
-    Tool("etcd", "v3.6.15", "etcd", "go.etcd.io/etcd/server/v3", 35),
-    _kubernetes("kube-apiserver", 240),
-    _kubernetes("kube-controller-manager", 65),
-    _kubernetes("kube-scheduler", 5),
-    _kubernetes("kubectl", 25, "version", "--client"),
-    Tool("kwok", "v0.8.0", "kwok", "sigs.k8s.io/kwok/cmd/kwok", 75),
-    Tool("kwokctl", "v0.8.0", "kwok", "sigs.k8s.io/kwok/cmd/kwokctl", 15),
+    Tool("python-sdk", "v3.259.0", "python-sdk", ".", 105, version_args=None),
+    Tool("etcd", "v3.6.15", "etcd", "go.etcd.io/etcd/server/v3", 45),
+    _kubernetes("kube-apiserver", 320),
+    _kubernetes("kube-controller-manager", 85),
+    _kubernetes("kube-scheduler", 7),
+    _kubernetes("kubectl", 33, "version", "--client"),
+    Tool("kwok", "v0.8.0", "kwok", "sigs.k8s.io/kwok/cmd/kwok", 100),
+    Tool("kwokctl", "v0.8.0", "kwok", "sigs.k8s.io/kwok/cmd/kwokctl", 20),
     Tool(
         "ray-operator",
         "v1.6.2",
         "kuberay",
         "github.com/ray-project/kuberay/ray-operator",
-        75,
+        100,
         version_args=None,
     ),
-    Tool("kueue", KUEUE, "kueue", "sigs.k8s.io/kueue/cmd/kueue", 180, version_args=None),
-    _kueue_performance("minimalkueue", 180),
-    _kueue_performance("runner", 20),
-    _kai("scheduler", 150),
-    _kai("binder", 10),
-    _kai("podgrouper", 5),
-    _kai("podgroupcontroller", 5),
-    _kai("queuecontroller", 5),
+    Tool("kueue", KUEUE, "kueue", "sigs.k8s.io/kueue/cmd/kueue", 240, version_args=None),
+    _kueue_performance("minimalkueue", 240),
+    _kueue_performance("runner", 27),
+    _kai("scheduler", 200),
+    _kai("binder", 13),
+    _kai("podgrouper", 7),
+    _kai("queuecontroller", 7),
     # Counts pods' requests with Kubernetes' own code, for a property test; Muster's own program.
-    Tool("pod-requests", KUBERNETES, "pod-requests", ".", 60, version_args=None),
+    Tool("pod-requests", KUBERNETES, "pod-requests", ".", 80, version_args=None),
     # Renders the operators' charts in the tests; --template omits the commit.
     Tool(
         "helm",
         "v3.22.0",
         "helm",
         "helm.sh/helm/v3/cmd/helm",
-        110,
+        145,
         _HELM_LDFLAGS,
         ("version", "--template", "{{.Version}}"),
     ),
+    # Muster's own program: the container that holds a pod's namespaces on the sandbox's real nodes.
+    Tool("pause", "v1", "pause", ".", 5, version_args=None),
     # Checks English in `make lint` (tools/prose); its parsers are C.
     Tool(
         "vale",
         "v3.7.1",
         "vale",
         "github.com/errata-ai/vale/v3/cmd/vale",
-        30,
+        40,
         _VALE_LDFLAGS,
-        needs_c_compiler=True,
+        cgo=True,
     ),
 )
 

@@ -12,6 +12,7 @@ from typing import Protocol, Self
 
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration
+from muster.forecast.cores import usable_cores
 from muster.forecast.limits import WaitLimit
 from muster.forecast.placement import PlacedJob
 from muster.forecast.recommend.goals import Measured, measured
@@ -57,7 +58,7 @@ class Processes:
 
     def __init__(self, request: Request, processes: int | None = None) -> None:
         self._request = request
-        workers = processes or len(os.sched_getaffinity(0))
+        workers = processes or usable_cores()
         self._pool = _pool(request, workers) if workers > 1 else None
 
     def __enter__(self) -> Self:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from sandbox import up as up_module
 from sandbox.cluster.processes import Processes
 from sandbox.scenarios.jobs import JOBS
 from sandbox.stack_file import SOURCE, deployed
@@ -87,3 +88,32 @@ def test_an_invalid_stack_file_is_reported(text: str, tmp_path: Path) -> None:
     with pytest.raises(StepError, match=r"Pulumi.local.yaml: ") as refused:
         Environment(RunState("mine", tmp_path), "kai", path).settle([])
     assert refused.value.try_this == f"edit {path}"
+
+
+def test_a_mistake_in_the_stack_file_shows_before_any_tool_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def ensure_tools(*_arguments: object) -> None:
+        raise AssertionError("tools are built")
+
+    monkeypatch.setattr(up_module, "ensure_tools", ensure_tools)
+    with pytest.raises(StepError, match=r"muster:pools\[1\]"):
+        up(RunState("mine", tmp_path), "muster", source=edited(tmp_path, 4, "typo-4"))
+    steps = [line.partition("] ")[2] for line in capsys.readouterr().out.splitlines()]
+    assert [step.partition(":")[0] for step in steps] == ["environment", "settings", "settings"]
+    assert steps[-1].startswith("settings: FAILED")
+
+
+@pytest.mark.parametrize("engine", ["muster", "kueue", "kai"])
+@pytest.mark.parametrize("real_ray", [False, True])
+def test_settings_are_checked_first(tmp_path: Path, engine: str, real_ray: bool) -> None:
+    steps = [
+        step.name for step in Environment(RunState("mine", tmp_path), engine, real_ray=real_ray).steps([])
+    ]
+    assert steps[:2] == ["settings", "tools"]
+
+
+def test_up_needs_linux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.system", lambda: "Darwin")
+    with pytest.raises(StepError, match="make up runs on Linux only, not on macOS"):
+        up(RunState("mine", tmp_path), "muster")

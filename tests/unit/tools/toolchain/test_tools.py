@@ -1,14 +1,18 @@
 """Tools that are trusted on PATH, the keys of cached builds, and the advice when a build fails."""
 
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tools.bootstrap import BootstrapError, environment_key, pinned_requirement
-from tools.toolchain.ensure import advice_on_build, build_key, on_path_in_right_version, prints_version
+from tools.toolchain.build import build_key
+from tools.toolchain.build_errors import advice_on_build
+from tools.toolchain.ensure import on_path_in_right_version
 from tools.toolchain.golang import parse_version
 from tools.toolchain.tools import TOOLS, Tool, crds_for, tools_for
+from tools.toolchain.versions import prints_version
 
 ETCD, KUBECTL, PULUMI = TOOLS["etcd"], TOOLS["kubectl"], TOOLS["pulumi"]
 
@@ -58,8 +62,11 @@ def test_build_key_changes_with_every_input_and_with_nothing_else() -> None:
         build_key(ETCD, [b"mods", b"um"], "Linux-x86_64"),
         build_key(ETCD, [b"mod", b"sum"], "Linux-aarch64"),
         build_key(KUBECTL, [b"mod", b"sum"], "Linux-x86_64"),
+        build_key(replace(ETCD, cgo=True), [b"mod", b"sum"], "Linux-x86_64"),
+        build_key(replace(ETCD, tags=("providerless",)), [b"mod", b"sum"], "Linux-x86_64"),
+        build_key(replace(ETCD, tags=("providerless", "dockerless")), [b"mod", b"sum"], "Linux-x86_64"),
     }
-    assert len(keys) == 6
+    assert len(keys) == 9
     assert build_key(ETCD, [b"mod", b"sum"], "Linux-x86_64") in keys
 
 
@@ -67,12 +74,13 @@ OTHER_TOOLS = {
     "helm",
     "kueue-minimalkueue",
     "kueue-runner",
+    "pause",
     "pod-requests",
     "pulumi-language-yaml",
     "python-sdk",
     "vale",
 }
-"""Tools of tests, benchmarks and lint."""
+"""Tools of real nodes, tests, benchmarks and lint."""
 
 
 def test_an_engine_is_built_only_where_it_is_used() -> None:
@@ -82,7 +90,6 @@ def test_an_engine_is_built_only_where_it_is_used() -> None:
         "kai-scheduler",
         "kai-binder",
         "kai-podgrouper",
-        "kai-podgroupcontroller",
         "kai-queuecontroller",
     }
     assert set(TOOLS) == {*tools_for("kueue"), *tools_for("kai"), *OTHER_TOOLS}

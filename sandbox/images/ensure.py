@@ -1,0 +1,86 @@
+"""Builds the images of real nodes that are not in the cache."""
+
+import shutil
+import time
+from collections.abc import Sequence
+
+from sandbox.images import controller as controller_image
+from sandbox.images import kuberay, root_filesystem
+from sandbox.images import pause as pause_image
+from sandbox.images import ray as ray_image
+from sandbox.images.buildah import missing
+from sandbox.images.debian import is_extracted
+from sandbox.images.image import Image, Recipe, ensure_archive, images_directory, remove_unfinished
+from tools.bootstrap import exclusive
+from tools.toolchain.ensure import ensure_tools, find_tool
+from tools.toolchain.steps import Screen, StepError
+from tools.toolchain.tools import TOOLS
+
+TOOL_NAMES = ("pause", "ray-operator")
+"""Tools that are in images."""
+ALL_BYTES = pause_image.BYTES + kuberay.BYTES + ray_image.BYTES + controller_image.BYTES
+"""Disk that the images need if none is in the cache, without Debian's packages."""
+
+
+def ensure_images(screen: Screen) -> list[Image]:
+    """Returns all images; builds those whose inputs have changed.
+
+    Raises StepError with what the machine lacks, before anything is built.
+    """
+    images_directory().mkdir(parents=True, exist_ok=True)
+    with exclusive(images_directory() / "lock", "the images"):
+        remove_unfinished(images_directory())
+        check(bytes_to_build())
+        recipes = image_recipes(screen)
+        for recipe in recipes:
+            _ensure(recipe, screen)
+    return [image for recipe in recipes for image in recipe.images]
+
+
+def bytes_to_build() -> int:
+    """Returns the disk that the images need which are not in the cache, with their temporary files; 0 if all
+    are."""
+    if not is_extracted(root_filesystem.PACKAGES):
+        return root_filesystem.BYTES + ALL_BYTES
+    if any(find_tool(TOOLS[name]) is None for name in TOOL_NAMES):
+        return ALL_BYTES
+    recipes = image_recipes(Screen())
+    return sum(recipe.bytes for recipe in recipes if not recipe.archive.exists())
+
+
+def check(needed_bytes: int) -> None:
+    """Raises StepError if this machine lacks something to build the missing images."""
+    if needed_bytes == 0:
+        return
+    if (reason := missing()) is not None:
+        raise StepError(reason)
+    free_bytes = shutil.disk_usage(images_directory()).free
+    if free_bytes < needed_bytes:
+        raise StepError(
+            f"the images need {needed_bytes / 1e9:.1f} GB in {images_directory()}, where "
+            f"{free_bytes / 1e9:.1f} GB are free",
+            try_this="free some disk, or set MUSTER_CACHE to a folder on another disk",
+        )
+
+
+def image_recipes(screen: Screen) -> Sequence[Recipe]:
+    """Returns the recipes of all images; downloads Debian's packages and builds the tools in them."""
+    tools = ensure_tools(TOOL_NAMES, screen)
+    base = root_filesystem.base()
+    holder, manager = tools["pause"].path, tools["ray-operator"].path
+    return [
+        pause_image.pause(holder, holder.parent.name),
+        kuberay.operator(manager, manager.parent.name, base),
+        ray_image.ray(base),
+        controller_image.controller(base),
+    ]
+
+
+def _ensure(recipe: Recipe, screen: Screen) -> None:
+    began = time.monotonic()
+    place, expected = f"  image {recipe.title}", f"about {recipe.seconds} s on 2 cores"
+    with screen.activity(lambda elapsed: f"{place}: building for {elapsed:.0f} s, {expected}"):
+        built = ensure_archive(recipe)
+    if built:
+        size = recipe.archive.stat().st_size
+        screen.line(f"{place}: built in {time.monotonic() - began:.0f} s, {size / 1e6:.0f} MB")

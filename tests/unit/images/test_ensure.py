@@ -1,0 +1,82 @@
+"""Missing rights and disk are reported before anything is built."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from sandbox.images import ensure
+from sandbox.images.image import Recipe
+from tools.toolchain.steps import Screen, StepError
+
+PLENTY = 1 << 50
+
+
+@pytest.fixture(autouse=True)
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that lacks nothing, with an empty cache."""
+    monkeypatch.setenv("MUSTER_CACHE", str(tmp_path))
+    monkeypatch.setattr(ensure, "missing", lambda: None)
+    free(monkeypatch, PLENTY)
+
+
+def free(monkeypatch: pytest.MonkeyPatch, free_bytes: int) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=free_bytes))
+
+
+def refuse(what: str) -> Callable[[Screen], list[Recipe]]:
+    def recipes(_screen: Screen) -> list[Recipe]:
+        pytest.fail(what)
+
+    return recipes
+
+
+def recipe(title: str, size: int) -> Recipe:
+    return Recipe(title, (f"docker.io/{title}:1",), "key", size, 1, lambda path: path.touch())
+
+
+def use(monkeypatch: pytest.MonkeyPatch, *recipes: Recipe) -> None:
+    monkeypatch.setattr(ensure, "is_extracted", lambda _packages: True)
+    monkeypatch.setattr(ensure, "find_tool", lambda tool: tool)
+    monkeypatch.setattr(ensure, "image_recipes", lambda _screen: recipes)
+
+
+@pytest.mark.parametrize("case", ["disk", "root"])
+def test_nothing_is_built_on_a_machine_that_lacks_something(
+    case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ensure, "image_recipes", refuse("packages were downloaded before the check"))
+    if case == "disk":
+        free(monkeypatch, ensure.bytes_to_build() - 1)
+    else:
+        monkeypatch.setattr(ensure, "missing", lambda: "run this as root")
+    message = {"disk": r"the images need .* GB in .*, where .* GB are free", "root": "run this as root"}[case]
+    with pytest.raises(StepError, match=message):
+        ensure.ensure_images(Screen())
+
+
+def test_images_in_the_cache_need_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, recipe("a", 100), recipe("b", 10))
+    assert ensure.bytes_to_build() == 110
+    names = [image.name for image in ensure.ensure_images(Screen())]
+    assert names == ["docker.io/a:1", "docker.io/b:1"]
+    assert ensure.bytes_to_build() == 0
+    free(monkeypatch, 0)
+    monkeypatch.setattr(ensure, "missing", lambda: "run this as root")
+    assert [image.name for image in ensure.ensure_images(Screen())] == names
+
+
+def test_only_missing_images_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, recipe("a", 100))
+    ensure.ensure_images(Screen())
+    use(monkeypatch, recipe("a", 100), recipe("b", 10))
+    assert ensure.bytes_to_build() == 10
+
+
+def test_an_empty_cache_needs_more_than_one_without_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ensure, "is_extracted", lambda _packages: False)
+    from_nothing = ensure.bytes_to_build()
+    monkeypatch.setattr(ensure, "is_extracted", lambda _packages: True)
+    monkeypatch.setattr(ensure, "find_tool", lambda _tool: None)
+    assert from_nothing > ensure.bytes_to_build() == ensure.ALL_BYTES

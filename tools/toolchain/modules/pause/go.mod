@@ -1,0 +1,3 @@
+module example.invalid/sandbox/pause
+
+go 1.26.0
