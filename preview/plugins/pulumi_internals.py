@@ -35,8 +35,22 @@ class Dependencies:
     def declare(self, from_resource: pulumi.Resource, to_resource: pulumi.Resource) -> bool:
         """Records the dependency; returns False, and does not record it, if it would close a cycle."""
         self._depended_on.add(to_resource)
-        if from_resource is not to_resource and from_resource not in self._depended_on:
-            # Nothing depends on `from_resource` yet, so no path from `to_resource` ends at it.
-            resource_cycle_breaker._add_dep(from_resource, to_resource)
+        # If nothing depends on `from_resource` yet, no path from `to_resource` ends at it.
+        if from_resource is to_resource or (
+            from_resource in self._depended_on and _depends_on(to_resource, from_resource)
+        ):
+            return False
+        resource_cycle_breaker._add_dep(from_resource, to_resource)
+        return True
+
+
+def _depends_on(start: pulumi.Resource, end: pulumi.Resource) -> bool:
+    """Returns whether a path of dependencies leads from one resource to the other."""
+    reached, pending = {start}, [start]
+    while pending:
+        new = resource_cycle_breaker._deps(pending.pop()) - reached
+        if end in new:
             return True
-        return resource_cycle_breaker.declare_dependency(from_resource, to_resource)
+        reached |= new
+        pending.extend(new)
+    return False

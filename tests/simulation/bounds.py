@@ -53,6 +53,7 @@ class Bounds:
         self._api, self._clock_ms = api, clock_ms
         self._wrong: dict[Subject, tuple[int, str]] = {}  # (start, description)
         self._excused_ms = 0  # by `clock_ms`, which never leaps
+        self._gpus: dict[str, tuple[Body, Fraction]] = {}  # of pods, by UID, with their spec
         self._owners: dict[str, str] = {}  # UIDs of RayClusters, including deleted ones -> of their jobs
 
     def excuse(self, for_ms: int) -> None:
@@ -119,7 +120,7 @@ class Bounds:
             of = [self._owners.get(uid, uid) for uid in owners[:1]]
             of += [jobs.get((meta["namespace"], meta.get("labels", {}).get(WORKLOAD_UID_LABEL, "")), "")]
             if any(of) and pod["status"]["phase"] not in ("Succeeded", "Failed"):
-                used[next(uid for uid in of if uid)] += gpus_of(pod)
+                used[next(uid for uid in of if uid)] += self._gpus_of(pod)
         held: dict[str, Fraction] = defaultdict(Fraction)
         for workload in self._api.all(kinds.WORKLOADS):
             if holds_quota(workload) or RESOURCE_IN_USE in workload["metadata"].get("finalizers", ()):
@@ -128,6 +129,13 @@ class Bounds:
             uid = job["metadata"]["uid"]
             if used[uid] > held[uid] and is_queued(job):
                 yield ("usage_covers_pods", key_of(job)), f"has {used[uid]} GPUs and holds {held[uid]}"
+
+    def _gpus_of(self, pod: Body) -> Fraction:
+        """Returns the pod's GPUs, summed once for each version of its spec: bodies never change."""
+        spec, uid = pod["spec"], pod["metadata"]["uid"]
+        if uid not in self._gpus or self._gpus[uid][0] is not spec:
+            self._gpus[uid] = spec, gpus_of(pod)
+        return self._gpus[uid][1]
 
 
 def has_ended(request: Body) -> bool:

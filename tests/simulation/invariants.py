@@ -102,6 +102,7 @@ class Invariants:
         self._api, self._heard, self._retention, self._always = api, heard, retention, always
         self._started_by_hand: set[str] = set()  # UIDs
         self._distrusted: set[str] = set()  # UIDs of jobs
+        self._requests: dict[str, tuple[Body, Mapping[str, Fraction]]] = {}  # of pods, with their spec
         self._over: dict[str, int] = {}  # UIDs of jobs whose finished Workload was deleted -> revision
         self._queues = [self._queues_now(0)]  # the newest last, as are the classes
         self._classes = [self._classes_now(0)]
@@ -317,9 +318,16 @@ class Invariants:
         """Returns what these pods request together, by the Workload's UID."""
         asked: dict[str, Asked] = defaultdict(lambda: defaultdict(lambda: defaultdict(Fraction)))
         for uid, group, pod in self._live_pods():
-            for resource, amount in requests_of(pod["spec"]).items():
+            for resource, amount in self._requests_of(pod).items():
                 asked[uid][group][resource] += amount
         return asked
+
+    def _requests_of(self, pod: Body) -> Mapping[str, Fraction]:
+        """Returns the pod's requests, summed once for each version of its spec: bodies never change."""
+        spec, uid = pod["spec"], pod["metadata"]["uid"]
+        if uid not in self._requests or self._requests[uid][0] is not spec:
+            self._requests[uid] = spec, requests_of(spec)
+        return self._requests[uid][1]
 
     def _live_pods(self) -> Iterator[tuple[str, str, Body]]:
         """Yields KubeRay's live pods, each with its Workload's UID and its group."""

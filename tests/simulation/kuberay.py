@@ -7,6 +7,7 @@ Source: ray-operator/controllers/ray/{rayjob,raycluster}_controller.go.
 """
 
 import contextlib
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -282,11 +283,18 @@ def spec_fault(spec: Body) -> str:
         return "not allowed to be suspended"
     if spec.get("backoffLimit", 0) < 0:
         return "backoffLimit must be a positive integer"
-    try:
-        yaml.safe_load(spec.get("runtimeEnvYAML", ""))
-    except yaml.YAMLError:
+    if not _is_yaml(spec.get("runtimeEnvYAML", "")):
         return "failed to unmarshal runtimeEnvYAML"
     return groups_fault(spec["rayClusterSpec"])
+
+
+@cache
+def _is_yaml(text: str) -> bool:
+    try:
+        yaml.safe_load(text)
+    except yaml.YAMLError:
+        return False
+    return True
 
 
 def groups_fault(spec: Body) -> str:

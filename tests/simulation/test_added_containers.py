@@ -18,8 +18,9 @@ from tests.simulation.manifests import (
     template,
 )
 from tests.simulation.simulation import Simulation
+from tools.testing.effort import seeds
 
-SEEDS = (1, 2, 3)
+SEEDS = seeds(1, 2, 3)
 TINY = template("tiny", cpu="1m", memory="1Mi")
 RECLAIMS = {"withinClusterQueue": "LowerPriority"}
 REDIS = {"gcsFaultToleranceOptions": {"redisAddress": "redis:6379"}}

@@ -13,8 +13,9 @@ from tests.simulation.invariants import condition
 from tests.simulation.manifests import annotated, local_stack, ray_job
 from tests.simulation.simulation import Simulation
 from tests.simulation.waiting_clusters import nodes_that_never_join, turned, waiting
+from tools.testing.effort import seeds
 
-SEEDS = (1, 2, 3)
+SEEDS = seeds(1, 2, 3)
 
 
 def annotate(sim: Simulation, key: str, name: str, value: str | None) -> None:

@@ -10,8 +10,9 @@ from muster.objects.names import WAIT_ANNOTATION
 from tests.simulation.api import Body
 from tests.simulation.manifests import local_stack, ray_job
 from tests.simulation.simulation import Simulation
+from tools.testing.effort import seeds
 
-SEEDS = (1, 2, 3)
+SEEDS = seeds(1, 2, 3)
 
 
 def reported_wait(sim: Simulation, key: str) -> Body:

@@ -12,9 +12,10 @@ from muster.objects.meta import millis
 from tests.simulation.invariants import condition
 from tests.simulation.manifests import local_stack, ray_job
 from tests.simulation.simulation import Simulation
+from tools.testing.effort import seeds
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", seeds(1, 2))
 def test_jobs_are_recorded_and_read_as_a_trace(seed: int, tmp_path: Path) -> None:
     files, failures = JournalFiles(tmp_path, "one"), []
 

@@ -13,6 +13,7 @@ from tests.simulation.api import Change
 from tests.simulation.kube import WAY_S_MAX, Faults
 from tests.simulation.manifests import local_stack, ray_job
 from tests.simulation.replicas import Process, Replicas
+from tools.testing.effort import seeds
 
 A_FEW_REQUESTS_S = 6 * WAY_S_MAX
 TAKE_OVER_S_MAX = LEASE_S + RETRY_S + A_FEW_REQUESTS_S
@@ -85,7 +86,7 @@ def test_another_replica_takes_over_after_a_fault_at_any_write(name: str, after:
     Replicas(after, local_stack()).play(story)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(*range(3)))
 def test_one_replica_keeps_the_lease_without_faults(seed: int) -> None:
     async def story(sim: Replicas) -> None:
         await sim.until(lambda: sim.leader != "", "a leader")
@@ -112,7 +113,7 @@ def test_a_replica_that_finds_the_lease_deleted_waits_for_its_term() -> None:
     Replicas(1, local_stack()).play(story)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(*range(4)))
 def test_the_next_leader_knows_the_last_ones_reservations(seed: int) -> None:
     """Its watches are so late that it has not received dev's reservation, and prod goes first."""
 

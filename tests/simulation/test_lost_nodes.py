@@ -10,8 +10,9 @@ from tests.simulation.manifests import local_stack, ray_job
 from tests.simulation.racks import hosts, make_ready, near
 from tests.simulation.racks import stack as topology_stack
 from tests.simulation.simulation import Simulation
+from tools.testing.effort import seeds
 
-SEEDS = range(2)
+SEEDS = seeds(0, 1)
 LONG_S = 3000.0
 WAIT = configured('{"waitForPodsReady": {"timeout": "20m", "recoveryTimeout": "3m"}}')
 

@@ -15,6 +15,7 @@ from tests.simulation.invariants import condition
 from tests.simulation.manifests import CHECK, HEAD, local_stack, ray_cluster, ray_job, ray_service, workload
 from tests.simulation.ray_services import is_ready
 from tests.simulation.simulation import Simulation
+from tools.testing.effort import seeds
 
 LONG_S = 600.0
 WRITES_MAX = 60  # within LONG_S: the back-off of a refused write grows to a minute
@@ -33,7 +34,7 @@ def events(sim: Simulation, key: str) -> list[str]:
     return [f"{event['reason']}: {event['message']}" for event in about]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(*range(3)))
 def test_a_job_whose_workloads_name_is_taken_waits_with_an_event_and_delays_no_other(seed: int) -> None:
     async def story(sim: Simulation) -> None:
         dev = sim.submit(ray_job("dev"))

@@ -11,6 +11,7 @@ from tests.simulation.api import Body
 from tests.simulation.dry_runs import ENFORCED, SERVICE_ACCOUNTS
 from tests.simulation.manifests import HEAD, WORKER, local_stack, ray_cluster_spec, ray_job, template
 from tests.simulation.simulation import Simulation
+from tools.testing.effort import seeds
 
 CONTAINER = WORKER["spec"]["containers"][0]
 
@@ -86,7 +87,7 @@ TAKEN = {
 }
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", seeds(*range(2)))
 @pytest.mark.parametrize("name", IMPOSSIBLE)
 def test_impossible_gangs_hold_no_quota(name: str, seed: int) -> None:
     body, why = IMPOSSIBLE[name]

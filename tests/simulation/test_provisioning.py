@@ -11,6 +11,7 @@ from tests.simulation.api import Refused, key_of
 from tests.simulation.invariants import condition
 from tests.simulation.manifests import local_stack, ray_job
 from tests.simulation.simulation import Simulation
+from tools.testing.effort import seeds
 
 LEAVES_S_MAX = 10.0  # the garbage collector, and what Muster then writes
 
@@ -37,7 +38,7 @@ DELETIONS: dict[str, Callable[[Simulation], None]] = {
 }
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(*range(4)))
 @pytest.mark.parametrize("name", DELETIONS)
 def test_deleted_requests_and_templates_are_recreated(name: str, seed: int) -> None:
     """The garbage collector deletes the templates of a deleted request later, when the next request of the

@@ -23,8 +23,9 @@ from tests.simulation.manifests import (
     template,
 )
 from tests.simulation.simulation import Simulation
+from tools.testing.effort import seeds
 
-SEEDS = (1, 2, 3)
+SEEDS = seeds(1, 2, 3)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

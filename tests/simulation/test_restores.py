@@ -8,6 +8,7 @@ from muster.kube import kinds
 from tests.simulation.manifests import local_stack, ray_job
 from tests.simulation.replicas import Replicas
 from tests.simulation.simulation import Simulation
+from tools.testing.effort import seeds
 
 LISTED_AGAIN_MINUTES_MAX = 0.2
 
@@ -28,7 +29,7 @@ async def restored(sim: Simulation) -> str:
     return dev
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(*range(6)))
 @pytest.mark.parametrize("cluster", [Simulation, Replicas], ids=("one replica", "two replicas"))
 def test_gangs_that_vanish_neither_hold_quota_nor_end_others(cluster: type[Simulation], seed: int) -> None:
     async def story(sim: Simulation) -> None:

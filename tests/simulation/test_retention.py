@@ -9,8 +9,9 @@ from tests.simulation.api import key_of
 from tests.simulation.invariants import condition
 from tests.simulation.manifests import local_stack, ray_job, workload
 from tests.simulation.simulation import Simulation
+from tools.testing.effort import seeds
 
-SEEDS = pytest.mark.parametrize("seed", [1, 2])
+SEEDS = pytest.mark.parametrize("seed", seeds(1, 2))
 LATE_MS_MAX = 3000  # passes, writes and whole seconds
 KEPT_S = 600
 

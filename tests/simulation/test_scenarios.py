@@ -12,8 +12,9 @@ from tests.simulation.invariants import condition, is_suspended
 from tests.simulation.manifests import local_stack, ray_cluster, ray_job, ray_service, template
 from tests.simulation.ray_services import is_ready
 from tests.simulation.simulation import Simulation
+from tools.testing.effort import seeds
 
-SEEDS = (1, 2, 3)
+SEEDS = seeds(1, 2, 3)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

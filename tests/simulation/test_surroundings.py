@@ -13,6 +13,7 @@ from tests.simulation.kube import CALM, Faults
 from tests.simulation.manifests import local_stack, ray_job
 from tests.simulation.network import Outage
 from tests.simulation.replicas import LEASE, Replicas
+from tools.testing.effort import seeds
 
 HOUR_MS = 3_600_000
 GONE, TOO_MANY_REQUESTS, UNAUTHORIZED = 410, 429, 401
@@ -89,7 +90,7 @@ FAULTS: dict[str, Fault] = {
 }
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(*range(3)))
 @pytest.mark.parametrize("name", FAULTS)
 def test_jobs_go_on_after_a_fault(name: str, seed: int) -> None:
     """The invariants hold throughout, and one replica writes at a time."""

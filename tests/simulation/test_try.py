@@ -18,6 +18,7 @@ from tests.simulation.api import Body, key_of
 from tests.simulation.invariants import condition
 from tests.simulation.manifests import local_stack, ray_job
 from tests.simulation.simulation import Simulation
+from tools.testing.effort import seeds
 
 SLACK_S = 15  # of a declared run time, for KubeRay, the pods and the submitter
 ASSUMED = Assumptions(start_up_s=0, termination_s=0, cleanup_s=0)
@@ -59,7 +60,7 @@ async def settle(sim: Simulation) -> None:
     await sim.stays(lambda: True, "the controller has read everything, and victims are gone", 1)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(*range(8)))
 def test_controller_decides_as_try_says(seed: int) -> None:
     async def story(sim: Simulation) -> None:
         random = Random(seed)
@@ -83,7 +84,7 @@ def test_controller_decides_as_try_says(seed: int) -> None:
     Simulation(seed, local_stack(check=False)).run(story)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(*range(4)))
 def test_jobs_are_admitted_when_eta_says(seed: int) -> None:
     """With declared run times, the estimate differs by what KubeRay and the pods take."""
 

@@ -10,12 +10,13 @@ from tests.simulation.invariants import condition
 from tests.simulation.kube import Faults
 from tests.simulation.manifests import local_stack, ray_job
 from tests.simulation.simulation import Simulation
+from tools.testing.effort import seeds
 
 NOTICED_MINUTES_MAX = 1.0
 HOUR_S = 3600.0
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(*range(4)))
 def test_silent_watches_are_noticed(seed: int) -> None:
     """As behind a firewall that dropped the connections: nothing arrives, without an error."""
 
@@ -30,7 +31,7 @@ def test_silent_watches_are_noticed(seed: int) -> None:
     Simulation(seed, local_stack()).run(story)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", seeds(*range(2)))
 def test_watches_that_are_silent_from_the_start(seed: int) -> None:
     async def story(sim: Simulation) -> None:
         for number in range(3):

@@ -7,9 +7,10 @@ from tests.simulation.api import Body, key_of
 from tests.simulation.invariants import condition, holds_quota
 from tests.simulation.manifests import local_stack, ray_job, workload
 from tests.simulation.simulation import Simulation
+from tools.testing.effort import seeds
 
 BATCH = "team-a/batch"
-SEEDS = pytest.mark.parametrize("seed", [1, 2, 3])
+SEEDS = pytest.mark.parametrize("seed", seeds(1, 2, 3))
 
 
 def has(sim: Simulation, kind: str) -> bool:

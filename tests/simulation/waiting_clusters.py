@@ -1,6 +1,5 @@
 """Clusters of the simulation in which workloads wait."""
 
-import asyncio
 import contextlib
 
 from muster.admission.lifecycle import Backoff, WaitForPodsReady
@@ -17,16 +16,18 @@ def waiting(**rules: object) -> Configuration:
     return Configuration(wait_for_pods_ready=wait)
 
 
+class _NeverJoin(dict[str, int]):
+    """Nodes by request: none of those that the cloud adds."""
+
+    def __setitem__(self, request: str, nodes: int) -> None:
+        pass
+
+
 @contextlib.asynccontextmanager
 async def nodes_that_never_join(sim: Simulation):  # type: ignore[no-untyped-def]
-    async def take_away() -> None:
-        while True:
-            sim.cloud.nodes.clear()
-            await asyncio.sleep(0.05)
-
-    taking = asyncio.create_task(take_away())
+    sim.cloud.nodes = _NeverJoin()
     yield
-    taking.cancel()
+    sim.cloud.nodes = {}
 
 
 def turned(sim: Simulation, kind: str, reason: str) -> list[int]:

@@ -30,6 +30,9 @@ from tools.toolchain.steps import StepError
 TROUBLE_S = (0.5, 6.0)
 JOBS_AT_ONCE_MAX = 12  # unfinished ones; more would only wait
 SETTLES_S_MAX = 180.0
+REQUEUE_S = 300.0
+"""KubeRay v1.6.2 looks at an unchanged RayCluster after this time (controllers/ray/utils/constant.go:
+RAYCLUSTER_DEFAULT_REQUEUE_SECONDS)."""
 CONFIGURATION: dict[ours.Kind[Any], kinds.Kind] = {
     ours.CLUSTER_QUEUES: kinds.ClusterQueue,
     ours.LOCAL_QUEUES: kinds.LocalQueue,
@@ -49,7 +52,8 @@ def storm(state: RunState, kubectl: Kubectl, seconds: float, seed: int, out: Tex
         troubles = Troubles(services, client, pair, random)
         try:
             submitted = _blow(troubles, services, pair, client, seconds, random, out)
-            unsettled = _settle(services, pair, client)
+            late = _settle(services, pair, client, SETTLES_S_MAX)
+            too_late = _settle(services, pair, client, REQUEUE_S) if late else {}
         finally:
             for replica in pair:
                 replica.proxy.black_hole(False)
@@ -62,7 +66,9 @@ def storm(state: RunState, kubectl: Kubectl, seconds: float, seed: int, out: Tex
             for obj in client.list(resource, namespace="*" if kind.namespaced else None)
         ]
         events = recorder.stop()
-    wrong = [*verdict.broken(events, configuration), *verdict.duplicates(events), *unsettled]
+    judged = verdict.judge(events, configuration, troubles.outages)
+    overdue = verdict.overdue(late, too_late, judged.delayed_jobs)
+    wrong = [*judged.violations, *verdict.duplicates(events), *overdue]
     print(f"{submitted} jobs, {len(events)} revisions: {len(wrong)} wrong", file=out, flush=True)
     return wrong
 
@@ -121,9 +127,11 @@ def _jobs(random: Random) -> Iterator[Object]:
         yield job
 
 
-def _settle(services: Services, pair: list[replicas.Replica], client: Client) -> list[str]:
-    """Returns jobs that do not end although the faults are over."""
-    unsettled = ["the API server did not respond"]
+def _settle(
+    services: Services, pair: list[replicas.Replica], client: Client, seconds_max: float
+) -> dict[str, str]:
+    """Returns the states of jobs that do not end although the faults are over."""
+    unsettled = {"the API server": "not responding"}
 
     def settled() -> bool:
         nonlocal unsettled
@@ -135,5 +143,5 @@ def _settle(services: Services, pair: list[replicas.Replica], client: Client) ->
         return not unsettled
 
     with contextlib.suppress(StepError):
-        wait_until("the end of all jobs", settled, SETTLES_S_MAX, pause_seconds=1.0)
+        wait_until("the end of all jobs", settled, seconds_max, pause_seconds=1.0)
     return unsettled

@@ -1,6 +1,7 @@
 """The faults of a storm: each is a context that begins, lasts a while and ends."""
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from random import Random
@@ -12,6 +13,7 @@ from lightkube.core.exceptions import ApiError
 from sandbox.cluster import kinds
 from tests.storm.replicas import Replica
 from tests.storm.services import Services
+from tests.storm.verdict import Outage
 
 DELETED = (kinds.PodTemplate, kinds.ProvisioningRequest, kinds.RayCluster, kinds.Pod, kinds.Workload)
 NAMESPACES = ("team-a", "team-b")
@@ -23,6 +25,7 @@ class Troubles:
 
     def __init__(self, services: Services, client: Client, replicas: list[Replica], random: Random) -> None:
         self._services, self._client, self._replicas, self._random = services, client, replicas, random
+        self.outages: list[Outage] = []
         self._all: dict[str, Trouble] = {
             "kill a controller": self._kill,
             "pause a controller": self._pause,
@@ -62,11 +65,13 @@ class Troubles:
     @contextlib.contextmanager
     def _take_down(self, component: str) -> Iterator[None]:
         """Kills a component, which is restarted afterwards."""
+        begins_s = time.time()
         self._services.kill(component)
         try:
             yield
         finally:
             self._services.keep()
+            self.outages.append(Outage(begins_s, time.time()))
 
     @contextlib.contextmanager
     def _delete(self) -> Iterator[None]:

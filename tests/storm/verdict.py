@@ -1,7 +1,8 @@
 """Checks a record: the simulation's invariants at every revision, and the end of each job."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from muster.kube import kinds
 from muster.kube.kinds import Kind
@@ -17,30 +18,59 @@ ENDED = ("Complete", "Failed")
 EXPECTATIONS_S = 30
 """After so long KubeRay v1.6.2 takes a pod that it made, and that its cache has not shown it, for gone, and
 makes another one (controllers/ray/expectations/scale_expectations.go: ExpectationsTimeout)."""
+ANSWER_S = 1.0
+"""Answers to creations arrive within this time after the second of the object's timestamp."""
+
+
+class Outage(NamedTuple):
+    """A time without API server or without etcd, in seconds since the epoch."""
+
+    begins_s: float
+    ends_s: float
+
+    def may_lose_answer(self, created_s: float) -> bool:
+        """Returns whether the answer to a creation with this timestamp may not have arrived."""
+        return created_s <= self.ends_s and self.begins_s < created_s + 1.0 + ANSWER_S
+
+
+class PodGroup(NamedTuple):
+    """The pods of one group of a RayCluster."""
+
+    cluster_uid: str
+    name: str
 
 
 class Replay:
     """Replays the recorded objects and checks the invariants at each revision.
 
     Pods that KubeRay created a second time are not checked, as no controller prevents them. But each has to
-    be deleted; `twice` are those that are not, by UID."""
+    be deleted; `twice` are those that are not, by UID. KubeRay may create as many as it lost answers to
+    creations in an outage, and any number 30 s after the first ones."""
 
-    def __init__(self, queues: Iterable[tuple[Kind[Any], Object]]) -> None:
+    def __init__(self, queues: Iterable[tuple[Kind[Any], Object]], outages: Sequence[Outage] = ()) -> None:
         self.api = Api(lambda: 0)
         for kind, body in queues:
             self.api.objects[kind][key_of(body)] = dict(body)
         self._invariants = Invariants(self.api, always=True)
         self.twice: dict[str, str] = {}
+        self.repeated: Counter[PodGroup] = Counter()
+        """The number of pods that KubeRay created again after an answer was lost."""
+        self._outages = outages
         self._passed_over: set[str] = set()
+        self._created_s: dict[PodGroup, dict[str, float]] = defaultdict(dict)  # of every pod, by UID
 
     def take(self, event: Event) -> None:
         """Applies an event. Raises Broken if an invariant does not hold after it."""
         body = _named_head(event.body) if event.kind is kinds.PODS else event.body
         objects, key = self.api.objects[event.kind], key_of(body)
         before = objects.get(key)
-        if event.kind is kinds.PODS and self._is_second(body):
-            self._pass_over(body, gone=event.type == "DELETED")
-            return
+        if event.kind is kinds.PODS:
+            is_second = self._is_second(body)
+            meta = body["metadata"]
+            self._created_s[_pod_group(body)][meta["uid"]] = millis(meta["creationTimestamp"]) / 1000
+            if is_second:
+                self._pass_over(body, gone=event.type == "DELETED")
+                return
         if event.type == "DELETED":
             objects.pop(key, None)
         else:
@@ -51,7 +81,8 @@ class Replay:
         self._invariants.check(change)
 
     def _is_second(self, pod: Object) -> bool:
-        """Whether its group was whole for EXPECTATIONS_S when it was made, by pods of the same RayCluster."""
+        """Whether its group was whole when it was created, by pods of the same RayCluster, and KubeRay did
+        not know: they were there for EXPECTATIONS_S, or an outage lost an answer."""
         meta = pod["metadata"]
         if meta["uid"] in self._passed_over:
             return True
@@ -68,7 +99,22 @@ class Replay:
             and "deletionTimestamp" not in p["metadata"]
         ]
         ages_ms = (millis(meta["creationTimestamp"]) - millis(p["creationTimestamp"]) for p in first)
-        return len(first) >= count and all(age_ms >= EXPECTATIONS_S * 1000 for age_ms in ages_ms)
+        if len(first) < count:
+            return False
+        if all(age_ms >= EXPECTATIONS_S * 1000 for age_ms in ages_ms):
+            return True
+        pod_group = _pod_group(pod)
+        if self.repeated[pod_group] >= self._answers_lost(pod_group):
+            return False
+        self.repeated[pod_group] += 1
+        return True
+
+    def _answers_lost(self, pod_group: PodGroup) -> int:
+        """Returns the number of pods of the group whose creation may have looked failed to KubeRay."""
+        return sum(
+            any(outage.may_lose_answer(created_s) for outage in self._outages)
+            for created_s in self._created_s[pod_group].values()
+        )
 
     def _pass_over(self, pod: Object, *, gone: bool) -> None:
         uid = pod["metadata"]["uid"]
@@ -86,6 +132,11 @@ class Replay:
         return {a["name"]: a["count"] for a in admission.get("podSetAssignments", ())}
 
 
+def _pod_group(pod: Object) -> PodGroup:
+    owners = pod["metadata"].get("ownerReferences") or [{"uid": ""}]
+    return PodGroup(owners[0]["uid"], _group_of(pod))
+
+
 def _group_of(pod: Object) -> str:
     return str((pod["metadata"].get("labels") or {}).get(GROUP_LABEL, ""))
 
@@ -98,24 +149,51 @@ def _named_head(pod: Object) -> Object:
     return {**pod, "metadata": {**pod["metadata"], "labels": labels}}
 
 
-def broken(events: Iterable[Event], queues: Iterable[tuple[Kind[Any], Object]]) -> list[str]:
-    """Returns `revision: violation` for every revision that violates an invariant."""
-    replay, replay_of_queues = Replay(queues), []
+class Verdict(NamedTuple):
+    """Violations, one sentence each, and the jobs that may have to wait for KubeRay's requeue."""
+
+    violations: list[str]
+    delayed_jobs: set[str]
+
+
+def judge(
+    events: Iterable[Event],
+    queues: Iterable[tuple[Kind[Any], Object]],
+    outages: Sequence[Outage] = (),
+) -> Verdict:
+    """Returns `revision: violation` for every revision that violates an invariant, and the delayed jobs:
+    those for which KubeRay created a pod again after an outage had lost its answer."""
+    replay, violations = Replay(queues, outages), []
+    jobs: dict[str, str] = {}  # by the UID of their RayCluster
     for event in events:
+        meta = event.body["metadata"]
+        if event.kind is kinds.RAY_CLUSTERS and meta.get("ownerReferences"):
+            jobs[meta["uid"]] = f"{meta['namespace']}/{meta['ownerReferences'][0].get('name', '')}"
         try:
             replay.take(event)
         except Broken as wrong:
-            replay_of_queues.append(f"revision {event.revision}: {wrong}")
-    return [
-        *replay_of_queues,
-        *(f"KubeRay created {key} a second time, and it was never deleted" for key in replay.twice.values()),
+            violations.append(f"revision {event.revision}: {wrong}")
+    violations += [
+        f"KubeRay created {key} a second time, and it was never deleted" for key in replay.twice.values()
     ]
+    return Verdict(
+        violations, {jobs[group.cluster_uid] for group in replay.repeated if group.cluster_uid in jobs}
+    )
 
 
-def unended(jobs: Iterable[Object]) -> list[str]:
-    """Returns jobs that have not ended, with their state."""
+def unended(jobs: Iterable[Object]) -> dict[str, str]:
+    """Returns the states of jobs that have not ended."""
     states = {key_of(j): (j.get("status") or {}).get("jobDeploymentStatus", "") for j in jobs}
-    return [f"{key} is {state or 'not started'}" for key, state in states.items() if state not in ENDED]
+    return {key: state or "not started" for key, state in states.items() if state not in ENDED}
+
+
+def overdue(late: Mapping[str, str], too_late: Mapping[str, str], delayed_jobs: set[str]) -> list[str]:
+    """Returns the jobs that had not ended in time; delayed ones have more time than the others."""
+    return [
+        f"{key} is {state}"
+        for key, state in {**late, **too_late}.items()
+        if key in too_late or key not in delayed_jobs
+    ]
 
 
 def duplicates(events: Iterable[Event]) -> list[str]:

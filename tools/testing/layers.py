@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 from tools.testing.effort import EXAMPLES_PERCENT, HISTORIES, MUTANTS, MUTANTS_SEED
@@ -11,13 +12,21 @@ LOGS = CHECKOUT / ".muster" / "test-logs"
 Command = tuple[str, ...]
 
 
+class Lane(Enum):
+    """Layers of one lane run in sequence, and lanes in parallel. On two cores all of them keep both busy."""
+
+    TWO_PROCESSES = "two processes"
+    ONE_PROCESS = "one process"
+    """Types and the C compiler use one core."""
+    WAITING = "waiting"
+    """Gets the CPU first: it waits for a cluster or a browser most of the time."""
+
+
 @dataclass(frozen=True)
 class Layer:
     """Commands that run in order; the layer passes if all of them exit with 0.
 
     together: they run in parallel instead.
-    alongside: it runs next to the other layers and gets the CPU first; it waits for a cluster or a browser
-    most of the time.
     on_demand: it takes minutes, and runs only if it is selected.
     """
 
@@ -25,7 +34,7 @@ class Layer:
     title: str
     commands: tuple[Command, ...]
     together: bool = False
-    alongside: bool = False
+    lane: Lane = Lane.TWO_PROCESSES
     on_demand: bool = False
 
     @property
@@ -48,11 +57,19 @@ def pytest(key: str, *arguments: str, profile: str = "test", report: str = "") -
 TWO_PROCESSES = ("--numprocesses=2", "--dist=worksteal")
 
 
-def _tests(key: str, title: str, *before: Command, **options: bool) -> Layer:
-    return Layer(key, title, (*before, pytest(key, *TWO_PROCESSES, f"tests/{key}")), **options)
+def _tests(
+    key: str,
+    title: str,
+    *before: Command,
+    lane: Lane = Lane.TWO_PROCESSES,
+    on_demand: bool = False,
+) -> Layer:
+    processes = () if lane is Lane.ONE_PROCESS else TWO_PROCESSES
+    command = pytest(key, *processes, f"tests/{key}")
+    return Layer(key, title, (*before, command), lane=lane, on_demand=on_demand)
 
 
-def _cluster_tests(key: str, title: str, **options: bool) -> Layer:
+def _cluster_tests(key: str, title: str, lane: Lane = Lane.TWO_PROCESSES) -> Layer:
     """Returns a layer whose tests of one cluster run in one process, and all others in another: starting a
     second cluster takes longer than the tests. (pytest-xdist 3.8 ignores groups with pytest 9.2.)"""
     marks = {"shared": "shared", "others": "not shared"}
@@ -60,7 +77,7 @@ def _cluster_tests(key: str, title: str, **options: bool) -> Layer:
         pytest(key, "-m", expression, f"tests/{key}", report=f"{key}-{part}")
         for part, expression in marks.items()
     )
-    return Layer(key, title, tuple(commands), together=True, **options)
+    return Layer(key, title, tuple(commands), together=True, lane=lane)
 
 
 LINT = Layer(
@@ -73,6 +90,7 @@ LINT = Layer(
         module("tools", "prose"),
         module("tools", "types"),
     ),
+    lane=Lane.ONE_PROCESS,
 )
 LAYERS = (
     LINT,
@@ -80,11 +98,11 @@ LAYERS = (
     _tests("mistakes", f"{MUTANTS} mutants of the shipped stack files (MUTANTS_SEED={MUTANTS_SEED})"),
     _cluster_tests("stacks", "previews, policies, charts, the API server's answers"),
     _tests("conformance", "conformance with Kueue's own cases", module("tests.conformance", "--record")),
-    _tests("compiled", "the admission core as the controller's image compiles it"),
+    _tests("compiled", "the admission core as the controller's image compiles it", lane=Lane.ONE_PROCESS),
     _tests("simulation", f"simulation with faults ({HISTORIES} random histories, seeds from 0)"),
-    _cluster_tests("sandbox", "end to end", alongside=True),
-    _tests("browser", "the pages of forecasts and of clusters in a real browser", alongside=True),
-    _tests("ray", "a preempted training that a real Ray resumes", alongside=True, on_demand=True),
+    _cluster_tests("sandbox", "end to end", lane=Lane.WAITING),
+    _tests("browser", "the pages of forecasts and of clusters in a real browser", lane=Lane.WAITING),
+    _tests("ray", "a preempted training that a real Ray resumes", lane=Lane.WAITING, on_demand=True),
 )
 
 # Directories of unit tests that neither import the Pulumi SDK nor start processes, which would be slow.
@@ -116,6 +134,5 @@ FAST_TESTS = Layer(
             profile="check",
         ),
     ),
-    alongside=True,
 )
 """With LINT in `make check`, which takes seconds: run it before each commit."""

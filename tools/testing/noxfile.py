@@ -1,7 +1,8 @@
 """nox sessions: one per test layer, and `flakes`.
 
-They run in the locked environment and not in one of nox's. The output of a layer is shown while it runs. That
-of a layer that runs next to others is in .muster/test-logs/<session>.log, and its end is shown if it fails.
+They run in the locked environment and not in one of nox's. With the argument `shown`, the output of a layer
+is shown while it runs. Otherwise it is in .muster/test-logs/<session>.log, and the end is shown of commands
+that fail.
 """
 
 import argparse
@@ -19,6 +20,8 @@ from tools.toolchain.paths import CHECKOUT
 from tools.toolchain.steps import tail
 
 nox.options.default_venv_backend = "none"
+SHOWN = "shown"
+LINES_SHOWN = 40
 INTERRUPT_SECONDS_MAX = 30.0
 """Grace period after an interruption: pytest's fixtures need time to stop their clusters."""
 
@@ -29,11 +32,11 @@ def run(session: nox.Session, layer: Layer) -> None:
     session.log(layer.title)
     LOGS.mkdir(parents=True, exist_ok=True)
     layer.log.unlink(missing_ok=True)
-    log = layer.log if layer.alongside else None
+    log = None if SHOWN in session.posargs else layer.log
     with ThreadPoolExecutor(len(layer.commands) if layer.together else 1) as pool:
         passed = all(list(pool.map(lambda command: passes(session, command, log), layer.commands)))
-    if log is not None:
-        session.log(tail(log, lines=1 if passed else 40))
+    if log is not None and passed:
+        session.log(tail(log, lines=1))
     if not passed:
         session.error(f"{layer.title}: failed" + (f"; log: {log}" if log else ""))
 
@@ -45,6 +48,7 @@ def passes(session: nox.Session, command: Command, log: Path | None) -> bool:
         if output is not None:
             output.write(f"$ {' '.join(command)}\n")
             output.flush()
+        begin = log.stat().st_size if log else 0
         try:
             session.run(
                 *command,
@@ -54,6 +58,9 @@ def passes(session: nox.Session, command: Command, log: Path | None) -> bool:
                 interrupt_timeout=INTERRUPT_SECONDS_MAX,
             )
         except CommandFailed:
+            if log is not None:
+                lines = log.read_bytes()[begin:].decode(errors="replace").splitlines()
+                session.log("\n".join([" ".join(command), *lines[-LINES_SHOWN:]]))
             return False
     return True
 

@@ -1,6 +1,7 @@
-"""Runs test layers with nox: in sequence, and next to them the layers that mostly wait."""
+"""Runs test layers with nox: the lanes in parallel, the layers of each in sequence."""
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -9,28 +10,54 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tools.testing.layers import LOGS, Layer, module
+from tools.testing.layers import LOGS, Lane, Layer, module
 from tools.toolchain.paths import CHECKOUT
 
 NOXFILE = Path(__file__).with_name("noxfile.py")
 NICE = ("nice", "-n", "10")
-"""Prefix of CPU-bound layers that run next to clusters, so that the clusters get the CPU first."""
+"""Prefix of CPU-bound lanes that run next to clusters, so that the clusters get the CPU first."""
+SHOWN = ("--", "shown")
+"""Argument of the sessions whose output is shown: those of the first lane (noxfile.py)."""
 
 
 def run_layers(layers: Sequence[Layer]) -> int:
     """Runs all layers, even after a failure; returns the exit code.
 
-    nox prints the duration of each layer. The last line is `N passed, N failed, N skipped`, summed over the
-    layers of pytest.
+    The last lines are the result and the duration of each layer, and `N passed, N failed, N skipped`, summed
+    over the layers of pytest.
     """
     shutil.rmtree(LOGS, ignore_errors=True)
-    lanes = ([layer.key for layer in layers if layer.alongside == side] for side in (False, True))
-    commands = [nox("--sessions", *keys) for keys in lanes if keys]
-    if len(commands) > 1:
-        commands[0] = (*NICE, *commands[0])
+    LOGS.mkdir(parents=True)
+    lanes = {lane: [layer.key for layer in layers if layer.lane is lane] for lane in Lane}
+    commands: list[tuple[str, ...]] = []
+    for lane, keys in ((lane, keys) for lane, keys in lanes.items() if keys):
+        priority = NICE if lanes[Lane.WAITING] and lane is not Lane.WAITING else ()
+        shown = SHOWN if not commands else ()
+        report = LOGS / f"{lane.name.lower()}.json"
+        commands.append((*priority, *nox("--report", str(report), "--sessions", *keys, *shown)))
     code = run_together(commands)
-    print(counts(LOGS.glob("*.xml")), flush=True)
+    print("\n".join([*results(layers, LOGS.glob("*.json")), counts(LOGS.glob("*.xml"))]), flush=True)
     return code
+
+
+def results(layers: Sequence[Layer], reports: Iterable[Path]) -> list[str]:
+    """Returns a line for each layer, in their order, from nox's reports."""
+    sessions = [session for report in reports for session in json.loads(report.read_text())["sessions"]]
+    lines = {
+        session["name"]: f"{_result(session['result'])}  {_duration(session['duration'])}"
+        for session in sessions
+    }
+    width = max(len(layer.key) for layer in layers)
+    return [f"{layer.key:<{width}}  {lines.get(layer.key, 'not run')}" for layer in layers]
+
+
+def _result(of_session: str) -> str:
+    return "passed" if of_session == "success" else "failed"
+
+
+def _duration(seconds: float) -> str:
+    minutes, seconds_over = divmod(round(seconds), 60)
+    return f"{minutes:>2}:{seconds_over:02}"
 
 
 def nox(*arguments: str) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ def python_with(name: str) -> Path:
     python, done = environment / "bin" / "python", environment / "muster-complete"
     with exclusive(environment.with_suffix(".lock"), f"the Python environment {name}"):
         if not done.exists():
-            _run(name, "venv", "--clear", str(environment))
+            _run(name, "venv", "--clear", "--without-pip", str(environment))  # uv installs into it
             install = (
                 "pip",
                 "install",

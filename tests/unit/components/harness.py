@@ -14,19 +14,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import pulumi
 from pulumi.runtime import rpc
 from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mocks, set_mocks
-from pulumi.runtime.proto import source_pb2
 
 from components import platform
 from components.admission.policies import AdmissionPolicies, AdmissionPoliciesArgs
-from components.base import Component
-from settings.load import parse
+from components.base import STACK_PLATFORM, Component
+from preview.plugins.pulumi_internals import skip_work
+from settings.load import load, parse
 from tests.unit.settings.builders import FILE
+
+skip_work()  # as in previews: three quarters of the time of a large stack
 
 SEED = os.environ.get("REGISTRATION_SEED") or str(random.randrange(2**32))
 DELAY_SECONDS_MAX = 0.001
@@ -93,9 +96,7 @@ def declare(build: Callable[[], object]) -> Declarations:
         build()
 
     monitor = _Recorder(_Mocks())
-    # Below pytest a stack has 60 frames, and the SDK asks the file system for the file of each.
-    without_stacks = mock.patch.object(pulumi.runtime.resource, "_get_stack_trace", source_pb2.StackTrace)
-    with closing(monitor), _own_event_loop(), without_stacks:
+    with closing(monitor), _own_event_loop():
         set_mocks(_Mocks(), project="muster", stack="test", preview=False, monitor=monitor)
         pulumi.runtime.test(program)()  # type: ignore[no-untyped-call]  # Pulumi has no types here
     return Declarations(sorted(monitor.declared.items()))
@@ -215,6 +216,13 @@ def _declare_platform(config: str, with_policies: bool) -> Declarations:
     policies = AdmissionPolicies if with_policies else NoPolicies
     with mock.patch.object(platform, "AdmissionPolicies", policies):
         return declare(lambda: platform.Platform("muster", platform.PlatformArgs(settings)))
+
+
+@cache
+def declare_stack(file: Path) -> Declarations:
+    """Returns the resources of a stack file, which are declared once."""
+    settings = load(file)
+    return declare(lambda: platform.Platform(STACK_PLATFORM, platform.PlatformArgs(settings)))
 
 
 class NoPolicies(Component):

@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 
 from components.foundation.apis import ALWAYS
-from components.platform import Platform, PlatformArgs
 from preview.plan_properties import short_kind
 from settings.load import load
 from settings.model.foundation.cluster import Gke
-from tests.unit.components.harness import Declarations, declare, declare_platform
+from tests.unit.components.harness import Declarations, declare_platform, declare_stack
 from tests.unit.settings.builders import EXISTING, GOOD, put
 from tools.docs.deploying_roles import NEEDS
 
@@ -91,7 +90,7 @@ def test_features_enable_their_apis(config: dict[str, Any], apis: tuple[str, ...
 @pytest.mark.parametrize("file", STACKS, ids=lambda file: file.name)
 def test_apis_of_all_declared_resources_are_enabled(file: Path) -> None:
     settings = load(file)
-    declared = declare(lambda: Platform("muster", PlatformArgs(settings)))
+    declared = declare_stack(file)
     google = {resource.type for resource in declared.values() if resource.type.startswith("gcp:")}
     # Services are enabled by Service Usage, which has to be there before.
     needed = {NEEDS[short_kind(token)].api.removesuffix(".googleapis.com") for token in google}

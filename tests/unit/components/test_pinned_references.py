@@ -9,9 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from components.platform import Platform, PlatformArgs
-from settings.load import load
-from tests.unit.components.harness import Declarations, declare, declare_platform
+from tests.unit.components.harness import Declarations, declare_platform, declare_stack
 from tests.unit.settings.builders import put, with_engine, with_pool
 from tests.unit.settings.pools.builders import GPUDIRECT_H100
 
@@ -89,14 +87,9 @@ def written_references() -> Iterator[Reference]:
                 yield Reference(name_of(base), base)
 
 
-def plan(stack: Path) -> Declarations:
-    settings = load(stack)
-    return declare(lambda: Platform("muster", PlatformArgs(settings)))
-
-
 def everything() -> Iterator[Declarations]:
     """Yields the plans of all stacks, and of stacks with each operator."""
-    yield from map(plan, STACKS)
+    yield from map(declare_stack, STACKS)
     gpus = put("muster:pools", 1, "gpu", {"type": "nvidia-l4", "count": 1, "driver": "disabled"})
     for config in (
         with_engine("kueue"),

@@ -7,7 +7,7 @@ import pytest
 
 from components.platform import Platform, PlatformArgs
 from settings.load import load, parse
-from tests.unit.components.harness import Declarations, declare, declare_platform
+from tests.unit.components.harness import Declarations, declare, declare_platform, declare_stack
 from tests.unit.settings.builders import EXISTING, FILE, GOOD
 
 STACKS = Path(__file__).parents[3] / "stacks"
@@ -21,9 +21,8 @@ def declared() -> Declarations:
 @pytest.mark.parametrize("file", sorted(STACKS.glob("Pulumi.*.yaml")), ids=lambda file: file.name)
 def test_every_stack_of_the_repository_declares_its_queues(file: Path) -> None:
     settings = load(file)
-    declared = declare(lambda: Platform("muster", PlatformArgs(settings)))
 
-    assert declared.kinds("ClusterQueue") == sorted(
+    assert declare_stack(file).kinds("ClusterQueue") == sorted(
         f"ClusterQueue/{queue.name}" for queue in settings.queues.cluster_queues
     )
 

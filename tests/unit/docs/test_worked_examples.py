@@ -4,7 +4,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -73,16 +74,39 @@ FILES_MAX = {
 """Files that each example may touch, with its test and generated files."""
 
 
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    ignored = shutil.ignore_patterns("__pycache__", "node_modules", ".muster")
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A copy of the checkout and of its bytecode, which stays valid: copied files keep their times."""
+    folder = tmp_path_factory.mktemp("checkout")
+    ignored = shutil.ignore_patterns("node_modules", ".muster", "*.pyc.*")  # such as bytecode being written
     for name in TOP_LEVEL:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, tmp_path / name, ignore=ignored, symlinks=True)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=ignored, symlinks=True)
         else:
-            shutil.copy(source, tmp_path / name)
-    return tmp_path
+            shutil.copy2(ROOT / name, folder / name)
+    prefix = Path(sys.pycache_prefix or tmp_path_factory.mktemp("no-bytecode"))
+    compiled, of_copy = (prefix / path.relative_to("/") for path in (ROOT, folder))
+    if compiled.is_dir():
+        shutil.copytree(compiled, of_copy, ignore=ignored)
+    yield folder
+    shutil.rmtree(of_copy, ignore_errors=True)
+
+
+@contextmanager
+def applied(edits: Iterable[Edit], checkout: Path) -> Iterator[None]:
+    """Applies the edits, and reverts them."""
+    paths = {checkout / edit.path for edit in edits}
+    before = {path: path.read_bytes() for path in paths if path.exists()}
+    try:
+        for edit in edits:
+            apply(edit, checkout)
+        yield
+    finally:
+        for path in paths:
+            if path in before:
+                path.write_bytes(before[path])
+            else:
+                path.unlink(missing_ok=True)
 
 
 def apply(edit: Edit, checkout: Path) -> None:
@@ -100,10 +124,9 @@ def apply(edit: Edit, checkout: Path) -> None:
 @pytest.mark.parametrize("title", EXAMPLES)
 def test_a_worked_example_runs(title: str, checkout: Path) -> None:
     example = EXAMPLES[title]
-    for edit in example.edits:
-        apply(edit, checkout)
     command = [sys.executable, *example.arguments.split()]
-    run = subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=120)
+    with applied(example.edits, checkout):
+        run = subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stdout + run.stderr
     missing = [line for line in example.output.splitlines() if line not in run.stdout]
     assert missing == [], run.stdout

@@ -4,6 +4,7 @@ import gzip
 import os
 import socket
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from muster.files.reading import DOCUMENT_BYTES_MAX, LINES_BYTES_MAX
@@ -38,6 +39,11 @@ def _socket(folder: Path) -> str:
 def _loop(folder: Path) -> str:
     (folder / "loop").symlink_to(folder / "loop")
     return str(folder / "loop")
+
+
+@cache
+def _bomb() -> bytes:
+    return gzip.compress(b"\0" * (64 << 20))
 
 
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -86,7 +92,7 @@ PATHS: dict[str, Callable[[Path], str]] = {
     "a symbolic link to itself": _loop,
     "a huge file": _sparse,
     "more than a document may have": lambda folder: _file(folder, "large", b"#" * (DOCUMENT_BYTES_MAX + 1)),
-    "a gzip bomb": lambda folder: _file(folder, "bomb.jsonl.gz", gzip.compress(b"\0" * (64 << 20))),
+    "a gzip bomb": lambda folder: _file(folder, "bomb.jsonl.gz", _bomb()),
     "half a gzip file": lambda folder: _file(folder, "half.gz", gzip.compress(b"x" * 1_000)[:-12]),
 }
 """Paths that lead to no file that can be used."""

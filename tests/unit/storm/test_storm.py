@@ -14,7 +14,7 @@ from tests.simulation.kuberay_pods import GROUP_LABEL
 from tests.simulation.manifests import GPU, local_stack
 from tests.storm.proxy import Proxy
 from tests.storm.recorder import Event
-from tests.storm.verdict import broken, duplicates, unended
+from tests.storm.verdict import Outage, duplicates, judge, overdue, unended
 
 QUEUES = [(kind, body) for kind, bodies in local_stack().items() for body in bodies]
 
@@ -48,8 +48,8 @@ TWICE = (started(1), cluster("a", 2), started(3, suspend=True), started(4))
 
 def test_every_revision_above_the_quota_is_found() -> None:
     events = [reserved("first", 3, 1), reserved("second", 1, 2), reserved("third", 1, 3)]
-    (violations,) = broken(events, QUEUES)
-    assert violations.startswith("revision 3: team-a uses 5 of 4")
+    (violation,) = judge(events, QUEUES).violations
+    assert violation.startswith("revision 3: team-a uses 5 of 4")
 
 
 def test_a_finished_workload_that_the_storm_deletes_is_no_violation() -> None:
@@ -61,7 +61,7 @@ def test_a_finished_workload_that_the_storm_deletes_is_no_violation() -> None:
         finished,
         Event(3, kinds.WORKLOADS, "DELETED", finished.body),
     ]
-    assert broken(events, QUEUES) == []
+    assert judge(events, QUEUES).violations == []
 
 
 def worker(name: str, revision: int, made_s: int, change: str = "ADDED", **meta: Any) -> Event:
@@ -102,8 +102,61 @@ def worker(name: str, revision: int, made_s: int, change: str = "ADDED", **meta:
     ],
 )
 def test_pods_that_kuberay_makes_twice_have_to_be_deleted(events: list[Event], wrong: str) -> None:
-    violations = broken([reserved("first", 1, 1), worker("a", 2, 0), *events], QUEUES)
+    violations, delayed = judge([reserved("first", 1, 1), worker("a", 2, 0), *events], QUEUES)
     assert [text[: len(wrong)] for text in violations] == ([wrong] if wrong else [])
+    assert delayed == set()
+
+
+AGAIN = [worker("b", 5, 14), worker("b", 6, 14, "DELETED")]
+TWO_LOST = [*AGAIN, worker("c", 7, 15), worker("c", 8, 15, "DELETED")]
+OUTAGE = Outage(10.5, 12.0)
+
+
+@pytest.mark.parametrize(
+    ("created_s", "outages", "again", "wrong"),
+    [
+        pytest.param(10, [OUTAGE], AGAIN, False, id="in the second of the kill"),
+        pytest.param(9, [OUTAGE], AGAIN, False, id="not yet answered at the kill"),
+        pytest.param(8, [OUTAGE], AGAIN, True, id="answered before the kill"),
+        pytest.param(12, [OUTAGE], AGAIN, False, id="while etcd was down"),
+        pytest.param(13, [OUTAGE], AGAIN, True, id="after the outage"),
+        pytest.param(10, [], AGAIN, True, id="no outage"),
+        pytest.param(10, [OUTAGE], AGAIN[:1], True, id="and left"),
+        pytest.param(10, [OUTAGE], TWO_LOST, True, id="more often than answers were lost"),
+        pytest.param(10, [OUTAGE, Outage(14.5, 14.6)], TWO_LOST, False, id="both answers were lost"),
+    ],
+)
+def test_pods_are_created_again_only_if_an_answer_may_have_been_lost(
+    created_s: int, outages: list[Outage], again: list[Event], wrong: bool
+) -> None:
+    job = {"uid": "job", "name": "train", "controller": True}
+    events = [
+        reserved("first", 1, 1),
+        cluster("cluster", 2, ownerReferences=[job]),
+        worker("a", 3, created_s),
+        *again,
+    ]
+    violations, delayed = judge(events, QUEUES, outages)
+    assert bool(violations) is wrong
+    if not wrong:
+        assert delayed == {"team-a/train"}
+
+
+@pytest.mark.parametrize(
+    ("late", "too_late", "violations"),
+    [
+        pytest.param({}, {}, [], id="in time"),
+        pytest.param({"a/delayed": "Running"}, {}, [], id="delayed"),
+        pytest.param(
+            {"a/delayed": "Running"}, {"a/delayed": "Running"}, ["a/delayed is Running"], id="stuck"
+        ),
+        pytest.param({"a/job": "Running", "a/delayed": "Running"}, {}, ["a/job is Running"], id="late"),
+    ],
+)
+def test_only_jobs_that_kuberay_delays_have_its_requeue_time(
+    late: dict[str, str], too_late: dict[str, str], violations: list[str]
+) -> None:
+    assert overdue(late, too_late, {"a/delayed"}) == violations
 
 
 @pytest.mark.parametrize(
@@ -128,7 +181,7 @@ def test_job_that_does_not_end_is_found() -> None:
         {"metadata": {"name": name}, "status": {"jobDeploymentStatus": state}}
         for name, state in (("done", "Complete"), ("failed", "Failed"), ("stuck", "Running"))
     ]
-    assert unended([*jobs, {"metadata": {"name": "new"}}]) == ["stuck is Running", "new is not started"]
+    assert unended([*jobs, {"metadata": {"name": "new"}}]) == {"stuck": "Running", "new": "not started"}
 
 
 def test_black_hole_delays_bytes_until_it_ends() -> None:

@@ -108,11 +108,3 @@ def test_usage_of_a_part_is_its_mean_over_time() -> None:
     half = outcome([Job("half", accelerators=8, tries=[Try(0, 0, HOUR_MS // 600)])])
     data = decoded(page_text([ForecastSide("futures", [half, half])]))
     assert data.columns["0.low.0"][:3] == [40, -40, 0]
-
-
-@pytest.mark.slow
-def test_page_of_a_hundred_thousand_jobs_is_at_most_two_megabytes() -> None:
-    """A page of one of the sides holds less."""
-    text = page_text(sides(100_000))
-    print(f"\n100,000 jobs, two sides: {len(text.encode()) / 1e6:.2f} MB")
-    assert len(text.encode()) <= 2_000_000

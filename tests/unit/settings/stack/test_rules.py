@@ -13,6 +13,7 @@ from settings.rules.registry import rule
 from tests.unit.settings.builders import FILE, GOOD, put
 
 STACKS = sorted((Path(__file__).parents[4] / "stacks").glob("Pulumi.*.yaml"))
+LOADED = (parse(GOOD, FILE), *map(load, STACKS))
 
 
 class Recorder:
@@ -33,7 +34,7 @@ class Recorder:
 @pytest.mark.parametrize("check", [*RULES, *DOUBTS], ids=lambda check: check.__name__)
 def test_a_rule_reads_only_the_sections_that_it_declares(check: Callable[..., Any]) -> None:
     registry: dict[Callable[..., Any], frozenset[str]] = {**RULES, **DOUBTS}
-    for settings in (parse(GOOD, FILE), *map(load, STACKS)):
+    for settings in LOADED:
         recorder = Recorder(settings)
         list(check(recorder))
         assert recorder.sections <= registry[check]
