@@ -50,7 +50,7 @@ class KubeRay(Operator):
 
     async def run(self) -> None:
         while True:
-            await self._rest()
+            await self._pause()
             for key in list(self._api.objects[kinds.RAY_JOBS]):
                 with contextlib.suppress(Refused):
                     await self._reconcile_job(self._api.get(kinds.RAY_JOBS, key))

@@ -25,7 +25,7 @@ class RayServices(Operator):
 
     async def run(self) -> None:
         while True:
-            await self._rest()
+            await self._pause()
             for key in list(self._api.objects[kinds.RAY_SERVICES]):
                 with contextlib.suppress(Refused):
                     await self._reconcile(self._api.get(kinds.RAY_SERVICES, key))

@@ -17,7 +17,7 @@ Compare = Callable[[Sequence[Scenario]], Iterable["Disagreement"]]
 class Disagreement:
     scenario: Scenario
     step: int
-    found: Found
+    recording: Found
     differences: tuple[str, ...]
 
 

@@ -83,9 +83,9 @@ def enabled(declared: Declarations) -> set[str]:
 
 @pytest.mark.parametrize(("config", "apis"), FEATURES.values(), ids=FEATURES.keys())
 def test_features_enable_their_apis(config: dict[str, Any], apis: tuple[str, ...]) -> None:
-    found = enabled(declare_platform(config))
+    enabled_apis = enabled(declare_platform(config))
 
-    assert found == ({*ALWAYS, *apis} if found or apis else set())
+    assert enabled_apis == ({*ALWAYS, *apis} if enabled_apis or apis else set())
 
 
 @pytest.mark.parametrize("file", STACKS, ids=lambda file: file.name)

@@ -300,13 +300,13 @@ def test_each_nvlink_domain_is_a_node_pool_with_one_policy() -> None:
         "workloadPolicy": {"type": "HIGH_THROUGHPUT", "acceleratorTopology": "1x72"},
     }
     for name, most in (("more-0", 18), ("more-1", 2)):
-        made = declared.inputs(f"NodePool/{name}")
-        assert made["placementPolicy"] == {"type": "COMPACT", "policyName": "ray-more"}
-        assert made["autoscaling"] == nodes_of(0, most, "BALANCED")["autoscaling"]
-        assert made["nodeConfig"]["labels"]["muster.dev/pool"] == "more"
-        assert made["nodeConfig"]["ephemeralStorageLocalSsdConfig"] == {"localSsdCount": 4}
+        inputs = declared.inputs(f"NodePool/{name}")
+        assert inputs["placementPolicy"] == {"type": "COMPACT", "policyName": "ray-more"}
+        assert inputs["autoscaling"] == nodes_of(0, most, "BALANCED")["autoscaling"]
+        assert inputs["nodeConfig"]["labels"]["muster.dev/pool"] == "more"
+        assert inputs["nodeConfig"]["ephemeralStorageLocalSsdConfig"] == {"localSsdCount": 4}
         message = gke_document.MESSAGES[declared[f"NodePool/{name}"].type]
-        assert not list(gke_document.problems(message, with_integers(made)))
+        assert not list(gke_document.problems(message, with_integers(inputs)))
 
 
 # Name of the case -> the cluster, the pool's zones, and whether limits are by zone or total.

@@ -29,9 +29,9 @@ STUBBORN = [sys.executable, "-c", f"{IGNORE_SIGTERM}; import time; time.sleep(60
 
 @pytest.fixture
 def processes(tmp_path: Path) -> Iterator[Processes]:
-    made = Processes(RunState("unit", tmp_path))
-    yield made
-    assert made.stop_everything(grace_seconds=0) == []
+    instance = Processes(RunState("unit", tmp_path))
+    yield instance
+    assert instance.stop_everything(grace_seconds=0) == []
 
 
 def test_start_records_and_stop_ends_a_process(processes: Processes) -> None:
@@ -96,11 +96,11 @@ def test_a_process_that_has_just_been_started_is_found(
     """The kernel tells an empty environment until exec has copied it."""
     started = processes.start("a", SLEEP)
     (processes.state.processes / "a.json").unlink()
-    told, real = [0], psutil.Process.environ
+    calls, real = [0], psutil.Process.environ
 
     def environ(process: psutil.Process) -> dict[str, str]:
-        if process.pid == started.pid and told[0] < 3:
-            told[0] += 1
+        if process.pid == started.pid and calls[0] < 3:
+            calls[0] += 1
             return {}
         return real(process)
 

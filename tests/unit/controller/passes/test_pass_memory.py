@@ -53,9 +53,9 @@ class Passes:
         self.examined: set[str] = set()
         self.memory = PassMemory()
 
-        def noted(workload: Workload, *rest: Any) -> Any:
+        def noted(workload: Workload, *args: Any) -> Any:
             self.examined.add(workload.metadata.name.split("-")[1])
-            return examine(workload, *rest)
+            return examine(workload, *args)
 
         monkeypatch.setattr(of_passes, "examine", noted)
 

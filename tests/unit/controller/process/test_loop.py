@@ -252,7 +252,7 @@ class Turn:
 
     async def renew(self) -> None:
         assert self.is_leader
-        self.kept = True
+        self.retained = True
         await asyncio.Event().wait()
 
     async def release(self) -> None:
@@ -272,7 +272,7 @@ def test_it_decides_nothing_before_it_leads_and_releases_the_lease() -> None:
         turn.won.set()
         await asyncio.sleep(5)
         assert sum(stage.wait_messages().values()) == 1
-        assert turn.kept
+        assert turn.retained
         turn.last_try_s = 0.0
         assert stage.controller.stalled_ms() < 60_000, "it decides, and tries no more"
 

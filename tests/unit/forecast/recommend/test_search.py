@@ -28,8 +28,8 @@ class Simulated:
         self.asked += ((candidate, stage) for candidate in candidates)
         return [[self._measured(candidate)] * len(stage.seeds) for candidate in candidates]
 
-    def _measured(self, one: Candidate) -> Measured:
-        values = list(one.values.values()) or [8, 8]
+    def _measured(self, candidate: Candidate) -> Measured:
+        values = list(candidate.values.values()) or [8, 8]
         return waits(self._wait(*values), wait_s=self._wait(*values), never=self._never(*values))
 
 

@@ -120,7 +120,7 @@ def test_stack_that_breaks_a_machine_rule_is_refused(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_stack_that_keeps_a_machine_rule_is_accepted(rule: Rule) -> None:
-    assert parse(rule.kept, FILE).pools
+    assert parse(rule.valid, FILE).pools
 
 
 VALUES = [

@@ -249,7 +249,7 @@ def test_stack_that_breaks_a_provisioning_rule_is_refused(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_stack_that_keeps_a_provisioning_rule_is_accepted(rule: Rule) -> None:
-    assert parse(rule.kept, FILE).pools
+    assert parse(rule.valid, FILE).pools
 
 
 def test_user_is_warned_where_sources_disagree() -> None:

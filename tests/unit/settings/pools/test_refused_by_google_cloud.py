@@ -266,7 +266,7 @@ CASES = [
         "muster:pools[0].zones[1]",
         '"us-west1-a"',
         "each value once",
-        "remove it, or write the one that is meant",
+        "remove all but the intended one",
     ),
     Case(
         "a zone outside the region",

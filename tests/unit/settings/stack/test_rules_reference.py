@@ -31,9 +31,9 @@ def test_page_of_rules_is_up_to_date() -> None:
 
 @pytest.mark.parametrize("rule", [*RULES, *DOUBTS], ids=lambda rule: rule.__name__)
 def test_every_rule_says_what_it_requires_and_its_source(rule: Callable[..., object]) -> None:
-    said = requirement(rule)
-    assert said.endswith(".")
-    assert "(" in said or rule.__name__ in OWN, "name the source in parentheses"
+    text = requirement(rule)
+    assert text.endswith(".")
+    assert "(" in text or rule.__name__ in OWN, "name the source in parentheses"
 
 
 def test_every_rule_is_checked() -> None:

@@ -46,6 +46,6 @@ def google_resources(file: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             module, name = ast.unparse(node.func.value).rpartition(".")[2], node.func.attr
-            found = getattr(getattr(pulumi_gcp, module, None), name, None)
-            if isinstance(found, type) and issubclass(found, pulumi.CustomResource):
-                yield short_kind(found.pulumi_type)  # type: ignore[attr-defined]
+            resource_type = getattr(getattr(pulumi_gcp, module, None), name, None)
+            if isinstance(resource_type, type) and issubclass(resource_type, pulumi.CustomResource):
+                yield short_kind(resource_type.pulumi_type)  # type: ignore[attr-defined]
