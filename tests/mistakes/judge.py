@@ -89,8 +89,8 @@ def _messages(rule: Any, resources: Sequence[Resource]) -> Iterator[str]:
 
 
 class Plan(NamedTuple):
-    """All that the program declares, and of admission policies what they are made from: declaring these takes
-    twice as long as all others."""
+    """The program's declarations; for admission policies their inputs, as declaring them takes twice as long
+    as everything else."""
 
     declared: Declarations
     policies: AdmissionPoliciesArgs

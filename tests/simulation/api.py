@@ -217,7 +217,7 @@ class Api:
         self._commit(kind, "DELETED", {**old, "metadata": {**old["metadata"]}}, old, by)
 
     def orphans(self) -> Iterator[tuple[Kind[Any], str]]:
-        """Yields objects for the garbage collector: their owners are gone or wait for their deletion."""
+        """Yields objects for the garbage collector: their owners are deleted or wait for their deletion."""
         for kind, objects in self.objects.items():
             for key, body in objects.items():
                 owners = body["metadata"].get("ownerReferences", [])

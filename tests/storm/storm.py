@@ -122,7 +122,7 @@ def _jobs(random: Random) -> Iterator[Object]:
 
 
 def _settle(services: Services, pair: list[replicas.Replica], client: Client) -> list[str]:
-    """Returns jobs that do not end although the faults are over."""
+    """Returns jobs that do not end although the faults have ended."""
     unsettled = ["the API server did not respond"]
 
     def settled() -> bool:

@@ -22,7 +22,7 @@ makes another one (controllers/ray/expectations/scale_expectations.go: Expectati
 class Replay:
     """Replays the recorded objects and checks the invariants at each revision.
 
-    Pods that KubeRay created a second time are not checked, as no controller prevents them. But each has to
+    Pods that KubeRay created a second time are not checked, as no controller prevents them. But each must
     be deleted; `twice` are those that are not, by UID."""
 
     def __init__(self, queues: Iterable[tuple[Kind[Any], Object]]) -> None:
@@ -51,7 +51,7 @@ class Replay:
         self._invariants.check(change)
 
     def _is_second(self, pod: Object) -> bool:
-        """Whether its group was whole for EXPECTATIONS_S when it was made, by pods of the same RayCluster."""
+        """Returns whether pods of its RayCluster completed its group EXPECTATIONS_S before its creation."""
         meta = pod["metadata"]
         if meta["uid"] in self._passed_over:
             return True
@@ -120,7 +120,7 @@ def unended(jobs: Iterable[Object]) -> list[str]:
 
 def duplicates(events: Iterable[Event]) -> list[str]:
     """Returns jobs that had RayClusters of several starts at the same time, not counting those being deleted:
-    the gang was started before the one before was gone.
+    the gang was started before the previous one was deleted.
 
     KubeRay may make two for one start, if it or the API server is restarted between two of its writes. No
     controller prevents that, and the pods of both count against the quota (`broken`)."""

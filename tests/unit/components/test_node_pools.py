@@ -68,7 +68,7 @@ H100_MEGA = {"machineType": "a3-megagpu-8g", "gpu": {"type": "nvidia-h100-mega-8
 H200 = {"machineType": "a3-ultragpu-8g", "gpu": {"type": "nvidia-h200-141gb", "count": 8}}
 UP_TO_4 = {"nodes": {"max": 4}}
 
-# Name of the case -> the pool, and its inputs beside those that all pools share.
+# Name of the case -> the pool, and its inputs in addition to those that all pools share.
 POOLS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "queued: flex-start VMs": (
         {**L4, **UP_TO_4, "provisioning": "queued"},
@@ -277,7 +277,7 @@ def test_stack_dev_declares_the_guides_pool() -> None:
     )
     system = pools.inputs("NodePool/system")
     assert (system["nodeConfig"]["machineType"], system["initialNodeCount"]) == ("e2-standard-4", 1)
-    # The guide has one node, which does not hold the heads of two teams beside GKE's pods.
+    # The guide has one node, which does not hold the heads of two teams next to GKE's pods.
     assert system["autoscaling"] == nodes_of(0, 2, "BALANCED")["autoscaling"]
     assert pools.kinds("NodePool") == ["NodePool/gpu-node-pool", "NodePool/system"]
 

@@ -1,4 +1,4 @@
-"""The page beside the controller: it may only read, and only gateways reach it."""
+"""The page's Deployment: it may only read, and only gateways reach it."""
 
 from typing import Any
 

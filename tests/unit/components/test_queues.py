@@ -228,7 +228,7 @@ def test_every_setting_of_a_queue_reaches_its_spec() -> None:
     assert declared["ClusterQueue/team-a"].depends_on >= {"AdmissionCheck/budget", "Cohort/org"}
 
 
-# An object is created after those that it names, and deleted before them.
+# An object is created after the objects that it names, and deleted before them.
 ORDER = {
     "AdmissionCheck/queued-provisioning": {"ProvisioningRequestConfig/queued-provisioning"},
     "ClusterQueue/team-a": {

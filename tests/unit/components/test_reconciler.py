@@ -95,7 +95,7 @@ def test_fair_sharing_and_rules_are_passed_to_the_controller() -> None:
     ],
 )
 def test_retention_is_passed_to_the_controller(settings: dict[str, int], expected: Retention) -> None:
-    """It may delete jobs only if the stack says so."""
+    """The controller may delete jobs only if the stack allows it."""
     declared = declare_with(retention=settings)
     (container,) = declared.spec(f"Deployment/{CONTROLLER}")["template"]["spec"]["containers"]
     (argument,) = [a for a in container["args"] if a.startswith("--configuration=")]

@@ -146,7 +146,7 @@ def test_unknown_value_is_not_checked() -> None:
         ({"environment": "test"}, {"environment": "test", "cost-center": "none"}),
         ({"environment": "test", "cost-center": "ml"}, None),
     ],
-    ids=["both are missing", "what is there stays", "nothing is missing"],
+    ids=["both are missing", "existing labels stay", "nothing is missing"],
 )
 def test_missing_labels_are_added(labels: dict[str, str], expected: dict[str, str] | None) -> None:
     config = {"labels": {"environment": "dev", "cost-center": "none"}}

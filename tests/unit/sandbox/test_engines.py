@@ -66,7 +66,7 @@ def test_every_engine_has_a_serving_scenario(engine: str) -> None:
 
 @pytest.mark.parametrize("service", kai_process.SERVICES)
 def test_kai_uses_the_configured_address_and_loopback(service: str) -> None:
-    """They listen on loopback, except the port for plug-ins, for which KAI has no address option."""
+    """The services listen on loopback, except the port for plug-ins, for which KAI has no address option."""
     values = dict(flag.removeprefix("--").split("=") for flag in kai_process.flags(service, "127.0.0.1:9"))
     assert "127.0.0.1:9" in values.values()
     addresses = [value for name, value in values.items() if name.endswith("address")]

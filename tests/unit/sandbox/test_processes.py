@@ -1,4 +1,4 @@
-"""Supervision of real, short-lived processes: only those of this sandbox are changed."""
+"""Supervision of real, short-lived processes: only the sandbox's processes are changed."""
 
 import socket
 import subprocess
@@ -93,7 +93,7 @@ def test_stop_everything_finds_unrecorded_processes(processes: Processes) -> Non
 def test_a_process_that_has_just_been_started_is_found(
     processes: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The kernel tells an empty environment until exec has copied it."""
+    """The kernel reports an empty environment until exec has copied it."""
     started = processes.start("a", SLEEP)
     (processes.state.processes / "a.json").unlink()
     calls, real = [0], psutil.Process.environ
@@ -117,7 +117,7 @@ def test_processes_of_another_sandbox_keep_running(processes: Processes, tmp_pat
 
 
 def test_free_ports_are_not_those_that_the_kernel_gives_to_outgoing_connections() -> None:
-    """The controller manager of a sandbox ended at once: a connection had taken its port meanwhile."""
+    """The controller manager of a sandbox ended immediately: a connection had taken its port meanwhile."""
     low, high = map(int, EPHEMERAL_PORTS.read_text().split())
     if low <= 2 * LOWEST_PORT:
         pytest.skip(f"{EPHEMERAL_PORTS} leaves no ports to choose from")

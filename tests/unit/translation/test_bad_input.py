@@ -1,4 +1,4 @@
-"""Invalid objects, which an API server should have refused: errors name object and field, the rest works."""
+"""Invalid objects, which an API server should have refused: errors name object and field; others work."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""A pruning that counts what it is asked, and answers as the default one does."""
+"""A pruning that counts its calls, and answers as the default one does."""
 
 from collections.abc import Mapping
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""How many waiting workloads a pass explains, and when it explains them again."""
+"""Tests how many waiting workloads a pass explains, and when it explains them again."""
 
 from dataclasses import dataclass, field
 
@@ -11,7 +11,7 @@ ALL = Limits(100, 100)
 
 @dataclass
 class Waiting:
-    """Four workloads that wait behind one that fills their queue, and what is known about them."""
+    """Four workloads that wait behind one that fills their queue, and their explanations."""
 
     engine: Engine = field(default_factory=lambda: Engine(full()))
     explanations: Explanations = field(default_factory=Explanations)
@@ -21,7 +21,7 @@ class Waiting:
         return self.explanations.explain(self.engine, NOW_MS + at_ms, limits)
 
     def explains(self, at_ms: int, limits: Limits | None = ALL) -> set[str]:
-        """Returns the names of those that it explains."""
+        """Returns the names of the explained workloads."""
         return names(self.decide(at_ms, limits))
 
 

@@ -1,4 +1,4 @@
-"""Engine `kai`: what KAI does not support is refused, what it does differently is a warning."""
+"""Engine `kai`: unsupported settings are refused, differences are warnings."""
 
 from typing import Any
 

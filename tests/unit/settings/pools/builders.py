@@ -29,7 +29,7 @@ LONG = "a" * 35
 
 
 class Rule(NamedTuple):
-    """A rule with a stack that breaks it and one that keeps it."""
+    """A rule with a violating and a valid stack."""
 
     broken: Case
     valid: dict[str, Any]

@@ -1,4 +1,4 @@
-"""GKE's rules of placement and networks, each with a stack that breaks it and one that keeps it."""
+"""GKE's rules of placement and networks, each with a violating and a valid stack."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""GKE's rules of provisioning, each with a stack that breaks it and one that keeps it.
+"""GKE's rules of provisioning, each with a violating and a valid stack.
 
 Rules that no settings can break (location policy ANY, no static node count, auto-repair off for flex-start,
 NO_RESERVATION for spot, limits by zone or in total but not both, …) are tested on the declared resources, in

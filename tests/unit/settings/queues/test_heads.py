@@ -1,4 +1,4 @@
-"""Rules of Ray's heads, each with a stack that breaks it and one that keeps it."""
+"""Rules of Ray's heads, each with a violating and a valid stack."""
 
 from copy import deepcopy
 from pathlib import Path

@@ -37,7 +37,7 @@ def test_every_rule_says_what_it_requires_and_its_source(rule: Callable[..., obj
 
 
 def test_every_rule_is_checked() -> None:
-    """A rule is a public function that yields findings; one that is not registered would never be run."""
+    """A rule is a public function that yields findings; an unregistered one would never run."""
     public = set()
     for module in pkgutil.iter_modules(rules.__path__, "settings.rules."):
         if module.name == registry.__name__:

@@ -35,7 +35,7 @@ def test_a_type_without_a_role_is_refused() -> None:
 
 
 def test_every_google_resource_of_the_components_has_a_role() -> None:
-    """Includes those that no shipped stack declares, such as workload policies of TPUs."""
+    """Includes resources that no shipped stack declares, such as workload policies of TPUs."""
     used = {kind for file in COMPONENTS for kind in google_resources(file)}
 
     assert used == set(NEEDS)
