@@ -1,6 +1,6 @@
 """Downloads Debian packages with their dependencies, and installs nothing on the machine.
 
-apt runs with folders of its own and without the machine's apt.conf, whose hooks would clear the machine's
+apt runs with separate folders and without the machine's apt.conf, whose hooks would clear the machine's
 archives. It reads the machine's sources, keys and network settings, and checks signatures and checksums.
 """
 
@@ -25,7 +25,7 @@ def download(packages: Sequence[str], folder: Path) -> list[Path]:
     for program in ("apt-get", "apt-config", "dpkg-deb"):
         if shutil.which(program) is None:
             raise StepError(
-                f"{program} is not installed: the images of real nodes are made from Debian's packages",
+                f"{program} is not installed: images of real nodes need Debian's packages",
                 try_this="use a Debian or Ubuntu machine, or make up without NODES=real",
             )
     environment = {**os.environ, "APT_CONFIG": str(_configure(folder)), "DEBIAN_FRONTEND": "noninteractive"}

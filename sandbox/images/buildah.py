@@ -29,7 +29,7 @@ def missing() -> str | None:
     """Returns in one line what this machine lacks to build a Dockerfile; None if nothing."""
     if os.geteuid() != 0:
         return "the images of real nodes are built by root: run this as root"
-    for program in ("unshare", "mount", "chroot"):
+    for program in ("setpriv", "unshare", "mount", "chroot"):
         if shutil.which(program) is None:
             return f"{program} is not installed: apt-get install util-linux coreutils"
     return None
@@ -107,8 +107,9 @@ def _run(entered: Sequence[str], step: Sequence[str]) -> None:
     log = cache_directory() / "logs" / LOG
     log.parent.mkdir(exist_ok=True)
     proxies = [f"{name}={os.environ[name]}" for name in _PROXIES if name in os.environ]
-    # --kill-child: an interrupted build ends with all its processes
-    isolated = ["unshare", "--mount", "--propagation=private", "--pid", "--fork", "--kill-child", "sh"]
+    # an interrupted or killed run ends all processes of the build
+    isolated = ["setpriv", "--pdeathsig=KILL", "unshare", "--mount", "--propagation=private"]
+    isolated += ["--pid", "--fork", "--kill-child", "sh"]
     storage = ["buildah", "--root=/work/storage", "--runroot=/work/run"]
     clean = ["env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", *proxies]
     with log.open("a" if step[0] != "build" else "w") as output:

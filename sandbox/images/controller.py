@@ -10,11 +10,12 @@ from sandbox.images.root_filesystem import Base
 from tools.toolchain.paths import CHECKOUT
 
 NAME = "docker.io/library/muster-controller:sandbox"
-"""As containerd completes the name that the sandbox's stack declares, muster-controller:sandbox."""
+"""The complete name of muster-controller:sandbox, which the sandbox's stack declares."""
 CORE = "interpreted"
 """Decides as the compiled core, which needs a C compiler in the base image and takes minutes to build."""
 SOURCES = ("Dockerfile", ".dockerignore", "requirements/controller.lock")
 BYTES = 900 << 20
+SECONDS = 75
 _FORMAT = "1"
 """Changes when the image is built differently from the same sources."""
 _BASE_SETTINGS = Settings([], ["python3"], environment={"PATH": "/usr/local/bin:/usr/bin:/bin"})
@@ -31,4 +32,4 @@ def controller(base: Base) -> Recipe:
 
     sources = [(CHECKOUT / name).read_bytes() for name in SOURCES]
     key = key_of([_FORMAT, base.key, CORE, tree_key(CHECKOUT / "muster"), *sources])
-    return Recipe("muster-controller", (NAME,), key, BYTES, build)
+    return Recipe("muster-controller", (NAME,), key, BYTES, SECONDS, build)

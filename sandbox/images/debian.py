@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import IO
 
 from sandbox.images.apt import download
-from sandbox.images.image import key_of
+from sandbox.images.image import key_of, remove_unfinished
 from tools.bootstrap import exclusive
 from tools.toolchain.paths import cache_directory
 from tools.toolchain.steps import StepError
@@ -17,7 +17,7 @@ from tools.toolchain.steps import StepError
 _MERGED = ("bin", "sbin", "lib", "lib64")
 _RELEASE = Path("/etc/os-release")
 _FORMAT = "2"
-"""Changes when packages are unpacked differently."""
+"""Changes when the same packages give another folder."""
 
 
 def extracted(packages: Sequence[str]) -> Path:
@@ -29,6 +29,7 @@ def extracted(packages: Sequence[str]) -> Path:
     folder = _folder(packages)
     with exclusive(folder.parent / "lock", "Debian packages"):
         if not folder.exists():
+            remove_unfinished(folder.parent)
             _extract(packages, folder)
     return folder / "root"
 

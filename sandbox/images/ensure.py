@@ -10,7 +10,7 @@ from sandbox.images import pause as pause_image
 from sandbox.images import ray as ray_image
 from sandbox.images.buildah import missing
 from sandbox.images.debian import is_extracted
-from sandbox.images.image import Image, Recipe, ensure_archive, images_directory
+from sandbox.images.image import Image, Recipe, ensure_archive, images_directory, remove_unfinished
 from tools.bootstrap import exclusive
 from tools.toolchain.ensure import ensure_tools, find_tool
 from tools.toolchain.steps import Screen, StepError
@@ -29,6 +29,7 @@ def ensure_images(screen: Screen) -> list[Image]:
     """
     images_directory().mkdir(parents=True, exist_ok=True)
     with exclusive(images_directory() / "lock", "the images"):
+        remove_unfinished(images_directory())
         check(bytes_to_build())
         recipes = image_recipes(screen)
         for recipe in recipes:
@@ -48,7 +49,7 @@ def bytes_to_build() -> int:
 
 
 def check(needed_bytes: int) -> None:
-    """Raises StepError if images have to be built and this machine lacks something for it."""
+    """Raises StepError if this machine lacks something to build the missing images."""
     if needed_bytes == 0:
         return
     if (reason := missing()) is not None:
@@ -77,8 +78,8 @@ def image_recipes(screen: Screen) -> Sequence[Recipe]:
 
 def _ensure(recipe: Recipe, screen: Screen) -> None:
     began = time.monotonic()
-    place = f"  image {recipe.title}"
-    with screen.activity(lambda elapsed: f"{place}: building for {elapsed:.0f} s"):
+    place, expected = f"  image {recipe.title}", f"about {recipe.seconds} s on 2 cores"
+    with screen.activity(lambda elapsed: f"{place}: building for {elapsed:.0f} s, {expected}"):
         built = ensure_archive(recipe)
     if built:
         size = recipe.archive.stat().st_size

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 from tools.toolchain.paths import cache_directory
 
 KEY_DIGITS = 16
+ARCHIVES_OF_AN_IMAGE = 3
+"""Archives of an image in the cache, as several checkouts can share it."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +30,14 @@ class Recipe:
     """An archive to build: the names of its image, and a key that changes with every input.
 
     `build` writes the archive to a path. `bytes` estimates the disk that the build needs, its temporary files
-    included.
+    included, and `seconds` its duration on two cores, for the progress line only.
     """
 
     title: str
     names: tuple[str, ...]
     key: str
     bytes: int
+    seconds: int
     build: Callable[[Path], None]
 
     @property
@@ -55,14 +59,32 @@ def images_directory() -> Path:
 def ensure_archive(recipe: Recipe) -> bool:
     """Builds the archive if it does not exist; returns whether it was built. The caller holds the lock."""
     if recipe.archive.exists():
+        recipe.archive.touch()
         return False
-    unfinished = recipe.archive.with_suffix(".unfinished")
+    unfinished = recipe.archive.with_name(f"unfinished-{recipe.archive.name}")
     try:
         recipe.build(unfinished)
         os.replace(unfinished, recipe.archive)
     finally:
         unfinished.unlink(missing_ok=True)
+    remove_unused(f"{recipe.title}-*.tar")
     return True
+
+
+def remove_unused(pattern: str) -> None:
+    """Removes all but the last used of the matching files: each change of the controller adds an archive."""
+    files = sorted(images_directory().glob(pattern), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in files[ARCHIVES_OF_AN_IMAGE:]:
+        path.unlink()
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Removes what killed runs left. The caller holds the lock of the folder."""
+    for path in folder.glob("unfinished-*"):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def key_of(parts: Iterable[bytes | str]) -> str:

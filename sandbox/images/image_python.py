@@ -55,7 +55,7 @@ class ImagePython:
 def install(lock: str, target: Path, python_version: str, python: Path) -> None:
     """Installs the packages of requirements/<lock>.lock into a folder for another version of Python.
 
-    python: the one that runs uv. Raises StepError with the end of the output if they can't be installed.
+    python: the machine's Python, which has uv. Raises StepError with the end of uv's output.
     """
     command = ["pip", "install", "--quiet", "--target", str(target), "--python-version", python_version]
     command += ["--only-binary", ":all:", "--require-hashes", "--no-deps", "--link-mode", "copy"]

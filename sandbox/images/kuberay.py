@@ -11,9 +11,10 @@ from sandbox.images.root_filesystem import NONROOT, Base
 from tools.toolchain.tools import TOOLS
 
 REPOSITORIES = ("docker.io/kuberay/operator", "quay.io/kuberay/operator")
-"""Of KubeRay's manifests (config/manager) and of its chart."""
+"""Repositories that KubeRay's manifests (config/manager) and its chart name."""
 SETTINGS = Settings(entrypoint=["/manager"], user=f"{NONROOT}:{NONROOT}")
 BYTES = 300 << 20
+SECONDS = 5
 
 
 def operator(executable: Path, key: str, base: Base) -> Recipe:
@@ -28,4 +29,4 @@ def operator(executable: Path, key: str, base: Base) -> Recipe:
             layer = write_layer(Path(temporary) / "layer", tree)
             write_archive(archive, names, [base.layer(), layer], SETTINGS)
 
-    return Recipe("kuberay-operator", names, key_of([base.key, key]), BYTES, build)
+    return Recipe("kuberay-operator", names, key_of([base.key, key]), BYTES, SECONDS, build)

@@ -22,7 +22,7 @@ _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 @dataclass(frozen=True)
 class Settings:
-    """How a container of the image starts, unless the pod says otherwise."""
+    """The process of a container, its user and environment, unless the pod sets others."""
 
     entrypoint: Sequence[str]
     command: Sequence[str] = ()

@@ -11,6 +11,7 @@ from sandbox.images.oci import Settings, write_archive
 NAME = "registry.k8s.io/pause:3.10"
 SETTINGS = Settings(entrypoint=["/pause"], user="65535:65535")
 BYTES = 10 << 20
+SECONDS = 1
 
 
 def pause(executable: Path, key: str) -> Recipe:
@@ -23,4 +24,4 @@ def pause(executable: Path, key: str) -> Recipe:
             shutil.copy(executable, tree / "pause")
             write_archive(archive, [NAME], [write_layer(Path(temporary) / "layer", tree)], SETTINGS)
 
-    return Recipe("pause", (NAME,), key, BYTES, build)
+    return Recipe("pause", (NAME,), key, BYTES, SECONDS, build)

@@ -29,8 +29,9 @@ SETTINGS = Settings(
     },
 )
 _FORMAT = "1"
-"""Changes when the layer is made differently from the same packages."""
+"""Changes when the same packages give another layer."""
 BYTES = 2 << 30
+SECONDS = 50
 _IMAGE = re.compile(r"(?m)^[ -]*image: (?P<name>rayproject/ray:\S+)$")
 _SHEBANG = re.compile(rb"\A#!(?:[^\n]*python[^\n]*|/bin/sh\n'''exec' [^\n]*python[^\n]*\n' ''')\n")
 """The interpreter of an installed command, in one line or, if its path is long, in three of a shell."""
@@ -49,7 +50,7 @@ def ray(base: Base) -> Recipe:
             write_archive(archive, names, [base.layer(), layer], SETTINGS)
 
     key = key_of([_FORMAT, base.key, LOCK.read_bytes(), *names])
-    return Recipe("ray", names, key, BYTES, build)
+    return Recipe("ray", names, key, BYTES, SECONDS, build)
 
 
 def manifests() -> list[Path]:
@@ -75,5 +76,5 @@ def add_packages(tree: Path, base: Base) -> None:
 
 
 def with_image_python(command: bytes) -> bytes:
-    """Returns a command that the image's Python runs, instead of the one that installed it."""
+    """Returns a command that runs with the image's Python instead of the machine's."""
     return _SHEBANG.sub(b"#!/usr/bin/python3\n", command, count=1)

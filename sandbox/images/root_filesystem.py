@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sandbox.images.debian import extracted, versions
-from sandbox.images.image import images_directory, key_of
+from sandbox.images.image import images_directory, key_of, remove_unused
 from sandbox.images.image_python import ImagePython
 from sandbox.images.layers import Layer, read_layer, write_layer
 
@@ -40,7 +40,7 @@ RAY_USER = 1000
 ACCOUNTS = {"root": (0, "/root"), "ray": (RAY_USER, "/home/ray"), "nonroot": (NONROOT, "/home/nonroot")}
 BYTES = 600 << 20
 _FORMAT = "2"
-"""Changes when the layer is made differently from the same packages."""
+"""Changes when the same packages give another layer."""
 _REMOVED = ("usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info", "usr/share/lintian")
 _FOLDERS = {
     **dict.fromkeys(
@@ -87,6 +87,7 @@ class Base:
             self.python.compile(tree, f"usr/lib/python{self.python.version}")
             layer = write_layer(Path(temporary) / "layer", tree, OWNERS)
             layer.path.rename(path)
+        remove_unused("base-*.layer")
         return Layer(path, layer.digest, layer.size)
 
 

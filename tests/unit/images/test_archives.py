@@ -1,5 +1,6 @@
 """Archives are built once for their inputs, and a failed build leaves nothing."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ def test_an_archive_is_built_once(cache: Path) -> None:
         builds.append(path)
         path.write_text("content")
 
-    recipe = Recipe("ray", ("docker.io/a:1", "docker.io/b:1"), "0123", 1, build)
+    recipe = Recipe("ray", ("docker.io/a:1", "docker.io/b:1"), "0123", 1, 1, build)
     assert [ensure_archive(recipe), ensure_archive(recipe)] == [True, False]
     assert len(builds) == 1
     assert recipe.archive.read_text() == "content"
@@ -37,10 +38,23 @@ def test_a_failed_build_leaves_nothing(cache: Path) -> None:
         path.write_text("half")
         raise StepError("no package index")
 
-    recipe = Recipe("ray", ("docker.io/a:1",), "0123", 1, build)
+    recipe = Recipe("ray", ("docker.io/a:1",), "0123", 1, 1, build)
     with pytest.raises(StepError):
         ensure_archive(recipe)
     assert list(cache.iterdir()) == []
+
+
+def test_archives_that_were_used_last_are_kept(cache: Path) -> None:
+    def recipe(key: str) -> Recipe:
+        return Recipe("ray", ("docker.io/a:1",), key, 1, 1, lambda path: path.touch())
+
+    (cache / "kuberay-0.tar").touch()
+    for at, key in enumerate("0123"):
+        ensure_archive(recipe(key))
+        os.utime(recipe(key).archive, (at, at))
+        if key == "2":
+            ensure_archive(recipe("0"))  # used again
+    assert {path.name for path in cache.iterdir()} == {"kuberay-0.tar", "ray-0.tar", "ray-2.tar", "ray-3.tar"}
 
 
 def test_a_key_changes_with_each_input_and_each_boundary() -> None:

@@ -1,4 +1,4 @@
-"""What images need is told before anything is built."""
+"""Missing rights and disk are reported before anything is built."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -33,7 +33,7 @@ def refuse(what: str) -> Callable[[Screen], list[Recipe]]:
 
 
 def recipe(title: str, size: int) -> Recipe:
-    return Recipe(title, (f"docker.io/{title}:1",), "key", size, lambda path: path.touch())
+    return Recipe(title, (f"docker.io/{title}:1",), "key", size, 1, lambda path: path.touch())
 
 
 def use(monkeypatch: pytest.MonkeyPatch, *recipes: Recipe) -> None:
