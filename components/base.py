@@ -12,7 +12,7 @@ first deployed: another name would recreate them."""
 
 
 class Component(pulumi.ComponentResource):
-    """A component that passes on to its children its own `depends_on` and `deleted_with`, and the name of the
+    """A component that passes to its children its `depends_on` and `deleted_with`, and the name of the
     outermost one.
 
     Pulumi orders a component after its `depends_on` but records no such dependency for its children, so

@@ -35,12 +35,12 @@ def main(arguments: list[str]) -> int:
 
 
 def exported(stack: str) -> Deployed:
-    """Reads the stack's state. Raises StepError with what Pulumi says."""
+    """Reads the stack's state. Raises StepError with the output of Pulumi."""
     command = ["pulumi", "stack", "export", "--show-secrets", "--non-interactive", "--stack", stack]
     try:
         done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=True)
     except FileNotFoundError:
-        raise StepError("there is no pulumi on PATH") from None
+        raise StepError("pulumi is not on PATH") from None
     except subprocess.CalledProcessError as error:
         raise StepError(f"cannot export the state of stack {stack}: {error.stderr.strip()}") from None
     return read_state(json.loads(done.stdout))

@@ -23,7 +23,7 @@ gc.disable()
 
 @pytest.fixture(autouse=True, scope="session")
 def no_environment_of_the_user() -> None:
-    """Removes variables that lead to the user's cluster or Pulumi backend, and those of a running make."""
+    """Removes variables that lead to the user's cluster or Pulumi backend, and a running make's variables."""
     for name in list(os.environ):
         # With MAKELEVEL set, a make in a test would print the folders it enters, too.
         if name in ("KUBECONFIG", "MUSTER_SANDBOX") or name.startswith(("PULUMI_", "MAKE", "MFLAGS")):

@@ -156,8 +156,8 @@ def _pod_rules() -> dict[str, str]:
 
 
 def fixed_size(kind: JobKind) -> dict[str, str]:
-    """Returns the rule for queued objects: none is autoscaled, from its creation on, as quota is reserved for
-    a gang of one size and KubeRay would create the Role before the gang is admitted."""
+    """Returns the rule for queued objects: they must not be autoscaled, even on creation, as quota is
+    reserved for a gang of one size and KubeRay would create the Role before the gang is admitted."""
     before = from_old_object(f"[{autoscales(kind, 'oldObject')}]")
     return {
         f"!{autoscales(kind)} || ({before}).exists(b, b)": (

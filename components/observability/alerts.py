@@ -63,7 +63,7 @@ def alerts(settings: Observability, queries: Queries) -> Iterator[Alert]:
         thresholds.idle_gpu_minutes,
         "WARNING",
         f"GPUs idle for {thresholds.idle_gpu_minutes} min",
-        "The pod holds GPUs and hardly uses them: perhaps a notebook left open, or a job that hangs.",
+        "The pod requests GPUs but hardly uses them: a forgotten notebook, for example, or a job that hangs.",
     )
     if queries.engine == "muster":
         yield from _controller(queries)
@@ -76,42 +76,42 @@ def _controller(queries: Queries) -> Iterator[Alert]:
         queries.no_leader(),
         5,
         "CRITICAL",
-        "no controller admits workloads",
-        f"No replica of Muster's controller leads, so no workload is admitted or preempted: {look}",
+        "no controller is the leader",
+        f"No replica of Muster's controller holds the Lease, so no workload is admitted or preempted: {look}",
     )
     yield Alert(
         "refused-writes",
         queries.refused_writes(),
         15,
         "ERROR",
-        "the API server refuses what Muster writes",
-        f"The controller lacks a right, or an admission policy refuses its objects: {look}",
+        "the API server rejects the controller's writes",
+        f"The controller lacks a permission, or an admission policy rejects its objects: {look}",
     )
     yield Alert(
         "suspension-blocked",
         f"{queries.of('suspension_blocked_workloads')} > 0",
         5,
         "ERROR",
-        "a gang that must stop does not",
-        "The condition SuspensionBlocked of its Workload names the cause: pods that do not end, such as "
-        "those of a lost node; finalizers; or KubeRay, which does not act on it. The gang keeps its quota "
-        "until its pods are gone, and other workloads wait for it.",
+        "a gang does not stop",
+        "The condition SuspensionBlocked of its Workload names the cause: pods that do not terminate, for "
+        "example on a lost node; finalizers; or KubeRay, which ignores the suspension. The gang holds its "
+        "quota until its pods are deleted, and other workloads wait for it.",
     )
     yield Alert(
         "slow-passes",
         f"{queries.of('pass_duration_seconds')} > 30",
         15,
         "WARNING",
-        "Muster takes long to decide",
-        f"It has too little CPU for its workloads, or the API server answers slowly: {look}",
+        "passes of the controller are slow",
+        f"It has too little CPU for its number of workloads, or the API server responds slowly: {look}",
     )
     yield Alert(
         "blind-controller",
         f"{queries.of('watch_age_seconds')} > 90",
         5,
         "ERROR",
-        "Muster does not hear of changes",
-        "A watch of one of Muster's replicas receives nothing, not even bookmarks. If that replica leads, it "
+        "a watch is stale",
+        "A watch of a controller replica receives no events, not even bookmarks. If that replica leads, it "
         "decides on stale state. The API server is down, overloaded or unreachable from the pod: "
         f"{look}",
     )
@@ -120,8 +120,9 @@ def _controller(queries: Queries) -> Iterator[Alert]:
         f"{queries.of('metrics_errors_total')} > 0",
         15,
         "WARNING",
-        "Muster can't count what it does",
-        f"Decisions go on, but metrics and their alerts are incomplete; the log says why: {look}",
+        "controller metrics are incomplete",
+        "Workloads are still admitted, but some metrics, and alerts on them, are missing; the log has the "
+        f"cause: {look}",
     )
 
 

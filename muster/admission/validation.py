@@ -156,7 +156,9 @@ def _check_pod_set(where: str, pod_set: PodSet) -> None:
         # The cheap comparison first: MAX is the smallest bound of all resources.
         if total > MAX and total > units_max(resource):
             field = f"requests of pod set {pod_set.name}"
-            raise SnapshotError(where, field, f"{resource} of all its pods is more than can be counted")
+            raise SnapshotError(
+                where, field, f"{resource} of all its pods exceeds the maximum that can be counted"
+            )
     for term in pod_set.affinity:
         for requirement in term:
             _check_requirement(where, f"node affinity of pod set {pod_set.name}", requirement)

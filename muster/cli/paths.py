@@ -19,7 +19,7 @@ class _PathType(click.ParamType[Any]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":  # pathlib takes it for the current folder
-            self.fail("expected a path, not an empty text", param, ctx)
+            self.fail("expected a path; it is empty", param, ctx)
         return self._convert_to(value) if isinstance(value, str) else value
 
     def shell_complete(

@@ -113,8 +113,6 @@ def parsed(parse: Callable[[str], T]) -> Callable[[str], T]:
         except ValueError as error:
             raise click.BadParameter(str(error)) from error
         except RecursionError as error:
-            raise click.BadParameter(
-                "it has too many levels; expected JSON that a person could read"
-            ) from error
+            raise click.BadParameter("it is nested too deeply") from error
 
     return convert

@@ -31,7 +31,7 @@ WATCHED_WITH_TOPOLOGIES: Mapping[AnyKind, str] = {  # only once a Topology exist
     kinds.NODES: "nodes",
     kinds.BOUND_PODS: "bound_pods",
 }
-# Kinds that may be missing: the autoscaler installs a CRD of its own, and claims need Kubernetes 1.34. Any
+# Kinds that may be missing: the autoscaler installs its CRD, and claims need Kubernetes 1.34. Any
 # other missing kind stops all decisions.
 OPTIONAL = (kinds.PROVISIONING_REQUESTS, kinds.TOPOLOGIES, kinds.RESOURCE_CLAIM_TEMPLATES)
 ONLY_LABELLED: Mapping[AnyKind, Mapping[str, str | None]] = {

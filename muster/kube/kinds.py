@@ -59,7 +59,7 @@ class Kind(Generic[T]):
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """Returns the path of one object, or of all: in a namespace, or in the whole cluster."""
+        """Returns the path of an object or, without a name, of the objects in a namespace or the cluster."""
         parts = ("apis", self.group) if self.group else ("api",)
         where = ("namespaces", namespace) if namespace else ()
         return "/".join(("", *parts, self.version, *where, self.plural, *filter(None, (name, subresource))))

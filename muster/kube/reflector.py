@@ -57,7 +57,7 @@ class Reflector(Generic[T]):
         self._failures = 0  # in a row
         self._watch_began_s: float | None = None  # when the watch began
         self._last_event_s: float | None = None
-        self._has_events = False  # whether the watch has brought any, or a bookmark
+        self._has_events = False  # whether the watch has received an event or a bookmark
         self.synced = asyncio.Event()
 
     def age_s(self) -> float | None:

@@ -21,7 +21,7 @@ HARD_TAINTS = ("NO_SCHEDULE", "NO_EXECUTE")
 )
 def system_pool_is_not_queued(resources: Sequence[Resource]) -> Iterator[Violation]:
     """At least one pool is available for system pods, operators and Ray heads: on-demand, without
-    accelerators and without taints. A cluster made elsewhere has pools that the stack does not declare."""
+    accelerators and without taints. A cluster created elsewhere has pools that the stack does not declare."""
     pools = [r for r in resources if r.kind == NODE_POOL]
     created = any(r.kind == CLUSTER for r in resources)
     if created and pools and not any(_takes_system_pods(pool) for pool in pools):

@@ -48,7 +48,10 @@ def charts_name_digests(release: Resource) -> Iterator[str]:
     """A chart's values name its image by digest: the chart's own are by tag, which anyone that may push to
     their registry can move."""
     if not any(DIGEST.search(value) for _, value in _texts(release.props.get("values"), "values")):
-        yield "write a digest into the operator's `image` (repository:tag@sha256:…): the chart's is by tag"
+        yield (
+            "write a digest into the operator's `image` (repository:tag@sha256:…): the chart refers to the "
+            "image by tag"
+        )
 
 
 def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:

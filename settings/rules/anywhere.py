@@ -53,7 +53,7 @@ def lists_have_each_value_once(settings: Settings) -> Iterator[Finding]:
         for entry, times in Counter(value).items():
             if times > 1:
                 last = len(value) - 1 - value[::-1].index(entry)
-                yield Finding((*path, last), "each value once", "remove it, or write the one that is meant")
+                yield Finding((*path, last), "each value once", "remove all but the intended one")
 
 
 @rule()

@@ -1,4 +1,4 @@
-"""Rules of ComputeClasses: what GKE can create by itself, and what needs a node pool.
+"""Rules of ComputeClasses: nodes that GKE can create itself, and nodes that need a node pool.
 
 Source, unless stated otherwise: GKE, "About custom ComputeClasses", and its API (compute-class-api, v1).
 """

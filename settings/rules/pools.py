@@ -90,14 +90,14 @@ def _zones(place: GkePlace | None, pool: Pool) -> int:
 
 @rule("cluster", "pools")
 def existing_pools_are_in_existing_clusters(settings: Settings) -> Iterator[Finding]:
-    """Pools are `existing` only in a GKE cluster made elsewhere, to which the stack may add others (GKE API:
-    NodePool)."""
+    """Pools are `existing` only in a GKE cluster created elsewhere, to which the stack may add others (GKE
+    API: NodePool)."""
     for i, pool in enumerate(settings.pools):
         if pool.existing and not (isinstance(settings.cluster, Existing) and settings.cluster.gke):
             yield Finding(
                 ("muster:pools", i, "existing"),
-                "no value: it tells the pools of a GKE cluster made elsewhere from those that the stack adds "
-                "to it (kind existing, with `gke`)",
+                "no value: it marks the pools that a GKE cluster created elsewhere already has "
+                "(kind existing, with `gke`)",
                 "remove it",
             )
 

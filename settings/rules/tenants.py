@@ -201,8 +201,9 @@ def tokens_are_made(settings: Settings) -> Iterator[Finding]:
 
 @doubt("tenants")
 def clients_may_be_misspelt(settings: Settings) -> Iterator[Doubt]:
-    """A client of Ray Serve whose name is similar to that of a tenant is one: namespaces made elsewhere may
-    have any name, but a misspelt one lets no pods in (Kubernetes, NetworkPolicy: namespaceSelector)."""
+    """A client of Ray Serve whose name is similar to a tenant's namespace is probably misspelt, and a
+    misspelt name lets no pods in; namespaces outside the stack may have any name (Kubernetes,
+    NetworkPolicy: namespaceSelector)."""
     names = [tenant.namespace for tenant in settings.tenants]
     for path, tenant in tenants_of(settings):
         for i, client in enumerate(tenant.network.clients):
@@ -210,7 +211,7 @@ def clients_may_be_misspelt(settings: Settings) -> Iterator[Doubt]:
             if client not in names and similar:
                 yield Doubt(
                     (*path, "network", "clients", i),
-                    f"no tenant has this namespace, so only pods of one made elsewhere get in; did you mean "
-                    f"{similar[0]}?",
+                    "no tenant has this namespace, so only pods of a namespace outside the stack get in; "
+                    f"did you mean {similar[0]}?",
                     "Kubernetes, NetworkPolicy: namespaceSelector",
                 )

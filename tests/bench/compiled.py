@@ -23,7 +23,7 @@ _PROJECT = ("pyproject.toml", "README.md", "LICENSE")
 
 
 def has_compiler() -> bool:
-    """Whether there is a C compiler, without which the core stays interpreted."""
+    """Returns whether there is a C compiler, without which the core stays interpreted."""
     return shutil.which("cc") is not None
 
 
@@ -49,7 +49,7 @@ def site(screen: Screen | None = None) -> Path:
 
 def _compile(folder: Path) -> Path:
     """Builds the wheel in this folder; returns where its libraries are. The build moves pyproject.toml for a
-    while, and leaves libraries beside the sources: it gets a copy of them."""
+    while, and writes libraries next to the sources, so it compiles a copy."""
     project = folder / "project"
     _copy_package(project)
     for name in _PROJECT:

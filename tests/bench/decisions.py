@@ -134,7 +134,7 @@ def measure(pending: int, nominal_cpus: int) -> Measured:
 
 def _events(snapshot: Snapshot) -> tuple[list[float], list[float], list[int]]:
     """Returns seconds of each arrival and each finish, and the number of workloads that a finish decides on.
-    An arrival is removed before the next event, and victims are removed at once, which is not measured;
+    An arrival is removed before the next event, and victims are removed immediately, which is not measured;
     finished workloads do not return."""
     engine = Engine(snapshot)
     admitted = [decision.workload for decision in engine.decide(NOW_MS).admissions]
@@ -222,7 +222,7 @@ def _spread_figures(event: str, spread: tuple[float, float], limit_ms: float | N
 
 
 def main(arguments: list[str]) -> None:
-    """With a size and a nominal quota, prints that load as JSON; without, all as a table."""
+    """Prints the load with this size and nominal quota as JSON; without arguments, all loads as a table."""
     if arguments:
         gc.set_threshold(OBJECTS_A_COLLECTION)
         print(json.dumps(asdict(measure(int(arguments[0]), int(arguments[1])))))

@@ -1,4 +1,4 @@
-"""AccaSim, a simulator of HPC schedulers: the peer of forecasts, in an environment of its own."""
+"""AccaSim, a simulator of HPC schedulers: the peer of forecasts, in its own environment."""
 
 import subprocess
 from pathlib import Path

@@ -46,7 +46,7 @@ PUBLIC_TRACE = Path(os.environ.get("MUSTER_PUBLIC_TRACES", "")) / "openb_pod_lis
 PUBLIC_MAX_S = 2.0
 CANDIDATES, CANDIDATES_JOBS = 64, 1_000
 EFFICIENCY_MIN = 0.8
-"""The least share of the number of cores by which a search has to be faster on all of them."""
+"""The least share of the number of cores by which a search must be faster on all of them."""
 AT_ONCE = Assumptions(start_up_s=0, termination_s=0, cleanup_s=0)
 
 
@@ -87,7 +87,7 @@ def jobs(count: int, seed: int = 1) -> Iterator[TraceJob]:
 
 
 def measure(count: int) -> Measured:
-    """Measures a trace of our own in this process."""
+    """Measures a synthetic trace in this process."""
     began = time.process_time()
     queues = configuration(QUEUES, GPUS_A_QUEUE)
     placed = place(jobs(count), queues)

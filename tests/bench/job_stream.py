@@ -1,7 +1,7 @@
 """Submits many RayJobs to a running sandbox, finishes each once it is started, and records when each was
 submitted, admitted and finished.
 
-In place of KubeRay, which must be stopped, a started RayJob is reported as succeeded at once.
+In place of KubeRay, which must be stopped, a started RayJob is reported as succeeded immediately.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ SUCCEEDED = {"status": {"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEED
 
 @dataclass(frozen=True)
 class Stream:
-    """RayJobs that are submitted one after another: `per_second`, or as fast as they are accepted if 0."""
+    """RayJobs that are submitted one after another: `per_second`, or as fast as they are accepted, if 0."""
 
     name: str
     jobs: int
@@ -133,7 +133,7 @@ async def _submit(stream: Stream, kube: Kube, history: History) -> None:
 
 
 class _Play:
-    """Records what is seen of a stream, and finishes its RayJobs as they are started."""
+    """Records the events of a stream, and finishes each RayJob when it starts."""
 
     def __init__(self, stream: Stream, kube: Kube) -> None:
         self.history = History(stream, time.monotonic())

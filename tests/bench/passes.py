@@ -1,5 +1,5 @@
-"""Measures the controller's passes with many Workloads: the first one, one without changes, one that
-examines all, and those in which a RayJob arrives and is admitted.
+"""Measures the controller's passes with many Workloads: the first one, a pass without changes, a pass
+over all Workloads, and the passes in which a RayJob arrives and is admitted.
 
 A third of the Workloads run, a third wait and a third are finished and kept. The objects are in memory: what
 the API server and the network take is not measured here. Seconds are CPU time. A first process fills the
@@ -76,7 +76,7 @@ class Restarted:
 
 
 class AllPodsAccepted(PodChecks):
-    """Answers at once that the API server would accept the pods."""
+    """Answers immediately that the API server would accept the pods."""
 
     def refusal(self, key: Any, job: Any, workload: str) -> str | None:
         return ""
@@ -191,7 +191,7 @@ def _queue(name: str, gpus: int) -> Body:
 
 def admission_s(cluster: Cluster, count: int) -> float:
     """Returns the median of what the passes take from the arrival of a RayJob until it is started; it needs
-    no accelerator, and is admitted at once."""
+    no accelerator, and is admitted immediately."""
     seconds = []
     for number in range(count, count + ARRIVALS):
         before = cluster.cpu_s

@@ -40,7 +40,7 @@ def ray_job(name: str) -> dict[str, Any]:
 
 
 def queue_objects(jobs: int) -> list[dict[str, Any]]:
-    """Returns a namespace and its queue, with quota for this many jobs at once."""
+    """Returns a namespace and its queue, with quota for this many jobs at the same time."""
     version = "kueue.x-k8s.io/v1beta2"
     quotas = [
         {"name": "cpu", "nominalQuota": str(jobs)},

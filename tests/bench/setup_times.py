@@ -15,7 +15,7 @@ from tools.toolchain.paths import CHECKOUT, RunState, cache_directory
 
 WARM_UP_SECONDS_MAX = 60
 PREVIEW_SECONDS_MAX = {"prod": 5, "dev": 3}
-"""On a machine that does nothing else."""
+"""Targets on an idle machine."""
 WARM_RUNS = 3
 
 

@@ -27,7 +27,7 @@ from tools.toolchain.steps import Screen
 
 BURST = Stream("burst", 10_000)
 STEADY = Stream("steady", 15_000, per_second=50)
-"""For five minutes."""
+"""Five minutes."""
 OTHERS = ("ray-operator", "ray-dashboard", "provisioner", "page")
 """Processes of a sandbox that follow RayJobs, and would take the CPU that is measured."""
 QUOTA_JOBS = 200
@@ -44,7 +44,7 @@ class Sustained:
 
 
 def measure(engine: str, streams: Sequence[Stream]) -> list[Sustained]:
-    """Plays the streams one after another in a sandbox of their own."""
+    """Plays the streams one after another in their own sandbox."""
     state = RunState(f"bench-sustained-{engine}")
     try:
         up(state, engine, scenarios=(), fresh=True)
@@ -72,7 +72,7 @@ def _played(state: RunState, engine: str, stream: Stream) -> Sustained:
 
 
 def figures(streams: Sequence[Stream] = (BURST, STEADY), *, alone: bool = False) -> list[Figure]:
-    """Returns the figures of each stream, unless `alone` beside those of Kueue."""
+    """Returns the figures of each stream; unless `alone`, Kueue's too."""
     return compared(measure("muster", streams), [] if alone else measure("kueue", streams))
 
 

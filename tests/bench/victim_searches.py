@@ -25,19 +25,19 @@ EMPTY_EACH, HELD_THERE = 5, 12  # which queues are nearly empty, and the jobs th
 HEADS = {  # CPUs, priority
     "one CPU, of what others borrow": (1, 50),
     "five CPUs, of what others borrow": (5, 100),
-    "20 CPUs, for which it would have to borrow": (20, 200),
+    "20 CPUs, for which it would need to borrow": (20, 200),
 }
 
 
 @dataclass(frozen=True)
 class Searched:
     victims: int
-    own: int  # of its own queue
+    own: int  # victims in the preemptor's queue
     ms: float
 
 
 def full_cohort() -> Snapshot:
-    """As many running jobs of one CPU as fit in the quota of all queues."""
+    """Running jobs of one CPU, as many as fit in the quota of all queues."""
     of = load(QUEUES_A_COHORT * 50, NOMINAL_CPUS)
     queues = list(of.cluster_queues)
     empty, borrowing = queues[::EMPTY_EACH], [name for n, name in enumerate(queues) if n % EMPTY_EACH]
@@ -88,7 +88,7 @@ def figures() -> list[Figure]:
 
 
 def main(arguments: list[str]) -> None:
-    """With an argument, prints the measurements as JSON; without, interpreted and compiled as a table."""
+    """Prints the measurements: as JSON with an argument; else interpreted and compiled, as a table."""
     if arguments:
         print(json.dumps({name: vars(figure) for name, figure in measure().items()}))
     else:

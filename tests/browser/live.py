@@ -1,4 +1,4 @@
-"""`muster serve` of a cluster in memory, in a thread of its own."""
+"""`muster serve` of a cluster in memory, in its own thread."""
 
 import asyncio
 import threading

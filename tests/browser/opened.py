@@ -17,7 +17,7 @@ READY_MS_MAX = 60_000
 
 @dataclass
 class Opened:
-    """A page, and all that it requested and logged since it was opened."""
+    """A page, and its requests and log since it was opened."""
 
     page: Page
     requests: list[str] = field(default_factory=list)

@@ -30,7 +30,7 @@ def preempted() -> Body:
 
 
 def objects() -> dict[kinds.Kind[Any], list[Body]]:
-    """Two gangs that run, one that is over, thirty that wait, and a request for capacity."""
+    """Two running gangs, a finished one, thirty pending ones, and a request for capacity."""
     train = [running(ray_job(f"train-{n}", workers=1), ran_s=1_000 * (n + 1)) for n in range(2)]
     waits = [waiting(ray_job(f"next-{n:02}")) for n in range(30)]
     return {
@@ -93,7 +93,7 @@ def test_queue_lists_its_workloads_in_order(live_page: Opened) -> None:
     expect(rows.first).to_contain_text("team-a/train-1")
     expect(page.locator("#workloads .row", has_text="team-a/next-00").locator(".position")).to_have_text("1")
     expect(page.locator("#workloads .row", has_text="team-a/next-01").locator(".position")).to_have_text("2")
-    assert rows.count() < 33  # only those in sight are elements
+    assert rows.count() < 33  # only visible rows are elements
     page.locator("#workloads").evaluate("box => { box.scrollTop = box.scrollHeight; }")
     expect(page.locator("#workloads .row", has_text="team-a/victim")).to_be_visible()
 
@@ -150,7 +150,7 @@ def test_requests_in_flight_and_preemptions_have_their_reasons(live_page: Opened
 
 
 def took_s(live: Live, kind: kinds.Kind[Any], body: Body, page: Page, shown: str) -> float:
-    """Returns how long a change of an object takes until the page says so; `shown` is a condition."""
+    """Returns how long a change of an object takes until the page reports it; `shown` is a condition."""
     began_s = time.monotonic()
     live.change(lambda kube: kube.put(kind, body))
     page.wait_for_function(f"() => {shown}", timeout=30_000)

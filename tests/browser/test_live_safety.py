@@ -1,4 +1,4 @@
-"""The live page shows text as text, and talks to nothing but its own server."""
+"""The live page shows text as text, and connects only to its own server."""
 
 from playwright.sync_api import Browser, expect
 
@@ -10,7 +10,7 @@ from tests.unit.controller.builders import CREATED, Body, condition, request, wo
 
 
 def hostile(number: int) -> Body:
-    """A Workload with hostile words wherever it has any; not every engine validates them."""
+    """A Workload with hostile text in each field; not every engine validates them."""
     text = HOSTILE[number]
     body = workload_body(ray_job(f"job-{number}"), uid=f"uid-{number}", name=f"job{text}")
     body["metadata"]["ownerReferences"][0]["name"] = f"job{text}"

@@ -244,6 +244,6 @@ def test_most_delayed_job_leads_to_the_timeline(shown: Opened) -> None:
 def test_other_side_can_be_chosen(shown: Opened) -> None:
     canvas = shown.page.locator("#timeline-canvas")
     before = pixels(canvas)
-    shown.page.get_by_role("radio", name="quotas as they are").check()
+    shown.page.get_by_role("radio", name="current quotas").check()
     shown.after_drawing()
     assert pixels(canvas) != before

@@ -32,7 +32,7 @@ def output(package: Path, *arguments: str) -> str:
 
 
 def test_the_core_is_compiled_and_its_sources_lie_beside_it(package: Path) -> None:
-    """Where the library cannot be loaded, Python imports the source."""
+    """Python imports the source if the library cannot be loaded."""
     printed = output(package, "-c", "from muster.admission.engine import engine; print(engine.__file__)")
     library = Path(printed.strip())
     assert library.is_relative_to(package)

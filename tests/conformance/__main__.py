@@ -3,7 +3,7 @@
 Without SEEDS it replays the cases of Kueue's own tests and prints by suite which passed, failed or do not
 apply; exit code 1 if a case fails that docs/conformance.md does not list, if a listed case passes, or if
 there are no cases. They are recorded first, once for each version of Kueue; CASES is a folder of other ones.
-With SEEDS it runs that many random clusters and histories through the real Kueue and the core, on one API
+With SEEDS it runs this many random clusters and histories through the real Kueue and the core, on one API
 server, and prints where they differ.
 """
 

@@ -17,7 +17,7 @@ class NotApplicable(Exception):
 
 @dataclass(frozen=True)
 class Case:
-    """One case; `gates` are those that differed from Kueue's defaults when it was recorded."""
+    """One case; `gates` differed from Kueue's defaults when it was recorded."""
 
     suite: str
     name: str
@@ -57,7 +57,7 @@ def _case(data: Data) -> Case:
 
 
 def _effective_gates(data: Data) -> Mapping[str, bool]:
-    """Returns the gates that all runs of the case share, and those that the case sets itself."""
+    """Returns the gates that all runs of the case share, and the gates that the case sets itself."""
     runs = [run["gatesDifferingFromDefault"] for run in data.get("runs") or ()]
     common = {k: v for k, v in (runs[0] if runs else {}).items() if all(r.get(k) == v for r in runs)}
     return {**common, **data.get("featureGates", {})}

@@ -54,7 +54,7 @@ def _board(case: Case, rules: core.Rules) -> core.Snapshot:
 
 
 def _preemptor(case: Case, rules: core.Rules) -> core.Snapshot:
-    """Returns the workloads with quota, and the incoming one that preempts."""
+    """Returns the workloads with quota, and the incoming preemptor."""
     incoming = view(case.input["incoming"], kueue.Workload)
     pending = core_workload.workload(incoming, incoming.status, case.input["targetClusterQueue"], rules)
     of = snapshot_of(case.input, rules)

@@ -1,6 +1,6 @@
 """The core's rules from a case's feature gates and settings.
 
-Stacks can set most gates; the others are here, and docs/conformance.md says why stacks cannot set them.
+Stacks can set most gates; the others are here, and docs/conformance.md explains why stacks cannot set them.
 """
 
 from dataclasses import replace

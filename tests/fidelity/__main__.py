@@ -20,9 +20,9 @@ from tools.toolchain.steps import Screen
 JOBS = 100
 MUSTER_TARGET, KUEUE_TARGET = 0.017, 0.05
 PACE = 30.0
-"""Seconds of the trace that take one with Kueue: what Kueue's own moments take is that much longer in it."""
+"""Seconds of the trace per second of Kueue, which lengthens Kueue's own delays by this factor."""
 KUEUE_REQUEUE_S = 1.0
-"""Kueue's requeueBatchPeriod: a second of real time, whatever the pace of the trace."""
+"""Kueue's requeueBatchPeriod: a second of real time, regardless of the pace of the trace."""
 AGAINST = ("muster", "kueue", "kueue-baseline")
 
 

@@ -1,4 +1,4 @@
-"""How well two histories of one trace agree."""
+"""The agreement of two histories of one trace."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,8 @@
 """Kueue's own performance test as a case: the baseline of test/performance/scheduler in its repository.
 
-Its load keeps the API server busy from beginning to end, so two things are measured before, with a burst of
+Its load keeps the API server busy from beginning to end, so two figures are measured before, with a burst of
 small workloads: how long an admission takes there, and how long a submission does, of which each of the
-test's clients makes one after the other. The forecast is made before Kueue's run, and by these alone.
+test's clients makes one after the other. The forecast precedes Kueue's run, and uses only these figures.
 """
 
 from collections import defaultdict

@@ -1,6 +1,6 @@
-"""The assumptions that describe an engine's surroundings, measured in a case of their own, once for all.
+"""The assumptions that describe an engine's surroundings, measured once, in a separate case.
 
-Gangs of all sizes each fill a queue of their own, one after the other; at last one is preempted.
+Gangs of all sizes each fill their own queue, one after the other; at last one is preempted.
 """
 
 from dataclasses import replace
@@ -16,7 +16,7 @@ QUEUES = [f"calibration-{number}" for number in range(len(GANGS))]
 
 
 def calibration(*, check: bool = False) -> Case:
-    """Returns the case; `check`: its nodes have to be provided first."""
+    """Returns the case; `check`: its nodes must be provided first."""
     teams = [
         Team(queue, gang, spec={"cohortName": queue, "preemption": {"withinClusterQueue": "LowerPriority"}})
         for queue, gang in zip(QUEUES, GANGS, strict=True)
@@ -64,7 +64,7 @@ def _next_start_s(history: History) -> float:
 
 
 def _preempting_s(history: History) -> float:
-    """Returns the wait of a job that has to preempt another."""
+    """Returns the wait of a job that must preempt another."""
     waits_s = history.waits_s()
     return mean(waits_s[f"{queue}-prod"] or 0.0 for queue in QUEUES)
 

@@ -98,7 +98,7 @@ def case(
     check: bool = False,
     controller: str = "{}",
 ) -> Case:
-    """Returns a case whose teams share a cohort of its own."""
+    """Returns a case whose teams share a cohort."""
     queues = [_queue(name, team, check) for team in teams]
     cohort: Body = {"metadata": {"name": name}, "spec": {}}
     jobs = drawn(teams, count, load, seed)

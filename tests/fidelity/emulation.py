@@ -1,4 +1,4 @@
-"""Plays a case with Muster's controller in virtual time, and records what it does."""
+"""Plays a case with Muster's controller in virtual time, and records its decisions."""
 
 import asyncio
 import os
@@ -82,7 +82,7 @@ class Recorder:
 
 def play(case: Case, seed: int = 1) -> History:
     """Plays it until no job is left."""
-    nodes = 2 * case.gpus  # nodes are given back later than quota
+    nodes = 2 * case.gpus  # nodes are removed later than quota is released
     simulation = Simulation(seed, case.stack, nodes=nodes, configuration=parse(case.controller))
     cloud = simulation.cloud = SlowCloud(simulation.api, simulation.random_of("cloud"), nodes)
     cloud.delay_s = case.delay_s
@@ -133,7 +133,7 @@ def _ray_job(job: Job) -> Body:
 
 
 async def _clean(sim: Simulation) -> None:
-    """Deletes finished jobs whose pods are gone, as tenants do: a pass looks at every job there is."""
+    """Deletes finished jobs without pods, as tenants do, because a pass examines every existing job."""
     while True:
         await asyncio.sleep(CLEANS_EVERY_S)
         for job in sim.api.all(kinds.RAY_JOBS):

@@ -12,7 +12,7 @@ REQUESTS: Mapping[str, str] = _CONTAINER["resources"]["requests"]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job of a trace. `queue` is its ClusterQueue and its namespace; `requests` are those of a worker."""
+    """A job of a trace. `queue` is its ClusterQueue and its namespace; `requests` are a worker's."""
 
     name: str
     submit_s: float
@@ -36,8 +36,8 @@ class Holding:
 
 @dataclass(frozen=True)
 class History:
-    """`holdings` are in order of `reserved_s`. Those that begin at most `together_s` after each other may be
-    of one decision, whose writes have no order."""
+    """`holdings` are in order of `reserved_s`. Holdings that begin at most `together_s` after each other may
+    be of one decision, whose writes have no order."""
 
     engine: str
     jobs: tuple[Job, ...]
@@ -54,7 +54,7 @@ class History:
         return max(h.ended_s for h in self.holdings) - min(j.submit_s for j in self.jobs)
 
     def order(self) -> list[str]:
-        """Returns the jobs in the order of their first admissions; those of one decision as submitted."""
+        """Returns the jobs in the order of their first admissions; jobs of one decision by submission."""
         submitted = {job.name: (job.submit_s, job.name) for job in self.jobs}
         first: dict[str, Holding] = {}
         for holding in self.holdings:

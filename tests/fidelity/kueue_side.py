@@ -21,7 +21,7 @@ CREATED = {"Namespace": kinds.Namespace, **KINDS}
 
 
 def play(cases: Sequence[Case], pace: float, screen: Screen) -> tuple[list[History], Lateness]:
-    """Plays all cases at the same time, those of each mode of sharing in a cluster of their own; returns what
+    """Plays all cases at the same time, with one cluster for each mode of sharing; returns what
     happened in the order of `cases`. Raises: StepError."""
     histories: dict[str, History] = {}
     lateness = Lateness()
@@ -60,7 +60,7 @@ def _connect(clusters: ExitStack, cases: Sequence[Case], screen: Screen) -> Clie
 
 
 def _create(client: Client, cases: Sequence[Case]) -> None:
-    """Creates the objects that Kueue reads; those of several cases, such as flavors, once."""
+    """Creates the objects that Kueue reads; shared objects, such as flavors, once."""
     patient = PatientClient(client)
     for case in cases:
         for manifest in case.manifests:

@@ -3,7 +3,7 @@
 `pace` is how many seconds of the trace take one second.
 
 Kueue decides about plain Workloads: an admitted one finishes after its run time, an evicted one gives its
-quota back at once.
+quota back immediately.
 """
 
 import math
@@ -66,7 +66,7 @@ class Lateness:
 
 
 class Play:
-    """Plays all cases at once: their queues have nothing in common."""
+    """Plays all cases at the same time: their queues have nothing in common."""
 
     def __init__(self, client: Client, cases: Sequence[Case], pace: float) -> None:
         self._pace = pace
@@ -115,7 +115,7 @@ class Play:
         }
 
     def _note(self, _kind: str, obj: kinds.Object, gone: bool) -> None:
-        """Runs on the reflector's thread. Workloads of an earlier play are over."""
+        """Runs on the reflector's thread. Workloads of an earlier play have ended."""
         if not gone and "/".join(kinds.key(obj)) in self._jobs:
             self._events.put((self._trace_s(), view(obj, kueue.Workload)))
 

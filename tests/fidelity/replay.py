@@ -12,7 +12,7 @@ from tests.fidelity.history import History, Holding, Job
 
 ENGINE = "forecast"
 AT_ONCE = Assumptions(start_up_s=0, termination_s=0, cleanup_s=0)
-"""Gangs start and leave at once."""
+"""Gangs start and end without delay."""
 
 
 def configuration(case: Case) -> QueueConfiguration:

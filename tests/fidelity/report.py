@@ -103,4 +103,4 @@ def show_assumptions(assumed: Assumptions, engine: str) -> None:
     """Prints the assumptions that were measured."""
     names = ("start_up_s", "termination_s", "cleanup_s", "requeue_s", "provisioning_median_s")
     rows = [(name, f"{getattr(assumed, name):.1f} s") for name in names]
-    console().print(table(f"Assumptions, measured with {engine} in a case of their own", ("", "value"), rows))
+    console().print(table(f"Assumptions, measured with {engine} in a separate case", ("", "value"), rows))

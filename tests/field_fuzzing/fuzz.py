@@ -54,7 +54,7 @@ class Failure:
 
 @dataclass
 class Tally:
-    """How many objects were created, refused, admitted; why they were refused."""
+    """Numbers of objects that were created, rejected and admitted, and the reasons of rejections."""
 
     counts: Counter[str] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
@@ -79,7 +79,7 @@ class Fuzzer:
         return self.trial(subjects, edits, production=True)
 
     def new_name(self) -> str:
-        """Returns a name that no object had: those of earlier rounds may remain."""
+        """Returns an unused name; objects of earlier rounds may remain."""
         self._number += 1
         return f"f{self._number}"
 
@@ -153,7 +153,7 @@ class Fuzzer:
         return sum(kinds.is_true(workload, "Admitted") for workload in workloads)
 
     def _production(self) -> dict[str, str]:
-        """Submits a job of production that needs all GPUs; it must run soon, whatever the others are."""
+        """Submits a job of production that needs all GPUs; it must run soon, regardless of the others."""
         name = f"prod{self._number}"
         self._admin.create(kinds.RayJob(production_job(name)))
         started = time.monotonic()
@@ -172,7 +172,7 @@ class Fuzzer:
         return events
 
     def _remove(self, created: Sequence[Subject]) -> dict[str, str]:
-        """Deletes all Ray objects as the tenant; nothing of them may remain."""
+        """Deletes all Ray objects as the tenant; no part may remain."""
         for kind, resource in KINDS.items():
             for obj in self._admin.list(resource, namespace=NAMESPACE):
                 if not obj["metadata"].get("ownerReferences"):

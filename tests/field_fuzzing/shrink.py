@@ -9,7 +9,7 @@ TRIALS_MAX = 12
 
 
 def shrunk(failure: Failure, fails: Callable[[Failure], bool]) -> Failure:
-    """Returns the failure with fewer edits and settings, if it still fails; else as it is."""
+    """Returns the failure with fewer edits and settings, if it still fails; else unchanged."""
     subject, trials = failure.subject, 0
     if subject is None:
         return failure

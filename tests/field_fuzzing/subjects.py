@@ -25,7 +25,7 @@ SETTINGS_MAX, EDITS_MAX = 5, 3
 
 @dataclass(frozen=True)
 class Subject:
-    """A Ray object as it is created, by its settings beyond a valid base."""
+    """A new Ray object, by its settings beyond a valid base."""
 
     base: Manifest
     settings: tuple[Setting, ...]

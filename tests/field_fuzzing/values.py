@@ -1,4 +1,4 @@
-"""Random values of fields that Kubernetes and KubeRay mostly accept: by subtree, else by name and type."""
+"""Random values of fields that Kubernetes and KubeRay usually accept: by subtree, else by name and type."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -14,7 +14,7 @@ HARMLESS: dict[str, str] = {
     rf"\w+ {_UNORDERED} \(order\)": "the order of this list means nothing",
     r"\w+ muster:kuberay\.version": "the stack files write the version that is the default",
     r"local muster:(kai|kueue|kuberay)(\..*)?": "the operator is installed by the sandbox, not by the plan",
-    r"\w+ muster:forecast(\..*)?": "forecasts read it: another trace or limit is one that a user may mean",
+    r"\w+ muster:forecast(\..*)?": "forecasts read it: another trace or limit may be intended",
 }
 
 

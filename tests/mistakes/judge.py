@@ -89,8 +89,8 @@ def _messages(rule: Any, resources: Sequence[Resource]) -> Iterator[str]:
 
 
 class Plan(NamedTuple):
-    """All that the program declares, and of admission policies what they are made from: declaring these takes
-    twice as long as all others."""
+    """The program's declarations; for admission policies their inputs, as declaring them takes twice as long
+    as everything else."""
 
     declared: Declarations
     policies: AdmissionPoliciesArgs
@@ -118,16 +118,16 @@ def _dumped(settings: Settings) -> Any:
     return settings.model_dump(mode="json", by_alias=True)
 
 
-def _differences(one: Any, other: Any, above: Place = ()) -> Iterator[str]:
+def _differences(value: Any, other: Any, above: Place = ()) -> Iterator[str]:
     """Yields the places where two settings differ, without indexes."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        for key in {**one, **other}:
-            yield from _differences(one.get(key), other.get(key), (*above, key))
-    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        if sorted(map(repr, one)) == sorted(map(repr, other)) and one != other:
+    if isinstance(value, dict) and isinstance(other, dict):
+        for key in {**value, **other}:
+            yield from _differences(value.get(key), other.get(key), (*above, key))
+    elif isinstance(value, list) and isinstance(other, list) and len(value) == len(other):
+        if sorted(map(repr, value)) == sorted(map(repr, other)) and value != other:
             yield f"{'.'.join(map(str, above))} (order)"
             return
-        for item, right in zip(one, other, strict=True):
+        for item, right in zip(value, other, strict=True):
             yield from _differences(item, right, above)
-    elif one != other:
+    elif value != other:
         yield ".".join(map(str, above))

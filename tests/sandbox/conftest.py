@@ -1,4 +1,4 @@
-"""A sandbox that the tests share, a second one for those that leave it in disorder, and access to both."""
+"""A sandbox that the tests share, a second one for tests that damage it, and access to both."""
 
 import copy
 import os
@@ -129,7 +129,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 class Second:
-    """Another cluster, beside the shared one. A test may stop it: the next one gets a new one."""
+    """A second cluster. A test may stop it; the next test gets a new one."""
 
     def __init__(self) -> None:
         self._open = ExitStack()

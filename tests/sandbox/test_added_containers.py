@@ -72,7 +72,7 @@ def never_admitted(kind: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", ["RayCluster", "RayService"])
 def test_a_cluster_that_was_never_admitted_leaves_no_redis_clean_up(cluster: Cluster, kind: str) -> None:
-    """A RayService's Workload is gone before KubeRay deletes its RayCluster."""
+    """A RayService's Workload is deleted before KubeRay deletes its RayCluster."""
     name = create(cluster, never_admitted(kind))
 
     def clusters() -> list[dict[str, Any]]:

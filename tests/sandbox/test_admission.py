@@ -1,4 +1,4 @@
-"""Gangs on the real API server, KubeRay and scheduler: reclaim within a cohort, RayClusters, many at once."""
+"""Gangs on the real API server, KubeRay and scheduler: reclaim in a cohort, RayClusters, many together."""
 
 import json
 
@@ -47,8 +47,8 @@ def test_the_gang_runs_where_its_request_was_provisioned(cluster: Cluster) -> No
     for pod in _workers(cluster, job):
         assert nodes[pod["spec"]["nodeName"]]["autoscaling.gke.io/provisioning-request"] == resize
     cluster.until_succeeded(job)
-    cluster.until("the request is gone", lambda: cluster.requests(job) == [])
-    cluster.until("its nodes are gone", lambda: cluster.gpu_nodes() == [])
+    cluster.until("the request is deleted", lambda: cluster.requests(job) == [])
+    cluster.until("its nodes are deleted", lambda: cluster.gpu_nodes() == [])
 
 
 def test_queues_report_no_usage_after_their_jobs(cluster: Cluster) -> None:
@@ -72,7 +72,7 @@ def _status(cluster: Cluster, job: str, namespace: str) -> str:
 
 
 def test_a_job_that_waits_says_when_it_is_expected_to_start(cluster: Cluster) -> None:
-    """A restarted controller estimates at once, and then once a minute."""
+    """A restarted controller estimates immediately, and then once a minute."""
     running = rayjob("running", gpus=4)
     running["metadata"]["annotations"]["sandbox.muster.dev/run-seconds"] = "600"
     first = cluster.submit(running)

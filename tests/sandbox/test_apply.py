@@ -125,7 +125,7 @@ def pods_of_others(cluster: Cluster, job: str) -> list[str]:
 
 
 def type_the_docs_commands(cluster: Cluster, folder: Path) -> None:
-    """Runs them in a shell that evaluated `make env`, where docs say that files are."""
+    """Runs them in a shell that evaluated `make env`, with the paths in docs."""
     (folder / "examples").symlink_to(CHECKOUT / "examples")
     (job,) = (shown for shown in shown_in_yaml(TEAM) if shown.get("kind") == "RayJob")
     job["metadata"].setdefault("annotations", {})["sandbox.muster.dev/run-seconds"] = (

@@ -37,7 +37,7 @@ def rows(output: str, name: str) -> list[list[str]]:
 
 @pytest.fixture
 def jobs(cluster: Cluster) -> tuple[str, str]:
-    """Names of a job with quota for all GPUs of team-a, and of one that waits for them."""
+    """Names of a job with quota for all GPUs of team-a, and of a job that waits for them."""
     first = rayjob("first", gpus=4)
     first["metadata"]["annotations"]["sandbox.muster.dev/run-seconds"] = "600"
     running = cluster.submit(first)

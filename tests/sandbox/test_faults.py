@@ -62,7 +62,7 @@ def test_capacity_for_half_a_gang_starts_no_pods(cluster: Cluster) -> None:
     assert cluster.pods(job) == []
     assert cluster.gpu_nodes() == []
     cluster.zone()
-    cluster.until("four nodes at once", lambda: len(cluster.gpu_nodes()) == 4)
+    cluster.until("four nodes at the same time", lambda: len(cluster.gpu_nodes()) == 4)
     cluster.until_succeeded(job)
 
 

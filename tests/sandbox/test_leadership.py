@@ -1,4 +1,4 @@
-"""Two controllers on a real API server: one leads, the other takes over, and jobs go on."""
+"""Two controllers on a real API server: one leads, the other takes over, and jobs continue."""
 
 import sys
 
@@ -25,7 +25,7 @@ def start_second(cluster: Cluster, state: RunState) -> None:
 def test_the_other_replica_takes_over_and_hands_the_lease_back(cluster: Cluster) -> None:
     first = holder(cluster)
     start_second(cluster, cluster.state)
-    cluster.until("a second one that waits", lambda: times_waited(cluster, SECOND) > 0)
+    cluster.until("a second, waiting controller", lambda: times_waited(cluster, SECOND) > 0)
     try:
         assert holder(cluster) == first
         cluster.processes.stop(NAME)  # by SIGTERM: it releases the Lease

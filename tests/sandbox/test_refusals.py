@@ -1,4 +1,4 @@
-"""Jobs that cannot be admitted say why, and never start in part."""
+"""Jobs that cannot be admitted have a reason, and never start in part."""
 
 from collections.abc import Callable
 
@@ -101,7 +101,7 @@ def deployment_status(cluster: Cluster, job: str) -> str:
 
 
 def test_a_service_account_may_be_created_after_its_job(cluster: Cluster) -> None:
-    """The gang holds no quota until then, and its condition names the missing account."""
+    """Until the account exists, the gang holds no quota, and its condition names the missing account."""
     manifest, account = rayjob("early"), "comes-later"
     head = manifest["spec"]["rayClusterSpec"]["headGroupSpec"]["template"]["spec"]
     head["serviceAccountName"] = account

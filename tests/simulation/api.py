@@ -131,11 +131,11 @@ class Api:
         old = self._compared(kind, key, body)
         return self._update(kind, old, {**old, "status": body["status"]}, by)
 
-    def _compared(self, kind: Kind[Any], key: str, given: Mapping[str, Any]) -> Body:
+    def _compared(self, kind: Kind[Any], key: str, sent: Mapping[str, Any]) -> Body:
         old = self.get(kind, key)
-        if given.get("metadata", {}).get("uid") not in (None, old["metadata"]["uid"]):
+        if sent.get("metadata", {}).get("uid") not in (None, old["metadata"]["uid"]):
             raise Refused(422, "metadata.uid: Invalid value: field is immutable")
-        version = given.get("metadata", {}).get("resourceVersion")
+        version = sent.get("metadata", {}).get("resourceVersion")
         if version not in (None, old["metadata"]["resourceVersion"]):
             raise Refused(409, f"{kind} {key} has been modified")
         return old
@@ -217,7 +217,7 @@ class Api:
         self._commit(kind, "DELETED", {**old, "metadata": {**old["metadata"]}}, old, by)
 
     def orphans(self) -> Iterator[tuple[Kind[Any], str]]:
-        """Yields objects for the garbage collector: their owners are gone or wait for their deletion."""
+        """Yields objects for the garbage collector: their owners are deleted or wait for their deletion."""
         for kind, objects in self.objects.items():
             for key, body in objects.items():
                 owners = body["metadata"].get("ownerReferences", [])

@@ -1,4 +1,4 @@
-"""Virtual time: an event loop whose clock jumps to whatever is due next, so that hours pass in seconds."""
+"""Virtual time: an event loop whose clock jumps to the next timer, so that hours pass in seconds."""
 
 import asyncio
 import selectors

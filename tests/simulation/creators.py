@@ -41,7 +41,7 @@ class Creators:
                 self._tell(workload, Finished="ByTest")
 
     def _unset(self, workload: Body) -> None:
-        """With a server-side apply, the admission stays, as it belongs to another field manager."""
+        """A server-side apply keeps the admission, which belongs to another field manager."""
         status = {} if self._random.random() < 0.5 else {"admission": None}
         forgets = self._random.random() < 0.2  # a creator that does not use Kueue's packages
         changed = (

@@ -54,7 +54,7 @@ class Classes:
 
 
 def at_once(kind: Kind[Any], until_ms: int) -> float:
-    """The revision heard without delay: every change is known at once."""
+    """The revision of an observer without delay."""
     return inf
 
 
@@ -87,8 +87,8 @@ class Invariants:
     Quota is checked at writes that take quota (`always`: at every write of a Workload), by the queues that
     the controller may have known when it decided: the current ones, or those before changes that it received
     within the last SETTLED_MS or not at all; and so are priorities at preemptions, by the values of their
-    classes. `heard(kind, until_ms)` is the last revision that it had received by then; the network decides
-    how late that may be.
+    classes. `heard(kind, until_ms)` is the last revision that it had received at that time; the
+    network determines the delay.
     """
 
     def __init__(
@@ -147,9 +147,9 @@ class Invariants:
         expect(len(same) == 1 or not uid, f"one job has the Workloads {same}")
         expect(uid not in self._over, f"{same} was created for a job that had finished")
 
-    @invariant("retention deletes what is over")
+    @invariant("retention deletes what has ended")
     def _retention_deletes_what_is_over(self, change: Change) -> None:
-        """A finished Workload whose job exists is deleted by its retention only, after its pods are gone."""
+        """Only its retention deletes a finished Workload whose job exists, after its pods are deleted."""
         meta, before = change.body["metadata"], change.before
         if change.type != "DELETED" or condition(before, "Finished").get("status") != "True":
             return
@@ -163,7 +163,7 @@ class Invariants:
             expect(kept_s is not None or not stays, f"{name} was deleted, but is kept as long as its job")
 
     def _job_stays(self, uid: str) -> bool:
-        """Whether the job exists, is in a queue, and belongs to no other object and no other controller."""
+        """Returns whether the job exists, is in a queue, and has no other owner or controller."""
         kinds_of_jobs = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES)
         jobs = (job for kind in kinds_of_jobs for job in self._api.all(kind))
         matches: Body = next((job for job in jobs if job["metadata"]["uid"] == uid), {})
@@ -291,7 +291,7 @@ class Invariants:
             if self._distrusted and self._is_distrusted(uid):
                 continue
             if workload is None:
-                raise Broken(f"the Workload with UID {uid} is gone, but its pods {dict(groups)} live")
+                raise Broken(f"the Workload with UID {uid} is deleted, but its pods {dict(groups)} exist")
             name = key_of(workload)
             held = condition(workload, "QuotaReserved").get("status") == "True"
             expect(held, f"{name} released its quota, but its pods {dict(groups)} live")
@@ -303,7 +303,7 @@ class Invariants:
             expect_counted(workload, asked[uid])
 
     def _is_distrusted(self, workload_uid: str) -> bool:
-        """Whether its job is distrusted, even if the Workload is gone."""
+        """Returns whether its job is distrusted, even if the Workload is deleted."""
         created = (c.body for c in self._api.journal[kinds.WORKLOADS] if c.type == "ADDED")
         return any(w["metadata"]["uid"] == workload_uid and owner_uid(w) in self._distrusted for w in created)
 
@@ -409,7 +409,7 @@ def expect_counted(workload: Body, asked: Asked) -> None:
 
 
 def change_of_spec(change: Change) -> bool:
-    """Whether the spec changed, or the object was created or deleted."""
+    """Returns whether the spec changed, or the object was created or deleted."""
     before = change.before if change.type == "MODIFIED" else None
     return before is None or before.get("spec") != change.body.get("spec")
 
@@ -436,7 +436,7 @@ def holds_quota(workload: Body) -> bool:
 
 
 def takes_quota(change: Change) -> bool:
-    """Whether a Workload holds quota that it did not hold before the write."""
+    """Returns whether a Workload holds quota that it did not hold before the write."""
     if change.type == "DELETED" or not holds_quota(change.body):
         return False
     before = change.before
@@ -452,7 +452,7 @@ def owner_uid(body: Body) -> str:
 
 
 def is_without_job(workload: Body) -> bool:
-    """Whether a user or another controller created the Workload, and not the controller for a job."""
+    """Returns whether a user or another controller created the Workload, and not the controller for a job."""
     return not owner_uid(workload)
 
 

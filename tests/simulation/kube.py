@@ -37,7 +37,7 @@ class Faults:
     lost_answer: float = 0.0
     broken_watch: float = 0.0
     watch_lag_s: float = 0.02
-    killed: float = 0.0  # of a write, after it was made and before its answer arrives
+    killed: float = 0.0  # of a write, after its commit and before its response arrives
     silent_watch: float = 0.0  # of a watch, at its start: it sends nothing and does not end
 
 
@@ -96,8 +96,8 @@ class EmulatedKube(Kube):
         return version
 
     def heard(self, kind: Kind[Any], until_ms: int) -> int:
-        """Returns the last revision of this kind that the process had received by then, or that of its first
-        list if it came later: the process decides nothing before."""
+        """Returns the last revision of this kind that the process had received at that time; the revision of
+        its first list if that came later, as the process decides nothing before."""
         heard_version = self._heard[kind]
         at = bisect_right(heard_version, until_ms, key=lambda entry: entry[0])
         return heard_version[max(0, at - 1)][1] if heard_version else 0
@@ -233,7 +233,7 @@ class EmulatedKube(Kube):
                 answer.set_result(body)
 
     def write(self, write: Write) -> Body | None:
-        """Carries out a write at once. Raises: Refused."""
+        """Carries out a write immediately. Raises: Refused."""
         match write:
             case Create():
                 return self._api.create(write.kind, _sent(write.body), BY)
@@ -275,7 +275,7 @@ def _sent(body: Any) -> Any:
 
 
 def _selected(body: Body, labels: Mapping[str, Any] | None) -> bool:
-    """Whether the object has the labels, with the value or (None) any value."""
+    """Returns whether the object has the labels, with the value or (None) any value."""
     own_labels = body["metadata"].get("labels", {})
     return all(
         label in own_labels and value in (None, own_labels[label]) for label, value in (labels or {}).items()

@@ -51,7 +51,7 @@ class KubeRay(Operator):
 
     async def run(self) -> None:
         while True:
-            await self._rest()
+            await self._pause()
             for key in list(self._api.objects[kinds.RAY_JOBS]):
                 with contextlib.suppress(Refused):
                     await self._reconcile_job(self._api.get(kinds.RAY_JOBS, key))
@@ -73,7 +73,7 @@ class KubeRay(Operator):
             await self._jobs[state](job)
 
     def _rests(self, job: Body, state: str) -> bool:
-        """Whether a quick check finds nothing to do for it."""
+        """Returns whether a quick check finds nothing to do for it."""
         if state in ("Complete", "Failed"):
             return self._api.find(kinds.RAY_CLUSTERS, _child_key(job)) is None
         return state == "Suspended" and bool(job["spec"]["suspend"])
@@ -172,7 +172,7 @@ class KubeRay(Operator):
         self._tell_cluster(cluster, suspend, stage)
 
     async def _clean_redis_up(self, cluster: Body) -> None:
-        """Runs the clean-up's Job after the head is gone, whether the cluster ever ran or not."""
+        """Runs the clean-up's Job after the head is deleted, whether the cluster ever ran or not."""
         if REDIS_FINALIZER not in cluster["metadata"].get("finalizers", ()):
             return
         await self._think()
@@ -273,7 +273,7 @@ def _child_key(job: Body) -> str:
 
 
 def is_others(body: Body) -> bool:
-    """Whether another controller manages it (ManagedByExternalController)."""
+    """Returns whether another controller manages it (ManagedByExternalController)."""
     return bool(body["spec"].get("managedBy", KUBERAY_OPERATOR) != KUBERAY_OPERATOR)
 
 

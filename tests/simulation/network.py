@@ -9,7 +9,7 @@ from muster.kube.kinds import Kind
 from muster.kube.writes import Write
 from tests.simulation.api import Refused
 
-AFTER_COMMIT = 504  # gateway timeout: the write was made
+AFTER_COMMIT = 504  # gateway timeout after the commit
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Network:
     """Faults of the network.
 
     `lag_s` delays watch events until `lag_until_ms`; `silenced_ms` is when the watches of each kind last fell
-    silent: watches opened before send nothing more, like a connection with dropped packets.
+    silent: watches opened before send no events, like a connection with dropped packets.
     """
 
     now_ms: Callable[[], int]

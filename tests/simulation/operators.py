@@ -26,7 +26,7 @@ class Operator:
     async def _think(self) -> None:
         await asyncio.sleep(self._random.uniform(0, self.thinks_s_max))
 
-    async def _rest(self) -> None:
+    async def _pause(self) -> None:
         await self._sweeps.next()
         while self.halted:
             await asyncio.sleep(SWEEP_S_MAX)

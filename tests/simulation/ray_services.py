@@ -1,6 +1,6 @@
 """KubeRay's RayServices: one cluster each, suspended and resumed in place, as in v1.6.2.
 
-It tells of a service only while its cluster has a head: of one that is suspended, Ready and
+It reports a service only while its cluster has a head: if it is suspended, Ready and
 observedGeneration stay as they were. Left out: upgrades (Muster refuses services that may), Ray Serve.
 Source: ray-operator/controllers/ray/rayservice_controller.go.
 """
@@ -25,7 +25,7 @@ class RayServices(Operator):
 
     async def run(self) -> None:
         while True:
-            await self._rest()
+            await self._pause()
             for key in list(self._api.objects[kinds.RAY_SERVICES]):
                 with contextlib.suppress(Refused):
                     await self._reconcile(self._api.get(kinds.RAY_SERVICES, key))
@@ -109,7 +109,7 @@ class RayServices(Operator):
 
 
 def is_ready(service: Body) -> bool:
-    """Whether its status has the condition."""
+    """Returns whether its status has the condition."""
     return any(
         c["type"] == "Ready" and c["status"] == "True"
         for c in service.get("status", {}).get("conditions", [])

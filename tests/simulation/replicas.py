@@ -142,7 +142,7 @@ class Connection(EmulatedKube):
         return super().write(write)
 
     def _may_write(self) -> bool:
-        """Whether it holds the Lease. Of one that others than the replicas changed, its holder may not know
+        """Returns whether it holds the Lease. If others changed the Lease, its holder may not know
         yet, and no other may take it."""
         if holder_of(self._api) == self._process.name:
             return True

@@ -161,7 +161,7 @@ class Simulation:
             await asyncio.sleep(self.random.uniform(RESTARTS_S_MIN, RESTARTS_S_MAX))
 
     def heard(self, kind: Kind[Any], until_ms: int) -> int:
-        """Returns the last revision of this kind that the writing controller had received by then."""
+        """Returns the last revision of this kind that the writing controller had received at that time."""
         return self.kube.heard(kind, until_ms) if self.kube is not None else 0
 
     def random_of(self, actor: str) -> Random:
@@ -185,7 +185,7 @@ class Simulation:
         self._loop.call_later(seconds, call, context=Context())
 
     def copy_etcd(self) -> None:
-        """Copies the objects for `restore_etcd`. Many more writes follow than those that are emulated:
+        """Copies the objects for `restore_etcd`. More writes follow than are emulated:
         renewals of Leases, heartbeats of nodes."""
         self._copied = self.api.revision, dict(self.cloud.nodes)
         self.api.revision += OTHERS_WRITES
@@ -259,7 +259,7 @@ class Simulation:
         return next((w for w in self.api.all(kinds.WORKLOADS) if owner_uid(w) == uid), None)
 
     def has(self, key: str, kind: str, of: Kind[Any] = kinds.RAY_JOBS) -> bool:
-        """Whether the condition of the job's Workload is True."""
+        """Returns whether the condition of the job's Workload is True."""
         return condition(self.workload(key, of), kind).get("status") == "True"
 
     def waits(self, key: str) -> str:

@@ -28,13 +28,13 @@ GPU_INIT = {"name": "init", "resources": {"limits": {"nvidia.com/gpu": "4"}}}
 
 
 def cpus(nominal: int) -> Any:
-    """Returns a platform with a queue of so many CPUs and enough of all else."""
+    """Returns a platform with a queue with this many CPUs and enough of all other resources."""
     quota = quotas("cpu", cpu=nominal, memory="64Gi", gpu=8)
     return stack(cluster_queue("team-a", quota, preemption=RECLAIMS))
 
 
 def watch_cpus(sim: Simulation, most: int) -> None:
-    """From now on, pods that request more CPUs break the simulation."""
+    """Fails the simulation once pods request more CPUs."""
 
     def check(change: Change) -> None:
         if change.kind is kinds.PODS:
@@ -108,7 +108,7 @@ def warned(sim: Simulation) -> bool:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_cluster_that_was_never_admitted_is_deleted_without_a_clean_up(seed: int) -> None:
-    """Without the policy that refuses its Job, the pod is gone within seconds instead of minutes."""
+    """Without the policy that refuses its Job, the pod is deleted within seconds instead of minutes."""
 
     async def story(sim: Simulation) -> None:
         sim.kuberay.cleanup_seconds = 300
@@ -120,7 +120,7 @@ def test_a_cluster_that_was_never_admitted_is_deleted_without_a_clean_up(seed: i
         await sim.until(still_held, "KubeRay keeps it")
         await sim.until(lambda: sim.workload(key, kinds.RAY_CLUSTERS) is not None, "it waits")
         sim.api.delete(kinds.RAY_CLUSTERS, key, "user")
-        await sim.until(lambda: gone(sim, key), "it is gone", 0.25)
+        await sim.until(lambda: gone(sim, key), "it is deleted", 0.25)
         await sim.until(lambda: not cleanup_pods(sim), "so is its pod", 0.5)
         await sim.until(lambda: not sim.api.all(kinds.WORKLOADS), "and its Workload", 1)
         assert warned(sim)

@@ -140,7 +140,7 @@ def test_the_gang_ends_and_another_team_goes_on(name: str) -> None:
         mistake.edit(sim)
         for other in ("first", "after-a-restart"):
             b = sim.submit(ray_job(other, namespace="team-b", workers=0, seconds=5, priority="prod-priority"))
-            await sim.until(partial(completed, sim, b), "team-b goes on", 2)
+            await sim.until(partial(completed, sim, b), "team-b continues", 2)
             sim.kill()
         await sim.until(lambda: sim.state(dev) == "Complete", "dev ends in peace")
         late = sim.submit(ray_job("late", seconds=5, **fields))
@@ -153,7 +153,7 @@ def test_the_gang_ends_and_another_team_goes_on(name: str) -> None:
 
 
 def test_a_gang_whose_request_cannot_be_created_releases_its_quota() -> None:
-    """It is rejected after as many retries as a request without an answer."""
+    """Rejected after as many retries as a request without an answer."""
 
     async def story(sim: Simulation) -> None:
         sim.api.stop_serving(kinds.PROVISIONING_REQUESTS)
@@ -206,7 +206,7 @@ def test_a_deleted_namespace_releases_its_quota(state: str) -> None:
 
 
 def test_a_gang_whose_claim_has_no_template_waits_until_it_has_one() -> None:
-    """It holds no quota meanwhile, and what is not counted is said once it does."""
+    """Meanwhile the gang holds no quota; uncounted resources are reported once it does."""
 
     async def story(sim: Simulation) -> None:
         dev = sim.submit(ray_job("dev", seconds=5, worker=WITH_CLAIM))

@@ -1,4 +1,4 @@
-"""Wall clocks leap while a gang is stopped by force: KubeRay has its time, and no more."""
+"""Wall clocks leap while a gang is stopped by force: KubeRay gets its time and not longer."""
 
 import asyncio
 from collections.abc import Callable
@@ -61,7 +61,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_kuberay_has_its_time_and_no_more(name: str) -> None:
-    """The pods are force-deleted when its time is over, and their quota is released."""
+    """The pods are force-deleted when its time is up, and their quota is released."""
     case = CASES[name]
 
     async def story(sim: Simulation) -> None:
@@ -83,7 +83,7 @@ def test_kuberay_has_its_time_and_no_more(name: str) -> None:
             case.leap(sim, case.by_s)
             sim.patch(kinds.RAY_JOBS, prod, {"metadata": {"annotations": {"a": "change"}}})  # is looked at
         minutes = (STOP_MS / 1000 - max(0.0, case.after_s)) / 60
-        await sim.until(lambda: not holds(sim, held), "dev's quota is handed on", minutes)
+        await sim.until(lambda: not holds(sim, held), "dev's quota is reused", minutes)
         assert loop.time() - told_s >= SUSPENSION_MS_MAX / 1000
         await sim.until(lambda: sim.has(prod, "QuotaReserved"), "prod gets it")
 

@@ -1,4 +1,4 @@
-"""A disk without space: the controller goes on without its log."""
+"""A disk without space: the controller continues without its log."""
 
 import errno
 import io

@@ -1,6 +1,6 @@
 """Random histories: the invariants hold, whatever users, administrators and the network do.
 
-tools/testing/effort.py says how many; `make fuzz` plays any, and shortens one that breaks something.
+tools/testing/effort.py sets their number; `make fuzz` plays any, and shrinks failing ones.
 """
 
 import gc
@@ -74,7 +74,7 @@ def happened(sim: Simulation) -> list[tuple[int, int, str]]:
 
 
 def test_quota_checked_at_reservations_holds_after_every_write() -> None:
-    """This holds as long as the queues do not change."""
+    """Valid as long as the queues do not change."""
     history = generate(3, set(ACTIONS) - set(FAMILIES["tenants"][1]))
     sim = make(history)
     retention = CONFIGURATIONS[history.stack].retention
@@ -99,7 +99,7 @@ HEARD_AFTER_MS = pytest.mark.parametrize(
     ("heard_after_ms", "wrong"),
     [
         pytest.param(0, True, id="heard of it"),
-        pytest.param(4_000, False, id="heard of it when the decision may have been made"),
+        pytest.param(4_000, False, id="received the change when it may have decided"),
         pytest.param(60_000, False, id="not heard of it yet"),
     ],
 )
@@ -184,7 +184,7 @@ def test_every_action_is_drawn() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_shortening_keeps_only_items_that_fail_together(seed: int) -> None:
-    """Thirty items are reduced to those that fail together, in order."""
+    """Thirty items are reduced to the ones that fail together, in order."""
     random = Random(seed)
     culprits = sorted(random.sample(range(30), random.randint(1, 5)))
     assert ddmin(range(30), lambda items: set(culprits) <= set(items)) == culprits or culprits == [0]

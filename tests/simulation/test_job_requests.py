@@ -54,7 +54,9 @@ def test_a_stopped_job_gives_back_its_quota_and_resumes(seed: int) -> None:
         assert (sim.state(dev), sim.pods_of(dev)) == ("Suspended", [])
         assert condition(sim.workload(dev), "Evicted")["reason"] == "JobStopped"
         assert sim.waits(dev).startswith("Suspended: the job is stopped by its annotation muster.dev/stop")
-        await sim.until(lambda: WAIT_ANNOTATION in sim.job(dev)["metadata"]["annotations"], "the job says so")
+        await sim.until(
+            lambda: WAIT_ANNOTATION in sim.job(dev)["metadata"]["annotations"], "the job has the annotation"
+        )
         assert json.loads(sim.job(dev)["metadata"]["annotations"][WAIT_ANNOTATION])["reason"] == "Suspended"
         annotate(sim, dev, STOP_ANNOTATION, None)
         await sim.until(lambda: sim.state(dev) == "Complete", "dev completes")

@@ -1,4 +1,4 @@
-"""The reasons that waiting jobs are told, end to end in virtual time."""
+"""The annotations of waiting jobs, end to end in virtual time."""
 
 import json
 
@@ -46,13 +46,13 @@ def test_a_waiting_job_is_told_why_until_it_starts(seed: int) -> None:
         first = sim.submit(ray_job("first", seconds=300))
         await sim.until(lambda: sim.state(first) == "Running", "the first runs")
         second, third = sim.submit(ray_job("second")), sim.submit(ray_job("third"))
-        await sim.until(lambda: is_told(sim, second) and is_told(sim, third), "both are told")
+        await sim.until(lambda: is_told(sim, second) and is_told(sim, third), "both have the annotation")
         assert (reported_wait(sim, second)["reason"], reported_wait(sim, second)["queue"]) == (
             "WaitingForQuota",
             "team-a",
         )
         assert sorted(reported_wait(sim, key)["position"] for key in (second, third)) == [1, 2]
-        await sim.until(lambda: "WaitingForQuota" in events_of(sim, "second"), "an event says so", 0.5)
+        await sim.until(lambda: "WaitingForQuota" in events_of(sim, "second"), "it has an event", 0.5)
         await sim.until(lambda: sim.state(second) == "Running", "the second runs", 10)
         assert not is_told(sim, second)
         assert events_of(sim, "second").count("WaitingForQuota") == 1
@@ -65,13 +65,13 @@ def test_a_waiting_job_is_told_why_until_it_starts(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_positions_are_those_in_the_queue_of_the_core(seed: int) -> None:
-    """Jobs of one second and priority are tried by their UIDs, which nothing but the core should know."""
+    """Jobs of one second and priority are ordered by their UIDs, a detail of the core."""
 
     async def story(sim: Simulation) -> None:
         first = sim.submit(ray_job("first", seconds=300))
         await sim.until(lambda: sim.state(first) == "Running", "the first runs")
         waiting = [sim.submit(ray_job(f"job-{number}", seconds=300)) for number in range(4)]
-        await sim.until(lambda: all(is_told(sim, key) for key in waiting), "all are told")
+        await sim.until(lambda: all(is_told(sim, key) for key in waiting), "all have the annotation")
         by_position = {reported_wait(sim, key)["position"]: key for key in waiting}
         assert sorted(by_position) == [1, 2, 3, 4]
         await sim.until(lambda: any(sim.state(key) == "Running" for key in waiting), "the next runs", 10)
@@ -95,7 +95,7 @@ def test_edits_of_the_annotation_are_not_answered() -> None:
         first = sim.submit(ray_job("first", seconds=3000))
         await sim.until(lambda: sim.state(first) == "Running", "the first runs")
         second = sim.submit(ray_job("second"))
-        await sim.until(lambda: is_told(sim, second), "it is told")
+        await sim.until(lambda: is_told(sim, second), "it has the annotation")
         before = len(sim.api.journal[kinds.RAY_JOBS])
         for number in range(100):
             edited = {"metadata": {"annotations": {WAIT_ANNOTATION: "mine" * number}}}
@@ -114,9 +114,9 @@ def test_a_new_leader_tells_nothing_again() -> None:
         first = sim.submit(ray_job("first", seconds=3000))
         await sim.until(lambda: sim.state(first) == "Running", "the first runs")
         second = sim.submit(ray_job("second"))
-        await sim.until(lambda: is_told(sim, second), "it is told")
+        await sim.until(lambda: is_told(sim, second), "it has the annotation")
         sim.kill()
-        await sim.stays(lambda: tellings(sim, "second") == 1, "it was told once", 0.9)
+        await sim.stays(lambda: tellings(sim, "second") == 1, "it is written once", 0.9)
         assert events_of(sim, "second").count("WaitingForQuota") == 1
 
     Simulation(1, local_stack(check=False)).run(story)

@@ -1,4 +1,4 @@
-"""The journal beside the real controller: what it records of jobs, and that forecasts read it."""
+"""The journal of the real controller: its records of jobs, and forecasts from it."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def test_jobs_are_recorded_and_read_as_a_trace(seed: int, tmp_path: Path) -> Non
         await sim.until(lambda: bool(sim.waits(gone)), "it waits")
         sim.api.delete(kinds.RAY_JOBS, gone, "user")
         await sim.until(lambda: sim.state(dev) == "Complete", "dev completes")
-        await sim.stays(lambda: True, "the last pass is over", 1)
+        await sim.stays(lambda: True, "the last pass has ended", 1)
         for key in (dev, prod):
             workload = sim.workload(key)
             started_ms, finished_ms = (

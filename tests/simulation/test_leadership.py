@@ -41,7 +41,7 @@ def lose_answers(process: Process) -> None:
 
 TROUBLES = {
     "killed": Trouble(lambda p: p.killed.set(), 60, TAKE_OVER_S_MAX),
-    "told to stop": Trouble(lambda p: p.stop(), 60, RETRY_S + A_FEW_REQUESTS_S),
+    "terminated": Trouble(lambda p: p.stop(), 60, RETRY_S + A_FEW_REQUESTS_S),
     "frozen for long": Trouble(freeze, 40, TAKE_OVER_S_MAX),
     "frozen a little": Trouble(freeze, 5, None),
     "frozen beyond its deadline, not beyond its term": Trouble(freeze, 12, None),
@@ -115,7 +115,7 @@ def test_a_replica_that_finds_the_lease_deleted_waits_for_its_term() -> None:
 
 @pytest.mark.parametrize("seed", seeds(*range(4)))
 def test_the_next_leader_knows_the_last_ones_reservations(seed: int) -> None:
-    """Its watches are so late that it has not received dev's reservation, and prod goes first."""
+    """The watches are so late that dev's reservation has not arrived, and prod goes first."""
 
     async def story(sim: Replicas) -> None:
         sim.restarts = False

@@ -62,7 +62,7 @@ def test_a_gang_whose_lost_pod_runs_again_in_time_stays(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_pod_on_an_unreachable_node_holds_its_quota_until_the_node_is_deleted(seed: int) -> None:
-    """Whether it still runs there cannot be known."""
+    """The controller cannot know whether it still runs there."""
 
     async def story(sim: Simulation) -> None:
         dev = sim.submit(ray_job("dev", seconds=LONG_S))
@@ -118,7 +118,7 @@ def test_a_gang_with_a_topology_waits_if_no_rack_is_whole() -> None:
         other = "r2-a" if hosts(sim, dev)[0].startswith("r1") else "r1-a"
         sim.api.delete(kinds.NODES, other, "cloud")
         lose_a_host(sim, dev)
-        await sim.until(lambda: "allows to fit" in sim.waits(dev), "it says why it waits", 10)
+        await sim.until(lambda: "allows to fit" in sim.waits(dev), "its reason is reported", 10)
         make_ready(sim)
         sim.kubelets.lost_hosts.clear()
         await sim.until(lambda: sim.has(dev, "PodsReady"), "dev runs again")

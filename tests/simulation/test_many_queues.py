@@ -1,4 +1,4 @@
-"""Thousands of LocalQueues: admission goes on, each status is written once, and then nothing is."""
+"""Thousands of LocalQueues: admission continues, each status is written exactly once."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from tests.simulation.manifests import local_stack, ray_job
 from tests.simulation.simulation import Simulation
 
 QUEUES = 5000
-STATUSES_S = 60.0  # 150 a second, and those of a queue with a job again
+STATUSES_S = 60.0  # 150 a second, and again for queues with a job
 MESSAGE_LENGTH_MAX = 1000
 
 

@@ -140,7 +140,7 @@ def test_a_job_with_a_long_name_has_a_workload_that_says_why_it_waits(name: str)
 
 @pytest.mark.parametrize("dot_at", [246, 242, 246 - len(f"-{CHECK}-1")])
 def test_a_workload_with_a_long_name_gets_its_nodes(dot_at: int) -> None:
-    """Its creator chose the name; those of its request and of the request's templates are cut."""
+    """The creator chose the name; names of its request and templates are truncated."""
 
     async def story(sim: Simulation) -> None:
         sim.api.refusal = refusal_of_a_name

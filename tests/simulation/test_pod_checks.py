@@ -155,7 +155,7 @@ def test_dry_runs_are_repeated_after_a_correction(name: str) -> None:
         assert sim.kube is not None
         asked = sim.kube.dry_runs
         await sim.stays(lambda: sim.waits(job) == f"Misconfigured: {why}", "it waits", minutes=20)
-        assert sim.kube.dry_runs - asked <= 50, "each time the pods up to the one that is refused"
+        assert sim.kube.dry_runs - asked <= 50, "each time the pods up to the refused one"
         correct(sim)
         await sim.until(lambda: sim.state(job) == "Complete", "it completes", minutes=6)
 
@@ -170,7 +170,9 @@ def test_a_refusal_that_appears_while_a_gang_waits_is_reported() -> None:
         job = sim.submit(workers(serviceAccountName="absent") | {"metadata": ray_job("bad")["metadata"]})
         await sim.until(lambda: sim.waits(job).startswith("WaitingForQuota"), "it waits for quota")
         sim.api.delete(SERVICE_ACCOUNTS, "team-a/absent", "user")
-        await sim.until(lambda: sim.waits(job) == f"Misconfigured: {NO_ACCOUNT}", "it is told", minutes=11)
+        await sim.until(
+            lambda: sim.waits(job) == f"Misconfigured: {NO_ACCOUNT}", "its reason is reported", minutes=11
+        )
 
     Simulation(1, local_stack()).run(story)
 

@@ -1,5 +1,5 @@
 """A tenant edits its running dev gang to resist suspension, without admission policies; a production gang
-gets its GPUs even so, and never before the other's pods are gone (an invariant)."""
+still gets its GPUs, and never before the other's pods are deleted (an invariant)."""
 
 import asyncio
 import contextlib
@@ -274,7 +274,7 @@ def test_gangs_are_stopped_while_kuberay_does_nothing(kind: Kind[Any]) -> None:
 
 
 def test_pods_of_a_lost_node_keep_their_quota() -> None:
-    """They may still run, so the Workload reports that it waits for them."""
+    """The pods may still run, so the Workload reports that it waits for them."""
 
     async def story(sim: Simulation) -> None:
         dev = sim.submit(ray_job("dev", seconds=10_000))
@@ -282,7 +282,7 @@ def test_pods_of_a_lost_node_keep_their_quota() -> None:
         sim.kubelets.halted = True
         sim.trouble(600)
         prod = sim.submit(ray_job("prod", priority="prod-priority"))
-        await sim.until(lambda: sim.has(dev, "SuspensionBlocked"), "dev says why it has not stopped", 2.1)
+        await sim.until(lambda: sim.has(dev, "SuspensionBlocked"), "the reason why dev has not stopped", 2.1)
         reported = condition(sim.workload(dev), "SuspensionBlocked")
         assert reported["reason"] == "PodsTerminating"
         names = sorted(pod["metadata"]["name"] for pod in sim.api.all(kinds.PODS))

@@ -64,7 +64,7 @@ def is_accepted(sim: Simulation) -> bool:
 
 
 def has_templates(sim: Simulation) -> bool:
-    """Whether the request and all its templates exist."""
+    """Returns whether the request and all its templates exist."""
     requests = sim.api.all(kinds.PROVISIONING_REQUESTS)
     names = {p["podTemplateRef"]["name"] for r in requests for p in r["spec"]["podSets"]}
     return bool(requests) and names == {t["metadata"]["name"] for t in sim.api.all(kinds.POD_TEMPLATES)}
@@ -124,6 +124,8 @@ def test_a_foreign_template_with_its_name_is_reported() -> None:
             checks = workload.get("status", {}).get("admissionChecks", [])
             return str(checks[0].get("message", "")) if checks else ""
 
-        await sim.until(lambda: check_message().startswith("Error creating PodTemplate"), "its user is told")
+        await sim.until(
+            lambda: check_message().startswith("Error creating PodTemplate"), "the check has the error"
+        )
 
     Simulation(3, local_stack()).run(story)

@@ -69,7 +69,7 @@ def test_pods_that_lost_their_owners_count_until_they_are_deleted(seed: int, lab
         lose(sim)
         sim.api.delete(kinds.RAY_JOBS, dev, "user")
         await sim.until(lambda: used_gpus(sim) == "0", "its quota is released", 3)
-        assert live_gpus(sim) == 0, "no earlier than its pods are gone"
+        assert live_gpus(sim) == 0, "not before its pods are deleted"
 
     Simulation(seed, local_stack(check=False)).run(story)
 
@@ -100,7 +100,7 @@ def used_gpus(sim: Simulation, queue: str = "team-a") -> str:
 
 
 def watch_gpus(sim: Simulation, most: int) -> None:
-    """From now on, more GPUs in use break the simulation."""
+    """Fails the simulation once more GPUs are in use."""
 
     def check(change: Change) -> None:
         if change.kind is kinds.PODS and live_gpus(sim) > most:
@@ -119,7 +119,7 @@ DAY_S = 86_400
 def test_pods_of_a_finished_job_count_until_their_quota_is_needed(
     seed: int, preemption: dict[str, Any]
 ) -> None:
-    """KubeRay keeps them for ttlSecondsAfterFinished; the Workload is Finished at once."""
+    """KubeRay keeps them for ttlSecondsAfterFinished; the Workload is Finished immediately."""
 
     async def story(sim: Simulation) -> None:
         watch_gpus(sim, 4)
@@ -132,7 +132,7 @@ def test_pods_of_a_finished_job_count_until_their_quota_is_needed(
         second = sim.submit(ray_job("second", seconds=5))
         await sim.until(lambda: sim.state(second) == "Complete", "the second has its turn")
         assert not condition(sim.workload(first), "Evicted")
-        await sim.until(lambda: used_gpus(sim) == "0", "all is given back")
+        await sim.until(lambda: used_gpus(sim) == "0", "all quota is released")
 
     queue = gpus({"nominalQuota": "4", "borrowingLimit": "0"}, preemption=preemption)
     Simulation(seed, stack(queue), faults=ROUGH).run(story)
@@ -157,7 +157,7 @@ def test_pods_of_a_finished_job_stay_for_their_ttl_if_no_job_needs_them() -> Non
         await sim.until(lambda: sim.has(first, "Finished"), "it is finished")
         second = sim.submit(ray_job("second", seconds=5))
         await sim.until(lambda: sim.state(second) == "Complete", "there is quota for both")
-        await sim.until(lambda: live_gpus(sim) == 4, "the pods of the second go at once")
+        await sim.until(lambda: live_gpus(sim) == 4, "the second's pods are deleted immediately")
         await sim.until(lambda: live_gpus(sim) == 0 and used_gpus(sim) == "0", "then they go", 4)
 
     Simulation(1, stack(gpus(8))).run(story)
@@ -202,7 +202,7 @@ def test_a_changed_class_changes_all_its_jobs_at_once(seed: int, value: int) -> 
         sim.api.merge_patch(kinds.PRIORITIES, "dev-priority", {"value": value}, "administrator", False)
         later = sim.submit(ray_job("later"))
         everybody = (running, *waiting, later)
-        await sim.until(lambda: priorities(sim, *everybody) == {value}, "all are told")
+        await sim.until(lambda: priorities(sim, *everybody) == {value}, "all are notified")
         assert condition(sim.workload(running), "Admitted").get("status") == "True"
         await sim.stays(lambda: not preempted(sim, running), "it runs on", 1)
         prod = sim.submit(ray_job("prod", priority="prod-priority"))
@@ -263,7 +263,7 @@ REJECTED = 150
 
 
 def test_jobs_whose_workload_is_rejected_delay_no_other_job() -> None:
-    """They keep coming, so that a creation is refused in every pass."""
+    """New ones arrive continuously, so that a creation is refused in every pass."""
 
     async def story(sim: Simulation) -> None:
         sim.api.refusal = no_workloads_of_team_a
@@ -280,11 +280,11 @@ def test_jobs_whose_workload_is_rejected_delay_no_other_job() -> None:
         await sim.until(lambda: sim.state(good) == "Complete", "it ends")
         assert quota_took_ms(sim, good) < 500
         await submitting
-        await sim.until(lambda: len(rejected_jobs(sim)) == REJECTED, "all are told")
+        await sim.until(lambda: len(rejected_jobs(sim)) == REJECTED, "all are notified")
         assert set(rejected_jobs(sim)) == set(rejected)
 
     def rejected_jobs(sim: Simulation) -> list[str]:
-        """Returns the jobs with an event that says why, each once."""
+        """Returns the jobs with an event about the rejection, each once."""
         events = [e for e in sim.api.all(kinds.EVENTS) if e["reason"] == "FailedCreate"]
         assert all("must have at most 8 items" in e["message"] for e in events)
         return [f"team-a/{e['involvedObject']['name']}" for e in events]
@@ -297,7 +297,7 @@ def test_an_empty_queue_label_is_reported_on_the_job() -> None:
         body = ray_job("dev")
         body["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = ""
         dev = sim.submit(body)
-        await sim.until(lambda: bool(events(sim, dev, "Misconfigured")), "it is told")
+        await sim.until(lambda: bool(events(sim, dev, "Misconfigured")), "it has an event")
         await sim.stays(lambda: len(events(sim, dev, "Misconfigured")) == 1, "and not all the time", 20)
         (reported_events,) = events(sim, dev, "Misconfigured")
         assert "choose one of user-queue" in reported_events["message"]
@@ -309,7 +309,7 @@ def test_an_empty_queue_label_is_reported_on_the_job() -> None:
 def test_a_too_long_quantity_is_reported_on_the_job() -> None:
     async def story(sim: Simulation) -> None:
         dev = sim.submit(ray_job("dev", worker=template("worker", cpu="1" * 50_000)))
-        await sim.until(lambda: bool(events(sim, dev, "Misconfigured")), "it is told")
+        await sim.until(lambda: bool(events(sim, dev, "Misconfigured")), "it has an event")
         assert "is not a quantity of cpu" in sim.waits(dev)
         assert len(sim.waits(dev)) < 400
 
@@ -350,7 +350,9 @@ async def others_get_the_rest(sim: Simulation, dev: str) -> None:
     """Checks the usage after the change of team-a's queue and a restart of the controller."""
     sim.kill()
     others = [sim.submit(ray_job(f"b{n}", namespace="team-b", seconds=60)) for n in range(3)]
-    await sim.until(lambda: any(sim.state(key) == "Running" for key in others), "team-b has the rest")
+    await sim.until(
+        lambda: any(sim.state(key) == "Running" for key in others), "team-b has the remaining quota"
+    )
     await sim.stays(lambda: live_gpus(sim) <= 8 and sim.state(dev) == "Running", "no more than there is", 0.5)
     await sim.until(lambda: sim.state(dev) == "Complete", "team-a's gang ends in peace", 10)
     await sim.until(lambda: all(sim.state(key) == "Complete" for key in others), "the others have all", 10)
@@ -363,7 +365,7 @@ def test_an_invalid_queue_still_counts_in_its_cohort(name: str, seed: int) -> No
         dev = await one_gang_of_team_a(sim)
         spec = {"spec": {"resourceGroups": UNREADABLE[name]}}
         sim.api.merge_patch(kinds.CLUSTER_QUEUES, "team-a", spec, "administrator", False)
-        await sim.until(lambda: not is_active(sim), "the queue is told")
+        await sim.until(lambda: not is_active(sim), "the queue is inactive")
         late = sim.submit(ray_job("late", seconds=1))
         await sim.until(lambda: "can't admit workloads" in sim.waits(late), "nothing enters it")
         await others_get_the_rest(sim, dev)
@@ -377,7 +379,7 @@ def test_an_invalid_queue_still_counts_in_its_cohort(name: str, seed: int) -> No
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_deleted_queue_stays_until_its_gangs_have_ended(seed: int) -> None:
-    """Its flavors stay too. Then it may be recreated under the same name."""
+    """The queue's flavors stay too. Then it may be recreated under the same name."""
 
     async def story(sim: Simulation) -> None:
         dev = await one_gang_of_team_a(sim)
@@ -385,7 +387,7 @@ def test_a_deleted_queue_stays_until_its_gangs_have_ended(seed: int) -> None:
         sim.api.delete(kinds.FLAVORS, "l4", "administrator")
         with pytest.raises(Refused, match="already exists"):
             sim.api.create(kinds.CLUSTER_QUEUES, gpus(8), "administrator")
-        await sim.until(lambda: not is_active(sim), "the queue is told")
+        await sim.until(lambda: not is_active(sim), "the queue is inactive")
         late = sim.submit(ray_job("late", seconds=1))
         await sim.until(lambda: "being deleted" in sim.waits(late), "nothing enters it")
         await others_get_the_rest(sim, dev)
@@ -399,7 +401,7 @@ def test_a_deleted_queue_stays_until_its_gangs_have_ended(seed: int) -> None:
 
 @pytest.mark.parametrize("comes_again", [False, True])
 def test_a_queue_whose_finalizer_was_removed_by_force(comes_again: bool) -> None:
-    """It is gone, but its running gang still counts for its flavors."""
+    """The queue is deleted, but its running gang still counts for its flavors."""
 
     async def story(sim: Simulation) -> None:
         dev = await one_gang_of_team_a(sim)
@@ -413,7 +415,7 @@ def test_a_queue_whose_finalizer_was_removed_by_force(comes_again: bool) -> None
 
 
 def test_an_invalid_cohort_keeps_its_place_in_the_tree() -> None:
-    """Its queues' usage and its valid quotas count at the root."""
+    """Usage of the cohort's queues and its valid quotas count at the root."""
     division = {"metadata": {"name": "division"}, "spec": {"parentName": "ml"}}
     objects = shared()
     objects[kinds.COHORTS].append(division)
@@ -441,7 +443,7 @@ def test_a_deleted_or_changed_local_queue_moves_no_running_gang() -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_pods_that_kuberay_created_twice_are_deleted(seed: int) -> None:
-    """The first set goes on, and the job ends normally."""
+    """The first set continues, and the job ends normally."""
 
     async def story(sim: Simulation) -> None:
         dev = sim.submit(ray_job("dev", seconds=60))

@@ -1,4 +1,4 @@
-"""Workloads and jobs that are over are deleted at the end of their retention, and not before."""
+"""Workloads and jobs that have ended are deleted at the end of their retention, and not before."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_a_finished_workload_is_deleted_and_its_job_stays(seed: int) -> None:
         await sim.until(lambda: not sim.api.all(kinds.WORKLOADS), "its Workload is deleted", 15)
         assert 0 <= deleted_ms(sim, key_of(workloads)) - KEPT_S * 1000 <= LATE_MS_MAX
         await sim.stays(
-            lambda: sim.state(dev) == "Complete" and not sim.api.all(kinds.WORKLOADS), "all is over"
+            lambda: sim.state(dev) == "Complete" and not sim.api.all(kinds.WORKLOADS), "everything is deleted"
         )
 
     Simulation(seed, local_stack(), configuration=keeps(KEPT_S)).run(story)
@@ -43,7 +43,7 @@ def test_a_finished_workload_is_deleted_and_its_job_stays(seed: int) -> None:
 
 @SEEDS
 def test_pods_that_outlast_a_retention_count_until_they_are_gone(seed: int) -> None:
-    """Not before their RayCluster is gone (an invariant) is the Workload deleted."""
+    """The Workload is deleted after their RayCluster (an invariant)."""
 
     async def story(sim: Simulation) -> None:
         dev = sim.submit(ray_job("dev", ttlSecondsAfterFinished=KEPT_S))
@@ -72,7 +72,7 @@ def test_workloads_are_kept_as_long_as_their_jobs_by_default(seed: int) -> None:
 
 @SEEDS
 def test_a_job_that_its_controller_deactivated_is_deleted(seed: int) -> None:
-    """But not one that a user deactivated."""
+    """A job that a user deactivated is kept."""
 
     async def story(sim: Simulation) -> None:
         sim.cloud.stock_outs = 10

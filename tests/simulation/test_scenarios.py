@@ -31,7 +31,7 @@ def test_a_production_job_preempts_a_dev_job_which_resumes(seed: int) -> None:
         assert "of priority 1000 due to InClusterQueue" in preempted["message"]
         await sim.until(lambda: sim.state(prod) == "Complete", "prod completes")
         await sim.until(lambda: sim.state(dev) == "Complete", "dev completes")
-        await sim.until(lambda: not sim.requests() and not sim.reserved(), "all is given back")
+        await sim.until(lambda: not sim.requests() and not sim.reserved(), "all capacity is released")
         ended = sim.history(kinds.RAY_JOBS, lambda j: (j["metadata"]["name"], state(j)))
         assert ended.index(("prod", "Complete")) < ended.index(("dev", "Complete"))
 
@@ -97,7 +97,7 @@ def test_a_lasting_stock_out_ends_with_a_message_and_a_user_can_retry() -> None:
         await sim.until(lambda: sim.waits(dev).startswith("Suspended"), "dev is out of the queue", 10)
         assert "out of stock: nvidia-l4" in sim.waits(dev)
         assert "recreate the job" in sim.waits(dev)
-        await sim.until(lambda: not sim.requests() and not sim.reserved(), "all is given back")
+        await sim.until(lambda: not sim.requests() and not sim.reserved(), "all capacity is released")
         workload = sim.workload(dev)
         assert workload is not None
         sim.patch(kinds.WORKLOADS, f"team-a/{workload['metadata']['name']}", {"spec": {"active": True}})
@@ -224,7 +224,7 @@ def test_a_user_suspends_a_running_job_by_hand(seed: int) -> None:
         await sim.until(lambda: sim.state(dev) == "Running", "dev runs")
         sim.patch(kinds.RAY_JOBS, dev, {"spec": {"suspend": True}})
         await sim.until(lambda: sim.state(dev) == "Suspended", "dev is suspended")
-        await sim.until(lambda: sim.state(dev) == "Complete", "admitted as it is, dev starts again")
+        await sim.until(lambda: sim.state(dev) == "Complete", "still admitted, dev starts again")
 
     Simulation(seed, local_stack()).run(story)
 
@@ -266,7 +266,7 @@ def test_training_is_preempted_by_inference_and_resumes(seed: int) -> None:
         inference = sim.submit(ray_service("inference"))
         await sim.until(lambda: serves(sim, inference), "inference serves", 10)
         assert cluster_state(sim, training) == "suspended"
-        await sim.until(lambda: sim.has(inference, "PodsReady", kinds.RAY_SERVICES), "its Workload says so")
+        await sim.until(lambda: sim.has(inference, "PodsReady", kinds.RAY_SERVICES), "its Workload is ready")
         sim.api.delete(kinds.RAY_SERVICES, inference, "user")
         await sim.until(lambda: cluster_state(sim, training) == "ready", "training runs again", 10)
 
@@ -275,7 +275,7 @@ def test_training_is_preempted_by_inference_and_resumes(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_service_is_preempted_and_resumes_as_its_user_wrote_it(seed: int) -> None:
-    """Its condition Ready may stay True while it is suspended, so it must not be used."""
+    """The condition Ready may stay True during a suspension, so it must not be used."""
 
     async def story(sim: Simulation) -> None:
         written = ray_service("inference", workers=4, priority="dev-priority")
@@ -352,7 +352,7 @@ def serves(sim: Simulation, key: str) -> bool:
 
 
 def starts(service: Body | None) -> bool:
-    """Whether its cluster has a name, and should run."""
+    """Returns whether its cluster has a name, and should run."""
     named = service is not None and "pendingServiceStatus" in service.get("status", {})
     return named and not is_suspended(service or {})
 

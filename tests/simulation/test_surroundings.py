@@ -55,7 +55,7 @@ def set_faults(sim: Replicas, faults: Faults) -> None:
 
 
 def skewed(first_ms: int, second_ms: int) -> Fault:
-    """Wall clocks that are wrong by this much; the leader is killed, and the other one goes on."""
+    """Wall clocks that are wrong by this much; the leader is killed, and the other one continues."""
 
     def begins(sim: Replicas) -> None:
         sim.clock_errors_ms |= {"one": first_ms, "two": second_ms}

@@ -48,7 +48,7 @@ def test_a_gang_that_is_never_ready_is_finally_deactivated() -> None:
         assert len(turned(sim, "Evicted", "PodsReadyTimeout")) == 2
         assert turned(sim, "Evicted", "DeactivatedDueToRequeuingLimitExceeded")
         assert "exceeding the maximum number of re-queuing retries" in sim.waits(dev)
-        await sim.until(lambda: not sim.requests() and not sim.reserved(), "all is given back")
+        await sim.until(lambda: not sim.requests() and not sim.reserved(), "all quota is released")
         workload = sim.workload(dev)
         assert workload is not None
         assert "requeueState" not in workload["status"]
@@ -84,7 +84,7 @@ def test_time_is_counted_over_all_admissions() -> None:
         (over_ms,) = turned(sim, "DeactivationTarget", "MaximumExecutionTimeExceeded")
         ran_ms = sum(until - since for since, until in admitted_spans(sim, "rayjob-dev-", over_ms))
         assert 0 <= ran_ms - 120_000 <= LATE_MS_MAX
-        await sim.until(lambda: not sim.reserved(), "all is given back")
+        await sim.until(lambda: not sim.reserved(), "all quota is released")
         workload = sim.workload(dev)
         assert workload is not None
         assert "accumulatedPastExecutionTimeSeconds" not in workload["status"]

@@ -14,7 +14,7 @@ from tests.unit.settings.builders import EXISTING, FILE, L4, put
 
 
 def join(sim: Simulation) -> None:
-    """Labels the nodes as those of the only request."""
+    """Labels the nodes as nodes of the only request."""
     (request,) = sim.api.all(kinds.PROVISIONING_REQUESTS)
     labels = {REQUEST_LABEL: f"resize-{request['metadata']['uid']}"}
     for node in sim.api.all(kinds.NODES):
@@ -43,7 +43,7 @@ def test_a_gang_is_placed_when_its_nodes_are_provisioned() -> None:
         dev = sim.submit(near("dev"))
         await sim.until(lambda: sim.has(dev, "QuotaReserved"), "dev has quota")
         make_ready(sim)
-        await sim.until(lambda: ready_checks(sim, dev), "its nodes are made")
+        await sim.until(lambda: ready_checks(sim, dev), "its nodes are ready")
         assert not sim.has(dev, "Admitted")
         join(sim)
         await sim.until(lambda: sim.state(dev) == "Running", "dev runs")
@@ -59,7 +59,7 @@ def test_a_gang_is_placed_when_its_nodes_are_provisioned() -> None:
 
 
 def test_levels_of_a_stack_files_pool_are_those_of_its_nodes() -> None:
-    """From the stack file by its flavor, Topology and the sandbox's nodes to the controller's decision."""
+    """Covers the stack file, its flavor, Topology, the sandbox's nodes, and the controller's decision."""
     config = put(
         *L4,
         {

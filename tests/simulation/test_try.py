@@ -1,4 +1,4 @@
-"""`muster try` and `muster eta` beside the controller: it does with a job what they say about it."""
+"""`muster try` and `muster eta` : the controller acts as they predict."""
 
 from random import Random
 
@@ -57,7 +57,7 @@ def preempted(sim: Simulation) -> set[str]:
 
 
 async def settle(sim: Simulation) -> None:
-    await sim.stays(lambda: True, "the controller has read everything, and victims are gone", 1)
+    await sim.stays(lambda: True, "the controller has read everything, and victims are deleted", 1)
 
 
 @pytest.mark.parametrize("seed", seeds(*range(8)))
@@ -86,7 +86,7 @@ def test_controller_decides_as_try_says(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", seeds(*range(4)))
 def test_jobs_are_admitted_when_eta_says(seed: int) -> None:
-    """With declared run times, the estimate differs by what KubeRay and the pods take."""
+    """The estimate with declared run times excludes the delays of KubeRay and the pods."""
 
     async def story(sim: Simulation) -> None:
         random = Random(seed)

@@ -18,7 +18,7 @@ HOUR_S = 3600.0
 
 @pytest.mark.parametrize("seed", seeds(*range(4)))
 def test_silent_watches_are_noticed(seed: int) -> None:
-    """As behind a firewall that dropped the connections: nothing arrives, without an error."""
+    """Silent watches, as behind a firewall that drops packets: no events and no error."""
 
     async def story(sim: Simulation) -> None:
         await asyncio.sleep(sim.random.uniform(1, 60))
@@ -58,17 +58,17 @@ def test_a_quiet_watch_is_not_a_silent_one() -> None:
 
 @pytest.mark.parametrize("jumps_s", [(-HOUR_S,), (HOUR_S,), (-HOUR_S, HOUR_S, -HOUR_S)], ids=str)
 def test_jobs_go_on_when_the_wall_clock_is_set(jumps_s: tuple[float, ...]) -> None:
-    """Jobs and the statuses of their queues go on."""
+    """Jobs run, and the statuses of their queues are updated."""
 
     async def story(sim: Simulation) -> None:
         for number, jump_s in enumerate(jumps_s):
             dev = sim.submit(ray_job(f"dev-{number}", seconds=3))
             await sim.until(lambda dev=dev: sim.has(dev, "Admitted"), "admitted")  # type: ignore[misc]
-            await sim.until(lambda: reserving(sim) == 1, "the queue says so", 0.2)
+            await sim.until(lambda: reserving(sim) == 1, "the queue's status is updated", 0.2)
             sim.set_clock(jump_s)
             sim.api.delete(kinds.RAY_JOBS, dev, "user")
-            await sim.until(lambda: not sim.reserved(), "its quota is given back", 2)
-            await sim.until(lambda: reserving(sim) == 0, "the queue says so too", 0.2)
+            await sim.until(lambda: not sim.reserved(), "its quota is released", 2)
+            await sim.until(lambda: reserving(sim) == 0, "the queue's status is updated again", 0.2)
             waiting = [sim.submit(ray_job(f"{name}-{number}", seconds=1)) for name in ("one", "two")]
             for job in waiting:
                 await sim.until(lambda job=job: sim.state(job) == "Complete", "it completes", 3)  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Workloads that are created without a job, and those that lose theirs, beside the real controller."""
+"""Workloads that are created without a job, or lose it, with the real controller."""
 
 import pytest
 
@@ -52,7 +52,7 @@ def test_quota_of_an_evicted_one_waits_for_its_creator(seed: int) -> None:
 
 @SEEDS
 def test_a_job_keeps_a_workload_that_lost_the_reference_to_it(seed: int) -> None:
-    """It is preempted and admitted as before, and its Workload is deleted with it."""
+    """The job is preempted and admitted as before, and its Workload is deleted with it."""
 
     async def story(sim: Simulation) -> None:
         dev = sim.submit(ray_job("dev", seconds=60))

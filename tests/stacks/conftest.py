@@ -84,7 +84,7 @@ def wait_for_suspension(cluster: Kubectl) -> None:
 
 
 def _is_suspended(cluster: Kubectl, manifest: Manifest) -> bool:
-    """Whether the API server suspends it at its creation; not while former policies still refuse it."""
+    """Returns whether the API server suspends it on creation; false while former policies still refuse it."""
     return not refusal(cluster, ADMIN, manifest) and suspended(create(cluster, ADMIN, manifest))
 
 

@@ -453,7 +453,7 @@ def test_the_largest_gang_can_shrink(server: Kubectl) -> None:
 
 
 def test_a_gang_of_large_templates_is_within_the_cost_limit(server: Kubectl) -> None:
-    """With many worker groups and much text, in a RayJob, whose policies cost most."""
+    """Many worker groups and much text, in a RayJob, whose policies cost most."""
     many = {f"team.example.com/key-{i}": "x" * 40 for i in range(30)}
     environment = [{"name": f"VARIABLE_{i}", "value": "x" * 40} for i in range(60)]
     template = {
@@ -508,7 +508,7 @@ def test_a_job_is_not_deleted_with_orphan_propagation(server: Kubectl, cascade: 
         pytest.param(
             ALICE, CHILD, "delete the RayJob or RayService that it belongs to", id="a job's cluster"
         ),
-        pytest.param(ALICE, CLUSTER, "", id="a RayCluster of its own"),
+        pytest.param(ALICE, CLUSTER, "", id="its own RayCluster"),
         pytest.param(ALICE, FREE, "", id="an unqueued RayCluster"),
         pytest.param(COLLECTOR, CHILD, "", id="a job's cluster, by the garbage collector"),
         pytest.param(ADMIN, CHILD, "", id="a job's cluster, by an administrator"),

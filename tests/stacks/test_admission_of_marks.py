@@ -1,4 +1,4 @@
-"""Which users may label pods and Jobs as a Workload's, by stack local's policies."""
+"""Tests which users may label pods and Jobs as a Workload's, by stack local's policies."""
 
 from typing import NamedTuple
 

@@ -121,7 +121,7 @@ def test_users_leave_pods_of_gangs_as_they_are(pods: Kubectl, name: str) -> None
 
 @pytest.mark.parametrize("name", [name for name, change in CHANGES.items() if not change.subresource])
 def test_containers_leave_pods_of_gangs_as_they_are(pods: Kubectl, name: str) -> None:
-    """With the Role of an autoscaled cluster, which may patch all pods of the namespace."""
+    """The Role of an autoscaled cluster may patch all pods of the namespace."""
     change = CHANGES[name]
     error = refused_patch(pods, WORKLOAD, Target("v1", "Pod", "mine", "team-a"), change.patch)
     assert any(

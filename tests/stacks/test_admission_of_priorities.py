@@ -1,4 +1,4 @@
-"""Which priorities tenants may give to their jobs, by stack local's policies.
+"""Tests which priorities tenants may give to their jobs, by stack local's policies.
 
 team-a may use all of the stack's; team-b none of production's (stacks/Pulumi.local.yaml).
 """
@@ -68,7 +68,7 @@ CASES = [
     Case("an administrator in that namespace", rayjob, ADMIN, "team-b", "prod-priority", message=LABEL),
     Case("another tenant's, unqueued", unqueued, BOB, "team-b", "prod-priority"),
     Case("a critical head", rayjob, ALICE, "team-a", None, CRITICAL, PODS),
-    Case("a critical head beside a label", rayjob, ALICE, "team-a", "dev-priority", CRITICAL, PODS),
+    Case("a critical head next to a label", rayjob, ALICE, "team-a", "dev-priority", CRITICAL, PODS),
     Case("critical workers", raycluster, ALICE, "team-a", None, "system-cluster-critical", PODS, True),
     Case("a critical submitter", critical_submitter, ALICE, "team-a", None, message=PODS),
     Case("a critical service", rayservice, ALICE, "team-a", None, CRITICAL, PODS),

@@ -49,7 +49,7 @@ SERVICES: dict[str, tuple[dict[str, Any], str]] = {
         {"spec": {"ports": [{"port": 80, "nodePort": 30080}]}},
         "may have only name, port",
     ),
-    "an address of its own choice": ({"spec": {"clusterIP": "10.0.0.10"}}, "remove"),
+    "an address of the user's choice": ({"spec": {"clusterIP": "10.0.0.10"}}, "remove"),
     "several addresses": ({"spec": {"clusterIPs": ["10.0.0.10"]}}, FIELDS["spec"]),
     "a finalizer": (
         {"metadata": {"finalizers": ["example.com/mine"]}},

@@ -75,7 +75,7 @@ GROUPS: dict[str, tuple[Groups, str]] = {
     "as many as allowed": (sized(replicas=MAX, maxReplicas=MAX), ""),
     "the default maximum": (default_maximum(replicas=2), ""),
     "the default maximum, written out": (sized(maxReplicas=2**31 - 1), ""),
-    "negative hosts beside many pods": (
+    "negative hosts next to many pods": (
         [
             group("a", replicas=9000, maxReplicas=9000),
             group("b", replicas=9000, maxReplicas=9000, numOfHosts=-1),

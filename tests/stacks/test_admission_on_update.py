@@ -1,4 +1,4 @@
-"""Which changes of queued Ray objects users and the engine may make, by stack local's policies."""
+"""Tests which changes of queued Ray objects users and the engine may make, by stack local's policies."""
 
 import pytest
 
@@ -60,7 +60,7 @@ AUTOSCALED = (
     "enableInTreeAutoscaling off, or run it outside all queues"
 )
 SECOND_CLUSTER = (
-    "this change makes KubeRay start a second cluster beside the admitted one, without quota: "
+    "this change makes KubeRay start a second cluster without quota, in addition to the admitted one: "
     "change only serveConfigV2 and replicas, or delete it and create it again"
 )
 KEPT = (
@@ -174,7 +174,7 @@ CASES = [
         KEPT,
     ),
     # Upgrades of services
-    Case("an upgrade beside the running service", ALICE, SERVICE, NEW_IMAGE, SECOND_CLUSTER),
+    Case("an upgrade next to the running service", ALICE, SERVICE, NEW_IMAGE, SECOND_CLUSTER),
     Case("one group less", ALICE, SERVICE, remove(f"{GROUPS[SERVICE]}/0"), SECOND_CLUSTER),
     Case("other applications", ALICE, SERVICE, put("/spec/serveConfigV2", "applications: []")),
 ]

@@ -1,4 +1,4 @@
-"""Clusters without MutatingAdmissionPolicy: users must suspend queued objects, and the refusal says so."""
+"""Clusters without MutatingAdmissionPolicy: users must suspend queued objects, and the message says it."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -49,7 +49,7 @@ def older(
     # Policies that suspend are deleted, and policies that require suspension are created.
     assert local_cli.select("local", changed).up().counts == {"create": 6, "delete": 4}
     try:
-        for make, _ in KINDS.values():  # each kind has a policy of its own
+        for make, _ in KINDS.values():  # each kind has its own policy
             wait_until("the policies' effect", partial(is_refused, server, make), POLICY_SECONDS_MAX)
         yield server
     finally:

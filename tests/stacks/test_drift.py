@@ -58,9 +58,9 @@ class Run:
     """The objects before the tampering and after the fix, and the lines of the drift found then."""
 
     before: dict[str, Object | None]
-    found: list[str]
+    drifts: list[str]
     after: dict[str, Object | None]
-    left: list[str]
+    remaining: list[str]
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +84,9 @@ def test_tampering_is_found(name: str, run: Run) -> None:
     metadata = tampering.target["metadata"]
     title = f"{tampering.sign} {tampering.target['kind']} "
     own = [
-        line for line in run.found if line.startswith(title) and metadata["name"] in line.split("  ", 1)[0]
+        line for line in run.drifts if line.startswith(title) and metadata["name"] in line.split("  ", 1)[0]
     ]
-    assert any(tampering.line in line for line in own), "\n".join(own or run.found)
+    assert any(tampering.line in line for line in own), "\n".join(own or run.drifts)
 
 
 @pytest.mark.parametrize("name", TAMPERING)
@@ -95,7 +95,7 @@ def test_tampering_is_reverted(name: str, run: Run) -> None:
 
 
 def test_nothing_is_left_after_the_fix(run: Run) -> None:
-    assert run.left == []
+    assert run.remaining == []
 
 
 WRITTEN = {

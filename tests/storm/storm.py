@@ -130,7 +130,7 @@ def _jobs(random: Random) -> Iterator[Object]:
 def _settle(
     services: Services, pair: list[replicas.Replica], client: Client, seconds_max: float
 ) -> dict[str, str]:
-    """Returns the states of jobs that do not end although the faults are over."""
+    """Returns the states of jobs that have not finished although the faults have ended."""
     unsettled = {"the API server": "not responding"}
 
     def settled() -> bool:

@@ -43,7 +43,7 @@ class PodGroup(NamedTuple):
 class Replay:
     """Replays the recorded objects and checks the invariants at each revision.
 
-    Pods that KubeRay created a second time are not checked, as no controller prevents them. But each has to
+    Pods that KubeRay created a second time are not checked, as no controller prevents them. But each must
     be deleted; `twice` are those that are not, by UID. KubeRay may create as many as it lost answers to
     creations in an outage, and any number 30 s after the first ones."""
 
@@ -81,7 +81,7 @@ class Replay:
         self._invariants.check(change)
 
     def _is_second(self, pod: Object) -> bool:
-        """Whether its group was whole when it was created, by pods of the same RayCluster, and KubeRay did
+        """Returns whether its group was whole when it was created, by pods of the same RayCluster, and KubeRay did
         not know: they were there for EXPECTATIONS_S, or an outage lost an answer."""
         meta = pod["metadata"]
         if meta["uid"] in self._passed_over:
@@ -198,7 +198,7 @@ def overdue(late: Mapping[str, str], too_late: Mapping[str, str], delayed_jobs: 
 
 def duplicates(events: Iterable[Event]) -> list[str]:
     """Returns jobs that had RayClusters of several starts at the same time, not counting those being deleted:
-    the gang was started before the one before was gone.
+    the gang was started before the previous one was deleted.
 
     KubeRay may make two for one start, if it or the API server is restarted between two of its writes. No
     controller prevents that, and the pods of both count against the quota (`broken`)."""

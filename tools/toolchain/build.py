@@ -126,7 +126,7 @@ def build_all(missing: Sequence[Tool], screen: Screen) -> dict[str, Receipt]:
     with exclusive(folder / "lock", "the tools"):
         for leftover in folder.glob("*.unfinished"):
             shutil.rmtree(leftover)  # of a killed run; the lock excludes other builds
-        # Without tools that another run built while this one waited for the lock.
+        # Another run may have built some of them while this one waited for the lock.
         builds = together([tool for tool in missing if not executable(tool).exists()])
         if not builds:
             return receipts

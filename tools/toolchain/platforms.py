@@ -1,4 +1,4 @@
-"""Names of platforms, and what works on them."""
+"""Names of platforms, and the features that work on them."""
 
 import platform
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Support:
 
 
 def support(system: str, machine: str) -> Support:
-    """Returns what works on a platform, for the values of Python's module `platform`.
+    """Returns the features that work on a platform, for the values of Python's module `platform`.
 
     Facts of 2026-11-25: the packages of all tools resolve for linux/arm64 without cgo, and etcd was
     cross-compiled; the locked Python packages, Go and Ray have wheels for Linux and macOS on arm64. On macOS

@@ -46,8 +46,8 @@ def queue_managed_fields(kind: JobKind) -> dict[str, str]:
         rules |= SUSPENDABLE
     if kind is RAY_SERVICE:
         rules[_same_cluster()] = (
-            "this change makes KubeRay start a second cluster beside the admitted one, without "
-            f"quota: change only serveConfigV2 and replicas, or {RECREATE}"
+            "this change makes KubeRay start a second cluster without quota, in addition to the "
+            f"admitted one: change only serveConfigV2 and replicas, or {RECREATE}"
         )
     return rules
 

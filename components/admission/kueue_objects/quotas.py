@@ -31,7 +31,7 @@ def cluster_queues() -> Policy:
     rules = _quotas("cohortName") | {
         _each_quota(
             f"!has(r.lendingLimit) || {lent}"
-        ): "lendingLimit must be at most the nominalQuota beside it",
+        ): "lendingLimit must be at most the nominalQuota of the same resource",
         _selector(): (
             "spec.namespaceSelector must be a label selector: keys and values are valid, In and NotIn "
             "need values, Exists and DoesNotExist have none"

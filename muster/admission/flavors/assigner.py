@@ -137,7 +137,10 @@ class FlavorAssigner:
             pinned.get(demand.pod_set.name, {}).get(resource) != flavor for demand in pod_set_group
         ):
             return FlavorAttempt(
-                flavor, NO_FIT, mismatch="was not chosen at first in this cycle", excluded=True
+                flavor,
+                NO_FIT,
+                mismatch="was not selected by the first assignment of this cycle",
+                excluded=True,
             )
         if not self.flavors.allows(self.workload, flavor):
             return FlavorAttempt(flavor, NO_FIT, mismatch=NOT_ALLOWED, excluded=True)

@@ -53,7 +53,7 @@ class QueueUsage:
         self._usage: tuple[object, ...] = ()
 
     def renew(self) -> bool:
-        """Returns whether the bounds of its workloads may have changed since the last call."""
+        """Returns whether the bounds may have changed since the last call."""
         self.changes += 1
         if not self._bounds:
             return False

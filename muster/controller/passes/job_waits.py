@@ -26,7 +26,7 @@ ANNOTATION_LENGTH_MAX = 8 * MESSAGE_LENGTH_MAX  # longer annotations are not the
 
 @dataclass(frozen=True, slots=True)
 class JobWait:
-    """Why a job waits."""
+    """The reason why a job waits."""
 
     # The reason of the Workload's condition.
     reason: str

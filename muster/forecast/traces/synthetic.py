@@ -64,7 +64,7 @@ class Specification(View, forbid_unknown_fields=True):
     jobs: Annotated[int, msgspec.Meta(ge=1, le=JOBS_MAX)] | None = None
     days: Annotated[float, msgspec.Meta(gt=0, le=DAYS_MAX)] | None = None
     load: OfferedLoad | None = None
-    # Of the Weibull intervals: 1 is a Poisson process, 0.7 has the bursts of GPU clusters.
+    # Shape of the Weibull intervals: 1 is a Poisson process, 0.7 has the bursts of GPU clusters.
     shape: Annotated[float, msgspec.Meta(ge=0.3, le=10)] = 1.0
     # Weights of the 24 hours of a day.
     hours: Annotated[tuple[Positive, ...], msgspec.Meta(min_length=24, max_length=24)] = (1.0,) * 24

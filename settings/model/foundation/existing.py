@@ -12,7 +12,7 @@ from settings.model.regions import Location, Zone
 
 
 class Joined(Model):
-    """A Standard GKE cluster made elsewhere, to which the stack adds node pools and Google Cloud resources.
+    """A Standard GKE cluster created elsewhere; the stack adds node pools and Google Cloud resources to it.
 
     Features that are needed, such as Workload Identity and the driver of Cloud Storage FUSE, are taken to be
     on: they are not in the stack file.

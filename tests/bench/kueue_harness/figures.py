@@ -9,7 +9,7 @@ from tests.bench.kueue_harness.targets import API_CPU, CPU, RSS, TARGETS, USAGE,
 
 HEADS = ("figure", "Muster", "Kueue", "ratio", "target")
 SHARE, COUNT, EACH = "%", "", "a workload"
-"""Units beside seconds and MB."""
+"""Units other than seconds and MB."""
 WRITES_MIN = 0.02
 """Kinds that are written less often than this for each workload have no row."""
 

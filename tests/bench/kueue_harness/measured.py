@@ -1,4 +1,4 @@
-"""The figures of one run: the summary of the runner, and the costs that were noted beside it."""
+"""The figures of one run: the summary of the runner, and the costs measured during it."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -62,8 +62,8 @@ def parse(engine: str, summary: str, states: str, cost: Mapping[str, Any]) -> Ru
 
 
 def _of_timed(means: ClassMeans, name: str, rows: Sequence[Mapping[str, str]]) -> ClassMeans:
-    """Returns the means of those that the runner timed: it begins with the first change that it records, so
-    one of which it dropped all before the admission counts in its own means as one that did not wait."""
+    """Returns the means of the workloads that the runner timed: it begins with the first change that it
+    records, so a workload whose earlier changes were dropped has no wait in the runner's means."""
     timed = [row for row in rows if row["class name"] == name and row["ms to admitted"] != "0"]
     to_admission_s, to_finish_s = (
         [int(row[what]) / 1000 for row in timed if row[what] != "0"]
@@ -75,9 +75,9 @@ def _of_timed(means: ClassMeans, name: str, rows: Sequence[Mapping[str, str]]) -
 def problem(run: Run, states: str, generator: str) -> str:
     """Returns why a run's figures mean nothing, empty if they do.
 
-    The runner also ends early where it is interrupted, or where the status of every ClusterQueue says that it
-    is empty; its means count a workload that was not finished as one that did not wait. `states` is its
-    wlStates.csv, `generator` the file of what it creates.
+    The runner also ends early if it is interrupted, or if the statuses of all ClusterQueues are empty;
+    its means count an unfinished workload as one without a wait. `states` is its wlStates.csv, `generator`
+    the file of the objects to create.
     """
     expected = workloads_of(generator)
     if run.workloads != expected:

@@ -36,15 +36,15 @@ _API = "/apis/kueue.x-k8s.io/v1beta2"
 
 @dataclass(frozen=True)
 class Programs:
-    """Executables by name, the folder of Kueue's module, and those of the CRDs that each engine is installed
-    with: Kueue's in both versions, and with Muster in the one that it serves."""
+    """Executables by name, the folder of Kueue's module, and the folders of each engine's CRDs: Kueue's in
+    both versions, Muster's in the version that it serves."""
 
     tools: dict[str, Path]
     kueue: Path
     crds: Mapping[str, Path]
 
     def generator(self, config: str) -> Path:
-        """Returns the file that says which queues and workloads the runner creates."""
+        """Returns the file that defines the queues and workloads that the runner creates."""
         if config in _OURS:
             return Path(__file__).with_name(f"{config}.yaml")
         return self.kueue / "test/performance/scheduler/configs" / config / "generator.yaml"
@@ -52,7 +52,7 @@ class Programs:
 
 @dataclass(frozen=True)
 class Progress:
-    """How many workloads were created, wait, and hold quota, by the status of the ClusterQueues."""
+    """Numbers of workloads that were created, wait, and hold quota, by the status of the ClusterQueues."""
 
     created: int
     pending: int
@@ -192,7 +192,7 @@ def _get(kubectl: Path, folder: Path, path: str) -> dict[str, Any] | None:
 
 
 def _stop(processes: Processes) -> None:
-    """Stops what is left of a run, which is nothing after one that came to its end."""
+    """Stops the processes of an interrupted run; a complete run leaves none."""
     runner = processes.table().get("runner")
     if runner is not None and (process := runner.process()) is not None:
         stop_all([process], grace_seconds=15)  # SIGTERM lets it stop the engine, the API server and etcd

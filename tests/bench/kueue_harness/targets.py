@@ -1,4 +1,4 @@
-"""Targets of Muster in each configuration, beside the figures of Kueue in the same rounds."""
+"""Targets of Muster in each configuration, next to the figures of Kueue in the same rounds."""
 
 import operator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Target:
     of_ratio: bool = True
 
     def met(self, muster: float, kueue: float) -> bool:
-        """Whether it is reached; as a product, because Kueue's value may be zero."""
+        """Returns whether it is reached; as a product, because Kueue's value may be zero."""
         return bool(_TESTS[self.test](muster, self.bound * kueue if self.of_ratio else self.bound))
 
     def __str__(self) -> str:

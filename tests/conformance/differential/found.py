@@ -24,7 +24,7 @@ RULES = {CLASSICAL: core.Rules(), FAIR: core.Rules(fair_sharing=core.FairSharing
 class Found:
     """`name` describes the step; `workloads` are those before Kueue decided, by key.
 
-    `on_purpose` says why the core still differs; it is empty if the core decides as Kueue does.
+    `on_purpose` is the reason for the difference; it is empty if the core decides as Kueue does.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Found:
     def has_choosing_gang(self) -> bool:
         """Returns whether a workload with several pod sets is in a queue with several flavors for a resource.
 
-        Kueue searches for their flavors over several cycles, sometimes for ever, and resumes where it
+        Kueue searches for their flavors over several cycles, sometimes forever, and resumes where it
         stopped; this state is only in its memory, so the core cannot know it."""
         choosing = {
             queue.metadata.name

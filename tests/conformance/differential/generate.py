@@ -1,7 +1,7 @@
 """Random scenarios, the same for the same seed; small ones, which find as many differences as large ones.
 
-Steps with a nondeterministic outcome in Kueue are left out: several submissions at once, as it may
-decide between any two of them; a step while it still decides on the one before; changes of a flavor,
+Steps with a nondeterministic outcome in Kueue are left out: several submissions at the same time, as it may
+decide between any two of them; a step while it still decides on the previous one; changes of a flavor,
 of a cohort's parent or of a queue's cohort, as it retries parked workloads or not, depending on the
 order in which its caches receive the change.
 """

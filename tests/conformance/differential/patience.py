@@ -38,7 +38,7 @@ class PatientClient:
         return _insist(lambda: self._client.patch(kind, name, patch, patch_type=PatchType.JSON))
 
     def merge_status(self, kind: Any, name: str, namespace: str, body: Any) -> Any | None:
-        """Returns None if the object has another resourceVersion than `body`, or is gone."""
+        """Returns None if the object has another resourceVersion than `body`, or does not exist."""
         try:
             return _insist(
                 lambda: self._client.patch(

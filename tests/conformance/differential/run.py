@@ -76,7 +76,7 @@ def _main(seeds: Sequence[int], screen: Screen) -> int:
     )
     if counts.by_chance:
         screen.line(f"differed once, but not when run again: {', '.join(counts.by_chance)}")
-    unknowable = sum(disagreement.found.has_choosing_gang() for disagreement in smallest)
+    unknowable = sum(disagreement.recording.has_choosing_gang() for disagreement in smallest)
     if unknowable:
         screen.line(
             f"{unknowable} of the differences have a gang of several pod sets that can use several flavors: "
@@ -111,10 +111,10 @@ def _player(screen: Screen) -> Iterator[Player]:
 
 
 def _tell(smallest: Disagreement, screen: Screen) -> None:
-    name = smallest.found.name
+    name = smallest.recording.name
     path = DISAGREEMENTS / f"{name.replace(' ', '-')}.json"
-    save(smallest.found, path)
-    screen.line(f"{name} ({smallest.found.mode}), {len(smallest.scenario.steps)} steps: kept as {path}")
+    save(smallest.recording, path)
+    screen.line(f"{name} ({smallest.recording.mode}), {len(smallest.scenario.steps)} steps: kept as {path}")
     for line in smallest.differences:
         screen.line(f"    {line}")
 

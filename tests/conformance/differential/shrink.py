@@ -10,14 +10,14 @@ from tests.conformance.differential.stage import Play
 ROUNDS_MAX = 6
 
 Compare = Callable[[Sequence[Scenario]], Iterable["Disagreement"]]
-"""Runs scenarios, and returns those on which Kueue and the core differ."""
+"""Runs scenarios, and returns the ones on which Kueue and the core differ."""
 
 
 @dataclass(frozen=True)
 class Disagreement:
     scenario: Scenario
     step: int
-    found: Found
+    recording: Found
     differences: tuple[str, ...]
 
 
@@ -42,7 +42,7 @@ def _differences(disagreement: Found) -> list[str]:
 def shrunk(disagreements: Sequence[Disagreement], compare: Compare) -> list[Disagreement]:
     """Returns each without the steps and objects that the difference does not need.
 
-    A round runs smaller copies of all of them at once, and continues with the smallest that differ, until
+    A round runs smaller copies of all of them together, and continues with the smallest that differ, until
     there are none, or for ROUNDS_MAX rounds.
     """
     smallest = {disagreement.scenario.name: disagreement for disagreement in disagreements}

@@ -68,7 +68,7 @@ class Stage:
 
     def __init__(self, client: Client, plays: Sequence[Play]) -> None:
         self._client, self._plays = PatientClient(client), plays
-        self._seen: dict[str, kueue.Workload] = {}
+        self._workloads: dict[str, kueue.Workload] = {}
         self._lock = threading.Lock()
         self._changed_at: dict[str, float] = defaultdict(time.monotonic)  # any change, by namespace
         self._moved_at: dict[str, float] = defaultdict(time.monotonic)  # changes of quota, by namespace
@@ -99,12 +99,12 @@ class Stage:
     def _note(self, _kind: str, obj: kinds.Object, gone: bool) -> None:
         """Runs on the reflector's thread."""
         workload = view(obj, kueue.Workload)
-        namespace, before = workload.metadata.namespace, self._seen.get(workload.key)
+        namespace, before = workload.metadata.namespace, self._workloads.get(workload.key)
         self._changed_at[namespace] = time.monotonic()
         if gone or before is None or _holds(before) != _holds(workload):
             self._moved_at[namespace] = time.monotonic()
         if gone:
-            self._seen.pop(workload.key, None)
+            self._workloads.pop(workload.key, None)
             return
         self._keep(workload)
         preempted = find_condition(workload.status.conditions, workload_status.PREEMPTED)
@@ -114,7 +114,7 @@ class Stage:
     def _unfinished(self, namespace: str) -> Workloads:
         return {
             key: w
-            for key, w in sorted(self._seen.copy().items())
+            for key, w in sorted(self._workloads.copy().items())
             if w.metadata.namespace == namespace and not workload_status.is_finished(w.status)
         }
 
@@ -136,7 +136,7 @@ class Stage:
             self._finish(workload)
         else:
             self._client.delete(kinds.Workload, workload.metadata.name, workload.metadata.namespace)
-            self._seen.pop(workload.key, None)
+            self._workloads.pop(workload.key, None)
         return {key: w for key, w in workloads.items() if key != workload.key}
 
     def _changed(self, objects: Objects, obj: Manifest) -> Objects:
@@ -162,7 +162,7 @@ class Stage:
             self._changed_at[play.namespace] = self._moved_at[play.namespace] = begun
         waiting = {play.namespace: play for play in plays}
         while waiting and time.monotonic() - begun < STEP_SECONDS_MAX:
-            for workload in list(self._seen.values()):
+            for workload in list(self._workloads.values()):
                 if workload.metadata.namespace in waiting and leaves(workload):
                     released = self._write(workload, transitions.release(workload.status, _now_ms()))
                     self._releases[workload.key] += released
@@ -187,9 +187,9 @@ class Stage:
     def _keep(self, workload: kueue.Workload) -> None:
         """Keeps the newest version: the answer to a write may arrive after Kueue's next change."""
         with self._lock:
-            existing = self._seen.get(workload.key)
+            existing = self._workloads.get(workload.key)
             if existing is None or _version(existing) < _version(workload):
-                self._seen[workload.key] = workload
+                self._workloads[workload.key] = workload
 
 
 def write_status(

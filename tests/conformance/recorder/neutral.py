@@ -1,4 +1,4 @@
-"""From recorded values to the form of cases: times, objects, admissions, and what a cycle changed."""
+"""Converts recorded values to the form of cases: times, objects, admissions, and a cycle's changes."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -129,7 +129,7 @@ def is_true(workload: Data, kind: str) -> bool:
 
 
 def summary(before: Iterable[Data] | None, after: Iterable[Data] | None) -> dict[str, Any]:
-    """Returns which workloads have got quota, were preempted and evicted, or were told why they wait."""
+    """Returns the workloads that got quota, were preempted, were evicted, or got a reason to wait."""
     old = {key_of(workload): workload for workload in before or ()}
     reserved, waiting = {}, {}
     turned: dict[str, list[dict[str, str]]] = {"Preempted": [], "Evicted": []}

@@ -12,7 +12,7 @@ CLOSURE = re.compile(r"^(\t+).*\bfunc\(t \*testing\.T\) \{\n", re.MULTILINE)
 
 
 class PlaceError(Exception):
-    """Kueue's source is not as the recorder expects it; the message says where."""
+    """Kueue's source is not as the recorder expects; the message has the place."""
 
 
 def unchanged(parts: Parts) -> Parts:

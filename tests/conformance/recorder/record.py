@@ -35,7 +35,7 @@ PLACES: tuple[Place, ...] = tuple(
     for place in module.PLACES
 )
 TIMEOUT = "1h"
-"""For each package, as the tests of the scheduler take ten minutes on a busy machine."""
+"""The limit for each package; the tests of the scheduler take ten minutes on a busy machine."""
 OBSERVABILITY = "UnadmittedWorkloadsObservability"
 """A gate that only renames reasons; the run without it is taken."""
 

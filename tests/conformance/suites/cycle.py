@@ -64,8 +64,8 @@ def compare_summary(board: Board, heads: Iterable[Entry], expected: Data) -> Non
 
 
 def all_ready(head: Entry) -> bool:
-    """Returns whether it is admitted at once: all checks that its queue requires of its flavors, and all that
-    it has, are ready."""
+    """Returns whether it is admitted immediately: all checks that its queue requires of its flavors, and all
+    of its checks, are ready."""
     assert head.admission is not None
     used = {flavor for of in head.admission.pod_sets for flavor in of.flavors.values()}
     asked = (check.name for check in head.queue.checks if not check.flavors or check.flavors & used)

@@ -139,7 +139,7 @@ def _compare(choice: PodSetChoice, expected: Data, groups: Groups) -> None:
 
 
 def compare_attempts(choice: PodSetChoice, expectation: Iterable[Data], groups: Groups) -> None:
-    """Compares attempts. A case may list flavors after the one that fits, and one that was not tried for all
+    """Compares attempts. A case may list flavors after the fitting one, and one that was not tried for all
     resources."""
     expected = {of["flavor"]: {**of, "reasons": _read(of.get("reasons"))} for of in expectation}
     attempts = attempts_of(choice, groups)

@@ -1,6 +1,6 @@
 """ProvisioningRequests: a Workload with quota, its checks and requests, reconciled until nothing changes.
 
-Muster's controller needs several passes for one reconcile of Kueue: each acts on what the one before has
+Muster's controller needs several passes for one reconcile of Kueue: each acts on what the previous one has
 written. They run against an API server in memory, with the controller's own writer.
 """
 
@@ -120,7 +120,7 @@ class _Run:
             return
         for planned in sync_provisioning_requests(workload, cluster, self._now_ms):
             gives_up = [event.message for event in planned.events if event.reason == FAILED_TO_START]
-            if gives_up:  # Kueue would retry for ever
+            if gives_up:  # Kueue would retry forever
                 self.errors += gives_up
             else:
                 yield planned

@@ -1,6 +1,6 @@
 """`make fuzz`: plays random histories on all cores, and shortens failing ones.
 
-`--replay FILE` plays one that was written down, with the last writes before it broke.
+`--replay FILE` plays a recorded history, with the last writes before it broke.
 """
 
 import argparse
@@ -23,7 +23,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="make fuzz", description=__doc__)
     parser.add_argument("--histories", type=int, default=2000, help="how many (2000)")
     parser.add_argument("--seed", type=int, default=0, help="the first seed (0)")
-    parser.add_argument("--failures", type=int, default=1, help="stop after so many different ones (1)")
+    parser.add_argument(
+        "--failures", type=int, default=1, help="number of different failures to stop after (1)"
+    )
     parser.add_argument("--only", nargs="*", choices=sorted(ACTIONS), help="draw only these actions")
     parser.add_argument("--replay", type=Path, metavar="FILE", help="play this history instead")
     return parser

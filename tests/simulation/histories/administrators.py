@@ -101,7 +101,7 @@ def delete(sim: Simulation, kind: str, key: str) -> None:
 
 
 def restore(sim: Simulation) -> None:
-    """Restores every object of the stack; of one that is being deleted, its spec."""
+    """Restores every object of the stack; if it is being deleted, its spec."""
     for kind in CONFIGURATION:
         for body in sim.stack.get(kind, ()):
             existing = sim.api.find(kind, key_of(body))

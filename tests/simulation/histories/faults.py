@@ -120,7 +120,9 @@ def draw_dependent(draw: Draw) -> dict[str, Any]:
     }
 
 
-def delete_dependents(sim: Simulation, kind: str, key: str, what: str, foreground: bool, one: bool) -> None:
+def delete_dependents(
+    sim: Simulation, kind: str, key: str, what: str, foreground: bool, single: bool
+) -> None:
     """Deletes the objects of a kind that belong to a job, or the first one."""
     owners = {find(sim, kind, key)["metadata"]["uid"]}
     results: list[str] = []
@@ -131,7 +133,7 @@ def delete_dependents(sim: Simulation, kind: str, key: str, what: str, foregroun
                     owners.add(body["metadata"]["uid"])
                     if dependent.name == what and key_of(body) not in results:
                         results.append(key_of(body))
-    for dependent_key in results[:1] if one else results:
+    for dependent_key in results[:1] if single else results:
         sim.api.delete(KINDS[what], dependent_key, "administrator", foreground=foreground)
 
 

@@ -1,6 +1,6 @@
 """Generates a history from a seed: its families of actions, its length, and when each action happens.
 
-Each history draws from a few families only: rare actions meet more often than where all are drawn at once.
+Each history draws from a few families only: rare actions coincide more often than with draws from all.
 """
 
 from collections.abc import Collection, Mapping
@@ -70,7 +70,7 @@ def _chosen(random: Random, without: Collection[str]) -> Mapping[str, tuple[floa
 
 
 def _action(random: Random, draw: Draw, acts: Mapping[str, tuple[float, Act]]) -> Action:
-    # half of the actions follow at once: bugs need coincidences
+    # half of the actions follow immediately: bugs need coincidences
     after_s = random.choice((TOGETHER_S, round(random.uniform(0, PAUSE_S_MAX), 2)))
     names, weights = list(acts), [weight for weight, _ in acts.values()]
     while True:

@@ -8,10 +8,10 @@ import msgspec
 
 
 class Action(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One action. `do` names an entry of `actions.ACTIONS`; `after_s` are seconds since the one before.
+    """One action. `do` names an entry of `actions.ACTIONS`; `after_s` are seconds since the previous one.
 
     `arguments` name the objects that it is about (`team-a/job3`), never by their place in a list, so that an
-    action keeps its meaning when others are removed. One whose object is gone does nothing."""
+    action keeps its meaning when others are removed. An action whose object is deleted does nothing."""
 
     after_s: float
     do: str

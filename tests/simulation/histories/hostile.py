@@ -101,7 +101,7 @@ def delete_with_finalizer(sim: Simulation, kind: str, key: str) -> None:
 
 
 def touch(sim: Simulation, kind: str, key: str) -> None:
-    """Updates it in a loop, so that its resourceVersion is never the one just read."""
+    """Updates it in a loop, so that the resourceVersion just read is always stale."""
     sim.touched[KINDS[kind], key] = sim.api.now_ms() + TOUCHES_MS
 
 

@@ -155,7 +155,7 @@ async def _touch(sim: Simulation) -> None:
 
 
 async def _restore(sim: Simulation) -> None:
-    """Retries, because an object in deletion cannot be restored before it is gone."""
+    """Retries, because an object cannot be restored while it is being deleted."""
     while True:
         with contextlib.suppress(Refused):
             restore(sim)
@@ -171,7 +171,7 @@ async def _probe(sim: Simulation, namespace: str, workers: int) -> None:
 
 
 def _is_leaving(sim: Simulation, queue: str) -> bool:
-    """Whether the ClusterQueue is being deleted: it admits nothing until all its gangs have ended."""
+    """Returns whether the ClusterQueue is being deleted: it admits nothing until all its gangs have ended."""
     existing = sim.api.find(kinds.CLUSTER_QUEUES, queue)
     return existing is not None and "deletionTimestamp" in existing["metadata"]
 
@@ -242,7 +242,7 @@ def unsettled(sim: Simulation) -> list[str]:
         status = queue.get("status", {})
         totals = {r["total"] for f in status.get("flavorsReservation", []) for r in f["resources"]}
         if totals - {"0"} or status.get("reservingWorkloads") != 0:
-            remaining.append(f"{key_of(queue)} tells of usage")
+            remaining.append(f"{key_of(queue)} reports usage")
     return remaining
 
 

@@ -37,7 +37,7 @@ def alone_stack() -> dict[Kind[Any], list[Body]]:
     )
 
 
-# "alone" deletes what is over, the others keep it
+# "alone" deletes what has ended, the others keep it
 CONFIGURATIONS = {
     "local": DEFAULT,
     "shared": DEFAULT,
@@ -48,5 +48,5 @@ FAULTS = {
     "calm": CALM,
     "rough": Faults(killed=0.03, lost_answer=0.02, broken_watch=0.02, watch_lag_s=1.0),
 }
-# the queues in which a gang of the highest priority gets quota for so many workers by preemption alone
+# the queues in which a gang of the highest priority gets quota for this many workers by preemption alone
 PROBES = {"local": {"team-a": 4}, "shared": {"team-a": 4, "team-b": 3}, "alone": {"team-a": 4}}

@@ -111,7 +111,7 @@ def draw_clean_up(draw: Draw) -> dict[str, Any]:
 
 
 def clean_redis_up_for(sim: Simulation, seconds: float) -> None:
-    """From now on KubeRay's Redis clean-ups take this long."""
+    """Sets the duration of KubeRay's Redis clean-ups."""
     sim.kuberay.cleanup_seconds = seconds
 
 

@@ -1,4 +1,4 @@
-"""Actions on Workloads that are created without a job, and on those that lose theirs."""
+"""Actions on Workloads that are created without a job, and on Workloads that lose their job."""
 
 from typing import Any
 

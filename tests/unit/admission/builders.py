@@ -67,7 +67,7 @@ def cohort(name: str, parent: str | None = None, *quotas: Quotas) -> Cohort:
 
 
 def queue(name: str = "q", *quotas: Quotas | int | Quota, **fields: Any) -> ClusterQueue:
-    """A number or a Quota means that many GPUs of flavor l4."""
+    """A number or a Quota means this many GPUs of flavor l4."""
     groups = (quota if isinstance(quota, Mapping) else {"l4": {GPU: quota}} for quota in quotas)
     return ClusterQueue(name, groups=tuple(map(group, groups)), **fields)
 
@@ -78,7 +78,7 @@ def pods(name: str = "workers", count: int = 1, gpu: int | None = None, **fields
 
 
 def workload(name: str, in_queue: str = "q", *pod_sets: PodSet | int, **fields: Any) -> Workload:
-    """A number means one pod that wants that many GPUs. The UID is the name."""
+    """A number means one pod that wants this many GPUs. The UID is the name."""
     sets = tuple(pods(gpu=pod_set) if isinstance(pod_set, int) else pod_set for pod_set in pod_sets)
     defaults: dict[str, Any] = {"priority": 0, "queued_at_ms": 0, "uid": name} | fields
     return Workload(f"ns/{name}", cluster_queue=in_queue, pod_sets=sets, **defaults)
@@ -111,18 +111,18 @@ def snapshot(
 
 
 def host(name: str, gpu: int = 8, rack: str = "r1", **fields: Any) -> Node:
-    """A ready node with so many GPUs."""
+    """A ready node with this many GPUs."""
     labels = {HOSTNAME: name, "rack": rack}
     return Node(name, labels, allocatable={GPU: gpu, "pods": 110}, **fields)
 
 
 def on(*places: tuple[str, int]) -> TopologyAssignment:
-    """Hosts, each with so many pods."""
+    """Hosts, each with this many pods."""
     return TopologyAssignment((HOSTNAME,), tuple(TopologyDomain((name,), count) for name, count in places))
 
 
 def placed_on(assigned: TopologyAssignment | None) -> list[tuple[str, int]]:
-    """Hosts, each with so many pods."""
+    """Hosts, each with this many pods."""
     return [(domain.values[-1], domain.count) for domain in assigned.domains] if assigned else []
 
 
@@ -131,7 +131,7 @@ def node(of: Snapshot, name: str = "q") -> QuotaNode:
 
 
 def applied(before: Snapshot, plan: Plan, now_ms: int = NOW_MS) -> Snapshot:
-    """The snapshot after a controller's writes: admissions are reserved, replaced slices are over, and
+    """The snapshot after a controller's writes: admissions are reserved, replaced slices have ended, and
     victims are evicted and still run."""
     admitted = {decision.workload: decision.admission for decision in plan.admissions}
     preempting = {wait.workload for wait in plan.waiting if wait.reason is WaitReason.PREEMPTION}
@@ -153,7 +153,7 @@ def applied(before: Snapshot, plan: Plan, now_ms: int = NOW_MS) -> Snapshot:
 
 
 def withdrawn(before: Snapshot) -> Snapshot:
-    """The pods of all evicted workloads are gone: these are pending again."""
+    """The pods of all evicted workloads are deleted: these are pending again."""
     return replace(
         before,
         workloads=tuple(

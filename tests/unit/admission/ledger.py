@@ -62,7 +62,7 @@ class Ledger:
         return {fr for some in groups for fr in _quotas(some)}
 
     def overrun(self) -> list[tuple[str, FlavorResource]]:
-        """Where more is used than the quota and what may be borrowed for it."""
+        """Places with more usage than the quota and what may be borrowed for it."""
         return [(name, fr) for name in self.parents for fr in self.resources() if self._over(name, fr)]
 
     def _over(self, name: str, fr: FlavorResource) -> bool:

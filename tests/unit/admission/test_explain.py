@@ -146,7 +146,7 @@ SENTENCES = {  # of workload w
         snapshot(queue("q", 2), running("r", gpu=4), workload("w", "q", 2)),
         f"needs 2 {GPU} of flavor l4 but ClusterQueue q has 0 of 2 left, with usage 2 above the quota",
     ),
-    "it has borrowed all that it may": (
+    "it has borrowed up to its limit": (
         snapshot(
             [queue("q", Quota(2, borrowing_limit=1), **ML), queue("other", 8, **ML)],
             running("r", gpu=3),
@@ -166,11 +166,11 @@ SENTENCES = {  # of workload w
         team_a(Quota(16, borrowing_limit=5), **ML),
         f"needs 8 {GPU} of flavor l4 but ClusterQueue team-a has 4 of 16 left and cohort ml can lend 2 more",
     ),
-    "it may borrow less than the cohort can lend, and keeps some of its own": (
+    "it may borrow less than the cohort can lend, and lends less than its quota": (
         team_a(Quota(16, borrowing_limit=1, lending_limit=3), **ML),
         f"needs 8 {GPU} of flavor l4 but ClusterQueue team-a has 4 of 16 left and may borrow 1 more of it",
     ),
-    "no flavors of what it has enough of": (
+    "no flavors of resources with enough quota": (
         snapshot(
             queue("q", {"cpu": {"cpu": 4000}, "spot": {"cpu": 4000}}, {"l4": {GPU: 4}}),
             running("r", gpu=4),

@@ -1,4 +1,4 @@
-"""Where the admission core yields values one by one, it does so compiled as well."""
+"""Generators of the admission core remain lazy when compiled."""
 
 import ast
 from pathlib import Path
@@ -9,7 +9,7 @@ CORE = Path(muster.admission.__file__).parent
 
 
 def test_no_function_of_the_core_returns_a_generator_expression() -> None:
-    """mypyc evaluates a generator expression at once, as a list: a search for victims that takes the first
+    """mypyc evaluates a generator expression eagerly, as a list: a search for victims that takes the first
     candidate of each queue would read all of them. A generator function is lazy, compiled or not."""
     generators = [
         f"{path.relative_to(CORE)}:{node.lineno}"

@@ -32,7 +32,7 @@ BOUNDS: dict[str, tuple[Precedence, list[str]]] = {
     "everybody": (ALL, ["leaving", "low", "late", "early", "high"]),
     "below a priority": ((3,), ["low"]),
     "and newer of the same": ((3, -1), ["low", "early"]),
-    "those that are leaving too": ((9, -1), ["low", "late", "early", "high"]),
+    "workloads that are leaving too": ((9, -1), ["low", "late", "early", "high"]),
     "none": ((1,), []),
 }
 

@@ -124,7 +124,7 @@ def test_every_pending_workload_is_admitted_or_told_why_not(lives: list[tuple[Sn
 @PROPERTY
 @given(LIVES)
 def test_every_cluster_settles(lives: list[tuple[Snapshot, Plan]]) -> None:
-    """`life` itself fails if evicting, withdrawing and deciding again goes on for ever."""
+    """`life` itself fails if evicting, withdrawing and deciding again continues forever."""
     now, plan = lives[-1]
     assert (plan.admissions, plan.preemptions, plan.drained) == ((), (), ())
     assert decide(now, NOW_MS + 1) == plan

@@ -48,7 +48,7 @@ REFUSED = {
     "not finite": float("inf"),
     "a boolean": True,
 }
-# what is told of it instead of its text, where that is longer than anybody wants to read
+# the text that a message has instead of a very long quantity
 TOO_LARGE: dict[str, tuple[str, str | int | float, str]] = {
     "beyond any float": ("memory", "1e400", "'1e400'"),
     "the same, negative": ("memory", "-1e400", "'-1e400'"),

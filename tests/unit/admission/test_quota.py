@@ -83,7 +83,7 @@ def test_usage_bubbles_up_only_beyond_the_local_quota() -> None:
 
 
 def test_a_slice_that_needs_less_than_the_one_before_leaves_no_trace_once_it_is_removed() -> None:
-    """A cycle takes what it needs beyond the other slice, and gives that back."""
+    """A cycle takes the difference to the other slice, and releases it."""
     tree = two(Quota(2), Quota(6), used=4)
     assert tree.parent is not None
     before = tree.usage[L4], tree.parent.usage[L4]

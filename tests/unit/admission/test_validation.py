@@ -98,7 +98,7 @@ REFUSED = {
     ),
     "more than can be counted": (
         asking(gpu=2**62, count=2),
-        f"requests of pod set workers: {GPU} of all its pods is more than can be counted",
+        f"requests of pod set workers: {GPU} of all its pods exceeds the maximum that can be counted",
     ),
     "negative request": (asking(gpu=-2), f"requests of pod set workers: {GPU} is -2"),
     "negative usage": (

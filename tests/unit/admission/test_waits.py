@@ -95,7 +95,7 @@ def contended(draw: st.DrawFn) -> Snapshot:
 
 
 def alone(of: Snapshot, waits: str) -> Snapshot:
-    """With all that hold quota, and of the pending only this one."""
+    """The snapshot with all workloads that hold quota, and only this pending one."""
     return replace(
         of,
         workloads=tuple(
@@ -110,7 +110,7 @@ def quiet(of: Snapshot) -> Snapshot:
 
 
 def with_quota(of: Snapshot, queue: str, shortfalls: Iterable[Shortfall]) -> Snapshot:
-    """The queue has so much more of its own."""
+    """The snapshot with this much more quota in the queue."""
     missing = {(shortfall.flavor, shortfall.resource): shortfall.missing for shortfall in shortfalls}
 
     def more(flavor: str, quotas: FlavorQuotas) -> FlavorQuotas:
@@ -129,7 +129,7 @@ def with_quota(of: Snapshot, queue: str, shortfalls: Iterable[Shortfall]) -> Sna
 
 
 def welcome(of: Snapshot, waiting: Waiting) -> Snapshot:
-    """With the tolerations, and without the selectors and the affinity, that are told of."""
+    """The workload with the tolerations, and without the selectors and affinity, of the explanation."""
 
     def changed(pod_set: PodSet) -> PodSet:
         exclusions = [exclusion for exclusion in waiting.exclusions if exclusion.pod_set == pod_set.name]
@@ -163,7 +163,7 @@ def welcome(of: Snapshot, waiting: Waiting) -> Snapshot:
 
 
 def is_admitted(of: Snapshot, workload: str) -> bool:
-    """At once, or when the workloads that it preempts have left: with more pods than it would settle for."""
+    """Admitted now or after its preemptions, with more pods than its minimum."""
     plan = decide(of, NOW_MS)
     if workload in {preemption.preemptor for preemption in plan.preemptions}:
         plan = decide(withdrawn(applied(of, plan)), NOW_MS)
@@ -190,7 +190,7 @@ def check(of: Snapshot) -> None:
 
 
 def curable(waiting: Waiting) -> bool:
-    """Whether there is a flavor with quota for all that the pods of each set ask for."""
+    """Returns whether there is a flavor with quota for all requests of each pod set."""
     without = {
         (exclusion.pod_set, exclusion.flavor)
         for exclusion in waiting.exclusions
@@ -214,7 +214,7 @@ def test_so_it_does_where_others_may_be_preempted(of: Snapshot) -> None:
 
 
 def test_flavors_of_an_empty_cluster_do_not_depend_on_current_usage() -> None:
-    """With l4 in use, workers would borrow it and prefer cpu; in an empty cluster they prefer l4."""
+    """Workers prefer cpu while l4 is in use, as they would borrow it; in an empty cluster they prefer l4."""
     gpus = tolerate("gpu"), tolerate("spot")
     quotas = (
         FlavorQuotas("cpu", {"cpu": Quota(0), GPU: Quota(8)}),

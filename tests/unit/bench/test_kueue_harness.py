@@ -1,4 +1,4 @@
-"""Kueue's performance harness: what is read from its files, and what its table says."""
+"""Kueue's performance harness: its files and its table."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -93,7 +93,7 @@ TIMED = """id,class name,namespace,name,ms to admitted,ms to finish,num eviction
 
 
 def test_workloads_that_the_runner_did_not_time_are_left_out_of_means() -> None:
-    """It dropped their creation: in its own means they did not wait."""
+    """The runner dropped their creation: in its means they did not wait."""
     read = parse("kueue", SUMMARY.format(dropped=2), TIMED, COST)
     assert read.classes == {
         "large": ClassMeans(30, 0.02, 0.02, 0),

@@ -9,7 +9,7 @@ from tests.bench.sustained_load import Sustained, compared
 
 
 def history(stream: Stream, accepted: int = 4, admitted: int = 4, finished: int = 4) -> History:
-    """Returns a history in which RayJobs are submitted once a second, accepted at once, wait for as many
+    """Returns a history in which RayJobs are submitted once a second, accepted immediately, wait for as many
     seconds as their number, and finish in the second after."""
     recorded_history = History(stream, began_s=100.0)
     for number, name in enumerate(stream.names):

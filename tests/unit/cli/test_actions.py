@@ -47,7 +47,7 @@ def test_other_manifests_are_refused(manifest: dict[str, Any], message: str) -> 
         pytest.param(JobProgress(JobStage.QUEUED, ""), JobStage.RUNNING, None, id="it waits"),
         pytest.param(JobProgress(JobStage.QUEUED, "", refused=True), JobStage.RUNNING, 5, id="it is refused"),
         pytest.param(JobProgress(JobStage.RUNNING, ""), JobStage.RUNNING, 0, id="it runs"),
-        pytest.param(JobProgress(JobStage.RUNNING, ""), JobStage.ENDED, None, id="it has to end"),
+        pytest.param(JobProgress(JobStage.RUNNING, ""), JobStage.ENDED, None, id="it must end"),
         pytest.param(
             JobProgress(JobStage.ENDED, ""), JobStage.RUNNING, 0, id="it was too short to be seen running"
         ),

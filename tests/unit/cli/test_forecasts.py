@@ -117,7 +117,7 @@ WRONG: Mapping[str, tuple[list[str], str]] = {
         ["--queues={}/few.yaml", "--trace={}/trace.csv", "--assume=start_up_s=-1"],
         "start_up_s is -1; expected 0 or more",
     ),
-    "pods that are gone at once": (
+    "pods that terminate immediately": (
         ["--queues={}/few.yaml", "--trace={}/trace.csv", "--assume=termination_s=0"],
         "termination_s is 0; expected 1 or more, as no pod terminates sooner",
     ),

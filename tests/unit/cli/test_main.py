@@ -131,7 +131,7 @@ def test_every_verb_is_a_module_with_a_command() -> None:
         pytest.param(["--context=other"], "default", id="of a context without one"),
         pytest.param(["--context=missing"], "default", id="of a context that is refused when it is used"),
         pytest.param(["-n", "b"], "b", id="one that is given"),
-        pytest.param(["--context=other", "-n", "b", "--kubeconfig=no"], "b", id="whatever the context"),
+        pytest.param(["--context=other", "-n", "b", "--kubeconfig=no"], "b", id="regardless of the context"),
     ],
 )
 def test_namespaces_are_those_of_kubectl(

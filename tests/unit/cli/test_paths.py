@@ -1,6 +1,6 @@
-"""Each parameter of each verb that takes a path, with each bad input: one line that says what is expected.
+"""Each parameter of each verb that takes a path, with each bad input: one line with the expected value.
 
-The parameters are those of the verbs themselves: a new one has to have a type of muster/cli/paths.py, or to
+The parameters are those of the verbs themselves: a new one must have a type of muster/cli/paths.py, or to
 be named here as no path.
 """
 

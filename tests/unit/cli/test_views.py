@@ -40,12 +40,12 @@ CHECKED["status"] |= {
 
 OVER = running(ray_job("over"))
 OVER["status"]["conditions"].append(since("Finished", 5))
-OVER["metadata"]["finalizers"] = []  # its pods are gone
+OVER["metadata"]["finalizers"] = []  # its pods are deleted
 
 
 def cluster() -> dict[Kind[Any], list[Body]]:
     """A running gang, a borrower, one that waits for a check, three that wait, of which one has an estimate,
-    and one that is over."""
+    and one that has ended."""
     job = ray_job("new")
     job["metadata"]["annotations"][ETA_ANNOTATION] = STARTS.annotation
     workloads = [
@@ -195,7 +195,7 @@ WHY = {
     "it preempts": ("rayjob/urgent", 0, "It fits in ClusterQueue team-a now by preempting 3 workloads."),
     "it runs": ("rayjob/dev", 0, "Admitted by ClusterQueue team-a at "),
     "it waits for checks": ("rayjob/checked", 0, "It waits for its admission checks: nodes: no nodes yet."),
-    "it is over": ("rayjob/over", 0, "Finished at "),
+    "it has ended": ("rayjob/over", 0, "Finished at "),
     "there is no such job": ("rayjob/no", 2, ""),
 }
 

@@ -1,4 +1,4 @@
-"""Workloads that may not be queued, and the message that says why."""
+"""Workloads that may not be queued, and the message that gives the reason."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Objects are found by what they have in common, whatever came and went before."""
+"""Objects are found by common values, regardless of earlier changes."""
 
 from random import Random
 

@@ -125,7 +125,7 @@ NOW: dict[str, tuple[tuple[str, ...], str, str, dict[str, int], int]] = {
         {"dev-priority": 1, "prod-priority": 9},
         1,
     ),
-    "running, its class is gone": (RUNS, "dev-priority", "dev-priority", {"default": 7}, 100),
+    "running, its class is deleted": (RUNS, "dev-priority", "dev-priority", {"default": 7}, 100),
     "waiting without a label": ((), "", "", {"default": 7}, 7),
     "running without a label": (RUNS, "", "", {"default": 7}, 7),
     "running, a first label does not raise it": (

@@ -51,7 +51,7 @@ OF_OWN = made_by(kinds.RAY_CLUSTERS, "dev-raycluster")
 # pods, RayClusters -> whether the gang of RayJob dev still exists
 PODS: dict[str, tuple[Body, list[Body], bool]] = {
     "of its RayCluster": (OF_OWN, [OWN], True),
-    "of its RayCluster, which is gone": (OF_OWN, [], True),
+    "of its RayCluster, which is deleted": (OF_OWN, [], True),
     "of an earlier RayCluster of the same name": (
         made_by(kinds.RAY_CLUSTERS, "dev-raycluster", "uid-earlier"),
         [OWN],
@@ -114,8 +114,12 @@ def test_pods_of_a_queued_ray_cluster_belong_to_its_gang() -> None:
 # owner and origin of a running RayCluster -> whether the gang of RayJob dev still exists
 CLUSTERS: dict[str, tuple[Body, str, bool]] = {
     "its own": (controlled_by(kinds.RAY_JOBS, "dev"), "RayJob", True),
-    "one that KubeRay did not make": (controlled_by(kinds.RAY_JOBS, "dev"), "", False),
-    "one that KubeRay made for another kind": (controlled_by(kinds.RAY_JOBS, "dev"), "RayService", False),
+    "an object that KubeRay did not create": (controlled_by(kinds.RAY_JOBS, "dev"), "", False),
+    "an object that KubeRay created for another kind": (
+        controlled_by(kinds.RAY_JOBS, "dev"),
+        "RayService",
+        False,
+    ),
     "of a ConfigMap with its UID": (controlled_by(CONFIG_MAPS, "dev"), "RayJob", False),
     "of a RayService with its UID": (controlled_by(kinds.RAY_SERVICES, "dev"), "RayService", False),
     "of another API's RayJob with its UID": (controlled_by(FOREIGN_JOBS, "dev"), "RayJob", False),
@@ -182,7 +186,7 @@ def test_which_workloads_were_created_without_a_job(name: str) -> None:
 
 @pytest.mark.parametrize("labels", [{}, OF_A_JOB])
 def test_pods_of_a_gang_count_after_its_workload_lost_its_owner(labels: dict[str, str]) -> None:
-    """As does the RayCluster that they run in: it has to be stopped."""
+    """The RayCluster that they run in must be stopped too."""
     body = workload_body(ray_job("dev"), ownerReferences=[], labels=labels)
     owners = {
         "a": controlled_by(kinds.RAY_CLUSTERS, "dev-raycluster"),

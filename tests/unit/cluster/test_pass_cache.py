@@ -7,9 +7,9 @@ class Maker:
     def __init__(self) -> None:
         self.calls = 0
 
-    def __call__(self, one: list[int], other: list[int]) -> list[int] | None:
+    def __call__(self, inputs: list[int], other: list[int]) -> list[int] | None:
         self.calls += 1
-        return [*one, *other] or None
+        return [*inputs, *other] or None
 
 
 def test_the_same_objects_are_read_once() -> None:

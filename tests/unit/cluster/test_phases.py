@@ -21,7 +21,10 @@ FINISHED = transitions.finish(ADMITTED, JobOutcome(True, "done"), NOW_MS)
 
 PHASES: dict[str, tuple[WorkloadStatus, Phase]] = {
     "created": (PENDING, Phase.PENDING),
-    "tried in vain": (transitions.wait(PENDING, "WaitingForQuota", "no quota", NOW_MS), Phase.PENDING),
+    "tried without success": (
+        transitions.wait(PENDING, "WaitingForQuota", "no quota", NOW_MS),
+        Phase.PENDING,
+    ),
     "reserved, with a pending check": (RESERVED, Phase.QUOTA_RESERVED),
     "reserved without checks": (ADMITTED, Phase.ADMITTED),
     "evicted": (EVICTED, Phase.EVICTED),
@@ -82,7 +85,7 @@ PAIRS: dict[str, tuple[Phase, Phase, bool]] = {
     "one transition": (Phase.PENDING, Phase.ADMITTED, True),
     "requeued and admitted in one pass": (Phase.BACK_OFF, Phase.ADMITTED, True),
     "released and admitted in one pass": (Phase.EVICTED, Phase.QUOTA_RESERVED, True),
-    "quota is not released before its pods are gone": (Phase.ADMITTED, Phase.PENDING, False),
+    "quota is not released before its pods are deleted": (Phase.ADMITTED, Phase.PENDING, False),
     "reserved quota is not dropped either": (Phase.QUOTA_RESERVED, Phase.BACK_OFF, False),
     "a back-off follows an eviction": (Phase.PENDING, Phase.BACK_OFF, False),
     "the end is final": (Phase.FINISHED, Phase.PENDING, False),

@@ -192,7 +192,7 @@ def _short(urns: Iterable[str]) -> list[str]:
 
 
 def _without_nothing(value: Any) -> Any:
-    """Returns the inputs without those that are None, which means unset."""
+    """Returns the inputs without None, which means unset."""
     if isinstance(value, Mapping):
         return {key: _without_nothing(inner) for key, inner in value.items() if inner is not None}
     if isinstance(value, list):

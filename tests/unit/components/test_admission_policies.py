@@ -50,8 +50,8 @@ def declared(engine: Engine = "muster", serves_mutating: bool = True) -> Declara
     return declare(lambda: AdmissionPolicies("muster", args))
 
 
-def names(found: Declarations, kind: str) -> set[str]:
-    return {name.partition("/")[2] for name in found.kinds(kind)}
+def names(declarations: Declarations, kind: str) -> set[str]:
+    return {name.partition("/")[2] for name in declarations.kinds(kind)}
 
 
 @pytest.mark.parametrize(("engine", "objects"), [("muster", KUEUE | OWN), ("kueue", set())])
@@ -66,25 +66,25 @@ def test_the_engine_decides_which_policies_are_declared(
     engine: Engine, objects: set[str], serves_mutating: bool, mutating: set[str], validating: set[str]
 ) -> None:
     """Engine kueue has no policies for Kueue's objects, as its own webhooks check them."""
-    found = declared(engine, serves_mutating)
-    assert names(found, "MutatingAdmissionPolicy") == mutating
-    assert names(found, "ValidatingAdmissionPolicy") == validating | objects
+    declarations = declared(engine, serves_mutating)
+    assert names(declarations, "MutatingAdmissionPolicy") == mutating
+    assert names(declarations, "ValidatingAdmissionPolicy") == validating | objects
 
 
 def test_every_policy_is_bound() -> None:
-    found = declared()
+    declarations = declared()
     for kind in ("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"):
-        for name in names(found, kind):
-            binding = found[f"{kind}Binding/{name}"]
+        for name in names(declarations, kind):
+            binding = declarations[f"{kind}Binding/{name}"]
             assert binding.inputs["spec"]["policyName"] == name
             assert f"{kind}/{name}" in binding.depends_on
-            assert found.spec(f"{kind}/{name}")["failurePolicy"] == "Fail"
+            assert declarations.spec(f"{kind}/{name}")["failurePolicy"] == "Fail"
 
 
 def test_violations_are_denied() -> None:
-    found = declared()
-    for name in found.kinds("ValidatingAdmissionPolicyBinding"):
-        assert found.spec(name)["validationActions"] == ["Deny"]
+    declarations = declared()
+    for name in declarations.kinds("ValidatingAdmissionPolicyBinding"):
+        assert declarations.spec(name)["validationActions"] == ["Deny"]
 
 
 MUTATIONS = {
@@ -152,10 +152,10 @@ def test_policies_match_the_operations_and_namespaces_of_their_scope(name: str) 
     assert (rule["operations"], constraints) == (operations, selectors)
 
 
-def conditions(found: Declarations) -> Iterator[str]:
-    for name in found.kinds("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"):
+def conditions(declarations: Declarations) -> Iterator[str]:
+    for name in declarations.kinds("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"):
         if not any(part in name for part in ("vpa", "are-valid", "muster-workloads-", CLEANUP)):
-            condition, *_ = found.spec(name)["matchConditions"]
+            condition, *_ = declarations.spec(name)["matchConditions"]
             yield condition["expression"]
 
 
@@ -170,11 +170,11 @@ def test_with_another_engine_no_service_account_is_exempt() -> None:
 
 def test_messages_have_one_line() -> None:
     """Kubernetes refuses others (k8s.io/api admissionregistration, Validation.message)."""
-    found = declared()
+    declarations = declared()
     messages = [
         validation["message"]
-        for name in found.kinds("ValidatingAdmissionPolicy")
-        for validation in found.spec(name)["validations"]
+        for name in declarations.kinds("ValidatingAdmissionPolicy")
+        for validation in declarations.spec(name)["validations"]
     ]
     assert not [message for message in messages if "\n" in message]
 
@@ -184,8 +184,8 @@ NAMES = ("default", "prod", "dev")
 
 def priority_rules(tenants: dict[str, tuple[str, ...]], engine: Engine = "muster") -> list[str]:
     args = AdmissionPoliciesArgs(engine, True, 5000, priorities=PriorityNames(NAMES, tenants))
-    found = declare(lambda: AdmissionPolicies("muster", args))
-    spec = found.spec("ValidatingAdmissionPolicy/muster-rayjobs-have-allowed-priorities")
+    declarations = declare(lambda: AdmissionPolicies("muster", args))
+    spec = declarations.spec("ValidatingAdmissionPolicy/muster-rayjobs-have-allowed-priorities")
     return [validation["expression"] for validation in spec["validations"]]
 
 

@@ -25,7 +25,7 @@ def in_cluster(**keys: Any) -> dict[str, Any]:
     return put("muster:cluster", {**GOOD["muster:cluster"], **keys})
 
 
-# Case -> the stack, and the APIs that it enables beside those of every stack.
+# Case -> the stack, and the APIs that it enables in addition to those of every stack.
 FEATURES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "the defaults": (GOOD, SECURE),
     "neither Binary Authorization nor the security posture": (
@@ -82,9 +82,9 @@ def enabled(declared: Declarations) -> set[str]:
 
 @pytest.mark.parametrize(("config", "apis"), FEATURES.values(), ids=FEATURES.keys())
 def test_features_enable_their_apis(config: dict[str, Any], apis: tuple[str, ...]) -> None:
-    found = enabled(declare_platform(config))
+    enabled_apis = enabled(declare_platform(config))
 
-    assert found == ({*ALWAYS, *apis} if found or apis else set())
+    assert enabled_apis == ({*ALWAYS, *apis} if enabled_apis or apis else set())
 
 
 @pytest.mark.parametrize("file", STACKS, ids=lambda file: file.name)
@@ -92,7 +92,7 @@ def test_apis_of_all_declared_resources_are_enabled(file: Path) -> None:
     settings = load(file)
     declared = declare_stack(file)
     google = {resource.type for resource in declared.values() if resource.type.startswith("gcp:")}
-    # Services are enabled by Service Usage, which has to be there before.
+    # Services are enabled by Service Usage, which must be there before.
     needed = {NEEDS[short_kind(token)].api.removesuffix(".googleapis.com") for token in google}
 
     assert needed - {"serviceusage"} <= enabled(declared)

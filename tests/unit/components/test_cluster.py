@@ -378,8 +378,8 @@ def test_an_existing_cluster_gets_a_provider_only(context: str | None) -> None:
     declared = declare_platform({**GOOD, "muster:cluster": cluster})
 
     assert not [name for name, resource in declared.items() if resource.type.startswith("gcp:")]
-    wanted = {"enablePatchForce": "true"} | ({"context": context} if context else {})
-    assert declared.inputs("kubernetes/kubernetes") == wanted
+    inputs = {"enablePatchForce": "true"} | ({"context": context} if context else {})
+    assert declared.inputs("kubernetes/kubernetes") == inputs
 
 
 @pytest.mark.parametrize(

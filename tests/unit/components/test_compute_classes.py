@@ -94,26 +94,28 @@ def test_gke_installs_no_driver_where_something_else_does() -> None:
     config = with_pool({**GPU, "gpu": {**GPU["gpu"], "driver": "disabled"}, **CLASS})
     config["muster:gpuOperator"] = {"install": "helm"}
     config["muster:pools"][1]["gpu"]["driver"] = "disabled"
-    made = compute_class(parse(config, FILE).pools[2], "nodes")
-    assert {priority["gpu"]["driverVersion"] for priority in made["priorities"]} == {"autoinstall-disabled"}
-    assert made["nodePoolConfig"]["nodeLabels"] == {"gke-no-default-nvidia-gpu-device-plugin": "true"}
+    manifest = compute_class(parse(config, FILE).pools[2], "nodes")
+    assert {priority["gpu"]["driverVersion"] for priority in manifest["priorities"]} == {
+        "autoinstall-disabled"
+    }
+    assert manifest["nodePoolConfig"]["nodeLabels"] == {"gke-no-default-nvidia-gpu-device-plugin": "true"}
 
 
 def test_class_of_a_pool_takes_the_place_of_its_node_pool(declared: Declarations) -> None:
     assert "NodePool/more" not in declared
-    made = declared["ComputeClass/more"]
-    assert {key: value for key, value in made.inputs["spec"].items() if key != "priorities"} == {
+    manifest = declared["ComputeClass/more"]
+    assert {key: value for key, value in manifest.inputs["spec"].items() if key != "priorities"} == {
         "nodePoolAutoCreation": {"enabled": True, "shieldedInstanceConfig": {"enableSecureBoot": True}},
         "nodePoolConfig": {"serviceAccount": "ray-nodes@acme-ml.iam.gserviceaccount.com"},
         "whenUnsatisfiable": "DoNotScaleUp",
         "activeMigration": {"optimizeRulePriority": False},
     }
-    assert [priority.get("spot", False) for priority in made.inputs["spec"]["priorities"]] == [
+    assert [priority.get("spot", False) for priority in manifest.inputs["spec"]["priorities"]] == [
         False,
         False,
         True,
     ]
-    assert "Cluster/ray" in made.depends_on or "GkeCluster/cluster" in made.depends_on
+    assert "Cluster/ray" in manifest.depends_on or "GkeCluster/cluster" in manifest.depends_on
 
 
 def test_flavor_selects_nodes_of_the_class_and_tolerates_their_taints(declared: Declarations) -> None:
@@ -127,15 +129,15 @@ def test_flavor_selects_nodes_of_the_class_and_tolerates_their_taints(declared: 
 
 def test_labels_and_images_of_nodes_are_those_of_the_pool() -> None:
     pool = {**GPU, **CLASS, "labels": {"team": "ml"}, "imageStreaming": True, "secureBoot": False}
-    given = parse(with_pool({**pool, "serviceAccount": "l4@acme-ml.iam.gserviceaccount.com"}), FILE).pools[2]
-    made = compute_class(given, "nodes")
-    assert made["nodePoolConfig"] == {
+    parsed = parse(with_pool({**pool, "serviceAccount": "l4@acme-ml.iam.gserviceaccount.com"}), FILE).pools[2]
+    manifest = compute_class(parsed, "nodes")
+    assert manifest["nodePoolConfig"] == {
         "serviceAccount": "nodes",
         "nodeLabels": {"team": "ml"},
         "imageStreaming": {"enabled": True},
     }
-    assert made["nodePoolAutoCreation"]["shieldedInstanceConfig"] == {"enableSecureBoot": False}
-    assert given.node_labels == {"cloud.google.com/compute-class": "more", "team": "ml"}
+    assert manifest["nodePoolAutoCreation"]["shieldedInstanceConfig"] == {"enableSecureBoot": False}
+    assert parsed.node_labels == {"cloud.google.com/compute-class": "more", "team": "ml"}
 
 
 def test_class_is_added_to_a_cluster_made_elsewhere() -> None:
@@ -143,8 +145,8 @@ def test_class_is_added_to_a_cluster_made_elsewhere() -> None:
     fallback = {**l4, "provisioning": "on-demand", "computeClass": {"priorities": [{}, SPOT]}}
     pools = [{**system, "existing": True}, fallback]
     declared = declare_platform({**GOOD, "muster:cluster": JOINED, "muster:pools": pools})
-    made = declared["ComputeClass/l4"]
-    assert made.inputs["spec"]["nodePoolConfig"] == {
+    manifest = declared["ComputeClass/l4"]
+    assert manifest.inputs["spec"]["nodePoolConfig"] == {
         "serviceAccount": "shared-pools@acme-ml.iam.gserviceaccount.com"
     }
-    assert (declared.kinds("NodePool"), made.provider) == ([], "kubernetes/kubernetes")
+    assert (declared.kinds("NodePool"), manifest.provider) == ([], "kubernetes/kubernetes")

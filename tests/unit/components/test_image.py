@@ -113,12 +113,12 @@ def copied() -> Iterator[str]:
 
 def test_the_build_context_holds_exactly_the_copied_files() -> None:
     ignore = (CHECKOUT / ".dockerignore").read_text().splitlines()
-    kept = [line.removeprefix("!") for line in ignore if line.startswith("!")]
+    included = [line.removeprefix("!") for line in ignore if line.startswith("!")]
 
     assert "*" in ignore
-    assert sorted(kept) == sorted(set(copied()))
-    assert set(kept) < set(SOURCES)
-    assert all((CHECKOUT / source).exists() for source in kept)
+    assert sorted(included) == sorted(set(copied()))
+    assert set(included) < set(SOURCES)
+    assert all((CHECKOUT / source).exists() for source in included)
 
 
 def test_every_stage_has_one_pinned_base_and_runs_as_nonroot() -> None:

@@ -67,26 +67,26 @@ TREES: dict[str, tuple[Queues, dict[str, tuple[str, Shares]]]] = {
 
 @pytest.mark.parametrize("name", TREES)
 def test_quotas_and_limits_add_up_over_flavors(name: str) -> None:
-    settings, wanted = TREES[name]
-    found: dict[str, tuple[str, Shares]] = {}
-    for made in kai_queues(settings):
-        assert made.spec.get("parentQueue", "") == made.parent
-        assert not made.parent or made.parent in found, "parents come first"
-        shares = {r: (s["quota"], s["limit"]) for r, s in made.spec["resources"].items()}
-        known = wanted[made.name][1]
-        found[made.name] = made.parent, {r: s for r, s in shares.items() if r in known}
-    assert found == wanted
+    settings, expected = TREES[name]
+    results: dict[str, tuple[str, Shares]] = {}
+    for queue in kai_queues(settings):
+        assert queue.spec.get("parentQueue", "") == queue.parent
+        assert not queue.parent or queue.parent in results, "parents come first"
+        shares = {r: (s["quota"], s["limit"]) for r, s in queue.spec["resources"].items()}
+        resources = expected[queue.name][1]
+        results[queue.name] = queue.parent, {r: s for r, s in shares.items() if r in resources}
+    assert results == expected
 
 
 def test_a_resource_without_quota_is_limited_to_zero() -> None:
-    (_, made) = kai_queues(queues(queue("a", "ml", l4={"gpu": 4}), cohorts=({"name": "ml"},)))
-    assert made.spec["resources"]["cpu"] == {"quota": 0, "limit": 0, "overQuotaWeight": 1}
+    (_, child) = kai_queues(queues(queue("a", "ml", l4={"gpu": 4}), cohorts=({"name": "ml"},)))
+    assert child.spec["resources"]["cpu"] == {"quota": 0, "limit": 0, "overQuotaWeight": 1}
 
 
 def test_weights_become_over_quota_weights() -> None:
     weighed = {**queue("a", "ml", l4={"gpu": 4}), "weight": "2.5"}
-    (_, made) = kai_queues(queues(weighed, cohorts=({"name": "ml"},)))
-    assert {share["overQuotaWeight"] for share in made.spec["resources"].values()} == {2.5}
+    (_, child) = kai_queues(queues(weighed, cohorts=({"name": "ml"},)))
+    assert {share["overQuotaWeight"] for share in child.spec["resources"].values()} == {2.5}
 
 
 @pytest.fixture(scope="module")
@@ -135,8 +135,8 @@ def test_kueues_labels_become_kais_labels() -> None:
 
 
 def test_unknown_queues_and_priorities_are_refused() -> None:
-    known, by_label = kai_validations(NAMES)
-    assert list(known.rules.values()) == [
+    by_field, by_label = kai_validations(NAMES)
+    assert list(by_field.rules.values()) == [
         "no such queue: kueue.x-k8s.io/queue-name must name a queue of this namespace (as namespace/queue, "
         "one of team-a/user-queue)",
         "no such priority: kueue.x-k8s.io/priority-class must be one of train",

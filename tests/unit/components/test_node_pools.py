@@ -68,7 +68,7 @@ H100_MEGA = {"machineType": "a3-megagpu-8g", "gpu": {"type": "nvidia-h100-mega-8
 H200 = {"machineType": "a3-ultragpu-8g", "gpu": {"type": "nvidia-h200-141gb", "count": 8}}
 UP_TO_4 = {"nodes": {"max": 4}}
 
-# Name of the case -> the pool, and its inputs beside those that all pools share.
+# Name of the case -> the pool, and its inputs in addition to those that all pools share.
 POOLS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "queued: flex-start VMs": (
         {**L4, **UP_TO_4, "provisioning": "queued"},
@@ -277,7 +277,7 @@ def test_stack_dev_declares_the_guides_pool() -> None:
     )
     system = pools.inputs("NodePool/system")
     assert (system["nodeConfig"]["machineType"], system["initialNodeCount"]) == ("e2-standard-4", 1)
-    # The guide has one node, which does not hold the heads of two teams beside GKE's pods.
+    # The guide has one node, which does not hold the heads of two teams next to GKE's pods.
     assert system["autoscaling"] == nodes_of(0, 2, "BALANCED")["autoscaling"]
     assert pools.kinds("NodePool") == ["NodePool/gpu-node-pool", "NodePool/system"]
 
@@ -300,13 +300,13 @@ def test_each_nvlink_domain_is_a_node_pool_with_one_policy() -> None:
         "workloadPolicy": {"type": "HIGH_THROUGHPUT", "acceleratorTopology": "1x72"},
     }
     for name, most in (("more-0", 18), ("more-1", 2)):
-        made = declared.inputs(f"NodePool/{name}")
-        assert made["placementPolicy"] == {"type": "COMPACT", "policyName": "ray-more"}
-        assert made["autoscaling"] == nodes_of(0, most, "BALANCED")["autoscaling"]
-        assert made["nodeConfig"]["labels"]["muster.dev/pool"] == "more"
-        assert made["nodeConfig"]["ephemeralStorageLocalSsdConfig"] == {"localSsdCount": 4}
+        inputs = declared.inputs(f"NodePool/{name}")
+        assert inputs["placementPolicy"] == {"type": "COMPACT", "policyName": "ray-more"}
+        assert inputs["autoscaling"] == nodes_of(0, most, "BALANCED")["autoscaling"]
+        assert inputs["nodeConfig"]["labels"]["muster.dev/pool"] == "more"
+        assert inputs["nodeConfig"]["ephemeralStorageLocalSsdConfig"] == {"localSsdCount": 4}
         message = gke_document.MESSAGES[declared[f"NodePool/{name}"].type]
-        assert not list(gke_document.problems(message, with_integers(made)))
+        assert not list(gke_document.problems(message, with_integers(inputs)))
 
 
 # Name of the case -> the cluster, the pool's zones, and whether limits are by zone or total.

@@ -78,9 +78,9 @@ def test_the_sink_may_only_add_to_the_archive(declared: Declarations) -> None:
 
 
 @pytest.mark.parametrize("protected", [True, False])
-@pytest.mark.parametrize("kept", ["ProjectBucketConfig/ray-logs", "Bucket/ray-logs"])
-def test_log_buckets_are_protected_as_the_cluster_is(kept: str, protected: bool) -> None:
-    assert declare_with(protected=protected)[kept].protect is protected
+@pytest.mark.parametrize("retention", ["ProjectBucketConfig/ray-logs", "Bucket/ray-logs"])
+def test_log_buckets_are_protected_as_the_cluster_is(retention: str, protected: bool) -> None:
+    assert declare_with(protected=protected)[retention].protect is protected
 
 
 def test_no_archive_is_declared_by_default() -> None:
@@ -212,7 +212,10 @@ def grafana() -> dict[str, dict[str, Any]]:
 
 def grafana_queries(engine: str) -> list[str]:
     panels = (
-        panel for name, found in grafana().items() if name.startswith(engine) for panel in found["panels"]
+        panel
+        for name, dashboard in grafana().items()
+        if name.startswith(engine)
+        for panel in dashboard["panels"]
     )
     return [target["expr"] for panel in panels for target in panel["targets"]]
 
@@ -234,15 +237,15 @@ def exported() -> dict[str, set[str]]:
 
 def test_every_query_names_metrics_that_muster_exports(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.ERROR)
-    known = exported()
+    metrics = exported()
     named: set[str] = set()
     for query in (*promql("muster"), *grafana_queries("muster")):
         used = {name: set(re.findall(r"(\w+)=", matchers)) for name, matchers in SERIES.findall(query)}
         named |= set(used)
-        assert set(used) <= set(known), query
+        assert set(used) <= set(metrics), query
         grouped = {label.strip() for group in GROUPED.findall(query) for label in group.split(",")}
         for name, matched in used.items():
-            assert (matched | grouped) - EVERYWHERE <= known[name], query
+            assert (matched | grouped) - EVERYWHERE <= metrics[name], query
     assert len(named) > 10
 
 
@@ -283,18 +286,18 @@ def test_queries_are_balanced(engine: str) -> None:
 
 
 def test_grafanas_panels_do_not_overlap() -> None:
-    for found in grafana().values():
-        places = [tuple(panel["gridPos"].values()) for panel in found["panels"]]
+    for dashboard in grafana().values():
+        places = [tuple(panel["gridPos"].values()) for panel in dashboard["panels"]]
         assert len(set(places)) == len(places)
         assert all(x + width <= COLUMNS for x, _y, width, _height in places)
-        assert len({panel["id"] for panel in found["panels"]}) == len(places)
+        assert len({panel["id"] for panel in dashboard["panels"]}) == len(places)
 
 
 def test_grafana_asks_for_its_data_source_and_names_no_cluster() -> None:
-    for found in grafana().values():
-        (source, filters) = found["templating"]["list"]
+    for dashboard in grafana().values():
+        (source, filters) = dashboard["templating"]["list"]
         assert (source["name"], source["type"], filters["type"]) == ("source", "datasource", "adhoc")
-        assert {panel["datasource"]["uid"] for panel in found["panels"]} == {"${source}"}
+        assert {panel["datasource"]["uid"] for panel in dashboard["panels"]} == {"${source}"}
     assert not any("cluster=" in query for query in (*grafana_queries("muster"), *grafana_queries("kueue")))
 
 

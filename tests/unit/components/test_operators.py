@@ -1,4 +1,4 @@
-"""The operators: what is installed, in which order, and what is retained or left alone."""
+"""The operators: what is installed, in which order, and what is retained or unmanaged."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ RELEASE = {
 KUEUE = {"muster:admission": {"engine": "kueue"}}
 GPUS_ALONE = put(*L4, "gpu", "driver", "disabled") | {"muster:gpuOperator": {"install": "helm"}}
 
-# Config, release, and its arguments beside RELEASE and the values.
+# Config, release, and its arguments in addition to RELEASE and the values.
 CHARTS: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
     "KubeRay": (
         put("muster:kuberay", {"version": "1.5.0"}),
@@ -105,7 +105,7 @@ INSTALLED: dict[str, tuple[str, dict[str, Any], set[str]]] = {
         {},
         {"Release/kuberay-operator", "ConfigGroup/kuberay-definitions", "Release/kai-scheduler"},
     ),
-    "existing operators are left alone": (
+    "existing operators are unmanaged": (
         "muster",
         {"muster:kuberay": {"install": "existing"}, "muster:kueue": {"install": "existing"}},
         {"Deployment/muster-controller"},

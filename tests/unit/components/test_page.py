@@ -1,4 +1,4 @@
-"""The page beside the controller: it may only read, and only gateways reach it."""
+"""The page's Deployment: it may only read, and only gateways reach it."""
 
 from typing import Any
 
@@ -25,8 +25,8 @@ def declared() -> Declarations:
 
 
 def container(declared: Declarations) -> dict[str, Any]:
-    (found,) = declared.spec(f"Deployment/{PAGE}")["template"]["spec"]["containers"]
-    return dict(found)
+    (pod_container,) = declared.spec(f"Deployment/{PAGE}")["template"]["spec"]["containers"]
+    return dict(pod_container)
 
 
 def test_no_page_is_declared_by_default() -> None:
@@ -51,10 +51,10 @@ def test_it_may_read_what_it_shows_and_nothing_else(declared: Declarations) -> N
 
 def test_it_runs_muster_serve_with_the_controllers_image_and_configuration() -> None:
     page = {"hostNames": ["queues.example.com"]}
-    found = container(declare_with(page, rules={"backfill": True}))
+    pod_container = container(declare_with(page, rules={"backfill": True}))
 
-    assert found["image"] == GOOD["muster:controller"]["image"]
-    assert [*found["command"], *found["args"]] == [
+    assert pod_container["image"] == GOOD["muster:controller"]["image"]
+    assert [*pod_container["command"], *pod_container["args"]] == [
         *("python", "-m", "muster", "serve", "--address=0.0.0.0:8080"),
         "--host-name=queues.example.com",
         '--configuration={"rules": {"backfill": true}}',

@@ -46,7 +46,7 @@ def name_of(image: str) -> str:
 
 
 def images(value: Any) -> Iterator[str]:
-    """Yields the images below `image`, and those that a chart's values have as repository and tag."""
+    """Yields the images below `image`, and images that a chart's values have as repository and tag."""
     if isinstance(value, Mapping):
         if isinstance(value.get("image"), str):
             yield value["image"]

@@ -132,8 +132,8 @@ def test_a_queue_without_queued_flavors_has_no_check() -> None:
 
 
 def test_run_time_and_retries_of_provisioning_can_be_set() -> None:
-    wanted = {"maxRunSeconds": 3600, "retry": {"limit": 0, "baseSeconds": 1, "maxSeconds": 2}}
-    spec = declare_platform(put("muster:admission", "queuedProvisioning", wanted)).spec(
+    parameters = {"maxRunSeconds": 3600, "retry": {"limit": 0, "baseSeconds": 1, "maxSeconds": 2}}
+    spec = declare_platform(put("muster:admission", "queuedProvisioning", parameters)).spec(
         "ProvisioningRequestConfig/queued-provisioning"
     )
 
@@ -228,7 +228,7 @@ def test_every_setting_of_a_queue_reaches_its_spec() -> None:
     assert declared["ClusterQueue/team-a"].depends_on >= {"AdmissionCheck/budget", "Cohort/org"}
 
 
-# An object is created after those that it names, and deleted before them.
+# An object is created after the objects that it names, and deleted before them.
 ORDER = {
     "AdmissionCheck/queued-provisioning": {"ProvisioningRequestConfig/queued-provisioning"},
     "ClusterQueue/team-a": {

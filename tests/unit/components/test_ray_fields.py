@@ -100,7 +100,7 @@ def test_a_field_that_kuberay_adds_is_reported(path: tuple[str, ...], reported: 
 
 
 def test_a_template_that_differs_from_the_others_is_reported() -> None:
-    """Templates are one definition only as long as they are equal."""
+    """Templates share a definition only while they are equal."""
     fields = new_field(*POD, "gang")
     types = {field.path: field.type for field in fields["RayJob"]}
     assert types["spec.headGroupSpec.template.spec.containers[]"] == "Container"

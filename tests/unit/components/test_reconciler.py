@@ -88,18 +88,18 @@ def test_fair_sharing_and_rules_are_passed_to_the_controller() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "wanted"),
+    ("settings", "expected"),
     [
         ({"afterFinishedSeconds": 86_400}, Retention(86_400, None)),
         ({"afterFinishedSeconds": 0, "afterDeactivatedSeconds": 60}, Retention(0, 60)),
     ],
 )
-def test_retention_is_passed_to_the_controller(settings: dict[str, int], wanted: Retention) -> None:
-    """It may delete jobs only if the stack says so."""
+def test_retention_is_passed_to_the_controller(settings: dict[str, int], expected: Retention) -> None:
+    """The controller may delete jobs only if the stack allows it."""
     declared = declare_with(retention=settings)
     (container,) = declared.spec(f"Deployment/{CONTROLLER}")["template"]["spec"]["containers"]
     (argument,) = [a for a in container["args"] if a.startswith("--configuration=")]
-    assert parse(argument.removeprefix("--configuration=")).retention == wanted
+    assert parse(argument.removeprefix("--configuration=")).retention == expected
     rights = allowed(declared.inputs(f"ClusterRole/{CONTROLLER}"))
     deletes = {("delete", RAY, kind) for kind in RAY_KINDS}
     assert rights & deletes == (deletes if "afterDeactivatedSeconds" in settings else set())

@@ -18,7 +18,7 @@ TENANT: dict[str, Any] = {
     "serving": {"hosts": {"chat.example.com": "vllm"}, "iap": {"members": ["group:ml@example.com"]}},
 }
 NAMESPACE = "Namespace/team-a"
-# Each is gone before what it uses: the load balancer of a Gateway before its address.
+# Each is deleted before what it uses: the load balancer of a Gateway before its address.
 DELETED_BEFORE = {
     "Gateway/team-a/serving",
     "GCPBackendPolicy/team-a/vllm",

@@ -178,9 +178,9 @@ def test_each_host_gets_a_certificate_unless_a_map_is_set() -> None:
     assert entry.inputs["hostname"] == "models.example.com"
     assert entry.depends_on >= {"Certificate/team-a-models-example-com", "CertificateMap/team-a-serving"}
 
-    given = tenant(serving={**SERVING, "certificateMap": "wildcard"})
-    assert not given.kinds("Certificate", "CertificateMap", "CertificateMapEntry")
-    annotations = given.inputs("Gateway/team-a/serving")["metadata"]["annotations"]
+    args = tenant(serving={**SERVING, "certificateMap": "wildcard"})
+    assert not args.kinds("Certificate", "CertificateMap", "CertificateMapEntry")
+    annotations = args.inputs("Gateway/team-a/serving")["metadata"]["annotations"]
     assert annotations == {"networking.gke.io/certmap": "wildcard"}
 
 

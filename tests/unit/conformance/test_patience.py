@@ -51,7 +51,7 @@ MADE = {"metadata": {"name": "w0", "namespace": "ns"}}
 @pytest.mark.parametrize(
     ("answers", "asked"),
     [
-        pytest.param([MADE], ["create"], id="at once"),
+        pytest.param([MADE], ["create"], id="immediately"),
         pytest.param([LATE, MADE], ["create"] * 2, id="after a timeout"),
         pytest.param([refusal(429), refusal(503), MADE], ["create"] * 3, id="after refusals"),
         pytest.param(

@@ -49,7 +49,7 @@ def preempts_for_ever(workload: kueue.Workload) -> kueue.WorkloadStatus | None:
 
 
 class Server:
-    """An API server with a watch, where Kueue reacts at once as `react` does."""
+    """An API server with a watch, where Kueue reacts immediately, by `react`."""
 
     def __init__(self, react: React) -> None:
         self.react = react

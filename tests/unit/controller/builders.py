@@ -131,7 +131,7 @@ def admission(body: Mapping[str, Any]) -> Body:
 
 
 def pod(of: str, name: str = "pod", phase: str = "Running", **over: Any) -> Body:
-    """A pod of the Workload with the UID `of`, made for a RayCluster that is gone already; `over` goes over
+    """A pod of the Workload with the UID `of`, created for a deleted RayCluster; `over` goes over
     its metadata."""
     labels = {WORKLOAD_UID_LABEL: of, CLUSTER_LABEL: "dev-raycluster", GROUP_LABEL: "gpu"}
     meta: Body = {"name": name, "namespace": "team-a", "labels": labels}

@@ -40,7 +40,7 @@ def peers(page: str) -> dict[str, tuple[str, str]]:
 
 
 def faults(page: str) -> list[str]:
-    """Says which cells have no source, or one that is not of the version that the page names."""
+    """Returns the cells without a source, or with a source of another version."""
     return [
         f"{cell.feature}, {cell.project}: {fault}"
         for cell in cells(page)

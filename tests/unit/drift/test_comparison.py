@@ -27,13 +27,13 @@ class Server:
         self.live, self.answer = live, answer
         self.asked: list[str] = []
 
-    def get(self, wanted: Object) -> Object | None:
+    def get(self, target: Object) -> Object | None:
         return self.live
 
-    def replace(self, wanted: Object, manager: str, *, dry_run: bool) -> Object:
+    def replace(self, target: Object, manager: str, *, dry_run: bool) -> Object:
         assert dry_run
-        self.asked.append(wanted["metadata"]["resourceVersion"])
-        return self.answer(wanted)
+        self.asked.append(target["metadata"]["resourceVersion"])
+        return self.answer(target)
 
 
 def compared(server: Server, **fields: Any) -> Drift | None:

@@ -51,7 +51,7 @@ def report_lines(
         def drift(self) -> list[Drift]:
             return next(finds)
 
-        def fix(self, found: list[Drift]) -> list[str]:
+        def fix(self, drifts: list[Drift]) -> list[str]:
             return list(refused)
 
     monkeypatch.setattr(module, "Clusters", Clusters)

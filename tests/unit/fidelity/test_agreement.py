@@ -1,4 +1,4 @@
-"""How well two histories agree, in small cases that are counted by hand."""
+"""The agreement of two histories, in small cases that are counted by hand."""
 
 from collections.abc import Sequence
 

@@ -36,7 +36,7 @@ def test_the_pace_of_a_burst() -> None:
 
 
 def test_a_slower_pace_lets_wait_longer() -> None:
-    """100 workloads, each admitted 0.5 s after the one before it, arrive within a quarter of that time."""
+    """100 workloads, each admitted 0.5 s after the previous one, arrive within a quarter of that time."""
     slow = mean_waits_s(BURST, Pace(0.5, 0.15), 0)
     assert slow == {"small": pytest.approx(25 - 6.25, abs=1)}
     assert mean_waits_s(BURST, Pace(0.05, 0.15), 0)["small"] < 0.1

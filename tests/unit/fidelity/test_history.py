@@ -1,4 +1,4 @@
-"""A history tells waits, order and preemptions of its jobs."""
+"""A history has waits, order and preemptions of its jobs."""
 
 from tests.unit.fidelity.builders import held, history, job
 

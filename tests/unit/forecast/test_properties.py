@@ -80,7 +80,7 @@ def test_an_unchanged_configuration_makes_no_difference(drawn: Drawn, reclaim: s
 
 def test_more_quota_can_double_the_mean_wait() -> None:
     """An anomaly such as Graham's (1969), found by random search over three to five jobs: with one more GPU,
-    the wide job starts at once, and the short one, which used to run before it, waits for its end."""
+    the wide job starts immediately, and the short one, which used to run before it, waits for its end."""
     jobs = [job("small", 1, 9, 1), job("wide", 1, 20, 4), job("short", 3, 2, 3)]
     fewer = simulated(configured(queue("a", 4)), *jobs)
     more = simulated(configured(queue("a", 5)), *jobs)

@@ -91,12 +91,12 @@ MINUTE = replace(AT_ONCE, provisioning_median_s=60, provisioning_spread=0)
 
 CASES: dict[str, Case] = {
     "nothing runs": Case([TARGET], NOW_S),
-    "it waits for what is left of a run": Case([there("other", 8, 300, 850, 900), TARGET], 1_200),
+    "it waits for the remainder of a run": Case([there("other", 8, 300, 850, 900), TARGET], 1_200),
     "it waits for the quota of two": Case(
         [there("one", 4, 300, 850, 900), there("two", 4, 500, 850, 900), TARGET], 1_400
     ),
-    "a run that should be over ends now": Case([there("other", 8, 50, 850, 900), TARGET], NOW_S),
-    "one that was queued before goes first": Case(
+    "an overdue run ends now": Case([there("other", 8, 50, 850, 900), TARGET], NOW_S),
+    "an earlier one goes first": Case(
         [there("other", 8, 200, 850, 900), there("before", 8, 1_000, queued_s=800), TARGET], 2_100
     ),
     "it preempts": Case(
@@ -110,12 +110,12 @@ CASES: dict[str, Case] = {
         NOW_S + 10 + 300,
         assumptions=replace(AT_ONCE, termination_s=10),
     ),
-    "a gang that is over leaves for good": Case(
+    "a finished gang does not return": Case(
         [there("other", 8, 300, 850, 900, ended=True), TARGET],
         NOW_S + 7,
         assumptions=replace(AT_ONCE, cleanup_s=7),
     ),
-    "quota without nodes: its provisioning goes on from its reservation": Case(
+    "quota without nodes: its provisioning continues from its reservation": Case(
         [there("target", 8, 100, 970)], 1_030, PROVISIONED, MINUTE
     ),
     "an overdue provisioning is done now": Case([there("target", 8, 100, 500)], NOW_S, PROVISIONED, MINUTE),
@@ -184,7 +184,7 @@ def test_a_simulation_that_is_resumed_halfway_goes_on_as_it_would_have(drawn: Dr
 
 
 def _state_at(whole: SimulationOutcome, number: int, now_ms: int) -> InitialWorkload | None:
-    """Returns a job between two moments: running, tried in vain, or None if it is over or to come."""
+    """Returns a job at a moment: running, tried without success, or None if it has ended or not arrived."""
     first, rows = whole.jobs[number], whole.attempts
     assert isinstance(first, PlacedJob)
     if first.submit_ms > now_ms:

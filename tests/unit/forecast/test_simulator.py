@@ -79,13 +79,13 @@ CASES: dict[str, Case] = {
         ["low 0-0-30 PREEMPTED", "high 30-30-40 FINISHED", "low 40-40-121 FINISHED"],
         replace(AT_ONCE, checkpoint_interval_s=20, restart_s=1),
     ),
-    "a victim keeps its quota until its pods are gone": Case(
+    "a victim keeps its quota until its pods are deleted": Case(
         configured(queue("a", 8, **PREEMPTS), *CLASSES),
         [job("low", 0, 100, 8, priority_class="low"), job("high", 30, 10, 8, priority_class="high")],
         ["low 0-0-33 PREEMPTED", "high 33-33-43 FINISHED", "low 43-43-143 FINISHED"],
         replace(AT_ONCE, termination_s=3),
     ),
-    "a finished job keeps its quota until its pods are gone": Case(
+    "a finished job keeps its quota until its pods are deleted": Case(
         configured(queue("a", 8)),
         [job("one", 0, 10, 8), job("two", 1, 5, 8)],
         ["one 0-2-16 FINISHED", "two 16-18-27 FINISHED"],
@@ -114,7 +114,7 @@ CASES: dict[str, Case] = {
         ["low 0-never-30 PREEMPTED", "high 30-90-100 FINISHED", "low 100-160-260 FINISHED"],
         PROVISIONED,
     ),
-    "a gang that is preempted before it starts keeps its quota until its pods are gone": Case(
+    "a gang that is preempted before it starts keeps its quota until its pods are deleted": Case(
         configured(queue("a", 8, **PREEMPTS), *CLASSES),
         [job("low", 0, 100, 8, priority_class="low"), job("high", 30, 10, 8, priority_class="high")],
         ["low 0-never-33 PREEMPTED", "high 33-73-83 FINISHED", "low 83-123-223 FINISHED"],
@@ -179,7 +179,7 @@ CASES: dict[str, Case] = {
         ],
         replace(AT_ONCE, requeue_s=3),
     ),
-    "Kueue tries the head of a strict queue at once": Case(
+    "Kueue tries the head of a strict queue immediately": Case(
         configured(queue("a", 8, queueingStrategy="StrictFIFO")),
         [job("one", 0, 10, 8), job("two", 1, 10, 8)],
         ["one 0-0-10 FINISHED", "two 10-10-20 FINISHED"],
@@ -201,7 +201,7 @@ def test_jobs_go_through_attempts(name: str) -> None:
 
 
 def test_gangs_that_preempt_each_other_in_turns_come_to_an_end() -> None:
-    """Kueue's fair sharing lets a small gang start before a large one, which preempts it at once."""
+    """Kueue's fair sharing lets a small gang start before a large one, which preempts it immediately."""
     (fair,) = (case for case in fidelity_cases(100) if case.name == "fair")
     outcomes = forecast(fair, Assumptions(start_up_s=1.97, termination_s=7.6, cleanup_s=8.9))
     assert len(outcomes.jobs) == 100
@@ -246,7 +246,7 @@ def test_a_trace_without_any_run_time_is_refused() -> None:
 
 
 def test_time_alone_changes_decisions_where_a_rule_says_so() -> None:
-    """With aging, the older job overtakes one of a higher class while nothing else happens."""
+    """An older job overtakes one of a higher class by aging alone."""
     aging = '{"rules": {"aging": {"step": 100, "period": "60s", "max": 1000}}}'
     configuration = configured(queue("a", 8), *CLASSES, controller=aging)
     jobs = [

@@ -110,7 +110,7 @@ class _OnFullDisk:
 
 
 def test_tries_on_a_full_disk_leave_no_empty_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are repeated twice a minute, for days: each file would take an inode."""
+    """Failures are repeated twice a minute for days, and each file would take an inode."""
     files = JournalFiles(tmp_path, "one")
     files.append(b"first\n", NOON_MS)
     with monkeypatch.context() as broken:

@@ -1,4 +1,4 @@
-"""The journal's writer: a thread of its own, retries, and bounded memory."""
+"""The journal's writer: a separate thread, retries, and bounded memory."""
 
 import logging
 import threading

@@ -1,4 +1,4 @@
-"""How kubeconfigs and ServiceAccounts are read."""
+"""Tests how kubeconfigs and ServiceAccounts are read."""
 
 import asyncio
 import base64
@@ -34,7 +34,7 @@ def header(credentials: Access) -> str | None:
 USERS: dict[str, tuple[dict[str, Any], str | None]] = {
     "nothing": ({}, None),
     "a token": ({"token": "t"}, "Bearer t"),
-    "a token file beside the kubeconfig": ({"tokenFile": "token", "token": "t"}, "Bearer from-file"),
+    "a token file next to the kubeconfig": ({"tokenFile": "token", "token": "t"}, "Bearer from-file"),
     "an exec plugin": (plugin(PRINTS_TOKEN), "Bearer from-exec"),
     "a password": ({"username": "u", "password": "p"}, "Basic dTpw"),
     "an unknown field": ({"token": "t", "as": "someone"}, "Bearer t"),

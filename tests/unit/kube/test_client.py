@@ -1,4 +1,4 @@
-"""The client over a real connection: what it sends, and what it makes of each answer."""
+"""The client over a real connection: its requests, and its results for each response."""
 
 import asyncio
 import gzip
@@ -141,7 +141,7 @@ def test_the_answer_to_a_write_is_the_object(tmp_path: Path) -> None:
 # answers -> code of the error, whether it is stale, whether it is unsure
 ERRORS: dict[str, tuple[bytes, tuple[int, bool, bool]]] = {
     "a conflict": (answer(409, STATUS), (409, True, False)),
-    "the object is gone": (answer(404, STATUS), (404, True, False)),
+    "the object is deleted": (answer(404, STATUS), (404, True, False)),
     "invalid": (answer(422, STATUS), (422, False, False)),
     "too many requests": (answer(429, STATUS), (429, False, False)),
     "the server fails": (answer(500, STATUS), (500, False, True)),
@@ -217,7 +217,7 @@ TOO_LARGE = answer(504, STATUS, Retry_After="1")
 PAGES = {
     "the watch cache is behind": ([FIRST_PAGE, TOO_LARGE, TOO_LARGE, LAST_PAGE], ["last"], 4),
     "it stays behind": ([FIRST_PAGE, *[TOO_LARGE] * (PAGE_RETRIES_MAX + 1)], None, PAGE_RETRIES_MAX + 2),
-    "the rest has expired": ([FIRST_PAGE, answer(410, STATUS)], None, 2),
+    "the continuation has expired": ([FIRST_PAGE, answer(410, STATUS)], None, 2),
     "the first page is refused": ([TOO_LARGE], None, 1),
 }
 
@@ -268,7 +268,7 @@ def test_a_read(code: int, expected: type[Any], tmp_path: Path) -> None:
     ("text", "lines"),
     [
         pytest.param(b"one\ntwo\n", [b"one", b"two"], id="whole lines"),
-        pytest.param(b"one\n\ntwo", [b"one", b"", b"two"], id="an empty line, and one that goes on"),
+        pytest.param(b"one\n\ntwo", [b"one", b"", b"two"], id="an empty line, and one that continues"),
         pytest.param(b"", [], id="nothing"),
     ],
 )

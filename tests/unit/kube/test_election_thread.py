@@ -1,4 +1,4 @@
-"""The election's thread: it goes on while the thread of the passes computes."""
+"""The election's thread: it continues while the thread of the passes computes."""
 
 import asyncio
 import threading

@@ -14,7 +14,7 @@ from muster.kube.kinds import LEASES, NAMESPACES, PODS, WORKLOADS, Kind
 from tests.simulation.clock import VirtualLoop
 
 Answer = str | Exception | None
-"""To a list of one object: its version, or an error; None: no answer."""
+"""The response to a list of one object: its version, or an error; None: no response."""
 
 
 class Answers(Kube):

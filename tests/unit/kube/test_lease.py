@@ -284,7 +284,7 @@ def test_writes_begin_before_the_renew_deadline_and_end_with_the_term(age_s: flo
 
 
 class Answering(Api):
-    """Changes its Lease as it is asked to, unless another has changed it meanwhile."""
+    """Changes the Lease as requested, unless another has changed it meanwhile."""
 
     async def perform(self, write: Write) -> Object | None:
         await super().perform(write)
@@ -346,7 +346,7 @@ PAUSES = {0.0: (0.75 * RETRY_S, RETRY_S), 1.0: (0.75 * RETRY_S - 1, RETRY_S - 1)
 def test_the_longer_a_renewal_takes_the_sooner_the_next_one_follows(
     seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The term counts from the change that was answered last, not from what was read before it."""
+    """The term counts from the change that was answered last, not from an earlier read."""
     clock, pauses = Clock(), list[float]()
     candidate = election(Slow(clock, seconds), clock)
 

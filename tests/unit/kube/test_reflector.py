@@ -21,11 +21,11 @@ from muster.objects.meta import ObjectMeta
 from tests.simulation.clock import VirtualLoop
 
 Answer = Exception | list[Event[Any]] | None
-"""The answer to a watch: an error at once, events before it ends, or (None) silence."""
+"""The answer to a watch: an immediate error, events before it ends, or (None) silence."""
 
 
 class Scripted(Kube):
-    """Lists are at version 100; each watch gets the next of `answers`, and then the last one for ever.
+    """Lists are at version 100; each watch gets the next of `answers`, and then the last one forever.
 
     Lists are refused `refused_lists` times, and answered with 404 before `served_s`, as by an API server that
     has no definition of the kind. Objects are decoded again for each list.
@@ -41,7 +41,7 @@ class Scripted(Kube):
     ) -> None:
         self._answers, self._lasts_s = list(answers), lasts_s
         self.refused_lists, self._served_s, self._listed = refused_lists, served_s, listed
-        self.versions = ["100"]  # of lists; the last one for ever
+        self.versions = ["100"]  # of lists; the last one forever
         self.calls: list[tuple[float, str]] = []  # time, and "list" or the version of a watch
 
     async def list(
@@ -114,7 +114,7 @@ CONTINUED: dict[str, tuple[Answer, list[str]]] = {
     "it ended": ([BOOKMARK], ["list", "100", "150"]),
     "it ended without a bookmark": ([], ["list", "100", "100"]),
     "too old": (error_event(410), ["list", "100", "list", "100"]),
-    "too old, said at once": (refusal(410), ["list", "100", "list", "100"]),
+    "too old, as an immediate error": (refusal(410), ["list", "100", "list", "100"]),
     "too many requests": (refusal(429), ["list", "100", "100"]),
     "the server fails": (refusal(503), ["list", "100", "100"]),
     "not allowed": (refusal(403), ["list", "100", "list", "100"]),
@@ -173,7 +173,7 @@ def test_a_list_of_an_earlier_version_shows_that_the_history_went_back(name: str
 
 
 def test_a_server_that_keeps_failing_is_listed_again() -> None:
-    """It may have lost the version, for instance if it was restored from a backup."""
+    """The server may have lost the version, for instance after a restore from a backup."""
     asked = follow(Scripted(refusal(504), refusal(504), refusal(504), None), 10)
     assert asked == ["list", "100", "100", "100", "list", "100"]
 
@@ -183,7 +183,7 @@ STORMS: dict[str, Scripted] = {
     "429 for lists too": Scripted([], refused_lists=1000),
     "a list, then 410": Scripted(refusal(410)),
     "a list, then 500": Scripted(refusal(500)),
-    "watches that end at once": Scripted([]),
+    "watches that end immediately": Scripted([]),
     "watches that end soon": Scripted([], lasts_s=STEADY_S / 100),
 }
 

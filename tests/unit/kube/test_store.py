@@ -29,7 +29,7 @@ def relist(version: int, *namespace: Namespace) -> Action:
 
 
 def relist_known(version: int, *namespace: Namespace) -> Action:
-    """As the reflector does: objects that are known are kept."""
+    """Replaces the content as the reflector does: known objects are kept."""
     return lambda store: store.replace([store.stored(obj) for obj in namespace], str(version))
 
 
@@ -81,7 +81,7 @@ CHANGES: dict[str, tuple[tuple[Action, ...], set[str]]] = {
     "an object came": ((put(6),), {"one"}),
     "an object changed twice": ((put(6), put(9)), {"one"}),
     "an outdated object": ((put(3),), set()),
-    "an object is gone": ((remove(9),), {"one"}),
+    "an object is deleted": ((remove(9),), {"one"}),
     "a late deletion": ((remove(9, "b"),), set()),
     "a list": ((relist(9, namespace(9, name="new")),), {"one", "kept", "new"}),
     "the same list again": ((relist_known(9, namespace(4), namespace(4, name="kept")),), set()),

@@ -19,7 +19,7 @@ Story = Callable[[StreamThread], Awaitable[list[bytes]]]
 
 
 class Server:
-    """Sends pieces, and then raises an error, ends, or waits for ever."""
+    """Sends pieces, and then raises an error, ends, or waits forever."""
 
     def __init__(self, *pieces: bytes, refusal: NoAnswer | None = None, breaks: bool = False) -> None:
         self._pieces, self._refusal, self._breaks = pieces, refusal, breaks

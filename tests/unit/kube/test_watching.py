@@ -103,7 +103,7 @@ def test_only_a_line_feed_ends_a_line(tmp_path: Path) -> None:
     async def serve(writer: asyncio.StreamWriter, path: str) -> None:
         await begin(writer)
         text = line("ADDED", "a", 101, note=f"one{NEXT_LINE}two") + line("ADDED", "b", 102)
-        for at in range(0, len(text), 7):  # whatever the chunks
+        for at in range(0, len(text), 7):  # regardless of the chunks
             writer.write(text[at : at + 7])
             await writer.drain()
 

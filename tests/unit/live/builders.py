@@ -33,14 +33,14 @@ def running(of: Mapping[str, Any], ran_s: float = 60, **spec: Any) -> Body:
 
 
 def finished(of: Mapping[str, Any], ran_s: float = 600, ago_s: float = 3_600) -> Body:
-    """The Workload of a job that ended, and whose pods are gone."""
+    """The Workload of a job that ended, and whose pods are deleted."""
     body = running(of, ran_s + ago_s)
     body["status"]["conditions"].append(since("Finished", ago_s, reason="Succeeded"))
     return {**body, "metadata": {**body["metadata"], "finalizers": []}}
 
 
 def waiting(of: Mapping[str, Any], reason: str = "WaitingForQuota") -> Body:
-    """The Workload of a job that was tried in vain."""
+    """The Workload of a job that was tried without success."""
     return {**workload_body(of), "status": {"conditions": [since("QuotaReserved", 5, False, reason)]}}
 
 

@@ -171,7 +171,7 @@ INACTIVE = waiting(ray_job("new"))
 INACTIVE["spec"]["active"] = False
 ETA_CASES: dict[str, tuple[str, tuple[Body, ...], int, str]] = {
     "it runs": ("rayjob/dev", (DEV,), 0, ": Running since 2027-01-15T"),
-    "it is over": ("rayjobs/dev", (finished(ray_job("dev")),), 0, ": Finished at 2027-01-15T"),
+    "it has ended": ("rayjobs/dev", (finished(ray_job("dev")),), 0, ": Finished at 2027-01-15T"),
     "it is too large": (
         "rayjob/new",
         (waiting(ray_job("new", workers=5)),),

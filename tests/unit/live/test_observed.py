@@ -87,7 +87,7 @@ def test_other_errors_of_the_api_server_are_raised() -> None:
 
 
 class Busy(Listing):
-    """Asks to come back in seven seconds, so many times for each kind."""
+    """Asks to come back in seven seconds, this many times for each kind."""
 
     def __init__(self, times: int) -> None:
         super().__init__(local_stack())

@@ -33,7 +33,7 @@ ELSEWHERE = [past(m, user="bob", queue="b") for m in (31, 32)]
 CASES: dict[str, tuple[list[PlacedJob], float, set[int]]] = {
     "the same user's of the same size": ([*SAME, *SAME_USER, *SAME_QUEUE], 0, {1, 2, 3, 4, 5}),
     "too few of them: all of the user": ([*SAME[:4], *SAME_USER], 0, {1, 2, 3, 4, 11, 12, 13, 14, 15}),
-    "only those that ran for longer": ([*SAME, *SAME_USER], 12, {13, 14, 15}),
+    "only jobs that ran for longer": ([*SAME, *SAME_USER], 12, {13, 14, 15}),
     "none of the user ran for that long": ([*SAME, *SAME_QUEUE], 10, {21, 22, 23, 24, 25}),
     "few in the cluster are better than none": ([*SAME, *ELSEWHERE], 10, {31, 32}),
 }

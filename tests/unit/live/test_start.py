@@ -1,4 +1,4 @@
-"""When a pending workload starts, in several futures."""
+"""Tests when a pending workload starts, in several futures."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ def waits_s(estimate: StartEstimate) -> set[float | None]:
 
 
 def admitted(of: Body, ago_s: float, *, reports: bool) -> Body:
-    """The Workload of a job whose pods are not ready yet, or that does not say whether they are."""
+    """The Workload of a job whose pods are not ready yet, or without that condition."""
     body = running(of, maximumExecutionTimeSeconds=300)
     conditions = [since(kind, ago_s) for kind in ("QuotaReserved", "Admitted")]
     conditions += [since("PodsReady", ago_s, False, "WaitForStart")] if reports else []
@@ -75,7 +75,7 @@ CASES: dict[str, Case] = {
     "a declared run time": Case(
         cluster(NEW, running(DEV, 60, maximumExecutionTimeSeconds=300)), {270}, {RunTimeSource.DECLARED: 1}
     ),
-    "a declared run time that is over": Case(
+    "an exceeded run time": Case(
         cluster(NEW, running(DEV, 400, maximumExecutionTimeSeconds=300)), {30}, {RunTimeSource.DECLARED: 1}
     ),
     "finished Workloads that ran for longer": Case(
@@ -90,7 +90,7 @@ CASES: dict[str, Case] = {
     "a gang whose pods are late": Case(
         cluster(NEW, admitted(DEV, 100, reports=True)), {230}, {RunTimeSource.DECLARED: 1}
     ),
-    "a gang that does not say whether its pods are ready": Case(
+    "a gang without the condition PodsReady": Case(
         cluster(NEW, admitted(DEV, 100, reports=False)), {230}, {RunTimeSource.DECLARED: 1}
     ),
     "what was queued before": Case(
@@ -146,7 +146,7 @@ QUANTILES: dict[str, tuple[StartEstimate, tuple[float | None, ...], int, int]] =
     "spread": (started(10, 49, 50, 100, 150, 200, 201, 300, 400), (49, 150, 300), 9, 5),
     "half of them never": (started(10, 20, None, None), (10, None, None), 2, 2),
     "none": (started(None, None), (None, None, None), 0, 2),
-    "at once": (started(0, 0), (0, 0, 0), 2, 2),
+    "immediately": (started(0, 0), (0, 0, 0), 2, 2),
 }
 
 

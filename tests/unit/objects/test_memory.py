@@ -1,4 +1,4 @@
-"""Memory that is kept of large objects: at most their bytes, and nothing of fields that are not read."""
+"""Memory that is kept of large objects: at most their bytes, without unread fields."""
 
 import gc
 import os

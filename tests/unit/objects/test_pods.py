@@ -34,15 +34,15 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
         },
         {"cpu": 3000, "memory": 5 * MI},
     ),
-    "a sidecar stays beside the containers": (
+    "a sidecar stays next to the containers": (
         {"containers": [container(cpu=2)], "initContainers": [container("Always", cpu=1)]},
         {"cpu": 3000},
     ),
-    "an init container runs beside the sidecars before it": (
+    "an init container runs next to the sidecars before it": (
         {"containers": [container(cpu=1)], "initContainers": [container("Always", cpu=1), container(cpu=3)]},
         {"cpu": 4000},
     ),
-    "an init container does not run beside later sidecars": (
+    "an init container does not run next to later sidecars": (
         {"containers": [container(cpu=1)], "initContainers": [container(cpu=3), container("Always", cpu=1)]},
         {"cpu": 3000},
     ),

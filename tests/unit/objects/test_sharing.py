@@ -87,7 +87,7 @@ def test_the_copy_of_the_object_that_kubectl_writes_is_left_out() -> None:
 
 
 def test_a_waiting_job_that_repeats_others_needs_little_memory() -> None:
-    """With a copy of each spec, a RayJob and its Workload took 5.5 kB."""
+    """A RayJob and its Workload took 5.5 kB with a copy of each spec."""
     texts = [
         (kind, msgspec.json.encode(body))
         for number in range(PAIRS)

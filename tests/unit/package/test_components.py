@@ -46,21 +46,21 @@ OUTPUTS = {
 
 def declared(kind: str, *names: str, **changed: Any) -> tuple[Declarations, list[Exposed]]:
     """Declares components of one kind; `declare` refuses two resources of one kind and name."""
-    made: list[Exposed] = []
+    components: list[Exposed] = []
 
     def program() -> None:
         for name in names:
-            made.append(EXPOSED[kind](name, {**INPUTS[kind], **changed}))
+            components.append(EXPOSED[kind](name, {**INPUTS[kind], **changed}))
 
-    return declare(program), made
+    return declare(program), components
 
 
 @pytest.mark.parametrize("kind", EXPOSED)
 def test_inputs_of_any_language_become_resources(kind: str) -> None:
-    found, made = declared(kind, "one")
+    declarations, components = declared(kind, "one")
     name, inputs = DECLARED[kind]
-    assert {key: found.inputs(name)[key] for key in inputs} == inputs
-    assert set(made[0].results) == OUTPUTS[kind]
+    assert {key: declarations.inputs(name)[key] for key in inputs} == inputs
+    assert set(components[0].results) == OUTPUTS[kind]
 
 
 @pytest.mark.parametrize("kind", EXPOSED)
@@ -83,10 +83,10 @@ def test_tenants_of_one_cluster_share_no_object_of_it() -> None:
 
 
 def test_a_tenants_objects_are_deleted_with_its_namespace() -> None:
-    found, _ = declared("Tenant", "one")
+    declarations, _ = declared("Tenant", "one")
     inside = {
         name: resource.deleted_with
-        for name, resource in found.items()
+        for name, resource in declarations.items()
         if "namespace" in resource.inputs.get("metadata", {})
     }
     assert "LocalQueue/one-team-a/jobs" in inside
@@ -95,8 +95,8 @@ def test_a_tenants_objects_are_deleted_with_its_namespace() -> None:
 
 def test_a_tenant_on_google_cloud_has_its_account_there() -> None:
     google = {**PROJECT, "region": "us-west1", "identity": {}, "googleLabels": {"team": "a"}}
-    found, _ = declared("Tenant", "one", **google)
-    account = found["Account/one-team-a-ray"]
+    declarations, _ = declared("Tenant", "one", **google)
+    account = declarations["Account/one-team-a-ray"]
     assert account.inputs["project"] == "acme-ml"
     assert account.provider == "gcp/one-google"
 
@@ -171,9 +171,9 @@ def test_an_output_in_place_of_a_plain_input_is_refused_by_name(kind: str, key: 
     errors: list[Any] = []
 
     def program() -> None:
-        given = {**INPUTS[kind], key: pulumi.Output.from_input(INPUTS[kind][key])}
+        inputs = {**INPUTS[kind], key: pulumi.Output.from_input(INPUTS[kind][key])}
         with pytest.raises(pulumi.InputPropertiesError) as refused:
-            EXPOSED[kind]("one", given)
+            EXPOSED[kind]("one", inputs)
         errors.extend(refused.value.errors or ())
 
     declare(program)

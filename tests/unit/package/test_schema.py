@@ -28,14 +28,14 @@ def described(part: dict[str, Any]) -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize("kind", ["resources", "types"])
 def test_everything_is_described(kind: str) -> None:
     parts = SCHEMA[kind]
-    found = {(token, "") for token, part in parts.items() if not part["description"].endswith(".")}
-    found |= {
+    undescribed = {(token, "") for token, part in parts.items() if not part["description"].endswith(".")}
+    undescribed |= {
         (token, name)
         for token, part in parts.items()
         for name, description in described(part)
         if not description.endswith((".", "none by default"))
     }
-    assert not found
+    assert not undescribed
 
 
 def later() -> Iterator[str]:

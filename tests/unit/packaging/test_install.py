@@ -77,5 +77,5 @@ def test_license_of_the_charts_library_is_in_the_wheel(installed: Path) -> None:
 
 
 def test_no_compiled_code_is_in_the_checkout() -> None:
-    """It would be imported in place of the sources, whatever these say by now."""
+    """A compiled module would be imported in place of the newer sources."""
     assert not list((CHECKOUT / "muster").rglob("*.so"))

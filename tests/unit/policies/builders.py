@@ -58,8 +58,8 @@ def fails(
 
 def resource(type: str, name: str, properties: dict[str, Any], protect: bool = False) -> Resource:
     """Returns a resource without properties that are None."""
-    given = {key: value for key, value in properties.items() if value is not None}
-    return Resource(type, name, given, protect, urn=f"urn:pulumi:prod::muster::{type}::{name}")
+    set_properties = {key: value for key, value in properties.items() if value is not None}
+    return Resource(type, name, set_properties, protect, urn=f"urn:pulumi:prod::muster::{type}::{name}")
 
 
 def cluster(protect: bool = True, **changes: Any) -> Resource:
@@ -98,8 +98,8 @@ def kubernetes(kind: str, name: str, *, labels: dict[str, str] | None = None, **
     """Returns an object of `kind`, such as `apps/v1:Deployment`, by default in the namespace team-a."""
     namespace = properties.pop("namespace", "team-a")
     metadata = {"name": name, "namespace": namespace, "labels": labels}
-    given = {key: value for key, value in metadata.items() if value is not None}
-    return resource(f"kubernetes:{kind}", name, {"metadata": given, **properties})
+    set_metadata = {key: value for key, value in metadata.items() if value is not None}
+    return resource(f"kubernetes:{kind}", name, {"metadata": set_metadata, **properties})
 
 
 def namespace(name: str = "team-a", level: str | None = "baseline") -> Resource:
@@ -141,8 +141,8 @@ def kueue(kind: str, name: str, spec: dict[str, Any]) -> Resource:
 
 def flavor(name: str = "l4", **labels: str) -> Resource:
     """Returns a flavor of the pool of its name, or of nodes with these labels (of cloud.google.com/)."""
-    wanted = {f"cloud.google.com/{key.replace('_', '-')}": value for key, value in labels.items()}
-    return kueue("ResourceFlavor", name, {"nodeLabels": wanted or {"cloud.google.com/gke-nodepool": name}})
+    selector = {f"cloud.google.com/{key.replace('_', '-')}": value for key, value in labels.items()}
+    return kueue("ResourceFlavor", name, {"nodeLabels": selector or {"cloud.google.com/gke-nodepool": name}})
 
 
 def check(name: str = "queued", controller: str = "kueue.x-k8s.io/provisioning-request") -> Resource:

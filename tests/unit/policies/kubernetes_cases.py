@@ -163,7 +163,7 @@ CASES: tuple[Case, ...] = (
         *2
         * (
             "kuberay-operator: write a digest into the operator's `image` (repository:tag@sha256:…): the "
-            "chart's is by tag",
+            "chart refers to the image by tag",
         ),
     ),
     passes(

@@ -107,7 +107,7 @@ CASES: tuple[Case, ...] = (
         "system: set nodeConfig.shieldedInstanceConfig.enableSecureBoot to true: it is absent",
         f"ray: set {DEFAULTS}.shieldedInstanceConfig.enableSecureBoot to true: it is absent",
     ),
-    passes(capacity.system_pool_is_not_queued, "one beside a queued one", l4_pool(), pool()),
+    passes(capacity.system_pool_is_not_queued, "an unqueued pool and a queued one", l4_pool(), pool()),
     passes(capacity.system_pool_is_not_queued, "no pools at all", cluster()),
     passes(capacity.system_pool_is_not_queued, "a queued one in a cluster made elsewhere", l4_pool()),
     fails(

@@ -93,7 +93,7 @@ CASES: tuple[Case, ...] = (
         [l4_pool(), flavor(), check(controller="kueue.x-k8s.io/multikueue"), queue(checks=ON_L4)],
         ADD_CHECK,
     ),
-    passes(queues.quota_is_finite, "as many as there can be", l4_pool(), flavor(), queue(gpus=4)),
+    passes(queues.quota_is_finite, "as many as the pool has", l4_pool(), flavor(), queue(gpus=4)),
     passes(
         queues.quota_is_finite,
         "nodes in two zones",

@@ -41,8 +41,8 @@ def test_every_stack_file_declares_its_environment(path: Path) -> None:
 
 def test_stack_without_environment_is_checked_like_prod_with_a_note() -> None:
     assert Settings.model_fields["environment"].default == UNDECLARED == "prod"
-    for id, given in enforced({}, IDS).items():
-        assert id in ADVISORY or given == {
+    for id, config in enforced({}, IDS).items():
+        assert id in ADVISORY or config == {
             "enforcementLevel": "mandatory",
             "because": "checked as prod, as the stack declares no muster:environment",
         }, id
@@ -64,7 +64,7 @@ def test_every_rule_has_the_level_of_its_environment() -> None:
     """The engine treats a policy without a level in the initial configuration as advisory."""
     dev = enforced({KEY: "dev"}, IDS)
     assert list(dev) == IDS
-    assert all(given["enforcementLevel"] in LEVELS for given in dev.values())
+    assert all(config["enforcementLevel"] in LEVELS for config in dev.values())
     assert dev["muster-cost-labels"]["labels"] == {"environment": "dev", "cost-center": "unassigned"}
     assert "because" not in dev["cis-gke-5.6.2-vpc-native"]
 
@@ -78,7 +78,7 @@ def test_unknown_rule_in_a_configuration_is_refused(monkeypatch: pytest.MonkeyPa
 
 
 def test_prod_enforces_everything_else() -> None:
-    levels = {id: given["enforcementLevel"] for id, given in enforced({KEY: "prod"}, IDS).items()}
+    levels = {id: config["enforcementLevel"] for id, config in enforced({KEY: "prod"}, IDS).items()}
     assert {id for id, level in levels.items() if level != "mandatory"} == ADVISORY
 
 

@@ -38,11 +38,11 @@ def options(protect: bool) -> PolicyResourceOptions:
     return PolicyResourceOptions(protect, [], None, [], PolicyCustomTimeouts(0, 0, 0), [])
 
 
-def shown(seen: Resource, config: dict[str, Any] | None = None) -> ResourceValidationArgs:
+def shown(target: Resource, config: dict[str, Any] | None = None) -> ResourceValidationArgs:
     """A resource as the engine passes it to a resource policy."""
-    properties = unknown_checking_proxy(dict(seen.props))
+    properties = unknown_checking_proxy(dict(target.props))
     return ResourceValidationArgs(
-        seen.type, properties, seen.urn, seen.name, options(seen.protect), None, config
+        target.type, properties, target.urn, target.name, options(target.protect), None, config
     )
 
 
@@ -59,17 +59,17 @@ class Engine:
 
     def judge(self, *resources: Resource) -> list[tuple[str, str | None]]:
         for policy in self.policies:
-            for seen in resources:
+            for target in resources:
                 if isinstance(policy, ResourceValidationPolicy):
-                    policy.validate(shown(seen, self.config), self._report)
+                    policy.validate(shown(target, self.config), self._report)
         return self.reported
 
     def judge_stack(self, *resources: Resource) -> list[tuple[str, str | None]]:
         """Passes the empty objects that stack policies get while the cluster does not exist."""
         empty = unknown_checking_proxy({})
         stack = [
-            PolicyResource(seen.type, empty, seen.urn, seen.name, options(False), None, None, [], {})
-            for seen in resources
+            PolicyResource(target.type, empty, target.urn, target.name, options(False), None, None, [], {})
+            for target in resources
         ]
         for policy in self.policies:
             if isinstance(policy, StackValidationPolicy):
@@ -77,10 +77,10 @@ class Engine:
         return self.reported
 
 
-def remediated(config: dict[str, Any], seen: Resource) -> Any:
+def remediated(config: dict[str, Any], target: Resource) -> Any:
     (policy,) = policies([costs.cost_labels])
     assert isinstance(policy, ResourceValidationPolicy)
-    return policy.remediate(shown(seen, config))
+    return policy.remediate(shown(target, config))
 
 
 def test_every_rule_is_a_policy_with_description_and_source() -> None:
@@ -140,21 +140,21 @@ def test_unknown_value_is_not_checked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "wanted"),
+    ("labels", "expected"),
     [
         ({}, {"environment": "dev", "cost-center": "none"}),
         ({"environment": "test"}, {"environment": "test", "cost-center": "none"}),
         ({"environment": "test", "cost-center": "ml"}, None),
     ],
-    ids=["both are missing", "what is there stays", "nothing is missing"],
+    ids=["both are missing", "existing labels stay", "nothing is missing"],
 )
-def test_missing_labels_are_added(labels: dict[str, str], wanted: dict[str, str] | None) -> None:
+def test_missing_labels_are_added(labels: dict[str, str], expected: dict[str, str] | None) -> None:
     config = {"labels": {"environment": "dev", "cost-center": "none"}}
     result = remediated(config, resource(BUCKET, "logs", {"labels": labels, "location": UNKNOWN}))
-    if wanted is None:
+    if expected is None:
         assert result is None
     else:
-        assert result["labels"] == wanted
+        assert result["labels"] == expected
         # Kept, and still unknown.
         with pytest.raises(UnknownValueError):
             result["location"]

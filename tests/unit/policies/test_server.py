@@ -27,7 +27,7 @@ def request(token: str) -> Any:
 
 
 def test_policies_of_the_kind_are_asked(analyzer: EnvironmentAnalyzer) -> None:
-    violated = {found.policyName for found in analyzer.Analyze(request(POOL), None).diagnostics}
+    violated = {diagnostic.policyName for diagnostic in analyzer.Analyze(request(POOL), None).diagnostics}
     assert "cis-gke-5.4.1-metadata-server" in violated
     names = [policy.name for policy in analyzer._of_kind(POOL)]
     assert violated <= set(names)
@@ -44,7 +44,7 @@ def test_all_policies_that_read_a_kind_are_asked(analyzer: EnvironmentAnalyzer) 
 
 def test_resources_that_only_rules_of_the_stack_read_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine passes their properties to rules of resources only."""
-    seen: list[Any] = []
+    calls: list[Any] = []
 
     @resource_rule("of-pools", POOL, source="here", severity="low")
     def of_pools(pool: Resource) -> Iterator[str]:
@@ -54,7 +54,7 @@ def test_resources_that_only_rules_of_the_stack_read_are_remembered(monkeypatch:
     @stack_rule("of-all", source="here", severity="low")
     def of_all(resources: Sequence[Resource]) -> Iterator[Violation]:
         """Everything is something."""
-        seen.extend(each.props["location"] for each in resources)
+        calls.extend(each.props["location"] for each in resources)
         yield from ()
 
     rules = (of_pools, of_all)
@@ -65,7 +65,7 @@ def test_resources_that_only_rules_of_the_stack_read_are_remembered(monkeypatch:
     analyzer.Analyze(bucket, None)
     listed = proto.AnalyzerResource(type=BUCKET, name="a", urn=bucket.urn)
     analyzer.AnalyzeStack(proto.AnalyzeStackRequest(resources=[listed]), None)  # type: ignore[no-untyped-call]
-    assert seen == ["US"]
+    assert calls == ["US"]
 
 
 def test_nothing_is_remediated_unless_it_is_enabled(analyzer: EnvironmentAnalyzer) -> None:

@@ -46,7 +46,7 @@ ENDED = (
 
 
 def test_a_plugin_that_ended_silently_hides_no_other_error() -> None:
-    """As on a busy machine, where it does not say in time that it will end."""
+    """An engine on a busy machine may not announce its end in time."""
     crashed = f"{ENDED}\nMemoryError"
     assert errors([diagnostic("error", f"{ENDED}\n"), diagnostic("error", "no such zone")]) == [
         "no such zone"

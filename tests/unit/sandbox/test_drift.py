@@ -38,5 +38,5 @@ def test_an_edited_stack_file_is_named_but_is_no_drift(run: Path, capsys: pytest
     content["config"]["muster:admission"]["priorities"]["night"] = 10
     run.write_text(yaml.safe_dump(content))
     assert drift(RunState()) == 0
-    said = f"{SOURCE.name} was edited since the last deployment of sandbox local, which is no drift"
-    assert f"{said}; to deploy it: make apply\n" in capsys.readouterr().out
+    message = f"{SOURCE.name} was edited since the last deployment of sandbox local, which is no drift"
+    assert f"{message}; to deploy it: make apply\n" in capsys.readouterr().out

@@ -66,8 +66,8 @@ def test_every_engine_has_a_serving_scenario(engine: str) -> None:
 
 @pytest.mark.parametrize("service", kai_process.SERVICES)
 def test_kai_uses_the_configured_address_and_loopback(service: str) -> None:
-    """They listen on loopback, except the port for plug-ins, for which KAI has no address option."""
-    given = dict(flag.removeprefix("--").split("=") for flag in kai_process.flags(service, "127.0.0.1:9"))
-    assert "127.0.0.1:9" in given.values()
-    addresses = [value for name, value in given.items() if name.endswith("address")]
+    """The services listen on loopback, except the port for plug-ins, for which KAI has no address option."""
+    values = dict(flag.removeprefix("--").split("=") for flag in kai_process.flags(service, "127.0.0.1:9"))
+    assert "127.0.0.1:9" in values.values()
+    addresses = [value for name, value in values.items() if name.endswith("address")]
     assert all(address.startswith("127.0.0.1:") for address in addresses)

@@ -96,7 +96,7 @@ def remove_tenant(config: Config) -> None:
 
 
 @pytest.mark.parametrize(
-    ("edit", "said"),
+    ("edit", "message"),
     [
         pytest.param(
             gpus(0),
@@ -135,10 +135,10 @@ def remove_tenant(config: Config) -> None:
         ),
     ],
 )
-def test_a_stack_that_is_too_small_is_reported_with_a_remedy(edit: Edit, said: str) -> None:
+def test_a_stack_that_is_too_small_is_reported_with_a_remedy(edit: Edit, message: str) -> None:
     with pytest.raises(StepError, match=r"^scenario jobs needs ") as refused:
         fit(JOBS, read_examples(JOBS, EXAMPLES), stack(edit), "make up SCENARIO=no")
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert refused.value.try_this == "make up SCENARIO=no"
 
 

@@ -1,4 +1,4 @@
-"""Supervision of real, short-lived processes: only those of this sandbox are changed."""
+"""Supervision of real, short-lived processes: only the sandbox's processes are changed."""
 
 import socket
 import subprocess
@@ -29,9 +29,9 @@ STUBBORN = [sys.executable, "-c", f"{IGNORE_SIGTERM}; import time; time.sleep(60
 
 @pytest.fixture
 def processes(tmp_path: Path) -> Iterator[Processes]:
-    made = Processes(RunState("unit", tmp_path))
-    yield made
-    assert made.stop_everything(grace_seconds=0) == []
+    instance = Processes(RunState("unit", tmp_path))
+    yield instance
+    assert instance.stop_everything(grace_seconds=0) == []
 
 
 def test_start_records_and_stop_ends_a_process(processes: Processes) -> None:
@@ -93,14 +93,14 @@ def test_stop_everything_finds_unrecorded_processes(processes: Processes) -> Non
 def test_a_process_that_has_just_been_started_is_found(
     processes: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The kernel tells an empty environment until exec has copied it."""
+    """The kernel reports an empty environment until exec has copied it."""
     started = processes.start("a", SLEEP)
     (processes.state.processes / "a.json").unlink()
-    told, real = [0], psutil.Process.environ
+    calls, real = [0], psutil.Process.environ
 
     def environ(process: psutil.Process) -> dict[str, str]:
-        if process.pid == started.pid and told[0] < 3:
-            told[0] += 1
+        if process.pid == started.pid and calls[0] < 3:
+            calls[0] += 1
             return {}
         return real(process)
 
@@ -117,7 +117,7 @@ def test_processes_of_another_sandbox_keep_running(processes: Processes, tmp_pat
 
 
 def test_free_ports_are_not_those_that_the_kernel_gives_to_outgoing_connections() -> None:
-    """The controller manager of a sandbox ended at once: a connection had taken its port meanwhile."""
+    """The controller manager of a sandbox ended immediately: a connection had taken its port meanwhile."""
     low, high = map(int, EPHEMERAL_PORTS.read_text().split())
     if low <= 2 * LOWEST_PORT:
         pytest.skip(f"{EPHEMERAL_PORTS} leaves no ports to choose from")

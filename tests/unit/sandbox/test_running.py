@@ -138,9 +138,9 @@ def test_env_prints_nothing_to_evaluate_if_it_fails(
 ) -> None:
     monkeypatch.setenv(NAME_VARIABLE, "nothing-of-that-name")
     assert main(["env"]) == 1
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "sandbox nothing-of-that-name is not up" in said.err
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert "sandbox nothing-of-that-name is not up" in output.err
 
 
 def test_logs_of_an_unknown_process_list_the_processes(state: RunState) -> None:

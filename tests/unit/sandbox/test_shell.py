@@ -33,8 +33,8 @@ def test_only_exports_are_printed(state: RunState) -> None:
 
 
 def test_the_shell_has_the_kubeconfig_and_the_name(state: RunState) -> None:
-    said = evaluated(state, 'printf "%s\\n" "$KUBECONFIG" "$MUSTER_NAME"')
-    assert said.splitlines() == [str(state.kubeconfig), "mine"]
+    output = evaluated(state, 'printf "%s\\n" "$KUBECONFIG" "$MUSTER_NAME"')
+    assert output.splitlines() == [str(state.kubeconfig), "mine"]
 
 
 def test_the_sandboxs_commands_come_first_on_path_and_get_their_arguments(state: RunState) -> None:
@@ -55,9 +55,9 @@ def test_a_command_sets_its_variables(tmp_path: Path) -> None:
 def test_muster_is_the_packages_command_in_every_folder(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = {tool: SimpleNamespace(path=tmp_path / tool) for tool in ("kubectl", "pulumi")}
-    found["pulumi"].path.write_text("#!/bin/sh\n")
-    monkeypatch.setattr(shell, "ensure_tools", lambda _names, _screen: found)
+    tools = {tool: SimpleNamespace(path=tmp_path / tool) for tool in ("kubectl", "pulumi")}
+    tools["pulumi"].path.write_text("#!/bin/sh\n")
+    monkeypatch.setattr(shell, "ensure_tools", lambda _names, _screen: tools)
     state = RunState("mine", tmp_path / FOLDER)
     state.make()
     (tmp_path / "muster").mkdir()

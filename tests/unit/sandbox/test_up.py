@@ -43,7 +43,7 @@ def test_valid_settings_replace_a_running_sandbox(running: Processes, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("gpus", "machine", "said", "remedy"),
+    ("gpus", "machine", "message", "remedy"),
     [
         pytest.param(4, "typo-4", r"muster:pools\[1\]", "edit ", id="a setting that is wrong"),
         pytest.param(
@@ -56,10 +56,10 @@ def test_valid_settings_replace_a_running_sandbox(running: Processes, tmp_path: 
     ],
 )
 def test_invalid_settings_keep_the_running_sandbox(
-    running: Processes, tmp_path: Path, gpus: int, machine: str, said: str, remedy: str
+    running: Processes, tmp_path: Path, gpus: int, machine: str, message: str, remedy: str
 ) -> None:
     environment = Environment(running.state, "muster", edited(tmp_path, gpus, machine))
-    with pytest.raises(StepError, match=said) as refused:
+    with pytest.raises(StepError, match=message) as refused:
         environment.settle([JOBS])
     assert remedy in refused.value.try_this
     assert running.table()["etcd"].process() is not None

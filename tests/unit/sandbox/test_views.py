@@ -30,15 +30,17 @@ SPARE = L4.model_copy(update={"name": "spare", "provisioning": "on-demand", "nod
 
 
 def test_static_nodes_are_those_of_pools_that_are_not_queued() -> None:
-    names = [made["metadata"]["name"] for made in static_nodes([SYSTEM, L4, SPARE])]
+    names = [manifest["metadata"]["name"] for manifest in static_nodes([SYSTEM, L4, SPARE])]
     assert names == ["gke-system-0", "gke-system-1", "gke-spare-0"]
 
 
 def test_a_static_node_has_its_pools_capacity_and_labels() -> None:
-    (made,) = static_nodes([SPARE])
-    assert made["metadata"]["labels"]["cloud.google.com/gke-accelerator"] == "nvidia-l4"
-    assert made["spec"]["taints"] == [{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}]
-    assert made["status"]["allocatable"]["nvidia.com/gpu"] == "1"
+    (manifest,) = static_nodes([SPARE])
+    assert manifest["metadata"]["labels"]["cloud.google.com/gke-accelerator"] == "nvidia-l4"
+    assert manifest["spec"]["taints"] == [
+        {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
+    ]
+    assert manifest["status"]["allocatable"]["nvidia.com/gpu"] == "1"
 
 
 def test_given_labels_override_the_defaults() -> None:
@@ -90,7 +92,7 @@ def test_a_deployment_that_cannot_run_here_is_refused(container: dict[str, Any],
 
 
 @pytest.mark.parametrize(
-    ("given", "local"),
+    ("path", "local"),
     [
         pytest.param("--journal=/journal/ray", "--journal=volumes/kept/ray", id="a-folder-of-a-volume"),
         pytest.param("--journal=/journal", "--journal=volumes/kept", id="a-volume"),
@@ -98,16 +100,16 @@ def test_a_deployment_that_cannot_run_here_is_refused(container: dict[str, Any],
         pytest.param("--other=journal", "--other=journal", id="no-path"),
     ],
 )
-def test_a_volume_is_a_folder_of_this_machine(given: str, local: str) -> None:
+def test_a_volume_is_a_folder_of_this_machine(path: str, local: str) -> None:
     mounts = [{"name": "kept", "mountPath": "/journal"}]
-    argv, _ = command_of(_deployment(command=["python"], args=[given], volumeMounts=mounts), Path("volumes"))
+    argv, _ = command_of(_deployment(command=["python"], args=[path], volumeMounts=mounts), Path("volumes"))
     assert argv == [sys.executable, local]
 
 
 def test_the_control_plane_listens_on_loopback_and_enforces_rbac() -> None:
     names = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kwok")
-    made = kwokctl_configuration({name: Path("/bin") / name for name in names}, {"etcdPort": 1})
-    options = made["options"]
+    configuration = kwokctl_configuration({name: Path("/bin") / name for name in names}, {"etcdPort": 1})
+    options = configuration["options"]
     assert options["bindAddress"] == "127.0.0.1"
     assert options["kubeAuthorization"] is True
     assert options["etcdPort"] == 1
@@ -231,38 +233,38 @@ def live(declared: dict[str, Any], **spec: Any) -> dict[str, Any]:
 
 
 def test_nodes_that_match_the_pools_are_not_changed() -> None:
-    wanted = static_nodes([SYSTEM, SPARE])
+    declared = static_nodes([SYSTEM, SPARE])
     not_ready = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
-    found = [live(node) for node in wanted]
-    found[0]["spec"]["taints"] = [not_ready]
-    changes = node_changes(found, wanted, {})
+    existing = [live(node) for node in declared]
+    existing[0]["spec"]["taints"] = [not_ready]
+    changes = node_changes(existing, declared, {})
     assert not changes
     assert str(changes) == "unchanged"
 
 
 def test_nodes_of_a_smaller_pool_are_deleted_when_they_have_no_pods() -> None:
-    found = [live(node) for node in static_nodes([SYSTEM])]
-    wanted = static_nodes([SYSTEM.model_copy(update={"nodes": Nodes(max=1)})])
-    assert node_changes(found, wanted, {}).delete == ["gke-system-1"]
-    busy = node_changes(found, wanted, {"gke-system-0": ["a/b"], "gke-system-1": ["a/c", "a/d"]})
+    existing = [live(node) for node in static_nodes([SYSTEM])]
+    declared = static_nodes([SYSTEM.model_copy(update={"nodes": Nodes(max=1)})])
+    assert node_changes(existing, declared, {}).delete == ["gke-system-1"]
+    busy = node_changes(existing, declared, {"gke-system-0": ["a/b"], "gke-system-1": ["a/c", "a/d"]})
     assert (busy.delete, list(busy.keep)) == ([], ["gke-system-1"])
     assert str(busy) == "gke-system-1 cordoned until its pods have ended, then apply again: a/c, a/d"
 
 
 def test_nodes_of_a_larger_pool_are_created() -> None:
-    found = [live(node) for node in static_nodes([SYSTEM])]
-    wanted = static_nodes([SYSTEM.model_copy(update={"nodes": Nodes(max=3)})])
-    (made,) = node_changes(found, wanted, {}).create
-    assert made["metadata"]["name"] == "gke-system-2"
+    existing = [live(node) for node in static_nodes([SYSTEM])]
+    declared = static_nodes([SYSTEM.model_copy(update={"nodes": Nodes(max=3)})])
+    (created,) = node_changes(existing, declared, {}).create
+    assert created["metadata"]["name"] == "gke-system-2"
 
 
 def test_a_changed_pool_changes_its_nodes_in_place() -> None:
     (before,) = static_nodes([SPARE.model_copy(update={"labels": {"team": "a"}})])
     (after,) = static_nodes([SPARE.model_copy(update={"machine_type": "g2-standard-8"})])
-    (made,) = node_changes([live(before, unschedulable=True)], [after], {"gke-spare-0": ["a/b"]}).update
-    assert "team" not in made["metadata"]["labels"]
-    assert made["metadata"]["labels"]["beta.kubernetes.io/os"] == "linux"
-    assert made["status"]["allocatable"]["cpu"] == "8"
-    assert made["status"]["phase"] == "Running"
-    assert "unschedulable" not in made["spec"]
-    assert "resourceVersion" not in made["metadata"]
+    (updated,) = node_changes([live(before, unschedulable=True)], [after], {"gke-spare-0": ["a/b"]}).update
+    assert "team" not in updated["metadata"]["labels"]
+    assert updated["metadata"]["labels"]["beta.kubernetes.io/os"] == "linux"
+    assert updated["status"]["allocatable"]["cpu"] == "8"
+    assert updated["status"]["phase"] == "Running"
+    assert "unschedulable" not in updated["spec"]
+    assert "resourceVersion" not in updated["metadata"]

@@ -101,7 +101,7 @@ class Case(NamedTuple):
     name: str
     config: dict[str, Any]
     path: str
-    given: str
+    value: str
     expected: str
     remedy: str
 
@@ -112,7 +112,7 @@ class Case(NamedTuple):
     def message(self) -> str:
         return (
             f"{FILE}: 1 problem in the settings; nothing was deployed.\n\n"
-            f"{self.path}\n  given:    {self.given}\n  expected: {self.expected}\n  do:       {self.remedy}"
+            f"{self.path}\n  given:    {self.value}\n  expected: {self.expected}\n  do:       {self.remedy}"
         )
 
 

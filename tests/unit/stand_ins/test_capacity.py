@@ -106,7 +106,7 @@ def container(**requests: str) -> dict[str, Any]:
         pytest.param(
             {"containers": [container(cpu="1")], "initContainers": [{**container(cpu="250m"), **SIDECAR}]},
             {"cpu": Decimal("1.25")},
-            id="sidecars run beside the containers",
+            id="sidecars run next to the containers",
         ),
         pytest.param(
             {"containers": [container(cpu="1")], **container(cpu="3")}, {"cpu": 3}, id="of the pod itself"

@@ -21,21 +21,21 @@ class KnownJobs:
     """Jobs for the HTTP server, without a cluster."""
 
     def __init__(self) -> None:
-        self.known = {"j-abc": JobInfo("RUNNING", STARTED, None)}
+        self.jobs = {"j-abc": JobInfo("RUNNING", STARTED, None)}
 
     def info(self, submission: str) -> JobInfo | None:
-        return self.known.get(submission)
+        return self.jobs.get(submission)
 
     def logs(self, submission: str) -> str:
         return f"printed by {submission}\n"
 
     def submit(self, submission: str) -> bool:
-        new = submission not in self.known
-        self.known[submission] = JobInfo("RUNNING", STARTED, None)
+        new = submission not in self.jobs
+        self.jobs[submission] = JobInfo("RUNNING", STARTED, None)
         return new
 
     def stop(self, submission: str) -> bool:
-        return submission in self.known
+        return submission in self.jobs
 
 
 class KnownServe:

@@ -1,4 +1,4 @@
-"""The supervisor of a Ray head ends all that the head started, also what has left its process group."""
+"""The supervisor of a Ray head ends all processes that the head started, in any process group."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-# A daemon: in a session of its own, and its parent has ended.
+# A daemon: in its own session, and its parent has ended.
 DAEMON = (
     "import os, sys, time\n"
     "if os.fork() == 0:\n"
@@ -20,7 +20,7 @@ DAEMON = (
 )
 
 
-@pytest.mark.parametrize("head_seconds", ["60", "0.1"], ids=["told to stop", "head ends by itself"])
+@pytest.mark.parametrize("head_seconds", ["60", "0.1"], ids=["terminated", "head ends by itself"])
 def test_daemons_of_a_head_end_with_it(tmp_path: Path, head_seconds: str) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()

@@ -35,7 +35,7 @@ def submitter(state: dict[str, Any] | None = None) -> Object:
         pytest.param(rayjob(), 9.9, "RUNNING", None, id="default of ten seconds"),
         pytest.param(rayjob(), 10, "SUCCEEDED", 10, id="ten seconds passed"),
         pytest.param(rayjob(run_seconds="soon"), 10, "SUCCEEDED", 10, id="not a number: the default"),
-        pytest.param(rayjob(run_seconds="-1"), 0, "SUCCEEDED", 0, id="negative: at once"),
+        pytest.param(rayjob(run_seconds="-1"), 0, "SUCCEEDED", 0, id="negative: immediately"),
     ],
 )
 def test_job_runs_for_its_seconds_and_ends_with_its_outcome(

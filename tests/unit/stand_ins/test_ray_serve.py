@@ -49,15 +49,16 @@ class Known:
     """A fake reflector."""
 
     def __init__(self, *objects: Object) -> None:
-        self.known = list(objects)
+        self._objects = list(objects)
 
     def objects(self) -> list[Object]:
-        return self.known
+        return self._objects
 
     def get(self, namespace: str, name: str) -> Object | None:
         expected = (namespace, name)
         return next(
-            (o for o in self.known if (o["metadata"]["namespace"], o["metadata"]["name"]) == expected), None
+            (o for o in self._objects if (o["metadata"]["namespace"], o["metadata"]["name"]) == expected),
+            None,
         )
 
 

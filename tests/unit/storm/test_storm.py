@@ -92,7 +92,7 @@ def worker(name: str, revision: int, made_s: int, change: str = "ADDED", **meta:
             id="a second time, and deleted",
         ),
         pytest.param(
-            [worker("b", 3, 30), worker("b", 4, 30, "DELETED")], "", id="a second time, and gone at once"
+            [worker("b", 3, 30), worker("b", 4, 30, "DELETED")], "", id="a second time, and gone immediately"
         ),
         pytest.param(
             [worker("b", 3, 30, ownerReferences=[{"uid": "other", "controller": True}])],

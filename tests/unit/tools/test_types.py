@@ -9,7 +9,7 @@ from tools.chores import types
 
 
 @pytest.mark.parametrize(
-    ("own", "kept", "code", "begins_with", "then_kept"),
+    ("own", "stored", "code", "begins_with", "then_kept"),
     [
         pytest.param("own", "kept", 0, "own", "kept", id="both"),
         pytest.param("", "kept", 0, "kept", "kept", id="a new checkout"),
@@ -19,7 +19,7 @@ from tools.chores import types
 )
 def test_a_checkout_begins_with_the_kept_cache(
     own: str,
-    kept: str,
+    stored: str,
     code: int,
     begins_with: str,
     then_kept: str,
@@ -27,18 +27,18 @@ def test_a_checkout_begins_with_the_kept_cache(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folders = {"own": tmp_path / "cache", "kept": tmp_path / "kept"}
-    for name in filter(None, (own, kept)):
+    for name in filter(None, (own, stored)):
         folders[name].mkdir()
         (folders[name] / "of").write_text(name)
-    seen: list[str] = []
+    caches: list[str] = []
 
     def call(*_command: object, **_options: object) -> int:
-        seen.append((folders["own"] / "of").read_text())
+        caches.append((folders["own"] / "of").read_text())
         return code
 
     monkeypatch.setattr(subprocess, "call", call)
     assert types(folders["own"], folders["kept"]) == code
-    assert seen == [begins_with]
-    found = folders["kept"] / "of"
-    assert (found.read_text() if found.exists() else "") == then_kept
+    assert caches == [begins_with]
+    cache = folders["kept"] / "of"
+    assert (cache.read_text() if cache.exists() else "") == then_kept
     assert {path.name for path in tmp_path.iterdir()} <= {"cache", "kept"}

@@ -1,4 +1,4 @@
-"""Invalid objects, which an API server should have refused: errors name object and field, the rest works."""
+"""Invalid objects, which an API server should have refused: errors name object and field; others work."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -43,7 +43,7 @@ def cohort(name: str, parent: str) -> kueue_queues.Cohort:
 @dataclass(frozen=True)
 class Broken:
     queue: kueue_queues.ClusterQueue
-    said: str
+    message: str
     cohorts: tuple[kueue_queues.Cohort, ...] = ()
 
 
@@ -88,7 +88,7 @@ def test_the_message_names_the_bad_field(broken: Broken) -> None:
     (waiting,) = decided(broken).waiting
     assert waiting.reason is core.WaitReason.QUEUE_INACTIVE
     message = f"ClusterQueue bad is inactive: {problem.split(': ', 1)[1]}" if problem else waiting.message
-    assert message == broken.said
+    assert message == broken.message
 
 
 def test_an_error_names_the_workload_and_the_pod_set() -> None:

@@ -37,7 +37,7 @@ LEFT = condition("Evicted", "True", "Preempted", "Preempted to accommodate anoth
 STANDINGS: dict[str, tuple[list[Condition], bool]] = {
     # conditions, and whether it is parked
     "new": ([], False),
-    "tried in vain": ([condition("QuotaReserved", "False", "Pending", "no room")], True),
+    "tried without success": ([condition("QuotaReserved", "False", "Pending", "no room")], True),
     "waits for its victims": (
         [condition("QuotaReserved", "False", core_workload.WAITING_FOR_PREEMPTED)],
         False,
@@ -45,7 +45,7 @@ STANDINGS: dict[str, tuple[list[Condition], bool]] = {
     "was not tried yet": ([condition("QuotaReserved", "False", "PendingEvaluation")], False),
     "has its quota": ([condition("QuotaReserved", "True", "QuotaReserved")], False),
     "was evicted just now": ([LEFT, condition("QuotaReserved", "False", "Pending", LEFT.message)], False),
-    "was evicted and then tried in vain": (
+    "was evicted and then tried without success": (
         [LEFT, condition("QuotaReserved", "False", "Pending", "no room")],
         True,
     ),

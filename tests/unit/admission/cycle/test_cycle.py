@@ -55,7 +55,7 @@ WITHOUT_VICTIMS = (running("r", "a", gpu=2), workload("big", "a", 4), workload("
 CASES: dict[str, tuple[Snapshot, Rules, dict[str, EntryOutcome]]] = {
     "admitted": (snapshot(queue("q", 1), workload("w", "q", 1)), RULES, {"w": EntryOutcome.ADMITTED}),
     "larger than can be": (snapshot(queue("q", 1), workload("w", "q", 2)), RULES, {"w": EntryOutcome.NO_FIT}),
-    "its victim is to leave": (
+    "its victim is being evicted": (
         snapshot(queue("q", 1, within_queue=LOWER), running("r"), workload("w", "q", 1, priority=1)),
         RULES,
         {"w": EntryOutcome.PREEMPTING},
@@ -70,7 +70,7 @@ CASES: dict[str, tuple[Snapshot, Rules, dict[str, EntryOutcome]]] = {
         RULES,
         {"first": EntryOutcome.PREEMPTING, "second": EntryOutcome.OVERLAPPING},
     ),
-    "and there is room beside that one": (
+    "and there is room in addition": (
         ONE_VICTIM,
         RECOMPUTE,
         {"first": EntryOutcome.PREEMPTING, "second": EntryOutcome.DEFERRED},
@@ -105,7 +105,7 @@ CASES: dict[str, tuple[Snapshot, Rules, dict[str, EntryOutcome]]] = {
         RULES,
         {"owner": EntryOutcome.ADMITTED, "big": EntryOutcome.CROWDED_OUT},
     ),
-    "what victims leave is taken only once they are gone": (
+    "quota of victims is taken only after their deletion": (
         snapshot(
             [queue("a", 4, within_queue=LOWER, **ML), queue("b", 1, **ML), queue("c", 1, **ML)],
             running("r", "a", gpu=4),
@@ -144,7 +144,7 @@ CASES: dict[str, tuple[Snapshot, Rules, dict[str, EntryOutcome]]] = {
         RULES,
         {"big": EntryOutcome.NO_CANDIDATES, "small": EntryOutcome.CROWDED_OUT},
     ),
-    "by the rules one that preempted keeps its own all the same": (
+    "by the rules a workload that preempted still keeps its quota": (
         snapshot(
             [queue("a", 4, **RECLAIMING), queue("b", 0, **ML)],
             running("r", "a", gpu=2),
@@ -184,7 +184,7 @@ CASES: dict[str, tuple[Snapshot, Rules, dict[str, EntryOutcome]]] = {
         RULES,
         {"big": EntryOutcome.NO_CANDIDATES, "small": EntryOutcome.ADMITTED},
     ),
-    "a head that does not borrow keeps what is left of its own": (
+    "a head that does not borrow keeps its remaining quota": (
         snapshot(
             [queue("a", 4, within_queue=LOWER), queue("b", 1)],
             running("r", "a", gpu=2),
@@ -193,7 +193,7 @@ CASES: dict[str, tuple[Snapshot, Rules, dict[str, EntryOutcome]]] = {
         RULES,
         {"big": EntryOutcome.NO_CANDIDATES},
     ),
-    "one that could keeps nothing": (
+    "a workload that could reserves nothing": (
         snapshot([queue("a", 4, **RECLAIMING), queue("b", 0, **ML)], *WITHOUT_VICTIMS),
         RULES,
         {"big": EntryOutcome.NO_CANDIDATES, "small": EntryOutcome.ADMITTED},
@@ -260,7 +260,7 @@ def test_every_outcome_but_an_admission_goes_back_to_the_queue() -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_reservations_end_with_their_cycle(name: str) -> None:
-    """Only admissions are left; victims hold their quota until they are gone."""
+    """Only admissions are left; victims hold their quota until they are deleted."""
     of, rules, _ = CASES[name]
     state = WorkingState(of, rules)
     entries = heads(state, [workload for workload in of.workloads if workload.admission is None])

@@ -205,7 +205,7 @@ CASES: dict[str, tuple[Snapshot, list[str], list[tuple[str, str]], dict[str, Wai
         [("r", "big")],
         {"big": PREEMPTION, "small": QUOTA},
     ),
-    "what is left beside the preemptor is for others": (
+    "quota that the preemptor does not need is for others": (
         snapshot(
             [queue("a", 4, within_queue=LOWER, **ML), queue("b", 2, **ML)],
             running("r", "a", gpu=3),
@@ -326,7 +326,7 @@ CASES: dict[str, tuple[Snapshot, list[str], list[tuple[str, str]], dict[str, Wai
         [],
         {"loan": QUOTA},
     ),
-    "a StrictFIFO queue whose head was taken back goes on no further": (
+    "a StrictFIFO queue whose head was taken back stops there": (
         snapshot(
             [queue("a", 0, strategy=STRICT, **ML), queue("b", 4, **RECLAIMING)],
             workload("loan", "a", 2, priority=1),
@@ -463,7 +463,7 @@ def test_a_reservation_in_a_queue_that_is_gone_counts_nowhere() -> None:
 
 
 def test_a_sticky_preemptor_is_not_set_back_by_a_newcomer() -> None:
-    """It gets the quota of its victims, though a more urgent one has come meanwhile."""
+    """The preemptor gets the quota of its victims, although a more urgent one has arrived."""
     waiting, urgent = (
         workload("w", "q", 2, priority=1, preempting=True),
         workload("urgent", "q", 2, priority=2),
@@ -473,7 +473,7 @@ def test_a_sticky_preemptor_is_not_set_back_by_a_newcomer() -> None:
 
 
 def test_a_preemptor_goes_before_other_queues() -> None:
-    """Else other takes what victim leaves, loses it when victim reclaims it, and so on for ever."""
+    """Otherwise `other` takes the quota of `victim`, which reclaims it, and so on forever."""
     of = snapshot(
         [
             queue("a", Quota(2, borrowing_limit=1), within_queue=LOWER, **RECLAIMING),
@@ -494,7 +494,7 @@ def test_a_preemptor_goes_before_other_queues() -> None:
 
 
 def test_preemptors_go_first_by_the_rules() -> None:
-    """Preemptor is to be admitted for the victims it had: other is more urgent, but in another queue."""
+    """`preemptor` is admitted for its victims: `other` is more urgent, but in another queue."""
     of = snapshot(
         [queue("a", Quota(2, borrowing_limit=1), within_queue=LOWER, **ML), queue("b", 4, **ML)],
         workload("preemptor", "a", 3, priority=1, preempting=True),
@@ -551,7 +551,7 @@ def test_a_gated_preemptor() -> None:
 
 
 def test_flavors_by_fungibility() -> None:
-    """With MayStopSearch it preempts on spot; by default it takes plain, which is free."""
+    """Preempts on spot with MayStopSearch; by default it takes plain, which is free."""
     quotas = {"spot": {GPU: 2}, "plain": {GPU: 2}}
     stop = FungibilityPolicy.MAY_STOP_SEARCH
     gang = workload("w", "q", 2, priority=1)

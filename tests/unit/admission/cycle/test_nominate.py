@@ -100,7 +100,7 @@ PARTIAL: dict[str, tuple[Snapshot, Rules, Mode, list[int], list[str]]] = {
         [6],
         [],
     ),
-    "none, if pods are not to be spared": (
+    "none, if pods need not be avoided": (
         snapshot(queue("q", 4), workload("w", "q", pods(count=6, gpu=1))),
         RULES,
         Mode.NO_FIT,
@@ -176,13 +176,13 @@ def test_one_more_like_the_last_gets_the_same() -> None:
 
 ML: dict[str, Any] = {"cohort": "ml"}
 FORGOTTEN = {  # not cached, or not for long: the snapshot and the workload
-    "one that may shrink": (snapshot(queue("q", 9)), workload("w", "q", elastic(2, 1))),
-    "one that may shrink in part": (
+    "a workload that may shrink": (snapshot(queue("q", 9)), workload("w", "q", elastic(2, 1))),
+    "a workload that may shrink in part": (
         snapshot(queue("q", 9)),
         workload("w", "q", elastic(2, 1), pods("head", gpu=1)),
     ),
-    "one that does not fit": (snapshot(queue("q", 1)), workload("w", "q", 2)),
-    "one that passed a fuller flavor over": (
+    "a workload that does not fit": (snapshot(queue("q", 1)), workload("w", "q", 2)),
+    "a workload that passed a fuller flavor over": (
         snapshot(queue("q", {"l4": {GPU: 0}, "t4": {GPU: 9}})),
         workload("w", "q", 2),
     ),
@@ -190,12 +190,12 @@ FORGOTTEN = {  # not cached, or not for long: the snapshot and the workload
         snapshot([queue("q", 3, **ML), queue("p", 9, **ML)]),
         workload("w", "q", pods("a", gpu=2), pods("b", gpu=2)),
     ),
-    "one that the next would have to borrow for": (
+    "a workload that the next would need to borrow for": (
         snapshot([queue("q", 3, **ML), queue("p", 9, **ML)]),
         workload("w", "q", 2),
     ),
-    "one that goes on in its search": (TWO_FLAVORS, workload("w", "q", 1)),
-    "one that grows": (snapshot(queue("q", 9)), workload("w", "q", 1, replaces="ns/old")),
+    "a workload that continues its search": (TWO_FLAVORS, workload("w", "q", 1)),
+    "a workload that grows": (snapshot(queue("q", 9)), workload("w", "q", 1, replaces="ns/old")),
 }
 
 
@@ -206,7 +206,7 @@ def test_assignment_is_not_cached(of: Snapshot, workload: Workload) -> None:
     for key in ("ns/1", "ns/2"):
         (head,) = heads(state, [replace(workload, key=key)])
         head.assignment_cache = assignment_cache
-        if workload is FORGOTTEN["one that goes on in its search"][1]:
+        if workload is FORGOTTEN["a workload that continues its search"][1]:
             head.scan = FlavorScan(AFTER_L4, 1, 0)
         nominate(state, head, 1)
         head.node.add(head.usage)
@@ -226,7 +226,7 @@ def test_one_that_is_placed_on_a_topology_is_not_remembered() -> None:
 
 
 def test_flavors_that_such_pods_can_never_take_do_not_count() -> None:
-    """As they are the same for all of them."""
+    """The attempts are the same for all of them."""
     of = snapshot(
         queue("q", {"l4": {GPU: 9}, "t4": {GPU: 9}}, when_can_borrow=FungibilityPolicy.TRY_NEXT_FLAVOR)
     )

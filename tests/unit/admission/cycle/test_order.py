@@ -43,7 +43,7 @@ CASES: dict[str, tuple[Rules, list[Head]]] = {
         PREEMPTORS,
         [head("b", preempting=True, borrowing=1), head("a", borrowing=0, priority=9)],
     ),
-    "whatever the priority, by the rules": (
+    "regardless of the priority, by the rules": (
         AGE_ONLY,
         [head("a", priority=-5, queued_at_ms=1), head("b", priority=5, queued_at_ms=2)],
     ),

@@ -125,7 +125,7 @@ def test_finished_workload_leaves_its_places() -> None:
     ids=["rule", "no rule"],
 )
 def test_queues_that_nominate_the_same_host(recompute: bool, second: EntryOutcome) -> None:
-    """The later one looks for other places at once; without the rule it does so in the next cycle."""
+    """The later one searches again in the same cycle; without the rule, in the next cycle."""
     heads = workload("a", "q", gang(1)), workload("b", "p", gang(1), queued_at_ms=1)
     of = cluster([tpus("q"), tpus("p")], *heads)
     rules = Rules(topology_recompute=recompute)

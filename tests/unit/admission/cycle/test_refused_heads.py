@@ -40,7 +40,7 @@ NAMESPACES = {
     "none": (None, {"ns": ML}, EntryOutcome.WRONG_NAMESPACE),
     "this one": (ONLY_ML, {"ns": ML}, None),
     "another one": (ONLY_ML, {"ns": {"team": "cv"}}, EntryOutcome.WRONG_NAMESPACE),
-    "one that says nothing": (ONLY_ML, {}, EntryOutcome.WRONG_NAMESPACE),
+    "a namespace without labels": (ONLY_ML, {}, EntryOutcome.WRONG_NAMESPACE),
 }
 
 
@@ -59,7 +59,7 @@ def test_head_with_a_failed_check_is_refused(state: CheckState) -> None:
 
 
 def test_the_namespace_counts_before_what_the_pods_ask_for() -> None:
-    """In a StrictFIFO queue the one does not block, the other does."""
+    """Only one of the outcomes blocks a StrictFIFO queue."""
     greedy = workload("w", "q", 1, refused="asks for more than a LimitRange allows")
     assert refusal(greedy, queue("q"), {}) is EntryOutcome.REFUSED
     assert refusal(greedy, queue("q", namespaces=None), {}) is EntryOutcome.WRONG_NAMESPACE

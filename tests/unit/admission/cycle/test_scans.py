@@ -1,4 +1,4 @@
-"""Which heads remember where their search for flavors ended."""
+"""Tests which heads remember where their search for flavors ended."""
 
 import pytest
 

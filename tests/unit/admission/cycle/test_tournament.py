@@ -1,4 +1,4 @@
-"""In which order heads are processed where sharing is fair. In a case each queue has one head of its name."""
+"""Tests the order of heads with fair sharing. In each case, every queue has one head, with its name."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -85,7 +85,7 @@ CASES: dict[str, tuple[Rules, list[ClusterQueue], tuple[Cohort, ...], Mapping[st
         FAIR, [mate("a", 0, "left"), mate("b", 0, "right"), mate("c", 0, "right")], DEEP,
         {"a": {"gpus": 3}, "b": {"gpus": 2}, "c": {"gpus": 2}}, "b a c",
     ),
-    "a queue beside a cohort": (
+    "a queue next to a cohort": (
         FAIR, [mate("a", 0), mate("b", 0, "right"), mate("c", 0, "right")], DEEP,
         {"a": {"gpus": 4}, "b": {"gpus": 2}, "c": {"gpus": 3}}, "b a c",
     ),
@@ -115,7 +115,7 @@ def test_head_that_does_not_borrow_its_requests_goes_first(rules: Rules, expecte
 
 
 def naive_order(heads: list[Entry], rules: Rules) -> Iterator[Entry]:
-    """As the definition has it: before every head, all matches of its tree are played again."""
+    """The definition: before every head, all matches of its tree are played again."""
     for root in sorted({head.node.root for head in heads}, key=lambda root: root.name):
         coming = {head.node: head for head in heads if head.node.root is root}
         while coming:

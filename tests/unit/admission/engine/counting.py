@@ -1,4 +1,4 @@
-"""A pruning that counts what it is asked, and answers as the default one does."""
+"""A pruning that counts its calls, and answers as the default one does."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -58,21 +58,21 @@ def _counting(effort: Effort) -> type[Pruning]:
 
 
 class _CountedEstimate(GroupEstimate):
-    def __init__(self, found: GroupEstimate, queue: PendingQueue, effort: Effort) -> None:
-        self._found, self._queue, self._effort = found, queue, effort
-        self.needs_only_quota, self.tries_once = found.needs_only_quota, found.tries_once
-        cache = found.assignment_cache
+    def __init__(self, estimate: GroupEstimate, queue: PendingQueue, effort: Effort) -> None:
+        self._estimate, self._queue, self._effort = estimate, queue, effort
+        self.needs_only_quota, self.tries_once = estimate.needs_only_quota, estimate.tries_once
+        cache = estimate.assignment_cache
         self.assignment_cache = None if cache is None else _CountedCache(cache, queue, effort)
 
     def fits(self) -> bool:
-        return self._found.fits()
+        return self._estimate.fits()
 
     def borrowing(self) -> int:
-        return self._found.borrowing()
+        return self._estimate.borrowing()
 
     def estimate(self) -> Estimate:
         self._effort.asked.add(self._queue.queue.name)
-        self._effort.estimates.append(self._found.estimate())
+        self._effort.estimates.append(self._estimate.estimate())
         return self._effort.estimates[-1]
 
 

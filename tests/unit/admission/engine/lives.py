@@ -26,7 +26,7 @@ CLUSTERS = snapshots() | crowds()
 
 
 class Life(RuleBasedStateMachine):
-    """Objects change, each change is told to the engine, and every decision is compared with that of
+    """Objects change, the engine receives each change, and every decision is compared with that of
     a fresh engine; what the plan says is then carried out on the objects."""
 
     def __init__(self) -> None:

@@ -57,8 +57,8 @@ def test_there_are_no_more_passes_and_cycles_than_there_can_be() -> None:
 
 
 def test_a_head_that_can_not_be_had_tries_its_flavors_while_others_have_their_turns() -> None:
-    """In the first cycle `first` is let in and `big` tries plain, in the second `next` preempts and `big`
-    tries spot. Only then it is the turn of `small`, which would come before `next`: it borrows nothing."""
+    """The first cycle admits `first`, and `big` tries plain; in the second `next` preempts and `big`
+    tries spot. `small` follows, which would come before `next`, as it borrows nothing."""
     terms = {
         "cohort": "c",
         "within_queue": PreemptionPolicy.LOWER_PRIORITY,

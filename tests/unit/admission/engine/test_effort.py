@@ -83,7 +83,7 @@ def test_only_queues_with_limits_go_by_what_they_use_themselves() -> None:
 
 
 def test_workload_with_room_to_the_last_unit_is_known_to_fit() -> None:
-    """So that it need not be compared with those that preempt."""
+    """It need not be compared with workloads that preempt."""
     effort = Effort(snapshot(queue("q", 2), workload("w", "q", 2)))
     effort.decision()
     assert effort.estimates[0] is Estimate.FITS

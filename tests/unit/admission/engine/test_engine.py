@@ -53,7 +53,7 @@ from tests.unit.admission.builders import (
 def test_a_finish_makes_room() -> None:
     engine = Engine(snapshot(queue("q", 1), running("r"), workload("w", "q", 1)))
     assert reasons(engine.decide(NOW_MS)) == {"w": WaitReason.QUOTA}
-    assert engine.decide(NOW_MS).waiting == (), "it has been told"
+    assert engine.decide(NOW_MS).waiting == (), "it was reported before"
     engine.remove("ns/r")
     engine.remove("ns/r")  # not known any more
     assert admitted(engine.decide(NOW_MS)) == ["w"]
@@ -175,7 +175,7 @@ def test_a_preemptor_is_marked_until_it_gives_up() -> None:
 
 
 def test_workload_that_waits_for_victims_of_another_comes_first_after_a_restart_too() -> None:
-    """In its queue, before higher priorities: a fresh engine knows that from the reason alone."""
+    """The preemptor precedes higher priorities in its queue: a fresh engine derives it from the reason."""
     terms: dict[str, Any] = {"cohort": "ml", "reclaim_within_cohort": PreemptionPolicy.ANY}
     of = snapshot(
         [queue("a", 1, **terms), queue("b", 1, **terms), queue("borrower", 0, cohort="ml")],
@@ -351,7 +351,7 @@ def test_a_resource_without_quota() -> None:
 
 
 def test_quota_that_a_smaller_slice_frees_is_for_the_highest_priority() -> None:
-    """Also for one that was tried in vain a moment before, in the same pass."""
+    """Also for a workload that was just tried without success in the same pass."""
     of = snapshot(
         [queue("p", 0, cohort="ml"), queue("q", 4, cohort="ml")],
         running("old", gpu=4),
@@ -417,7 +417,7 @@ def test_workload_without_victims_may_preempt_once_another_runs() -> None:
 
 
 def test_places_among_heads_change_with_the_time_that_they_wait() -> None:
-    """One of two that fit goes on waiting; the next time its boost puts it above a new one."""
+    """One of two workloads that fit keeps waiting; next time its boost puts it above a new one."""
     rules = Rules(aging=Aging(step=10, period_ms=1000, boost_max=100), immediate_unparking=True)
     queues = [queue(name, 0, cohort="ml") for name in "ab"]
     engine = Engine(snapshot([*queues, queue("c", 4, cohort="ml")]), rules)
@@ -454,7 +454,7 @@ def test_what_the_first_of_a_cycle_borrows_is_not_there_for_the_second() -> None
 
 
 def test_the_node_that_a_gang_has_left_is_free_for_the_next_decision() -> None:
-    """In an engine that is kept, as in a fresh one."""
+    """The same in a reused engine and a fresh one."""
     held = PodSetAssignment("workers", 1, {GPU: "l4"}, {GPU: 4}, topology=on(("x", 1)))
     of = snapshot(
         queue("q", {"l4": {GPU: 64}}),

@@ -1,4 +1,4 @@
-"""A head goes on with its search for flavors from cycle to cycle, but not for ever."""
+"""A head continues with its search for flavors from cycle to cycle, but not forever."""
 
 from dataclasses import replace
 

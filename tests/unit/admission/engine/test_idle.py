@@ -1,4 +1,4 @@
-"""An engine tells about its next decision: whether and when there is something to decide."""
+"""Tests whether and when an engine has something to decide."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from tests.unit.admission.builders import NOW_MS, admitted, cohort, queue, runni
 
 
 def engine(waits: bool = True) -> Engine:
-    """One runs in each of two queues that share a cohort, and one in a queue of its own; in the cohort
+    """A workload runs in each of two queues of a cohort, and in a queue without cohort; in the cohort
     another one may wait."""
     engine = Engine(
         snapshot(
@@ -28,10 +28,10 @@ CHANGES: dict[str, tuple[Callable[[Engine], None], bool]] = {
     "nothing": (lambda _: None, True),
     "an unknown workload ends": (lambda of: of.remove("ns/unknown"), True),
     "one ends where none waits": (lambda of: of.remove("ns/alone-runs"), True),
-    "one that runs arrives where none waits": (lambda of: of.put(running("new", "alone")), True),
+    "a workload that runs arrives where none waits": (lambda of: of.put(running("new", "alone")), True),
     "one ends where another waits": (lambda of: of.remove("ns/right-runs"), False),
     "one arrives": (lambda of: of.put(workload("new", "alone", 1)), False),
-    "one that waits ends": (lambda of: of.remove("ns/waits"), False),
+    "a workload that waits ends": (lambda of: of.remove("ns/waits"), False),
 }
 
 

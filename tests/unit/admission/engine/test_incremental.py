@@ -17,7 +17,7 @@ from tests.unit.admission.strategies import PROPERTY, crowds, examples
 
 
 class Unbounded(WakeIndex):
-    """Searches for victims whatever the bound says."""
+    """Searches for victims regardless of the bound."""
 
     bounds_preemption = False
 
@@ -85,7 +85,7 @@ def test_workloads_beyond_the_preemption_bound_find_no_victims(
 @PROPERTY
 @given(CLUSTERS, CLUSTERS, st.sampled_from(RULES))
 def test_nominating_all_heads_changes_no_plan(first: Snapshot, then: Snapshot, rules: Rules) -> None:
-    """Not even those that are known to fit are admitted without a nomination."""
+    """Not even workloads that are known to fit are admitted without a nomination."""
     before = decide(first, NOW_MS, rules)
     assert _ordered(before) == _ordered(decide(first, NOW_MS, rules, Nominating))
     now = _come_later(first, then, before)
@@ -105,7 +105,7 @@ def _come_later(first: Snapshot, then: Snapshot, plan: Plan) -> Snapshot:
 
 
 def _ordered(plan: Plan) -> Plan:
-    """Those of one cycle are let in in the order of their queues, or of their places."""
+    """Workloads of one cycle are admitted in the order of their queues, or of their places."""
     return replace(
         plan,
         admissions=tuple(sorted(plan.admissions, key=lambda waiting_workload: waiting_workload.workload)),

@@ -1,4 +1,4 @@
-"""Which workloads an engine has news of, and decisions that leave parked workloads alone."""
+"""Tests which workloads an engine reports as changed, and decisions that skip parked workloads."""
 
 from muster.admission import Engine, StopPolicy
 from tests.unit.admission.builders import NOW_MS, queue, running, snapshot, workload
@@ -27,7 +27,7 @@ def test_news_are_of_workloads_that_are_pending_since_the_last_decision() -> Non
     assert [*engine.newly_waiting] == ["ns/d", "ns/e"]
     engine.put(workload("f", "free", 1))
     assert len(engine.decide(NOW_MS, explain=False).admissions) == 1
-    assert [*engine.newly_waiting] == [], "it was admitted at once"
+    assert [*engine.newly_waiting] == [], "it was admitted immediately"
 
 
 def test_without_unparking_a_queue_is_drained_where_none_waits() -> None:

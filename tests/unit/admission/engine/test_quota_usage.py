@@ -121,7 +121,7 @@ ORDERS = {
         Rules(),
         ["old", "new"],
     ),
-    "one that waits for its victims is first": (
+    "a workload that waits for its victims is first": (
         [workload("high", "q", 1, priority=1), workload("preemptor", "q", 1, preempting=True)],
         Rules(),
         ["preemptor", "high"],

@@ -1,4 +1,4 @@
-"""An engine keeps nothing of workloads that are removed, and answers without them."""
+"""An engine forgets removed workloads, and decides without them."""
 
 import gc
 from collections.abc import Iterator

@@ -1,5 +1,4 @@
-"""Time alone changes what optional rules decide: an engine knows when, and then decides and says what a fresh
-one does."""
+"""Time alone changes decisions of optional rules: an engine knows when, and then decides as a fresh one."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,7 +27,7 @@ def with_budget(*workloads: Workload, hours: int = 10, **fields: Any) -> Snapsho
 
 
 def urgent(gpu: int, budget_hours: int) -> Snapshot:
-    """It runs until the end of the day, once its victim has left."""
+    """The workload runs until the end of the day, once its victim has left."""
     return with_budget(
         running("victim", gpu=6, reserved_at_ms=NOW),
         workload("urgent", "q", gpu, priority=1, run_time_ms=DAY),
@@ -96,7 +95,7 @@ CASES = {
         {"head": WaitReason.QUOTA, "urgent": WaitReason.RESERVED},
         rules=BACKFILL,
     ),
-    "a head with a reservation is over its budget": Case(
+    "a head with a reservation exceeds its budget": Case(
         snapshot(
             [queue("q", 4, cohort="ml", budgets=a_day(13)), queue("p", 4, cohort="ml")],
             running("declared", "p", gpu=4, reserved_at_ms=NOW, run_time_ms=2 * HOUR),
@@ -137,7 +136,7 @@ TOLD: dict[str, Snapshot] = {
     "another one uses a budget": with_budget(
         running("other", gpu=1, reserved_at_ms=NOW - HOUR), workload("w", "q", 2, run_time_ms=6 * HOUR)
     ),
-    "another one uses what it has declared": with_budget(
+    "another one uses its declared time": with_budget(
         running("other", gpu=2, reserved_at_ms=NOW - HOUR, run_time_ms=3 * HOUR),
         workload("w", "q", 2, run_time_ms=6 * HOUR),
     ),
@@ -146,7 +145,7 @@ TOLD: dict[str, Snapshot] = {
         workload("w", "q", 2, run_time_ms=DAY),
         hours=20,
     ),
-    "one that has its quota from a later moment on uses a budget": with_budget(
+    "a workload that has its quota from a later moment on uses a budget": with_budget(
         running("other", gpu=2, reserved_at_ms=NOW + HOUR), workload("w", "q", 2, run_time_ms=6 * HOUR)
     ),
 }

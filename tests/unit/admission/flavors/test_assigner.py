@@ -1,4 +1,4 @@
-"""Which flavors a workload gets. Why it does not get others: test_attempts.py."""
+"""Tests which flavors a workload gets. Why it does not get others: test_attempts.py."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -46,7 +46,7 @@ def assign(
     fields: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Assignment:
-    """In a cohort with 4 dear GPUs to lend, with so many GPUs of flavors and dear CPUs used."""
+    """A cohort with 4 dear GPUs to lend, with these numbers of GPUs of flavors and dear CPUs in use."""
     lender = queue("lender", {"dear": {GPU: 4}}, cohort="ml")
     objects = snapshot([replace(of, cohort="ml"), lender], flavors=[SPOT, FENCED])
     state = WorkingState(objects, rules)
@@ -144,7 +144,7 @@ CHOSEN = {  # assignment, flavor of the GPUs of each pod set
         ),
         ["dear"],
     ),
-    "goes on where the last search ended": (
+    "continues where the last search ended": (
         assign(queue("q", TWO), 3, progress=ScanProgress(({GPU: 0},))),
         ["dear"],
     ),
@@ -193,7 +193,7 @@ def test_the_mode_of_a_flavor_is_that_of_its_worst_resource() -> None:
 
 
 def test_what_fits_from_afar_hides_what_has_to_be_preempted_nearer_by() -> None:
-    """As in Kueue, where preemption is preferred to borrowing."""
+    """Same as in Kueue if preemption is preferred to borrowing."""
     of = queue(
         "q",
         {"dear": {"cpu": 4000, GPU: 1}},
@@ -319,8 +319,8 @@ def test_pod_sets_that_stay_together_fail_together() -> None:
 
 
 LEADERS = {  # GPUs of the workers, mode of the leader that asks for nothing
-    "beside workers that fit": (2, Mode.FIT),
-    "beside workers that preempt": (3, Mode.NO_FIT),
+    "next to workers that fit": (2, Mode.FIT),
+    "next to workers that preempt": (3, Mode.NO_FIT),
 }
 
 

@@ -1,4 +1,4 @@
-"""Why a workload does not get a flavor, as data."""
+"""Tests why a workload does not get a flavor, as data."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ SPOT = Flavor("spot", {"pool": "spot"})
 
 
 def assign(of: ClusterQueue, *pod_sets: PodSet | int, rules: Rules = Rules(), **options: Any) -> Assignment:  # noqa: B008
-    """With 3 spot GPUs used."""
+    """The state with 3 spot GPUs in use."""
     fields = {"allowed_flavors": options.pop("allowed", None)}
     state = WorkingState(snapshot(of, flavors=[FENCED, SPOT]), rules)
     node = state.tree.queues[of.name]

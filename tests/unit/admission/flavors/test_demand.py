@@ -20,7 +20,7 @@ def slice_of(requests: dict[str, int], before: dict[str, int]) -> Demand:
 
 
 ADDED: dict[str, tuple[Demand, dict[str, int]]] = {
-    "more of what it had": (slice_of({GPU: 5}, {GPU: 3}), {GPU: 2}),
+    "more of its resources": (slice_of({GPU: 5}, {GPU: 3}), {GPU: 2}),
     "as much": (slice_of({GPU: 3}, {GPU: 3}), {GPU: 0}),
     "less": (slice_of({GPU: 1}, {GPU: 3}), {GPU: -2}),
     "a resource that it had none of": (slice_of({GPU: 3, "cpu": 2}, {GPU: 3}), {GPU: 0, "cpu": 2}),

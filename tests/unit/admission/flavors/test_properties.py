@@ -16,7 +16,7 @@ from tests.unit.admission.strategies import PROPERTY, snapshots
 
 
 def possible(of: Snapshot, queue: ClusterQueue, gang: Workload) -> Iterator[Usage]:
-    """The capacity for a gang of one pod set, whatever is left of it."""
+    """The remaining capacity for a gang of one pod set."""
     (pod_set,) = gang.pod_sets
     asked = requests_of(pod_set, pod_set.count) | {PODS: pod_set.count}
     covered = {name for group in queue.groups for name in group.covered}

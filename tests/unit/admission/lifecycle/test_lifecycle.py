@@ -61,7 +61,7 @@ STEPS: dict[str, tuple[ReservedWorkload, WaitForPodsReady | None, Action]] = {
         WAIT,
         Evict("DeactivatedDueToAdmissionCheck", "The workload is deactivated due to no nodes"),
     ),
-    "to be deactivated, whatever else": (
+    "deactivation takes precedence": (
         gang(check("Retry"), target=DeactivationTarget("AdmissionCheck", "no nodes")),
         WAIT,
         Deactivate(DeactivationTarget("AdmissionCheck", "no nodes")),
@@ -139,7 +139,7 @@ STEPS: dict[str, tuple[ReservedWorkload, WaitForPodsReady | None, Action]] = {
         WAIT,
         timed_out(60),
     ),
-    "it may be missing for ever": (
+    "it may be missing forever": (
         gang(admitted_s=10**6, pods=pods(Readiness.WAIT_FOR_RECOVERY, 10**6)),
         WaitForPodsReady(),
         Stay(),
@@ -238,7 +238,7 @@ BACK: dict[str, tuple[Away, str | None]] = {
     "after it": (Away("PodsReadyTimeout", requeue_at_ms=NOW_MS), "BackoffFinished"),
     "a check that asked for no pause": (Away("AdmissionCheck"), "BackoffFinished"),
     "its ClusterQueue is stopped": (Away("ClusterQueueStopped", cluster_queue_stop=HOLD), None),
-    "not any more": (Away("ClusterQueueStopped", local_queue_stop=HOLD), "ClusterQueueRestarted"),
+    "no longer": (Away("ClusterQueueStopped", local_queue_stop=HOLD), "ClusterQueueRestarted"),
     "its LocalQueue is stopped": (Away("LocalQueueStopped", local_queue_stop=DRAIN), None),
     "nor that": (Away("LocalQueueStopped"), "LocalQueueRestarted"),
     "its job is stopped": (Away("JobStopped", job_stopped=True), None),

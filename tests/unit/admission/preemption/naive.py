@@ -77,7 +77,7 @@ def overuses(search: TargetSearch, node: QuotaNode) -> bool:
 
 
 def has_advantage(search: TargetSearch, meets: QuotaNode) -> bool:
-    """Whether some subtree of the preemptor below that one brings in all that it needs."""
+    """Returns whether some subtree of the preemptor below that one releases enough for it."""
     remaining = dict(search.needs)
     for node in takewhile(lambda node: node is not meets, search.node.lineage):
         if all(node.usage.get(fr, 0) + amount <= node.subtree.get(fr, 0) for fr, amount in remaining.items()):

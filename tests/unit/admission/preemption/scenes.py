@@ -31,7 +31,7 @@ class Scene:
     contested: frozenset[FlavorResource]
 
     def search(self) -> TargetSearch:
-        """For a workload of queue q0, from a state of its own."""
+        """A search for a workload of queue q0, with a separate state."""
         state = WorkingState(self.of)
         incoming = workload("in", "q0", 1, priority=3, queued_at_ms=2)
         return TargetSearch(
@@ -127,7 +127,7 @@ def _mate(draw: st.DrawFn, name: str) -> ClusterQueue:
 
 @st.composite
 def full_cohorts(draw: st.DrawFn) -> Scene:
-    """Most of the quota of two cohorts is in use, and q0 would have to stop borrowing: as in Kueue's own
+    """Most of the quota of two cohorts is in use, and q0 would need to stop borrowing: as in Kueue's own
     performance tests, where most heads of a high priority find that."""
     queues = [draw(_mate(f"q{index}")) for index in range(4)]
     holders = [draw(_holder(f"w{index}", len(queues))) for index in range(draw(st.integers(8, 16)))]

@@ -283,7 +283,7 @@ CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
         3,
         {"b": RECLAIM},
     ),
-    "a workload that is leaving anyway, whatever the claim to others": (
+    "a workload that is leaving anyway, regardless of the claim to other victims": (
         preemptor(
             2,
             [mine(4), mate()],
@@ -418,7 +418,7 @@ SEVERAL: dict[str, tuple[Preemptor, Usage, set[FlavorResource], dict[str, Preemp
         {L4},
         {"b": RECLAIM},
     ),
-    "nothing of a resource it borrows but asks nothing more of": (
+    "no usage of a resource that it borrows but does not request": (
         preemptor(
             1,
             [mine(WITH_CPU), mate("mate", WITH_CPU)],

@@ -1,6 +1,6 @@
 """Victims of a workload of queue q where sharing is fair; `in` wants the first words.
 
-Unless told otherwise all queues are in cohort ml, the quotas are 2 GPUs each, q may take from any
+By default, all queues are in cohort ml, the quotas are 2 GPUs each, q may take from any
 queue and from lower priorities of its own, and everything there is is used.
 """
 
@@ -93,7 +93,7 @@ CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
         preemptor([mate("q", reclaim_within_cohort=NEVER, within_queue=NEVER), mate("a")],
                   *crowd("a", 1, 1, 1, 1)), 1, {},
     ),
-    "within the nominal quota, whatever the shares": (
+    "within the nominal quota, regardless of the shares": (
         preemptor(TRIO, *crowd("a", 4), *crowd("b", 1, 1)), 2, {"a1": RECLAIM},
     ),
     "within the nominal quota from the largest share, the newest first": (
@@ -140,7 +140,7 @@ CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
     "by the rule none that could take it back": (
         preemptor([mate("q", 0), mate("a", 0), mate("b", 24)], *SMALL_AND_LARGE, sharing=LASTING), 19, {},
     ),
-    "by the rule those that could not": (
+    "by the rule, workloads that could not": (
         preemptor(IDLE_Q, *crowd("a", 1, 1, 1, 1), sharing=LASTING), 1, {"a4": FAIR},
     ),
     "down to less than a queue's own quota": (

@@ -81,7 +81,7 @@ class Crowd:
 
 @st.composite
 def crowds(draw: st.DrawFn, flavors: tuple[str, ...] = ("l4",), cohorts_max: int = 3) -> Crowd:
-    """Workloads take quota as long as there is any, so that late ones have to preempt."""
+    """Workloads take quota as long as there is any, so that late ones must preempt."""
     cohorts: list[Cohort] = []
     for index in range(draw(st.integers(1, cohorts_max))):
         parent = draw(st.sampled_from([parent_cohort.name for parent_cohort in cohorts])) if cohorts else None
@@ -119,7 +119,7 @@ def crowds(draw: st.DrawFn, flavors: tuple[str, ...] = ("l4",), cohorts_max: int
 
 
 def share_of(ledger: Ledger, name: str) -> Share:
-    """By the definition: what is borrowed of all that could be lent, the largest over resources."""
+    """The share by definition: borrowed over lendable quota, the maximum over resources."""
     parent = ledger.parents[name]
     if parent is None:
         return Share(False, Fraction(0))
@@ -168,8 +168,8 @@ def test_victims_make_room_and_each_is_needed(crowd: Crowd) -> None:
 def test_victims_of_fair_sharing_had_the_larger_share(crowd: Crowd) -> None:
     """The last victim of a queue leaves it a share as large as the preemptor's, or had made it larger.
 
-    Only where nothing else moves the preemptor's share: candidates of its own queue or cohort may be
-    given back after the comparison, and Kueue does not compare again."""
+    Holds only if nothing else changes the preemptor's share: candidates in its queue or cohort may be
+    released after the comparison, and Kueue does not compare again."""
     state = crowd.state()
     for incoming in crowd.waiting():
         node, targets = state.tree.queues[incoming.cluster_queue], crowd.search(state, incoming)
@@ -226,10 +226,10 @@ def test_by_its_rule_no_victim_takes_it_back(crowd: Crowd) -> None:
 @PROPERTY
 @given(crowds(("l4", "t4")))
 def test_decisions_come_to_rest(crowd: Crowd) -> None:
-    """As long as the victims still run. Once they are back, it may start again, as with Kueue: a gang
-    takes quota by its share from one that took it by priority from one that took it by its share.
+    """Holds as long as the victims still run. Once they are back, it may start again, as in Kueue: a gang
+    takes quota by its share from a gang that took it by priority from a gang that took it by share.
 
-    Each decision is that of a fresh engine, and one is enough where the engine says so."""
+    Each decision is that of a fresh engine, and one is enough if the engine is idle."""
     rules = Rules(fair_sharing=crowd.sharing)
     workloads = (
         workload if workload.key in crowd.held else replace(workload, admission=None)

@@ -12,7 +12,7 @@ L4 = fr("l4")
 
 
 def preemptor(quota: int, *running_now: Workload, rules: Rules = Rules()) -> Preemptor:  # noqa: B008
-    """A preemptor of queue q, beside queue mate with a quota of 2."""
+    """A preemptor of queue q, whose cohort has queue mate with a quota of 2."""
     policies = {
         "within_queue": PreemptionPolicy.LOWER_PRIORITY,
         "reclaim_within_cohort": PreemptionPolicy.ANY,

@@ -18,7 +18,7 @@ WHILE_BORROWING = PreemptionReason.IN_COHORT_RECLAIM_WHILE_BORROWING
 
 
 def searched(scene: Scene) -> tuple[TargetSearch, list[Target]]:
-    """Preemption is not tried for a workload that fits as it is: it needs no victims."""
+    """Preemption is not tried for a workload that fits."""
     search = scene.search()
     if search.fits():
         return search, []

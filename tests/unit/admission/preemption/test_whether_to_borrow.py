@@ -1,4 +1,4 @@
-"""Whether a preemptor borrows, and which victims that allows (Kueue: classicalPreemptions)."""
+"""Tests whether a preemptor borrows, and which victims that allows (Kueue: classicalPreemptions)."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -46,13 +46,13 @@ CASES: dict[str, Case] = {
         {GPUS: 2, CPUS: 1},
         {},
     ),
-    "what makes it borrow no more, and the first of the others that make room": (
+    "victims that end its borrowing, and then the first others": (
         [mine(6), mate(2)],
         (running("a", gpu=2), running("b", gpu=3), *(running(f"m{n}", "mate") for n in range(3))),
         {GPUS: 4},
         {"b": OWN, "m0": RECLAIM},
     ),
-    "more of its own than that, where the others make too little room": (
+    "more victims in its queue, if the others release too little": (
         [replace(mine(6), reclaim_within_cohort=LOWER), mate(1), mate(2, "high")],
         (
             running("a", gpu=3),
@@ -63,7 +63,7 @@ CASES: dict[str, Case] = {
         {GPUS: 4},
         {"m": RECLAIM, "a": OWN, "b": OWN},
     ),
-    "one of its own that leaves anyway, rather than another of the others": (
+    "a victim in its queue that leaves anyway, rather than one more of the others": (
         [mine(6), mate(2)],
         (
             running("e", evicted=True),

@@ -1,4 +1,4 @@
-"""Groups of equivalent workloads: what is left of one that has lost all of its workloads."""
+"""Groups of equivalent workloads, and groups that lost all of their workloads."""
 
 from collections.abc import Callable
 

@@ -16,7 +16,7 @@ STRICT, BEST_EFFORT = QueueingStrategy.STRICT_FIFO, QueueingStrategy.BEST_EFFORT
 def pending(
     *workloads: Workload, strategy: QueueingStrategy = BEST_EFFORT, **local_usage: int
 ) -> PendingQueue:
-    """`local_usage` by LocalQueue of namespace ns; without it LocalQueues do not go by what they used."""
+    """`local_usage` by LocalQueue of namespace ns; without it, usage does not affect the order."""
     of = queue("q", 4, strategy=strategy, usage_based=bool(local_usage))
     usage = {f"ns/{name}": Fraction(used) for name, used in local_usage.items()}
     queue_result = PendingQueue(of, node(snapshot(of)), usage)
@@ -128,7 +128,7 @@ def test_all_behind_the_head_are_still_to_be_tried() -> None:
 
 
 def test_the_order_of_what_pods_ask_for_makes_no_difference() -> None:
-    """Knowledge of one holds for the other."""
+    """A result for one holds for the other."""
     asked = {"cpu": 1, "memory": 2}, {"memory": 2, "cpu": 1}
     of = pending(*(workload(f"w{n}", "q", pods(requests=requests)) for n, requests in enumerate(asked)))
     assert len(list(of.groups)) == 1

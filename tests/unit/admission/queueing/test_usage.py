@@ -11,7 +11,7 @@ CONSUMED = {"cpu": 2500, GPU: 3}
 HALF = Fraction(1, 2)
 
 WEIGHTED = {
-    "cpus, not millicores, and all else as it is": ({}, Fraction(1), Fraction(11, 2)),
+    "cpus, not millicores; other resources unchanged": ({}, Fraction(1), Fraction(11, 2)),
     "by the weights of the resources": (
         {GPU: Fraction(10), "memory": Fraction(7)},
         Fraction(1),
@@ -37,12 +37,12 @@ def test_both_weights_together() -> None:
 
 PENALTIES = {
     "half of it, if a sample comes each half-life": (Fraction(1), Fraction(11, 4)),
-    "more, if half-lives go by between samples": (HALF, Fraction(33, 8)),
+    "more, if half-lives pass between samples": (HALF, Fraction(33, 8)),
     "none, if nothing is forgotten": (Fraction(0), Fraction(0)),
 }
 
 
 @pytest.mark.parametrize(("samples", "expected"), PENALTIES.values(), ids=PENALTIES.keys())
 def test_admission_adds_an_entry_penalty(samples: Fraction, expected: Fraction) -> None:
-    """`samples` are those in a half-life."""
+    """`samples`: their number in a half-life."""
     assert entry_penalty(CONSUMED, {}, Fraction(1), samples) == expected

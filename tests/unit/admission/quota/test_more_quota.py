@@ -54,21 +54,23 @@ def test_it_is_as_a_tree_with_that_quota(
     cohorts: dict[str, Cohort],
     queues: dict[str, ClusterQueue],
     usages: list[tuple[int, FlavorResource, int]],
-    wanted: FlavorResource,
+    requested: FlavorResource,
     more: int,
 ) -> None:
     mine = use(tree(cohorts, queues), usages)
-    if wanted not in mine.quotas:
+    if requested not in mine.quotas:
         return
-    before = dict(mine.usage), mine.available(wanted), mine.potentially_available(wanted)
-    expected = use(tree(cohorts, {**queues, mine.name: with_more(queues[mine.name], wanted, more)}), usages)
-    enlarged = with_more_quota(mine, {wanted: more})
+    before = dict(mine.usage), mine.available(requested), mine.potentially_available(requested)
+    expected = use(
+        tree(cohorts, {**queues, mine.name: with_more(queues[mine.name], requested, more)}), usages
+    )
+    enlarged = with_more_quota(mine, {requested: more})
     for resource in RESOURCES:
         assert enlarged.available(resource) == expected.available(resource)
         assert enlarged.potentially_available(resource) == expected.potentially_available(resource)
         for amount in (0, 1, 3, 8):
             assert enlarged.borrowing_level(resource, amount) == expected.borrowing_level(resource, amount)
-    assert (dict(mine.usage), mine.available(wanted), mine.potentially_available(wanted)) == before
+    assert (dict(mine.usage), mine.available(requested), mine.potentially_available(requested)) == before
 
 
 def test_borrowed_quota_is_lent_again() -> None:

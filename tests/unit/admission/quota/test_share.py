@@ -1,4 +1,4 @@
-"""Shares of nodes. Where nothing else is said, queue q of cohort ml borrows GPUs of flavor l4."""
+"""Shares of nodes. By default, queue q of cohort ml borrows GPUs of flavor l4."""
 
 from collections.abc import Mapping
 from fractions import Fraction

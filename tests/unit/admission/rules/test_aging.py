@@ -120,7 +120,7 @@ def test_preemption_does_not_go_round_in_circles() -> None:
 
 
 def test_it_says_when_it_rises_and_an_engine_looks_again_then() -> None:
-    """In a strict queue a workload with a large enough boost becomes the head."""
+    """A workload with a large enough boost becomes the head of a strict queue."""
     of = snapshot(
         queue("q", 4, strategy=QueueingStrategy.STRICT_FIFO),
         running("r", gpu=2),

@@ -53,7 +53,7 @@ RECLAIMS = ML | {"reclaim_within_cohort": PreemptionPolicy.ANY}
 
 
 def runs(name: str, gpu: int, hours: int | None, in_queue: str = "q", **fields: Any) -> Workload:
-    """One that has begun just now."""
+    """A workload that has just started."""
     run_time_ms = None if hours is None else hours * HOUR
     defaults = {"reserved_at_ms": NOW_MS} | fields
     return running(name, in_queue, gpu=gpu, run_time_ms=run_time_ms, **defaults)
@@ -79,12 +79,12 @@ TWO_QUEUES = [queue("q", 4, strategy=STRICT, **ML), queue("p", 0, **ML)]
 
 CASES: dict[str, tuple[Snapshot, list[str], list[str]]] = {
     # snapshot; admitted with the rule; admitted without it
-    "one that ends in time starts before a strict head": (
+    "a workload that ends in time starts before a strict head": (
         strict(ONE_HOUR, HEAD, waits("w", 1, 1, 2)),
         ["w"],
         [],
     ),
-    "one that ends later does not": (strict(ONE_HOUR, HEAD, waits("w", 1, 2, 2)), [], []),
+    "a workload that ends later does not": (strict(ONE_HOUR, HEAD, waits("w", 1, 2, 2)), [], []),
     "one without a declared run time does not": (strict(ONE_HOUR, HEAD, waits("w", 1, None, 2)), [], []),
     "unless it takes what the head does not need": (
         strict(ONE_HOUR, HEAD, waits("w", 1, None, 2), gpus=5),
@@ -96,13 +96,17 @@ CASES: dict[str, tuple[Snapshot, list[str], list[str]]] = {
         [],
         ["w"],
     ),
-    "one that ends in time goes first there too": (best(ONE_HOUR, HEAD, waits("w", 1, 1, 2)), ["w"], ["w"]),
-    "all that are behind are tried": (
+    "a workload that ends in time goes first there too": (
+        best(ONE_HOUR, HEAD, waits("w", 1, 1, 2)),
+        ["w"],
+        ["w"],
+    ),
+    "all later workloads are tried": (
         strict(ONE_HOUR, HEAD, waits("long", 1, 2, 2), waits("big", 2, 1, 3), waits("w", 1, 1, 4)),
         ["w"],
         [],
     ),
-    "those that are alike but for their run times too": (
+    "workloads that differ only in run time too": (
         best(ONE_HOUR, HEAD, waits("long", 1, 2, 2), waits("w", 1, 1, 3)),
         ["w"],
         ["long"],
@@ -113,7 +117,7 @@ CASES: dict[str, tuple[Snapshot, list[str], list[str]]] = {
         [],
     ),
     "and in a BestEffortFIFO queue": (best(runs("r", 3, None), HEAD, waits("w", 1, 2, 2)), ["w"], ["w"]),
-    "one without a declaration may go on, if others make room": (
+    "one without a declaration may continue, if others make room": (
         strict(runs("r", 1, 1), runs("x", 1, None), waits("head", 3, 1, 1), waits("w", 1, 1, 2)),
         ["w"],
         [],
@@ -128,12 +132,12 @@ CASES: dict[str, tuple[Snapshot, list[str], list[str]]] = {
         [],
         [],
     ),
-    "one that runs longer than declared is about to end": (
+    "a workload that runs longer than declared is about to end": (
         best(LATE, HEAD, waits("w", 1, 1, 2)),
         [],
         ["w"],
     ),
-    "so is one that is leaving": (
+    "so is a workload that is leaving": (
         best(runs("r", 3, None, evicted=True), HEAD, waits("w", 1, 1, 2)),
         [],
         ["w"],
@@ -143,12 +147,12 @@ CASES: dict[str, tuple[Snapshot, list[str], list[str]]] = {
         ["head"],
         ["head"],
     ),
-    "one that can never fit reserves nothing, but the next one does": (
+    "a workload that can never fit reserves nothing, but the next one does": (
         best(ONE_HOUR, waits("never", 9, 1, 0), HEAD, waits("w", 1, 2, 2)),
         [],
         ["w"],
     ),
-    "one that can never fit blocks a strict queue": (
+    "a workload that can never fit blocks a strict queue": (
         strict(ONE_HOUR, waits("never", 9, 1, 0), HEAD, waits("w", 1, 1, 2)),
         [],
         [],
@@ -164,14 +168,14 @@ CASES: dict[str, tuple[Snapshot, list[str], list[str]]] = {
         ["w"],
         ["w"],
     ),
-    "an older one that fits is not crowded out by one that borrows less": (
+    "an older workload that fits is not crowded out by a workload that borrows less": (
         snapshot(
             [queue("a", 2, **ML), queue("b", 2, **ML)], waits("old", 4, 1, 1, "a"), waits("new", 2, 1, 2, "b")
         ),
         ["old"],
         ["new"],
     ),
-    "nor by one that does not fit, and keeps its own quota from borrowers": (
+    "nor by a workload that does not fit, and keeps its own quota from borrowers": (
         snapshot(
             [queue("q", 4, strategy=STRICT, **ML), queue("p", 2, **ML)],
             runs("r", 3, 1, "p"),
@@ -208,7 +212,7 @@ CASES: dict[str, tuple[Snapshot, list[str], list[str]]] = {
         ["w"],
         ["w"],
     ),
-    "a head that nothing but its namespace keeps out reserves nothing": (
+    "a head that only its namespace keeps out reserves nothing": (
         snapshot(
             queue("q", 4, namespaces=LabelSelector((Requirement("team", "Exists"),))),
             replace(HEAD, key="other/head"),
@@ -216,7 +220,7 @@ CASES: dict[str, tuple[Snapshot, list[str], list[str]]] = {
         [],
         [],
     ),
-    "nor does one that its budget keeps out": (
+    "nor does a workload that its budget keeps out": (
         snapshot(
             [queue("q", 4, budgets=(Budget(GPU, HOUR, 24 * HOUR),), **ML), queue("p", 0, **ML)],
             HEAD,
@@ -225,7 +229,7 @@ CASES: dict[str, tuple[Snapshot, list[str], list[str]]] = {
         ["w"],
         ["w"],
     ),
-    "one that its budget lets in does": (
+    "a workload that its budget lets in does": (
         snapshot(
             [queue("q", 4, budgets=(Budget(GPU, 99 * HOUR, 24 * HOUR),), **ML), queue("p", 0, **ML)],
             ONE_HOUR,
@@ -381,7 +385,7 @@ def _ends_ms(workload: Workload) -> int:
 
 
 def _promise(now: Snapshot, plan: Plan, now_ms: int) -> dict[str, int]:
-    """To the first of all that wait: there is one, as all that run declare their run times."""
+    """The reservation of the first pending workload; all running ones declare their run times."""
     waiting = sorted(
         (workload.queued_at_ms, workload.uid, workload.key)
         for workload in now.workloads

@@ -1,4 +1,4 @@
-"""When a workload that a budget keeps waiting may be let in at the earliest."""
+"""Tests when a workload that a budget keeps waiting may be admitted at the earliest."""
 
 from dataclasses import replace
 
@@ -82,7 +82,7 @@ def test_without_a_run_time_anything_that_is_left_will_do(remaining: int, admitt
 
 
 def test_one_that_would_run_too_long_does_not_speak_for_a_shorter_one() -> None:
-    """They are alike in all else."""
+    """Both are otherwise equal."""
     run_times = {"long": DAY, "short": HOUR}
     both = (
         workload(name, "q", 1, run_time_ms=run_times[name], queued_at_ms=n)

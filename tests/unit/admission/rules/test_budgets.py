@@ -81,43 +81,43 @@ CASES: dict[str, tuple[Snapshot, bool]] = {
         replace(of_day(workload("w", "q", 1)), spent={"other": (Spent(GPU, START, 10 * HOUR),)}),
         True,
     ),
-    "fits what is left": (of_day(workload("w", "q", 2, run_time_ms=HOUR), spent=8), True),
-    "does not fit what is left": (of_day(workload("w", "q", 2, run_time_ms=HOUR + 1), spent=8), False),
+    "fits the remainder": (of_day(workload("w", "q", 2, run_time_ms=HOUR), spent=8), True),
+    "does not fit the remainder": (of_day(workload("w", "q", 2, run_time_ms=HOUR + 1), spent=8), False),
     "only its part of this period counts": (of_day(workload("w", "q", 1, run_time_ms=DAY)), False),
     "which fits at the end of it": (
         of_day(workload("w", "q", 1, run_time_ms=DAY), budgets=(Budget(GPU, 18 * HOUR, DAY),)),
         True,
     ),
-    "beside what those that run will use": (
+    "in addition to the future usage of running workloads": (
         of_day(
             running("r", gpu=2, reserved_at_ms=NOW - HOUR, run_time_ms=4 * HOUR),
             workload("w", "q", 1, run_time_ms=2 * HOUR),
         ),
         True,
     ),
-    "not beside what those that run will use": (
+    "not in addition to the future usage of running workloads": (
         of_day(
             running("r", gpu=2, reserved_at_ms=NOW - HOUR, run_time_ms=4 * HOUR),
             workload("w", "q", 1, run_time_ms=2 * HOUR + 1),
         ),
         False,
     ),
-    "one that runs longer than declared goes on using it": (
+    "a workload that runs longer than declared continues using it": (
         of_day(running("r", gpu=2, reserved_at_ms=NOW - 5 * HOUR, run_time_ms=HOUR), workload("w", "q", 1)),
         False,
     ),
-    "not beside those that use other resources": (
+    "unaffected by workloads that use other resources": (
         of_day(
             running("r", gpu=0, reserved_at_ms=NOW - HOUR, run_time_ms=4 * HOUR),
             workload("w", "q", 1, run_time_ms=10 * HOUR),
         ),
         True,
     ),
-    "one that starts in the future has used nothing": (
+    "a workload that starts in the future has used nothing": (
         of_day(running("r", gpu=1, reserved_at_ms=NOW + 1), workload("w", "q", 1)),
         True,
     ),
-    "nothing of the resource is asked for": (of_day(workload("w", "q", 0), spent=10), True),
+    "no request of the resource": (of_day(workload("w", "q", 0), spent=10), True),
     "no budget": (of_day(workload("w", "q", 1), spent=10, budgets=()), True),
 }
 
@@ -148,7 +148,7 @@ def test_cpu_is_told_in_cores() -> None:
 
 
 def test_a_cohort_has_one_budget_for_all_its_queues() -> None:
-    """Even those that are stopped and still run something."""
+    """Even workloads that are stopped and still have pods."""
     ml = replace(cohort("ml", "org"), budgets=TEN)
     of = snapshot(
         [
@@ -224,8 +224,8 @@ def loads(draw: st.DrawFn) -> tuple[int, list[Workload]]:
 @PROPERTY
 @given(loads())
 def test_with_declared_run_times_no_budget_is_exceeded(load: tuple[int, list[Workload]]) -> None:
-    """Time goes by step by step; what runs is counted by hand. Only those that began in an earlier
-    period and go on may use more than there is."""
+    """Time passes in steps, and running workloads are counted by hand. Only workloads of an earlier
+    period that continue may exceed the budget."""
     unit_ms, wants = load
     period = 10
     now = snapshot(queue("q", 6, budgets=(Budget(GPU, unit_ms, period),)), *wants)

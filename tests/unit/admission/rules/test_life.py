@@ -1,4 +1,4 @@
-"""With rules of ours the engine decides what a fresh one decides, and what one without pruning decides."""
+"""An engine with Muster's rules decides as a fresh one does, and as one without pruning."""
 
 from dataclasses import replace
 
@@ -65,7 +65,7 @@ class LifeWithRules(Life):
 
 
 def changes(plan: Plan) -> tuple[object, ...]:
-    """Those of one cycle are admitted in the order of their queues, or of their places."""
+    """Workloads of one cycle are admitted in the order of their queues, or of their places."""
     return sorted(map(repr, plan.admissions)), plan.preemptions, plan.replaced
 
 

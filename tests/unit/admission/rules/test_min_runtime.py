@@ -55,7 +55,7 @@ def across(ran_ms: int, run_time_ms_min: int | None = None) -> Snapshot:
 
 
 CASES: dict[str, tuple[Snapshot, int, bool]] = {
-    # snapshot; the minimum for all; whether the one that runs has to leave
+    # snapshot; the minimum for all; whether the running workload must leave
     "off": (within(0), 0, True),
     "too young": (within(MIN_MS - 1), MIN_MS, False),
     "old enough": (within(MIN_MS), MIN_MS, True),
@@ -69,7 +69,7 @@ CASES: dict[str, tuple[Snapshot, int, bool]] = {
 
 
 def test_the_next_end_is_one_that_has_not_come() -> None:
-    """Or the engine would be told to look again at the moment at which it just did."""
+    """Otherwise the timer would fire again at the same time."""
     min_runtime = MinRuntime({"q": MIN_MS})
     min_runtime.now_ms = NOW_MS
     state = WorkingState(

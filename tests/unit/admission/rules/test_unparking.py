@@ -1,4 +1,4 @@
-"""Parked workloads are tried after all others, unless the rules say at once."""
+"""Parked workloads are tried after all others, unless the rules unpark immediately."""
 
 from dataclasses import replace
 
@@ -126,7 +126,7 @@ def test_a_workload_comes_back_from_its_backoff_as_parked_as_it_was_put(parked: 
 
 
 def test_a_workload_is_not_parked_once_it_is_told_that_its_backoff_has_not_ended() -> None:
-    """As the controller writes it; see UNTRIED in muster/translation/core_workload.py."""
+    """The reason that the controller writes: see UNTRIED in muster/translation/core_workload.py."""
     high = workload("high", "q", 2, priority=9, parked=True, requeue_at_ms=NOW_MS + 1)
     engine = Engine(snapshot(queue("q", 2), high))
     engine.decide(NOW_MS)

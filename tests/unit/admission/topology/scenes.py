@@ -39,7 +39,7 @@ def cluster(
     flavors: Mapping[str, Flavor] | None = None,
     **rules: Any,
 ) -> Topologies:
-    """Levels are those of the first node, unless told. There is one flavor, which selects all nodes."""
+    """Levels default to those of the first node. There is one flavor, which selects all nodes."""
     node_objects = [entry if isinstance(entry, Node) else node(entry) for entry in nodes]
     levels = levels or tuple(node_objects[0].labels)
     flavors = flavors or {FLAVOR: Flavor(FLAVOR, topology="t")}
@@ -84,7 +84,7 @@ def assigned_domains(assignment: TopologyAssignment) -> str:
 
 
 def answer(placements: Placements) -> dict[str, str]:
-    """Where each pod set goes; of one that goes nowhere, the sentence."""
+    """The domains of each pod set, or the reason why it has none."""
     refusal = placements.refusal
     if refusal is not None:
         return dict.fromkeys(refusal.pod_sets, refusal.message)

@@ -23,7 +23,7 @@ from tests.unit.admission.topology.scenes import (
 
 CASES = {
     "evenly over the fewest hosts": (("x1=4", "x2=4", "x3=4"), asks(None, HOST), 6, "x1:3 x2:3"),
-    "what is left over goes to the roomiest": (("x1=3", "x2=4"), asks(None, HOST), 5, "x1:2 x2:3"),
+    "the remainder goes to the roomiest": (("x1=3", "x2=4"), asks(None, HOST), 5, "x1:2 x2:3"),
     "hosts that hold too little for an even share are left out": (
         ("r1/x1=4", "r1/x2=1", "r1/x3=4"),
         asks(None, HOST),
@@ -48,7 +48,7 @@ CASES = {
         4,
         "x3:2 x4:2",
     ),
-    "equal racks: the one whose hosts are more even": (
+    "equal racks: the rack with more even hosts": (
         ("r1/x1=1", "r1/x2=3", "r2/x3=2", "r2/x4=2"),
         asks(None, RACK),
         1,
@@ -81,7 +81,7 @@ def test_pods_are_spread_evenly(
 
 WITH_LEADER = {
     "on a single host": (("x1=3", "x2=1"), HOST, 2, 1, "x1:1", "x1:2"),
-    "beside an even share": (("x1=3", "x2=3"), HOST, 4, 1, "x1:1", "x1:2 x2:2"),
+    "in addition to an even share": (("x1=3", "x2=3"), HOST, 4, 1, "x1:1", "x1:2 x2:2"),
     "where it leaves an even share": (("x1=3", "x2=4"), HOST, 4, 2, "x2:1", "x1:2 x2:2"),
     "the shares are smaller for its sake": (("x1=3", "x2=3"), HOST, 4, 2, "x1:1", "x1:1 x2:3"),
     "it fits nowhere evenly: the best fit": (("r1/x1=2", "r2/x2=2"), HOST, 2, 2, "x1:1", "x2:2"),
@@ -113,7 +113,7 @@ def test_slices_two_levels_below() -> None:
 
 
 NO_BALANCE = {
-    "what is left over of slices would do for another one": (
+    "remaining slices would suffice for another one": (
         ("r1/x1=2", "r2/x2=5", "r2/x3=3"),
         asks(None, RACK, (HOST, 2)),
         8,
@@ -181,8 +181,8 @@ def test_a_leader_that_fits_nowhere() -> None:
 @settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.integers(0, 6), min_size=2, max_size=7), st.integers(1, 14))
 def test_few_hosts_that_fit_tightly_and_evenly(capacities: list[int], count: int) -> None:
-    """As many hosts as the roomiest would be; of all sets of so many that could share evenly, one with the
-    least room beyond."""
+    """Uses as many hosts as a greedy placement; of all sets of this size that could share evenly, a set with
+    the least spare capacity."""
     if sum(capacities) < count:
         return
     hosts = {f"x{n}": gpus for n, gpus in enumerate(capacities)}

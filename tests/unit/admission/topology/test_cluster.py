@@ -108,11 +108,11 @@ def test_empty_is_as_if_no_pods_were_placed_but_for_the_workloads_own() -> None:
 
 FITS: dict[str, tuple[list[TopologyUsage], bool]] = {
     "nothing": ([], True),
-    "what is left": ([gang("x1:1 x2:2")], True),
+    "the remainder": ([gang("x1:1 x2:2")], True),
     "more than is left": ([gang("x1:2")], False),
     "together more than is left": ([gang("x2:1"), gang("x2:2")], False),
-    "on a node that is gone": ([gang("x3:1")], False),
-    "of a flavor that is gone": ([gang("x2:1", flavor="gone")], False),
+    "on a node that was deleted": ([gang("x3:1")], False),
+    "of a flavor that was deleted": ([gang("x2:1", flavor="gone")], False),
     "more than the node may run": ([gang("x2:101", gpus=0)], False),
 }
 

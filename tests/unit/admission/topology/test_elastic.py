@@ -1,4 +1,4 @@
-"""A workload slice takes over the pods of the one that it replaces."""
+"""A workload slice takes over the pods of the slice that it replaces."""
 
 import pytest
 
@@ -9,13 +9,13 @@ GROUPED = asks(unconstrained=True, group="g")
 NODES = ("x1=2", "x2=3", "x3=1")
 
 CASES = {
-    "more pods: only those that come on top are placed": (4, "x1:2", "x1:2 x2:2"),
+    "more pods: only additional ones are placed": (4, "x1:2", "x1:2 x2:2"),
     "more pods on the same node": (3, "x2:2", "x2:3"),
     "as many": (3, "x2:3", "x2:3"),
     "fewer: the last ones go": (3, "x1:2 x2:2", "x1:2 x2:1"),
     "fewer by whole nodes": (2, "x1:2 x2:2", "x1:2"),
     "nothing to take over": (1, None, "x3:1"),
-    "a node is gone: all are placed again": (1, "x9:1", "x3:1"),
+    "a node is deleted: all are placed again": (1, "x9:1", "x3:1"),
 }
 
 
@@ -68,7 +68,7 @@ WITH_LEADER = {
     "more workers, a new leader": (2, "x1:1", None, "x2:1", "x1:1 x2:1"),
     "as many workers": (2, "x2:2", "x1:1", "x1:1", "x2:2"),
     "as many workers, no leader yet: all are placed again": (2, "x2:2", None, "x2:1", "x2:2"),
-    "the leader's node is gone: all are placed again": (2, "x2:2", "x9:1", "x2:1", "x2:2"),
+    "the leader's node is deleted: all are placed again": (2, "x2:2", "x9:1", "x2:1", "x2:2"),
 }
 
 

@@ -8,7 +8,7 @@ from muster.admission.model import TopologyRequest
 from tests.unit.admission.topology.scenes import ANYWHERE, BLOCK, HOST, RACK, asks, cluster, place, pods
 
 CASES = {
-    "beside each other": (("r1/x1=2", "r2/x2=3"), asks(RACK), 2, 1, "x2:1", "x2:2"),
+    "next to each other": (("r1/x1=2", "r2/x2=3"), asks(RACK), 2, 1, "x2:1", "x2:2"),
     "in one rack, not on one host": (("r1/x1=2", "r1/x2=2"), asks(RACK), 2, 2, "x1:1", "x2:2"),
     "the tightest rack for both": (("r1/x1=9", "r2/x2=3", "r3/x3=2"), asks(RACK), 2, 1, "x2:1", "x2:2"),
     "over several racks": (("r1/x1=3", "r2/x2=2"), asks(None, RACK), 4, 1, "x1:1", "x1:2 x2:2"),

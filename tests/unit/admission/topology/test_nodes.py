@@ -1,4 +1,4 @@
-"""Which nodes pods may go to, and how that is told."""
+"""Tests which nodes pods may use, and the message."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ IN_A = (Requirement("zone", "In", ("a",)),)
 NOT_IN_A = (Requirement("zone", "NotIn", ("a",)),)
 
 CASES: dict[str, tuple[dict[str, Any], str]] = {
-    "taints keep them away, but for what only prefers": ({}, "x3:1 x4:1 x5:1"),
+    "taints exclude nodes, except PreferNoSchedule": ({}, "x3:1 x4:1 x5:1"),
     "tolerated": ({"tolerations": (tolerate("gpu", "yes"),)}, "x1:1 x3:1 x4:1 x5:1"),
     "node selector": ({"node_selector": {"zone": "a"}}, "x4:1"),
     "node affinity": ({"affinity": (IN_A,)}, "x4:1"),
@@ -108,7 +108,7 @@ ALIKE = (labelled("r1/x1=2"), labelled("r2/x2=4", zone="a"), labelled("r3/x3=9",
 PREFERRED = (PreferredTerm(5, IN_A), PreferredTerm(1, NOT_IN_A), PreferredTerm(9, ()))
 PREFERENCES = {
     "before the tight fit": (asks(RACK), 1, "x2:1"),
-    "a required domain has to hold all": (asks(RACK), 5, "x3:5"),
+    "a required domain must hold all": (asks(RACK), 5, "x3:5"),
     "before few domains": (asks(None, RACK), 5, "x1:1 x2:4"),
     "anywhere": (ANYWHERE, 5, "x3:5"),
 }
@@ -160,6 +160,6 @@ def test_topology_has_the_requested_levels(request_: Any, expected: bool) -> Non
 
 
 def test_a_label_of_the_flavor_without_a_value_is_one_that_nodes_may_lack() -> None:
-    """As in Kueue (NodeMatchesFlavor)."""
+    """Same as in Kueue (NodeMatchesFlavor)."""
     flavors = {FLAVOR: Flavor(FLAVOR, {"pool": ""}, topology="t")}
     assert place_one(cluster("x1=1", flavors=flavors), pods(1, ANYWHERE)) == "x1:1"

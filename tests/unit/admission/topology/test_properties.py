@@ -1,4 +1,4 @@
-"""For any cluster and any request: what holds of every placement."""
+"""Properties of every placement, for any cluster and any request."""
 
 from collections import Counter
 from dataclasses import replace
@@ -53,7 +53,7 @@ PREFERS = (PreferredTerm(1, (Requirement("zone", "In", ("z",)),)),)
 
 @st.composite
 def topology_requests(draw: st.DrawFn) -> tuple[TopologyRequest, int]:
-    """With the size of the outermost slice."""
+    """A request with the size of the outermost slice."""
     level = draw(st.integers(0, 2))
     near = draw(st.sampled_from(["required", "preferred", "unconstrained"]))
     if near == "unconstrained":

@@ -1,4 +1,4 @@
-"""Capacities are counted again where pods come and go; the rest stays as it was counted."""
+"""Capacities are only recounted for nodes whose pods changed."""
 
 from unittest.mock import patch
 

@@ -64,7 +64,7 @@ def test_pods_of_the_failed_node_go_to_these_domains(
 
 
 REFUSALS = {
-    "another node is gone too": (
+    "another node is deleted too": (
         asks(RACK),
         "x1:1 x9:1",
         "x1",

@@ -1,4 +1,4 @@
-"""Which domains the pods of one pod set get."""
+"""Tests which domains the pods of one pod set get."""
 
 import pytest
 

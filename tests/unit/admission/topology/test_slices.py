@@ -19,13 +19,13 @@ CASES = {
         6,
         "x2:4 x3:2",
     ),
-    "nothing but slices: the pods go anywhere": (
+    "only slices: the pods go anywhere": (
         ("r1/x1=2", "r2/x2=4", "r3/x3=3"),
         asks(None, None, (RACK, 2)),
         4,
         "x2:4",
     ),
-    "nothing but slices, several domains: the fullest first": (
+    "only slices, several domains: the fullest first": (
         ("r1/x1=2", "r2/x2=4", "r3/x3=3"),
         asks(None, None, (RACK, 2)),
         8,

@@ -1,4 +1,4 @@
-"""Containers that KubeRay adds to a gang's pods: they count, and the job's own templates stay as they are."""
+"""Containers that KubeRay adds to a gang's pods: they count, and the job's templates do not change."""
 
 import copy
 from typing import Any
@@ -113,7 +113,7 @@ def test_the_head_counts_what_kuberay_adds(name: str) -> None:
 WORKERS: dict[str, tuple[Body, dict[str, int]]] = {
     "a small worker waits for its head": (SMALL, {"cpu": 200, "memory": 256 * MI}),
     "a large worker": (template("worker", cpu=2, memory="1Gi"), {"cpu": 2000, "memory": GI}),
-    "beside its sidecars": (with_init(SIDECAR), {"cpu": 250, "memory": 256 * MI}),
+    "next to its sidecars": (with_init(SIDECAR), {"cpu": 250, "memory": 256 * MI}),
 }
 
 
@@ -214,7 +214,7 @@ SIZES: dict[str, tuple[Body, str | None]] = {
 
 @pytest.mark.parametrize("name", SIZES)
 def test_gangs_that_no_workload_can_hold_are_refused(name: str) -> None:
-    """Their Workload says so, hence it has to be one that the API server accepts."""
+    """The API server must accept their Workload, which reports the reason."""
     spec, message = SIZES[name]
     gang = job({**ray_cluster("notebook"), "spec": {**spec, "suspend": True}})
     assert gang.ineligibility == message
@@ -224,7 +224,7 @@ def test_gangs_that_no_workload_can_hold_are_refused(name: str) -> None:
 
 
 def test_templates_are_read_once_for_a_spec() -> None:
-    """An annotation alone tells two jobs with equal specs apart."""
+    """Two jobs with equal specs differ only in an annotation."""
     plain, tolerant = (small("RayCluster", annotations={"ray.io/ft-enabled": on}) for on in ("false", "true"))
     parsed_jobs = [job(body) for body in (plain, tolerant, plain)]
     first, second, third = (gang.pod_set_templates for gang in parsed_jobs)

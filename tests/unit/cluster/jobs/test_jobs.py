@@ -50,7 +50,7 @@ def test_pointers_to_suspend_and_templates_exist(name: str) -> None:
 
 
 def test_the_default_submitter() -> None:
-    """It has the head's image and KubeRay's resources, and is not in the job yet."""
+    """The submitter has the head's image and KubeRay's resources, and is not in the job yet."""
     place = job(ray_job("dev")).pod_set_templates[-1]
     assert (place.pod_set, place.pointer, place.present) == ("submitter", "/spec/submitterPodTemplate", False)
     container = {
@@ -265,7 +265,7 @@ SERVICE_STATES: dict[str, tuple[tuple[Body, ...], tuple[bool, bool, bool]]] = {
     "stopping": ((STOPPING,), (False, False, False)),
     "starting": ((STARTING,), (False, False, True)),
     "serving": ((READY,), (False, True, True)),
-    "an old cluster beside the new one": ((AT_REST, STOPPING), (False, False, False)),
+    "an old cluster next to the new one": ((AT_REST, STOPPING), (False, False, False)),
 }
 
 

@@ -221,7 +221,7 @@ def test_specs_that_kuberay_refuses(name: str) -> None:
 TAKEN: dict[str, Body] = {
     "RayJob": ray_job("j" * 47, backoffLimit=0, activeDeadlineSeconds=1, ttlSecondsAfterFinished=0),
     "sidecar": ray_job("dev", **SIDECAR),
-    "a submitter of its own": ray_job(
+    "its own submitter": ray_job(
         "dev",
         submitterPodTemplate={"spec": {**HEAD["spec"], "restartPolicy": "OnFailure"}},
         submitterConfig={"backoffLimit": 0},
@@ -233,7 +233,7 @@ TAKEN: dict[str, Body] = {
     "interactive": ray_job("dev", submissionMode="InteractiveMode"),
     "interactive without retries": ray_job("dev", submissionMode="InteractiveMode", backoffLimit=0),
     "a deadline to run": ray_job("dev", preRunningDeadlineSeconds=1),
-    "the old RayCluster is deleted at once": a_service({"rayClusterDeletionDelaySeconds": 0}),
+    "the old RayCluster is deleted immediately": a_service({"rayClusterDeletionDelaySeconds": 0}),
     "deletion strategy": ray_job(
         "dev",
         deletionStrategy={"onSuccess": {"policy": "DeleteSelf"}, "onFailure": {"policy": "DeleteCluster"}},

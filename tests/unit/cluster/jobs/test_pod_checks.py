@@ -29,7 +29,7 @@ from tests.unit.controller.builders import job
 
 
 class Slow(Kube):
-    """Answers one dry run at a time, when the test says so."""
+    """Answers one dry run at a time, when the test allows it."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -138,7 +138,7 @@ ANSWERS: dict[str, tuple[Exception | None, str | None]] = {
         answer_of(422, message="it is invalid", details={"causes": [cause("a.b"), cause("c")]}),
         "a.b: Invalid value; c: Invalid value",
     ),
-    "invalid, and no more": (answer_of(422, message="it is invalid"), "it is invalid"),
+    "invalid, without details": (answer_of(422, message="it is invalid"), "it is invalid"),
     "a long message": (answer_of(422, message="x" * 5000), "x" * CAUSES_LENGTH_MAX + "…"),
     "refused by an admission plug-in": (
         answer_of(403, message=f"{FORBIDDEN}no PriorityClass with name x was found", details=NAMED),

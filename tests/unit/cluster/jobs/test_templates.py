@@ -111,7 +111,7 @@ def test_the_templates_of_a_job_suspended_by_hand_are_restored(name: str) -> Non
 
 
 def test_a_copy_of_a_started_job_is_not_written_in_a_loop() -> None:
-    """Its labels are the user's own."""
+    """The labels are the user's."""
     copied = after(ray_job("dev"), admitted(ray_job("dev")))
     copied["spec"]["suspend"] = True
     del copied["spec"]["submitterPodTemplate"]
@@ -173,7 +173,7 @@ CONFLICTS = {
         without_part(),
         "inconsistent podSet assignments: pod set 'submitter' is not in the admission",
     ),
-    "a flavor that is gone": (
+    "a flavor that was deleted": (
         unknown_flavor(),
         "ResourceFlavor 'gone' of the admission no longer exists",
     ),

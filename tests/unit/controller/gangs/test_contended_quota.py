@@ -1,4 +1,4 @@
-"""Which gangs compete for the same quota: those of one tree of cohorts, or of the nodes of one topology."""
+"""Gangs that compete for the same quota: in one tree of cohorts, or on the nodes of one topology."""
 
 from typing import Any
 

@@ -39,8 +39,8 @@ CASES: dict[str, tuple[list[Body], list[str]]] = {
     "as many as admitted": ([], []),
     "all of them twice": (TWICE, ["a-gpu-0", "a-gpu-1", "a-gpu-2", "a-gpu-3", "head-2"]),
     "one worker more": ([aged_pod("a-gpu", WORKER, 20)], ["a-gpu"]),
-    "one that is ending": ([aged_pod("a-gpu", WORKER, 20, **LEAVING)], []),
-    "one that has ended": ([aged_pod("a-gpu", WORKER, 20, "Failed")], []),
+    "a terminating pod": ([aged_pod("a-gpu", WORKER, 20, **LEAVING)], []),
+    "a terminated pod": ([aged_pod("a-gpu", WORKER, 20, "Failed")], []),
     "one of another RayCluster": (
         [aged_pod("a-gpu", {**WORKER, CLUSTER_LABEL: "other"}, 20, ownerReferences=[OTHER])],
         [],

@@ -146,7 +146,7 @@ RELEASED: dict[str, tuple[ClusterState, bool]] = {
         True,
     ),
     "its RayCluster is being deleted": (cluster(ended(), leaving(child()), pods=False), True),
-    "its RayCluster is gone": (cluster(ended(), pods=False), True),
+    "its RayCluster is deleted": (cluster(ended(), pods=False), True),
     "the Workload is being deleted": (cluster(ended(**LEAVING), pods=False), False),
 }
 

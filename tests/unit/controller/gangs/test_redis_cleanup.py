@@ -116,7 +116,7 @@ def test_the_clean_up_ends_with_the_quota_of_its_gang(name: str) -> None:
     ("ray_cluster", "removed"),
     [
         pytest.param(deleted(), True, id="created by a user"),
-        pytest.param(of_service(), True, id="of a RayService that is gone"),
+        pytest.param(of_service(), True, id="of a RayService that was deleted"),
         pytest.param(deleted(labels={}), False, id="outside of all queues"),
         pytest.param(deleted(1, OTHER), False, id="another finalizer only"),
     ],
@@ -138,7 +138,7 @@ def test_the_clean_up_of_another_workload_does_not_end() -> None:
     ("conditions", "fault_tolerant", "removed"),
     [
         pytest.param((), True, True, id="waits again"),
-        pytest.param((*RUNS, "Evicted"), True, False, id="holds its quota until its pods are gone"),
+        pytest.param((*RUNS, "Evicted"), True, False, id="holds its quota until its pods are deleted"),
         pytest.param((), False, False, id="has no clean-up"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Finished Workloads and deactivated jobs are deleted once their retention is over."""
+"""Finished Workloads and deactivated jobs are deleted once their retention has ended."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -64,7 +64,7 @@ class Case:
 CASES = {
     "finished long ago": Case([dev("Complete"), finished()], WORKLOAD),
     "finished a moment less ago": Case([dev("Complete"), finished(86_399)], until_ms=NOW_MS + 1000),
-    "finished, and kept for ever": Case(
+    "finished, and kept forever": Case(
         [dev("Complete"), finished()], retention=Retention(after_deactivated_s=0)
     ),
     "finished, and not kept at all": Case(
@@ -86,7 +86,7 @@ CASES = {
     ),
     "finished, its requests are not deleted yet": Case([dev("Complete"), finished(), request()]),
     "finished, and being deleted": Case([dev("Complete"), finished(**LEAVING)]),
-    "finished, and its job goes on": Case([dev("Running", suspend=False), finished()]),
+    "finished, and its job continues": Case([dev("Running", suspend=False), finished()]),
     "deactivated long ago": Case([dev(), deactivated()], JOB),
     "deactivated a moment less ago": Case([dev(), deactivated(3_599)], until_ms=NOW_MS + 1000),
     "deactivated by a user": Case([dev(), deactivated(reason="Deactivated")]),

@@ -1,4 +1,4 @@
-"""Stopping a gang: the writes at once, and those after a minute."""
+"""Stopping a gang: the first writes, and the writes after a minute."""
 
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -188,7 +188,7 @@ CASES = {
         [dev("ValidationFailed"), child(suspend=True), gang_pod("s", "dev", kinds.BATCH_JOBS)],
         [SUBMITTER, "delete team-a/s within 30 s"],
     ),
-    "what a job left that is gone, after a minute": Case(
+    "remaining objects of a deleted job, after a minute": Case(
         without_owner(evicted(62)),
         [child(), gang_pod("a"), gang_pod("s", "dev", kinds.BATCH_JOBS)],
         [CHILD, SUBMITTER, "delete team-a/a within 30 s", "delete team-a/s within 30 s"],

@@ -1,4 +1,4 @@
-"""Records of workloads that are over, from what passes observe."""
+"""Records of workloads that have ended, from the observations of passes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -49,7 +49,7 @@ class Recorded:
         self.failures += 1
 
     def observe(self, *bodies: Body, done: Sequence[PlannedWrite] = (), now_ms: int = NOW_MS) -> None:
-        """Observes a pass that examined these Workloads, and notices which others are gone."""
+        """Observes a pass that examined these Workloads, and notices which others are deleted."""
         cluster = make_cluster({kinds.WORKLOADS: list(bodies)})
         plan = PassPlan(statistics=PassStatistics(examined=sorted(self._observed | cluster.workloads.keys())))
         self._observed = set(cluster.workloads)
@@ -121,7 +121,7 @@ def test_finished_workload_is_recorded_once() -> None:
     recorded.observe(body, done=[finished(body)])
     recorded.observe(over)
     recorded.observe(over, done=[wrote(over, view(over).status)])
-    recorded.observe()  # its TTL is over
+    recorded.observe()  # its TTL has ended
     assert [record.outcome for record in recorded.records] == [WorkloadOutcome.SUCCEEDED]
 
 

@@ -125,7 +125,7 @@ MOVES: dict[str, tuple[Body, Any, dict[str, float]]] = {
             "muster_quota_reserved_wait_time_seconds_sum team-a dev-priority": WAITED_S,
         },
     ),
-    "admitted at once": (
+    "admitted immediately": (
         QUEUED,
         admitted_at_once,
         {

@@ -1,4 +1,4 @@
-"""Which events are left out when too many come at once."""
+"""Tests which events are left out when too many come at the same time."""
 
 import asyncio
 import logging

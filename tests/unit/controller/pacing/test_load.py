@@ -1,11 +1,11 @@
-"""When the controller is under load."""
+"""Tests when the controller is under load."""
 
 import pytest
 
 from muster.controller.pacing.rates import CALM_MS, CHANGES_BURST, CHANGES_PER_S, Load
 
 Pass = tuple[int, bool, int]
-"""Its time, whether it wrote something important, and how many Workloads others had changed."""
+"""The time of a pass, whether its writes were important, and the number of external changes."""
 
 PASSES: dict[str, tuple[list[Pass], int]] = {
     "no pass": ([], 0),

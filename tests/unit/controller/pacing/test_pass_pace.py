@@ -1,4 +1,4 @@
-"""How soon passes follow each other."""
+"""Tests how soon passes follow each other."""
 
 import pytest
 
@@ -38,7 +38,7 @@ DECIDING = {
 
 @pytest.mark.parametrize("what", DECIDING)
 def test_the_interval_is_longer_where_passes_take_long_to_decide(what: str) -> None:
-    """Which begins with the pass."""
+    """The pause begins with the pass."""
     took_s, interval_s = DECIDING[what]
     clock = Clock()
     pace = PassPace(clock)

@@ -60,7 +60,7 @@ def test_of_many_queues_the_longest_unwritten_are_first() -> None:
 
 
 def test_under_load_more_cluster_queues_than_local_queues_are_written() -> None:
-    """A thousand of each: the status of a LocalQueue tells its tenant alone."""
+    """A thousand of each: only its tenant reads the status of a LocalQueue."""
     rate = QueueStatusRate()
     local = [(kinds.LOCAL_QUEUES, key) for _, key in queues(*range(1000))]
     rate.mark([*local, *queues(*range(1000))])
@@ -89,7 +89,7 @@ def test_under_load_few_queues_are_written_as_seldom_as_many() -> None:
 
 
 def test_a_queue_that_is_written_otherwise_keeps_its_turn() -> None:
-    """As one that gets its finalizer in the same pass."""
+    """A queue that gets its finalizer in the same pass, for example."""
     rate, every = QueueStatusRate(), queues(1, 2)
     rate.mark(every)
     first = rate.choose(write_of, 0, busy=False, written={every[0]})

@@ -100,7 +100,7 @@ def queues(check: bool = False, **spec: Any) -> Objects:
 
 
 def cluster(*objects: Body, **kwargs: Any) -> Objects:
-    """Returns the objects by kind, which their fields tell."""
+    """Returns the objects by kind, as determined by their fields."""
     sorted_out: Objects = {}
     for body in objects:
         sorted_out.setdefault(kind_of(body), []).append(body)

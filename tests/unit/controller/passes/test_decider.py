@@ -235,9 +235,9 @@ def test_unchanged_gangs_and_platforms_are_not_converted_again(monkeypatch: pyte
     read_again: list[str] = []
     convert = core_workload.workload
 
-    def reading(obj: kueue.Workload, *rest: Any) -> core.Workload:
+    def reading(obj: kueue.Workload, *args: Any) -> core.Workload:
         read_again.append(obj.metadata.name)
-        return convert(obj, *rest)
+        return convert(obj, *args)
 
     monkeypatch.setattr(core_workload, "workload", reading)
     cluster, reused_decider = platform("a"), Decider()

@@ -1,4 +1,4 @@
-"""How many waiting workloads a pass explains, and when it explains them again."""
+"""Tests how many waiting workloads a pass explains, and when it explains them again."""
 
 from dataclasses import dataclass, field
 
@@ -16,17 +16,17 @@ ALL = ExplanationLimits(100, 100)
 
 @dataclass
 class Waiting:
-    """Four workloads that wait behind one that fills their queue, and what is known about them."""
+    """Four workloads that wait behind one that fills their queue, and their explanations."""
 
     engine: Engine = field(default_factory=lambda: Engine(full()))
-    known: Explanations = field(default_factory=Explanations)
+    explanations: Explanations = field(default_factory=Explanations)
 
     def decide(self, at_ms: int, limits: ExplanationLimits | None = ALL) -> Explained:
         self.engine.decide(NOW_MS + at_ms, explain=False)
-        return self.known.explain(self.engine, NOW_MS + at_ms, limits)
+        return self.explanations.explain(self.engine, NOW_MS + at_ms, limits)
 
     def explains(self, at_ms: int, limits: ExplanationLimits | None = ALL) -> set[str]:
-        """Returns the names of those that it explains."""
+        """Returns the names of the explained workloads."""
         return names(self.decide(at_ms, limits))
 
 
@@ -44,7 +44,7 @@ def test_new_ones_are_explained_in_turn_within_the_limit() -> None:
     assert (len(first.keys), first.new, first.new_left) == (3, 3, True)
     second = stage.decide(1, ExplanationLimits(3, 100))
     assert (len(second.keys), second.new_left) == (1, False)
-    assert {waiting.workload for waiting in stage.known} == {f"ns/{name}" for name in "wxyz"}
+    assert {waiting.workload for waiting in stage.explanations} == {f"ns/{name}" for name in "wxyz"}
     assert stage.explains(2) == set()
 
 
@@ -73,7 +73,7 @@ def test_a_new_engine_makes_no_known_workload_a_new_one() -> None:
     stage = Waiting()
     stage.decide(0)
     stage.engine = Engine(full(gpus=5))
-    stage.known.renew()
+    stage.explanations.renew()
     stage.engine.put(workload("more", "q", 9))
     assert stage.explains(1) == {"more"}
     assert stage.explains(AGAIN_INTERVAL_MS) == set("wxyz")
@@ -82,12 +82,12 @@ def test_a_new_engine_makes_no_known_workload_a_new_one() -> None:
 def test_what_does_not_wait_any_more_is_forgotten() -> None:
     stage = Waiting()
     stage.decide(0)
-    stage.known.take_changed()
+    stage.explanations.take_changed()
     stage.engine.remove("ns/w")
-    stage.known.forget("ns/w")
-    assert stage.known.take_changed()
-    assert stage.known.get("ns/w") is None
-    assert stage.known.get("ns/x") is not None
+    stage.explanations.forget("ns/w")
+    assert stage.explanations.take_changed()
+    assert stage.explanations.get("ns/w") is None
+    assert stage.explanations.get("ns/x") is not None
 
 
 def test_a_clock_that_is_set_back_delays_no_explanation() -> None:

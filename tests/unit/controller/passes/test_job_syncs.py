@@ -47,7 +47,7 @@ def test_the_order_of_new_workloads(name: str) -> None:
 
 
 def test_jobs_beyond_the_limit_are_left_to_the_next_pass() -> None:
-    """As of a burst: the objects of thousands of Workloads are not computed in each pass."""
+    """The objects of thousands of Workloads, as in a burst, are not computed in each pass."""
     jobs = [new(f"job-{number:03}") for number in range(DEFERRABLE_WRITES_MAX + 1)]
     cluster = make_cluster({kinds.RAY_JOBS: jobs})
     first = reconcile(cluster, NOW_MS)

@@ -1,4 +1,4 @@
-"""Tests of what jobs are told about why they wait."""
+"""Tests the reasons that jobs show while they wait."""
 
 import json
 from typing import Any
@@ -116,10 +116,10 @@ def test_the_reason_is_read_from_the_annotation(text: str | None, reason: str) -
         pytest.param(
             JobWait("ExceedsMaxQuota", "asks for too much", "team-a"),
             [("ExceedsMaxQuota", "asks for too much", True)],
-            id="for ever",
+            id="forever",
         ),
-        pytest.param(JobWait("Misconfigured", "has no requests"), [], id="told when its status changed"),
-        pytest.param(None, [], id="not any more"),
+        pytest.param(JobWait("Misconfigured", "has no requests"), [], id="written when its status changed"),
+        pytest.param(None, [], id="no longer"),
     ],
 )
 def test_an_annotation_comes_with_an_event(wait: JobWait | None, events: list[tuple[str, str, bool]]) -> None:

@@ -1,4 +1,4 @@
-"""Which Workloads a pass examines again, and that it notices those that it should have."""
+"""Tests which Workloads a pass examines again, and that it notices missed ones."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -53,9 +53,9 @@ class Passes:
         self.examined: set[str] = set()
         self.memory = PassMemory()
 
-        def noted(workload: Workload, *rest: Any) -> Any:
+        def noted(workload: Workload, *args: Any) -> Any:
             self.examined.add(workload.metadata.name.split("-")[1])
-            return examine(workload, *rest)
+            return examine(workload, *args)
 
         monkeypatch.setattr(of_passes, "examine", noted)
 
@@ -67,7 +67,7 @@ class Passes:
 
 
 def with_wait_reasons(*workloads: Body) -> list[Body]:
-    """Returns the Workloads as they are once a pass has told them why they wait."""
+    """Returns the Workloads after a pass has written their reasons to wait."""
     plan = reconcile(world(*workloads), NOW_MS)
     written = {w.write.key: w.write for w in plan.writes.wait_reasons}
     assert len(written) == len(workloads)
@@ -98,7 +98,7 @@ BETWEEN: dict[str, tuple[Callable[[ClusterState], ClusterState], Mapping[str, An
     "all are": (lambda c: c, {"marks": Marks(full=True)}, BOTH),
     "the status of its queue": (with_status, {}, set()),
     "the spec of its queue": (with_spec, {}, BOTH),
-    "a queue is gone": (lambda c: c.with_objects(kinds.LOCAL_QUEUES, {}), {}, BOTH),
+    "a queue is deleted": (lambda c: c.with_objects(kinds.LOCAL_QUEUES, {}), {}, BOTH),
 }
 
 

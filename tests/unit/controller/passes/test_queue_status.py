@@ -61,7 +61,7 @@ def test_counts_and_usage() -> None:
 
 
 def test_resources_without_a_flavor_are_not_in_the_status() -> None:
-    """With quotaCheckStrategy, Kueue admits resources that no resource group covers; a flavor without
+    """Kueue with quotaCheckStrategy admits resources that no resource group covers; a flavor without
     a name would make the API server refuse the whole status."""
     body = workload_body(ray_job("runs", workers=3), "QuotaReserved", "Admitted")
     (_, workers, *_) = body["status"]["admission"]["podSetAssignments"]

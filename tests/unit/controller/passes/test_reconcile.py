@@ -211,7 +211,7 @@ CASES: dict[str, Case] = {
     "a running job has ready pods": Case(
         cluster(dev("Running", suspend=False), of_dev(*RUNS)), [f"{DEV}: QuotaReserved Admitted PodsReady"]
     ),
-    "a starting job is left alone": Case(cluster(dev(suspend=False), of_dev(*RUNS))),
+    "a starting job is not changed": Case(cluster(dev(suspend=False), of_dev(*RUNS))),
     "a job that ended is finished": Case(
         cluster(dev("Complete", suspend=False, status={"jobStatus": "SUCCEEDED"}), of_dev(*RUNS), request()),
         [f"{DEV}: QuotaReserved Admitted Finished", *NO_REQUESTS],
@@ -325,7 +325,7 @@ CASES: dict[str, Case] = {
         [f"{LLM}: Evicted Requeued waits=WaitingForQuota"],
         [f"{PROD}: QuotaReserved Admitted"],
     ),
-    "a service that was started by hand is stopped at once": Case(
+    "a service that was started by hand is stopped immediately": Case(
         cluster(service(suspend=False), prod(), of_service(), of_prod()),
         then=[f"{PROD}: QuotaReserved Admitted"],
         waits=[f"{LLM}: waits=WaitingForQuota"],

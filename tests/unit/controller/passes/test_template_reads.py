@@ -1,4 +1,4 @@
-"""How often passes read pod templates: a tenant's may be a megabyte each, and more than caches hold."""
+"""Tests how often passes read pod templates: a tenant's may be a megabyte each, and more than caches hold."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -94,7 +94,7 @@ class Passes:
 def filled(
     monkeypatch: pytest.MonkeyPatch, kind: Kind[Any], body_of: Callable[[str], Body], *true: str
 ) -> tuple[Passes, list[Body]]:
-    """Returns a cluster with so many gangs of the kind, and their Workloads."""
+    """Returns a cluster with this many gangs of the kind, and their Workloads."""
     passes, workloads = Passes(monkeypatch), list[Body]()
     for number in islice(NUMBERS, GANGS):
         body = body_of(f"dev-{number}")
@@ -114,7 +114,7 @@ def test_unchanged_templates_are_not_read_again(name: str, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("kind", MADE, ids=repr)
 def test_a_new_status_reads_no_template_again(kind: Kind[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """As when all wait messages are written."""
+    """Changes all Workloads, as wait messages do."""
     passes, workloads = filled(monkeypatch, kind, MADE[kind])
     passes.next()
     passes.next()

@@ -31,7 +31,7 @@ def node(name: str, rack: str = "r1", gpu: int = 2, ready: bool = True) -> Body:
 
 
 def near(body: Body) -> Body:
-    """With workers that ask for one rack."""
+    """A job whose workers require one rack."""
     (workers,) = body["spec"]["rayClusterSpec"]["workerGroupSpecs"]
     metadata = workers["template"].get("metadata", {})
     workers["template"] = {

@@ -87,7 +87,7 @@ def inactive(*true: str) -> Body:
 
 
 CASES: dict[str, Case] = {
-    "one that fits is admitted": Case(cluster(batch()), then=["batch: QuotaReserved Admitted"]),
+    "a workload that fits is admitted": Case(cluster(batch()), then=["batch: QuotaReserved Admitted"]),
     "one of another controller is admitted": Case(
         cluster(batch(ownerReferences=[OTHER])), then=["batch: QuotaReserved Admitted"]
     ),
@@ -101,7 +101,7 @@ CASES: dict[str, Case] = {
         {**cluster(batch()), kinds.LOCAL_QUEUES: []}, waits=["batch: waits=Misconfigured"]
     ),
     "a deactivated one waits": Case(cluster(inactive()), waits=["batch: waits=Suspended"]),
-    "an admitted one is left alone": Case(cluster(batch(*RUNS))),
+    "an admitted one is not changed": Case(cluster(batch(*RUNS))),
     "it competes with jobs": Case(
         cluster(batch(priority=5000), prod(), of_prod()),
         then=["batch: QuotaReserved Admitted"],
@@ -130,19 +130,19 @@ CASES: dict[str, Case] = {
         ["batch: Evicted Requeued waits=WaitingForQuota"],
         [f"{PROD}: QuotaReserved Admitted"],
     ),
-    "one that its creator left as admitted waits for its check again": Case(
+    "a workload that its creator left admitted waits for its check again": Case(
         cluster(unset("Preempted", leftovers=True), check=True),
         then=["batch: QuotaReserved Requeued check=Pending"],
     ),
-    "one that was evicted with a back-off waits for its end": Case(
+    "a workload that was evicted with a back-off waits for its end": Case(
         cluster(unset("PodsReadyTimeout", requeueState={"count": 1, "requeueAt": rfc3339(NOW_MS + 60_000)})),
         ["batch: Evicted waits=PendingEvaluation"],
     ),
-    "one that has just been queued again is decided on": Case(
+    "a requeued workload is decided on": Case(
         cluster(unset("PodsReadyTimeout", requeueState={"count": 1, "requeueAt": rfc3339(NOW_MS - 60_000)})),
         then=["batch: QuotaReserved Admitted Requeued"],
     ),
-    "a finished one releases its quota at once, and is kept": Case(
+    "a finished one releases its quota immediately, and is kept": Case(
         cluster(batch(*RUNS, "Finished"), prod(), of_prod()), then=[f"{PROD}: QuotaReserved Admitted"]
     ),
     "a finished one loses Kueue's finalizer": Case(
@@ -175,7 +175,7 @@ CASES: dict[str, Case] = {
             "create ProvisioningRequest batch-queued-provisioning-1",
         ],
     ),
-    "the capacity of an evicted one is given back": Case(
+    "the capacity of an evicted one is released": Case(
         cluster(batch(*EVICTED), request(owner="uid-batch")), NO_REQUESTS
     ),
     "it is not admitted again before that": Case(
@@ -193,7 +193,7 @@ CASES: dict[str, Case] = {
     "and stops its job": Case(
         cluster(dev("Running", suspend=False), lost(*EVICTED, "PodsReady")), stops=["stop dev"]
     ),
-    "and is deleted if its job is gone": Case(cluster(lost(*RUNS)), [f"delete Workload {DEV}"]),
+    "and is deleted if its job is deleted": Case(cluster(lost(*RUNS)), [f"delete Workload {DEV}"]),
     "and gets no quota then": Case(
         cluster(lost()), [f"delete Workload {DEV}"], waits=[f"{DEV}: waits=Misconfigured"]
     ),

@@ -26,7 +26,7 @@ class Recorder(Kube):
         kind: Kind[Any],
         labels: Mapping[str, str | None] | None = None,
         namespace: str = "",
-        kept: Any = None,
+        replaced: Any = None,
     ) -> Any:
         if not self.reachable:
             raise NoAnswer("connection refused")

@@ -206,7 +206,7 @@ def test_late_steps_take_turns_by_namespace() -> None:
 
 
 def test_reasons_to_wait_beyond_the_limit_are_left_to_the_next_pass() -> None:
-    """As of thousands of Workloads whose queue was deleted: releases must not wait for their messages."""
+    """Releases must not wait for the messages of thousands of Workloads of a deleted queue."""
     applier = Applier(Recorder(), Stores(), WriteBackoff())
     reasons = [planned(f"team-a/{n}") for n in range(WAIT_REASONS_MAX + 1)]
     done = asyncio.run(applier.apply(PassWrites(wait_reasons=reasons), 0))

@@ -1,4 +1,4 @@
-"""How often passes examine everything."""
+"""Tests how often passes examine everything."""
 
 from random import Random
 

@@ -252,7 +252,7 @@ class Turn:
 
     async def renew(self) -> None:
         assert self.is_leader
-        self.kept = True
+        self.retained = True
         await asyncio.Event().wait()
 
     async def release(self) -> None:
@@ -272,9 +272,9 @@ def test_it_decides_nothing_before_it_leads_and_releases_the_lease() -> None:
         turn.won.set()
         await asyncio.sleep(5)
         assert sum(stage.wait_messages().values()) == 1
-        assert turn.kept
+        assert turn.retained
         turn.last_try_s = 0.0
-        assert stage.controller.stalled_ms() < 60_000, "it decides, and tries no more"
+        assert stage.controller.stalled_ms() < 60_000, "it decides, and does not retry"
 
     stage.play(story)
     assert turn.released
@@ -282,8 +282,8 @@ def test_it_decides_nothing_before_it_leads_and_releases_the_lease() -> None:
 
 @pytest.mark.parametrize("is_first", [False, True])
 def test_a_new_leader_lists_the_last_writes_of_the_former_one(is_first: bool) -> None:
-    """Its watch has not delivered them yet: it would reserve the same quota again. The first leader of all
-    does not: another list may take a minute."""
+    """The watch has not delivered them yet: the leader would reserve the same quota again. The very first
+    leader does not list again, which may take a minute."""
     turn = Turn(is_first=is_first)
     stage = Stage(ray_job("dev"), election=turn)
     (dev,) = stage.api.all(kinds.RAY_JOBS)

@@ -212,7 +212,7 @@ class Process:
 
     def _controller(self, kube: Connection, *_: object, history: History) -> Any:
         assert history is self.history, "the election's"
-        assert kube is self.connections[1], "renewals have a connection of their own"
+        assert kube is self.connections[1], "renewals have their own connection"
         return SimpleNamespace(
             run=self._run,
             stop=self.stopped.set,

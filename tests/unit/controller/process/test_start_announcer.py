@@ -154,7 +154,7 @@ def test_rounds_take_a_small_share_of_a_processor(cpu_s: float, next_s: float) -
 def test_round_without_an_answer_is_counted_and_repeated_later(
     took_s: float, next_s: float, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """By the processor time that it may have taken: at most 300 s."""
+    """Limits its CPU time: at most 300 s."""
     fixture = Fixture(jobs("new"))
     fixture.answer, fixture.took_s = CalculationError("no answer within 1800 s"), took_s
     with caplog.at_level(logging.WARNING):
@@ -185,7 +185,7 @@ def test_error_of_the_first_estimate_is_measured_at_the_start() -> None:
 
 
 async def loops() -> None:
-    """Lets the tasks go on until they wait for time to pass."""
+    """Lets the tasks continue until they wait for time to pass."""
     for _ in range(5):
         await asyncio.sleep(0)
 

@@ -139,7 +139,7 @@ def test_a_ready_check_adds_the_updates_of_its_request() -> None:
 def test_the_error_of_a_creation_is_cleared_once_the_request_exists(
     true: tuple[str, ...], message: str
 ) -> None:
-    """As in Kueue, an accepted request adds no message."""
+    """An accepted request adds no message, as in Kueue."""
     before = replace(GANG.status.admission_checks[0], message="Error creating it")
     status = replace(GANG.status, admission_checks=(before,))
     cluster = make_cluster({kinds.PROVISIONING_REQUESTS: [request(*true)]})
@@ -221,7 +221,7 @@ def test_requests_without_an_answer_time_out(name: str) -> None:
 def test_a_clock_ahead_makes_no_request_overdue(
     body: Body, annotations: dict[str, str], limit_s: int
 ) -> None:
-    """It is ahead by a day, and the check became pending by it."""
+    """A clock that is ahead by a day set the check to pending."""
     ahead_ms = millis(CREATED) + 86_400_000
     (before,) = GANG.status.admission_checks
     pending = replace(before, last_transition_time=rfc3339(ahead_ms))

@@ -62,7 +62,7 @@ CONDITIONS: dict[str, tuple[Workload, Condition, list[tuple[str, str, bool]]]] =
         true("DeactivationTarget", "RequeuingLimitExceeded"),
         [("RequeuingLimitExceeded", "Deactivated due to said", True)],
     ),
-    "deactivated when its time is over": (
+    "deactivated after its maximum execution time": (
         replace(PENDING, spec=replace(PENDING.spec, maximum_execution_time_seconds=90)),
         true("DeactivationTarget", "MaximumExecutionTimeExceeded"),
         [("MaximumExecutionTimeExceeded", "The maximum execution time (90s) exceeded", True)],

@@ -108,7 +108,7 @@ ADVANCED: dict[str, tuple[Workload, Objects, WaitForPodsReady | None, set[str], 
         RUNNING | {"Evicted:JobStopped"},
         None,
     ),
-    "its queues are gone": (
+    "its queues are deleted": (
         gang(*RUNS),
         {kinds.CLUSTER_QUEUES: [], kinds.LOCAL_QUEUES: []},
         None,

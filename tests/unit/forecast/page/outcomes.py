@@ -1,4 +1,4 @@
-"""Outcomes to show: single attempts told in full, and whole forecasts from a small queue model."""
+"""Outcomes to show: single attempts in full, and whole forecasts from a small queue model."""
 
 import heapq
 import random
@@ -66,7 +66,7 @@ def outcome(
 def synthetic(jobs: int, seed: int = 0, capacity: float = 1.0, days: float = 30) -> SimulationOutcome:
     """Returns a forecast of `jobs` jobs in six queues that are busy, some of the time too busy.
 
-    The same seed gives the same jobs, whatever the capacity, so two outcomes can be compared."""
+    The same seed gives the same jobs, regardless of the capacity, so two outcomes can be compared."""
     rng = random.Random(seed)
     end_ms = round(days * 24 * HOUR_MS)
     submits = sorted(_submit(rng, end_ms) for _ in range(jobs))
@@ -102,7 +102,7 @@ def sides(jobs: int, futures: int = 1, days: float = 30) -> list[ForecastSide]:
     """Returns a base and one with a third more of two queues' accelerators."""
     return [
         ForecastSide(name, [synthetic(jobs, seed, capacity, days) for seed in range(futures)])
-        for name, capacity in (("quotas as they are", 1.0), ("more H100s", 1.33))
+        for name, capacity in (("current quotas", 1.0), ("more H100s", 1.33))
     ]
 
 

@@ -46,11 +46,11 @@ CHANGES: dict[str, tuple[list[str], dict[str, Any]]] = {
         ["queues.a.l4.borrowingLimit=none"],
         {"a": {"cpu": 16, "memory": "40Gi", GPU: 8}, "b": {"cpu": 16, GPU: LONG}},
     ),
-    "a pool's quotas in proportion, what is left to the first": (
+    "a pool's quotas in proportion, the remainder to the first": (
         ["pools.l4=11"],
         {"a": {"cpu": 12, "memory": "30Gi", GPU: 6}, "b": {"cpu": 10, GPU: LONG | {"nominal": 5}}},
     ),
-    "a pool and a quota of its own": (
+    "a pool and its own quota": (
         ["pools.l4=20", "queues.a.l4=12"],
         {"a": {"cpu": 24, "memory": "60Gi", GPU: 12}, "b": {"cpu": 16, GPU: LONG}},
     ),

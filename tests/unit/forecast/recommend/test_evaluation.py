@@ -44,17 +44,17 @@ def evaluated(
     request: SearchInputs, journal: ResultStore, stage: SearchStage = STAGE
 ) -> tuple[list[Sequence[Measured]], int]:
     executor = Counting(request)
-    found = Evaluator(digest(request), executor, journal)(two(), stage)
-    return list(found), executor.count
+    results = Evaluator(digest(request), executor, journal)(two(), stage)
+    return list(results), executor.count
 
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_results_are_in_order_on_any_number_of_processes(processes: int, tmp_path: Path) -> None:
     with WorkerProcesses(RANDOM, processes) as executor, ResultStore(tmp_path / "j") as journal:
-        found = Evaluator(digest(RANDOM), executor, journal)(two(), STAGE)
+        results = Evaluator(digest(RANDOM), executor, journal)(two(), STAGE)
     with ResultStore(tmp_path / "other") as journal:
-        assert (list(found), 6) == evaluated(RANDOM, journal)
-    assert len({item.wait_s for item in found[0]}) == 3, "seeds give the same future"
+        assert (list(results), 6) == evaluated(RANDOM, journal)
+    assert len({item.wait_s for item in results[0]}) == 3, "seeds give the same future"
 
 
 def test_a_prefix_of_the_trace_is_its_first_jobs(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ EDITS: dict[str, tuple[str, Callable[[Any], object], str]] = {
     "text that is quoted": ('a: "1"  # kept', lambda c: c.update(a="2"), "a: '2'  # kept"),
     "a key in braces": ("{a: 1}", lambda c: c.update(b=2), "{a: 1, b: 2}"),
     "a key in empty braces": ("{}", lambda c: c.update(b=2), "{b: 2}"),
-    "a key on a line of its own": (
+    "a key on its own line": (
         "a: 1 # kept\nc: {d: 1}",
         lambda c: c.update(b=2),
         "a: 1 # kept\n  b: 2\n  c: {d: 1}",

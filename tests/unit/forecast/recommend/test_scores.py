@@ -13,11 +13,11 @@ from tests.unit.forecast.recommend.builders import goals, scored, waits
 BETTER: dict[str, tuple[Score, Score]] = {
     "the cheaper of two that meet the goal": (scored(1, 60, wait_s=9), scored(2, 1)),
     "the shorter wait at the same cost": (scored(1, 60, wait_s=1), scored(1, 1, wait_s=2)),
-    "one that meets the goal before a cheaper one": (scored(9, 60), scored(1, 61)),
+    "a candidate that meets the goal before a cheaper one": (scored(9, 60), scored(1, 61)),
     "the smaller excess before a cheaper one": (scored(9, 70), scored(1, 90)),
     "any excess before jobs that never start": (scored(9, 1000), scored(1, inf, never=1)),
     "fewer jobs that never start": (scored(9, inf, never=1), scored(1, inf, never=2)),
-    "all jobs start before a cheaper one that starves some": (scored(9, 60), scored(1, 0, never=1)),
+    "a candidate that starts all jobs before a cheaper one": (scored(9, 60), scored(1, 0, never=1)),
 }
 
 

@@ -28,8 +28,8 @@ class Simulated:
         self.asked += ((candidate, stage) for candidate in candidates)
         return [[self._measured(candidate)] * len(stage.seeds) for candidate in candidates]
 
-    def _measured(self, one: Candidate) -> Measured:
-        values = list(one.values.values()) or [8, 8]
+    def _measured(self, candidate: Candidate) -> Measured:
+        values = list(candidate.values.values()) or [8, 8]
         return waits(self._wait(*values), wait_s=self._wait(*values), never=self._never(*values))
 
 
@@ -66,7 +66,7 @@ def test_all_of_a_small_grid_is_simulated_in_full() -> None:
 
 
 def test_more_quota_may_make_waits_longer() -> None:
-    """As with Graham's anomalies: only 3 and 6 GPUs meet the goal."""
+    """Only 3 and 6 GPUs meet the goal, as in Graham's anomalies."""
     assert values(searched(Simulated(lambda a, b: 0 if (a, b) == (3, 6) else 70 + a), *GRID)) == (3, 6)
 
 
@@ -113,7 +113,7 @@ def test_the_best_of_a_wide_grid_has_no_better_neighbour(name: str) -> None:
 
 
 def test_values_that_only_go_together_change_together() -> None:
-    """As a pool and the quotas in it."""
+    """Two settings that depend on each other, such as a pool and its quotas."""
     search_result = _wide(_of_wide(lambda a, b, v, w: 0 if a == b else 90))
     assert values(search_result)[:2] == (4, 4)
 

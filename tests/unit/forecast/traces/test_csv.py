@@ -88,7 +88,7 @@ def test_bad_csv_row_is_left_out_and_explained(name: str) -> None:
 
 
 OTHER_COLUMNS: dict[str, tuple[str, str, str, TraceJob]] = {
-    "a run time of its own": ("submit=t,run=d,gpus=g", "t,d,g", "0,60,1", job("row-2")),
+    "its own run time": ("submit=t,run=d,gpus=g", "t,d,g", "0,60,1", job("row-2")),
     "times in milliseconds": ("submit=t:ms,run=d:ms,gpus=g", "t,d,g", "0,60000,1", job("row-2")),
     "a wait and a limit": (
         "submit=t,wait=w,run=d,limit=l,gpus=g",
@@ -108,7 +108,7 @@ OTHER_COLUMNS: dict[str, tuple[str, str, str, TraceJob]] = {
         "0,60,1500,1024",
         job("row-2", requests={"cpu": 1500, "memory": GIB}),
     ),
-    "quantities with suffixes of their own": (
+    "quantities with Kubernetes' suffixes": (
         "submit=t,run=d,cpu=c,memory=m",
         "t,d,c,m",
         "0,60,500m,1Gi",

@@ -1,4 +1,4 @@
-"""Any text is read: a row that is no job is bad or skipped, and readers raise nothing but TraceError."""
+"""Any text is read: a row that is no job is bad or skipped, and readers raise only TraceError."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,7 +14,7 @@ from muster.forecast.traces.csv_mapping import PRESETS, from_text, from_yaml
 from muster.forecast.traces.trace import Trace, TraceError
 from tests.unit.forecast.traces.builders import Reader
 
-# Near the truth: the values that rows have, and those that break parsers.
+# Plausible values, and values that break parsers.
 VALUES = st.one_of(
     st.sampled_from(
         [

@@ -137,7 +137,7 @@ UNREADABLE: dict[str, tuple[str, bytes, str]] = {
         "none of its 2 rows is a job; {path}:1: 1 fields: expected the 18 of the Standard Workload Format. "
         "Is the format swf?",
     ),
-    "nothing but steps": (
+    "only steps": (
         "a",
         SACCT.replace("\n1|", "\n1.0|").encode(),
         "it has no jobs (skipped: 1 step of a job)",

@@ -15,7 +15,7 @@ FIELDS = [
 
 
 def line(**values: object) -> str:
-    """A line with the given fields; the others are not known, but for a job that ran for a minute on one."""
+    """A line with these fields; the others are unknown, except for a run time of a minute on a processor."""
     columns: dict[str, object] = {"number": 1, "submit": 0, "wait": 0, "run": 60, "allocated": 1, "status": 1}
     return " ".join(str((columns | values).get(field, -1)) for field in FIELDS)
 

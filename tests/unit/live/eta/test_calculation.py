@@ -1,4 +1,4 @@
-"""The calculation of starts, here and in a process of its own."""
+"""The calculation of starts, here and in its own process."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""Why a workload waits: what binds it, what would have to change, what is ahead, what it would preempt."""
+"""Explains why a workload waits: limits, necessary changes, earlier workloads, preemptions."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -126,7 +126,7 @@ CASES = {
         (CHECKED,), None, "It waits for its admission checks: nodes: no nodes yet.", "AdmissionChecks"
     ),
     "it is leaving": Case((EVICTED,), None, "Eviction from ClusterQueue team-a started at", "Preempted"),
-    "it is over": Case((finished(ray_job("one")),), None, f"Finished at {rfc3339(NOW_MS - 3_600_000)}."),
+    "it has ended": Case((finished(ray_job("one")),), None, f"Finished at {rfc3339(NOW_MS - 3_600_000)}."),
 }
 
 

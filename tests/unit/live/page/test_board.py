@@ -63,7 +63,7 @@ def test_what_does_not_exist_has_no_details() -> None:
 
 
 def test_changed_job_counts_as_a_change_of_its_queue() -> None:
-    """Its annotations hold the estimated start."""
+    """The annotations hold the estimated start."""
     board, job = Board(), stored(NEXT)
     owned = waiting(NEXT)
     owned["metadata"]["ownerReferences"][0]["uid"] = job["metadata"]["uid"]

@@ -67,7 +67,7 @@ async def until_end(reader: asyncio.StreamReader) -> bytes:
 async def until_all_are_free(clients: Clients) -> None:
     """Waits until the server has ended all connections of 127.0.0.1: it accepts as many streams as it may.
 
-    Reading from a connection that it has not ended yet would let the answer go on."""
+    Reading from a connection that it has not ended yet would let the answer continue."""
     async with asyncio.timeout(BOUND_S):
         while True:
             streams = [await clients.connect(EVENTS) for _ in range(LIMITS.per_address)]

@@ -15,7 +15,7 @@ CASES: dict[str, tuple[Tables, Patch]] = {
         {"queues": {"a": {"used": 1}, "b": {"used": 2}, "c": {}}},
         Patch({"queues": {"c": {}}}),
     ),
-    "a row that is gone": ({"queues": {"a": {"used": 1}}}, Patch({}, {"queues": ["b"]})),
+    "a row that was deleted": ({"queues": {"a": {"used": 1}}}, Patch({}, {"queues": ["b"]})),
     "a table that is new": ({**OLD, "gangs": {"g": {}}}, Patch({"gangs": {"g": {}}})),
     "a table that is empty now": ({"queues": {}}, Patch({}, {"queues": ["a", "b"]})),
 }

@@ -1,4 +1,4 @@
-"""Requests that the server answers, and those that it refuses."""
+"""Requests that the server answers or refuses."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ JOB = ray_job("train")
 
 @asynccontextmanager
 async def server(kube: MemoryKube | None = None, **options: Any) -> AsyncIterator[str]:
-    """Serves the stack `local` with a gang that runs and one that waits."""
+    """Serves the stack `local` with a running and a pending gang."""
     bodies = {**local_stack(), kinds.WORKLOADS: [running(JOB), waiting(ray_job("next"))]}
     kube = kube or MemoryKube(bodies)
     making = lambda changed: Watching(kube, changed, others_s_max=0.3)  # noqa: E731

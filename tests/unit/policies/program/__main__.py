@@ -9,7 +9,7 @@ from typing import Any
 import pulumi
 
 config = pulumi.Config()
-made: dict[str, pulumi.CustomResource] = {}
+resources: dict[str, pulumi.CustomResource] = {}
 
 
 class Anything(pulumi.CustomResource):
@@ -18,7 +18,7 @@ class Anything(pulumi.CustomResource):
 
 def filled(value: Any) -> Any:
     if isinstance(value, str) and value.startswith("id of "):
-        return made[value.removeprefix("id of ")].id
+        return resources[value.removeprefix("id of ")].id
     return value
 
 
@@ -30,7 +30,7 @@ def header(type: str) -> dict[str, str]:
 
 
 for each in json.loads(config.require("resources")):
-    given = {**header(each["type"]), **each["properties"]}
-    properties = {key: filled(value) for key, value in given.items()}
+    properties = {**header(each["type"]), **each["properties"]}
+    properties = {key: filled(value) for key, value in properties.items()}
     options = pulumi.ResourceOptions(protect=each["protect"])
-    made[each["name"]] = Anything(each["type"], each["name"], properties, options)
+    resources[each["name"]] = Anything(each["type"], each["name"], properties, options)

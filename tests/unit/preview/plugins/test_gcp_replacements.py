@@ -226,7 +226,7 @@ def test_every_rule_names_a_property(token: str) -> None:
 
 
 def exists(sdk: Sdk, token: str, path: list[str]) -> bool:
-    """Whether the SDK has a property at that path, each step being a mapping or a list of mappings."""
+    """Returns whether the SDK has a property at that path; each step is a mapping or a list of mappings."""
     inputs: list[dict[str, Any]] = [{path[-1]: None}]
     for step in reversed(path[:-1]):
         inputs = [{step: held} for inner in inputs for held in (inner, [inner])]

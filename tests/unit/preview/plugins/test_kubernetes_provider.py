@@ -30,23 +30,23 @@ class Server:
     def resource(self, api_version: str, kind: str) -> None:
         """Every kind is served."""
 
-    def get(self, wanted: Mapping[str, Any]) -> dict[str, Any] | None:
-        return self.objects.get(wanted["metadata"]["name"])
+    def get(self, target: Mapping[str, Any]) -> dict[str, Any] | None:
+        return self.objects.get(target["metadata"]["name"])
 
     def apply(
-        self, wanted: dict[str, Any], manager: str, *, dry_run: bool = False, force: bool = False
+        self, target: dict[str, Any], manager: str, *, dry_run: bool = False, force: bool = False
     ) -> dict[str, Any]:
         if self.error:
             raise self.error
         self.forced.append(force)
         managed = [{"manager": manager, "operation": "Apply"}]
-        live = {**wanted, "metadata": {**wanted["metadata"], "uid": "u", "managedFields": managed}}
+        live = {**target, "metadata": {**target["metadata"], "uid": "u", "managedFields": managed}}
         if not dry_run:
-            self.objects[wanted["metadata"]["name"]] = live
+            self.objects[target["metadata"]["name"]] = live
         return live
 
-    def delete(self, wanted: Mapping[str, Any]) -> None:
-        if self.objects.pop(wanted["metadata"]["name"], None) is None:
+    def delete(self, target: Mapping[str, Any]) -> None:
+        if self.objects.pop(target["metadata"]["name"], None) is None:
             raise ApiError(404, "NotFound", "gone")
 
 

@@ -83,7 +83,7 @@ def test_selecting_a_stack_does_not_change_its_settings(tmp_path: Path) -> None:
 
 
 def test_key_of_the_real_stack_is_not_used(tmp_path: Path) -> None:
-    """It is committed with the settings, but Cloud KMS requires an account."""
+    """The encrypted key is committed with the settings, but Cloud KMS requires an account."""
     settings = tmp_path / "Pulumi.demo.yaml"
     config = "config:\n  gcp:project: acme\n"
     settings.write_text(f"secretsprovider: gcpkms://projects/acme\nencryptedkey: CiQA=\n{config}")

@@ -1,4 +1,4 @@
-"""Partial imports of Pulumi's SDK, each in an interpreter of its own."""
+"""Partial imports of Pulumi's SDK, each in its own interpreter."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The cluster that a provider connects to, and errors that show nothing of a kubeconfig."""
+"""The cluster that a provider connects to, and errors that contain no part of a kubeconfig."""
 
 from pathlib import Path
 from typing import Any

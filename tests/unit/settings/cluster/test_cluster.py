@@ -1,4 +1,4 @@
-"""Rules of the cluster, each with a stack that breaks it and one that keeps it."""
+"""Rules of the cluster, each with a violating and a valid stack."""
 
 from typing import Any
 
@@ -86,8 +86,8 @@ BROKEN = [
             put("muster:pools", 0, "existing", True) | {"muster:cluster": cluster},
             "muster:pools[0].existing",
             "true",
-            "no value: it tells the pools of a GKE cluster made elsewhere from those that the stack adds "
-            "to it (kind existing, with `gke`)",
+            "no value: it marks the pools that a GKE cluster created elsewhere already has "
+            "(kind existing, with `gke`)",
             "remove it",
         )
         for name, cluster in {
@@ -133,7 +133,7 @@ BROKEN = [
         "muster:cluster.zones[1]",
         '"us-west1-a"',
         "each value once",
-        "remove it, or write the one that is meant",
+        "remove all but the intended one",
     ),
     Case(
         "a public endpoint without authorized networks",

@@ -1,4 +1,4 @@
-"""Rules of maintenance windows and exclusions, each with a stack that breaks it and one that keeps it."""
+"""Rules of maintenance windows and exclusions, each with a violating and a valid stack."""
 
 from typing import Any
 

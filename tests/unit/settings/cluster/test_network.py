@@ -1,4 +1,4 @@
-"""Rules of the network, each with a stack that breaks it and one that keeps it."""
+"""Rules of the network, each with a violating and a valid stack."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Engine `kai`: what KAI does not support is refused, what it does differently is a warning."""
+"""Engine `kai`: unsupported settings are refused, differences are warnings."""
 
 from typing import Any
 
@@ -187,8 +187,8 @@ def kai_warnings(config: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize("name", DOUBTS)
 def test_user_is_warned_of_what_kai_does_differently(name: str) -> None:
-    config, path, given, why = DOUBTS[name]
-    assert kai_warnings(config) == [f"{path}\n  given:  {given}\n  why:    {why}\n  source: {SOURCE}"]
+    config, path, value, why = DOUBTS[name]
+    assert kai_warnings(config) == [f"{path}\n  given:  {value}\n  why:    {why}\n  source: {SOURCE}"]
 
 
 def test_user_is_warned_that_gpus_of_two_types_share_a_quota() -> None:

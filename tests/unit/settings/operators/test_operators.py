@@ -44,7 +44,7 @@ CASES = [
         "write helm",
     ),
     Case(
-        "the add-on beside KAI",
+        "the add-on next to KAI",
         engine("kai", kuberay={"install": "addon"}),
         "muster:kuberay.install",
         '"addon"',
@@ -118,7 +118,7 @@ CASES = [
         "remove `replicas`, or write engine: kueue",
     ),
     Case(
-        "Kueue's version beside KAI",
+        "Kueue's version next to KAI",
         engine("kai", kueue={"version": "0.19.2"}),
         "muster:kueue.version",
         '"0.19.2"',
@@ -288,8 +288,8 @@ ACCEPTED = {
     "the add-on with its own settings": put(
         "muster:kuberay", {"install": "addon", "addon": {"monitoring": False}}
     ),
-    "KAI beside KubeRay's chart": engine("kai", kai={"gpuSharing": True}),
-    "KAI beside an existing KubeRay": engine("kai", kuberay={"install": "existing"}),
+    "KAI next to KubeRay's chart": engine("kai", kai={"gpuSharing": True}),
+    "KAI next to an existing KubeRay": engine("kai", kuberay={"install": "existing"}),
     "every tenant watched": put("muster:kuberay", {"watchNamespaces": ["team-a", "team-b"]}),
     "another version of Kueue's API": put("muster:kueue", {"version": "0.18.0"}),
     "Kueue's retention": engine("kueue", kueue={"retention": {"afterFinishedSeconds": 0}}),

@@ -29,19 +29,25 @@ LONG = "a" * 35
 
 
 class Rule(NamedTuple):
-    """A rule with a stack that breaks it and one that keeps it."""
+    """A rule with a violating and a valid stack."""
 
     broken: Case
-    kept: dict[str, Any]
+    valid: dict[str, Any]
 
     def __str__(self) -> str:
         return self.broken.name
 
 
 def rule(
-    name: str, broken: dict[str, Any], kept: dict[str, Any], path: str, given: str, expected: str, remedy: str
+    name: str,
+    broken: dict[str, Any],
+    valid: dict[str, Any],
+    path: str,
+    value: str,
+    expected: str,
+    remedy: str,
 ) -> Rule:
-    return Rule(Case(name, broken, path, given, expected, remedy), kept)
+    return Rule(Case(name, broken, path, value, expected, remedy), valid)
 
 
 MORE = "muster:pools[2]"

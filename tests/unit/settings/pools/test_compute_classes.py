@@ -41,9 +41,9 @@ def under_kai() -> dict[str, Any]:
 
 def fixed(name: str, key: str, **more: Any) -> Case:
     """Returns a case of a key that only node pools have."""
-    given = {"true": True}
+    enabled = {"true": True}
     value = more[key]
-    text = next((word for word, of in given.items() if of is value), f'"{value}"')
+    text = next((word for word, of in enabled.items() if of is value), f'"{value}"')
     remedy = "remove it, or `computeClass`"
     return Case(name, with_class(SPOT, **more), f"{MORE}.{key}", text, NODE_POOLS_ONLY, remedy)
 

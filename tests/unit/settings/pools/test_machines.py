@@ -1,4 +1,4 @@
-"""Rules of machines, GPUs and disks, each with a stack that breaks it and one that keeps it."""
+"""Rules of machines, GPUs and disks, each with a violating and a valid stack."""
 
 from typing import Any
 
@@ -120,7 +120,7 @@ def test_stack_that_breaks_a_machine_rule_is_refused(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_stack_that_keeps_a_machine_rule_is_accepted(rule: Rule) -> None:
-    assert parse(rule.kept, FILE).pools
+    assert parse(rule.valid, FILE).pools
 
 
 VALUES = [

@@ -1,4 +1,4 @@
-"""GKE's rules of placement and networks, each with a stack that breaks it and one that keeps it."""
+"""GKE's rules of placement and networks, each with a violating and a valid stack."""
 
 import pytest
 
@@ -286,4 +286,4 @@ def test_stack_that_breaks_a_placement_rule_is_refused(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_stack_that_keeps_a_placement_rule_is_accepted(rule: Rule) -> None:
-    assert parse(rule.kept, FILE).pools
+    assert parse(rule.valid, FILE).pools

@@ -1,4 +1,4 @@
-"""GKE's rules of provisioning, each with a stack that breaks it and one that keeps it.
+"""GKE's rules of provisioning, each with a violating and a valid stack.
 
 Rules that no settings can break (location policy ANY, no static node count, auto-repair off for flex-start,
 NO_RESERVATION for spot, limits by zone or in total but not both, …) are tested on the declared resources, in
@@ -249,7 +249,7 @@ def test_stack_that_breaks_a_provisioning_rule_is_refused(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_stack_that_keeps_a_provisioning_rule_is_accepted(rule: Rule) -> None:
-    assert parse(rule.kept, FILE).pools
+    assert parse(rule.valid, FILE).pools
 
 
 def test_user_is_warned_where_sources_disagree() -> None:

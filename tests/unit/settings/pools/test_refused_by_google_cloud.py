@@ -76,7 +76,7 @@ CASES = [
         "choose another one, such as an unused part of 10.0.0.0/8",
     ),
     Case(
-        "Services beside those of Google APIs",
+        "Services in addition to those of Google APIs",
         with_ranges(services="199.36.152.0/22"),
         "muster:network.subnet.services",
         '"199.36.152.0/22"',
@@ -266,7 +266,7 @@ CASES = [
         "muster:pools[0].zones[1]",
         '"us-west1-a"',
         "each value once",
-        "remove it, or write the one that is meant",
+        "remove all but the intended one",
     ),
     Case(
         "a zone outside the region",

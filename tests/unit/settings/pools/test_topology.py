@@ -18,7 +18,7 @@ BROKEN = [
         f"{HERE}[1]",
         f'"{BLOCK}"',
         "each value once",
-        "remove it, or write the one that is meant",
+        "remove all but the intended one",
     ),
     Case(
         "nodes above blocks",

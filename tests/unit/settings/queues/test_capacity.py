@@ -103,22 +103,22 @@ def test_a_pool_tells_what_its_daemon_sets_request() -> None:
     settings = parse(config, FILE)
     pool = settings.pools[1]
 
-    left = for_queues(pool, settings)
-    assert left["cpu"] == 10 * (allocatable(pool)["cpu"] - 1)
-    assert left["memory"] == 10 * (allocatable(pool)["memory"] - 2 * GIB)
+    capacity = for_queues(pool, settings)
+    assert capacity["cpu"] == 10 * (allocatable(pool)["cpu"] - 1)
+    assert capacity["memory"] == 10 * (allocatable(pool)["memory"] - 2 * GIB)
 
 
 L4_QUOTAS = (*TEAM_A, "quotas", "l4")
 
 
-def broken(resource: str, quota: Any, path: str, given: str, most: str, flavor: str, pool: str) -> Case:
+def broken(resource: str, quota: Any, path: str, value: str, most: str, flavor: str, pool: str) -> Case:
     """Returns a stack whose only problem is this quota of team-a."""
     granted = quota if isinstance(quota, str) else str(quota)
     return Case(
         f"{resource} of {flavor}",
         put(*TEAM_A, "quotas", flavor, resource, quota),
         path,
-        given,
+        value,
         f"at most {most} of {resource} in all quotas of flavor {flavor}, which grant {granted}: the nodes of "
         f"pool {pool} at most, have no more for queues (GKE, plan node sizes)",
         "lower the quotas, or give the pool more or larger nodes",

@@ -1,4 +1,4 @@
-"""Rules of Ray's heads, each with a stack that breaks it and one that keeps it."""
+"""Rules of Ray's heads, each with a violating and a valid stack."""
 
 from copy import deepcopy
 from pathlib import Path
@@ -103,16 +103,16 @@ def test_stack_without_nodes_for_its_heads_is_refused(case: Rule) -> None:
 
 @pytest.mark.parametrize("case", RULES, ids=str)
 def test_stack_with_nodes_for_its_heads_is_accepted(case: Rule) -> None:
-    parse(case.kept, FILE)
+    parse(case.valid, FILE)
 
 
 @pytest.mark.parametrize(
     "config", [limited("min", cpu=4), with_batch_quota(13)], ids=["a minimum", "a quota"]
 )
 def test_nodes_of_a_cluster_elsewhere_are_not_known(config: dict[str, Any]) -> None:
-    given = deepcopy(config)
-    given.pop("muster:network", None)
-    parse(elsewhere(given), FILE)
+    original = deepcopy(config)
+    original.pop("muster:network", None)
+    parse(elsewhere(original), FILE)
 
 
 def test_queue_that_no_tenant_uses_needs_no_heads() -> None:

@@ -22,8 +22,8 @@ def test_an_output_is_refused_by_its_path(place: tuple[str | int, ...], written:
     refused: list[str] = []
 
     def program() -> None:
-        for given in (pulumi.Output.from_input("known later"), UNKNOWN):
-            refused.append(refusal(put(*place, given)))
+        for output in (pulumi.Output.from_input("known later"), UNKNOWN):
+            refused.append(refusal(put(*place, output)))
 
     declare(program)
     for message in refused:

@@ -31,13 +31,13 @@ def test_page_of_rules_is_up_to_date() -> None:
 
 @pytest.mark.parametrize("rule", [*RULES, *DOUBTS], ids=lambda rule: rule.__name__)
 def test_every_rule_says_what_it_requires_and_its_source(rule: Callable[..., object]) -> None:
-    said = requirement(rule)
-    assert said.endswith(".")
-    assert "(" in said or rule.__name__ in OWN, "name the source in parentheses"
+    text = requirement(rule)
+    assert text.endswith(".")
+    assert "(" in text or rule.__name__ in OWN, "name the source in parentheses"
 
 
 def test_every_rule_is_checked() -> None:
-    """A rule is a public function that yields findings; one that is not registered would never be run."""
+    """A rule is a public function that yields findings; an unregistered one would never run."""
     public = set()
     for module in pkgutil.iter_modules(rules.__path__, "settings.rules."):
         if module.name == registry.__name__:

@@ -179,10 +179,10 @@ def test_a_file_that_does_not_end_is_not_read(tmp_path: Path) -> None:
 
 def test_keys_of_a_file_are_text_and_may_be_merged(tmp_path: Path) -> None:
     file = tmp_path / "Pulumi.x.yaml"
-    rest = {key: value for key, value in GOOD.items() if key != "muster:admission"}
+    config = {key: value for key, value in GOOD.items() if key != "muster:admission"}
     priorities = "{on: 10, 2: 20, <<: &shared {2: 0, 2026-01-01: 30}}"
     admission = f"  muster:admission: {{engine: muster, priorities: {priorities}}}\n"
-    file.write_text(yaml.safe_dump({"config": rest}) + admission)
+    file.write_text(yaml.safe_dump({"config": config}) + admission)
 
     assert load(file).admission.priorities == {"2": 20, "2026-01-01": 30, "on": 10}
 

@@ -34,7 +34,7 @@ UNUSUAL: dict[str, dict[str, Any]] = {
     "a bucket in a multi-region": bucket_in("EU"),
     "a bucket in a dual-region": bucket_in("nam4"),
     "a bucket in a region in capitals": bucket_in("US-EAST5"),
-    "ranges beside Docker's": {
+    "ranges next to Docker's": {
         **GOOD,
         "muster:network": {"name": "ray", "subnet": {"pods": "172.20.0.0/14"}},
     },

@@ -273,7 +273,7 @@ CASES = [
         "muster:observability.notify.emails[1]",
         '"ml@example.com"',
         "each value once",
-        "remove it, or write the one that is meant",
+        "remove all but the intended one",
     ),
     Case(
         "half of the internet",

@@ -41,8 +41,8 @@ def test_a_client_similar_to_a_tenant_is_a_warning() -> None:
     assert likely_mistakes(put(*TENANT, "network", {"clients": ["web", "taem-a"]})) == [
         "muster:tenants[0].network.clients[1]\n"
         '  given:  "taem-a"\n'
-        "  why:    no tenant has this namespace, so only pods of one made elsewhere get in; did you mean "
-        "team-a?\n"
+        "  why:    no tenant has this namespace, so only pods of a namespace outside the stack get in; "
+        "did you mean team-a?\n"
         "  source: Kubernetes, NetworkPolicy: namespaceSelector"
     ]
 

@@ -35,7 +35,7 @@ def test_a_type_without_a_role_is_refused() -> None:
 
 
 def test_every_google_resource_of_the_components_has_a_role() -> None:
-    """Includes those that no shipped stack declares, such as workload policies of TPUs."""
+    """Includes resources that no shipped stack declares, such as workload policies of TPUs."""
     used = {kind for file in COMPONENTS for kind in google_resources(file)}
 
     assert used == set(NEEDS)
@@ -46,6 +46,6 @@ def google_resources(file: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             module, name = ast.unparse(node.func.value).rpartition(".")[2], node.func.attr
-            found = getattr(getattr(pulumi_gcp, module, None), name, None)
-            if isinstance(found, type) and issubclass(found, pulumi.CustomResource):
-                yield short_kind(found.pulumi_type)  # type: ignore[attr-defined]
+            resource_type = getattr(getattr(pulumi_gcp, module, None), name, None)
+            if isinstance(resource_type, type) and issubclass(resource_type, pulumi.CustomResource):
+                yield short_kind(resource_type.pulumi_type)  # type: ignore[attr-defined]

@@ -43,7 +43,7 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def played(
     layers: list[Layer], logs: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> tuple[int, str]:
-    """Runs the layers with a noxfile of their own; returns the exit code and the output."""
+    """Runs the layers with their own noxfile; returns the exit code and the output."""
     noxfile = logs.with_name("noxfile.py")
     shown = re.sub(r"<(Lane\.\w+): [^>]+>", r"\1", repr(layers))
     text = NOXFILE.format(checkout=str(CHECKOUT), logs=str(logs), layers=shown)

@@ -26,7 +26,7 @@ def test_one_version_is_left(versions: tuple[str, ...]) -> None:
 
 
 def test_a_version_that_is_missing_is_an_error() -> None:
-    """As after an upgrade of Kueue: no CRD without versions reaches the API server."""
+    """No CRD without versions reaches the API server, for example after an upgrade of Kueue."""
     with pytest.raises(StepError, match=r"the CRD things\.example\.com has no version v1beta2"):
         with_one_version(yaml.safe_dump(definition("v1")), "v1beta2")
 
