@@ -10,8 +10,8 @@ run = $(PYTHON) tools/bootstrap.py
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
 
-up: ## a whole environment on this machine, with its scenarios (ENGINE=muster|kueue|kai SCENARIO=jobs|serving|no RAY=real FRESH=1)
-	@$(run) sandbox up --engine $(ENGINE) --name $(NAME) $(if $(FRESH),--fresh) $(if $(RAY),--ray $(RAY)) \
+up: ## a whole environment on this machine, with its scenarios (ENGINE=muster|kueue|kai SCENARIO=jobs|serving|no RAY=real NODES=real FRESH=1)
+	@$(run) sandbox up --engine $(ENGINE) --name $(NAME) $(if $(FRESH),--fresh) $(if $(RAY),--ray $(RAY)) $(if $(NODES),--nodes $(NODES)) \
 		$(if $(filter no,$(SCENARIO)),--no-scenario,$(if $(SCENARIO),--scenario $(SCENARIO)))
 
 apply: ## show the plan of the current stacks/Pulumi.local.yaml, and deploy it (NAME=local)

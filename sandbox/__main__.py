@@ -13,6 +13,7 @@ from sandbox.scenario import ADMITTING, ENGINES, chosen, scenario
 from sandbox.shell import exports
 from sandbox.status import status
 from sandbox.up import down, up
+from sandbox.up_real import up_real
 from tools.toolchain.build import can_be_built
 from tools.toolchain.command import carry_out, sandbox_named
 from tools.toolchain.console import console, table
@@ -53,6 +54,12 @@ def _parser() -> argparse.ArgumentParser:
         default="simulated",
         help="real: a local Ray executes the jobs, one of which is preempted and resumes",
     )
+    verb.add_argument(
+        "--nodes",
+        choices=("simulated", "real"),
+        default="simulated",
+        help="real: kubelets run all pods; needs root and Debian or Ubuntu",
+    )
     which = verb.add_mutually_exclusive_group()
     which.add_argument("--scenario", metavar="NAME", help="play only this scenario")
     which.add_argument("--no-scenario", action="store_true", help="submit no jobs")
@@ -91,6 +98,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _up(options: argparse.Namespace) -> int:
+    if options.nodes == "real":
+        up_real(options.state, options.engine, trains=not options.no_scenario, fresh=options.fresh)
+        return 0
     named = chosen(options.engine, options.scenario) if options.scenario else None
     scenarios = () if options.no_scenario else named
     up(options.state, options.engine, scenarios, fresh=options.fresh, real_ray=options.ray == "real")

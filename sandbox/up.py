@@ -206,25 +206,31 @@ def up(
     With a real Ray, the default is a training job that is preempted and resumes. Raises StepError if a step
     fails (already printed), or if the sandbox is up and `fresh` is not set.
     """
-    here = support(platform.system(), platform.machine())
-    if not here.sandbox:
-        raise StepError(here.note, try_this="a Linux virtual machine for make up")
     if real_ray and engine == "kai":
         raise StepError(
             "with engine kai, a preempted RayJob is not restarted",
             try_this=state.command("up", RAY="real"),
         )
     environment = Environment(state, engine, source, real_ray)
+    by_default = () if real_ray else SCENARIOS[engine]
+    steps = environment.steps(by_default if scenarios is None else scenarios)
+    if real_ray and scenarios is None:
+        steps.append(Step("training resumes", "a preempted job, executed by Ray", environment.resume))
+    create(environment, steps, fresh=fresh)
+
+
+def create(environment: Environment, steps: Sequence[Step], *, fresh: bool) -> None:
+    """Runs the steps that create the sandbox, and prints how to use it."""
+    state, engine = environment.state, environment.engine
+    here = support(platform.system(), platform.machine())
+    if not here.sandbox:
+        raise StepError(here.note, try_this="a Linux virtual machine for make up")
     if here.note:
         environment.screen.line(here.note)
     before = [Timing("environment", float(os.environ.get(SECONDS_VARIABLE, "0")))]
     with only_run(state):
         if not fresh:
             require_unused(state, engine)
-        by_default = () if real_ray else SCENARIOS[engine]
-        steps = environment.steps(by_default if scenarios is None else scenarios)
-        if real_ray and scenarios is None:
-            steps.append(Step("training resumes", "a preempted job, executed by Ray", environment.resume))
         timings = run_steps(steps, environment.screen, before)
         save_timings(state.timings, timings, {"engine": engine, "cores": os.cpu_count()})
     look = "kubectl get podgroups -A" if engine == "kai" else "muster queue -A"

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
-from sandbox.cluster.control_plane import create_nodes, start_control_plane, wait_for_quotas
-from sandbox.cluster.nodes import static_nodes
+from sandbox.cluster.control_plane import start_control_plane, wait_for_quotas
 from sandbox.cluster.operators import start_provisioner
 from sandbox.cluster.processes import Processes
 from sandbox.cluster.volumes import create_volumes
@@ -17,8 +15,9 @@ from sandbox.scenario import EXAMPLES
 from sandbox.scenarios import training_in_pods
 from sandbox.scenarios.milestones import Scenario
 from sandbox.stack_file import StackFile
-from sandbox.up import Environment
+from sandbox.up import Environment, create
 from settings.load import load, parse
+from tools.toolchain.paths import RunState
 from tools.toolchain.steps import Step
 from tools.toolchain.tools import NODE_TOOLS, tools_for
 
@@ -101,6 +100,15 @@ class RealEnvironment(Environment):
     def train(self) -> str:
         """Preempts training in real pods, and checks that it resumes."""
         return training_in_pods.play(self.state, self.kubectl, EXAMPLES, self.screen)
+
+
+def up_real(state: RunState, engine: str, *, trains: bool = True, fresh: bool = False) -> None:
+    """Creates a sandbox with real nodes, and plays the training scenario if `trains`.
+
+    Raises StepError if a step fails, or if the sandbox is up and `fresh` is not set.
+    """
+    environment = RealEnvironment(state, engine, trains=trains)
+    create(environment, environment.steps(()), fresh=fresh)
 
 
 def fit_to_real_nodes(config: dict[str, Any]) -> list[str]:

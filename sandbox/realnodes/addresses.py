@@ -1,7 +1,7 @@
 """The addresses of a sandbox's network: the machine, the DNS, the nodes and their pods.
 
-Several sandboxes can run on one machine, so each takes a block of its own; only the machine's end of the network
-is visible outside of the namespaces.
+Several sandboxes can run on one machine, so each takes a block of its own; only the machine's end of the
+network is visible outside of the namespaces.
 """
 
 from __future__ import annotations

@@ -43,7 +43,8 @@ def create(name: str, root: Path = ROOT) -> None:
 
 def names(prefix: str, root: Path = ROOT) -> set[str]:
     """Returns the names of groups that begin with `prefix`, in any hierarchy."""
-    return {group.name for hierarchy in _all(root) for group in hierarchy.glob(f"{prefix}*") if group.is_dir()}
+    groups = (group for hierarchy in _all(root) for group in hierarchy.glob(f"{prefix}*"))
+    return {group.name for group in groups if group.is_dir()}
 
 
 def remove(name: str, root: Path = ROOT) -> None:

@@ -18,8 +18,8 @@ from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes, wait_until
 from sandbox.images.image import Image
 from sandbox.realnodes import cgroups
-from sandbox.realnodes.addresses import Addresses
 from sandbox.realnodes.access import DNS_USER
+from sandbox.realnodes.addresses import Addresses
 from sandbox.realnodes.certificates import (
     Identity,
     node_identity,
@@ -203,7 +203,6 @@ def remove_leftovers(state: RunState) -> None:
     """Removes what a node's processes leave on the machine when they are killed: control groups."""
     for name in cgroups.names(control_group(state, "")):
         cgroups.remove_when_empty(name)
-
 
 
 def _is_ready(node: Mapping[str, object]) -> bool:

@@ -1,4 +1,4 @@
-"""What real nodes add to a sandbox: their tools and images, the nodes, and platform programs in pods."""
+"""Additions of real nodes to a sandbox: their images, the nodes, and the platform's programs in pods."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class RealNodes:
 
     @property
     def network(self) -> NodeNetwork:
-        """What the control plane has to know."""
+        """The network that the control plane has to know."""
         return NodeNetwork(self.addresses.machine, SERVICES, authority(self.state))
 
     def start(self, kubectl: Kubectl, tools: Mapping[str, Path], pools: Sequence[Pool]) -> list[str]:
@@ -63,12 +63,10 @@ class RealNodes:
         if self.packages is None:
             raise AssertionError("prepare() comes first")
         port = api_port(self.state.kubeconfig)
-        nodes = Nodes(
-            self.state, self.addresses, port, authority(self.state), tools, self.packages
-        )
+        nodes = Nodes(self.state, self.addresses, port, authority(self.state), tools, self.packages)
         kubectl.create(access_objects())
         nodes.start_network()
-        names = []
+        names: list[str] = []
         for pool in pools:
             for index in range(0 if pool.queued else pool.nodes_max):
                 name = f"gke-{pool.name}-{index}"
@@ -99,16 +97,14 @@ class RealNodes:
         processes.start("page", argv, restarted=True)
         address = f"http://127.0.0.1:{port}/"
         check = partial(processes.check, "page")
-        wait_until(
-            f"an answer of {address}", lambda: answers(f"{address}healthz"), PAGE_SECONDS_MAX, check
-        )
+        wait_until(f"an answer of {address}", lambda: answers(f"{address}healthz"), PAGE_SECONDS_MAX, check)
         return address
 
 
 def api_port(kubeconfig: Path) -> int:
     """Returns the port of the API server on loopback."""
-    server = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
-    port = urlsplit(server).port
+    server: str = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
+    port: int | None = urlsplit(server).port
     if port is None:
         raise StepError(f"{kubeconfig}: expected a server with a port: {server}")
     return port

@@ -1,4 +1,4 @@
-"""What real nodes need of the machine, checked before anything is built."""
+"""Requirements of real nodes on the machine, checked before anything is built."""
 
 from __future__ import annotations
 
@@ -51,5 +51,5 @@ def _failure(argv: Sequence[str]) -> str | None:
     result = subprocess.run(argv, capture_output=True, text=True)
     if result.returncode == 0:
         return None
-    error = result.stderr.strip().splitlines()
-    return f"the kernel refuses namespaces with a bridge and veth interfaces: {error[-1] if error else argv[0]}"
+    (*_, error) = result.stderr.strip().splitlines() or [argv[0]]
+    return f"the kernel refuses namespaces with a bridge and veth interfaces: {error}"

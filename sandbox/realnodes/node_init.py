@@ -37,8 +37,8 @@ SYSCTLS = {
     "kernel/keys/root_maxkeys": "1000000",
     "kernel/keys/root_maxbytes": "25000000",
 }
-"""What the kubelet insists on (cmd/kubelet: protect-kernel-defaults). Files over them leave the machine's own
-settings as they are."""
+"""Values on which the kubelet insists (cmd/kubelet: protect-kernel-defaults). Files over them leave the
+machine's own settings as they are."""
 
 
 def main(path: Path) -> None:
@@ -138,7 +138,7 @@ def _wait_for(socket: Path) -> None:
 
 
 def _has_interface(name: str) -> bool:
-    # /sys shows the machine's interfaces: it is not mounted anew in the node's namespaces
+    # /sys shows the machine's interfaces: it is not mounted again in the node's namespaces
     return subprocess.run(["ip", "link", "show", name], capture_output=True).returncode == 0
 
 

@@ -162,4 +162,3 @@ def programs(spec: NodeSpec) -> dict[str, list[str]]:
             "--conntrack-tcp-timeout-close-wait=0",
         ],
     }
-

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from sandbox.realnodes.addresses import Addresses
 
@@ -49,8 +50,8 @@ class NodeSpec:
 
 def read_spec(path: Path) -> NodeSpec:
     """Returns what `NodeSpec.write` wrote."""
-    content = json.loads(path.read_text())
-    paths = {name: Path(content.pop(name)) for name in ("folder", "logs", "packages")}
-    tools = {name: Path(tool) for name, tool in content.pop("tools").items()}
-    addresses = Addresses(**content.pop("addresses"))
-    return NodeSpec(addresses=addresses, tools=tools, **paths, **content)
+    content: dict[str, Any] = json.loads(path.read_text())
+    content |= {name: Path(content[name]) for name in ("folder", "logs", "packages")}
+    content["tools"] = {name: Path(tool) for name, tool in content["tools"].items()}
+    content["addresses"] = Addresses(**content["addresses"])
+    return NodeSpec(**content)

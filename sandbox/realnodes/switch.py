@@ -45,13 +45,9 @@ def connect_machine(switch_pid: int, addresses: Addresses) -> None:
 def connect_node(switch_pid: int, node_pid: int, number: int, addresses: Addresses) -> None:
     """Moves an interface into the node, and adds a route to its pods. Raises StepError."""
     port = f"node{number}"
-    in_switch(
-        switch_pid, "link", "add", port, "type", "veth", "peer", "name", "up0", "netns", str(node_pid)
-    )
+    in_switch(switch_pid, "link", "add", port, "type", "veth", "peer", "name", "up0", "netns", str(node_pid))
     in_switch(switch_pid, "link", "set", port, "master", BRIDGE, "up")
-    in_switch(
-        switch_pid, "route", "replace", addresses.node_pods(number), "via", addresses.node(number)
-    )
+    in_switch(switch_pid, "route", "replace", addresses.node_pods(number), "via", addresses.node(number))
 
 
 def in_switch(switch_pid: int, *arguments: str) -> None:

@@ -81,8 +81,8 @@ class Replay:
         self._invariants.check(change)
 
     def _is_second(self, pod: Object) -> bool:
-        """Returns whether its group was whole when it was created, by pods of the same RayCluster, and KubeRay did
-        not know: they were there for EXPECTATIONS_S, or an outage lost an answer."""
+        """Returns whether pods of its RayCluster completed its group before its creation, and KubeRay did not
+        know: they were there for EXPECTATIONS_S, or an outage lost an answer."""
         meta = pod["metadata"]
         if meta["uid"] in self._passed_over:
             return True

@@ -102,6 +102,7 @@ LAYERS = (
     _tests("simulation", f"simulation with faults ({HISTORIES} random histories, seeds from 0)"),
     _cluster_tests("sandbox", "end to end", lane=Lane.WAITING),
     _tests("browser", "the pages of forecasts and of clusters in a real browser", lane=Lane.WAITING),
+    _tests("nodes", "pods on real nodes", lane=Lane.ONE_PROCESS, on_demand=True),
     _tests("ray", "a preempted training that a real Ray resumes", lane=Lane.WAITING, on_demand=True),
 )
 

@@ -16,7 +16,7 @@ def test_every_folder_of_tests_is_a_layer() -> None:
 
 
 def test_a_layer_that_takes_minutes_runs_only_if_it_is_selected() -> None:
-    assert {layer.key for layer in LAYERS if layer.on_demand} == {"ray"}
+    assert {layer.key for layer in LAYERS if layer.on_demand} == {"nodes", "ray"}
 
 
 def test_every_folder_of_the_fast_tests_exists() -> None:
