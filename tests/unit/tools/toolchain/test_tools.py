@@ -11,7 +11,7 @@ from tools.toolchain.build import build_key
 from tools.toolchain.build_errors import advice_on_build
 from tools.toolchain.ensure import on_path_in_right_version
 from tools.toolchain.golang import parse_version
-from tools.toolchain.tools import TOOLS, Tool, crds_for, tools_for
+from tools.toolchain.tools import NODE_TOOLS, TOOLS, Tool, crds_for, tools_for
 from tools.toolchain.versions import prints_version
 
 ETCD, KUBECTL, PULUMI = TOOLS["etcd"], TOOLS["kubectl"], TOOLS["pulumi"]
@@ -74,13 +74,12 @@ OTHER_TOOLS = {
     "helm",
     "kueue-minimalkueue",
     "kueue-runner",
-    "pause",
     "pod-requests",
     "pulumi-language-yaml",
     "python-sdk",
     "vale",
 }
-"""Tools of real nodes, tests, benchmarks and lint."""
+"""Tools of tests, benchmarks and lint."""
 
 
 def test_an_engine_is_built_only_where_it_is_used() -> None:
@@ -92,7 +91,7 @@ def test_an_engine_is_built_only_where_it_is_used() -> None:
         "kai-podgrouper",
         "kai-queuecontroller",
     }
-    assert set(TOOLS) == {*tools_for("kueue"), *tools_for("kai"), *OTHER_TOOLS}
+    assert set(TOOLS) == {*tools_for("kueue"), *tools_for("kai"), *NODE_TOOLS, *OTHER_TOOLS}
 
 
 def test_kais_resources_are_served_only_with_kai() -> None:
