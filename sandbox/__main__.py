@@ -3,17 +3,20 @@
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from sandbox.apply import apply
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.drift import drift
-from sandbox.running import engine_of
+from sandbox.realnodes.environment import PODS
+from sandbox.running import engine_of, has_real_nodes
 from sandbox.scenario import ADMITTING, ENGINES, chosen, scenario
 from sandbox.shell import exports
 from sandbox.status import status
 from sandbox.up import down, up
-from sandbox.up_real import up_real
+from sandbox.up_real import scenario_on_real_nodes, up_real
 from tools.toolchain.build import can_be_built
 from tools.toolchain.command import carry_out, sandbox_named
 from tools.toolchain.console import console, table
@@ -113,7 +116,10 @@ def _apply(options: argparse.Namespace) -> int:
 
 
 def _scenario(options: argparse.Namespace) -> int:
-    scenario(options.state, options.scenario)
+    if has_real_nodes(options.state):
+        scenario_on_real_nodes(options.state)
+    else:
+        scenario(options.state, options.scenario)
     return 0
 
 
@@ -133,8 +139,12 @@ def _status(options: argparse.Namespace) -> int:
 
 
 def _kubectl(options: argparse.Namespace) -> int:
-    kubectl = _admin(options.state)
-    argv = [str(kubectl.executable), "--kubeconfig", str(kubectl.kubeconfig), *options.arguments]
+    _exec_kubectl(options.state, options.arguments)
+
+
+def _exec_kubectl(state: RunState, arguments: Sequence[str]) -> NoReturn:
+    kubectl = _admin(state)
+    argv = [str(kubectl.executable), "--kubeconfig", str(kubectl.kubeconfig), *arguments]
     os.execv(argv[0], argv)
 
 
@@ -160,7 +170,11 @@ def logs(state: RunState, process: str | None, follow: bool, lines: int) -> int:
 
     Raises StepError with the names of existing logs if the process has none.
     """
-    log = state.log(process or ADMITTING[engine_of(state)][0])
+    name = process or ADMITTING[engine_of(state)][0]
+    if has_real_nodes(state) and (selector := PODS.get(name)) is not None:
+        arguments = ["logs", *selector, "--prefix", f"--tail={lines}", *(["--follow"] if follow else [])]
+        _exec_kubectl(state, arguments)
+    log = state.log(name)
     if not log.exists():
         names = sorted(path.stem for path in state.logs.glob("*.log") if path.exists())
         choice = f"; choose one of {', '.join(names)}" if names else ""

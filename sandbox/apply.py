@@ -17,7 +17,7 @@ from sandbox.cluster.nodes import node_changes, static_nodes, surplus
 from sandbox.cluster.operators import update_provisioner
 from sandbox.cluster.processes import Processes
 from sandbox.deployment import deploy, pulumi_cli
-from sandbox.running import engine_of, named, only_run, ray_objects, require_api
+from sandbox.running import engine_of, has_real_nodes, named, only_run, ray_objects, require_api
 from sandbox.stack_file import SOURCE, STACK, deployed, read
 from tools.toolchain.console import console
 from tools.toolchain.ensure import ensure_tools
@@ -47,7 +47,8 @@ class _Update:
         self.state, self.engine, self.source = state, engine, source
         self.screen = Screen()
         self.changed = False
-        self.stack_file = read(engine, source)
+        self.real_nodes = has_real_nodes(state)
+        self.stack_file = read(engine, source, real_nodes=self.real_nodes)
         self.next_file = state.root / "next.yaml"
         self.stack_file.write(self.next_file)
         tools = ensure_tools(["pulumi", "kubectl"], self.screen)
@@ -82,6 +83,9 @@ class _Update:
 
     def nodes(self) -> str:
         """Creates, updates and deletes nodes of static pools; nodes with pods of jobs are only cordoned."""
+        if self.real_nodes:
+            again = self.state.command("up", NODES="real", FRESH="1")
+            return f"real nodes are those of the start; {again} starts others"
         existing = [
             node
             for node in self.kubectl.objects("nodes")
@@ -117,7 +121,7 @@ class _Update:
             self.changed = True
         running = Processes(self.state)
         restarted = ["provisioner"] if update_provisioner(running, file) else []
-        if self.engine == "muster" and update_controller(self.state, self.kubectl):
+        if self.engine == "muster" and not self.real_nodes and update_controller(self.state, self.kubectl):
             restarted.append("controller")
         self.changed |= bool(restarted)
         return f"{', '.join(restarted)} restarted" if restarted else "no change"

@@ -10,7 +10,7 @@ from drift.deployed import read_state
 from drift.report import report
 from preview.pulumi_cli import Stack
 from sandbox.deployment import pulumi_cli
-from sandbox.running import require_up
+from sandbox.running import has_real_nodes, require_up
 from sandbox.stack_file import SOURCE, STACK, deployed, stack_for
 from tools.toolchain.console import console
 from tools.toolchain.ensure import ensure_tools
@@ -26,7 +26,7 @@ def drift(state: RunState, fix: bool = False, file: Path | None = None) -> int:
     since. Fields owned by controllers are no drift. `file` receives the same report as JSON.
     """
     stack = _stack(state)
-    if edited(stack):
+    if edited(stack, real_nodes=has_real_nodes(state)):
         message = (
             f"{SOURCE.name} was edited since the last deployment of sandbox {state.name}, which is no drift; "
             f"to deploy it: {state.command('apply')}"
@@ -36,10 +36,11 @@ def drift(state: RunState, fix: bool = False, file: Path | None = None) -> int:
     return report(read_state(stack.exported()), {}, revert=revert, fix=fix, file=file)
 
 
-def edited(stack: Stack) -> bool:
+def edited(stack: Stack, *, real_nodes: bool = False) -> bool:
     """Returns whether the stack file of the checkout differs from the deployed file."""
     config = yaml.safe_load(stack.config.read_text())["config"]
-    return bool(stack_for(config["muster:admission"]["engine"])[0]["config"] != config)
+    current, _ = stack_for(config["muster:admission"]["engine"], real_nodes=real_nodes)
+    return bool(current["config"] != config)
 
 
 def _stack(state: RunState) -> Stack:

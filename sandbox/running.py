@@ -17,6 +17,7 @@ from lightkube.core.exceptions import ApiError, ConfigError
 from sandbox.cluster import kinds
 from sandbox.cluster.kinds import Object
 from sandbox.cluster.processes import Processes
+from sandbox.realnodes.cluster import NODES_FOLDER
 from sandbox.scenarios.runner import SCENARIO_LABEL
 from sandbox.stack_file import deployed
 from tools.bootstrap import exclusive
@@ -36,6 +37,11 @@ def engine_of(state: RunState) -> str:
     if state.timings.exists():
         return str(json.loads(state.timings.read_text()).get("engine", DEFAULTS["ENGINE"]))
     return DEFAULTS["ENGINE"]
+
+
+def has_real_nodes(state: RunState) -> bool:
+    """Returns whether kubelets run the sandbox's pods."""
+    return (state.root / NODES_FOLDER).is_dir()
 
 
 def up_since(state: RunState) -> float | None:

@@ -46,7 +46,7 @@ def scenario(state: RunState, name: str | None) -> None:
         require_api(state)
         engine, screen = engine_of(state), Screen()
         scenarios = chosen(engine, name)
-        _require_empty(state)
+        require_no_jobs(state)
         run_steps(
             [
                 Step(f"scenario: {s.name}", s.summary, partial(play_scenario, state, engine, s, screen))
@@ -56,7 +56,8 @@ def scenario(state: RunState, name: str | None) -> None:
         )
 
 
-def _require_empty(state: RunState) -> None:
+def require_no_jobs(state: RunState) -> None:
+    """Raises StepError with the jobs that would interfere with a scenario."""
     with closing(kinds.connect(state.kubeconfig)) as client:
         others = users_objects(client)
     if others:

@@ -13,6 +13,9 @@ from tools.toolchain.paths import CHECKOUT, RunState
 from tools.toolchain.steps import StepError
 
 STACK = "local"
+REAL_NODES_CPUS = "1500m"
+"""The CPUs of the first queue on real nodes: examples/cpu-train.rayjob.yaml uses them all, so that production
+has to preempt it."""
 SOURCE = CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml"
 
 
@@ -32,22 +35,28 @@ class StackFile:
         path.write_text(yaml.safe_dump(self.content, sort_keys=False))
 
 
-def read(engine: str, source: Path | None = None) -> StackFile:
-    """Returns the stack file for this engine. Raises StepError with all problems of an invalid file."""
+def read(engine: str, source: Path | None = None, *, real_nodes: bool = False) -> StackFile:
+    """Returns the stack file for this engine and these nodes.
+
+    Raises StepError with all problems of an invalid file.
+    """
     source = source or SOURCE
     try:
         load(source)  # reports a file that is not YAML or not a stack with the error messages of settings
-        content, changes = stack_for(engine, source)
+        content, changes = stack_for(engine, source, real_nodes=real_nodes)
         return StackFile(content, parse(content["config"], str(source)), changes)
     except SettingsError as error:
         raise StepError(str(error), try_this=f"edit {source}") from error
 
 
-def stack_for(engine: str, source: Path | None = None) -> tuple[dict[str, Any], list[str]]:
-    """Returns the current content of the stack file for this engine, and sentences about other settings that
-    it changes."""
+def stack_for(
+    engine: str, source: Path | None = None, *, real_nodes: bool = False
+) -> tuple[dict[str, Any], list[str]]:
+    """Returns the current content of the stack file for this engine and these nodes, and sentences about
+    other settings that they change."""
     content: dict[str, Any] = yaml.safe_load((source or SOURCE).read_text(encoding="utf-8"))
-    return content, settings_for(engine, content["config"])
+    changes = settings_for(engine, content["config"])
+    return content, [*changes, *(fit_to_real_nodes(content["config"]) if real_nodes else ())]
 
 
 def settings_for(engine: str, config: dict[str, Any]) -> list[str]:
@@ -62,6 +71,17 @@ def settings_for(engine: str, config: dict[str, Any]) -> list[str]:
     for pool in queued:
         pool["provisioning"] = "on-demand"
     return [f"{pool['name']} on demand instead of queued, as KAI requires" for pool in queued]
+
+
+def fit_to_real_nodes(config: dict[str, Any]) -> list[str]:
+    """Changes the stack's settings for real nodes, which have the CPUs of this machine; returns a sentence
+    for each change."""
+    (queue, *_) = config["muster:queues"]["clusterQueues"]
+    quotas = queue["quotas"]
+    quotas.get("cpu", {})["cpu"] = {"nominal": REAL_NODES_CPUS, "borrowingLimit": 0}
+    quotas.get("l4", {})["cpu"] = {"nominal": 0, "borrowingLimit": 0}
+    config["muster:controller"].setdefault("page", {})
+    return [f"queue {queue['name']} has {REAL_NODES_CPUS} of CPU on real nodes, none on simulated GPU nodes"]
 
 
 def deployed(state: RunState) -> Path:

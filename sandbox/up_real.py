@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
 
 from sandbox.cluster.control_plane import start_control_plane, wait_for_quotas
+from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.operators import start_provisioner
 from sandbox.cluster.processes import Processes
 from sandbox.cluster.volumes import create_volumes
 from sandbox.realnodes.environment import RealNodes
-from sandbox.scenario import EXAMPLES
+from sandbox.running import only_run, require_api
+from sandbox.scenario import EXAMPLES, require_no_jobs
 from sandbox.scenarios import training_in_pods
 from sandbox.scenarios.milestones import Scenario
-from sandbox.stack_file import StackFile
+from sandbox.stack_file import StackFile, read
 from sandbox.up import Environment, create
-from settings.load import load, parse
+from settings.load import load
+from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.paths import RunState
-from tools.toolchain.steps import Step
+from tools.toolchain.steps import Screen, Step, run_steps
 from tools.toolchain.tools import NODE_TOOLS, tools_for
 
-TRAINING_CPUS = "1500m"
-"""The quota of flavor cpu: examples/cpu-train.rayjob.yaml fills it, so that production has to preempt it."""
+TRAINING = "scenario: training"
+TRAINING_SUMMARY = "preempted in real pods, resumes from its checkpoint"
 
 
 @dataclass
@@ -42,9 +45,7 @@ class RealEnvironment(Environment):
         after = next(i for i, step in enumerate(steps) if step.name == "tools") + 1
         steps.insert(after, images)
         if self.trains:
-            steps.append(
-                Step("scenario: training", "preempted in real pods, resumes from its checkpoint", self.train)
-            )
+            steps.append(Step(TRAINING, TRAINING_SUMMARY, self.train))
         return steps
 
     def settle(self, scenarios: Sequence[Scenario]) -> str:
@@ -54,10 +55,7 @@ class RealEnvironment(Environment):
 
     def read(self) -> StackFile:
         """Returns the stack file, fitted to real nodes."""
-        stack_file = super().read()
-        changes = fit_to_real_nodes(stack_file.content["config"])
-        settings = parse(stack_file.content["config"], str(self.source))
-        return StackFile(stack_file.content, settings, [*stack_file.changes, *changes])
+        return read(self.engine, self.source, real_nodes=True)
 
     def tool_names(self) -> tuple[str, ...]:
         """Returns the tools of the engine and of the nodes."""
@@ -102,6 +100,17 @@ class RealEnvironment(Environment):
         return training_in_pods.play(self.state, self.kubectl, EXAMPLES, self.screen)
 
 
+def scenario_on_real_nodes(state: RunState) -> None:
+    """Plays the training scenario again. Raises StepError if the sandbox has other jobs."""
+    with only_run(state):
+        require_api(state)
+        require_no_jobs(state)
+        screen = Screen()
+        kubectl = Kubectl(ensure_tools(["kubectl"], screen)["kubectl"].path, state.kubeconfig)
+        play = partial(training_in_pods.play, state, kubectl, EXAMPLES, screen)
+        run_steps([Step(TRAINING, TRAINING_SUMMARY, play)], screen)
+
+
 def up_real(state: RunState, engine: str, *, trains: bool = True, fresh: bool = False) -> None:
     """Creates a sandbox with real nodes, and plays the training scenario if `trains`.
 
@@ -109,13 +118,3 @@ def up_real(state: RunState, engine: str, *, trains: bool = True, fresh: bool = 
     """
     environment = RealEnvironment(state, engine, trains=trains)
     create(environment, environment.steps(()), fresh=fresh)
-
-
-def fit_to_real_nodes(config: dict[str, Any]) -> list[str]:
-    """Changes the stack's settings for real nodes; returns a sentence for each change."""
-    (queue, *_) = config["muster:queues"]["clusterQueues"]
-    real, simulated = queue["quotas"]["cpu"], queue["quotas"]["l4"]
-    real["cpu"] = {"nominal": TRAINING_CPUS, "borrowingLimit": 0}
-    simulated["cpu"] = {"nominal": 0, "borrowingLimit": 0}
-    config["muster:controller"].setdefault("page", {})
-    return [f"queue {queue['name']} has {TRAINING_CPUS} of CPU on real nodes, none on simulated GPU nodes"]

@@ -7,7 +7,8 @@ from tools.toolchain.paths import RunState
 
 NAME = "page"
 ENGINES = ("muster", "kueue")
-ADDRESS = "--address="
+FILE = "page"
+"""The file of the run state with the page's address."""
 READY_SECONDS_MAX = 30.0
 
 
@@ -15,22 +16,33 @@ def start_page(state: RunState) -> str:
     """Starts it, and returns its address once it answers. Raises StepError."""
     processes = Processes(state)
     own = f"127.0.0.1:{free_port()}"
-    command = [sys.executable, "-m", "muster", "serve", f"--kubeconfig={state.kubeconfig}", ADDRESS + own]
+    command = [
+        sys.executable,
+        "-m",
+        "muster",
+        "serve",
+        f"--kubeconfig={state.kubeconfig}",
+        f"--address={own}",
+    ]
     processes.start(NAME, command, restarted=True)
-    address = f"http://{own}/"  # not page_address: a process shows its command only after its fork
+    address = f"http://{own}/"
     wait_until(
         f"an answer of {address}",
         lambda: answers(f"{address}healthz"),
         READY_SECONDS_MAX,
         lambda: processes.check_start(NAME),
     )
+    save_address(state, address)
     return address
+
+
+def save_address(state: RunState, address: str) -> None:
+    """Saves the address of the page, which this process serves or forwards."""
+    (state.root / FILE).write_text(address)
 
 
 def page_address(state: RunState) -> str:
     """Returns the page's address, empty where it does not run."""
     row = Processes(state).table().get(NAME)
-    process = row.process() if row else None
-    arguments = process.cmdline() if process else []
-    served = [a.removeprefix(ADDRESS) for a in arguments if a.startswith(ADDRESS)]
-    return f"http://{served[-1]}/" if served else ""
+    file = state.root / FILE
+    return file.read_text() if row is not None and row.process() and file.exists() else ""

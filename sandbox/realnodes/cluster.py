@@ -35,6 +35,8 @@ from tools.toolchain.steps import StepError
 PACKAGES = ("nftables", "runc", "containernetworking-plugins")
 """Debian's packages for a node's programs: kube-proxy runs nft, containerd runs runc and the CNI plug-ins."""
 SWITCH, FORWARDER, DNS = "switch", "api-forwarder", "coredns"
+NODES_FOLDER = "nodes"
+"""The folder of a sandbox's run state with a folder for each node."""
 READY_SECONDS_MAX = 120.0
 IMPORT_SECONDS_MAX = 300.0
 
@@ -101,7 +103,7 @@ class Nodes:
 
     def start(self, name: str, number: int, labels: Mapping[str, str], taints: Sequence[str]) -> NodeSpec:
         """Starts a node; the API server knows it once `wait_ready` has returned."""
-        folder = self.state.root / "nodes" / name
+        folder = self.state.root / NODES_FOLDER / name
         spec = NodeSpec(
             name=name,
             number=number,

@@ -12,6 +12,8 @@ import yaml
 
 from sandbox.cluster.control_plane import NodeNetwork, authority
 from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.page_process import NAME as PAGE_PROCESS
+from sandbox.cluster.page_process import save_address
 from sandbox.cluster.processes import Processes, answers, free_port, wait_until
 from sandbox.images.debian import extracted
 from sandbox.images.ensure import ensure_images
@@ -29,6 +31,13 @@ from tools.toolchain.paths import RunState
 from tools.toolchain.steps import Screen, StepError
 
 CONTROLLER, PAGE = "muster-controller", "muster-page"
+_LABEL = "--selector=app.kubernetes.io/name="
+PODS = {
+    "controller": ("--namespace", namespaces.MUSTER, f"{_LABEL}{CONTROLLER}"),
+    "page": ("--namespace", namespaces.MUSTER, f"{_LABEL}{PAGE}"),
+    "ray-operator": ("--namespace", namespaces.KUBERAY, f"{_LABEL}kuberay"),
+}
+"""The arguments of `kubectl logs` for programs that are processes of the machine without real nodes."""
 PAGE_SECONDS_MAX = 30.0
 
 
@@ -94,10 +103,11 @@ class RealNodes:
         argv = [str(kubectl.executable), "--kubeconfig", str(kubectl.kubeconfig), "port-forward"]
         argv += ["-n", namespaces.MUSTER, f"service/{PAGE}", f"{port}:80"]
         processes = Processes(self.state)
-        processes.start("page", argv, restarted=True)
+        processes.start(PAGE_PROCESS, argv, restarted=True)
         address = f"http://127.0.0.1:{port}/"
-        check = partial(processes.check, "page")
+        check = partial(processes.check, PAGE_PROCESS)
         wait_until(f"an answer of {address}", lambda: answers(f"{address}healthz"), PAGE_SECONDS_MAX, check)
+        save_address(self.state, address)
         return address
 
 
