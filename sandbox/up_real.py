@@ -21,7 +21,7 @@ from sandbox.up import Environment, create
 from settings.load import load
 from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.paths import RunState
-from tools.toolchain.steps import Screen, Step, run_steps
+from tools.toolchain.steps import Screen, Step, StepError, run_steps
 from tools.toolchain.tools import NODE_TOOLS, tools_for
 
 TRAINING = "scenario: training"
@@ -116,5 +116,10 @@ def up_real(state: RunState, engine: str, *, trains: bool = True, fresh: bool = 
 
     Raises StepError if a step fails, or if the sandbox is up and `fresh` is not set.
     """
+    if engine == "kai":
+        raise StepError(
+            "with engine kai, nodes are simulated only",
+            try_this=state.command("up", ENGINE="kai"),
+        )
     environment = RealEnvironment(state, engine, trains=trains)
     create(environment, environment.steps(()), fresh=fresh)

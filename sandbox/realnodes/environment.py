@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import psutil
 import yaml
 
 from sandbox.cluster.control_plane import NodeNetwork, authority
@@ -16,7 +18,7 @@ from sandbox.cluster.page_process import NAME as PAGE_PROCESS
 from sandbox.cluster.page_process import save_address
 from sandbox.cluster.processes import Processes, answers, free_port, wait_until
 from sandbox.images.debian import extracted
-from sandbox.images.ensure import ensure_images
+from sandbox.images.ensure import bytes_to_build, ensure_images
 from sandbox.images.image import Image
 from sandbox.realnodes.access import access_objects
 from sandbox.realnodes.addresses import ROUTES, SERVICES, Addresses, free_block
@@ -38,6 +40,10 @@ PODS = {
     "ray-operator": ("--namespace", namespaces.KUBERAY, f"{_LABEL}kuberay"),
 }
 """The arguments of `kubectl logs` for programs that are processes of the machine without real nodes."""
+NODE_BYTES = 3 << 30
+"""Disk of two nodes: the images, unpacked once in each."""
+MEMORY_BYTES = 4 << 30
+"""Memory of the control plane, two nodes, the platform's pods, and a Ray cluster of three pods."""
 PAGE_SECONDS_MAX = 30.0
 
 
@@ -55,6 +61,22 @@ class RealNodes:
         """Raises StepError with what this machine lacks."""
         if (reason := missing()) is not None:
             raise StepError(reason, try_this=f"{self.state.command('up')} (simulated nodes)")
+        needed = bytes_to_build() + NODE_BYTES
+        free = shutil.disk_usage(self.state.checkout).free
+        memory = psutil.virtual_memory().available
+        self.screen.line(
+            f"  real nodes need {_gb(needed)} of disk ({_gb(free)} free) and {_gb(MEMORY_BYTES)} of memory "
+            f"({_gb(memory)} available)"
+        )
+        lacking = [
+            f"{_gb(need)} of {what}, and {_gb(has)} are free"
+            for what, need, has in (("disk", needed, free), ("memory", MEMORY_BYTES, memory))
+            if has < need
+        ]
+        if lacking:
+            raise StepError(
+                f"real nodes need {'; '.join(lacking)}", try_this="free some, then run this again"
+            )
 
     def prepare(self) -> str:
         """Builds the images, and unpacks the packages of the nodes."""
@@ -109,6 +131,10 @@ class RealNodes:
         wait_until(f"an answer of {address}", lambda: answers(f"{address}healthz"), PAGE_SECONDS_MAX, check)
         save_address(self.state, address)
         return address
+
+
+def _gb(count: int) -> str:
+    return f"{count / 1e9:.1f} GB"
 
 
 def api_port(kubeconfig: Path) -> int:
