@@ -16,8 +16,8 @@ def gang_cpus(name: str) -> int:
     job: Object = next(document for document in documents if document["kind"] == "RayJob")
     spec = cluster_spec(job)
     groups = [(1, spec["headGroupSpec"]), *((g["replicas"], g) for g in spec["workerGroupSpecs"])]
-    requests = [
-        count * parse("cpu", container["resources"]["requests"]["cpu"])
+    requests: list[int] = [
+        int(count) * parse("cpu", container["resources"]["requests"]["cpu"])
         for count, group in groups
         for container in group["template"]["spec"]["containers"]
     ]
