@@ -79,9 +79,9 @@ def test_the_platforms_programs_run_in_pods(kubectl: Kubectl) -> None:
     ],
 )
 def test_they_are_no_administrators(kubectl: Kubectl, account: str, verb: str, resource: str) -> None:
-    who = f"--as=system:serviceaccount:{account}"
+    impersonation = f"--as=system:serviceaccount:{account}"
     argv = [str(kubectl.executable), "--kubeconfig", str(kubectl.kubeconfig), "auth", "can-i", verb, resource]
-    answer = subprocess.run([*argv, who], capture_output=True, text=True)
+    answer = subprocess.run([*argv, impersonation], capture_output=True, text=True)
     assert answer.stdout.strip() == "no"
 
 
