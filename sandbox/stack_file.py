@@ -13,7 +13,7 @@ from tools.toolchain.paths import CHECKOUT, RunState
 from tools.toolchain.steps import StepError
 
 STACK = "local"
-REAL_NODES_CPUS = "1500m"
+REAL_NODES_CPUS = "2500m"
 """The CPUs of the first queue on real nodes: examples/cpu-train.rayjob.yaml uses them all, so that production
 has to preempt it."""
 SOURCE = CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml"

@@ -4,6 +4,7 @@ tools/testing/effort.py sets their number; `make fuzz` plays any, and shrinks fa
 """
 
 import gc
+import inspect
 import math
 from contextlib import nullcontext
 from pathlib import Path
@@ -180,6 +181,12 @@ def reserve(api: Api, name: str, gpus: int) -> None:
 def test_every_action_is_drawn() -> None:
     drawn = {action.do for seed in range(400) for action in generate(seed).actions}
     assert drawn == set(ACTIONS)
+
+
+def test_every_action_takes_the_arguments_that_it_draws() -> None:
+    for seed in range(400):
+        for action in generate(seed).actions:
+            inspect.signature(ACTIONS[action.do].do).bind(None, **action.arguments)
 
 
 @pytest.mark.parametrize("seed", range(5))

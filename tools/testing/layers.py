@@ -80,6 +80,8 @@ def _cluster_tests(key: str, title: str, lane: Lane = Lane.TWO_PROCESSES) -> Lay
     return Layer(key, title, tuple(commands), together=True, lane=lane)
 
 
+RECORD = module("tests.conformance", "--record")
+"""Records Kueue's cases, unless they are in the cache; runs that are started together wait for one another."""
 LINT = Layer(
     "lint",
     "lint and types",
@@ -97,8 +99,10 @@ LAYERS = (
     _tests("unit", f"unit and property tests ({EXAMPLES_PERCENT} % of the examples)"),
     _tests("mistakes", f"{MUTANTS} mutants of the shipped stack files (MUTANTS_SEED={MUTANTS_SEED})"),
     _cluster_tests("stacks", "previews, policies, charts, the API server's answers"),
-    _tests("conformance", "conformance with Kueue's own cases", module("tests.conformance", "--record")),
-    _tests("compiled", "the admission core as the controller's image compiles it", lane=Lane.ONE_PROCESS),
+    _tests("conformance", "conformance with Kueue's own cases", RECORD),
+    _tests(
+        "compiled", "the admission core as the controller's image compiles it", RECORD, lane=Lane.ONE_PROCESS
+    ),
     _tests("simulation", f"simulation with faults ({HISTORIES} random histories, seeds from 0)"),
     _cluster_tests("sandbox", "end to end", lane=Lane.WAITING),
     _tests("browser", "the pages of forecasts and of clusters in a real browser", lane=Lane.WAITING),

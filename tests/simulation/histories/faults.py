@@ -116,7 +116,7 @@ def draw_dependent(draw: Draw) -> dict[str, Any]:
         **draw.job(),
         "what": draw.random.choice(DEPENDENTS).name,
         "foreground": draw.random.random() < 0.2,
-        "one": draw.random.random() < 0.5,
+        "single": draw.random.random() < 0.5,
     }
 
 

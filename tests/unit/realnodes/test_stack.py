@@ -36,7 +36,7 @@ def test_real_nodes_change_the_first_queue_and_say_so() -> None:
     stack_file = read("muster", real_nodes=True)
     (queue, *_) = stack_file.content["config"]["muster:queues"]["clusterQueues"]
     assert queue["quotas"]["cpu"]["cpu"] == {"nominal": REAL_NODES_CPUS, "borrowingLimit": 0}
-    assert stack_file.changes == ["queue team-a has 1500m of CPU on real nodes, none on simulated GPU nodes"]
+    assert stack_file.changes == ["queue team-a has 2500m of CPU on real nodes, none on simulated GPU nodes"]
 
 
 def test_simulated_nodes_change_nothing() -> None:

@@ -32,7 +32,7 @@ def hostile_side(name: str = "</title><script>alert(5)</script>") -> ForecastSid
 
 def test_page_is_nested_html_with_one_main_heading() -> None:
     page = parsed(page_text(sides(1_000, days=1)))
-    assert page.only("h1").text == "quotas as they aremore H100s"
+    assert page.only("h1").text == "current quotasmore H100s"
     assert page.only("html").attributes["lang"] == "en"
     assert {table.attributes["class"] for table in page.all("table")} == {"waits", "delayed"}
     for control in page.all("input"):
