@@ -122,7 +122,9 @@ def test_lanes_run_in_parallel(tmp_path: Path) -> None:
 
 def test_an_interruption_ends_all_commands() -> None:
     asleep = (sys.executable, "-c", "import time; print('asleep', flush=True); time.sleep(60)")
-    code = f"from tools.testing.run import run_together; run_together([{asleep!r}, {asleep!r}])"
+    # A test run in the background of a script ignores SIGINT, and its children would too.
+    heeds = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    code = f"{heeds}; from tools.testing.run import run_together; run_together([{asleep!r}, {asleep!r}])"
     began = time.monotonic()
     with subprocess.Popen(
         [sys.executable, "-c", code], cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
