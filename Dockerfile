@@ -1,6 +1,6 @@
 # Muster's controller. The stack builds and pushes it (components/controller/image.py); by hand: docker build .
 # Everything in it is pinned: the base image by the digest of its multi-platform index, the libraries by their
-# hashes. CORE=interpreted leaves the admission core as it is: it decides the same, in twice the time.
+# hashes. CORE=interpreted does not compile the admission core, which then decides the same in twice the time.
 ARG PYTHON=docker.io/library/python:3.13.15-slim-trixie@sha256:7c61056e61ac89e852de05f3dc6fa51a6dd2181797bceed46aa725dd7cb2cd3b
 ARG CORE=compiled
 
@@ -14,7 +14,7 @@ RUN python -m venv /opt/muster \
 FROM ${PYTHON} AS interpreted
 COPY muster /app/muster
 
-# Takes three minutes. The sources stay beside what is compiled; the C compiler stays in this stage.
+# Takes three minutes. The sources stay next to the compiled modules; the C compiler stays in this stage.
 FROM ${PYTHON} AS compiled
 RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev
 COPY requirements/core.lock /

@@ -66,7 +66,7 @@ class RealEnvironment(Environment):
         return self.real.prepare()
 
     def control_plane(self) -> str:
-        """Starts a control plane that real nodes may join."""
+        """Starts a control plane that real nodes can join."""
         start_control_plane(self.state, Processes(self.state), self.tools, self.real.network)
         return "ready"
 
@@ -118,7 +118,7 @@ def up_real(state: RunState, engine: str, *, trains: bool = True, fresh: bool = 
     """
     if engine == "kai":
         raise StepError(
-            "with engine kai, nodes are simulated only",
+            "the engine kai supports simulated nodes only",
             try_this=state.command("up", ENGINE="kai"),
         )
     environment = RealEnvironment(state, engine, trains=trains)

@@ -148,7 +148,7 @@ class StackFileLoader(yaml.SafeLoader):
         names = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise _error("a key is no plain text", key)
+                raise _error("a key is not plain text", key)
             if key.value in names:
                 raise _error(f"the key {key.value!r} occurs twice", key)
             names.add(key.value)

@@ -36,7 +36,7 @@ class JournalPlace:
         attributes = {
             "bucketName": self.bucket,
             "mountOptions": f"uid={user_id},gid={user_id}",
-            # a bucket that can not be reached must not keep the controller from starting
+            # a bucket that cannot be reached must not keep the controller from starting
             "skipCSIBucketAccessCheck": "true",
         }
         return VolumeArgs(

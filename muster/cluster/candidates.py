@@ -67,7 +67,7 @@ def ineligibility(workload: Workload, status: WorkloadStatus, cluster: ClusterSt
     """Returns why a pending Workload may not get quota now, regardless of the free quota; None if it may."""
     job = cluster.job_of(workload)
     if has_left_queue(workload, job):
-        return StatusReason(eligibility.MISCONFIGURED, "its job is gone or has left the queue")
+        return StatusReason(eligibility.MISCONFIGURED, "its job was deleted or has left the queue")
     if job is None and cluster.requests_of(workload):  # the next attempt's have the same names
         return StatusReason(
             PENDING_EVALUATION, "the ProvisioningRequests of its last admission are being deleted"

@@ -101,7 +101,7 @@ def _job_problem(job: Job) -> str | None:
 
 
 def _parameters_problem(annotations: Mapping[str, str]) -> str | None:
-    """Returns a sentence about the first annotation that is no valid parameter of a ProvisioningRequest,
+    """Returns a sentence about the first annotation that is not a valid parameter of a ProvisioningRequest,
     whose creation would fail."""
     prefix = PROVREQ_ANNOTATION_PREFIX
     parameters = {key: value for key, value in annotations.items() if key.startswith(prefix)}

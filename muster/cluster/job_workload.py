@@ -186,8 +186,8 @@ def is_being_deleted(job: Job) -> bool:
 
 
 def has_left_queue(workload: Workload, job: Job | None) -> bool:
-    """Returns whether the Workload's job may no longer have quota: it is gone, being deleted or no longer in
-    a queue. False for a Workload that was created without a job."""
+    """Returns whether the Workload's job may no longer have quota: it was deleted, is being deleted or
+    is no longer in a queue. False for a Workload that was created without a job."""
     if job is None:
         return ownership.job_of(workload) is not None
     return is_being_deleted(job) or not job.managed

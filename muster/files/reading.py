@@ -77,7 +77,7 @@ def read_text_or_stdin(name: str, expected: str, patience: Patience | None = Non
     where = "standard input"
     try:
         number = sys.stdin.fileno()
-    except OSError:  # it is no file, but an object in memory
+    except OSError:  # an object in memory instead of a file
         return sys.stdin.read(DOCUMENT_BYTES_MAX)
     if sys.stdin.isatty():  # the user types: any pause is allowed
         return decoded(_all_of(sys.stdin.buffer, where, DOCUMENT_BYTES_MAX), where)
@@ -110,7 +110,7 @@ def decoded(content: bytes, where: str) -> str:
         text = content.removeprefix(codecs.BOM_UTF8).decode()
     except UnicodeDecodeError as error:
         raise FileError(
-            f"{where}: byte {error.start:,} is no UTF-8; expected text in UTF-8: convert it, such as by iconv"
+            f"{where}: byte {error.start:,} is not UTF-8; expected UTF-8 text: convert it, such as with iconv"
         ) from error
     if (position := text.find("\0")) >= 0:
         raise FileError(f"{where}: character {position:,} is NUL; expected text in UTF-8")

@@ -48,7 +48,7 @@ def document(text: str, where: str, loader: Any = _LOADER) -> Any:
 
 
 def check(text: str, where: str) -> None:
-    """Raises: FileError for a text that is no YAML or exceeds a bound."""
+    """Raises: FileError for a text that is not YAML or exceeds a bound."""
     sizes = _Sizes(where)
     try:
         for event in yaml.parse(text, Loader=_LOADER):

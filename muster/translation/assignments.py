@@ -27,7 +27,7 @@ def _expanded(part: kueue.AssignmentSlice) -> Iterator[core.TopologyDomain]:
     counts = pods.individual if pods.universal is None else (pods.universal,) * count
     columns = [_column(values, count) for values in part.values_per_level]
     if {count, len(counts), *map(len, columns)} != {count}:
-        raise ValueError(f"topologyAssignment: slices: expected {count} values a level and pod counts")
+        raise ValueError(f"topologyAssignment: slices: expected {count} values per level and pod counts")
     for index, amount in enumerate(counts):
         yield core.TopologyDomain(tuple(column[index] for column in columns), amount)
 

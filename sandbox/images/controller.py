@@ -12,12 +12,12 @@ from tools.toolchain.paths import CHECKOUT
 NAME = "docker.io/library/muster-controller:sandbox"
 """The complete name of muster-controller:sandbox, which the sandbox's stack declares."""
 CORE = "interpreted"
-"""Decides as the compiled core, which needs a C compiler in the base image and takes minutes to build."""
+"""Decides like the compiled core, which needs a C compiler in the base image and takes minutes to build."""
 SOURCES = ("Dockerfile", ".dockerignore", "requirements/controller.lock")
 BYTES = 900 << 20
 SECONDS = 75
 _FORMAT = "1"
-"""Changes when the image is built differently from the same sources."""
+"""Increment if the same sources result in a different image."""
 _BASE_SETTINGS = Settings([], ["python3"], environment={"PATH": "/usr/local/bin:/usr/bin:/bin"})
 
 

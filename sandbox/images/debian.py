@@ -17,7 +17,7 @@ from tools.toolchain.steps import StepError
 _MERGED = ("bin", "sbin", "lib", "lib64")
 _RELEASE = Path("/etc/os-release")
 _FORMAT = "2"
-"""Changes when the same packages give another folder."""
+"""Increment if the same packages result in a different folder."""
 
 
 def extracted(packages: Sequence[str]) -> Path:
@@ -40,7 +40,7 @@ def is_extracted(packages: Sequence[str]) -> bool:
 
 
 def versions(root: Path) -> str:
-    """Returns the packages of an extracted folder, a line with name, version and architecture each."""
+    """Returns the packages of an extracted folder, each as a line with name, version and architecture."""
     return (root.parent / "packages.txt").read_text()
 
 
@@ -80,7 +80,7 @@ def unpack(files: Sequence[Path], root: Path) -> None:
 
 
 def _unpack_package(file: Path, root: Path) -> None:
-    # dpkg-deb --extract would replace the links by the folders of packages that still have files in /lib
+    # dpkg-deb --extract would replace the links with the folders of packages that still have files in /lib
     tar = ["tar", "--extract", "--keep-directory-symlink", "--no-same-owner", "--preserve-permissions"]
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(file)], stdout=subprocess.PIPE) as content:
         _run(*tar, f"--directory={root}", stdin=content.stdout)

@@ -16,7 +16,7 @@ from tools.toolchain.steps import Screen, StepError
 from tools.toolchain.tools import TOOLS
 
 TOOL_NAMES = ("pause", "ray-operator")
-"""Tools that are in images."""
+"""Tools that images contain."""
 ALL_BYTES = pause_image.BYTES + kuberay.BYTES + ray_image.BYTES + controller_image.BYTES
 """Disk that the images need if none is in the cache, without Debian's packages."""
 
@@ -37,8 +37,7 @@ def ensure_images(screen: Screen) -> list[Image]:
 
 
 def bytes_to_build() -> int:
-    """Returns the disk that the images need which are not in the cache, with their temporary files; 0 if all
-    are."""
+    """Returns the disk that missing images and their temporary files need; 0 if the cache has all images."""
     if not is_extracted(root_filesystem.PACKAGES):
         return root_filesystem.BYTES + ALL_BYTES
     if any(find_tool(TOOLS[name]) is None for name in TOOL_NAMES):

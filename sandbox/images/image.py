@@ -11,7 +11,7 @@ from tools.toolchain.paths import cache_directory
 
 KEY_DIGITS = 16
 ARCHIVES_OF_AN_IMAGE = 3
-"""Archives of an image in the cache, as several checkouts can share it."""
+"""The number of archives of an image in the cache, as several checkouts can share it."""
 
 
 @dataclass(frozen=True)
@@ -72,14 +72,14 @@ def ensure_archive(recipe: Recipe) -> bool:
 
 
 def remove_unused(pattern: str) -> None:
-    """Removes all but the last used of the matching files: each change of the controller adds an archive."""
+    """Removes old matching files, by last use: each change of the controller adds an archive."""
     files = sorted(images_directory().glob(pattern), key=lambda path: path.stat().st_mtime, reverse=True)
     for path in files[ARCHIVES_OF_AN_IMAGE:]:
         path.unlink()
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Removes what killed runs left. The caller holds the lock of the folder."""
+    """Removes the files of killed runs. The caller holds the lock of the folder."""
     for path in folder.glob("unfinished-*"):
         if path.is_dir():
             shutil.rmtree(path)

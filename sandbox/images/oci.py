@@ -82,7 +82,7 @@ def pack_layout(path: Path, names: Sequence[str], layout: Path) -> None:
 
 
 def architecture() -> str:
-    """Returns the machine's architecture in Go's words, as images name it."""
+    """Returns the machine's architecture by its name in Go and in images."""
     return _ARCHITECTURES.get(platform.machine(), platform.machine())
 
 

@@ -29,7 +29,7 @@ SETTINGS = Settings(
     },
 )
 _FORMAT = "1"
-"""Changes when the same packages give another layer."""
+"""Increment if the same packages result in a different layer."""
 BYTES = 2 << 30
 SECONDS = 50
 _IMAGE = re.compile(r"(?m)^[ -]*image: (?P<name>rayproject/ray:\S+)$")

@@ -26,13 +26,13 @@ PACKAGES = (
     "libstdc++6",
     "mawk",
     "netbase",
-    "procps",  # Ray calls ps
+    "procps",  # Ray runs ps
     "python3",
     "python3-venv",  # the Dockerfile's first step
     "sed",
     "tar",
     "tzdata",
-    "usr-is-merged",  # else the dependencies include usrmerge, and so Perl
+    "usr-is-merged",  # without it, the dependencies include usrmerge, and so Perl
     "wget",
 )
 NONROOT = 65532
@@ -40,7 +40,7 @@ RAY_USER = 1000
 ACCOUNTS = {"root": (0, "/root"), "ray": (RAY_USER, "/home/ray"), "nonroot": (NONROOT, "/home/nonroot")}
 BYTES = 600 << 20
 _FORMAT = "2"
-"""Changes when the same packages give another layer."""
+"""Increment if the same packages result in a different layer."""
 _REMOVED = ("usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info", "usr/share/lintian")
 _FOLDERS = {
     **dict.fromkeys(

@@ -1,4 +1,4 @@
-"""The rights of kube-proxy and of the DNS, as on other clusters."""
+"""RBAC of kube-proxy and the DNS server, as in other clusters."""
 
 from __future__ import annotations
 

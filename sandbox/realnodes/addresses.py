@@ -1,6 +1,6 @@
 """The addresses of a sandbox's network: the machine, the DNS, the nodes and their pods.
 
-Several sandboxes can run on one machine, so each takes a block of its own; only the machine's end of the
+Several sandboxes can run on one machine, so each takes a separate block; only the machine's end of the
 network is visible outside of the namespaces.
 """
 
@@ -65,7 +65,7 @@ def free_block(routes: str) -> Addresses:
     for block in range(BLOCKS):
         if not {_hexadecimal(10, 99, block, 0), _hexadecimal(10, _FIRST_POD_NETWORK + block, 0, 0)} & taken:
             return Addresses(block)
-    raise ValueError(f"all {BLOCKS} networks 10.99.0.0/24 to 10.99.{BLOCKS - 1}.0/24 have routes already")
+    raise ValueError(f"all {BLOCKS} networks 10.99.0.0/24 to 10.99.{BLOCKS - 1}.0/24 already have routes")
 
 
 def _hexadecimal(*octets: int) -> str:

@@ -1,4 +1,4 @@
-"""The control groups below which a node's pods run, in cgroup v1 and v2."""
+"""The parent control groups of a node's pods, in cgroup v1 and v2."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path("/sys/fs/cgroup")
 V1_CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory", "devices", "freezer", "blkio", "pids", "systemd")
-"""Hierarchies in which the kubelet insists on finding its root."""
+"""Hierarchies that must contain the kubelet's root control group."""
 END_SECONDS_MAX = 10.0
 CPU_SHARES = 4096
 """Four times a process group's share: a busy machine must not starve the pods, which share one group."""
@@ -71,5 +71,5 @@ def remove_when_empty(name: str) -> None:
 
 
 def _all(root: Path) -> list[Path]:
-    """Returns every hierarchy: runc also uses the unified one beside those of v1."""
+    """Returns every hierarchy: runc also uses the unified hierarchy next to v1."""
     return [root] if is_v2(root) else sorted({path.resolve() for path in root.iterdir() if path.is_dir()})

@@ -1,4 +1,4 @@
-"""Starts the network, the DNS and the real nodes of a sandbox, and removes what they leave."""
+"""Starts the network, the DNS and the real nodes of a sandbox, and cleans up after them."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class Nodes:
         wait_until(f"{', '.join(names)} Ready", ready, READY_SECONDS_MAX, alive, pause_seconds=0.3)
 
     def import_images(self, names: Sequence[str], images: Sequence[Image]) -> None:
-        """Imports the images into every node, into all nodes at the same time. Raises StepError."""
+        """Imports the images into all nodes in parallel. Raises StepError."""
         archives = sorted({image.archive for image in images}, key=lambda path: path.name)
         imports = [self._import(name, archives) for name in names]
         for name, process in zip(names, imports, strict=True):
@@ -154,9 +154,10 @@ class Nodes:
                 output, _ = process.communicate(timeout=IMPORT_SECONDS_MAX)
             except subprocess.TimeoutExpired as error:
                 process.kill()
-                raise StepError(f"the images of {name} took over {IMPORT_SECONDS_MAX:.0f} s") from error
+                limit = f"{IMPORT_SECONDS_MAX:.0f} s"
+                raise StepError(f"importing the images into {name} took more than {limit}") from error
             if process.returncode != 0:
-                raise StepError(f"the images cannot be imported into {name}: {output.strip()}")
+                raise StepError(f"cannot import the images into {name}: {output.strip()}")
 
     def _import(self, node: str, archives: Sequence[Path]) -> subprocess.Popen[str]:
         ctr = f"{self.tools['ctr']} --address {CONTAINERD_SOCKET} --namespace k8s.io"
@@ -181,7 +182,7 @@ def enter_node(state: RunState, node: str) -> list[str]:
 
 
 def node_pid(state: RunState, node: str) -> int | None:
-    """Returns the machine's pid of a node's first process; None if the node does not run."""
+    """Returns the pid, on the machine, of a node's first process; None if the node does not run."""
     record = Processes(state).table().get(node)
     process = record.process() if record else None
     if process is None:
@@ -202,7 +203,7 @@ def control_group(state: RunState, node: str) -> str:
 
 
 def remove_leftovers(state: RunState) -> None:
-    """Removes what a node's processes leave on the machine when they are killed: control groups."""
+    """Removes the control groups that killed nodes leave on the machine."""
     for name in cgroups.names(control_group(state, "")):
         cgroups.remove_when_empty(name)
 

@@ -58,7 +58,7 @@ class RealNodes:
     addresses: Addresses = field(default_factory=lambda: free_block(ROUTES.read_text()))
 
     def check(self) -> None:
-        """Raises StepError with what this machine lacks."""
+        """Raises StepError if this machine lacks disk or memory."""
         if (reason := missing()) is not None:
             raise StepError(reason, try_this=f"{self.state.command('up')} (simulated nodes)")
         needed = bytes_to_build() + NODE_BYTES
@@ -86,7 +86,7 @@ class RealNodes:
 
     @property
     def network(self) -> NodeNetwork:
-        """The network that the control plane has to know."""
+        """The network settings of the control plane."""
         return NodeNetwork(self.addresses.machine, SERVICES, authority(self.state))
 
     def start(self, kubectl: Kubectl, tools: Mapping[str, Path], pools: Sequence[Pool]) -> list[str]:

@@ -31,7 +31,7 @@ def deploy_kuberay(kubectl: Kubectl, folder: Path) -> None:
 
 
 def _overlay() -> dict[str, object]:
-    # Reconciles more at a time, as the operator on a machine without real nodes does.
+    # The same concurrency as the operator of a sandbox without real nodes.
     arguments = [
         {"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": argument}
         for argument in ("--reconcile-concurrency=4",)

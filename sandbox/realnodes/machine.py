@@ -19,7 +19,7 @@ COMMANDS = {
     "apt-get": "apt",
     "dpkg-deb": "dpkg",
 }
-"""Commands, and the Debian packages that have them."""
+"""Commands, and the Debian packages that contain them."""
 _PROBE = "ip link add probe0 type veth peer name probe1 && ip link add probe2 type bridge"
 
 
@@ -36,7 +36,7 @@ def missing() -> str | None:
 
 
 def _kernel() -> str | None:
-    """Returns what the kernel, or the container around this process, does not allow."""
+    """Returns what the kernel, or the container of this process, does not allow."""
     if "\toverlay\n" not in Path("/proc/filesystems").read_text():
         return "the kernel has no overlay file system (CONFIG_OVERLAY_FS)"
     if not is_v2() and (absent := [name for name in V1_CONTROLLERS if not (ROOT / name).is_dir()]):

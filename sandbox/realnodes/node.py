@@ -26,7 +26,7 @@ def main(path: Path) -> int:
     """Runs the node until it ends or this process is killed; returns the exit code."""
     spec = read_spec(path)
     write_settings(spec)
-    cgroups.remove_when_empty(spec.control_group)  # of a node that was killed
+    cgroups.remove_when_empty(spec.control_group)  # left by a killed node
     cgroups.create(spec.control_group)
     argv = [sys.executable, "-m", "sandbox.realnodes.node_init", str(path)]
     unshare = subprocess.Popen(
@@ -46,7 +46,7 @@ def _init_pid(unshare_pid: int) -> int:
     deadline = time.monotonic() + INIT_SECONDS_MAX
     while not (children := psutil.Process(unshare_pid).children()):
         if time.monotonic() > deadline:
-            sys.exit(f"unshare started nothing within {INIT_SECONDS_MAX:.0f} s")
+            sys.exit(f"unshare did not start a process within {INIT_SECONDS_MAX:.0f} s")
         time.sleep(0.02)
     pid = children[0].pid
     own = os.readlink("/proc/self/ns/net")

@@ -26,9 +26,9 @@ UPLINK_SECONDS_MAX = 30.0
 SOCKET_SECONDS_MAX = 60.0
 RESTART_SECONDS = 1.0
 PRIVATE = "/run"
-"""The folder that is empty in a node, instead of the machine's with its sockets."""
+"""A folder that is empty in a node, to hide the machine's sockets."""
 COPIED_ON_WRITE = ("/var/lib", "/var/log", "/opt")
-"""Folders in which the node's programs write what the machine must not see."""
+"""Folders of the node's programs whose content must not appear on the machine."""
 SYSCTLS = {
     "vm/overcommit_memory": "1",
     "vm/panic_on_oom": "0",
@@ -37,8 +37,8 @@ SYSCTLS = {
     "kernel/keys/root_maxkeys": "1000000",
     "kernel/keys/root_maxbytes": "25000000",
 }
-"""Values on which the kubelet insists (cmd/kubelet: protect-kernel-defaults). Files over them leave the
-machine's own settings as they are."""
+"""Values that the kubelet requires (cmd/kubelet: protect-kernel-defaults). Files mounted over them
+leave the machine's own settings unchanged."""
 
 
 def main(path: Path) -> None:
@@ -51,7 +51,7 @@ def main(path: Path) -> None:
 
 
 def mount(spec: NodeSpec) -> None:
-    """Makes the file systems of the node; the machine sees none of them."""
+    """Mounts the node's file systems, which are invisible on the machine."""
     _run("mount", "--make-rshared", "/")
     _run("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", PRIVATE)
     for folder in COPIED_ON_WRITE:
@@ -77,7 +77,7 @@ def mount(spec: NodeSpec) -> None:
 
 
 def network(spec: NodeSpec) -> None:
-    """Waits for the interface that the machine moves here, and sets the node's address and routes."""
+    """Waits until the machine has moved the interface here, then sets the node's address and routes."""
     deadline = time.monotonic() + UPLINK_SECONDS_MAX
     while not Path(f"/sys/class/net/{UPLINK}").exists() and not _has_interface(UPLINK):
         if time.monotonic() > deadline:
@@ -88,7 +88,7 @@ def network(spec: NodeSpec) -> None:
     _run("ip", "address", "add", f"{spec.address}/24", "dev", "eth0")
     _run("ip", "link", "set", "eth0", "up")
     _run("ip", "route", "add", "default", "via", spec.addresses.dns)
-    Path("/proc/sys/net/ipv4/ip_forward").write_text("1\n")  # of this namespace
+    Path("/proc/sys/net/ipv4/ip_forward").write_text("1\n")  # applies to this namespace only
 
 
 def supervise(spec: NodeSpec) -> None:
@@ -117,7 +117,7 @@ def _start(spec: NodeSpec, name: str, argv: Sequence[str], environment: Mapping[
 
 
 def _environment(spec: NodeSpec) -> dict[str, str]:
-    """Returns the environment of the programs: Debian's packages are found beside the machine's own."""
+    """Returns the environment of the programs: PATH and library paths include Debian's packages."""
     folders = [str(spec.packages / folder) for folder in ("usr/sbin", "usr/bin")]
     tools = {str(path.parent) for path in spec.tools.values()}
     libraries = sorted(str(path) for path in (spec.packages / "usr" / "lib").glob("*-linux-gnu"))

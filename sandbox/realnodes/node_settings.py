@@ -105,7 +105,7 @@ def _kubelet(spec: NodeSpec) -> dict[str, Any]:
         "cgroupRoot": f"/{spec.control_group}",
         "enforceNodeAllocatable": ["pods"],
         "failSwapOn": False,
-        "oomScoreAdj": 0,  # lower needs CAP_SYS_RESOURCE
+        "oomScoreAdj": 0,  # a lower value needs CAP_SYS_RESOURCE
         "makeIPTablesUtilChains": False,
         "clusterDNS": [spec.addresses.dns],
         "clusterDomain": DOMAIN,
@@ -156,7 +156,7 @@ def programs(spec: NodeSpec) -> dict[str, list[str]]:
             "--proxy-mode=nftables",
             f"--cluster-cidr={spec.addresses.pods}",
             f"--hostname-override={spec.name}",
-            # The machine's own sysctls stay as they are.
+            # Leaves the machine's own sysctls unchanged.
             "--conntrack-max-per-core=0",
             "--conntrack-tcp-timeout-established=0",
             "--conntrack-tcp-timeout-close-wait=0",

@@ -16,9 +16,9 @@ class NodeSpec:
     """A node.
 
     number: counted from 0. folder: its files on the machine; a node of the same name starts from them again.
-    network_pid: a process in the network namespace of the sandbox's switch. control_group: below it run the
-    node's pods. tools, packages: the executables by name, and the root of the unpacked Debian packages.
-    labels, taints: as the kubelet registers them.
+    network_pid: a process in the network namespace of the sandbox's switch. control_group: the parent of
+    its pods' groups. tools, packages: the executables by name, and the root of the unpacked Debian
+    packages. labels, taints: as the kubelet registers them.
     """
 
     name: str
@@ -35,21 +35,21 @@ class NodeSpec:
 
     @property
     def address(self) -> str:
-        """Its address in the sandbox's network."""
+        """Address of the node in the sandbox's network."""
         return self.addresses.node(self.number)
 
     @property
     def settings(self) -> Path:
-        """The folder with the settings of its programs."""
+        """The folder with the settings of the node's programs."""
         return self.folder / "settings"
 
     def write(self, path: Path) -> None:
-        """Writes it to a file."""
+        """Writes the node to a file."""
         path.write_text(json.dumps(asdict(self), indent=2, default=str) + "\n")
 
 
 def read_spec(path: Path) -> NodeSpec:
-    """Returns what `NodeSpec.write` wrote."""
+    """Reads a file written by `NodeSpec.write`."""
     content: dict[str, Any] = json.loads(path.read_text())
     content |= {name: Path(content[name]) for name in ("folder", "logs", "packages")}
     content["tools"] = {name: Path(tool) for name, tool in content["tools"].items()}

@@ -18,7 +18,7 @@ READY = "ready"
 
 
 def run_switch(addresses: Addresses) -> None:
-    """Makes the bridge in this process's namespaces, and holds it until the process is killed."""
+    """Creates the bridge in this process's namespaces, which exist until the process is killed."""
     for command in (
         "link set lo up",
         f"link add {BRIDGE} type bridge",

@@ -28,7 +28,7 @@ class Journal(Model):
         if self.bucket and self.existing_bucket:
             refuse(
                 "either bucket or existingBucket",
-                "remove `existingBucket` if the stack is to create the bucket, else `bucket`",
+                "remove `existingBucket` if the stack creates the bucket, else `bucket`",
             )
         if not self.bucket and "delete_after_days" in self.model_fields_set:
             refuse(

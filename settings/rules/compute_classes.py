@@ -134,7 +134,7 @@ def classes_are_of_gke(settings: Settings) -> Iterator[Finding]:
         elif settings.admission.engine == "kai":
             yield Finding(
                 (*path, "computeClass"),
-                "no value: with engine kai there are no flavors, by which pods select the class",
+                "no value: pods select the class by their flavor, and engine kai has no flavors",
                 "remove it, or choose engine: muster (or kueue)",
             )
         elif (

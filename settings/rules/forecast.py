@@ -44,6 +44,6 @@ def trace_may_be_missing(settings: Settings) -> Iterator[Doubt]:
     if trace is not None and not Path(trace).is_file():
         yield Doubt(
             ("muster:forecast", "trace"),
-            "there is no such file in the folder of Pulumi.yaml: forecasts of this stack fail until there is",
+            "the folder of Pulumi.yaml has no such file: forecasts of this stack fail until it exists",
             "docs/forecast.md",
         )

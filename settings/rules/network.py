@@ -201,7 +201,7 @@ def gpudirect_needs_a_network_of_the_stack(settings: Settings) -> Iterator[Findi
         if pool.gpudirect and not pool.existing and settings.place and isinstance(settings.cluster, Existing):
             yield Finding(
                 ("muster:pools", i, "gpudirect"),
-                "no value: the stack creates networks for GPU traffic only with a cluster of its own",
+                "no value: the stack creates networks for GPU traffic only in clusters that it creates",
                 "create the node pool with the cluster, and write `existing: true`",
             )
 

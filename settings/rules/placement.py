@@ -114,6 +114,6 @@ def levels_are_used(settings: Settings) -> Iterator[Finding]:
         if pool.topology and settings.admission.engine == "kai":
             yield Finding(
                 ("muster:pools", i, "topology"),
-                "no levels: with engine kai there are no flavors, whose Topology they are",
+                "no levels: they belong to a flavor's Topology, and engine kai has no flavors",
                 "remove it, or choose engine: muster (or kueue)",
             )

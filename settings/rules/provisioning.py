@@ -79,7 +79,7 @@ def only_queued_pools_choose_flex_start(settings: Settings) -> Iterator[Finding]
         if pool.flex_start is not None and not pool.queued:
             yield Finding(
                 ("muster:pools", i, "flexStart"),
-                f"no value: it tells how queued pools are declared, and this one is {pool.provisioning}",
+                f"no value: it applies to queued pools, and this pool is {pool.provisioning}",
                 "remove it, or write provisioning: queued or flex-start",
             )
 

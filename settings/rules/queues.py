@@ -121,7 +121,7 @@ def quotas_include_accelerators(settings: Settings) -> Iterator[Finding]:
             if resource not in quotas:
                 yield Finding(
                     (*path, resource),
-                    f"a quota of the accelerators of pool {pool.name}, without which its nodes are not used "
+                    f"a quota of the accelerators of pool {pool.name}, as its nodes are not used without it "
                     "(Kueue: resourceGroups)",
                     f"add `{resource}`, or remove the flavor from this queue",
                 )

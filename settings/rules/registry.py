@@ -33,7 +33,7 @@ def doubt(*sections: str) -> Callable[[Warned], Warned]:
 
 
 def _registered(registry: dict[R, frozenset[str]], sections: Collection[str]) -> Callable[[R], R]:
-    assert set(sections) <= SECTIONS, f"the sections of a rule must be of {sorted(SECTIONS)}"
+    assert set(sections) <= SECTIONS, f"the sections of a rule must be among {sorted(SECTIONS)}"
 
     def register(function: R) -> R:
         registry[function] = frozenset(sections)

@@ -9,7 +9,7 @@ from tools.toolchain.steps import StepError, tail
 def build_failure(names: str, log: Path) -> StepError:
     """Returns the error of a failed build of these tools, with the end of its log and advice."""
     output = tail(log)
-    return StepError(f"{names} does not build:\n{output}", log=log, try_this=advice_on_build(output))
+    return StepError(f"{names} failed to build:\n{output}", log=log, try_this=advice_on_build(output))
 
 
 def advice_on_build(output: str) -> str:
@@ -22,7 +22,7 @@ def advice_on_build(output: str) -> str:
         (r"requires go >=|invalid go version", "install a newer Go, or take the old one off PATH"),
         (
             r"checksum mismatch|SECURITY ERROR",
-            "run go clean -modcache, then this again; if it persists, report it",
+            "run go clean -modcache, then run this again; report the error if it persists",
         ),
         (
             r"dial tcp|no such host|proxyconnect|i/o timeout|TLS handshake|40[34] ",

@@ -129,13 +129,13 @@ def slots_here() -> int:
 
 
 def compilers(cores: int, slots: int) -> int:
-    """Returns how many compilers and linkers each build runs side by side: in all, two a core."""
+    """Returns how many compilers and linkers each build runs side by side: in total, two per core."""
     return max(1, min(cores, 2 * cores // slots))
 
 
 @dataclass
 class Builds:
-    """Builds in order, of which as many run side by side as there are slots."""
+    """Runs builds in order, up to `slots` at a time."""
 
     commands: Sequence[Command]
     slots: int
@@ -144,7 +144,7 @@ class Builds:
     runs: list[Run] = field(default_factory=list)
 
     def run(self, ended: Callable[[Run, int], None]) -> None:
-        """Runs all of them. Calls `ended` with each exit code; if it raises an error, stops the others."""
+        """Runs all builds. Calls `ended` with each exit code; if it raises an error, stops the others."""
         waiting = list(self.commands)
         running: list[Run] = []
         try:

@@ -1,4 +1,4 @@
-"""Downloads a file whose checksum is known: bounded in time, resumed after interruptions, verified."""
+"""Downloads a file whose checksum is known: with time limits, resumption and verification."""
 
 import hashlib
 import threading
@@ -22,7 +22,7 @@ RETRIED = {408, 429, 500, 502, 503, 504}
 class Limits:
     """The bounds of a download.
 
-    `probe_seconds` is the time in which a host must answer at all; `stall_seconds` the longest time without a
+    `probe_seconds` is the time limit for a host's first answer; `stall_seconds` the longest time without a
     byte; `seconds` the time of one file, over all `attempts`.
     """
 
@@ -39,7 +39,8 @@ class DownloadError(Exception):
 def unreachable(urls: Collection[str], limits: Limits) -> dict[str, str]:
     """Returns the addresses whose host does not answer, with the reason.
 
-    All are asked together. Name resolution ignores timeouts, so each runs in a thread that is not waited for.
+    Sends all requests in parallel. Name resolution ignores timeouts, so each runs in a thread that is not
+    joined.
     """
     reasons = dict.fromkeys(urls, f"no answer within {limits.probe_seconds:.0f} s")
 
@@ -119,7 +120,7 @@ def _receive(
     try:
         response = urllib.request.urlopen(request, timeout=limits.stall_seconds)
     except urllib.error.HTTPError as error:
-        if error.code == 416:  # nothing is left: the file is complete, or not the expected one
+        if error.code == 416:  # no bytes remain: the file is complete, or not the expected one
             return
         raise
     with response:
@@ -145,7 +146,7 @@ def _copy(
         received += len(block)
         progress(file.tell())
         if not in_time():
-            raise DownloadError(f"{url}: not complete after {limits.seconds:.0f} s, {file.tell()} bytes")
+            raise DownloadError(f"{url}: incomplete after {limits.seconds:.0f} s, {file.tell()} bytes")
     return received
 
 

@@ -1,4 +1,4 @@
-"""Tools as official release files in the cache: downloaded, verified, unpacked and tried."""
+"""Tools as official release files in the cache: downloaded, verified, unpacked and test-run."""
 
 import json
 import shutil
@@ -102,12 +102,12 @@ def _write(file: ReleaseFile, path: Path, verified: Callable[..., Path]) -> None
         for layer in layers(file, partial(verified, accept=ACCEPTED)):
             if unpack(layer, file.member, path):
                 return
-        raise DownloadError(f"{file.url}: no layer has {file.member}")
+        raise DownloadError(f"{file.url}: no layer contains {file.member}")
     archive = verified(file.url, file.sha256)
     if not file.member:
         archive.rename(path)
     elif not unpack(archive, file.member, path):
-        raise DownloadError(f"{file.url}: the archive has no {file.member}")
+        raise DownloadError(f"{file.url}: the archive does not contain {file.member}")
 
 
 def unpack(archive: Path, member: str, target: Path) -> bool:

@@ -41,7 +41,7 @@ def ensure_tools(names: Sequence[str], screen: Screen) -> dict[str, ReadyTool]:
 
 
 def find_tool(tool: Tool) -> ReadyTool | None:
-    """Returns a tool that is already here: on PATH in the right version, or in the cache.
+    """Returns a tool that is already available: on PATH in the right version, or in the cache.
 
     With MUSTER_TOOLS=build, downloaded tools are not used; with MUSTER_TOOLS=download, no built tool is used
     if its release file can be verified.

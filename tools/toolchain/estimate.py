@@ -1,4 +1,4 @@
-"""Estimates the remaining time of builds from the CPU time that they consumed so far."""
+"""Estimates the remaining time of builds from the CPU time consumed so far."""
 
 import os
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ import psutil
 
 ENOUGH_COMPILED = 0.05
 SOONEST_SECONDS = 5.0
-"""The time of a run before which its share of the CPU is not known."""
+"""The time after which a run's share of the CPU can be measured."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class Work:
     compiled: float = 0.0
 
     def expected(self, factor: float) -> float:
-        """Returns the CPU time of the whole build: from its compiled packages if they are enough, else as
-        estimated, times a factor."""
+        """Returns the CPU time of the whole build: extrapolated if enough packages are compiled, else
+        the estimate times a factor."""
         if self.finished or self.compiled < ENOUGH_COMPILED:
             return self.estimated * factor
         return self.consumed / self.compiled
@@ -62,5 +62,5 @@ def cpu_seconds(process_group: int) -> float:
             if os.getpgid(process.pid) == process_group:
                 total += sum(process.cpu_times()[:4])  # user, system, and both of children
         except (ProcessLookupError, PermissionError, psutil.Error):
-            continue  # ended meanwhile
+            continue  # has ended since
     return total

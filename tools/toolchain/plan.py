@@ -54,7 +54,7 @@ def plan(
     """Returns what to download and what to build.
 
     `unreachable` returns the addresses whose host does not answer, with the reason; it is called with one
-    address a host. Raises StepError if files must be downloaded and a host does not answer.
+    address per host. Raises StepError if files must be downloaded and a host does not answer.
     """
     if way == "build":
         return Plan((), tuple(missing), f"building {_names(missing)}: {VARIABLE}=build")
@@ -78,7 +78,7 @@ def plan(
     if because:
         parts.append(f"building {_names([t for t in builds if t.name in files])}, as {because}")
     if unpinned:
-        parts.append(f"building {_names(unpinned)}, as no checksum of a release file is pinned")
+        parts.append(f"building {_names(unpinned)}, as no release file has a pinned checksum")
     return Plan(tuple(downloads), tuple(builds), "; ".join(parts))
 
 

@@ -15,7 +15,7 @@ def platform_name(system: str, machine: str) -> str:
 
 @dataclass(frozen=True)
 class Support:
-    """A platform: whether `make up` runs on it, and a note on what works; empty if all is tested."""
+    """A platform: whether `make up` runs on it, and a note on what works; empty if everything is tested."""
 
     sandbox: bool
     note: str = ""

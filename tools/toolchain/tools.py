@@ -170,7 +170,7 @@ CLUSTER_TOOLS = (
 
 
 NODE_TOOLS = ("kubelet", "kube-proxy", "containerd", "containerd-shim-runc-v2", "ctr", "coredns", "pause")
-"""Tools of real nodes, besides the cluster's."""
+"""Tools of real nodes, in addition to the cluster's."""
 
 KAI_TOOLS = tuple(name for name in TOOLS if name.startswith("kai-"))
 

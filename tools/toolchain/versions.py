@@ -27,5 +27,5 @@ def runs_in_pinned_version(tool: Tool, executable: Path) -> bool:
             env={**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"},
         )
     except (OSError, subprocess.TimeoutExpired):
-        return False  # broken, or built for another machine
+        return False  # broken, or built for another platform
     return answer.returncode == 0 and prints_version(tool, answer.stdout)

@@ -69,7 +69,9 @@ def _row(owner: str, path: str, keys: Mapping[str, Any]) -> Row:
     effect = effects[0]
     shown = {"counted": "test" in keys, "bounded": "test" in keys or bool(keys.get("beyond"))}
     if not shown.get(effect, "test" not in keys) or (effect != "bounded" and "beyond" in keys):
-        raise TableError(f"{owner}.{path}: a counted field needs a test, a bounded one too, or values beyond")
+        raise TableError(
+            f"{owner}.{path}: a counted field needs a test; a bounded field needs a test or values beyond"
+        )
     lists = {key: tuple(keys.get(key, ())) for key in ("values", "within", "beyond")}
     # The bound of a field without values beyond it is shown by its own test alone.
     shared = () if effect == "bounded" and "beyond" not in keys else (TESTS[effect],)

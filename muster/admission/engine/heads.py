@@ -56,7 +56,7 @@ class HeadSelector:
 
     def queues_to_open(self, include_parked: bool) -> list[PendingQueue]:
         """Returns the queues with a workload that may be admitted, and closes the others. If there is any,
-        returns also queues whose heads may reserve quota although they can not be admitted."""
+        returns also queues whose heads may reserve quota although they cannot be admitted."""
         possible = self.pruning.possible()
         # `possible` is a superset, which needs no check of a workload. The exact check pays only if the
         # result is used: to omit reservations, or to skip queues whose feasible workloads are all parked.

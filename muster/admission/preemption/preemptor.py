@@ -70,7 +70,7 @@ class Preemptor:
         return self._cache[key]
 
     def _may_fit(self, needs: Usage) -> bool:
-        """Returns False if `needs` can not fit even with preemption (preemption/bound.py)."""
+        """Returns False if `needs` cannot fit even with preemption (preemption/bound.py)."""
         return all(self._preemption_bound.has(fr, amount) for fr, amount in needs.items())
 
     def _search(

@@ -63,7 +63,7 @@ class Load:
 INTERVAL_S, INTERVAL_S_MAX = 0.015, 0.15
 DECIDING_SHARE = 20  # deciding takes at most this part of the time while passes follow each other
 PROMPT_PASSES_MAX = 5
-"""More than the passes between the creation of a RayJob and its start."""
+"""Exceeds the number of passes between the creation of a RayJob and its start."""
 
 
 class PassPace:

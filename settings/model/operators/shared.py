@@ -42,7 +42,7 @@ def _chart_image(image: str) -> str:
     match = IMAGE.fullmatch(_pinned_image(image))
     if match is None or not match["tag"]:
         refuse(
-            "an image with a tag: the chart joins repository and tag by a colon",
+            "an image with a tag: the chart joins repository and tag with a colon",
             "write repository:1.2.3, or repository:1.2.3@sha256:… to pin the digest too",
         )
     return image

@@ -131,7 +131,7 @@ SENTENCES = {  # of workload w
         f"needs 2 {GPU} of flavor l4 but ClusterQueue q has 1 of 4 left; "
         "also needs 1 cpu of flavor cpu but it has 500m of 2 left",
     ),
-    "flavors that its pods can not use": (
+    "flavors that its pods cannot use": (
         snapshot(
             queue("q", {"l4": {GPU: 4}, "t4": {GPU: 4}, "cpu": {GPU: 0}}),
             running("r", gpu=4),
@@ -194,7 +194,7 @@ SENTENCES = {  # of workload w
         ),
         "pod set workers requests cpu, for which ClusterQueue q has no quota",
     ),
-    "quota only where its pods can not go, and too little": (
+    "quota only where its pods cannot go, and too little": (
         snapshot(
             queue("q", {"cpu": {GPU: 0}, "l4": {GPU: 4}}),
             workload("w", "q", pods(gpu=5)),

@@ -85,7 +85,7 @@ CASES: dict[str, Case] = {
         ray_job("new", worker=template("worker")),
         message="requests no resources",
     ),
-    "it can not be suspended": Case(
+    "it cannot be suspended": Case(
         VerdictKind.NEVER,
         cluster(),
         ray_job("new", shutdownAfterJobFinishes=False),

@@ -98,7 +98,7 @@ class Details {
     }
   }
 
-  // Shows at once what the list knows of it, then what the server finds out.
+  // Shows the list's data immediately, then the server's details.
   async #loadWorkload() {
     const key = this.#workload;
     const box = byId("workload");

@@ -74,7 +74,7 @@ class Gangs {
     setTimeout(() => this.rebuild(), this.#drawn ? REBUILD_MS : 0);
   }
 
-  // Draws the table as it is now; what a reader has zoomed to stays in sight.
+  // Draws the current table and keeps the zoomed part visible.
   rebuild() {
     this.#due = false;
     const queues = this.shownQueues();

@@ -22,7 +22,7 @@ class Tables {
   connect() {
     this.#source = new EventSource("api/events");
     this.#source.addEventListener("tables", (event) => {
-      // After a lost connection: what is gone since then has changed, too.
+      // After a lost connection: rows removed since then count as changed, too.
       const gone = new Map([...this.#tables].map(([name, rows]) => [name, new Set(rows.keys())]));
       for (const rows of this.#tables.values()) rows.clear();
       this.#take(JSON.parse(event.data), gone);

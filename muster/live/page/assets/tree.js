@@ -162,7 +162,7 @@ class Tree {
   }
 }
 
-// What is used, what of it is borrowed, and what is pending, beside the nominal quota. Pending demand beyond the
+// Usage, its borrowed part and pending demand, next to the nominal quota. Pending demand beyond the
 // quota is cut off, as it has no limit.
 function usageBar(resource, {total, used, borrowed, lent, pending}) {
   const size = Math.max(total, used);

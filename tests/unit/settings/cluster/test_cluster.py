@@ -108,7 +108,7 @@ BROKEN = [
         put("muster:pools", 2, GPUDIRECT_H100) | {"muster:cluster": IN_GKE},
         "muster:pools[2].gpudirect",
         '"tcpx"',
-        "no value: the stack creates networks for GPU traffic only with a cluster of its own",
+        "no value: the stack creates networks for GPU traffic only in clusters that it creates",
         "create the node pool with the cluster, and write `existing: true`",
     ),
     Case(

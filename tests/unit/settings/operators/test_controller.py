@@ -150,7 +150,7 @@ CASES += [
         "muster:controller.journal",
         f'{{"bucket": "{BUCKET}", "existingBucket": "acme-logs"}}',
         "either bucket or existingBucket",
-        "remove `existingBucket` if the stack is to create the bucket, else `bucket`",
+        "remove `existingBucket` if the stack creates the bucket, else `bucket`",
     ),
     Case(
         "a lifecycle of a bucket that exists",

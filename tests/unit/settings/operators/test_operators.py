@@ -90,7 +90,7 @@ CASES = [
         put("muster:kuberay", {"image": f"quay.io/kuberay/operator@sha256:{'0' * 64}"}),
         "muster:kuberay.image",
         f'"quay.io/kuberay/operator@sha256:{"0" * 64}"',
-        "an image with a tag: the chart joins repository and tag by a colon",
+        "an image with a tag: the chart joins repository and tag with a colon",
         "write repository:1.2.3, or repository:1.2.3@sha256:… to pin the digest too",
     ),
     Case(

@@ -232,7 +232,7 @@ BROKEN = [
         under_kai(),
         CLASS,
         '{"priorities": [{"provisioning": "spot"}]}',
-        "no value: with engine kai there are no flavors, by which pods select the class",
+        "no value: pods select the class by their flavor, and engine kai has no flavors",
         "remove it, or choose engine: muster (or kueue)",
     ),
 ]

@@ -133,7 +133,7 @@ PROVISIONING = [
         with_pool({**GPU, **QUEUED, "flexStart": True}),
         f"{MORE}.flexStart",
         "true",
-        "no value: it tells how queued pools are declared, and this one is spot",
+        "no value: it applies to queued pools, and this pool is spot",
         "remove it, or write provisioning: queued or flex-start",
     ),
     rule(

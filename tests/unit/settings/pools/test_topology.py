@@ -41,7 +41,7 @@ BROKEN = [
         KAI,
         HERE,
         f'["{HOST}"]',
-        "no levels: with engine kai there are no flavors, whose Topology they are",
+        "no levels: they belong to a flavor's Topology, and engine kai has no flavors",
         "remove it, or choose engine: muster (or kueue)",
     ),
 ]

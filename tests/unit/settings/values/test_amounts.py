@@ -91,7 +91,7 @@ CASES = [
         put(*TEAM_A, "quotas", "l4", {"cpu": 16}),
         'muster:queues.clusterQueues[0].quotas.l4["nvidia.com/gpu"]',
         "nothing",
-        "a quota of the accelerators of pool l4, without which its nodes are not used (Kueue: "
+        "a quota of the accelerators of pool l4, as its nodes are not used without it (Kueue: "
         "resourceGroups)",
         "add `nvidia.com/gpu`, or remove the flavor from this queue",
     ),

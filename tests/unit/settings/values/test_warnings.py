@@ -28,8 +28,7 @@ def test_a_trace_that_does_not_exist_is_a_warning(folder: Path) -> None:
     assert likely_mistakes(config) == [
         "muster:forecast.trace\n"
         '  given:  "traces/week.csv"\n'
-        "  why:    there is no such file in the folder of Pulumi.yaml: forecasts of this stack fail until "
-        "there is\n"
+        "  why:    the folder of Pulumi.yaml has no such file: forecasts of this stack fail until it exists\n"
         "  source: docs/forecast.md"
     ]
     (folder / "traces").mkdir()

@@ -113,7 +113,7 @@ def test_a_failed_build_is_explained_and_leaves_nothing_behind(
 ) -> None:
     failing = replace(go, environment={**go.environment, "FAILS": "kwok"})
     monkeypatch.setattr(build, "find_go", lambda: failing)
-    with pytest.raises(StepError, match="kwok, kwokctl does not build:\nno space left") as error:
+    with pytest.raises(StepError, match="kwok, kwokctl failed to build:\nno space left") as error:
         build_all([TOOLS["kwok"], TOOLS["kwokctl"]], Screen(io.StringIO()))
     assert "free some disk" in error.value.try_this
     assert not executable(TOOLS["kwok"]).exists()

@@ -90,7 +90,7 @@ def test_a_stalled_download_ends(host: ReleaseHost) -> None:
 def test_a_slow_download_ends_and_the_next_run_resumes_it(host: ReleaseHost) -> None:
     host.answers["/tool"] = [TRUNCATED, Answer()]
     minutes = iter(range(0, 600, 60))
-    with pytest.raises(DownloadError, match=f"not complete after 60 s, {HALF} bytes"):
+    with pytest.raises(DownloadError, match=f"incomplete after 60 s, {HALF} bytes"):
         fetch(f"{host.address}/tool", SHA256, LIMITS, clock=lambda: next(minutes))
     assert fetch(f"{host.address}/tool", SHA256, LIMITS).read_bytes() == CONTENT
     assert [asked for _, asked in host.requests] == ["", f"bytes={HALF}-"]

@@ -15,7 +15,7 @@ FILES = {
     "etcd": ReleaseFile("etcd", "linux-amd64", "https://a.example/etcd"),
     "kubectl": ReleaseFile("kubectl", "linux-amd64", "https://b.example/kubectl"),
 }
-UNPINNED = "building ray-operator, as no checksum of a release file is pinned"
+UNPINNED = "building ray-operator, as no release file has a pinned checksum"
 
 
 def file_of(tool: Tool) -> ReleaseFile | None:
