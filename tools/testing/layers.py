@@ -81,7 +81,7 @@ def _cluster_tests(key: str, title: str, lane: Lane = Lane.TWO_PROCESSES) -> Lay
 
 
 RECORD = module("tests.conformance", "--record")
-"""Records Kueue's cases, unless they are in the cache; runs that are started together wait for one another."""
+"""Records Kueue's cases, unless they are in the cache; runs started together wait for one another."""
 LINT = Layer(
     "lint",
     "lint and types",
