@@ -11,14 +11,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sandbox.images.debian import extracted
+from sandbox.images.debian import MERGED, extracted
 from sandbox.images.oci import pack_layout
 from tools.toolchain.paths import cache_directory
 from tools.toolchain.steps import StepError, tail
 
 SCRIPT = Path(__file__).with_name("build.sh")
 LOG = "image-controller.log"
-_LINKS = ("bin", "sbin", "lib", "lib64")
 _FOLDERS = ("context", "dev", "proc", "root", "run", "sys", "tmp", "usr", "work")
 _PIP_KEYS = ("index-url", "extra-index-url", "trusted-host", "timeout", "default-timeout")
 _CERTIFICATES = "/etc/pip.pem"
@@ -62,7 +61,7 @@ def prepare_system(system: Path, root: Path) -> None:
     """Writes the folder that becomes buildah's root: links, empty folders to mount, and /etc."""
     for folder in (*_FOLDERS, "var/tmp", "etc/containers"):
         (system / folder).mkdir(parents=True)
-    for link in _LINKS:
+    for link in MERGED:
         (system / link).symlink_to(f"usr/{link}")
     etc = system / "etc"
     (etc / "passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")

@@ -14,7 +14,7 @@ from tools.bootstrap import exclusive
 from tools.toolchain.paths import cache_directory
 from tools.toolchain.steps import StepError
 
-_MERGED = ("bin", "sbin", "lib", "lib64")
+MERGED = ("bin", "sbin", "lib", "lib64")
 _RELEASE = Path("/etc/os-release")
 _FORMAT = "2"
 """Increment if the same packages result in a different folder."""
@@ -69,7 +69,7 @@ def _extract(packages: Sequence[str], folder: Path) -> None:
 def unpack(files: Sequence[Path], root: Path) -> None:
     """Unpacks .deb files into a new root, whose /bin, /sbin and /lib are links to /usr as in Debian 12."""
     (root / "usr").mkdir(parents=True)
-    for name in _MERGED:
+    for name in MERGED:
         (root / "usr" / name).mkdir()
         (root / name).symlink_to(f"usr/{name}")
     for file in files:

@@ -2,15 +2,13 @@
 
 import os
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.bootstrap import pip_settings_for_uv
 from tools.toolchain.paths import CHECKOUT
+from tools.toolchain.python_environments import run_uv
 from tools.toolchain.steps import StepError
 
-ERROR_LINES = 10
 JOBS = 2
 _SOME_FILES_FAIL = 1
 """compileall's exit code if files have syntax errors, as test data of some packages has."""
@@ -52,28 +50,12 @@ class ImagePython:
         return [str(loader), "--library-path", str(loader.parent), str(python)]
 
 
-def install(lock: str, target: Path, python_version: str, python: Path) -> None:
+def install(lock: str, target: Path, python_version: str) -> None:
     """Installs the packages of requirements/<lock>.lock into a folder for another version of Python.
 
-    python: the machine's Python, which has uv. Raises StepError with the end of uv's output.
+    Raises StepError with the end of uv's output.
     """
     command = ["pip", "install", "--quiet", "--target", str(target), "--python-version", python_version]
     command += ["--only-binary", ":all:", "--require-hashes", "--no-deps", "--link-mode", "copy"]
     command += ["-r", str(CHECKOUT / "requirements" / f"{lock}.lock")]
-    _uv(lock, command, python)
-
-
-def _uv(lock: str, command: Sequence[str], python: Path) -> None:
-    result = subprocess.run(
-        [str(python), "-m", "uv", *command],
-        env={**os.environ, **pip_settings_for_uv(python)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    if result.returncode != 0:
-        output = "\n".join(result.stdout.splitlines()[-ERROR_LINES:])
-        raise StepError(
-            f"the packages of requirements/{lock}.lock can't be installed:\n{output}",
-            try_this="check that the package index is reachable (pip config list)",
-        )
+    run_uv(f"requirements/{lock}.lock", *command)

@@ -1,7 +1,6 @@
 """The image of Ray's pods: Python, the packages of requirements/ray.lock, and the user `ray`."""
 
 import re
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -66,7 +65,7 @@ def named_in(texts: Iterable[str]) -> list[str]:
 def add_packages(tree: Path, base: Base) -> None:
     """Installs Ray as Debian's Python finds it, with its commands in /usr/local/bin."""
     packages = f"usr/local/lib/python{base.python.version}/dist-packages"
-    install("ray", tree / packages, base.python.version, Path(sys.executable))
+    install("ray", tree / packages, base.python.version)
     commands = tree / "usr" / "local" / "bin"
     commands.parent.mkdir(exist_ok=True)
     (tree / packages / "bin").rename(commands)

@@ -24,7 +24,8 @@ def python_with(name: str) -> Path:
     python, done = environment / "bin" / "python", environment / "muster-complete"
     with exclusive(environment.with_suffix(".lock"), f"the Python environment {name}"):
         if not done.exists():
-            _run(name, "venv", "--clear", "--without-pip", str(environment))  # uv installs into it
+            subject = f"the Python environment {name}"
+            _run(subject, "venv", "--clear", "--without-pip", str(environment))  # uv installs into it
             install = (
                 "pip",
                 "install",
@@ -35,12 +36,18 @@ def python_with(name: str) -> Path:
                 "-r",
                 str(lock),
             )
-            _run(name, "uv", *install)
+            run_uv(subject, *install)
             done.touch()
     return python
 
 
-def _run(name: str, module: str, *arguments: str) -> None:
+def run_uv(subject: str, *arguments: str) -> None:
+    """Runs uv with pip's settings. Raises StepError with the end of its output: the subject cannot be
+    installed."""
+    _run(subject, "uv", *arguments)
+
+
+def _run(subject: str, module: str, *arguments: str) -> None:
     result = subprocess.run(
         [sys.executable, "-m", module, *arguments],
         env={**os.environ, **pip_settings_for_uv(Path(sys.executable))},
@@ -51,6 +58,6 @@ def _run(name: str, module: str, *arguments: str) -> None:
     if result.returncode != 0:
         output = "\n".join(result.stdout.splitlines()[-ERROR_LINES:])
         raise StepError(
-            f"the Python environment {name} can't be installed:\n{output}",
+            f"{subject} can't be installed:\n{output}",
             try_this="check that the package index is reachable (pip config list)",
         )
