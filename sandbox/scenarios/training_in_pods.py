@@ -6,10 +6,11 @@ Everything is read as a user would: the jobs' output with `kubectl logs`, their 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
+from sandbox.cluster.kinds import Object
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
 from sandbox.scenarios.resumed_training import (
@@ -25,6 +26,7 @@ from tools.toolchain.paths import RunState
 from tools.toolchain.steps import Screen, StepError
 
 CLUSTER_LABEL = "ray.io/cluster"
+FINAL_PHASES = ("Succeeded", "Failed")
 SECONDS_MAX = 420.0
 """Per wait: a Ray head in a pod takes half a minute on a quiet machine."""
 
@@ -32,8 +34,8 @@ SECONDS_MAX = 420.0
 def play(state: RunState, kubectl: Kubectl, examples: Path, screen: Screen) -> str:
     """Submits training and, after its first checkpoints, production; waits for the success of both.
 
-    Raises StepError if a wait takes too long, a job fails, pods of both run together, or training starts from
-    the beginning.
+    Raises StepError if a wait takes too long, a job fails, production has pods before those of training have
+    terminated, or training starts from the beginning.
     """
     began = time.monotonic()
 
@@ -46,11 +48,14 @@ def play(state: RunState, kubectl: Kubectl, examples: Path, screen: Screen) -> s
         f"step {CHECKPOINTS_BEFORE} of {training}",
         lambda: last_step(output(kubectl, training)) >= CHECKPOINTS_BEFORE,
     )
-    first = pods(kubectl, training)
+    first = pods_of(training, list_pods(kubectl))
     note(f"{training}: step {last_step(output(kubectl, training))}, in {len(first)} pods")
     production = submit(kubectl, examples / "cpu-batch.rayjob.yaml")
     note(f"{production}: submitted, and preempts training")
-    _wait(f"the end of the first pods of {training}", lambda: not first & pods(kubectl, training))
+    _wait(
+        f"the end of the first pods of {training}",
+        lambda: are_gone(first, training, production, list_pods(kubectl)),
+    )
     note(f"{training}: all pods have terminated")
     for job in (production, training):
         _wait(f"the success of {job}", partial(succeeded, kubectl, job))
@@ -73,14 +78,31 @@ def output(kubectl: Kubectl, job: str) -> str:
         return ""
 
 
-def pods(kubectl: Kubectl, job: str) -> set[str]:
+def list_pods(kubectl: Kubectl) -> list[Object]:
+    """Returns the pods of all Ray clusters."""
+    return kubectl.objects("pods", "--namespace", NAMESPACE, "--selector", CLUSTER_LABEL)
+
+
+def pods_of(job: str, pods: Iterable[Object]) -> set[str]:
     """Returns the UIDs of the pods of the job's Ray clusters, whose names begin with the job's."""
-    listed = kubectl.objects("pods", "--namespace", NAMESPACE, "--selector", CLUSTER_LABEL)
     return {
         pod["metadata"]["uid"]
-        for pod in listed
+        for pod in pods
         if pod["metadata"]["labels"][CLUSTER_LABEL].startswith(f"{job}-")
     }
+
+
+def are_gone(first: set[str], training: str, production: str, pods: Sequence[Object]) -> bool:
+    """Returns whether none of the first pods of training exists.
+
+    Raises StepError if production has pods while containers of these run: their quota is not free until then.
+    A kubelet deletes a pod some time after its phase has become final.
+    """
+    running = [pod for pod in pods if pod["status"]["phase"] not in FINAL_PHASES]
+    remaining = first & pods_of(training, running)
+    if remaining and pods_of(production, pods):
+        raise StepError(f"{production} has pods, and {len(remaining)} pods of {training} have not terminated")
+    return not first & pods_of(training, pods)
 
 
 def _wait(what: str, done: Callable[[], bool]) -> None:

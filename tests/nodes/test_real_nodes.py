@@ -13,7 +13,7 @@ from sandbox.cluster.processes import Processes, wait_until
 from sandbox.realnodes import cgroups
 from sandbox.realnodes.machine import missing
 from sandbox.up import down
-from sandbox.up_real import up_real
+from sandbox.up_real import TRAINING, up_real
 from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.paths import RunState
 from tools.toolchain.steps import Screen
@@ -32,7 +32,7 @@ def machine_state() -> dict[str, set[str]]:
         "interfaces": {line.split(":")[1].strip() for line in links.stdout.splitlines()},
         "routes": set(routes.stdout.splitlines()),
         "mounts": {line.split()[1] for line in mounts.splitlines()},
-        "control groups": cgroups.names("muster-"),
+        "control groups": cgroups.names("muster"),
         "sysctls": {f"{name}={Path('/proc/sys', name).read_text().strip()}" for name in sysctls},
         "folders": {str(path) for path in Path("/var/lib").iterdir()},
     }
@@ -46,7 +46,7 @@ def state() -> Iterator[RunState]:
     before = machine_state()
     state = RunState(NAME)
     try:
-        up_real(state, "muster", fresh=True)
+        up_real(state, "muster", TRAINING, fresh=True)
         yield state
     finally:
         down(state)
@@ -78,11 +78,26 @@ def test_the_platforms_programs_run_in_pods(kubectl: Kubectl) -> None:
         ("kuberay-system:kuberay-operator", "delete", "nodes"),
     ],
 )
-def test_they_are_no_administrators(kubectl: Kubectl, account: str, verb: str, resource: str) -> None:
-    impersonation = f"--as=system:serviceaccount:{account}"
-    argv = [str(kubectl.executable), "--kubeconfig", str(kubectl.kubeconfig), "auth", "can-i", verb, resource]
-    answer = subprocess.run([*argv, impersonation], capture_output=True, text=True)
-    assert answer.stdout.strip() == "no"
+def test_accounts_lack_rights_that_they_do_not_need(
+    kubectl: Kubectl, account: str, verb: str, resource: str
+) -> None:
+    assert answer(kubectl, verb, resource, f"--as=system:serviceaccount:{account}") == "no"
+
+
+def test_no_account_of_a_pod_is_an_administrator(kubectl: Kubectl) -> None:
+    accounts = {
+        f"{pod['metadata']['namespace']}:{pod['spec']['serviceAccountName']}"
+        for pod in kubectl.objects("pods")
+    }
+    assert len(accounts) >= 3
+    for account in accounts:
+        assert answer(kubectl, "*", "*", f"--as=system:serviceaccount:{account}") == "no", account
+
+
+def answer(kubectl: Kubectl, *question: str) -> str:
+    """Returns what `kubectl auth can-i` prints, which is also its exit code."""
+    argv = [str(kubectl.executable), "--kubeconfig", str(kubectl.kubeconfig), "auth", "can-i", *question]
+    return subprocess.run(argv, capture_output=True, text=True).stdout.strip()
 
 
 def test_a_lost_node_is_not_ready(state: RunState, kubectl: Kubectl) -> None:
