@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 from preview.pulumi_cli import SAVED_ONCE
 from sandbox.cluster import kai_process, kueue_process
@@ -52,6 +53,8 @@ class Environment:
     tools: dict[str, Path] = field(default_factory=dict)
     ray: Path | None = None
 
+    OPERATORS: ClassVar = "KubeRay, stand-ins for Ray's dashboard and GKE's autoscaler"
+
     @property
     def kubectl(self) -> Kubectl:
         """The administrator's kubectl; requires the tools."""
@@ -82,7 +85,7 @@ class Environment:
             ),
             Step("CRDs", f"KubeRay's, Kueue's and ProvisioningRequest{and_kai}", self.crds),
             Step("nodes", "nodes of the stack's pools that are not queued; volumes for claims", self.nodes),
-            Step("operators", "KubeRay, stand-ins for Ray's dashboard and GKE's autoscaler", self.operators),
+            Step("operators", self.OPERATORS, self.operators),
             Step("pulumi up", f"stack {STACK}, with the same program as all stacks", self.pulumi_up),
             Step("admission", engine[self.engine], self.admission),
         ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import ClassVar
 
 from sandbox.cluster.control_plane import start_control_plane, wait_for_quotas
 from sandbox.cluster.kubectl import Kubectl
@@ -24,8 +25,9 @@ from tools.toolchain.paths import RunState
 from tools.toolchain.steps import Screen, Step, StepError, run_steps
 from tools.toolchain.tools import NODE_TOOLS, tools_for
 
-TRAINING = "scenario: training"
-TRAINING_SUMMARY = "preempted in real pods, resumes from its checkpoint"
+TRAINING = "training"
+"""The only scenario on real nodes."""
+_TRAINING_SUMMARY = "preempted in real pods, resumes from its checkpoint"
 
 
 @dataclass
@@ -34,6 +36,8 @@ class RealEnvironment(Environment):
 
     real: RealNodes = field(init=False)
     trains: bool = True
+
+    OPERATORS: ClassVar = "KubeRay in a pod, a stand-in for GKE's autoscaler"
 
     def __post_init__(self) -> None:
         self.real = RealNodes(self.state, self.screen)
@@ -45,7 +49,7 @@ class RealEnvironment(Environment):
         after = next(i for i, step in enumerate(steps) if step.name == "tools") + 1
         steps.insert(after, images)
         if self.trains:
-            steps.append(Step(TRAINING, TRAINING_SUMMARY, self.train))
+            steps.append(_training(self.train))
         return steps
 
     def settle(self, scenarios: Sequence[Scenario]) -> str:
@@ -79,7 +83,7 @@ class RealEnvironment(Environment):
     def operators(self) -> str:
         """Starts KubeRay in a pod, and the stand-in for GKE's queued provisioning."""
         start_provisioner(Processes(self.state), self.stack_file)
-        self.real.deploy_kuberay(self.kubectl)
+        self.real.deploy_kuberay(self.kubectl, load(self.stack_file).kuberay)
         return "KubeRay runs in a pod"
 
     def admission(self) -> str:
@@ -100,26 +104,46 @@ class RealEnvironment(Environment):
         return training_in_pods.play(self.state, self.kubectl, EXAMPLES, self.screen)
 
 
-def scenario_on_real_nodes(state: RunState) -> None:
-    """Plays the training scenario again. Raises StepError if the sandbox has other jobs."""
+def scenario_on_real_nodes(state: RunState, name: str) -> None:
+    """Plays the scenario again. Raises StepError for an unknown name, or if the sandbox has other jobs."""
+    _require_known(name)
     with only_run(state):
         require_api(state)
         require_no_jobs(state)
         screen = Screen()
         kubectl = Kubectl(ensure_tools(["kubectl"], screen)["kubectl"].path, state.kubeconfig)
         play = partial(training_in_pods.play, state, kubectl, EXAMPLES, screen)
-        run_steps([Step(TRAINING, TRAINING_SUMMARY, play)], screen)
+        run_steps([_training(play)], screen)
 
 
-def up_real(state: RunState, engine: str, *, trains: bool = True, fresh: bool = False) -> None:
-    """Creates a sandbox with real nodes, and plays the training scenario if `trains`.
+def up_real(
+    state: RunState, engine: str, scenario: str | None, *, fresh: bool = False, real_ray: bool = False
+) -> None:
+    """Creates a sandbox with real nodes, and plays the scenario, if any.
 
-    Raises StepError if a step fails, or if the sandbox is up and `fresh` is not set.
+    Raises StepError if a step fails, if the options contradict each other, or if the sandbox is up and
+    `fresh` is not set.
     """
+    if scenario is not None:
+        _require_known(scenario)
+    if real_ray:
+        raise StepError(
+            "RAY=real is for simulated nodes; on real nodes, pods run Ray",
+            try_this=state.command("up", NODES="real"),
+        )
     if engine == "kai":
         raise StepError(
             "the engine kai supports simulated nodes only",
             try_this=state.command("up", ENGINE="kai"),
         )
-    environment = RealEnvironment(state, engine, trains=trains)
+    environment = RealEnvironment(state, engine, trains=scenario is not None)
     create(environment, environment.steps(()), fresh=fresh)
+
+
+def _require_known(scenario: str) -> None:
+    if scenario != TRAINING:
+        raise StepError(f"real nodes have no scenario {scenario!r}", try_this=f"SCENARIO={TRAINING}")
+
+
+def _training(play: Callable[[], str]) -> Step:
+    return Step(f"scenario: {TRAINING}", _TRAINING_SUMMARY, play)

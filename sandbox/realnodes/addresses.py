@@ -6,13 +6,17 @@ network is visible outside of the namespaces.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 BLOCKS = 100
 SERVICES = "10.96.0.0/16"
 ROUTES = Path("/proc/net/route")
 _FIRST_POD_NETWORK = 128
+_DESTINATION, _MASK = 1, 7
+_ORDER = -1 if sys.byteorder == "little" else 1
 
 
 @dataclass(frozen=True)
@@ -56,17 +60,21 @@ class Addresses:
 
 
 def free_block(routes: str) -> Addresses:
-    """Returns the first block that no route of the machine leads to.
+    """Returns the first block with which no route of the machine overlaps, except the default route.
 
-    routes: the content of /proc/net/route, where networks are little-endian hexadecimal numbers. Raises
-    ValueError if none is free.
+    routes: the content of /proc/net/route. Raises ValueError if none is free.
     """
-    taken = {line.split()[1] for line in routes.splitlines()[1:]}
+    taken = [network for network in map(_network, routes.splitlines()[1:]) if network.prefixlen]
     for block in range(BLOCKS):
-        if not {_hexadecimal(10, 99, block, 0), _hexadecimal(10, _FIRST_POD_NETWORK + block, 0, 0)} & taken:
-            return Addresses(block)
-    raise ValueError(f"all {BLOCKS} networks 10.99.0.0/24 to 10.99.{BLOCKS - 1}.0/24 already have routes")
+        addresses = Addresses(block)
+        own = [IPv4Network(addresses.network), IPv4Network(addresses.pods)]
+        if not any(network.overlaps(other) for network in own for other in taken):
+            return addresses
+    raise ValueError(f"routes overlap with all of the networks 10.99.0.0/24 to 10.99.{BLOCKS - 1}.0/24")
 
 
-def _hexadecimal(*octets: int) -> str:
-    return bytes(reversed(octets)).hex().upper()
+def _network(route: str) -> IPv4Network:
+    """Returns the destination of a route, whose address and mask are hexadecimal in the machine's order."""
+    fields = route.split()
+    address, mask = (IPv4Address(bytes.fromhex(fields[i])[::_ORDER]) for i in (_DESTINATION, _MASK))
+    return IPv4Network(f"{address}/{mask}")

@@ -58,12 +58,12 @@ def remove(name: str, root: Path = ROOT) -> None:
             group.rmdir()
 
 
-def remove_when_empty(name: str) -> None:
+def remove_when_empty(name: str, root: Path = ROOT) -> None:
     """Removes a group; the kernel may need a moment to end the last processes in it. Raises OSError."""
     deadline = time.monotonic() + END_SECONDS_MAX
     while True:
         try:
-            return remove(name)
+            return remove(name, root)
         except OSError:
             if time.monotonic() > deadline:
                 raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import hashlib
 import os
 import shutil
 import subprocess
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 
+from sandbox.cluster.kinds import is_true
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes, wait_until
 from sandbox.images.image import Image
@@ -26,9 +27,11 @@ from sandbox.realnodes.certificates import (
     write_certificate,
     write_kubeconfig,
 )
+from sandbox.realnodes.namespaces import enter, enter_network
 from sandbox.realnodes.node_settings import CONTAINERD_SOCKET, DOMAIN
 from sandbox.realnodes.spec import NodeSpec
-from sandbox.realnodes.switch import connect_machine
+from sandbox.realnodes.switch import READY, connect_machine
+from settings.model.pools.pool import Pool
 from tools.toolchain.paths import RunState
 from tools.toolchain.steps import StepError
 
@@ -82,7 +85,7 @@ class Nodes:
         processes.start(SWITCH, ["unshare", "--net", "--", *argv])
         log = self.state.log(SWITCH)
         check = partial(processes.check, SWITCH)
-        wait_until("the network of the nodes", lambda: "ready" in log.read_text(), READY_SECONDS_MAX, check)
+        wait_until("the network of the nodes", lambda: READY in log.read_text(), READY_SECONDS_MAX, check)
         connect_machine(self.switch_pid, self.addresses)
         forwarder = ["-m", "sandbox.realnodes.forwarder", self.addresses.machine, str(self.api_port)]
         processes.start(FORWARDER, [sys.executable, *forwarder], restarted=True)
@@ -93,16 +96,16 @@ class Nodes:
         corefile.write_text(
             _COREFILE.format(address=self.addresses.dns, domain=DOMAIN, kubeconfig=kubeconfig)
         )
-        enter = ["nsenter", f"--net=/proc/{self.switch_pid}/ns/net", "--"]
-        processes.start(DNS, [*enter, str(self.tools["coredns"]), "-conf", str(corefile)], restarted=True)
+        inside = enter_network(self.switch_pid)
+        processes.start(DNS, [*inside, str(self.tools["coredns"]), "-conf", str(corefile)], restarted=True)
 
     @property
     def switch_pid(self) -> int:
         """The process in the network's namespace."""
         return self.processes.table()[SWITCH].pid
 
-    def start(self, name: str, number: int, labels: Mapping[str, str], taints: Sequence[str]) -> NodeSpec:
-        """Starts a node; the API server knows it once `wait_ready` has returned."""
+    def start(self, name: str, number: int, pool: Pool) -> None:
+        """Starts a node of a pool; the API server knows it once `wait_ready` has returned."""
         folder = self.state.root / NODES_FOLDER / name
         spec = NodeSpec(
             name=name,
@@ -114,15 +117,14 @@ class Nodes:
             control_group=control_group(self.state, name),
             tools={tool: self.tools[tool] for tool in NODE_PROGRAMS},
             packages=self.packages,
-            labels=labels,
-            taints=taints,
+            labels=pool.node_labels,
+            taints=[taint._asdict() for taint in pool.node_taints],
         )
         spec.settings.mkdir(parents=True, exist_ok=True)
         self._identify(node_identity(name, spec.address), spec.settings)
         file = folder / "node.json"
         spec.write(file)
         self.processes.start(name, [sys.executable, "-m", "sandbox.realnodes.node", str(file)])
-        return spec
 
     def _identify(self, identity: Identity, folder: Path) -> Path:
         """Writes a certificate and a kubeconfig of this identity to the folder; returns the latter."""
@@ -136,8 +138,8 @@ class Nodes:
         """Waits until all of these nodes are Ready. Raises StepError if a node's process has ended."""
 
         def ready() -> bool:
-            nodes = json.loads(kubectl.run("get", "nodes", "-o", "json"))["items"]
-            return set(names) <= {node["metadata"]["name"] for node in nodes if _is_ready(node)}
+            nodes = kubectl.objects("nodes")
+            return set(names) <= {node["metadata"]["name"] for node in nodes if is_true(node, "Ready")}
 
         def alive() -> None:
             for name in names:
@@ -178,7 +180,7 @@ def enter_node(state: RunState, node: str) -> list[str]:
     pid = node_pid(state, node)
     if pid is None:
         raise StepError(f"node {node} is not running", try_this=state.command("status"))
-    return ["nsenter", f"--target={pid}", "--mount", "--pid", "--net", "--ipc", "--uts", "--"]
+    return enter(pid)
 
 
 def node_pid(state: RunState, node: str) -> int | None:
@@ -198,17 +200,23 @@ def node_pid(state: RunState, node: str) -> int | None:
 
 
 def control_group(state: RunState, node: str) -> str:
-    """Returns the name of a node's control group."""
-    return f"muster-{state.name}-{node}"
+    """Returns the name of a node's control group.
+
+    No other sandbox has it: several checkouts can have one of the same name, and a name can begin with
+    another.
+    """
+    return f"muster_{hashlib.sha256(str(state.root).encode()).hexdigest()[:12]}_{node}"
 
 
-def remove_leftovers(state: RunState) -> None:
-    """Removes the control groups that killed nodes leave on the machine."""
-    for name in cgroups.names(control_group(state, "")):
-        cgroups.remove_when_empty(name)
-
-
-def _is_ready(node: Mapping[str, object]) -> bool:
-    status = node.get("status")
-    conditions = status.get("conditions", []) if isinstance(status, dict) else []
-    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+def remove_leftovers(state: RunState, groups: Path = cgroups.ROOT) -> None:
+    """Removes the control groups that killed nodes leave on the machine. Raises StepError."""
+    if not (state.root / NODES_FOLDER).is_dir():
+        return
+    for name in cgroups.names(control_group(state, ""), groups):
+        try:
+            cgroups.remove_when_empty(name, groups)
+        except OSError as error:
+            raise StepError(
+                f"control group {name} cannot be removed: {error}",
+                try_this="end the processes in its cgroup.procs files, then run this again",
+            ) from error

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -19,6 +19,7 @@ from sandbox.cluster.page_process import save_address
 from sandbox.cluster.processes import Processes, answers, free_port, wait_until
 from sandbox.images.debian import extracted
 from sandbox.images.ensure import bytes_to_build, ensure_images
+from sandbox.images.ensure import check as check_images
 from sandbox.images.image import Image
 from sandbox.realnodes.access import access_objects
 from sandbox.realnodes.addresses import ROUTES, SERVICES, Addresses, free_block
@@ -28,6 +29,7 @@ from sandbox.realnodes.kuberay import DEPLOYMENT as KUBERAY_DEPLOYMENT
 from sandbox.realnodes.kuberay import deploy_kuberay
 from sandbox.realnodes.machine import missing
 from settings.model.operators import namespaces
+from settings.model.operators.kuberay import KubeRay
 from settings.model.pools.pool import Pool
 from tools.toolchain.paths import RunState
 from tools.toolchain.steps import Screen, StepError
@@ -54,14 +56,14 @@ class RealNodes:
     state: RunState
     screen: Screen
     images: Sequence[Image] = ()
-    packages: Path | None = None
-    addresses: Addresses = field(default_factory=lambda: free_block(ROUTES.read_text()))
 
     def check(self) -> None:
-        """Raises StepError if this machine lacks disk or memory."""
+        """Raises StepError if this machine lacks a program, a kernel feature, disk or memory."""
         if (reason := missing()) is not None:
             raise StepError(reason, try_this=f"{self.state.command('up')} (simulated nodes)")
-        needed = bytes_to_build() + NODE_BYTES
+        to_build = bytes_to_build()
+        check_images(to_build)  # the cache can be on another disk
+        needed = to_build + NODE_BYTES
         free = shutil.disk_usage(self.state.checkout).free
         memory = psutil.virtual_memory().available
         self.screen.line(
@@ -80,9 +82,17 @@ class RealNodes:
 
     def prepare(self) -> str:
         """Builds the images, and unpacks the packages of the nodes."""
-        self.packages = extracted(PACKAGES)
+        extracted(PACKAGES)
         self.images = ensure_images(self.screen)
         return f"{len({image.archive for image in self.images})} images"
+
+    @cached_property
+    def addresses(self) -> Addresses:
+        """The addresses of this sandbox. Raises StepError if the machine has routes to all that could be."""
+        try:
+            return free_block(ROUTES.read_text())
+        except ValueError as error:
+            raise StepError(str(error), try_this="stop other sandboxes, or remove these routes") from error
 
     @property
     def network(self) -> NodeNetwork:
@@ -91,27 +101,24 @@ class RealNodes:
 
     def start(self, kubectl: Kubectl, tools: Mapping[str, Path], pools: Sequence[Pool]) -> list[str]:
         """Starts the nodes of pools that are not queued, and imports the images; returns the nodes' names."""
-        if self.packages is None:
-            raise AssertionError("prepare() comes first")
-        port = api_port(self.state.kubeconfig)
-        nodes = Nodes(self.state, self.addresses, port, authority(self.state), tools, self.packages)
+        port, packages = api_port(self.state.kubeconfig), extracted(PACKAGES)
+        nodes = Nodes(self.state, self.addresses, port, authority(self.state), tools, packages)
         kubectl.create(access_objects())
         nodes.start_network()
         names: list[str] = []
         for pool in pools:
             for index in range(0 if pool.queued else pool.nodes_max):
                 name = f"gke-{pool.name}-{index}"
-                taints = [f"{taint.key}={taint.value}:{taint.effect}" for taint in pool.node_taints]
-                nodes.start(name, len(names), pool.node_labels, taints)
+                nodes.start(name, len(names), pool)
                 names.append(name)
         nodes.wait_ready(kubectl, names)
         with self.screen.activity(lambda elapsed: f"  importing images for {elapsed:.0f} s"):
             nodes.import_images(names, self.images)
         return names
 
-    def deploy_kuberay(self, kubectl: Kubectl) -> None:
-        """Starts the stock KubeRay operator in a pod."""
-        deploy_kuberay(kubectl, self.state.root / "kuberay")
+    def deploy_kuberay(self, kubectl: Kubectl, settings: KubeRay) -> None:
+        """Starts the stock KubeRay operator in a pod, with the resources of the stack's settings."""
+        deploy_kuberay(kubectl, self.state.root / "kuberay", settings)
         wait_available(kubectl, namespaces.KUBERAY, KUBERAY_DEPLOYMENT)
 
     def wait_for_controller(self, kubectl: Kubectl) -> str:

@@ -1,6 +1,7 @@
 """Forwards TCP connections of nodes and pods to the API server, which listens on loopback only.
 
-It listens on the machine's address in the sandbox's network, which nothing outside of the machine can reach.
+It listens on the machine's address in the sandbox's network, to which other machines have no route. The API
+server authenticates every connection.
 """
 
 from __future__ import annotations

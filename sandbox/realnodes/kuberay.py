@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from sandbox.cluster.kubectl import Kubectl
+from settings.model.operators.kuberay import KubeRay
 from settings.model.operators.namespaces import KUBERAY
 from tools.toolchain.golang import find_go, module_directory
 from tools.toolchain.tools import TOOLS
@@ -17,27 +18,26 @@ DEPLOYMENT = "kuberay-operator"
 _FOLDERS = ("rbac", "manager")
 
 
-def deploy_kuberay(kubectl: Kubectl, folder: Path) -> None:
-    """Deploys the operator with its own ServiceAccount and RBAC; `folder` receives its manifests."""
+def deploy_kuberay(kubectl: Kubectl, folder: Path, settings: KubeRay) -> None:
+    """Deploys the operator with its own ServiceAccount and RBAC, and with the resources and the concurrency
+    that the platform's chart gets; `folder` receives its manifests."""
     module = module_directory(find_go(), "kuberay", MODULE)
     shutil.rmtree(folder, ignore_errors=True)
     for name in _FOLDERS:
         shutil.copytree(module / "config" / name, folder / name, copy_function=shutil.copyfile)
-    folder.joinpath("kustomization.yaml").write_text(yaml.safe_dump(_overlay()))
+    folder.joinpath("kustomization.yaml").write_text(yaml.safe_dump(_overlay(settings)))
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": KUBERAY, "labels": labels}}
     kubectl.create([namespace])
     kubectl.run("apply", "--server-side", "-k", str(folder))
 
 
-def _overlay() -> dict[str, object]:
-    # The same concurrency as the operator of a sandbox without real nodes.
-    arguments = [
-        {"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": argument}
-        for argument in ("--reconcile-concurrency=4",)
-    ]
-    limits = [
-        {"op": "replace", "path": "/spec/template/spec/containers/0/resources/limits/cpu", "value": "1"}
+def _overlay(settings: KubeRay) -> dict[str, object]:
+    container = "/spec/template/spec/containers/0"
+    concurrency = f"--reconcile-concurrency={settings.reconcile_concurrency}"
+    patch = [
+        {"op": "add", "path": f"{container}/args/-", "value": concurrency},
+        {"op": "replace", "path": f"{container}/resources", "value": settings.resources.model_dump()},
     ]
     return {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
@@ -45,10 +45,5 @@ def _overlay() -> dict[str, object]:
         "namespace": KUBERAY,
         "resources": list(_FOLDERS),
         "images": [{"name": "kuberay/operator", "newTag": TOOLS["ray-operator"].version}],
-        "patches": [
-            {
-                "target": {"kind": "Deployment", "name": DEPLOYMENT},
-                "patch": yaml.safe_dump([*arguments, *limits]),
-            }
-        ],
+        "patches": [{"target": {"kind": "Deployment", "name": DEPLOYMENT}, "patch": yaml.safe_dump(patch)}],
     }

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sandbox.realnodes.cgroups import ROOT, V1_CONTROLLERS, is_v2
+from sandbox.realnodes.namespaces import UNSHARE
 
 COMMANDS = {
     "unshare": "util-linux",
@@ -43,8 +44,7 @@ def _kernel() -> str | None:
         return f"control groups v1 without {', '.join(absent)} in {ROOT}"
     if not os.access(ROOT, os.W_OK):
         return f"{ROOT} is read-only"
-    namespaces = ["unshare", "--mount", "--pid", "--net", "--ipc", "--uts", "--fork", "--mount-proc"]
-    return _failure([*namespaces, "sh", "-c", _PROBE])
+    return _failure([*UNSHARE, "sh", "-c", _PROBE])
 
 
 def _failure(argv: Sequence[str]) -> str | None:

@@ -13,6 +13,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from sandbox.cluster.processes import wait_until
+from sandbox.realnodes.namespaces import run
 from sandbox.realnodes.node_settings import (
     CONTAINERD_ROOT,
     CONTAINERD_SOCKET,
@@ -52,42 +54,38 @@ def main(path: Path) -> None:
 
 def mount(spec: NodeSpec) -> None:
     """Mounts the node's file systems, which are invisible on the machine."""
-    _run("mount", "--make-rshared", "/")
-    _run("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", PRIVATE)
+    run("mount", "--make-rshared", "/")
+    run("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", PRIVATE)
     for folder in COPIED_ON_WRITE:
         changes = Path(PRIVATE, "node", folder.strip("/").replace("/", "-"))
         for name in ("upper", "work"):
             (changes / name).mkdir(parents=True)
         layers = f"lowerdir={folder},upperdir={changes / 'upper'},workdir={changes / 'work'}"
-        _run("mount", "-t", "overlay", "-o", layers, "overlay", folder)
+        run("mount", "-t", "overlay", "-o", layers, "overlay", folder)
     for target, name in ((CONTAINERD_ROOT, "containerd"), (KUBELET_ROOT, "kubelet")):
         source = spec.folder / name
         source.mkdir(parents=True, exist_ok=True)
         Path(target).mkdir(parents=True, exist_ok=True)
-        _run("mount", "--bind", str(source), target)
-        _run("mount", "--make-rshared", target)
+        run("mount", "--bind", str(source), target)
+        run("mount", "--make-rshared", target)
     for name in ("resolv.conf", "hosts"):
-        _run("mount", "--bind", str(spec.settings / name), f"/etc/{name}")
+        run("mount", "--bind", str(spec.settings / name), f"/etc/{name}")
     sysctls = spec.settings / "sysctls"
     sysctls.mkdir(exist_ok=True)
     for name, value in SYSCTLS.items():
         file = sysctls / name.replace("/", ".")
         file.write_text(f"{value}\n")
-        _run("mount", "--bind", str(file), f"/proc/sys/{name}")
+        run("mount", "--bind", str(file), f"/proc/sys/{name}")
 
 
 def network(spec: NodeSpec) -> None:
     """Waits until the machine has moved the interface here, then sets the node's address and routes."""
-    deadline = time.monotonic() + UPLINK_SECONDS_MAX
-    while not Path(f"/sys/class/net/{UPLINK}").exists() and not _has_interface(UPLINK):
-        if time.monotonic() > deadline:
-            sys.exit(f"no interface {UPLINK} within {UPLINK_SECONDS_MAX:.0f} s")
-        time.sleep(0.05)
-    _run("ip", "link", "set", "lo", "up")
-    _run("ip", "link", "set", UPLINK, "name", "eth0")
-    _run("ip", "address", "add", f"{spec.address}/24", "dev", "eth0")
-    _run("ip", "link", "set", "eth0", "up")
-    _run("ip", "route", "add", "default", "via", spec.addresses.dns)
+    wait_until(f"interface {UPLINK}", lambda: _has_interface(UPLINK), UPLINK_SECONDS_MAX)
+    run("ip", "link", "set", "lo", "up")
+    run("ip", "link", "set", UPLINK, "name", "eth0")
+    run("ip", "address", "add", f"{spec.address}/24", "dev", "eth0")
+    run("ip", "link", "set", "eth0", "up")
+    run("ip", "route", "add", "default", "via", spec.addresses.dns)
     Path("/proc/sys/net/ipv4/ip_forward").write_text("1\n")  # applies to this namespace only
 
 
@@ -99,7 +97,7 @@ def supervise(spec: NodeSpec) -> None:
     for name, argv in commands.items():
         running[_start(spec, name, argv, environment)] = name
         if name == "containerd":
-            _wait_for(Path(CONTAINERD_SOCKET))
+            wait_until(CONTAINERD_SOCKET, Path(CONTAINERD_SOCKET).exists, SOCKET_SECONDS_MAX)
     while True:
         pid, _status = os.wait()
         if (ended := running.pop(pid, None)) is not None:
@@ -129,23 +127,9 @@ def _environment(spec: NodeSpec) -> dict[str, str]:
     }
 
 
-def _wait_for(socket: Path) -> None:
-    deadline = time.monotonic() + SOCKET_SECONDS_MAX
-    while not socket.exists():
-        if time.monotonic() > deadline:
-            sys.exit(f"no {socket} within {SOCKET_SECONDS_MAX:.0f} s")
-        time.sleep(0.05)
-
-
 def _has_interface(name: str) -> bool:
     # /sys shows the machine's interfaces: it is not mounted again in the node's namespaces
     return subprocess.run(["ip", "link", "show", name], capture_output=True).returncode == 0
-
-
-def _run(*argv: str) -> None:
-    result = subprocess.run(argv, capture_output=True, text=True)
-    if result.returncode != 0:
-        sys.exit(f"{' '.join(argv)}: {result.stderr.strip()}")
 
 
 def _end(_signal: int, _frame: object) -> None:

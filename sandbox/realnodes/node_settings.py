@@ -123,15 +123,8 @@ def _kubelet(spec: NodeSpec) -> dict[str, Any]:
             "x509": {"clientCAFile": str(spec.settings / "ca.crt")},
         },
         "authorization": {"mode": "Webhook"},
-        "registerWithTaints": [_taint(taint) for taint in spec.taints],
+        "registerWithTaints": [dict(taint) for taint in spec.taints],
     }
-
-
-def _taint(text: str) -> dict[str, str]:
-    """Returns the taint of `key=value:effect`."""
-    pair, _, effect = text.rpartition(":")
-    key, _, value = pair.partition("=")
-    return {"key": key, "value": value, "effect": effect}
 
 
 def programs(spec: NodeSpec) -> dict[str, list[str]]:

@@ -18,7 +18,7 @@ class NodeSpec:
     number: counted from 0. folder: its files on the machine; a node of the same name starts from them again.
     network_pid: a process in the network namespace of the sandbox's switch. control_group: the parent of
     its pods' groups. tools, packages: the executables by name, and the root of the unpacked Debian
-    packages. labels, taints: as the kubelet registers them.
+    packages. labels, taints: as in the Kubernetes API.
     """
 
     name: str
@@ -31,7 +31,7 @@ class NodeSpec:
     tools: Mapping[str, Path]
     packages: Path
     labels: Mapping[str, str]
-    taints: Sequence[str]
+    taints: Sequence[Mapping[str, str]]
 
     @property
     def address(self) -> str:

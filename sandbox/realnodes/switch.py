@@ -6,11 +6,10 @@ The namespace ends with its process, and the machine's interface with the namesp
 from __future__ import annotations
 
 import signal
-import subprocess
 import sys
 
 from sandbox.realnodes.addresses import Addresses
-from tools.toolchain.steps import StepError
+from sandbox.realnodes.namespaces import enter_network, run
 
 BRIDGE = "nodes"
 MACHINE = "machine"
@@ -25,7 +24,7 @@ def run_switch(addresses: Addresses) -> None:
         f"address add {addresses.dns}/24 dev {BRIDGE}",
         f"link set {BRIDGE} up",
     ):
-        _ip(*command.split())
+        run("ip", *command.split())
     with open("/proc/sys/net/ipv4/ip_forward", "w") as forwarding:  # between nodes and the machine
         forwarding.write("1\n")
     print(READY, flush=True)
@@ -35,10 +34,10 @@ def run_switch(addresses: Addresses) -> None:
 def connect_machine(switch_pid: int, addresses: Addresses) -> None:
     """Adds the machine's interface, and its routes to nodes and pods. Raises StepError."""
     name = addresses.interface
-    _ip("link", "add", name, "type", "veth", "peer", "name", MACHINE, "netns", str(switch_pid))
-    _ip("address", "add", f"{addresses.machine}/24", "dev", name)
-    _ip("link", "set", name, "up")
-    _ip("route", "add", addresses.pods, "via", addresses.dns)
+    run("ip", "link", "add", name, "type", "veth", "peer", "name", MACHINE, "netns", str(switch_pid))
+    run("ip", "address", "add", f"{addresses.machine}/24", "dev", name)
+    run("ip", "link", "set", name, "up")
+    run("ip", "route", "add", addresses.pods, "via", addresses.dns)
     in_switch(switch_pid, "link", "set", MACHINE, "master", BRIDGE, "up")
 
 
@@ -52,17 +51,7 @@ def connect_node(switch_pid: int, node_pid: int, number: int, addresses: Address
 
 def in_switch(switch_pid: int, *arguments: str) -> None:
     """Runs `ip` in the switch's namespace. Raises StepError."""
-    _run("nsenter", f"--net=/proc/{switch_pid}/ns/net", "ip", *arguments)
-
-
-def _ip(*arguments: str) -> None:
-    _run("ip", *arguments)
-
-
-def _run(*argv: str) -> None:
-    result = subprocess.run(argv, capture_output=True, text=True)
-    if result.returncode != 0:
-        raise StepError(f"{' '.join(argv)}: {result.stderr.strip()}")
+    run(*enter_network(switch_pid), "ip", *arguments)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from sandbox.realnodes.addresses import Addresses
 from sandbox.realnodes.node_settings import PAUSE_IMAGE, programs, write_settings
 from sandbox.realnodes.spec import NodeSpec, read_spec
 
+TAINT = {"key": "cloud.google.com/gke-queued", "value": "true", "effect": "NoSchedule"}
 TOOLS = ("kubelet", "kube-proxy", "containerd", "ctr")
 
 
@@ -28,7 +29,7 @@ def spec(tmp_path: Path) -> NodeSpec:
         tools={name: Path("/tools") / name for name in TOOLS},
         packages=Path("/packages"),
         labels={"cloud.google.com/gke-nodepool": "system"},
-        taints=["cloud.google.com/gke-queued=true:NoSchedule"],
+        taints=[TAINT],
     )
 
 
@@ -40,8 +41,7 @@ def test_a_spec_is_read_as_it_was_written(spec: NodeSpec, tmp_path: Path) -> Non
 def test_the_kubelet_has_the_labels_taints_and_addresses_of_its_node(spec: NodeSpec) -> None:
     write_settings(spec)
     kubelet = yaml.safe_load((spec.settings / "kubelet.yaml").read_text())
-    taint = {"key": "cloud.google.com/gke-queued", "value": "true", "effect": "NoSchedule"}
-    assert kubelet["registerWithTaints"] == [taint]
+    assert kubelet["registerWithTaints"] == [TAINT]
     assert kubelet["cgroupRoot"] == "/muster-mine-gke-system-1"
     assert kubelet["clusterDNS"] == ["10.99.3.2"]
     assert kubelet["authentication"]["anonymous"] == {"enabled": False}
