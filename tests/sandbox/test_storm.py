@@ -14,4 +14,4 @@ def test_quota_holds_and_all_jobs_end_in_a_short_storm(second: Second) -> None:
         wrong = storm(cluster.state, cluster.kubectl, SECONDS, seed=1, out=sys.stdout)
     finally:
         cluster.restart_controller()
-    assert wrong == []
+    assert wrong == [], "\n".join(wrong)

@@ -1,4 +1,4 @@
-"""What counts as a preemption in pods: production has none before those of training have terminated."""
+"""Tests of the preemption seen in pods: production has none before those of training have terminated."""
 
 import pytest
 
