@@ -3,8 +3,8 @@
 v1.6.2 suspends and resumes the cluster in place, by rayClusterConfig.suspend. It reports a service only while
 its cluster has a head: if it is suspended, Ready and observedGeneration stay as they were. v1.7.0 deletes the
 cluster of a service with spec.suspend, and creates another (handleSuspend); it copies
-rayClusterConfig.suspend to a new cluster only. Left out: upgrades (Muster refuses services that may), Ray Serve.
-Source: ray-operator/controllers/ray/rayservice_controller.go.
+rayClusterConfig.suspend to a new cluster only. Left out: upgrades (Muster refuses services that may), Ray
+Serve. Source: ray-operator/controllers/ray/rayservice_controller.go.
 """
 
 import contextlib
