@@ -91,7 +91,7 @@ class AdmissionPolicies(Component):
         if args.kai is not None:
             self._mutate(kai_mutations(args.kai), ["CREATE", "UPDATE"], args.engine)
         elif args.serves_mutating:
-            self._mutate(suspending_mutations(), ["CREATE"], args.engine)
+            self._mutate(suspending_mutations(args.engine), ["CREATE"], args.engine)
         for policy in validating_policies(args):
             self._validate(policy)
         self.register_outputs({})

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from components.admission.ray import (
+    ENGINE_ACCOUNTS,
     Engine,
     Policy,
     Requests,
@@ -58,15 +59,21 @@ class Mutation:
     patches: tuple[str, ...] = ()
 
 
-def suspending_mutations() -> dict[str, Mutation]:
+def suspending_mutations(engine: Engine) -> dict[str, Mutation]:
     """Returns the mutations that suspend queued objects at creation, by name: one for all kinds of an
-    operator with the same fields."""
+    operator with the same fields. Kueue resumes a RayService by rayClusterConfig.suspend alone (v0.19.2,
+    pkg/controller/jobs/rayservice/rayservice_controller.go: RunWithPodSetsInfo), so only that is set for it.
+    """
+    knows_all_fields = engine in ENGINE_ACCOUNTS
     kinds: dict[tuple[Operator, tuple[str, ...]], list[JobKind]] = {}
     for kind in JOB_KINDS:
         kinds.setdefault((kind.operator, kind.suspends), []).append(kind)
     return {
         f"muster-suspend-queued-{operator.word if len(same) > 1 else same[0].plural}": Mutation(
-            requests_of(*same), _object(first), operator, tuple(map(_patch, others))
+            requests_of(*same),
+            _object(first),
+            operator,
+            tuple(map(_patch, others)) if knows_all_fields else (),
         )
         for (operator, (first, *others)), same in kinds.items()
     }

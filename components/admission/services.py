@@ -1,9 +1,10 @@
 """Services that KubeRay creates for a tenant stay inside the cluster and front the tenant's own pods.
 
 KubeRay copies headService and serveService except for name, namespace, selector and some labels
-(ray-operator/controllers/ray/common/service.go at v1.6.2). As externalIPs of a Service intercept traffic of
-all namespaces (CVE-2020-8554), and other controllers act on annotations, the allowed fields are listed, not
-the refused ones. A RayCluster's own annotations reach an Ingress or Route only, which enableIngress creates.
+(ray-operator/controllers/ray/common/service.go at v1.6.2 and v1.7.0). As externalIPs of a Service intercept
+traffic of all namespaces (CVE-2020-8554), and other controllers act on annotations, the allowed fields are
+listed, not the refused ones. A RayCluster's own annotations reach an Ingress or Route only, which
+enableIngress creates.
 """
 
 import json
@@ -66,13 +67,19 @@ def _internal_rules(kind: JobKind) -> dict[str, str]:
     if kind is RAY_SERVICE:
         gateway = "spec.upgradeStrategy.clusterUpgradeOptions"  # names the class of a Gateway to create
         required[f"!{optional('object', gateway)}.hasValue()"] = gateway
-    return {
+    rules = {
         rule: (
             f"Ray's ports have no authentication, so they stay inside the cluster: remove {path}, and reach "
             "the dashboard with kubectl port-forward"
         )
         for rule, path in required.items()
     }
+    network_policy = f"{kind.ray_cluster}.networkPolicy"
+    rules[f"!{optional('object', network_policy)}.hasValue()"] = (
+        "KubeRay would create a NetworkPolicy, which admits traffic that the policies of this namespace keep "
+        f"out: remove {network_policy}"
+    )
+    return rules
 
 
 def _plain_rules(kind: JobKind) -> dict[str, str]:

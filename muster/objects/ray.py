@@ -50,6 +50,7 @@ class WorkerGroup(RayGroup):
     num_of_hosts: int = 1
     suspend: bool = False
     idle_timeout_seconds: int | None = None
+    priority: int | None = None  # since v1.7.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -87,6 +88,9 @@ class RayClusterSpec(View, gc=True, weakref=True):
     ray_version: str = ""
     auth_options: dict[str, Any] = {}
     gcs_fault_tolerance_options: dict[str, Any] | None = None
+    history_server_options: dict[str, Any] | None = None  # since v1.7.0, as the next two
+    network_policy: dict[str, Any] | None = None
+    tls_options: dict[str, Any] | None = None
     upgrade_strategy: UpgradeStrategy = UpgradeStrategy()
 
     def __post_init__(self) -> None:

@@ -2,10 +2,10 @@
 
 import copy
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from components.admission.fields.schema import FieldAddress
+from components.admission.fields.schema import DEFINITIONS, FieldAddress, schema_at
 from components.admission.fields.table import Row, row_of
 from tests.stacks.dry_runs import Manifest
 
@@ -25,6 +25,44 @@ class Change(NamedTuple):
     def __str__(self) -> str:
         value = "" if self.value is None else f" = {self.value!r}"
         return f"{self.kind}.{self.path}{value}"
+
+
+def with_newer_fields(schemas: Mapping[str, Schema], table: Iterable[Row]) -> dict[str, Schema]:
+    """Returns the schemas of the kinds with the fields that only newer versions of KubeRay have."""
+    definitions = {name: schema_at(schemas[kind], path) for name, (kind, path) in DEFINITIONS.items()}
+    newer = [row for row in table if row.since]
+    extended = {kind: copy.deepcopy(schema) for kind, schema in schemas.items()}
+    for kind, schema in schemas.items():
+        for row in newer:
+            places = [extended[kind]] if row.owner == kind else []
+            if row.owner in definitions:
+                places = list(_occurrences(schema, extended[kind], definitions[row.owner]))
+            for place in places:
+                _declare(place, row)
+    return extended
+
+
+def _occurrences(
+    schema: Mapping[str, Any], extended: Schema, definition: Mapping[str, Any]
+) -> Iterator[Schema]:
+    """Yields the parts of `extended` that are in `schema` equal to the definition."""
+    if schema == definition:
+        yield extended
+        return
+    for name, below in schema.get("properties", {}).items():
+        yield from _occurrences(below, extended["properties"][name], definition)
+    if "items" in schema:
+        yield from _occurrences(schema["items"], extended["items"], definition)
+
+
+def _declare(schema: Schema, row: Row) -> None:
+    *outer, last = re.findall(r"\[\]|[^.\[\]]+", row.path)
+    for name in outer:
+        schema = schema["items"] if name == "[]" else schema["properties"][name]
+    declared: Schema = {"type": row.type}
+    if row.type == "object":
+        declared["x-kubernetes-preserve-unknown-fields"] = True
+    schema["properties"][last] = declared
 
 
 def changes(addresses: Iterable[FieldAddress], table: tuple[Row, ...], effect: str) -> Iterator[Change]:

@@ -1,22 +1,26 @@
 """Every field of Ray's kinds on the API server with stack local's policies, as components/admission/fields
-says: tenants change it on a queued object, or create an object that has it."""
+says: tenants change it on a queued object, or create an object that has it. The fields of newer versions of
+KubeRay are added to the CRDs."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import pytest
 
-from components.admission.fields.schema import KINDS, addresses, recorded
+from components.admission.fields.schema import KINDS, addresses, fields_of, recorded
 from components.admission.fields.table import Effect, table
 from components.admission.ray import RAY_KINDS
 from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.processes import wait_until
 from tests.stacks.dry_runs import Manifest, Target, connection
-from tests.stacks.ray_fields import Change, changed, changes
+from tests.stacks.ray_fields import Change, Schema, changed, changes, with_newer_fields
 from tests.stacks.ray_requests import ALICE, create, message_of, raycluster, rayjob, rayservice
 from tools.docs import ray_fields
 from tools.toolchain.steps import StepError
 
+CRD_SECONDS_MAX = 15.0
 WAITING, RUNNING = "fields-waiting", "fields-running"
 GROUP = 20  # harmless changes that one request makes
 SUBMITTER = {
@@ -26,7 +30,13 @@ SUBMITTER = {
     }
 }
 INIT = {"name": "first", "image": "ray", "resources": {"requests": {"cpu": "1"}}}
-SUSPENDED = {kind.name: kind.suspend.split(".") for kind in RAY_KINDS}
+SUSPENDED = {kind.name: [path.split(".") for path in kind.suspends] for kind in RAY_KINDS}
+
+
+@cache
+def schemas() -> dict[str, Schema]:
+    """Returns the OpenAPI schema of each kind, with the fields of newer versions."""
+    return with_newer_fields(ray_fields.schemas(), table())
 
 
 def queued(kind: str, name: str) -> Manifest:
@@ -49,26 +59,50 @@ def queued(kind: str, name: str) -> Manifest:
 
 
 @pytest.fixture(scope="module")
-def objects(server: Kubectl) -> dict[tuple[str, str], Manifest]:
+def newer(server: Kubectl) -> Iterator[Kubectl]:
+    """The server with these schemas in its CRDs; they are restored afterwards."""
+    serve(server, schemas())
+    wait_until("the new fields", lambda: stores_newer_fields(server), CRD_SECONDS_MAX)
+    yield server
+    serve(server, ray_fields.schemas())
+    wait_until("the pinned fields", lambda: not stores_newer_fields(server), CRD_SECONDS_MAX)
+
+
+def serve(server: Kubectl, served: Mapping[str, Schema]) -> None:
+    for kind in RAY_KINDS:
+        name = f"{kind.plural}.ray.io"
+        definition = json.loads(server.run("get", "crd", name, "-o", "json"))
+        (version,) = (v for v in definition["spec"]["versions"] if v["name"] == kind.kind.version)
+        version["schema"]["openAPIV3Schema"] = served[kind.name]
+        server.run("replace", "-f", "-", stdin=json.dumps(definition))
+
+
+def stores_newer_fields(server: Kubectl) -> bool:
+    """Returns whether a new RayService has spec.suspend, which only newer versions of its CRD have."""
+    return "suspend" in create(server, ALICE, queued("RayService", "fields-new"))["spec"]
+
+
+@pytest.fixture(scope="module")
+def objects(newer: Kubectl) -> dict[tuple[str, str], Manifest]:
     """Adds a waiting object of each kind to team-a, and a running one."""
     stored = {}
     for kind in KINDS:
         for name in (WAITING, RUNNING):
-            server.run("create", "-f", "-", *ALICE, stdin=json.dumps(queued(kind, name)))
-        *path, last = SUSPENDED[kind]
-        started: dict[str, Any] = {last: False}
-        for key in reversed(path):
-            started = {key: started}
-        server.run(
-            "patch",
-            f"{kind.lower()}/{RUNNING}",
-            "--namespace=team-a",
-            "--type=merge",
-            "-p",
-            json.dumps(started),
-        )
+            newer.run("create", "-f", "-", *ALICE, stdin=json.dumps(queued(kind, name)))
+        for *path, last in SUSPENDED[kind]:
+            started: dict[str, Any] = {last: False}
+            for key in reversed(path):
+                started = {key: started}
+            newer.run(
+                "patch",
+                f"{kind.lower()}/{RUNNING}",
+                "--namespace=team-a",
+                "--type=merge",
+                "-p",
+                json.dumps(started),
+            )
         for name in (WAITING, RUNNING):
-            text = server.run("get", f"{kind.lower()}/{name}", "--namespace=team-a", "-o", "json")
+            text = newer.run("get", f"{kind.lower()}/{name}", "--namespace=team-a", "-o", "json")
             stored[kind, name] = json.loads(text)
     return stored
 
@@ -78,7 +112,7 @@ def test_the_recorded_fields_are_those_of_the_pinned_kuberay() -> None:
 
 
 def every(effect: Effect) -> Iterator[Change]:
-    return changes(addresses(ray_fields.pinned()), table(), effect)
+    return changes(addresses(fields_of(schemas())), table(), effect)
 
 
 def update(server: Kubectl, manifest: Manifest, new: Manifest) -> str:
@@ -115,19 +149,19 @@ def refusals(server: Kubectl, manifest: Manifest, group: Sequence[Change]) -> li
 
 
 def applied(manifest: Manifest, change: Change) -> Manifest:
-    return changed(manifest, ray_fields.schemas()[change.kind], change.path, change.value)
+    return changed(manifest, schemas()[change.kind], change.path, change.value)
 
 
 @pytest.mark.parametrize("effect", ["frozen", "counted"])
 @pytest.mark.parametrize("name", [WAITING, RUNNING])
 def test_frozen_fields_cannot_be_changed(
-    server: Kubectl, objects: dict[tuple[str, str], Manifest], name: str, effect: Effect
+    newer: Kubectl, objects: dict[tuple[str, str], Manifest], name: str, effect: Effect
 ) -> None:
     failures = []
     for change in every(effect):
         manifest = objects[change.kind, name]
         new = applied(manifest, change)
-        if new != manifest and (answer := update(server, manifest, new)) != "refused":
+        if new != manifest and (answer := update(newer, manifest, new)) != "refused":
             failures.append(f"{change}: {answer}")
     assert not failures, "\n".join(failures)
 
@@ -135,46 +169,46 @@ def test_frozen_fields_cannot_be_changed(
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [WAITING, RUNNING])
 def test_harmless_fields_can_be_changed(
-    server: Kubectl, objects: dict[tuple[str, str], Manifest], name: str, kind: str
+    newer: Kubectl, objects: dict[tuple[str, str], Manifest], name: str, kind: str
 ) -> None:
     harmless = [change for change in every("harmless") if change.kind == kind]
     groups = [harmless[i : i + GROUP] for i in range(0, len(harmless), GROUP)]
-    failures = [failure for group in groups for failure in refusals(server, objects[kind, name], group)]
+    failures = [failure for group in groups for failure in refusals(newer, objects[kind, name], group)]
     assert not failures, "\n".join(failures)
 
 
-def test_refused_fields_cannot_be_set(server: Kubectl) -> None:
+def test_refused_fields_cannot_be_set(newer: Kubectl) -> None:
     failures = []
     for change in every("refused"):
         base = queued(change.kind, "fields-new")
-        answer = creation(server, applied(base, change))
+        answer = creation(newer, applied(base, change))
         if answer != "refused":
             failures.append(f"{change}: {answer}")
     assert not failures, "\n".join(failures)
 
 
 @pytest.mark.parametrize("effect", ["counted", "frozen"])
-def test_other_fields_can_be_set(server: Kubectl, effect: Effect) -> None:
+def test_other_fields_can_be_set(newer: Kubectl, effect: Effect) -> None:
     """Otherwise the table could call every field refused."""
     failures = []
     for change in every(effect):
         if change.path == "metadata":
             continue
         base = queued(change.kind, "fields-new")
-        answer = creation(server, applied(base, change))
+        answer = creation(newer, applied(base, change))
         if answer != "accepted":
             failures.append(f"{change}: {answer}")
     assert not failures, "\n".join(failures)
 
 
-def test_bounds_hold(server: Kubectl) -> None:
+def test_bounds_hold(newer: Kubectl) -> None:
     failures = []
     for change in every("bounded"):
         expected = [(value, "accepted") for value in change.row.within]
         expected += [(value, "refused") for value in change.row.beyond]
         for value, expectation in expected:
             base = queued(change.kind, "fields-new")
-            new = changed(base, ray_fields.schemas()[change.kind], change.path, value)
-            if (answer := creation(server, new)) != expectation:
+            new = changed(base, schemas()[change.kind], change.path, value)
+            if (answer := creation(newer, new)) != expectation:
                 failures.append(f"{change} = {value}: {answer}")
     assert not failures, "\n".join(failures)

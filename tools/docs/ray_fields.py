@@ -70,11 +70,15 @@ def _section(owner: str, rows: tuple[Row, ...], counts: dict[Row | None, int]) -
         "| field | fields below | effect | why | shown by |\n|---|---|---|---|---|\n"
     ]
     lines += (
-        f"| `{row.path}` | {counts[row]} | {row.effect} | {row.why} | {_tests(row)} |\n"
+        f"| {_field(row)} | {counts.get(row, '')} | {row.effect} | {row.why} | {_tests(row)} |\n"
         for row in rows
         if row.owner == owner
     )
     return "".join(lines)
+
+
+def _field(row: Row) -> str:
+    return f"`{row.path}` (KubeRay {row.since})" if row.since else f"`{row.path}`"
 
 
 def _tests(row: Row) -> str:

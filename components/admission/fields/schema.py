@@ -53,12 +53,13 @@ class FieldAddress:
 
 def fields_of(schemas: Mapping[str, Schema]) -> Fields:
     """Returns the fields of the kinds, from the OpenAPI schema of each."""
-    definitions = {name: _at(schemas[kind], path) for name, (kind, path) in DEFINITIONS.items()}
+    definitions = {name: schema_at(schemas[kind], path) for name, (kind, path) in DEFINITIONS.items()}
     roots = {kind: schemas[kind] for kind in KINDS} | definitions
     return {name: tuple(_flattened(root, "", definitions, name)) for name, root in roots.items()}
 
 
-def _at(schema: Schema, path: tuple[str, ...]) -> Schema:
+def schema_at(schema: Schema, path: tuple[str, ...]) -> Schema:
+    """Returns the schema of the field at a path, as in DEFINITIONS."""
     for name in path:
         schema = schema["items"] if name == "[]" else schema["properties"][name]
     return schema

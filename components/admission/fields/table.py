@@ -20,7 +20,7 @@ TESTS: Mapping[Effect, str] = {
     "bounded": f"{TRIES}::test_bounds_hold",
     "harmless": f"{TRIES}::test_harmless_fields_can_be_changed",
 }
-_KEYS = {"values", "within", "beyond", "test"}
+_KEYS = {"values", "within", "beyond", "test", "since", "type"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,8 @@ class Row:
     """The effect on the fields at and below `path` of `owner`, a kind or a definition of the schema.
 
     `values`: of the field at `path`, for tests; empty if any value of its type has this effect. `within` and
-    `beyond`: values inside and outside the bounds. `tests`: as `path::test`.
+    `beyond`: values inside and outside the bounds. `tests`: as `path::test`. `since` and `type`: of a field
+    that the pinned KubeRay lacks, the first version with it, and its OpenAPI type.
     """
 
     owner: str
@@ -39,6 +40,8 @@ class Row:
     within: tuple[Any, ...] = ()
     beyond: tuple[Any, ...] = ()
     tests: tuple[str, ...] = ()
+    since: str = ""
+    type: str = ""
 
     def __str__(self) -> str:
         return f"{self.owner}.{self.path}"
@@ -72,11 +75,15 @@ def _row(owner: str, path: str, keys: Mapping[str, Any]) -> Row:
         raise TableError(
             f"{owner}.{path}: a counted field needs a test; a bounded field needs a test or values beyond"
         )
+    if ("since" in keys) != ("type" in keys) or (keys.get("type") == "object" and not keys.get("values")):
+        raise TableError(f"{owner}.{path}: a row with `since` needs a type, and values if that is object")
     lists = {key: tuple(keys.get(key, ())) for key in ("values", "within", "beyond")}
     # The bound of a field without values beyond it is shown by its own test alone.
     shared = () if effect == "bounded" and "beyond" not in keys else (TESTS[effect],)
     tests = (*((str(keys["test"]),) if "test" in keys else ()), *shared)
-    return Row(owner, path, effect, str(keys[effect]), **lists, tests=tests)
+    since, of_type = (str(keys.get(key, "")) for key in ("since", "type"))
+    why = str(keys[effect])
+    return Row(owner, path, effect, why, tests=tests, since=since, type=of_type, **lists)
 
 
 def row_of(address: FieldAddress, table: Iterable[Row]) -> Row | None:

@@ -1,9 +1,9 @@
 """Fields of a queued gang that users cannot change, so that the engine can place it and KubeRay suspend it.
 
-KubeRay validates an object before it acts on it (ray-operator/controllers/ray/utils/validation.go at v1.6.2).
-It ignores an invalid one: the pods keep running, whatever spec.suspend says. It also creates Services and
-other objects before it looks at the pods, and stops at the first failure. So all fields that these depend on
-are immutable.
+KubeRay validates an object before it acts on it (ray-operator/controllers/ray/utils/validation.go at v1.6.2
+and v1.7.0). It ignores an invalid one: the pods keep running, whatever spec.suspend says. It also creates
+Services and other objects before it looks at the pods, and stops at the first failure. So all fields that
+these depend on are immutable.
 """
 
 from components.admission.gangs.queue_managed_fields import RECREATE
@@ -53,7 +53,7 @@ CLUSTER_KEYS = (
     "upgradeStrategy",
 )
 HEAD_KEYS = ("rayStartParams", "resources", "labels", "serviceType", "headService", "enableIngress")
-GROUP_KEYS = ("rayStartParams", "resources", "labels", "idleTimeoutSeconds")
+GROUP_KEYS = ("rayStartParams", "resources", "labels", "idleTimeoutSeconds", "priority")
 JOB_KEYS = (
     "submissionMode",
     "submitterConfig",

@@ -1,12 +1,12 @@
 """Requirements of a queued gang: the engine can count it, and KubeRay can run and suspend it.
 
-Source: KubeRay ray-operator/controllers/ray/utils/validation.go at v1.6.2; Kueue
+Source: KubeRay ray-operator/controllers/ray/utils/validation.go at v1.6.2 and v1.7.0; Kueue
 pkg/controller/jobs/raycluster/raycluster_webhook.go and the schema of Workload.
 """
 
 from components.admission.gangs.redis_cleanup import heads_without_devices
 from components.admission.gangs.topology import topology_annotations
-from components.admission.ray import value_at
+from components.admission.ray import optional, value_at
 from components.admission.templates import annotations, template_variables
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.rayjob import RAY_JOB
@@ -16,6 +16,7 @@ POD_SETS_MAX = 18  # in a Workload: the head, the submitter and worker groups
 # How long a gang may keep its nodes after its preemption, and after its end.
 GRACE_SECONDS_MAX = 300
 TTL_SECONDS_MAX = 3600
+REDIS = '"redis"'  # KubeRay's default backend of GCS fault tolerance
 SCHEDULER = "default-scheduler"  # Kubernetes' own
 POD_SET_NAME = "^[A-Za-z0-9]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$"
 RESERVED_POD_SETS = ("head", "submitter")
@@ -37,7 +38,8 @@ def requirements(kind: JobKind) -> dict[str, str]:
     of_pods = _pods(kind) | topology_annotations()
     if not kind.ray_cluster:
         return of_pods
-    return _groups(kind) | of_pods | heads_without_devices(kind) | (_job() if kind is RAY_JOB else {})
+    of_cluster = _groups(kind) | heads_without_devices(kind) | _without_additions(kind)
+    return of_cluster | of_pods | (_job() if kind is RAY_JOB else {})
 
 
 def _groups(kind: JobKind) -> dict[str, str]:
@@ -85,9 +87,10 @@ def _pods(kind: JobKind) -> dict[str, str]:
             f"the pods of a queued {kind.name} have no finalizers, or they would hold quota after their "
             "deletion: remove metadata.finalizers from the pod templates"
         ),
-        "variables.templates.all(t, !t.?spec.?workloadRef.hasValue())": (
-            f"the pods of a queued {kind.name} are admitted as its gang alone: remove workloadRef from the "
-            "pod templates, as Kubernetes would not schedule them before another Workload"
+        "variables.templates.all(t, !t.?spec.?workloadRef.hasValue() && "
+        "!t.?spec.?schedulingGroup.hasValue())": (
+            f"the pods of a queued {kind.name} are admitted as its gang alone: remove workloadRef and "
+            "schedulingGroup from the pod templates, as Kubernetes would not schedule them before others"
         ),
         "variables.templates.all(t, "
         f"t.?spec.?terminationGracePeriodSeconds.orValue(0) <= {GRACE_SECONDS_MAX})": (
@@ -108,6 +111,29 @@ def _pods(kind: JobKind) -> dict[str, str]:
             f"templates of a queued {kind.name} are set by its admission: remove them"
         ),
         _run_time(): (f"the label {MAX_EXEC_TIME_LABEL} must be a number of seconds from 1 to {2**31 - 1}"),
+    }
+
+
+def _without_additions(kind: JobKind) -> dict[str, str]:
+    """Returns the rules for additions of KubeRay 1.7 whose feature gates are off by default."""
+    cluster = kind.ray_cluster
+    history, tls, gcs = (
+        f"{cluster}.{key}" for key in ("historyServerOptions", "tlsOptions", "gcsFaultToleranceOptions")
+    )
+    return {
+        f"!{optional('object', history)}.hasValue()": (
+            f"the pods of a queued {kind.name} have only the containers that its quota includes, but KubeRay "
+            f"would add a collector to each: remove {history}"
+        ),
+        f"!{optional('object', tls)}.hasValue()": (
+            f"a queued {kind.name} starts as soon as it is admitted, but KubeRay would wait for "
+            f"certificates: remove {tls}"
+        ),
+        f"{value_at('object', f'{gcs}.backend', REDIS)} == {REDIS} && "
+        f"!{optional('object', f'{gcs}.storage')}.hasValue()": (
+            f"a queued {kind.name} starts as soon as it is admitted, but KubeRay would first create a volume "
+            f"claim: remove {gcs}.backend and storage, and use Redis"
+        ),
     }
 
 

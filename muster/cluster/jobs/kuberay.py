@@ -1,7 +1,8 @@
 """Finds the faults for which KubeRay rejects a Ray object, before the gang gets quota.
 
 KubeRay only logs them, or leaves the job in ValidationFailed permanently.
-Source: KubeRay v1.6.2 ray-operator/controllers/ray/utils/validation.go, with the default feature gates.
+Source: KubeRay ray-operator/controllers/ray/utils/validation.go at v1.6.2 and v1.7.0, with the default
+feature gates; where the versions differ, a fault of one of them.
 Omitted are rules about fields that make a job ineligible anyway (autoscaling, clusterSelector, upgrade
 strategies other than None), missing minReplicas and maxReplicas (the CRDs have defaults), and invalid YAML in
 runtimeEnvYAML, which KubeRay reports for suspended RayJobs too.
@@ -166,8 +167,26 @@ def _cluster_faults(where: str, spec: RayClusterSpec, annotations: Mapping[str, 
         yield from _group_faults(at, group)
         if group.idle_timeout_seconds is not None:
             yield f"{at}: idleTimeoutSeconds needs the autoscaler, which a gang can't have: remove it"
+        if group.priority:
+            yield f"{at}: priority needs the autoscaler, which a gang can't have: remove it"
     yield from _environment_faults(where, spec, annotations)
+    yield from _gated_faults(where, spec)
     yield from _token_faults(f"{where}.authOptions", spec)
+
+
+def _gated_faults(where: str, spec: RayClusterSpec) -> Iterator[str]:
+    """Yields the fields whose feature gates are off by default."""
+    gated = {
+        "historyServerOptions": spec.history_server_options,
+        "networkPolicy": spec.network_policy,
+        "tlsOptions": spec.tls_options,
+    }
+    for name, options in gated.items():
+        if options is not None:
+            yield f"{where}.{name} needs a feature gate of KubeRay that is off by default: remove it"
+    gcs = spec.gcs_fault_tolerance_options or {}
+    if gcs.get("backend", "redis") != "redis" or gcs.get("storage") is not None:
+        yield f"{where}.gcsFaultToleranceOptions: a gang uses the backend redis: remove backend and storage"
 
 
 def _group_faults(where: str, group: RayGroup) -> Iterator[str]:

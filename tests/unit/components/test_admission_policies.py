@@ -110,6 +110,11 @@ def test_queued_ray_objects_are_suspended_at_creation(name: str) -> None:
     ]
 
 
+def test_kueue_gets_no_field_that_it_does_not_resume_by() -> None:
+    spec = declared("kueue").spec("MutatingAdmissionPolicy/muster-suspend-queued-rayservices")
+    assert [mutation["patchType"] for mutation in spec["mutations"]] == ["ApplyConfiguration"]
+
+
 SCOPES: dict[str, tuple[list[str], dict[str, Any]]] = {
     "muster-queued-rayjobs-can-be-suspended": (["CREATE", "UPDATE"], {"objectSelector": QUEUED}),
     "muster-queued-rayclusters-stay-as-admitted": (["UPDATE"], {"objectSelector": QUEUED}),

@@ -8,6 +8,7 @@ import pytest
 from components.admission.fields import schema, table
 from components.admission.fields.schema import addresses, fields_of, recorded
 from components.admission.fields.table import EFFECTS, TableError, row_of, rows
+from settings.model.operators.kuberay import KUBERAY_VERSION
 from tools.docs import ray_fields
 from tools.docs.ray_fields import page
 from tools.toolchain.paths import CHECKOUT
@@ -25,8 +26,19 @@ def test_every_field_has_a_row() -> None:
 
 
 def test_every_row_is_of_a_field() -> None:
+    """Rows of fields that only newer versions have are tried by tests/stacks/test_ray_fields.py."""
     used = {row_of(address, TABLE) for address in addresses(recorded())}
-    assert [str(row) for row in TABLE if row not in used] == []
+    assert [str(row) for row in TABLE if row not in used and not row.since] == []
+
+
+def test_a_row_says_since_when_a_newer_version_has_its_field() -> None:
+    """Otherwise it is left over from before the pinned version had the field."""
+    assert [str(row) for row in TABLE if row.since and not is_newer(row.since)] == []
+
+
+def is_newer(version: str) -> bool:
+    numbers = [tuple(map(int, text.split("."))) for text in (version, KUBERAY_VERSION)]
+    return numbers[0] > numbers[1]
 
 
 def test_a_path_has_one_row() -> None:
@@ -115,6 +127,8 @@ def test_a_template_that_differs_from_the_others_is_reported() -> None:
         pytest.param({"bounded": "why", "within": [1]}, id="bounded without a value beyond"),
         pytest.param({"harmless": "why", "test": "tests/test_x.py::test_x"}, id="harmless with a test"),
         pytest.param({"frozen": "why", "valeus": [1]}, id="an unknown key"),
+        pytest.param({"frozen": "why", "since": "1.7.0"}, id="newer, without its type"),
+        pytest.param({"frozen": "why", "since": "1.7.0", "type": "object"}, id="newer, without values"),
     ],
 )
 def test_an_invalid_row_is_refused(row: dict[str, Any]) -> None:

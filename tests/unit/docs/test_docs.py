@@ -139,7 +139,9 @@ def test_every_named_setting_exists(page: Path) -> None:
 def test_every_named_policy_exists(page: Path) -> None:
     policies = validating_policies(AdmissionPoliciesArgs("muster", False, max_pods=1))
     defaults = (
-        {rule.id for rule in RULES} | {policy.name for policy in policies} | set(suspending_mutations())
+        {rule.id for rule in RULES}
+        | {policy.name for policy in policies}
+        | set(suspending_mutations("muster"))
     )
     named = {text for text in CODE.findall(prose(page)) if POLICY.fullmatch(text)}
     assert named <= defaults

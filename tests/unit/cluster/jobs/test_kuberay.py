@@ -129,6 +129,23 @@ REFUSED: dict[str, tuple[Body, str]] = {
         a_service({"rayClusterConfig": group(maxReplicas=-1)}),
         "worker group 'gpu': maxReplicas is -1",
     ),
+    "priority of a group": (
+        a_cluster(group(priority=5)),
+        "worker group 'gpu': priority needs the autoscaler",
+    ),
+    "history server": (
+        a_cluster({"historyServerOptions": {"collectorOptions": {"image": "collector"}}}),
+        "spec.historyServerOptions needs a feature gate",
+    ),
+    "network policy": (
+        a_cluster({"networkPolicy": {"mode": "DenyAll"}}),
+        "spec.networkPolicy needs a feature",
+    ),
+    "mTLS": (a_cluster({"tlsOptions": {}}), "spec.tlsOptions needs a feature gate"),
+    "GCS in RocksDB": (
+        a_cluster({"gcsFaultToleranceOptions": {"backend": "rocksdb"}}),
+        "spec.gcsFaultToleranceOptions: a gang uses the backend redis",
+    ),
     "idle timeout": (a_cluster(group(idleTimeoutSeconds=5)), "worker group 'gpu': idleTimeoutSeconds"),
     "resources twice, head": (
         a_cluster(head(rayStartParams={"num-cpus": "1"}, resources={"CPU": "1"})),
