@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from settings.model.base import Model
 from settings.model.foundation.existing import Existing
-from settings.model.operators.kuberay import KUBERAY_VERSION
+from settings.model.operators.kuberay import KUBERAY_VERSION, SINCE_1_7, UNTIL_1_7
 from settings.model.operators.kueue import KUEUE_VERSION
 from settings.model.operators.kueue_gates import KUEUE_GATES
 from settings.model.stack import Settings
 from settings.problems import Finding, did_you_mean
 from settings.rules.registry import rule
 
-KUEUE_OLDEST, KUBERAY_OLDEST = (0, 15, 0), (1, 1, 0)
+KUEUE_OLDEST, KUBERAY_OLDEST, KUBERAY_1_7 = (0, 15, 0), (1, 1, 0), (1, 7, 0)
 # The admission policies suspend these; with engine `kueue` only Kueue unsuspends them.
 SUSPENDED_FRAMEWORKS = ("ray.io/rayjob", "ray.io/raycluster")
 
@@ -93,6 +93,40 @@ def versions_serve_what_is_used(settings: Settings) -> Iterator[Finding]:
             ("muster:kuberay", "version"),
             "1.1.0 or later, the first version that suspends RayClusters (KubeRay)",
             f"raise it, or remove it for {KUBERAY_VERSION}",
+        )
+
+
+@rule("kuberay")
+def kuberay_knows_its_gates(settings: Settings) -> Iterator[Finding]:
+    """Feature gates are known to the version of KubeRay, which exits on an unknown one (KubeRay,
+    ray-operator/pkg/features/features.go at v1.6.2 and v1.7.0)."""
+    kuberay = settings.kuberay
+    is_1_7 = _release(kuberay.chart_version) >= KUBERAY_1_7
+    for gate in kuberay.feature_gates:
+        if gate in (UNTIL_1_7 if is_1_7 else SINCE_1_7):
+            change = "1.7.0 removed it" if is_1_7 else "1.7.0 adds it"
+            yield Finding(
+                ("muster:kuberay", "featureGates", gate),
+                f"a feature gate of KubeRay {kuberay.chart_version}: {change}",
+                "remove it" if is_1_7 else "remove it, or set muster:kuberay.version to 1.7.0",
+            )
+
+
+@rule("kuberay", "kueue", "admission")
+def kueue_resumes_rayservices(settings: Settings) -> Iterator[Finding]:
+    """KubeRay is older than 1.7.0 if Kueue admits RayServices: Kueue resumes them by
+    rayClusterConfig.suspend, which KubeRay 1.7 reads only when it creates a cluster (Kueue 0.19.2,
+    rayservice_controller.go: RunWithPodSetsInfo; KubeRay 1.7.0, rayservice_controller.go:
+    modifyRayCluster)."""
+    kuberay, service = settings.kuberay, "ray.io/rayservice"
+    if settings.admission.engine != "kueue" or service not in settings.kueue.frameworks:
+        return
+    if kuberay.install == "helm" and _release(kuberay.chart_version) >= KUBERAY_1_7:
+        yield Finding(
+            ("muster:kuberay", "version"),
+            "a version before 1.7.0: Kueue resumes a RayService by rayClusterConfig.suspend, which KubeRay "
+            "1.7 reads only when it creates a cluster",
+            f"write {KUBERAY_VERSION}, or remove {service} from muster:kueue.frameworks",
         )
 
 

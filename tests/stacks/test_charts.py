@@ -18,7 +18,7 @@ from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
 from settings.manifests.configuration import kueue_configuration
 from settings.model.operators.kai import Kai
-from settings.model.operators.kuberay import KUBERAY_COMMIT, KUBERAY_VERSION
+from settings.model.operators.kuberay import KUBERAY_COMMITS, KUBERAY_VERSION
 from settings.model.operators.kueue import KUEUE_COMMIT, KUEUE_VERSION, Kueue
 from settings.model.operators.kueue_gates import KUEUE_GATES
 from tests.stacks.charts import ChartFolder, Object, the
@@ -125,7 +125,12 @@ def test_feature_gates_are_those_of_the_pinned_kueue() -> None:
 @pytest.mark.parametrize(
     ("tool", "module", "version", "commit"),
     [
-        ("kuberay", "github.com/ray-project/kuberay/ray-operator", KUBERAY_VERSION, KUBERAY_COMMIT),
+        (
+            "kuberay",
+            "github.com/ray-project/kuberay/ray-operator",
+            KUBERAY_VERSION,
+            KUBERAY_COMMITS[KUBERAY_VERSION],
+        ),
         ("kueue", "sigs.k8s.io/kueue", KUEUE_VERSION, KUEUE_COMMIT),
     ],
     ids=["KubeRay", "Kueue"],

@@ -1,5 +1,6 @@
 """KubeRay's operator: from its Helm chart, as GKE's Ray add-on, or already installed."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -8,17 +9,37 @@ from settings.model.base import DnsLabel, Model
 from settings.model.operators.shared import ApiClient, ChartImage, Release, Replicas, Resources
 
 KUBERAY_VERSION = "1.6.2"
-KUBERAY_COMMIT = "598eb66aa077c55ae04fa87b192238a3ec184e88"  # of this version's tag
+# The commits of the versions' tags.
+KUBERAY_COMMITS: Mapping[str, str] = {
+    KUBERAY_VERSION: "598eb66aa077c55ae04fa87b192238a3ec184e88",
+    "1.7.0": "59d663aeec13760646da3db9c1cf8cfe883e30b7",
+}
 
-# Feature gates of KUBERAY_VERSION (ray-operator/pkg/features); the operator exits on an unknown one.
+# Feature gates of 1.6 and 1.7 (ray-operator/pkg/features); the operator exits on an unknown one.
+# KubernetesWAS is left out: with it, Kubernetes may leave all pods of an admitted cluster pending.
 Gate = Literal[
     "AsyncJobInfoQuery",
+    "GCSFaultToleranceEmbeddedStorage",
+    "RayClusterHistoryServer",
+    "RayClusterMTLS",
+    "RayClusterNetworkPolicy",
     "RayClusterStatusConditions",
     "RayCronJob",
     "RayJobDeletionPolicy",
     "RayMultiHostIndexing",
     "RayServiceIncrementalUpgrade",
+    "SidecarSubmitterRestart",
 ]
+SINCE_1_7: frozenset[Gate] = frozenset(
+    {
+        "GCSFaultToleranceEmbeddedStorage",
+        "RayClusterHistoryServer",
+        "RayClusterMTLS",
+        "RayClusterNetworkPolicy",
+        "SidecarSubmitterRestart",
+    }
+)
+UNTIL_1_7: frozenset[Gate] = frozenset({"AsyncJobInfoQuery"})
 
 
 class Addon(Model):
@@ -62,4 +83,4 @@ class KubeRay(Model):
     @property
     def revision(self) -> str:
         """The version's commit, if this checkout knows it, else its tag, which can be moved."""
-        return KUBERAY_COMMIT if self.chart_version == KUBERAY_VERSION else f"v{self.chart_version}"
+        return KUBERAY_COMMITS.get(self.chart_version, f"v{self.chart_version}")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from settings.model.operators.kuberay import KUBERAY_COMMIT
+from settings.model.operators.kuberay import KUBERAY_COMMITS, KUBERAY_VERSION
 from settings.model.operators.kueue import KUEUE_COMMIT
 from tests.unit.components.harness import declare_platform
 from tests.unit.settings.builders import EXISTING, GOOD, L4, put, with_engine, with_pool
@@ -143,7 +143,8 @@ def test_kuberays_crds_come_before_the_operator_and_are_retained() -> None:
     declared = declare_platform(put("muster:kuberay", {"version": "1.6.2"}))
     definitions, release = declared["ConfigGroup/kuberay-definitions"], declared["Release/kuberay-operator"]
 
-    folder = f"{SOURCE}/ray-project/kuberay/{KUBERAY_COMMIT}/helm-chart/kuberay-operator/crds"
+    commit = KUBERAY_COMMITS[KUBERAY_VERSION]
+    folder = f"{SOURCE}/ray-project/kuberay/{commit}/helm-chart/kuberay-operator/crds"
     assert definitions.inputs["files"] == [
         f"{folder}/ray.io_{plural}.yaml" for plural in ("rayclusters", "rayjobs", "rayservices")
     ]

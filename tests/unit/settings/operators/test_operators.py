@@ -81,9 +81,36 @@ CASES = [
         put("muster:kuberay", {"featureGates": {"RayCronJobs": True}}),
         "muster:kuberay.featureGates.RayCronJobs",
         '"RayCronJobs"',
-        "one of AsyncJobInfoQuery, RayClusterStatusConditions, RayCronJob, RayJobDeletionPolicy, "
-        "RayMultiHostIndexing, RayServiceIncrementalUpgrade",
+        "one of AsyncJobInfoQuery, GCSFaultToleranceEmbeddedStorage, RayClusterHistoryServer, "
+        "RayClusterMTLS, RayClusterNetworkPolicy, RayClusterStatusConditions, RayCronJob, "
+        "RayJobDeletionPolicy, "
+        "RayMultiHostIndexing, RayServiceIncrementalUpgrade, SidecarSubmitterRestart",
         "did you mean RayCronJob?",
+    ),
+    Case(
+        "a feature gate of a later KubeRay",
+        put("muster:kuberay", {"version": "1.6.2", "featureGates": {"RayClusterMTLS": True}}),
+        "muster:kuberay.featureGates.RayClusterMTLS",
+        "true",
+        "a feature gate of KubeRay 1.6.2: 1.7.0 adds it",
+        "remove it, or set muster:kuberay.version to 1.7.0",
+    ),
+    Case(
+        "a feature gate of an earlier KubeRay",
+        put("muster:kuberay", {"version": "1.7.0", "featureGates": {"AsyncJobInfoQuery": True}}),
+        "muster:kuberay.featureGates.AsyncJobInfoQuery",
+        "true",
+        "a feature gate of KubeRay 1.7.0: 1.7.0 removed it",
+        "remove it",
+    ),
+    Case(
+        "RayServices of KubeRay 1.7 with Kueue",
+        engine("kueue", kuberay={"version": "1.7.0"}),
+        "muster:kuberay.version",
+        '"1.7.0"',
+        "a version before 1.7.0: Kueue resumes a RayService by rayClusterConfig.suspend, which KubeRay 1.7 "
+        "reads only when it creates a cluster",
+        "write 1.6.2, or remove ray.io/rayservice from muster:kueue.frameworks",
     ),
     Case(
         "an image by digest alone",
@@ -309,6 +336,12 @@ ACCEPTED = {
     "the GPU Operator without GKE's drivers": driver_disabled(gpuOperator={"install": "helm"}),
     "an existing GPU Operator": driver_disabled(gpuOperator={"install": "existing"}),
     "drivers of an existing cluster": {**driver_disabled(), "muster:cluster": EXISTING},
+    "KubeRay 1.7": put("muster:kuberay", {"version": "1.7.0", "featureGates": {"RayClusterMTLS": True}}),
+    "KubeRay 1.7 with Kueue, without RayServices": engine(
+        "kueue",
+        kuberay={"version": "1.7.0"},
+        kueue={"frameworks": ["ray.io/rayjob", "ray.io/raycluster"]},
+    ),
     "an image with tag and digest": put(
         "muster:kuberay", {"image": f"quay.io/kuberay/operator:v1.6.2@sha256:{'0' * 64}"}
     ),
