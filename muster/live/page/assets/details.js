@@ -2,7 +2,7 @@
 
 const WORKLOAD_ROW = 30;
 const PAGE_ROWS = 100;
-const NOT_KNOWN_YET = {remedies: [], preempts: [], ahead: [], checks: [], history: [], requeues: 0, requeue: null};
+const NOT_KNOWN_YET = {remedies: [], preempts: [], ahead: [], checks: [], history: [], podProblems: [], podsUnread: "", requeues: 0, requeue: null};
 
 class Details {
   #queue = ""; // an id of the table
@@ -159,11 +159,17 @@ function fillWorkload(box, found, open) {
   fact("Next attempt", found.requeue ? momentOf(found.requeue) : "");
   const link = (other, says) => element("span", {}, workloadLink(`${other.namespace}/${other.name}`, open.workload), ` ${says}`);
   box.replaceChildren(element("h3", {}, row.job), element("p", {className: "why"}, found.sentence), list,
+    ...listed("Problems of its pods", podProblems(found)),
     ...listed("It can be admitted once", found.remedies),
     ...listed("It would preempt", found.preempts.map(({workload, reason}) => link(workload, reason))),
     ...listed("Ahead in the queue", found.ahead.map((other) => link(other, sizeOf(other)))),
     ...listed("Admission checks", found.checks.map((check) => sentence([check.name, check.state, check.message]))),
     ...listed("History", found.history.map((event) => sentence([momentOf(event.at), `${event.condition} ${event.status}`, event.reason, event.message]))));
+}
+
+function podProblems(found) {
+  const unknown = found.podsUnread ? [`Their state is unknown: ${found.podsUnread}.`] : [];
+  return [...found.podProblems.map((problem) => problem.sentence), ...unknown];
 }
 
 function sentence(parts) {
