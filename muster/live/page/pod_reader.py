@@ -10,7 +10,7 @@ from muster.live.gang_pods import NO_PODS, PodListing, list_pods
 from muster.live.observed import Lister
 from muster.objects.kueue import Workload
 
-REUSED_S = 5.0
+REUSED_S = 2.0
 """Readers that select the same workload within this time share a list."""
 LISTINGS_MAX = 20
 
