@@ -40,6 +40,8 @@ PACKAGES = ("nftables", "runc", "containernetworking-plugins")
 SWITCH, FORWARDER, DNS = "switch", "api-forwarder", "coredns"
 NODES_FOLDER = "nodes"
 """The folder of a sandbox's run state with a folder for each node."""
+ZONE_LABEL, ZONE = "topology.kubernetes.io/zone", "sandbox"
+"""As a cloud does. Without it, the scheduler ignores all spread constraints of a pod that has one for zones."""
 READY_SECONDS_MAX = 120.0
 IMPORT_SECONDS_MAX = 300.0
 
@@ -117,7 +119,7 @@ class Nodes:
             control_group=control_group(self.state, name),
             tools={tool: self.tools[tool] for tool in NODE_PROGRAMS},
             packages=self.packages,
-            labels=pool.node_labels,
+            labels={ZONE_LABEL: ZONE, **pool.node_labels},
             taints=[taint._asdict() for taint in pool.node_taints],
         )
         spec.settings.mkdir(parents=True, exist_ok=True)
