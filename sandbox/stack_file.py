@@ -21,7 +21,7 @@ RECOVERY = {
     "recoveryTimeoutSeconds": 60,
     "requeuing": {"baseSeconds": 5, "maxSeconds": 60},
 }
-"""Of gangs on real nodes, which can be lost: waitForPodsReady of the controller."""
+"""The controller's waitForPodsReady on real nodes, which can be lost."""
 SOURCE = CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml"
 
 
@@ -88,11 +88,13 @@ def fit_to_real_nodes(config: dict[str, Any]) -> list[str]:
     quotas.get("l4", {})["cpu"] = {"nominal": 0, "borrowingLimit": 0}
     controller = config["muster:controller"]
     controller.setdefault("page", {})
-    controller.setdefault("waitForPodsReady", RECOVERY)
-    return [
-        f"queue {queue['name']} has {REAL_NODES_CPUS} of CPU on real nodes, none on simulated GPU nodes",
-        f"a gang is evicted {controller['waitForPodsReady']['recoveryTimeoutSeconds']} s after its node is lost",
+    changes = [
+        f"queue {queue['name']} has {REAL_NODES_CPUS} of CPU on real nodes, none on simulated GPU nodes"
     ]
+    if "waitForPodsReady" not in controller:
+        controller["waitForPodsReady"] = RECOVERY
+        changes.append(f"a gang is evicted {RECOVERY['recoveryTimeoutSeconds']} s after its node is lost")
+    return changes
 
 
 def deployed(state: RunState) -> Path:
