@@ -1,7 +1,5 @@
 """The stack file of the sandbox: stacks/Pulumi.local.yaml, with the requested engine."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

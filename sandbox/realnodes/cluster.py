@@ -1,7 +1,5 @@
 """Starts the network, the DNS and the real nodes of a sandbox, and cleans up after them."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

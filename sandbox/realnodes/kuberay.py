@@ -1,7 +1,5 @@
 """KubeRay's operator in a pod, from the manifests of its pinned Go module."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
