@@ -124,8 +124,8 @@ def described(planned: PlannedWrite) -> str:
     """Summarizes a write: for a status its true conditions, states of checks, and the reason to wait."""
     write = planned.write
     if isinstance(write, JsonPatch):
-        (suspend,) = [op for op in write.operations if op["path"].endswith("/suspend")]
-        assert suspend["value"] is False
+        suspends = [op["value"] for op in write.operations if op["path"].endswith("/suspend")]
+        assert set(suspends) == {False}
         return f"start {write.key.rpartition('/')[2]}"
     if isinstance(write, Overwrite):
         return f"stop {write.key.rpartition('/')[2]}"

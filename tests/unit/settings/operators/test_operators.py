@@ -83,8 +83,7 @@ CASES = [
         '"RayCronJobs"',
         "one of AsyncJobInfoQuery, GCSFaultToleranceEmbeddedStorage, RayClusterHistoryServer, "
         "RayClusterMTLS, RayClusterNetworkPolicy, RayClusterStatusConditions, RayCronJob, "
-        "RayJobDeletionPolicy, "
-        "RayMultiHostIndexing, RayServiceIncrementalUpgrade, SidecarSubmitterRestart",
+        "RayJobDeletionPolicy, RayMultiHostIndexing, RayServiceIncrementalUpgrade, SidecarSubmitterRestart",
         "did you mean RayCronJob?",
     ),
     Case(

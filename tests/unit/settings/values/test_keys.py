@@ -1,7 +1,10 @@
 """Stacks with a key, or a name among keys, that is misspelt or too long."""
 
+from typing import get_args
+
 import pytest
 
+from settings.model.operators.kuberay import Gate
 from tests.unit.settings.builders import SYSTEM, Case, put, refusal
 
 CASES = [
@@ -62,8 +65,7 @@ CASES = [
         put("muster:kuberay", {"featureGates": {"RayCronjob": True}}),
         "muster:kuberay.featureGates.RayCronjob",
         '"RayCronjob"',
-        "one of AsyncJobInfoQuery, RayClusterStatusConditions, RayCronJob, RayJobDeletionPolicy, "
-        "RayMultiHostIndexing, RayServiceIncrementalUpgrade",
+        f"one of {', '.join(get_args(Gate))}",
         "did you mean RayCronJob?",
     ),
     Case(
