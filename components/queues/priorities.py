@@ -11,6 +11,8 @@ from components.queues.kueue_api import WorkloadPriorityClass
 
 @dataclass(frozen=True)
 class PrioritiesArgs:
+    """`priorities`: the values of the classes, by name."""
+
     priorities: Mapping[str, int]
 
 

@@ -4,10 +4,14 @@ from muster.objects.meta import Object, View
 
 
 class PodStatus(View):
+    """The phase of a pod."""
+
     phase: str = ""
 
 
 class Pod(Object):
+    """A pod, with what decisions need of it."""
+
     status: PodStatus = PodStatus()
 
     @property
@@ -17,10 +21,12 @@ class Pod(Object):
 
 
 class Namespace(Object):
-    pass
+    """A namespace with its labels."""
 
 
 class Overhead(View):
+    """The resources that a pod with the RuntimeClass needs in addition to its containers'."""
+
     pod_fixed: dict[str, str | int | float] = {}
 
 

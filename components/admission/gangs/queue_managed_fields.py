@@ -26,6 +26,7 @@ RESOURCES = (
 
 
 def queue_managed_fields(kind: JobKind) -> dict[str, str]:
+    """Returns the rules for fields of a queued job that only its queue may change."""
     suspend, old_suspend = (value_at(root, kind.suspend, "false") for root in ("object", "oldObject"))
     rules = {
         f"{suspend} || !{old_suspend}": (

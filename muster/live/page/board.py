@@ -72,6 +72,7 @@ class Board:
 
 
 def workload_row(of: WorkloadRow) -> dict[str, Any]:
+    """Returns a workload as a row of a queue's list, as JSON."""
     return {"key": of.key, **document(of)}
 
 

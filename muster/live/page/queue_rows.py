@@ -19,6 +19,7 @@ def queue_rows(roots: Iterable[QueueNode], versions: Ids) -> dict[str, dict[str,
 
 
 def queue_id(node: QueueNode) -> str:
+    """Returns the id of a row, such as cohort/NAME or queue/NAME."""
     return f"{'cohort' if node.kind == str(COHORTS) else 'queue'}/{node.name}"
 
 
