@@ -25,8 +25,7 @@ from components.operators.kuberay import KubeRay, KubeRayArgs
 from components.operators.kueue import Kueue, KueueArgs
 from components.queues.kai_policies import KaiNames
 from components.queues.kai_queues import KaiQueues, KaiQueuesArgs
-from components.queues.priorities import Priorities, PrioritiesArgs
-from components.queues.queues import Queues, QueuesArgs
+from components.queues.queues import Priorities, PrioritiesArgs, Queues, QueuesArgs
 from components.tenants.tenants import Tenants, TenantsArgs
 from settings.load import Settings
 from settings.model.controller import Build, Controller

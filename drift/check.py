@@ -1,7 +1,5 @@
 """Compares all objects of a deployed stack with the live ones, in all of its clusters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
@@ -65,7 +63,7 @@ class Clusters:
                 raise StepError(str(error)) from error
             self._clusters.append(Cluster(self._open.enter_context(closing(api)), objects, deployed.releases))
 
-    def __enter__(self) -> Clusters:
+    def __enter__(self) -> "Clusters":
         return self
 
     def __exit__(self, *_: object) -> None:

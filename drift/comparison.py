@@ -6,8 +6,6 @@ was changed by hand. A dry-run apply would not suffice: it keeps fields and list
 added, and ignores changed defaults, such as `stopPolicy: Hold` of a queue.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest

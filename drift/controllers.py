@@ -1,7 +1,5 @@
 """Fields of declared objects that controllers legitimately own, each with a reason: they are not drift."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase

@@ -1,7 +1,5 @@
 """Reads the Kubernetes objects of a stack from its exported state: what the last `pulumi up` declared."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Reverts drift: afterwards the live objects are as declared, and Pulumi owns the declared fields."""
 
-from __future__ import annotations
-
 from drift.comparison import MANAGER, Drift, rewritten
 from drift.controllers import Object, with_owned_fields
 from preview.resources import kubernetes_writes as writes

@@ -3,8 +3,6 @@
 The format of `fieldsV1`: https://kubernetes.io/docs/reference/using-api/server-side-apply/
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any

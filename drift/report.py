@@ -1,7 +1,5 @@
 """Looks for drift, reverts it if asked, and reports it as a table and as JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

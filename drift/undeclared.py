@@ -4,8 +4,6 @@ Rights, network policies and queues add up, so an additional object is drift. Ot
 pods, ConfigMaps and Secrets belong to users.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass

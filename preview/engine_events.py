@@ -1,7 +1,5 @@
 """Reads the engine's event log: errors, warnings, violations of policies, and counts."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Golden plans: the summary of each stack's plan, stored with the tests and reviewed like code."""
 
-from __future__ import annotations
-
 import difflib
 import sys
 from pathlib import Path

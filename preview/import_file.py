@@ -4,8 +4,6 @@
 ids. Only resources with a known id are kept: the others can be created in addition to an existing cluster.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,7 +1,5 @@
 """Reads a plan, or what the engine did, from its event log: one change per resource."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Describes a resource for reviewers: its short kind, and the few properties that matter."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Formats a plan for the terminal, for pull requests, and as the summary that the tests keep."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

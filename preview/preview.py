@@ -1,7 +1,5 @@
 """Previews a stack offline, compared with nothing or with the stack at another git ref."""
 
-from __future__ import annotations
-
 import io
 import shutil
 import subprocess

@@ -4,8 +4,6 @@ For previews of changes without access to the real backend: the engine compares 
 which distinguishes updates and replacements from creations. Nothing is created; ids are placeholders.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

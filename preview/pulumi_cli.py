@@ -4,8 +4,6 @@ The user's own Pulumi is not used: no login, only installed plugins of `~/.pulum
 KUBECONFIG unless it is passed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -134,7 +132,7 @@ class PulumiCli:
             "PULUMI_SKIP_UPDATE_CHECK": "true",
         }
 
-    def select(self, name: str, config_file: Path) -> Stack:
+    def select(self, name: str, config_file: Path) -> "Stack":
         """Selects the stack `name` with the settings of `config_file`; creates it if it does not exist.
 
         The engine writes its encryption salt into the settings, so it gets a copy. The real stack's key is

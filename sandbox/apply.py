@@ -1,7 +1,5 @@
 """`apply`: shows the plan for the current stack file, and deploys it to a running sandbox."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The Pulumi CLI for a sandbox's cluster, and the deployment of the stack."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from preview import plan_text

@@ -1,7 +1,5 @@
 """`drift`: finds changes made by hand since the last deployment, and reverts them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import yaml

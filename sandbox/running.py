@@ -1,7 +1,5 @@
 """Determines the state of a sandbox from its processes and its API server."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`scenario`: plays the engine's scenarios in a running sandbox."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from functools import partial
 

@@ -1,7 +1,5 @@
 """`env`: prints variables for a shell, so that kubectl, pulumi, muster and make use the sandbox."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections.abc import Mapping

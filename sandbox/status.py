@@ -1,7 +1,5 @@
 """`status`: shows queues, workloads with their state and reason, nodes and processes."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """`up` with real nodes: pods run, and the controller, its page and KubeRay are among them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial

@@ -4,8 +4,6 @@ lightkube reads connection and credentials from a kubeconfig. Plural names and s
 server's discovery documents, so that custom resources need no code here.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import threading
 from collections.abc import Mapping

@@ -1,4 +1,5 @@
-"""Kueue's objects of the queues: flavors, cohorts, cluster queues, local queues and admission checks."""
+"""Kueue's objects of the queues: flavors, cohorts, cluster queues, local queues, admission checks
+and priority classes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
 
 from components.base import Component
-from components.queues.kueue_api import kueue_object
+from components.queues.kueue_api import WorkloadPriorityClass, kueue_object
 from settings.manifests import specs
 from settings.manifests.objects import queue_objects
 from settings.model.pools.pool import Pool
@@ -62,3 +63,24 @@ def local_queue(tenant: Tenant, name: str, opts: pulumi.ResourceOptions) -> Cust
     options = pulumi.ResourceOptions.merge(opts, recreated)
     spec = specs.local_queue(tenant.queues[name], tenant.weight)
     return kueue_object("LocalQueue", name, spec, options, tenant.namespace)
+
+
+@dataclass(frozen=True)
+class PrioritiesArgs:
+    """`priorities`: the values of the classes, by name."""
+
+    priorities: Mapping[str, int]
+
+
+class Priorities(Component):
+    """WorkloadPriorityClasses, which jobs name in the label `kueue.x-k8s.io/priority-class`.
+
+    A new value updates a class in place and applies to workloads created later.
+    """
+
+    def __init__(self, name: str, args: PrioritiesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("Priorities", name, opts)
+        self.classes = {
+            name: WorkloadPriorityClass(name, value, self.child()) for name, value in args.priorities.items()
+        }
+        self.register_outputs({"names": list(self.classes)})

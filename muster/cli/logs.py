@@ -8,12 +8,16 @@ import click
 
 from muster.cli.acting import ClusterContext, run, target_options
 from muster.cli.verb import verb
+from muster.cluster.jobs.gang import HEAD
 from muster.cluster.jobs.kinds import JOB_KINDS
+from muster.cluster.jobs.rayjob import SUBMITTER
 from muster.kube.client import Kube
 from muster.kube.kinds import PODS
 from muster.live.acting.jobs import read_job, split
-from muster.live.acting.logs import chosen
 from muster.live.gang_pods import pods_of
+from muster.live.observed import ObservationError
+
+ALL = "all"
 
 
 @verb(
@@ -65,3 +69,18 @@ async def _print(lines: AsyncIterator[bytes], prefix: str) -> None:
     async for line in lines:
         sys.stdout.write(f"{prefix}{line.decode(errors='replace')}\n")
         sys.stdout.flush()
+
+
+def chosen(pods: dict[str, str], pod_set: str | None) -> list[str]:
+    """Returns the pods of a pod set; by default the pods with the driver's output: the submitter, else the
+    head, else the first pod set. Raises: ObservationError."""
+    if not pods:
+        raise ObservationError("the job has no pods: it waits for quota or has ended")
+    sets = sorted(set(pods.values()))
+    selected = pod_set or next((s for s in (SUBMITTER, HEAD) if s in sets), sets[0])
+    names = [name for name, of in pods.items() if selected in (of, ALL)]
+    if not names:
+        raise ObservationError(
+            f"the job has no pods in pod set {selected}; expected one of: {', '.join(sets)}, {ALL}"
+        )
+    return names

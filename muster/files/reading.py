@@ -95,7 +95,7 @@ def opened_lines(
     try:
         with _opened(path, expected, LINES_BYTES_MAX, pipes, patience) as file:
             content = gzip.GzipFile(fileobj=file) if where.endswith(GZIP) else file
-            text = io.TextIOWrapper(cast(BinaryIO, content), encoding="utf-8-sig", errors="replace")
+            text = io.TextIOWrapper(cast("BinaryIO", content), encoding="utf-8-sig", errors="replace")
             yield _lines(text, where)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         problem = f"{where}: {error}; expected a whole gzip file: compress or copy it again"

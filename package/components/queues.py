@@ -5,9 +5,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from components.queues.priorities import Priorities, PrioritiesArgs
+from components.queues.queues import Priorities, PrioritiesArgs, QueuesArgs
 from components.queues.queues import Queues as KueueQueues
-from components.queues.queues import QueuesArgs
 from package.base import EXISTING, Exposed
 from settings.model.base import Model
 from settings.model.pools.pool import Pool

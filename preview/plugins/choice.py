@@ -1,7 +1,5 @@
 """Chooses the official plugin or the stand-in for each plugin, depending on what is installed."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Builds a provider's response to the engine: a detailed diff."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from pulumi.runtime.proto import provider_pb2

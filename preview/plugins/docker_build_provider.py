@@ -5,7 +5,6 @@ context, and outputs that result from it (`ref` and `digest` stay unknown).
 """
 
 # ruff: noqa: N802 -- methods carry the names of the gRPC service
-from __future__ import annotations
 
 from typing import Any
 

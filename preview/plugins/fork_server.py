@@ -4,8 +4,6 @@
 one plugin (launch.py); the plugin's exit code is the answer, and the bytes received are signals to it.
 """
 
-from __future__ import annotations
-
 import atexit
 import functools
 import gc

@@ -7,7 +7,6 @@ and provider functions.
 """
 
 # ruff: noqa: N802 -- methods carry the names of the gRPC service
-from __future__ import annotations
 
 import json
 import os

@@ -6,8 +6,6 @@ module adds properties that no schema marks. Known difference: removing a proper
 changes nothing with the official plugin, but is a replacement here.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from ipaddress import ip_network

@@ -4,8 +4,6 @@ The document is part of google-api-python-client (container v1beta1). It has nam
 but not which fields are required or exclude each other; the settings' rules check that.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -7,8 +7,6 @@ single message in the API. Source: pulumi_gcp 10.2.0 and the provider's field ma
 (resource_container_cluster_meta.yaml, resource_container_node_pool_meta.yaml); a test checks completeness.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 FIELDS: Mapping[str, Mapping[str, str]] = {

@@ -10,7 +10,6 @@ deletion). Not supported:
 """
 
 # ruff: noqa: N802 -- methods carry the names of the gRPC service
-from __future__ import annotations
 
 import os
 from typing import Any

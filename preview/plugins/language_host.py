@@ -6,7 +6,6 @@ engine), debuggers and messages of level debug, conversion of programs.
 """
 
 # ruff: noqa: N802 -- methods carry the names of the gRPC service
-from __future__ import annotations
 
 import gc
 import os

@@ -1,7 +1,5 @@
 """Installs the chosen plugins where the engine searches: next to its binary, and in its plugin cache."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Mapping, Set

@@ -1,7 +1,5 @@
 """Problems in a resource's inputs, by property path in the program's notation."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ It skips work that the SDK does for each resource and that a plan does not need,
 program. The plans are the same: tests compare them with golden plans.
 """
 
-from __future__ import annotations
-
 import weakref
 
 import pulumi

@@ -4,8 +4,6 @@ Each package of the SDK imports all of its modules, 285 of `pulumi_gcp.compute`,
 preview. Here a package imports the module of a class when the class is asked for.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module

@@ -6,8 +6,6 @@ them, as the official plugin would. Not checked: required properties, which the 
 union types.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Mapping
@@ -39,7 +37,7 @@ class PropertyType:
     class of a message."""
 
     kind: str
-    items: PropertyType | None = None
+    items: "PropertyType | None" = None
     name: str = ""
 
 

@@ -1,7 +1,5 @@
 """SDKs of packages that a program adds with `pulumi package add`: generated into its folder `sdks`."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -6,7 +6,6 @@ Not supported: Handshake (the engine tolerates that), Cancel during a call, trac
 """
 
 # ruff: noqa: N802 -- methods carry the names of the gRPC service
-from __future__ import annotations
 
 import json
 import os

@@ -3,8 +3,6 @@
 Assets, archives and resource references, which our stacks do not pass to these providers, are not converted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Finds the properties that differ between old and new inputs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from enum import Enum

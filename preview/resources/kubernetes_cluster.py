@@ -1,7 +1,5 @@
 """Connects a Kubernetes provider to its cluster, from its inputs or KUBECONFIG."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

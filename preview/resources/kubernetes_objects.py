@@ -1,7 +1,5 @@
 """Rules of Kubernetes objects that need no cluster: names, replacement, state, drift."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Creates, changes and deletes single objects, with the waits and errors that a Pulumi user expects."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

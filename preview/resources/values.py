@@ -5,8 +5,6 @@ string `UNKNOWN`. Both are as in `pulumi.runtime.rpc`,
 which takes as long to import as everything else that a plan needs.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

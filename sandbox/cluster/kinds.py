@@ -5,8 +5,6 @@ pass on the others (labels, conditions) unchanged. They do not use the controlle
 mistakes in those are noticed and not repeated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

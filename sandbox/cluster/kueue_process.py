@@ -10,8 +10,6 @@ Not included: Kueue's admission webhooks. None is registered (its log says "Webh
 admission policies suspend queued objects.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Mapping

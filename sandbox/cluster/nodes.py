@@ -1,7 +1,5 @@
 """Simulated nodes, like the nodes of a GKE node pool."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

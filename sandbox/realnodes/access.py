@@ -1,7 +1,5 @@
 """RBAC of kube-proxy and the DNS server, as in other clusters."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sandbox.realnodes.certificates import NODES_GROUP

@@ -4,8 +4,6 @@ Several sandboxes can run on one machine, so each takes a separate block; only t
 network is visible outside of the namespaces.
 """
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network

@@ -1,7 +1,5 @@
 """Certificates of nodes and of the DNS, signed by the cluster's authority."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass

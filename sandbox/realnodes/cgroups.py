@@ -1,7 +1,5 @@
 """The parent control groups of a node's pods, in cgroup v1 and v2."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

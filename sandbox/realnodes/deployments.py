@@ -1,7 +1,5 @@
 """Waits for the pods of Deployments, and explains why they do not start."""
 
-from __future__ import annotations
-
 from sandbox.cluster.kubectl import Kubectl
 from tools.toolchain.steps import StepError
 

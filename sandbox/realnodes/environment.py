@@ -1,7 +1,5 @@
 """Additions of real nodes to a sandbox: their images, the nodes, and the platform's programs in pods."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ It listens on the machine's address in the sandbox's network, to which other mac
 server authenticates every connection.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 

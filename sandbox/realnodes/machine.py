@@ -1,7 +1,5 @@
 """Requirements of real nodes on the machine, checked before anything is built."""
 
-from __future__ import annotations
-
 import os
 import platform
 import shutil

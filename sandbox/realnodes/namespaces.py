@@ -1,7 +1,5 @@
 """The Linux namespaces of a node, and commands that work in them."""
 
-from __future__ import annotations
-
 import subprocess
 
 from tools.toolchain.steps import StepError

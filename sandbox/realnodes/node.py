@@ -1,7 +1,5 @@
 """The process of a node on the machine: creates its namespaces, connects it, and ends with it."""
 
-from __future__ import annotations
-
 import ctypes
 import signal
 import subprocess

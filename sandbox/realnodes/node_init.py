@@ -3,8 +3,6 @@
 When it ends, the kernel ends every process of the node and removes its mounts and interfaces.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

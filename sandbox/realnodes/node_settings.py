@@ -1,7 +1,5 @@
 """The settings of a node's programs: containerd, CNI, kubelet, kube-proxy."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

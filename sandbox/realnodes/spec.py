@@ -1,7 +1,5 @@
 """A real node as data, which the processes that create it read from a file."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -3,8 +3,6 @@
 The namespace ends with its process, and the machine's interface with the namespace.
 """
 
-from __future__ import annotations
-
 import signal
 import sys
 

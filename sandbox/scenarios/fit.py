@@ -4,8 +4,6 @@ In a scenario the second gang preempts the first, so each must fit alone, and bo
 the number of GPU workers is changed, if that of the examples does not fit.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 

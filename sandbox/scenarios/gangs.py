@@ -1,7 +1,5 @@
 """Checks of gangs, shared by the scenarios: whether all pods run, and on which nodes. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from sandbox.cluster.kinds import Object, condition

@@ -4,8 +4,6 @@ The checks are the same for all engines: they read the Workload conditions of Ku
 pods and nodes.
 """
 
-from __future__ import annotations
-
 from sandbox.cluster import kinds
 from sandbox.cluster.kinds import condition, is_true
 from sandbox.scenarios.gangs import admitted_whole, gpu_workers, running_gang

@@ -1,7 +1,5 @@
 """Scenarios as data: the jobs to submit, and the milestones to observe in order. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

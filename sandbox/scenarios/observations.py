@@ -1,7 +1,5 @@
 """The objects observed by watches, with lookups for scenarios and the timeline. Pure."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ The flavor assignment is simpler than an engine's: the first flavor that fits a 
 preemption. The queue may borrow the quota of the others in its cohort tree, as if it were unused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal

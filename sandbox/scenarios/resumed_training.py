@@ -3,8 +3,6 @@
 The checks read the jobs' logs, which `make logs PROCESS=job-<RayJob>` prints.
 """
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from pathlib import Path

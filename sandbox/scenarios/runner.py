@@ -3,8 +3,6 @@
 `milestones` and `timeline` evaluate the observations; this module has the watches, the clock and the console.
 """
 
-from __future__ import annotations
-
 import queue
 import secrets
 import time

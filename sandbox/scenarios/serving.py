@@ -5,8 +5,6 @@ KubeRay's status and pods look the same with every engine. Evidence of gang admi
 Workloads with engines that use Kueue's API, and in PodGroups with KAI.
 """
 
-from __future__ import annotations
-
 from sandbox.cluster import kinds
 from sandbox.cluster.kinds import Object, condition, is_true
 from sandbox.scenarios.gangs import admitted_whole, gang_size, gpu_workers, on_nodes, running_gang

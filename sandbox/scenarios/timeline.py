@@ -1,7 +1,5 @@
 """The phases of jobs over time, as changes and as bars of text. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum

@@ -3,8 +3,6 @@
 Everything is read as a user would: the jobs' output with `kubectl logs`, their state in their status.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial

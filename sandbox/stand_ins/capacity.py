@@ -1,7 +1,5 @@
 """Computes the pool and the number of nodes for a request, for the queued-provisioning stand-in. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal

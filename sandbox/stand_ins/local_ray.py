@@ -4,8 +4,6 @@ The head represents the whole Ray cluster: it reports the number of GPUs of all 
 its own token, as with the examples' `authOptions`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

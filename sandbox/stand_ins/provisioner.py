@@ -13,8 +13,6 @@ Not simulated: BookingExpired after ten minutes without pods, maxRunDurationSeco
 requests per region, pod affinity and topology spread, the share of DaemonSets in a node, several zones.
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import threading

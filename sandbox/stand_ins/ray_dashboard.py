@@ -9,8 +9,6 @@ simulates the jobs, `ray_serve.py` Ray Serve. With `--ray PYTHON --logs FOLDER`,
 Not simulated: authentication; without `--ray`, also logs and runtime environments.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import logging

@@ -6,8 +6,6 @@ parent stand-in ends, it kills all of them, as at the end of a pod. The stand-in
 read the logs; if the stand-in has ended, this process removes it.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import shutil

@@ -6,8 +6,6 @@ pod runs, and ends that pod like `ray job submit`; both are read from the API se
 state. In HTTPMode it starts when it is POSTed; a restart loses that.
 """
 
-from __future__ import annotations
-
 import datetime
 import logging
 import threading

@@ -5,8 +5,6 @@ local folder, as text, in the entrypoint and in the container's environment. Not
 subPath, init containers.
 """
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 from collections.abc import Mapping

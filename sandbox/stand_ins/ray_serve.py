@@ -7,8 +7,6 @@ deployment.
 Not simulated: replicas, requests, failing applications, code changes without a new configuration.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -8,8 +8,6 @@ Not simulated: several nodes, the loss of a node, images. Ray Serve, and RayClus
 simulated.
 """
 
-from __future__ import annotations
-
 import logging
 import tempfile
 import threading

@@ -1,7 +1,5 @@
 """Caches the objects of a kind with a list and a watch, for the stand-ins and scenarios."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time
@@ -40,7 +38,7 @@ class Reflector:
         self._listed = threading.Event()
         self._stopped = threading.Event()
 
-    def start(self) -> Reflector:
+    def start(self) -> "Reflector":
         """Starts the watching thread, which ends with the process or soon after `stop`."""
         threading.Thread(target=self._run, name=f"watch-{self._name}", daemon=True).start()
         return self

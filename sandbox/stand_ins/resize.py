@@ -1,7 +1,5 @@
 """Derives the resize request, the nodes and the conditions of a ProvisioningRequest. Pure."""
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 from collections.abc import Sequence

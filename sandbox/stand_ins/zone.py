@@ -5,8 +5,6 @@ duration of the creation of nodes (default: 1); `l4.stockout: fail`, so that a r
 with Failed/OutOfCapacity (default: it waits).
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from muster.cluster.jobs.dry_runs import dry_runs
 from muster.cluster.jobs.job import Job
+from muster.cluster.jobs.pod_checks import dry_runs
 from muster.kube import kinds
 from muster.kube.client import Kube, WriteError
 from muster.kube.writes import Create

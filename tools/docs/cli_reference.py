@@ -1,7 +1,5 @@
 """Writes docs/cli.md: the verbs of `muster` and their options, from the declarations of the commands."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import click

@@ -1,7 +1,5 @@
 """Writes docs/metrics.md from the table of metrics."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from prometheus_client.process_collector import ProcessCollector

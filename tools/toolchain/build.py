@@ -12,12 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tools.bootstrap import exclusive
-from tools.toolchain.build_errors import build_failure
 from tools.toolchain.build_runs import Builds, Command, Run, compilers, slots_here
 from tools.toolchain.estimate import remaining_time
 from tools.toolchain.golang import MODULES, Go, c_compiler, find_go
 from tools.toolchain.paths import cache_directory
-from tools.toolchain.steps import Screen
+from tools.toolchain.steps import Screen, StepError, tail
 from tools.toolchain.tools import Tool
 
 COMPILERS = {"GOGC": "400", "GOMEMLIMIT": "2GiB"}
@@ -205,3 +204,33 @@ def _receipt(tool: Tool, go: Go, directory: Path, seconds: float, cpu: float) ->
     )
     (directory / "receipt.json").write_text(json.dumps(asdict(receipt), indent=2) + "\n")
     return receipt
+
+
+def build_failure(names: str, log: Path) -> StepError:
+    """Returns the error of a failed build of these tools, with the end of its log and advice."""
+    output = tail(log)
+    return StepError(f"{names} failed to build:\n{output}", log=log, try_this=advice_on_build(output))
+
+
+def advice_on_build(output: str) -> str:
+    """Returns advice for the end of a failed build's log."""
+    advice_by_pattern = (
+        (
+            r"no space left",
+            "free some disk: the builds need about 15 GB in Go's build cache (go env GOCACHE)",
+        ),
+        (r"requires go >=|invalid go version", "install a newer Go, or take the old one off PATH"),
+        (
+            r"checksum mismatch|SECURITY ERROR",
+            "run go clean -modcache, then run this again; report the error if it persists",
+        ),
+        (
+            r"dial tcp|no such host|proxyconnect|i/o timeout|TLS handshake|40[34] ",
+            "make the Go module proxy reachable (go env GOPROXY), then run this again",
+        ),
+        (r"signal: killed|cannot allocate memory", "free some memory: a build needs about 4 GB"),
+    )
+    for pattern, advice in advice_by_pattern:
+        if re.search(pattern, output):
+            return advice
+    return "read the log; finished builds are cached, so another run continues from here"

@@ -1,23 +1,26 @@
 """Checks that the API server accepts the objects of a gang before the gang gets quota.
 
 Ray's schema accepts templates from which no pod can be created, and API server admission rejects others: a
-missing service account, a violation of Pod Security. Such a gang would hold quota without running. The checks
-are dry runs (dry_runs.py), which create nothing. Results may change while the gang stays the same, so checks
-are repeated, with back-off.
+missing service account, a violation of Pod Security. Such a gang would hold quota without running: KubeRay
+creates no pods if the head's Service is refused. The checks are dry runs, which create nothing. Results may
+change while the gang stays the same, so checks are repeated, with back-off.
 """
 
 import asyncio
 import contextlib
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
-from muster.cluster.jobs.dry_runs import dry_runs
+from muster.cluster.jobs.gang import HEAD, PodSetTemplate
 from muster.cluster.jobs.job import Job
 from muster.kube.client import Kube
+from muster.kube.kinds import PODS, SERVICES
+from muster.kube.writes import Create
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition
 
@@ -26,6 +29,9 @@ REFUSED_S_MIN, REFUSED_S_MAX = 2.0, 300.0  # back-off after a refusal, doubled a
 ACCEPTED_S = 600.0  # interval between checks of an accepted gang
 MISCONFIGURED = "Misconfigured"  # a reason of QuotaReserved=False
 
+GENERATED_NAME = "muster-dry-run-"
+
+Body = dict[str, Any]
 Key = tuple[str, str]
 """A namespace and a digest of the objects to create in it."""
 
@@ -152,3 +158,32 @@ def is_new(workload: Workload) -> bool:
     ineligible. Other Workloads keep their place in the queue while a new leader has no results yet."""
     reserved = find_condition(workload.status.conditions, "QuotaReserved")
     return reserved is None or reserved.reason == MISCONFIGURED
+
+
+def dry_runs(job: Job) -> Iterator[tuple[str, Create]]:
+    """Yields the objects that the job's operator would create, each with a description for messages.
+
+    Source: KubeRay v1.6.2 ray-operator/controllers/ray/common/pod.go and raycluster_controller.go
+    (reconcileHeadService, reconcilePods). Omitted are generated names, the environment variables, probes and
+    volumes that KubeRay adds, and Ingresses.
+    """
+    namespace = job.metadata.namespace
+    for entry in job.pod_set_templates:
+        yield f"pods of pod set {entry.pod_set!r}", Create(PODS, _pod(namespace, entry))
+    for description, service in job.services():
+        named = {**service, "metadata": _named(service["metadata"], namespace)}
+        yield description, Create(SERVICES, named)
+
+
+def _pod(namespace: str, entry: PodSetTemplate) -> Body:
+    template: Body = msgspec.json.decode(entry.created)
+    meta = dict(template.get("metadata") or {})
+    if entry.pod_set != HEAD:  # operators generate the names of other pods
+        meta.pop("name", None)
+    return {"metadata": _named(meta, namespace), "spec": template.get("spec") or {}}
+
+
+def _named(meta: Body, namespace: str) -> Body:
+    """Returns the metadata with the job's namespace, as operators set it, and a generated name if it has
+    none."""
+    return {**meta, "namespace": namespace, **({} if meta.get("name") else {"generateName": GENERATED_NAME})}

@@ -1,7 +1,7 @@
 """Draws a trace from distributions. The same specification and seed give the same jobs.
 
 Arrivals, kinds of jobs and run times have separate random streams: a change to one does not affect the
-others.
+others. Jobs are submitted at independent intervals, on a clock that runs faster during busy hours.
 """
 
 import math
@@ -15,14 +15,15 @@ import msgspec
 
 from muster.admission import QuantityError, quantities
 from muster.forecast.traces import yaml_text
-from muster.forecast.traces.arrivals import times, week_of
 from muster.forecast.traces.rows import Rows
 from muster.forecast.traces.trace import Trace, TraceError, TraceJob
 from muster.forecast.traces.values import SECOND
 from muster.objects.kueue import PODS_MAX
 from muster.objects.meta import View
 
-DAY_MS = 86_400 * SECOND
+HOUR_MS = 3_600 * SECOND
+HOURS_A_WEEK = 7 * 24
+DAY_MS, WEEK_MS = 24 * HOUR_MS, HOURS_A_WEEK * HOUR_MS
 JOBS_MAX = 10_000_000
 DAYS_MAX = 36_500
 RUN_DAYS_MAX = 365
@@ -133,7 +134,7 @@ class _Kind:
 
 def _arrivals(specification: Specification, kinds: Sequence[_Kind], random: Random) -> Iterator[float]:
     week = week_of(specification.hours, specification.weekend)
-    submissions = times(random, _interval_ms(specification, kinds), specification.shape, week)
+    submissions = arrival_times(random, _interval_ms(specification, kinds), specification.shape, week)
     if specification.jobs is not None:
         return islice(submissions, specification.jobs)
     end_ms = (specification.days or 0) * DAY_MS
@@ -166,3 +167,31 @@ def _requests(profile: Profile) -> Mapping[str, int]:
         return {resource: quantities.parse(resource, text) for resource, text in profile.requests.items()}
     except QuantityError as problem:
         raise TraceError(f"a synthetic trace: profile of {profile.queue}: {problem}") from problem
+
+
+def week_of(hours: Sequence[float], weekend: float) -> tuple[float, ...]:
+    """Returns the rate of each hour of a week, 1 on average, from the rates of a day's hours and a factor for
+    days 6 and 7."""
+    rates = [rate * (weekend if day >= 5 else 1.0) for day in range(7) for rate in hours]
+    mean = sum(rates) / len(rates)
+    return tuple(rate / mean for rate in rates)
+
+
+def arrival_times(random: Random, mean_ms: float, shape: float, week: Sequence[float]) -> Iterator[float]:
+    """Yields an infinite series of times, starting at 0. Intervals are Weibull distributed (shape 1: a
+    Poisson process; below 1: bursts) with mean `mean_ms`; the rates of the week then stretch and compress
+    them, hour by hour."""
+    scale = mean_ms / math.gamma(1 + 1 / shape)
+    hour, left_ms = 0, float(HOUR_MS)  # in this hour
+    while True:
+        weeks, interval_ms = divmod(random.weibullvariate(scale, shape), WEEK_MS)
+        hour += int(weeks) * HOURS_A_WEEK  # the average rate of a full week is 1
+        while (passed_ms := interval_ms / _rate(week, hour)) > left_ms:
+            interval_ms -= left_ms * _rate(week, hour)
+            hour, left_ms = hour + 1, float(HOUR_MS)
+        left_ms -= passed_ms
+        yield (hour + 1) * HOUR_MS - left_ms
+
+
+def _rate(week: Sequence[float], hour: int) -> float:
+    return week[hour % HOURS_A_WEEK]

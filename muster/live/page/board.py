@@ -1,25 +1,29 @@
 """The page's view of a cluster: its tables, and details on demand."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from muster.admission.quantities import in_api_unit
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.kinds import BY_KIND
 from muster.cluster.queue_counts import queue_of
 from muster.configuration.configuration import DEFAULT, Configuration
+from muster.kube.kinds import COHORTS
 from muster.live.gang_pods import NO_PODS, PodListing
 from muster.live.overview.details import QueueDetails, queue_details
 from muster.live.overview.document import document
 from muster.live.overview.overview import Overview, overview
 from muster.live.overview.rows import WorkloadRow
-from muster.live.overview.tree import queue_tree
+from muster.live.overview.tree import QueueNode, queue_tree
 from muster.live.overview.why import why
 from muster.live.page.attempts import RecentAttempts
 from muster.live.page.incidents import Preemptions, provisioning
-from muster.live.page.queue_rows import queue_rows
 from muster.live.page.tables import Tables
+
+Ids = Mapping[str, int]
+QUANTITIES = ("total", "used", "borrowed", "lent")
 
 
 @dataclass(frozen=True)
@@ -91,3 +95,52 @@ def _changed_queues(before: ClusterState, after: ClusterState) -> Iterator[str]:
 def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterable[str]:
     """Yields the UIDs of objects that are new or have changed."""
     return (obj.metadata.uid for key, obj in after.items() if before.get(key) is not obj)
+
+
+def queue_rows(roots: Iterable[QueueNode], versions: Ids) -> dict[str, dict[str, Any]]:
+    """Returns the rows by id, parents first. `versions` counts changes to the workloads of each ClusterQueue,
+    so that a page which lists them knows when to reload."""
+    return dict(_rows(roots, "", versions))
+
+
+def queue_id(node: QueueNode) -> str:
+    """Returns the id of a row, such as cohort/NAME or queue/NAME."""
+    return f"{'cohort' if node.kind == str(COHORTS) else 'queue'}/{node.name}"
+
+
+def _rows(nodes: Iterable[QueueNode], parent: str, versions: Ids) -> Iterator[tuple[str, dict[str, Any]]]:
+    for node in nodes:
+        own = queue_id(node)
+        yield (
+            own,
+            {
+                "name": node.name,
+                "parent": parent,
+                "weight": node.weight,
+                "share": node.share,
+                "stopPolicy": node.stop_policy,
+                "problem": node.problem,
+                "pending": node.workloads.pending,
+                "inadmissible": node.workloads.inadmissible,
+                "reserving": node.workloads.reserving,
+                "admitted": node.workloads.admitted,
+                "resources": _resources(node),
+                "version": versions.get(node.name, 0) if own.startswith("queue/") else 0,
+            },
+        )
+        yield from _rows(node.children, own, versions)
+
+
+def _resources(node: QueueNode) -> dict[str, dict[str, float]]:
+    """Returns amounts summed over all flavors, in the API's units, by resource. The quota includes the
+    subtree."""
+    sums: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys((*QUANTITIES, "pending"), 0))
+    for column in node.columns:
+        for quantity in QUANTITIES:
+            sums[column.resource][quantity] += getattr(column, quantity)
+    for resource, amount in node.demand.items():
+        sums[resource]["pending"] += amount
+    return {
+        resource: {quantity: in_api_unit(resource, amount) for quantity, amount in of.items()}
+        for resource, of in sorted(sums.items())
+    }

@@ -101,7 +101,7 @@ class ClientConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Starts the deadline of the headers; refuses the connection if there are too many."""
-        self._transport = cast(asyncio.Transport, transport)
+        self._transport = cast("asyncio.Transport", transport)
         self._loop = asyncio.get_running_loop()
         self.address = (transport.get_extra_info("peername") or ("",))[0]
         if not self._connections.add(self):
@@ -190,4 +190,4 @@ def connection_of(request: web.BaseRequest) -> ClientConnection:
     transport = request.transport
     if transport is None:
         raise ConnectionResetError("the client has left")
-    return cast(ClientConnection, transport.get_protocol())
+    return cast("ClientConnection", transport.get_protocol())

@@ -3,7 +3,7 @@
 import copy
 from typing import Any
 
-from muster.cluster.jobs.dry_runs import GENERATED_NAME, dry_runs
+from muster.cluster.jobs.pod_checks import GENERATED_NAME, dry_runs
 from muster.cluster.jobs.ray_services import DEFAULT_PORTS
 from tests.simulation.manifests import ray_job, ray_service
 from tests.unit.controller.builders import job

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from muster.cluster.jobs.dry_runs import dry_runs
 from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.pod_checks import (
     ACCEPTED_S,
@@ -17,6 +16,7 @@ from muster.cluster.jobs.pod_checks import (
     REFUSED_S_MAX,
     REFUSED_S_MIN,
     PodChecks,
+    dry_runs,
     key_of,
 )
 from muster.kube import kinds

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from muster.forecast.traces import arrivals, synthetic
+from muster.forecast.traces import synthetic
 from muster.forecast.traces.synthetic import OfferedLoad, Profile, Specification
 from muster.forecast.traces.trace import Trace, TraceError
 from tests.unit.forecast.traces.builders import GPU
 
-HOUR_MS = arrivals.HOUR_MS
+HOUR_MS = synthetic.HOUR_MS
 DAY_MS = 24 * HOUR_MS
 MINUTE_MS = 60_000
 
@@ -71,24 +71,24 @@ def test_intervals_vary_as_the_shape_says(shape: float, variation: float) -> Non
 
 
 def test_hours_of_a_day_have_their_share_of_arrivals() -> None:
-    week = arrivals.week_of((*(1.0,) * 12, *(3.0,) * 12), weekend=1.0)
-    times_ms = list(islice(arrivals.times(Random(5), MINUTE_MS, 1.0, week), 20_000))
+    week = synthetic.week_of((*(1.0,) * 12, *(3.0,) * 12), weekend=1.0)
+    times_ms = list(islice(synthetic.arrival_times(Random(5), MINUTE_MS, 1.0, week), 20_000))
     late = sum(time % DAY_MS >= DAY_MS / 2 for time in times_ms)
     assert late / len(times_ms) == pytest.approx(0.75, abs=0.02)
     assert times_ms[-1] == pytest.approx(20_000 * MINUTE_MS, rel=0.05)
 
 
 def test_weekend_has_its_share_of_arrivals() -> None:
-    week = arrivals.week_of((1.0,) * 24, weekend=0.25)
-    arrival_times = islice(arrivals.times(Random(5), MINUTE_MS, 1.0, week), 50_000)
-    days = Counter(int(time // DAY_MS) % 7 for time in arrival_times if time < 4 * 7 * DAY_MS)
+    week = synthetic.week_of((1.0,) * 24, weekend=0.25)
+    arrivals = islice(synthetic.arrival_times(Random(5), MINUTE_MS, 1.0, week), 50_000)
+    days = Counter(int(time // DAY_MS) % 7 for time in arrivals if time < 4 * 7 * DAY_MS)
     assert (days[5] + days[6]) / days.total() == pytest.approx(0.5 / 5.5, rel=0.1)
 
 
 def test_intervals_longer_than_a_week_keep_their_length() -> None:
-    week = arrivals.week_of((*(1.0,) * 12, *(3.0,) * 12), weekend=0.5)
-    busy = islice(arrivals.times(Random(5), 100 * DAY_MS, 1.0, week), 200)
-    flat = islice(arrivals.times(Random(5), 100 * DAY_MS, 1.0, (1.0,) * 168), 200)
+    week = synthetic.week_of((*(1.0,) * 12, *(3.0,) * 12), weekend=0.5)
+    busy = islice(synthetic.arrival_times(Random(5), 100 * DAY_MS, 1.0, week), 200)
+    flat = islice(synthetic.arrival_times(Random(5), 100 * DAY_MS, 1.0, (1.0,) * 168), 200)
     assert all(abs(item - other) < 7 * DAY_MS for item, other in zip(busy, flat, strict=True))
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tools.bootstrap import BootstrapError, environment_key, pinned_requirement
-from tools.toolchain.build import build_key
-from tools.toolchain.build_errors import advice_on_build
+from tools.toolchain.build import advice_on_build, build_key
 from tools.toolchain.ensure import on_path_in_right_version
 from tools.toolchain.golang import parse_version
 from tools.toolchain.tools import NODE_TOOLS, TOOLS, Tool, crds_for, tools_for

@@ -2,9 +2,9 @@
 
 import pytest
 
+from muster.cli.logs import chosen
 from muster.kube import kinds
 from muster.live.acting.jobs import split
-from muster.live.acting.logs import chosen
 from muster.live.gang_pods import pods_of
 from muster.live.observed import ObservationError
 from tests.simulation.manifests import ray_cluster, ray_job
