@@ -16,7 +16,7 @@ class PodCondition(View):
 
 
 class PodStatus(View):
-    """The phase of a pod."""
+    """The phase and the conditions of a pod."""
 
     phase: str = ""
     conditions: tuple[PodCondition, ...] = ()
