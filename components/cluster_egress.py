@@ -37,4 +37,5 @@ def egress_to(cidrs: Sequence[str], ports: Sequence[int]) -> NetworkPolicyEgress
 
 
 def tcp(ports: Sequence[int]) -> list[NetworkPolicyPortArgs]:
+    """Returns TCP ports of a NetworkPolicy."""
     return [NetworkPolicyPortArgs(protocol="TCP", port=port) for port in ports]

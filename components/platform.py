@@ -35,6 +35,8 @@ from settings.model.foundation.existing import Existing
 
 @dataclass(frozen=True)
 class PlatformArgs:
+    """`settings`: the entire stack."""
+
     settings: Settings
 
 

@@ -23,5 +23,6 @@ class Package(Provider):
         inputs: pulumi.Inputs,
         options: pulumi.ResourceOptions | None = None,
     ) -> ConstructResult:
+        """Declares a component and its resources; returns its URN and outputs."""
         component = EXPOSED[resource_type.removeprefix(f"{NAME}:index:")](name, inputs, options)
         return ConstructResult(component.urn, component.results)

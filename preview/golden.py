@@ -34,6 +34,7 @@ def golden() -> int:
 
 
 def file(stack: str) -> Path:
+    """Returns the path of a stack's golden plan."""
     return FOLDER / f"{stack}.txt"
 
 

@@ -43,6 +43,7 @@ class ResourceChange:
 
     @property
     def name(self) -> str:
+        """The name of the resource in the program."""
         return self.urn.rpartition("::")[2]
 
     @property

@@ -61,6 +61,7 @@ def tree(changes: Sequence[ResourceChange]) -> list[TreeRow]:
 
 
 def title(change: ResourceChange) -> str:
+    """Returns the kind and the name of the changed resource."""
     return f"{short_kind(change.type)} {change.name}"
 
 

@@ -41,6 +41,7 @@ class ModelSection:
 
     @property
     def anchor(self) -> str:
+        """The anchor of its heading."""
         return anchor(self.title)
 
 

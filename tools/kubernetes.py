@@ -54,6 +54,7 @@ class RestResource:
         return f"{self._root}/{self.plural}"
 
     def path(self, name: str, namespace: str | None) -> str:
+        """Returns the path of an object in the API."""
         scope = f"/namespaces/{namespace}" if self.namespaced else ""
         return f"{self._root}{scope}/{self.plural}/{name}"
 

@@ -14,6 +14,7 @@ def same_of_prefixes(what: str, prefixes: Iterable[str]) -> str:
 
 
 def same_owners_and_finalizers() -> str:
+    """Returns CEL for: owner references and finalizers do not change."""
     return " && ".join(
         f"object.metadata.?{key}.orValue([]) == oldObject.metadata.?{key}.orValue([])"
         for key in ("ownerReferences", "finalizers")

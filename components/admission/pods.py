@@ -37,18 +37,18 @@ def _unchanged(engine: Engine) -> Policy:
         operations=("UPDATE",),
         rules={
             " && ".join(metadata): (
-                f"a pod with the label {WORKLOAD_UID_LABEL} holds quota until it is gone: only "
-                f"{', '.join(operator.name for operator in OPERATORS)} and Kubernetes itself change its "
+                f"a pod with the label {WORKLOAD_UID_LABEL} holds quota until it is deleted: only "
+                f"{', '.join(operator.name for operator in OPERATORS)} and Kubernetes may change its "
                 "owner references, its finalizers, and its labels and annotations of "
                 f"{', '.join(RESOURCES)}, kueue.x-k8s.io and muster.dev"
             ),
             'request.?subResource.orValue("") == "status" || object.spec == oldObject.spec': (
-                f"a pod with the label {WORKLOAD_UID_LABEL} runs as it was admitted: change its "
-                f"{alternatives()}"
+                f"the spec of a pod with the label {WORKLOAD_UID_LABEL} is immutable, as quota is reserved "
+                f"for it: change its {alternatives()}"
             ),
             'request.?subResource.orValue("") != "status" || object.?status == oldObject.?status': (
-                f"the status of a pod with the label {WORKLOAD_UID_LABEL} says whether it holds quota: only "
-                "Kubernetes itself writes it"
+                f"the status of a pod with the label {WORKLOAD_UID_LABEL} determines whether it holds "
+                "quota: only Kubernetes may write it"
             ),
         },
         label=WORKLOAD_UID_LABEL,
@@ -74,8 +74,8 @@ def _resized(engine: Engine) -> Policy:
         operations=("UPDATE",),
         rules={
             f"{containers} && {of_pod}": (
-                f"quota is reserved for a pod with the label {WORKLOAD_UID_LABEL} as it is: resize it to "
-                f"lower requests and limits, or replace its {alternatives()} by a larger one"
+                f"a pod with the label {WORKLOAD_UID_LABEL} cannot exceed its reserved quota: resize it to "
+                f"lower requests and limits, or replace its {alternatives()} with a larger one"
             )
         },
         label=WORKLOAD_UID_LABEL,

@@ -28,6 +28,7 @@ class PriorityNames:
 
 
 def allowed_priorities(names: PriorityNames, engine: Engine) -> list[Policy]:
+    """Returns the policies that restrict priority classes in namespaces, one for each kind of job."""
     return [_policy(kind, names, engine) for kind in JOB_KINDS]
 
 

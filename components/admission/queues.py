@@ -38,6 +38,7 @@ SUSPENDABLE = {
 
 
 def suspendable(engine: Engine) -> Policy:
+    """Returns the policy that requires queued RayJobs to be suspendable by KubeRay."""
     return Policy(
         name="muster-queued-rayjobs-can-be-suspended",
         resources=(RAY_JOB.plural,),

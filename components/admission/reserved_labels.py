@@ -27,6 +27,7 @@ MESSAGE = f"the label {WORKLOAD_UID_LABEL} is set by admission only, as pods wit
 
 
 def reserved_labels(engine: Engine) -> list[Policy]:
+    """Returns the policies that protect the label of admission on jobs, pods and Jobs."""
     return [*(_of_kind(kind, engine) for kind in JOB_KINDS), _pods(engine), _jobs(engine)]
 
 

@@ -56,5 +56,6 @@ def same_in_all(kind: JobKind, paths: tuple[str, ...]) -> list[str]:
 
 
 def same_in_groups(paths: tuple[str, ...]) -> str:
+    """Returns CEL for: these fields of each worker group that remains do not change."""
     of_groups = same("n", "o", paths)
     return f"variables.groups.all(n, variables.oldGroups.all(o, n.groupName != o.groupName || ({of_groups})))"

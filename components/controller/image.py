@@ -36,6 +36,7 @@ class ImageArgs:
 
     @property
     def repository(self) -> str:
+        """The registry and the repository of the image."""
         return self.build.registry(self.cluster)
 
 

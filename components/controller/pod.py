@@ -157,6 +157,7 @@ def container_security() -> SecurityContextArgs:
 
 
 def configuration_arguments(settings: Controller) -> list[str]:
+    """Returns the argument with the configuration; none if it is the default."""
     differences = controller_configuration(settings)
     return [f"--configuration={json.dumps(differences)}"] if differences else []
 

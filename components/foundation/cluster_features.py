@@ -73,10 +73,12 @@ def encryption(key: str | None) -> ClusterDatabaseEncryptionArgs:
 
 
 def logging(cluster: Gke) -> ClusterLoggingConfigArgs:
+    """Returns the components whose logs the cluster exports."""
     return ClusterLoggingConfigArgs(enable_components=[SYSTEM, *map(_component, cluster.logs)])
 
 
 def monitoring(cluster: Gke) -> ClusterMonitoringConfigArgs:
+    """Returns the components whose metrics the cluster exports."""
     return ClusterMonitoringConfigArgs(
         enable_components=[SYSTEM, *map(_component, cluster.metrics)],
         managed_prometheus=ClusterMonitoringConfigManagedPrometheusArgs(enabled=cluster.managed_prometheus),

@@ -27,11 +27,13 @@ BINDINGS = ClusterRbacBindingConfigArgs(
 
 
 def endpoints(cluster: Gke) -> ClusterControlPlaneEndpointsConfigArgs:
+    """Returns the endpoints of the control plane."""
     dns = ClusterControlPlaneEndpointsConfigDnsEndpointConfigArgs(allow_external_traffic=cluster.dns_endpoint)
     return ClusterControlPlaneEndpointsConfigArgs(dns_endpoint_config=dns)
 
 
 def private_cluster(cluster: Gke) -> ClusterPrivateClusterConfigArgs:
+    """Returns whether the nodes and the control plane's endpoint are private."""
     return ClusterPrivateClusterConfigArgs(
         enable_private_nodes=cluster.private_nodes, enable_private_endpoint=not cluster.public_endpoint
     )

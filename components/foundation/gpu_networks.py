@@ -81,6 +81,8 @@ class GpuNetworks(Component):
 
 @dataclass(frozen=True)
 class DeviceNetworksArgs:
+    """`interfaces`: the network interfaces of a pool's nodes."""
+
     interfaces: Sequence[NodeInterface]
 
 

@@ -24,6 +24,7 @@ PLATFORM_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 
 
 def maintenance_policy(maintenance: Maintenance | None) -> ClusterMaintenancePolicyArgs | None:
+    """Returns the maintenance window and its exclusions; None for GKE's default."""
     if maintenance is None:
         return None
     return ClusterMaintenancePolicyArgs(

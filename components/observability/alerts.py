@@ -128,6 +128,8 @@ def _controller(queries: Queries) -> Iterator[Alert]:
 
 @dataclass(frozen=True)
 class AlertsArgs:
+    """`google`: the provider and the project of the alerts."""
+
     observability: Observability
     queries: Queries
     google: GoogleCloud

@@ -47,6 +47,8 @@ def _lines(chart: XyChart) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class DashboardsArgs:
+    """`google`: the provider and the project of the dashboards."""
+
     queries: Queries
     google: GoogleCloud
 

@@ -43,6 +43,7 @@ class Queries:
         return self.expand(BY_NAME[name].query)
 
     def over_quota(self) -> str:
+        """Returns a query for queues that use more than their nominal quota."""
         reserved, nominal = (
             self.of("cluster_queue_resource_reservation"),
             self.of("cluster_queue_nominal_quota"),
@@ -71,6 +72,7 @@ class Queries:
         return f"avg by (namespace_name, pod_name, container_name) ({duty})"
 
     def idle_gpus(self, alerts: Alerts) -> str:
+        """Returns a query for GPUs that are used less than `alerts.idle_gpu_percent`."""
         return f"{self.gpu_use()} < {alerts.idle_gpu_percent}"
 
     def no_leader(self) -> str:

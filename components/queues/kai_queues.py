@@ -16,6 +16,8 @@ from settings.model.queues.queue import Queues
 
 @dataclass(frozen=True)
 class KaiQueuesArgs:
+    """`priorities`: the values of the priority classes, by name."""
+
     queues: Queues
     priorities: Mapping[str, int]
 

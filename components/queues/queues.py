@@ -67,6 +67,8 @@ def local_queue(tenant: Tenant, name: str, opts: pulumi.ResourceOptions) -> Cust
 
 @dataclass(frozen=True)
 class PrioritiesArgs:
+    """`priorities`: the values of the classes, by name."""
+
     priorities: Mapping[str, int]
 
 

@@ -23,6 +23,8 @@ HEALTH_PATH = "/-/healthz"  # of every Ray Serve proxy
 
 @dataclass(frozen=True)
 class GatewayArgs:
+    """`namespace`: the tenant's; `serving`: its gateway."""
+
     namespace: str
     serving: Serving
     google: GoogleCloud

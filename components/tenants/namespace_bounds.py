@@ -30,6 +30,8 @@ QUOTA, LIMITS = "team-quota", "container-limits"
 
 @dataclass(frozen=True)
 class NamespaceBoundsArgs:
+    """`tenant`: the tenant, with its limits."""
+
     tenant: Tenant
 
 

@@ -61,6 +61,7 @@ class NetworkIsolation(Component):
 
 
 def network_policies(args: NetworkIsolationArgs) -> Iterator[tuple[str, NetworkPolicySpecArgs]]:
+    """Yields the name and the spec of each NetworkPolicy of a tenant's namespace."""
     ray, everything = _with_label("ray.io/cluster"), LabelSelectorArgs()
     yield "default-deny", NetworkPolicySpecArgs(pod_selector=everything, policy_types=["Ingress", "Egress"])
     yield (

@@ -14,6 +14,8 @@ from settings.model.tenants.tenant import Tenant
 
 @dataclass(frozen=True)
 class WorkloadIdentityArgs:
+    """`service_account`: the name of the pods' ServiceAccount."""
+
     tenant: Tenant
     service_account: str
     google: GoogleCloud

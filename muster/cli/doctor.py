@@ -29,10 +29,14 @@ CONTROLLER_LABELS = {"app.kubernetes.io/name": "muster-controller"}
 
 
 class SubjectAccessReviewStatus(View):
+    """Returns whether the subject may perform the request."""
+
     allowed: bool = False
 
 
 class SubjectAccessReview(Object):
+    """`authorization.k8s.io/v1`: asks the API server for the permissions of an account."""
+
     status: SubjectAccessReviewStatus = SubjectAccessReviewStatus()
 
 
@@ -62,6 +66,7 @@ REVIEWS: Kind[SubjectAccessReview] = Kind(
 @click.option("--json", "as_json", is_flag=True, help="print the findings as JSON")
 @target_options
 def command(lease: str, as_json: bool, target: ClusterContext) -> int:
+    """Prints the findings; returns 1 if there are any."""
     if "/" not in lease:
         raise click.UsageError(f"--lease: {lease!r}; expected NAMESPACE/NAME")
     findings = run(target, lambda kube: _examined(kube, lease))

@@ -26,6 +26,7 @@ NEVER = 5
 @click.argument("job", metavar="KIND/NAME", help="such as rayjob/train, or workload/rayjob-train-1a2b3")
 @live.estimate_options
 def command(job: str, opts: live.EstimateOptions) -> int:
+    """Prints the estimated start of a job's Workload; returns the exit code."""
     cluster = live.read_cluster(opts)
     workload = workload_named(job, opts.namespace, cluster.objects)
     state = cluster.state(cluster.objects)

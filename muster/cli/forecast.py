@@ -66,6 +66,7 @@ class ConfigurationSource:
 @click.option("--json", "as_json", is_flag=True, help="print every future as JSON")
 @inputs.forecast_options
 def command(source: ConfigurationSource, as_json: bool, opts: ForecastOptions) -> int:
+    """Prints the waits under a configuration; returns the exit code."""
     from muster.cli.screen import show
 
     exclusive(stack=source.stack, queues=source.queues, cluster=source.cluster)

@@ -40,6 +40,7 @@ def command(
     container: str | None,
     target: ClusterContext,
 ) -> int:
+    """Prints the logs of the selected pods; returns the exit code."""
     options = {"follow": "true" if follow else None, "container": container}
     options["tailLines"] = None if tail is None else str(tail)
     parameters = {name: value for name, value in options.items() if value is not None}

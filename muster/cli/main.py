@@ -38,9 +38,11 @@ class LazyGroup(click.Group):
     """Imports only the module of the verb that runs; help and completion of verbs import none."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """Returns the names of all verbs, in the order of the help."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Imports the module of a verb and returns its command; None if there is no such verb."""
         if cmd_name not in VERBS:
             return None
         module = import_module(f"muster.cli.{cmd_name}_" if iskeyword(cmd_name) else f"muster.cli.{cmd_name}")
@@ -48,10 +50,12 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the verbs and their summaries to the help without importing their modules."""
         with formatter.section("Verbs"):
             formatter.write_dl(list(VERBS.items()))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Completes the names of verbs without importing their modules."""
         verbs = [CompletionItem(v, help=text) for v, text in VERBS.items() if v.startswith(incomplete)]
         return verbs + click.Command.shell_complete(self, ctx, incomplete)
 

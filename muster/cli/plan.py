@@ -80,6 +80,7 @@ class OutputOptions:
 )
 @inputs.forecast_options
 def command(plan: PlanOptions, output: OutputOptions, opts: ForecastOptions) -> int:
+    """Prints the effect of a change on waits, and the violated limits; returns the exit code."""
     from muster.cli.screen import show
 
     if opts.lists_assumptions:

@@ -106,6 +106,7 @@ filter_options = options(
 def command(
     name: str | None, all_namespaces: bool, eta: bool, seeds: int, row_filter: Filter, opts: ViewOptions
 ) -> int:
+    """Prints the workloads of a queue or a namespace; returns the exit code."""
     namespace = opts.own_namespace
 
     def shown(cluster_overview: Overview) -> VerbOutput:

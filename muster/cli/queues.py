@@ -35,6 +35,7 @@ STOPPED, INACTIVE = "Stopped", "Inactive"
 @click.option("-A", "--all-namespaces", is_flag=True, help="queues of all namespaces, as without -n")
 @view.view_options
 def command(names: Sequence[str], all_namespaces: bool, opts: ViewOptions) -> int:
+    """Prints the tree of cohorts and ClusterQueues; returns the exit code."""
     namespace = None if all_namespaces else opts.namespace
     return view.show(opts, lambda cluster_overview: _queues(cluster_overview, names, namespace, opts.is_wide))
 

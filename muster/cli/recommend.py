@@ -141,6 +141,7 @@ class SearchOptions:
 )
 @inputs.forecast_options
 def command(search_opts: SearchOptions, opts: ForecastOptions) -> int:
+    """Prints the cheapest configurations that meet the goals; returns the exit code."""
     from muster.cli.forecast import assumptions_table
     from muster.cli.screen import show
 

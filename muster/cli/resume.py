@@ -22,6 +22,8 @@ from muster.live.acting.stops import RUN, resume_job
 @click.argument("name", metavar="NAME")
 @target_options
 def command(what: str, name: str, target: ClusterContext) -> int:
+    """Resumes or retries a job, or resumes a queue; returns the exit code."""
+
     async def work(kube: Kube) -> str:
         if what in QUEUES:
             return await set_policy(kube, what, name, target, RUN)

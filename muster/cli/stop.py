@@ -29,6 +29,7 @@ QUEUES: Mapping[str, Kind[Any]] = {"queue": CLUSTER_QUEUES, "localqueue": LOCAL_
 )
 @target_options
 def command(what: str, name: str, keep_running: bool, target: ClusterContext) -> int:
+    """Stops a job or a queue; returns the exit code."""
     if what == "workload" and keep_running:
         raise click.UsageError("--keep-running is for queues")
 

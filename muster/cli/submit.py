@@ -42,6 +42,7 @@ INTERVAL_S = 1.0
 )
 @target_options
 def command(filename: str, wait: str, timeout: float | None, target: ClusterContext) -> int:
+    """Creates a job and follows it to the state in `wait`; returns the exit code."""
     manifest = read_manifest(filename)
 
     async def work(kube: Kube) -> int:

@@ -22,6 +22,7 @@ BAR = 20  # characters
 @click.option("-A", "--all-namespaces", is_flag=True, help="the teams of all namespaces, as without -n")
 @view.view_options
 def command(all_namespaces: bool, opts: ViewOptions) -> int:
+    """Prints the usage of flavors and teams; returns the exit code."""
     namespace = None if all_namespaces else opts.namespace
 
     def shown(cluster_overview: Overview) -> VerbOutput:

@@ -43,6 +43,7 @@ EXIT_CODES = {VerdictKind.FITS: 0, VerdictKind.PREEMPTS: 0, VerdictKind.WAITS: 4
 )
 @live.estimate_options
 def command(filename: str, opts: live.EstimateOptions) -> int:
+    """Prints whether a job fits now, and its estimated start; returns the exit code."""
     manifest = read_job(filename)
     cluster = live.read_cluster(opts)
     added = submitted(manifest, cluster.objects, cluster.now_ms, opts.namespace)

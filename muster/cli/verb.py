@@ -47,6 +47,7 @@ class Verb(click.Command):
     """A command that turns errors of the input and of the API server into one line."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        """Runs the verb. Expected errors become one line, and an interrupt ends it without a traceback."""
         try:
             return super().invoke(ctx)
         except ERRORS as error:

@@ -50,6 +50,7 @@ class ViewOptions:
 
     @property
     def is_wide(self) -> bool:
+        """Returns whether tables show all columns."""
         return self.output == "wide"
 
 

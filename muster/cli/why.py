@@ -31,6 +31,7 @@ EXIT_CODES = {VerdictKind.FITS: 0, VerdictKind.PREEMPTS: 0, VerdictKind.WAITS: 4
 @click.argument("job", metavar="KIND/NAME", help="such as rayjob/train, or workload/rayjob-train-1a2b3")
 @view.view_options
 def command(job: str, opts: ViewOptions) -> int:
+    """Prints why a workload waits or its pods do not run; returns the exit code."""
     namespace = opts.own_namespace
 
     def shown(cluster_overview: Overview) -> VerbOutput:

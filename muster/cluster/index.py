@@ -51,6 +51,7 @@ class Index(Generic[P, V]):
         return [self._objects[key] for key in ((keys,) if isinstance(keys, str) else sorted(keys))]
 
     def first(self, value: P) -> V | None:
+        """Returns the object with the lowest key among those with this value; None if there is none."""
         keys = self._keys.get(value)
         if keys is None:
             return None

@@ -20,6 +20,7 @@ class PassCache:
         self._previous: Entries = defaultdict(dict)
 
     def begin_full_pass(self) -> None:
+        """Marks all values as unused; `get` marks the values that it returns as used."""
         self._previous, self._current = self._current, defaultdict(dict)
 
     def end_full_pass(self) -> None:

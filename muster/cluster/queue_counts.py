@@ -72,6 +72,7 @@ class QueueCount:
 
     @property
     def is_empty(self) -> bool:
+        """Returns whether no workload is pending or holds quota."""
         return not self.reserving and not self.pending.total()
 
     def add(self, key: str, share: Contribution, sign: int) -> None:
@@ -103,6 +104,7 @@ class QueueCounts:
 
     @classmethod
     def of(cls, cluster: ClusterState) -> "QueueCounts":
+        """Returns the counts of all Workloads of a cluster."""
         counts = cls()
         for key, workload in cluster.workloads.items():
             counts.put(key, share_of(workload, cluster))

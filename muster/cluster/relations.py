@@ -46,8 +46,11 @@ class RelatedObjects(Protocol):
     """The objects by kind and key, like in ClusterState, and the cache of their views."""
 
     @property
-    def cache(self) -> PassCache: ...
-    def objects(self, kind: Kind[T]) -> Mapping[str, T]: ...
+    def cache(self) -> PassCache:
+        """The cache of values derived from objects."""
+
+    def objects(self, kind: Kind[T]) -> Mapping[str, T]:
+        """Returns the objects of a kind, by key."""
 
 
 class Relations:
@@ -77,6 +80,7 @@ class Relations:
 
     @classmethod
     def of(cls, objects: RelatedObjects) -> "Relations":
+        """Returns the relations of all objects."""
         relations = cls()
         relations.update(objects, {kind: objects.objects(kind) for kind in RELATED})
         return relations

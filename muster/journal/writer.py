@@ -15,6 +15,8 @@ STOP_S = 5.0
 
 
 class Files(Protocol):
+    """The files of a journal."""
+
     def append(self, lines: bytes, now_ms: int) -> None:
         """Appends lines and syncs them. Raises: OSError."""
 

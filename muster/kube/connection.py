@@ -30,6 +30,8 @@ _STREAMED = aiohttp.ClientTimeout(connect=CONNECT_S_MAX)
 
 @dataclass(frozen=True, slots=True)
 class Request:
+    """An HTTP request to the API server."""
+
     method: str
     path: str
     parameters: Mapping[str, str] = field(default_factory=dict)

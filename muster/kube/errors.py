@@ -6,11 +6,15 @@ from muster.objects.meta import View
 
 
 class Cause(View):
+    """The reason why a field is invalid."""
+
     field: str = ""
     message: str = ""
 
 
 class Details(View):
+    """The object of an error, and what is invalid in it."""
+
     name: str = ""
     causes: tuple[Cause, ...] | None = None
     retry_after_seconds: int | None = None
@@ -46,6 +50,7 @@ class StatusError(RequestError):
 
     @property
     def code(self) -> int:
+        """The HTTP status code."""
         return self.status.code
 
 

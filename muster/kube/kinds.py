@@ -28,6 +28,8 @@ class ObjectList(msgspec.Struct, Generic[T]):
     """One chunk of a list; `metadata` has the start of the next chunk."""
 
     class Metadata(msgspec.Struct, rename="camel"):
+        """The list's resource version, and the token of the next chunk; empty in the last one."""
+
         resource_version: str = ""
         continue_: str = msgspec.field(default="", name="continue")
 
@@ -67,10 +69,12 @@ class Kind(Generic[T]):
 
     @cached_property
     def decoder(self) -> msgspec.json.Decoder[T]:
+        """The decoder of one object."""
         return msgspec.json.Decoder(self.view)
 
     @cached_property
     def list_decoder(self) -> msgspec.json.Decoder[ObjectList[T]]:
+        """The decoder of a list."""
         return msgspec.json.Decoder(ObjectList[self.view])  # type: ignore[name-defined]
 
 

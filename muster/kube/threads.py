@@ -48,6 +48,7 @@ class LoopThread:
         return await asyncio.wrap_future(self.start(work))
 
     def start(self, work: Coroutine[Any, Any, R]) -> Future[R]:
+        """Runs a coroutine in the loop's thread; returns its future result."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
 

@@ -16,6 +16,7 @@ class Create:
 
     @property
     def key(self) -> str:
+        """The key of the new object; without a name if the API server generates it."""
         meta = self.body["metadata"]
         return f"{meta.get('namespace', '')}/{meta.get('name', '')}"
 

@@ -60,7 +60,8 @@ class Lister(Protocol):
 
     async def list(
         self, kind: Kind[T], labels: Mapping[str, str | None] | None = None, namespace: str = ""
-    ) -> tuple[str, list[T]]: ...
+    ) -> tuple[str, list[T]]:
+        """Returns the list's resource version and its objects; None as a label's value selects any value."""
 
 
 @dataclass(frozen=True, slots=True)

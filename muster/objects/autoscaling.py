@@ -7,26 +7,36 @@ from muster.objects.meta import Condition, Object, View, is_true
 
 
 class PodTemplateRef(View):
+    """The PodTemplate of a pod set, in the request's namespace."""
+
     name: str = ""
 
 
 class RequestPodSet(View):
+    """A number of pods with the same template."""
+
     pod_template_ref: PodTemplateRef = PodTemplateRef()
     count: int = 0
 
 
 class ProvisioningRequestSpec(View):
+    """The pods that nodes are requested for, and the class that provisions them."""
+
     provisioning_class_name: str = ""
     parameters: dict[str, str] = {}
     pod_sets: tuple[RequestPodSet, ...] = ()
 
 
 class ProvisioningRequestStatus(View):
+    """The progress of the request, and details of its class."""
+
     conditions: tuple[Condition, ...] = ()
     provisioning_class_details: dict[str, str] = {}
 
 
 class ProvisioningRequest(Object):
+    """A request for the nodes of a gang."""
+
     spec: ProvisioningRequestSpec = ProvisioningRequestSpec()
     status: ProvisioningRequestStatus = ProvisioningRequestStatus()
 

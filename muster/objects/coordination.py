@@ -14,4 +14,6 @@ class LeaseSpec(View):
 
 
 class Lease(Object):
+    """`coordination.k8s.io/v1`: the active replica."""
+
     spec: LeaseSpec = LeaseSpec()

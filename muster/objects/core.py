@@ -5,6 +5,8 @@ from muster.objects.sharing import share_strings
 
 
 class PodCondition(View):
+    """The state of a pod's condition."""
+
     type: str = ""
     status: str = ""  # True | False | Unknown
     reason: str = ""
@@ -14,11 +16,15 @@ class PodCondition(View):
 
 
 class PodStatus(View):
+    """The phase and the conditions of a pod."""
+
     phase: str = ""
     conditions: tuple[PodCondition, ...] = ()
 
 
 class Pod(Object):
+    """A pod, with what decisions need of it."""
+
     status: PodStatus = PodStatus()
 
     @property
@@ -42,10 +48,12 @@ class Pod(Object):
 
 
 class Namespace(Object):
-    pass
+    """A namespace with its labels."""
 
 
 class Overhead(View):
+    """The resources that a pod with the RuntimeClass needs in addition to its containers'."""
+
     pod_fixed: dict[str, str | int | float] = {}
 
 

@@ -17,11 +17,15 @@ POD_SETS_MAX = 18  # of a Workload
 
 
 class SliceConstraint(View):
+    """A level of the topology that slices of `size` pods must not cross."""
+
     topology: str = ""
     size: int = 0
 
 
 class TopologyRequest(View):
+    """The topology in which the pods of a set are placed together."""
+
     required: str | None = None
     preferred: str | None = None
     unconstrained: bool | None = None
@@ -35,6 +39,8 @@ class TopologyRequest(View):
 
 
 class PodSet(View, gc=True, weakref=True):
+    """Pods with the same template."""
+
     name: str
     count: int
     template: Template
@@ -46,16 +52,22 @@ class PodSet(View, gc=True, weakref=True):
 
 
 class PriorityClassRef(View, omit_defaults=False):
+    """The WorkloadPriorityClass or PriorityClass that sets the priority."""
+
     group: str
     kind: str
     name: str
 
 
 class PreemptionGate(View):
+    """A gate that must be open before the workload may preempt others."""
+
     name: str = ""
 
 
 class WorkloadSpec(View, gc=True, weakref=True):
+    """The pods of a job, its LocalQueue and its priority."""
+
     queue_name: str = ""
     pod_sets: tuple[PodSet, ...] = ()
     active: bool = True
@@ -66,17 +78,23 @@ class WorkloadSpec(View, gc=True, weakref=True):
 
 
 class LevelIndividualValues(View):
+    """Different values of a level, without their common prefix and suffix."""
+
     prefix: str | None = None
     suffix: str | None = None
     roots: tuple[str, ...] = ()
 
 
 class LevelValues(View):
+    """The values of a level: one for all domains, or one for each."""
+
     universal: str | None = None
     individual: LevelIndividualValues | None = None
 
 
 class SlicePodCounts(View):
+    """The numbers of pods: one for all domains, or one for each."""
+
     universal: int | None = None
     individual: tuple[int, ...] = ()
 
@@ -90,11 +108,15 @@ class AssignmentSlice(View):
 
 
 class TopologyAssignment(View):
+    """The domains of a pod set and the number of pods in each, in compressed form."""
+
     levels: tuple[str, ...] = ()
     slices: tuple[AssignmentSlice, ...] = ()
 
 
 class PodSetAssignment(View):
+    """The flavors, the quota and the placement of a pod set."""
+
     name: str
     flavors: dict[str, str] = {}
     resource_usage: dict[str, str | int] = {}
@@ -104,11 +126,15 @@ class PodSetAssignment(View):
 
 
 class Admission(View, omit_defaults=False, gc=True, weakref=True):
+    """The ClusterQueue and the assignments of an admitted workload."""
+
     cluster_queue: str
     pod_set_assignments: tuple[PodSetAssignment, ...]
 
 
 class PodSetUpdate(View):
+    """Changes of a pod set's template by an admission check."""
+
     name: str
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
@@ -117,6 +143,8 @@ class PodSetUpdate(View):
 
 
 class AdmissionCheckState(View):
+    """The state of an admission check."""
+
     name: str
     state: str  # Pending | Ready | Retry | Rejected
     message: str  # required, may be empty
@@ -127,26 +155,36 @@ class AdmissionCheckState(View):
 
 
 class RequeueState(View):
+    """The number of evictions, and the end of the requeue backoff."""
+
     count: int = 0
     requeue_at: str | None = None
 
 
 class ReclaimablePod(View, omit_defaults=False):
+    """Pods of a set that have ended and whose quota is released."""
+
     name: str
     count: int
 
 
 class UnhealthyNode(View):
+    """A node of the topology assignment that has failed."""
+
     name: str
 
 
 class PreemptionGateState(View):
+    """The position of a preemption gate."""
+
     name: str = ""
     position: str = ""  # Open | Closed
     last_transition_time: str | None = None
 
 
 class WorkloadStatus(View):
+    """The conditions, the admission and its checks."""
+
     conditions: tuple[Condition, ...] = ()
     admission: Admission | None = None
     admission_checks: tuple[AdmissionCheckState, ...] = ()
@@ -165,6 +203,8 @@ NO_STATUS = WorkloadStatus()
 
 
 class Workload(Object):
+    """A job in a queue."""
+
     spec: WorkloadSpec = WorkloadSpec()
     status: WorkloadStatus = NO_STATUS
 

@@ -13,21 +13,29 @@ PENDING, READY, RETRY, REJECTED = "Pending", "Ready", "Retry", "Rejected"
 
 
 class ParametersRef(View):
+    """The object with the parameters of a check."""
+
     api_group: str = ""
     kind: str = ""
     name: str = ""
 
 
 class AdmissionCheckSpec(View):
+    """The controller of a check, and its parameters."""
+
     controller_name: str = ""
     parameters: ParametersRef | None = None
 
 
 class ConditionsStatus(View):
+    """A status that consists of conditions."""
+
     conditions: tuple[Condition, ...] = ()
 
 
 class AdmissionCheck(Object):
+    """A check that must be Ready before workloads are admitted."""
+
     spec: AdmissionCheckSpec = AdmissionCheckSpec()
     status: ConditionsStatus = ConditionsStatus()
 
@@ -41,15 +49,21 @@ class RetryStrategy(View):
 
 
 class NodeSelectorUpdate(View):
+    """A node selector whose value is a detail of the ProvisioningRequest."""
+
     key: str
     value_from_provisioning_class_detail: str = ""
 
 
 class PodSetUpdates(View):
+    """Changes of the pods' template after provisioning."""
+
     node_selector: tuple[NodeSelectorUpdate, ...] = ()
 
 
 class ProvisioningRequestConfigSpec(View):
+    """The class and the parameters of requests, their retries, and the pod sets that need nodes."""
+
     provisioning_class_name: str = ""
     parameters: dict[str, str] = {}
     managed_resources: tuple[str, ...] = ()
@@ -59,6 +73,8 @@ class ProvisioningRequestConfigSpec(View):
 
 
 class ProvisioningRequestConfig(Object):
+    """The parameters of a provisioning check."""
+
     spec: ProvisioningRequestConfigSpec = ProvisioningRequestConfigSpec()
 
 

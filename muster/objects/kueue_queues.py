@@ -10,6 +10,8 @@ from muster.objects.names import NODE_SIZES
 
 
 class ResourceQuota(View):
+    """The quota of a resource in a flavor."""
+
     name: str
     nominal_quota: str | int = "0"
     borrowing_limit: str | int | None = None
@@ -17,56 +19,78 @@ class ResourceQuota(View):
 
 
 class FlavorQuotas(View):
+    """The quotas of a flavor."""
+
     name: str
     resources: tuple[ResourceQuota, ...] = ()
 
 
 class ResourceGroup(View):
+    """Resources that are assigned from the same flavor, and the flavors to try in order."""
+
     covered_resources: tuple[str, ...] = ()
     flavors: tuple[FlavorQuotas, ...] = ()
 
 
 class BorrowWithinCohort(View):
+    """Returns whether a workload that borrows may preempt in the cohort."""
+
     policy: str = "Never"
     max_priority_threshold: int | None = None
 
 
 class QueuePreemption(View):
+    """The workloads that the queue may preempt."""
+
     within_cluster_queue: str = "Never"
     reclaim_within_cohort: str = "Never"
     borrow_within_cohort: BorrowWithinCohort | None = None
 
 
 class FlavorFungibility(View):
+    """Rules for trying the next flavor instead of borrowing or preempting."""
+
     when_can_borrow: str = "MayStopSearch"
     when_can_preempt: str = "TryNextFlavor"
     preference: str | None = None
 
 
 class FairSharing(View):
+    """The weight of a queue or cohort in fair sharing."""
+
     weight: str | int | float | None = None
 
 
 class AdmissionScope(View):
+    """The mode of fair sharing of usage."""
+
     admission_mode: str = ""
 
 
 class CheckStrategyRule(View):
+    """An admission check, and the flavors that it applies to; all if there are none."""
+
     name: str
     on_flavors: tuple[str, ...] = ()
 
 
 class AdmissionChecksStrategy(View):
+    """The admission checks of a queue."""
+
     admission_checks: tuple[CheckStrategyRule, ...] = ()
 
 
 class ResourceUsage(View, omit_defaults=False):
+    """The used and borrowed quota of a resource."""
+
     name: str
     total: str | int = "0"
     borrowed: str | int | None = None
 
 
 class FlavorUsage(View, omit_defaults=False):
+    """The used quota of a flavor."""
+
     name: str
     resources: tuple[ResourceUsage, ...] = ()
 
@@ -83,6 +107,8 @@ class QueueStatus(View, omit_defaults=False):
 
 
 class ClusterQueueSpec(View):
+    """The quotas, the cohort and the policies of a queue."""
+
     cohort_name: str = ""
     resource_groups: tuple[ResourceGroup, ...] = ()
     queueing_strategy: str = "BestEffortFIFO"
@@ -96,32 +122,44 @@ class ClusterQueueSpec(View):
 
 
 class ClusterQueue(Object):
+    """A queue with quota for workloads of any namespace."""
+
     spec: ClusterQueueSpec = ClusterQueueSpec()
     status: QueueStatus = QueueStatus()
 
 
 class CohortSpec(View):
+    """The parent and the own quotas of a cohort."""
+
     parent_name: str = ""
     resource_groups: tuple[ResourceGroup, ...] = ()
     fair_sharing: FairSharing | None = None
 
 
 class Cohort(Object):
+    """Queues and cohorts that lend quota to each other."""
+
     spec: CohortSpec = CohortSpec()
 
 
 class LocalQueueSpec(View):
+    """The ClusterQueue of a LocalQueue."""
+
     cluster_queue: str = ""
     stop_policy: str = "None"
     fair_sharing: FairSharing | None = None
 
 
 class LocalQueue(Object):
+    """The queue of a namespace, through which its jobs reach a ClusterQueue."""
+
     spec: LocalQueueSpec = LocalQueueSpec()
     status: QueueStatus = QueueStatus()
 
 
 class ResourceFlavorSpec(View):
+    """The labels and taints of a flavor's nodes, and the tolerations that it adds to pods."""
+
     node_labels: dict[str, str] = {}
     node_taints: tuple[dict[str, Any], ...] = ()
     tolerations: tuple[dict[str, Any], ...] = ()
@@ -129,6 +167,8 @@ class ResourceFlavorSpec(View):
 
 
 class ResourceFlavor(Object):
+    """A kind of nodes."""
+
     spec: ResourceFlavorSpec = ResourceFlavorSpec()
 
     @property
@@ -138,4 +178,6 @@ class ResourceFlavor(Object):
 
 
 class WorkloadPriorityClass(Object):
+    """A priority of workloads, independent of their pods' priority."""
+
     value: int = 0

@@ -32,6 +32,8 @@ Amounts = Mapping[str, int]
 
 
 class LimitRangeItem(View):
+    """The bounds and defaults of containers or pods."""
+
     type: str = ""  # Container | Pod | PersistentVolumeClaim
     max: Quantities = {}
     min: Quantities = {}
@@ -40,10 +42,14 @@ class LimitRangeItem(View):
 
 
 class LimitRangeSpec(View):
+    """The bounds and defaults of a namespace."""
+
     limits: tuple[LimitRangeItem, ...] = ()
 
 
 class LimitRange(Object):
+    """`v1` LimitRange: bounds and defaults of containers and pods in its namespace."""
+
     spec: LimitRangeSpec = LimitRangeSpec()
 
 
@@ -98,6 +104,7 @@ def with_overhead(template: Template, runtime_classes: Mapping[str, RuntimeClass
 
 
 def with_defaults(template: Template, ranges: Iterable[LimitRange]) -> Template:
+    """Returns the template with the defaults that the LimitRanges give its containers."""
     limits: Quantities = {}
     requests: Quantities = {}
     for item in _items(ranges, CONTAINER):

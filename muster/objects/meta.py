@@ -34,6 +34,8 @@ class View(
 
 
 class OwnerReference(View):
+    """An object that this one depends on."""
+
     kind: str = ""
     name: str = ""
     uid: str = ""
@@ -50,6 +52,8 @@ class OwnerReference(View):
 
 
 class ObjectMeta(View):
+    """The metadata of an object, without the copy of the object that kubectl apply adds."""
+
     name: str = ""
     namespace: str = ""
     uid: str = ""
@@ -85,6 +89,8 @@ class ObjectMeta(View):
 
 
 class Object(View):
+    """An object of the API; subclasses add its fields."""
+
     metadata: ObjectMeta = ObjectMeta()
 
     @property
@@ -94,6 +100,8 @@ class Object(View):
 
 
 class Condition(View, omit_defaults=False):
+    """`meta/v1` Condition: a state of an object and its last transition."""
+
     type: str
     status: str  # True | False | Unknown
     reason: str = ""

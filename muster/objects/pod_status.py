@@ -8,15 +8,21 @@ from muster.objects.pods import PodSpec
 
 
 class Waiting(View):
+    """A container that has not started, or waits for its restart."""
+
     reason: str = ""  # such as ImagePullBackOff or ContainerCreating
     message: str = ""
 
 
 class Running(View):
+    """A container that runs."""
+
     started_at: str = ""
 
 
 class Terminated(View):
+    """A container that has ended."""
+
     exit_code: int = 0
     signal: int = 0
     reason: str = ""  # such as Completed, Error or OOMKilled
@@ -33,6 +39,8 @@ class ContainerState(View):
 
 
 class ContainerStatus(View):
+    """The current and the previous state of a container."""
+
     name: str = ""
     image: str = ""
     ready: bool = False
@@ -42,6 +50,8 @@ class ContainerStatus(View):
 
 
 class DetailedPodStatus(View):
+    """The conditions and containers of a pod."""
+
     phase: str = ""
     reason: str = ""  # why the whole pod failed, such as Evicted
     message: str = ""

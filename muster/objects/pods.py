@@ -25,11 +25,15 @@ HUGE_PAGES = "hugepages-"
 
 
 class ResourceRequirements(View):
+    """The requests and limits of a container or pod, as written."""
+
     requests: dict[str, str | int | float] = {}
     limits: dict[str, str | int | float] = {}
 
 
 class Container(View):
+    """A container with its resources."""
+
     name: str = ""
     image: str = ""
     resources: ResourceRequirements = ResourceRequirements()
@@ -45,6 +49,8 @@ class ResourceClaimRef(View):
 
 
 class PodSpec(View):
+    """The containers, the resources and the placement of a pod."""
+
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
     resources: ResourceRequirements = ResourceRequirements()
@@ -61,16 +67,21 @@ class PodSpec(View):
 
 
 class TemplateMeta(View):
+    """The labels and annotations of a template's pods."""
+
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
 
 
 class PodTemplate(View):
+    """A decoded pod template."""
+
     metadata: TemplateMeta = TemplateMeta()
     spec: PodSpec = PodSpec()
 
 
 def encode_template(template: Mapping[str, Any]) -> Template:
+    """Returns a pod template as stored."""
     return Template(msgspec.json.encode(template))
 
 
@@ -94,6 +105,7 @@ _DECODED = ByteCache(_DecodedTemplate)
 
 
 def read_template(template: Template) -> PodTemplate:
+    """Returns the decoded template; templates are cached by their bytes."""
     return _DECODED(bytes(template)).template
 
 

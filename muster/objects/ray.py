@@ -38,11 +38,15 @@ class RayGroup(View):
 
 
 class HeadGroup(RayGroup):
+    """The head of a Ray cluster."""
+
     head_service: dict[str, Any] | None = None
     service_type: str = ""
 
 
 class WorkerGroup(RayGroup):
+    """Workers with the same template."""
+
     group_name: str = ""
     replicas: int | None = None
     min_replicas: int | None = None
@@ -68,16 +72,22 @@ class WorkerGroup(RayGroup):
 
 
 class AutoscalerOptions(View):
+    """The autoscaler's container, which KubeRay adds to the head."""
+
     resources: dict[str, Any] | None = None
     image: str | None = None
     security_context: dict[str, Any] | None = None
 
 
 class UpgradeStrategy(View):
+    """The way in which KubeRay applies a change of the cluster's spec."""
+
     type: str = ""
 
 
 class RayClusterSpec(View, gc=True, weakref=True):
+    """The head and the worker groups of a Ray cluster."""
+
     head_group_spec: HeadGroup = HeadGroup()
     head_service_annotations: dict[str, str] = {}
     worker_group_specs: tuple[WorkerGroup, ...] = ()
@@ -99,12 +109,16 @@ class RayClusterSpec(View, gc=True, weakref=True):
 
 
 class RayClusterStatus(View):
+    """The state of a Ray cluster."""
+
     state: str = ""
     reason: str = ""
     conditions: tuple[Condition, ...] = ()
 
 
 class RayCluster(Object):
+    """A Ray cluster that runs until it is deleted."""
+
     spec: RayClusterSpec = RayClusterSpec()
     status: RayClusterStatus = RayClusterStatus()
 
@@ -113,6 +127,8 @@ class RayCluster(Object):
 
 
 class RayJobSpec(View, gc=True, weakref=True):
+    """The Ray cluster of a job, and how the job is submitted to it."""
+
     ray_cluster_spec: RayClusterSpec | None = None
     submission_mode: str = "K8sJobMode"
     submitter_pod_template: Template = NO_TEMPLATE
@@ -138,10 +154,13 @@ class RayJobSpec(View, gc=True, weakref=True):
 
     @property
     def has_submitter_template(self) -> bool:
+        """Returns whether the spec contains the template of the submitter's pod."""
         return bytes(self.submitter_pod_template) not in (b"{}", b"null")
 
 
 class RayJobStatus(View):
+    """The state of a job in Ray and of its deployment."""
+
     job_status: str = ""
     job_deployment_status: str = ""
     end_time: str = ""
@@ -155,6 +174,8 @@ class RayJobStatus(View):
 
 
 class RayJob(Object):
+    """A Ray cluster for one job."""
+
     spec: RayJobSpec = RayJobSpec()
     status: RayJobStatus = RayJobStatus()
 
@@ -163,6 +184,8 @@ class RayJob(Object):
 
 
 class RayServiceSpec(View):
+    """The Ray cluster of a service, and its upgrades."""
+
     ray_cluster_config: RayClusterSpec = RayClusterSpec()
     suspend: bool = False  # since v1.7.0
     serve_service: dict[str, Any] | None = None
@@ -172,10 +195,14 @@ class RayServiceSpec(View):
 
 
 class RayServiceStatus(View):
+    """The conditions of a service."""
+
     conditions: tuple[Condition, ...] = ()
     observed_generation: int = 0
 
 
 class RayService(Object):
+    """A Ray cluster that serves HTTP, and is replaced in upgrades."""
+
     spec: RayServiceSpec = RayServiceSpec()
     status: RayServiceStatus = RayServiceStatus()

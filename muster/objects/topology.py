@@ -29,34 +29,48 @@ PLACED_ANNOTATIONS = frozenset(
 
 
 class TopologyLevel(View):
+    """A level of a topology: the node label whose values are its domains."""
+
     node_label: str
 
 
 class TopologySpec(View):
+    """The levels of a topology, the widest first."""
+
     levels: tuple[TopologyLevel, ...] = ()
 
 
 class Topology(Object):
+    """A hierarchy of domains of nodes."""
+
     spec: TopologySpec = TopologySpec()
 
 
 class Taint(View):
+    """A taint of a node."""
+
     key: str = ""
     value: str = ""
     effect: str = ""
 
 
 class NodeSpec(View):
+    """Returns whether pods may be scheduled on a node."""
+
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
 
 
 class NodeStatus(View):
+    """The capacity and the conditions of a node."""
+
     allocatable: dict[str, str | int] = {}
     conditions: tuple[Condition, ...] = ()
 
 
 class Node(Object):
+    """A node with its labels."""
+
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
 

@@ -42,6 +42,7 @@ def is_admitted(status: WorkloadStatus) -> bool:
 
 
 def admitted_at_ms(status: WorkloadStatus) -> int | None:
+    """Returns the time of the admission; None if the condition Admitted is not True."""
     admitted = find_condition(status.conditions, ADMITTED)
     is_set = admitted is not None and admitted.status == "True"
     return millis(admitted.last_transition_time) if admitted is not None and is_set else None

@@ -40,6 +40,7 @@ def _column(values: kueue.LevelValues, count: int) -> Sequence[str]:
 
 
 def api_admission(admission: core.Admission) -> kueue.Admission:
+    """Returns an admission of the core as Kueue's API represents it."""
     return kueue.Admission(
         cluster_queue=admission.cluster_queue,
         pod_set_assignments=tuple(

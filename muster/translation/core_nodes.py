@@ -17,6 +17,7 @@ from muster.objects.topology import BoundPod, Node, Topology
 
 
 def topology(obj: Topology) -> core.Topology:
+    """Returns a Topology with its levels, from the widest to the narrowest."""
     return core.Topology(obj.metadata.name, tuple(level.node_label for level in obj.spec.levels))
 
 
@@ -72,6 +73,7 @@ def used_by_node(pods: Iterable[BoundPod]) -> dict[str, Mapping[str, int]]:
 
 
 def topology_request(obj: kueue.TopologyRequest | None) -> core.TopologyRequest | None:
+    """Returns the topology request of a pod set; None if it has none."""
     if obj is None:
         return None
     slices = tuple(

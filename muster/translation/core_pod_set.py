@@ -34,6 +34,7 @@ def _whole(obj: kueue.PodSet) -> core.PodSet:
 
 
 def tolerations(raw: Iterable[Mapping[str, Any]]) -> tuple[core.Toleration, ...]:
+    """Returns a pod's tolerations with the API's defaults."""
     return tuple(
         core.Toleration(
             key=t.get("key", ""),

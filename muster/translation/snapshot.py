@@ -23,6 +23,7 @@ T = TypeVar("T")
 
 
 def flavor(obj: kueue_queues.ResourceFlavor) -> core.Flavor:
+    """Returns a ResourceFlavor with its labels, taints and tolerations."""
     spec = obj.spec
     return core.Flavor(
         name=obj.metadata.name,

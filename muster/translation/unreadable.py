@@ -23,6 +23,7 @@ def cluster_queue(obj: kueue_queues.ClusterQueue, problem: str) -> core.ClusterQ
 
 
 def cohort(obj: kueue_queues.Cohort) -> core.Cohort:
+    """Returns a Cohort with its parent and quotas."""
     return core.Cohort(
         name=obj.metadata.name,
         parent=obj.spec.parent_name or None,

@@ -16,6 +16,7 @@ DEFAULT_ACCOUNT = "-compute@developer.gserviceaccount.com"
 
 
 def is_queued(pool: Resource) -> bool:
+    """Returns whether the nodes of a pool are requested for entire gangs (queued provisioning)."""
     return bool(pick(pool.props, "queuedProvisioning", "enabled"))
 
 

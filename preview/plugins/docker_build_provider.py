@@ -36,30 +36,37 @@ class DockerBuildProvider(StandInProvider):
         self._sdk = Sdk("pulumi_docker_build")
 
     def Check(self, request: provider_pb2.CheckRequest, context: Any) -> provider_pb2.CheckResponse:
+        """Checks the inputs of an image against the SDK."""
         problems = self._sdk.problems(request.type, from_struct(request.news))
         return provider_pb2.CheckResponse(inputs=request.news, failures=check_failures(problems))
 
     def Diff(self, request: provider_pb2.DiffRequest, context: Any) -> provider_pb2.DiffResponse:
+        """Returns the changed inputs; a change builds the image again."""
         return diff_response(dict(differences(from_struct(request.old_inputs), from_struct(request.news))))
 
     def Create(self, request: provider_pb2.CreateRequest, context: Any) -> provider_pb2.CreateResponse:
+        """Previews a new image. Raises: RefusedError outside previews."""
         if not request.preview:
             raise _needs_the_official_plugin(f"cannot build {request.name!r}")
         return provider_pb2.CreateResponse(properties=request.properties)
 
     def Update(self, request: provider_pb2.UpdateRequest, context: Any) -> provider_pb2.UpdateResponse:
+        """Previews a changed image. Raises: RefusedError outside previews."""
         if not request.preview:
             raise _needs_the_official_plugin(f"cannot build {request.name!r}")
         return provider_pb2.UpdateResponse(properties=request.news)
 
     def Read(self, request: provider_pb2.ReadRequest, context: Any) -> provider_pb2.ReadResponse:
+        """Raises: RefusedError."""
         raise _needs_the_official_plugin(f"cannot read {request.name!r}")
 
     def Delete(self, request: provider_pb2.DeleteRequest, context: Any) -> Any:
+        """Raises: RefusedError."""
         raise _needs_the_official_plugin(f"cannot delete {request.name!r}")
 
 
 def main() -> None:
+    """Serves the plug-in until the engine ends it."""
     serve(
         lambda server: provider_pb2_grpc.add_ResourceProviderServicer_to_server(DockerBuildProvider(), server)
     )

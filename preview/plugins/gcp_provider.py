@@ -50,6 +50,7 @@ class GcpProvider(StandInProvider):
         self._sdk = Sdk("pulumi_gcp")
 
     def Check(self, request: provider_pb2.CheckRequest, context: Any) -> provider_pb2.CheckResponse:
+        """Checks the inputs of a resource against the SDK and GKE's API."""
         problems = self._problems(request.type, from_struct(request.news))
         return provider_pb2.CheckResponse(inputs=request.news, failures=check_failures(problems))
 
@@ -62,18 +63,21 @@ class GcpProvider(StandInProvider):
         return list(by_path.values())
 
     def Diff(self, request: provider_pb2.DiffRequest, context: Any) -> provider_pb2.DiffResponse:
+        """Returns the changed inputs, and whether they replace the resource."""
         old, new = from_struct(request.old_inputs), from_struct(request.news)
         changes = dict(differences(old, new))
         recreated = replacing(request.type, old, new, changes)
         return diff_response(changes, recreated, delete_first=delete_first(old, new))
 
     def Create(self, request: provider_pb2.CreateRequest, context: Any) -> provider_pb2.CreateResponse:
+        """Previews a new resource with its computed outputs. Raises: RefusedError outside previews."""
         if not request.preview:
             raise _needs_the_official_plugin(f"cannot create {request.type} {request.name!r}")
         outputs = _outputs(request.type, request.name, from_struct(request.properties))
         return provider_pb2.CreateResponse(id=outputs.get("id", ""), properties=to_struct(outputs))
 
     def Update(self, request: provider_pb2.UpdateRequest, context: Any) -> provider_pb2.UpdateResponse:
+        """Previews a changed resource with its computed outputs. Raises: RefusedError outside previews."""
         if not request.preview:
             raise _needs_the_official_plugin(f"cannot change {request.type} {request.name!r}")
         old, new = from_struct(request.old_inputs), from_struct(request.news)
@@ -82,6 +86,7 @@ class GcpProvider(StandInProvider):
         return provider_pb2.UpdateResponse(properties=to_struct(outputs))
 
     def Read(self, request: provider_pb2.ReadRequest, context: Any) -> provider_pb2.ReadResponse:
+        """Returns an existing resource from the file of objects, if there is one."""
         if (objects := os.environ.get(OBJECTS)) is not None:
             existing = json.loads(Path(objects).read_text()).get(request.id)
             if existing is None:
@@ -93,9 +98,11 @@ class GcpProvider(StandInProvider):
         raise _needs_the_official_plugin(f"cannot read {request.type} {request.name!r}")
 
     def Delete(self, request: provider_pb2.DeleteRequest, context: Any) -> Any:
+        """Raises: RefusedError."""
         raise _needs_the_official_plugin(f"cannot delete {request.type} {request.name!r}")
 
     def Invoke(self, request: provider_pb2.InvokeRequest, context: Any) -> provider_pb2.InvokeResponse:
+        """Raises: RefusedError."""
         raise _needs_the_official_plugin(f"cannot call {request.tok}")
 
 
@@ -135,6 +142,7 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 
 def main() -> None:
+    """Serves the plug-in until the engine ends it."""
     serve(lambda server: provider_pb2_grpc.add_ResourceProviderServicer_to_server(GcpProvider(), server))
 
 

@@ -60,6 +60,7 @@ class KubernetesProvider(StandInProvider):
         return super().Configure(request, context)
 
     def Check(self, request: provider_pb2.CheckRequest, context: Any) -> provider_pb2.CheckResponse:
+        """Checks an object against its kind's schema and names it. Raises: RefusedError."""
         if request.type == HELM_RELEASE:
             return provider_pb2.CheckResponse(inputs=request.news)
         inputs = from_struct(request.news)
@@ -72,12 +73,14 @@ class KubernetesProvider(StandInProvider):
         return provider_pb2.CheckResponse(inputs=to_struct(named))
 
     def Diff(self, request: provider_pb2.DiffRequest, context: Any) -> provider_pb2.DiffResponse:
+        """Returns the changed fields, and whether they replace the object."""
         old, new = from_struct(request.old_inputs), from_struct(request.news)
         changes = dict(differences(old, new))
         replacing = objects.replacing(old, changes)
         return diff_response(changes, replacing, delete_first=objects.same_address(old, new))
 
     def Create(self, request: provider_pb2.CreateRequest, context: Any) -> provider_pb2.CreateResponse:
+        """Creates an object in the cluster, or previews it."""
         if request.preview:
             return provider_pb2.CreateResponse(properties=self._previewed(request.properties, creating=True))
         if request.type == HELM_RELEASE:
@@ -89,6 +92,7 @@ class KubernetesProvider(StandInProvider):
         return provider_pb2.CreateResponse(id=resource_id, properties=_state(live, inputs))
 
     def Update(self, request: provider_pb2.UpdateRequest, context: Any) -> provider_pb2.UpdateResponse:
+        """Updates an object in the cluster, or previews it."""
         if request.preview:
             return provider_pb2.UpdateResponse(properties=self._previewed(request.news, creating=False))
         inputs = from_struct(request.news)
@@ -112,6 +116,7 @@ class KubernetesProvider(StandInProvider):
         )
 
     def Delete(self, request: provider_pb2.DeleteRequest, context: Any) -> Empty:
+        """Deletes an object and waits until it no longer exists."""
         address = objects.address(request.type, request.id, opened(from_struct(request.properties)))
         writes.delete(self._cluster(), address, request.timeout or DELETE_SECONDS_MAX)
         return Empty()
@@ -165,6 +170,7 @@ def _state(live: dict[str, Any], inputs: dict[str, Any]) -> Struct:
 
 
 def main() -> None:
+    """Serves the plug-in until the engine ends it."""
     serve(
         lambda server: provider_pb2_grpc.add_ResourceProviderServicer_to_server(KubernetesProvider(), server)
     )

@@ -104,6 +104,7 @@ def _run(entry_point: str) -> None:
 
 
 def main() -> None:
+    """Serves the plug-in until the engine ends it."""
     skip_work()
     serve(
         lambda server: language_pb2_grpc.add_LanguageRuntimeServicer_to_server(

@@ -23,6 +23,7 @@ class PropertyProblem(NamedTuple):
 
 
 def unknown_property(path: Path, names: Iterable[str]) -> PropertyProblem:
+    """Returns the problem of a property that does not exist, with the most similar name."""
     return PropertyProblem(path, f"unknown property; {did_you_mean(str(path[-1]), sorted(names))}")
 
 

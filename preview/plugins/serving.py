@@ -92,6 +92,7 @@ class StandInProvider(ResourceProviderServicer):
     sdk: str
 
     def GetPluginInfo(self, request: Empty, context: Any) -> plugin_pb2.PluginInfo:
+        """Returns the version of the SDK, as of the official plug-in."""
         return plugin_pb2.PluginInfo(version=version(self.sdk))
 
     def GetSchema(
@@ -105,9 +106,11 @@ class StandInProvider(ResourceProviderServicer):
         return provider_pb2.GetSchemaResponse(schema=json.dumps(schema))
 
     def CheckConfig(self, request: provider_pb2.CheckRequest, context: Any) -> provider_pb2.CheckResponse:
+        """Accepts any configuration."""
         return provider_pb2.CheckResponse(inputs=request.news)
 
     def DiffConfig(self, request: provider_pb2.DiffRequest, context: Any) -> provider_pb2.DiffResponse:
+        """Returns whether the configuration has changed."""
         changed = from_struct(request.old_inputs) != from_struct(request.news)
         some = provider_pb2.DiffResponse.DIFF_SOME
         none = provider_pb2.DiffResponse.DIFF_NONE
@@ -116,7 +119,9 @@ class StandInProvider(ResourceProviderServicer):
     def Configure(
         self, request: provider_pb2.ConfigureRequest, context: Any
     ) -> provider_pb2.ConfigureResponse:
+        """Returns the features of the plug-in: secrets and previews."""
         return provider_pb2.ConfigureResponse(acceptSecrets=True, supportsPreview=True)
 
     def Cancel(self, request: Empty, context: Any) -> Empty:
+        """Does nothing, as no operation takes long."""
         return Empty()

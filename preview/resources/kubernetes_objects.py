@@ -50,6 +50,7 @@ def named(
 
 
 def is_autonamed(inputs: Mapping[str, Any]) -> bool:
+    """Returns whether Pulumi generated the object's name."""
     metadata = opened(inputs.get("metadata") or {})
     return (metadata.get("annotations") or {}).get(AUTONAMED) == "true"
 
@@ -89,6 +90,7 @@ def state(live: Mapping[str, Any], inputs: Mapping[str, Any], manager: str) -> d
 def without_server_metadata(
     live: Mapping[str, Any], drop: tuple[str, ...] = _SERVER_METADATA
 ) -> dict[str, Any]:
+    """Returns an object without the metadata that the API server sets."""
     metadata = {key: value for key, value in live["metadata"].items() if key not in drop}
     return {**live, "metadata": metadata}
 

@@ -37,6 +37,7 @@ def topology(pool: Pool) -> dict[str, Any]:
 
 
 def cohort(settings: Cohort) -> dict[str, Any]:
+    """Returns the spec of a Cohort."""
     spec: dict[str, Any] = {"parentName": settings.parent} if settings.parent else {}
     if settings.quotas:
         spec["resourceGroups"] = _resource_groups(settings.resource_groups)
@@ -66,6 +67,7 @@ def cluster_queue(queue: ClusterQueue, queued_flavors: Collection[str]) -> dict[
 
 
 def local_queue(cluster_queue: str, weight: str | None) -> dict[str, Any]:
+    """Returns the spec of a LocalQueue."""
     return {"clusterQueue": cluster_queue, **_fair_sharing(weight)}
 
 

@@ -474,7 +474,7 @@ def test_a_service_is_never_upgraded_with_a_second_cluster(server: Kubectl) -> N
     server.run("create", "-f", "-", *ALICE, stdin=json.dumps(service))
     beside = put("/spec/upgradeStrategy/type", "NewCluster")
     error = change(server, Case("", ALICE, "rayservice/in-place", beside), [beside])
-    assert "is never upgraded by a second cluster" in error
+    assert "is never upgraded with a second cluster" in error
     in_place = put("/spec/upgradeStrategy", {"type": "None"})
     assert change(server, Case("", ALICE, SERVICE, in_place), [in_place]) == ""
 

@@ -85,9 +85,13 @@ def resized(resources: dict[str, dict[str, str]]) -> Patch:
     return {"spec": {"containers": [{"name": "ray", "image": "ray", "resources": resources}]}}
 
 
-KEPT = "only KubeRay and Kubernetes itself change its owner references"
+KEPT = "only KubeRay and Kubernetes may change its owner references"
 OWN_ONLY = "changes pods of its own RayCluster,"
-RUNS, STATUS, GROWS = "runs as it was admitted", "says whether it holds quota", "resize it to lower requests"
+RUNS, STATUS, GROWS = (
+    "is immutable, as quota is reserved for it",
+    "determines whether it holds quota",
+    "resize it to lower requests",
+)
 CHANGES = {
     "an owner": Change(meta(ownerReferences=[OWNER]), KEPT),
     "a finalizer": Change(meta(finalizers=["example.com/theirs", "tenant.example/mine"]), KEPT),

@@ -42,7 +42,7 @@ def moved(kind: str) -> str:
 
 def grown(kind: str) -> str:
     return (
-        f"a queued {kind} can't grow, because quota is reserved for the gang as it was created: you may "
+        f"a queued {kind} cannot grow, as quota is reserved for the size at its creation: you may "
         "lower replicas, minReplicas, maxReplicas, numOfHosts or remove worker groups; for a larger gang, "
         "delete it and create it again"
     )

@@ -47,6 +47,7 @@ class Row:
         return f"{self.owner}.{self.path}"
 
     def covers(self, path: str) -> bool:
+        """Returns whether the row applies to a field: it is the row's own, or is below it."""
         suffix = path.removeprefix(self.path)
         return path.startswith(self.path) and (not suffix or suffix[0] in ".[{")
 

@@ -113,8 +113,8 @@ def _ray_settings(kind: JobKind) -> dict[str, str]:
     }
     if kind is RAY_SERVICE:
         rules[_same_upgrade()] = (
-            "a queued RayService is never upgraded by a second cluster, which has no quota: leave "
-            f"spec.upgradeStrategy.type as it is, or set it to None; for another strategy, {RECREATE}"
+            "a queued RayService is never upgraded with a second cluster, which would have no quota: "
+            f"do not change spec.upgradeStrategy.type, or set it to None; for another strategy, {RECREATE}"
         )
     return rules
 

@@ -26,6 +26,7 @@ RESOURCES = (
 
 
 def queue_managed_fields(kind: JobKind) -> dict[str, str]:
+    """Returns the rules for fields of a queued job that only its queue may change."""
     rules = {_stays_suspended(path): _managed_by_the_queue(kind, path) for path in kind.suspends}
     rules |= {
         f"{queue_of('object')} == {queue_of('oldObject')}": (
@@ -62,9 +63,7 @@ def _managed_by_the_queue(kind: JobKind, path: str) -> str:
 
 def _fixed_sizes(kind: JobKind) -> dict[str, str]:
     rules: dict[str, str] = {}
-    fixed = (
-        f"a queued {kind.name} can't grow, because quota is reserved for the gang as it was created: you may "
-    )
+    fixed = f"a queued {kind.name} cannot grow, as quota is reserved for the size at its creation: you may "
     if kind.groups:
         grown = " && ".join(f"{_size('n', key)} <= {_size('o', key)}" for key in SIZES)
         rules[

@@ -23,6 +23,7 @@ RESERVED_POD_SETS = ("head", "submitter")
 
 
 def requirement_variables(kind: JobKind) -> dict[str, str]:
+    """Returns the variables that the requirements of a kind use."""
     return template_variables(kind) | {
         "annotations": annotations("variables.templates"),
         "oldAnnotations": _old_annotations(),

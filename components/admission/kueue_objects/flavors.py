@@ -25,8 +25,10 @@ def resource_flavors() -> Policy:
 
 
 def tolerations_have_keys(tolerations: str) -> str:
+    """Returns CEL for: each key of the tolerations is empty or a valid label key."""
     return f'{tolerations}.all(t, t.?key.orValue("") == "" || {is_label_key("t.key")})'
 
 
 def local_queues() -> Policy:
+    """Returns the policy for LocalQueues."""
     return kueue_policy("localqueues", fair_sharing())

@@ -27,6 +27,7 @@ OLD_VARIABLES = {
 
 
 def cluster_queues() -> Policy:
+    """Returns the policy for ClusterQueues."""
     lent = "quantity(string(r.lendingLimit)).compareTo(quantity(string(r.nominalQuota))) <= 0"
     rules = _quotas("cohortName") | {
         _each_quota(
@@ -49,6 +50,7 @@ def cluster_queues() -> Policy:
 
 
 def cohorts() -> Policy:
+    """Returns the policy for Cohorts."""
     return kueue_policy("cohorts", _quotas("parentName") | fair_sharing(), VARIABLES)
 
 

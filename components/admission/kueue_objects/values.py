@@ -11,6 +11,7 @@ CHANGED = 'request.operation == "CREATE" || object.?spec != oldObject.?spec'
 
 
 def kueue_policy(resource: str, rules: dict[str, str], variables: dict[str, str] | None = None) -> Policy:
+    """Returns a policy with the rules that Kueue's webhook enforces on a resource."""
     return Policy(
         name=f"muster-{resource}-are-valid",
         group=KUEUE_GROUP,
@@ -35,6 +36,7 @@ def is_amount(value: str, resource: str) -> str:
 
 
 def is_weight(value: str) -> str:
+    """Returns CEL for: the value is a valid weight of fair sharing."""
     text = f"string({value})"
     small = f'sign(quantity({text})) == 0 || quantity({text}).isGreaterThan(quantity("1n"))'
     return f"""{is_amount(value, '""')} && ({small})"""
@@ -49,10 +51,12 @@ def are_labels(labels: str) -> str:
 
 
 def is_label_key(key: str) -> str:
+    """Returns CEL for: the value is a valid label key."""
     return f"!format.qualifiedName().validate({key}).hasValue()"
 
 
 def fair_sharing() -> dict[str, str]:
+    """Returns the rule for spec.fairSharing.weight."""
     weight = "object.?spec.?fairSharing.?weight"
     return {
         f"!{weight}.hasValue() || ({is_weight(f'{weight}.value()')})": (

@@ -38,6 +38,7 @@ LISTS = {
 
 
 def workloads() -> Policy:
+    """Returns the policy for Workloads."""
     return Policy(
         name="muster-workloads-are-valid",
         group=KUEUE_GROUP,

@@ -106,9 +106,11 @@ class TrackedWorkloads:
         return key in self._objects
 
     def keys(self) -> KeysView[str]:
+        """Returns the keys of all workloads."""
         return self._objects.keys()
 
     def get(self, key: str) -> Workload | None:
+        """Returns the current workload with a key; None if there is none."""
         return self._now(key) if key in self._objects else None
 
     def pending(self, key: str) -> Workload | None:

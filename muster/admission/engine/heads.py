@@ -199,6 +199,7 @@ class FlavorScans:
         self._by_key: dict[str, list[ScanProgress]] = {}
 
     def clear(self) -> None:
+        """Drops all scans."""
         self._by_key.clear()
 
     def continues(self, head: Entry) -> bool:

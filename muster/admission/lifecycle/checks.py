@@ -23,10 +23,12 @@ class CheckStatus:
 
 
 def all_ready(checks: Iterable[CheckStatus]) -> bool:
+    """Returns whether every check is Ready."""
     return all(check.state is CheckState.READY for check in checks)
 
 
 def in_state(checks: Iterable[CheckStatus], state: CheckState) -> tuple[CheckStatus, ...]:
+    """Returns the checks in a state."""
     return tuple(check for check in checks if check.state is state)
 
 

@@ -93,6 +93,7 @@ class Workload:
 
     @property
     def namespace(self) -> str:
+        """The namespace, which is the first part of the key."""
         return self.key.partition("/")[0]
 
     def is_backing_off(self, now_ms: int) -> bool:

@@ -54,6 +54,7 @@ class TargetQueues:
         return queue in self._next
 
     def pop(self, queue: QuotaNode) -> Holding:
+        """Removes and returns the next target of a queue; discards the shares that this changes."""
         holding = self._next[queue]
         self._advance(queue)
         for node in queue.lineage:

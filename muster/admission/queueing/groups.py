@@ -48,6 +48,7 @@ class EquivalenceGroup:
         return copy
 
     def keys(self) -> KeysView[str]:
+        """Returns the keys of its workloads."""
         return self._live.keys()
 
     def put(self, order: QueueOrder, workload: Workload) -> None:
@@ -98,6 +99,7 @@ class PendingGroups:
         self.groups: dict[EquivalenceClass, EquivalenceGroup] = {}
 
     def copy(self) -> "PendingGroups":
+        """Returns an independent copy."""
         copy = PendingGroups()
         copy.groups = {equivalence: group.copy() for equivalence, group in self.groups.items()}
         for group in copy.groups.values():

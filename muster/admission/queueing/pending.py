@@ -214,6 +214,7 @@ class PendingQueue:
             self._active = []
 
     def first(self, group: EquivalenceGroup) -> Workload:
+        """Returns the first workload of a group."""
         return group.first()[1]
 
     @property

@@ -57,6 +57,7 @@ class BackfillReservation:
 
     @property
     def note(self) -> WaitNote:
+        """The explanation for the workload that the reservation is for."""
         why = "and quota is reserved for it at the declared end of running workloads"
         return WaitNote(why, self.until_ms)
 

@@ -102,6 +102,7 @@ class WorkingState:
         return self._topologies
 
     def queue(self, name: str) -> ClusterQueue:
+        """Returns the ClusterQueue with this name."""
         return self.snapshot.cluster_queues[name]
 
     def generation(self, queue: str) -> int:
@@ -112,6 +113,7 @@ class WorkingState:
         return self.generations[queue]
 
     def add_holding(self, holding: Holding) -> None:
+        """Adds a workload that holds quota, and its usage."""
         self.restore(holding)
         self.holdings[holding.node.name].put(holding)
 
@@ -206,6 +208,7 @@ class WorkingState:
         return 0 if aging is None else aging.boost(now_ms - workload.queued_at_ms)
 
     def priority_boost_now(self, workload: Workload) -> int:
+        """Returns the priority boost of a workload at the time of the pass."""
         return self.priority_boost(workload, self.now_ms)
 
     def add_reserved(self, workload: Workload, admission: Admission) -> Holding:

@@ -53,10 +53,12 @@ class DomainCapacity:
         self.clear()
 
     def clear(self) -> None:
+        """Sets all counts to 0."""
         self.pods = self.slices = 0
         self.clear_leader()
 
     def clear_leader(self) -> None:
+        """Sets the counts that include a leader to 0."""
         self.pods_with_leader = self.slices_with_leader = self.leaders = 0
 
     def clone(self) -> "DomainCapacity":
@@ -83,6 +85,7 @@ class DomainCapacity:
             self.slices_from_pods(key.slice_size)
 
     def slices_from_pods(self, size: int) -> None:
+        """Computes the numbers of slices of `size` pods from the numbers of pods."""
         self.slices = self.pods // size
         self.slices_with_leader = self.pods_with_leader // size
 

@@ -121,6 +121,7 @@ class Domain:
         self.rank = 0
 
     def ancestor(self, level: int) -> "Domain":
+        """Returns the domain at this level that contains it."""
         domain = self
         while domain.level > level and domain.parent is not None:
             domain = domain.parent
@@ -186,6 +187,7 @@ class DomainTree:
         return values[-1:] if self.by_host else values
 
     def level(self, key: str) -> int | None:
+        """Returns the level of a node label, 0 for the widest; None if the Topology does not have it."""
         return self.keys.index(key) if key in self.keys else None
 
     def assignment(self, pods: Mapping[Domain, int]) -> TopologyAssignment:

@@ -49,6 +49,7 @@ class FlavorTopology:
         self._capacities: dict[CapacityKey, DomainCapacities] = {}
 
     def has_levels(self, request: TopologyRequest) -> bool:
+        """Returns whether the Topology has all levels that the request names."""
         return has_levels(request, self.tree.keys)
 
     def clear_cache(self) -> None:
@@ -150,6 +151,7 @@ class FlavorTopology:
         leader: PlacementRequest | None = None,
         excluded: Exclusions = NOTHING_EXCLUDED,
     ) -> PlacementRefusal:
+        """Returns the refusal of the workers, and of the leader placed with them."""
         pod_sets = (workers.pod_set.name, *([leader.pod_set.name] if leader else []))
         return PlacementRefusal(self._name, pod_sets, message, excluded)
 

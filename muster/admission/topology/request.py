@@ -46,6 +46,7 @@ class LevelRequest:
 
     @property
     def slice_count(self) -> int:
+        """The number of slices."""
         return self.count // self.slice_size
 
 

@@ -56,6 +56,7 @@ class PlacementProfile:
         )
 
     def by_capacity_with_leader(self, capacities: Iterable[DomainCapacity]) -> list[DomainCapacity]:
+        """Returns the useful domains, the best for a leader and its workers first."""
         sign = 1 if self.least_free else -1
         return sorted(
             self._useful(capacities),

@@ -60,14 +60,17 @@ class GangTemplates:
 
     @cached_property
     def pod_sets(self) -> tuple[PodSet, ...]:
+        """The pod sets of the gang's Workload."""
         return pod_sets(self.all)
 
     @cached_property
     def placed(self) -> bool:
+        """Returns whether a start has added its placement to the templates."""
         return is_placed(self.all)
 
     @cached_property
     def priority_classes(self) -> tuple[str, ...]:
+        """The pods' priority class of each template; empty if it has none."""
         return tuple(read_template(entry.template).spec.priority_class_name for entry in self.all)
 
 
@@ -90,6 +93,7 @@ class JobView(ABC, Generic[T]):
 
     @property
     def metadata(self) -> ObjectMeta:
+        """The object's metadata."""
         return self.obj.metadata
 
     @property
@@ -152,10 +156,12 @@ class JobView(ABC, Generic[T]):
 
     @property
     def pod_set_templates(self) -> tuple[PodSetTemplate, ...]:
+        """The pod templates of the gang, one for each pod set."""
         return self._templates.all
 
     @property
     def pod_sets(self) -> tuple[PodSet, ...]:
+        """The pod sets of the gang's Workload."""
         return self._templates.pod_sets
 
     @property
@@ -197,7 +203,8 @@ class JobView(ABC, Generic[T]):
 
     @property
     @abstractmethod
-    def running(self) -> bool: ...
+    def running(self) -> bool:
+        """True if the operator reports that the job runs."""
 
     @property
     def reports_running(self) -> bool:
@@ -206,7 +213,8 @@ class JobView(ABC, Generic[T]):
 
     @property
     @abstractmethod
-    def outcome(self) -> JobOutcome | None: ...
+    def outcome(self) -> JobOutcome | None:
+        """The end of the job; None if it has not ended."""
 
     @property
     @abstractmethod

@@ -47,14 +47,17 @@ class JobKind:
 
     @property
     def kind(self) -> Kind[Any]:
+        """The kind in the API."""
         return self.view.kind
 
     @property
     def name(self) -> str:
+        """The name of the kind, such as RayJob."""
         return self.kind.name
 
     @property
     def plural(self) -> str:
+        """The name of the resource, such as rayjobs."""
         return self.kind.plural
 
     @property
@@ -64,6 +67,7 @@ class JobKind:
 
     @property
     def operator(self) -> Operator:
+        """The controller that runs jobs of this kind."""
         return self.view.operator
 
     @property

@@ -145,6 +145,7 @@ class PodChecks:
 
 
 def key_of(job: Job) -> Key:
+    """Returns the key of a job's check: its namespace, and a hash of the objects that the dry runs create."""
     digest = hashlib.sha256()
     for what, create in dry_runs(job):
         text = msgspec.json.encode((what, create.kind.name, create.body))

@@ -55,7 +55,8 @@ class RayView(JobView[T]):
 
     @property
     @abstractmethod
-    def cluster_spec(self) -> RayClusterSpec: ...
+    def cluster_spec(self) -> RayClusterSpec:
+        """The spec of the Ray cluster."""
 
     @property
     def has_redis_cleanup(self) -> bool:

@@ -28,6 +28,7 @@ from muster.objects.names import RESOURCE_IN_USE, RETRIED, WAIT_ANNOTATION
 def job_writes(
     workload: Workload, cluster: ClusterState, now_ms: int, configuration: Configuration = DEFAULT
 ) -> Iterator[PlannedWrite]:
+    """Yields the writes that a Workload requires: of its job, its requests for nodes, and itself."""
     job, status = cluster.job_of(workload), workload.status
     if has_left_queue(workload, job) or workload.metadata.deletion_timestamp:
         yield from _delete_workload(workload, job, cluster, now_ms)

@@ -118,6 +118,7 @@ class QueueGauges(Collector):
             }
 
     def collect(self) -> Iterator[Metric]:
+        """Yields the metrics of queues and requests at the last pass."""
         groups = [*self._by_queue.values(), *self._by_state.values()]
         for spec, _ in (*OF_QUEUES, *OF_REQUESTS):
             yield _family(spec, (sample for group in groups for sample in group.get(spec.name, {}).items()))
@@ -130,6 +131,7 @@ class WatchAges(Collector):
         self._ages_s = ages_s
 
     def collect(self) -> Iterator[Metric]:
+        """Yields the age of each watch at the time of the scrape."""
         ages = (((watch,), age_s) for watch, age_s in self._ages_s().items())
         yield _family(BY_NAME["watch_age_seconds"], ages)
 

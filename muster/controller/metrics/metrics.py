@@ -40,6 +40,7 @@ class StatusChange:
 
     @property
     def queue_and_priority(self) -> tuple[str, str]:
+        """The ClusterQueue and the priority class, as labels of a metric."""
         admission, reference = self.status.admission, self.workload.spec.priority_class_ref
         queue = admission.cluster_queue if admission else queue_of(self.workload, self.passed.cluster)
         return queue, reference.name if reference else ""
@@ -68,11 +69,13 @@ class StatusChange:
         return queue_of(preemptor, cluster) if preemptor else "", preempted.reason if preempted else ""
 
     def evictions(self) -> Iterable[Sample]:
+        """Yields a sample if the change is an eviction."""
         if self.event.reason.startswith(EVICTED_EVENT):
             queue, priority = self.queue_and_priority
             yield (queue, self.event.reason.removeprefix(EVICTED_EVENT), priority), 1
 
     def provisioning_timeouts(self) -> Iterable[Sample]:
+        """Yields a sample if a request for nodes has timed out."""
         if self.event.reason in CHECK_EVENTS and provisioning_timeouts.reports_timeout(self.event.message):
             yield self.queue_and_priority[:1], 1
 
@@ -104,12 +107,15 @@ class Metrics(Observer, Collector):
         self._counters["metrics_errors_total"].inc()
 
     def journal_failed(self) -> None:
+        """Counts a failed write of the journal."""
         self._counters["journal_failures_total"].inc()
 
     def journal_lost(self, records: int) -> None:
+        """Counts records that the journal has lost."""
         self._counters["journal_lost_records_total"].inc(records)
 
     def eta_failed(self) -> None:
+        """Counts a failed round of estimates."""
         self._counters["eta_failures_total"].inc()
 
     def gang_started(self, queue: str, priority_class: str, band: str, error_s: float | None) -> None:

@@ -86,4 +86,5 @@ class MetricSpec:
 
     @property
     def full_name(self) -> str:
+        """The name with its prefix, as Prometheus scrapes it."""
         return PREFIX + self.name

@@ -58,6 +58,7 @@ class EventRecorder:
         await self._queue.put(None)
 
     async def run(self) -> None:
+        """Creates queued events until it is closed."""
         while (event := await self._queue.get()) is not None:
             create = create_event(event, self._now_ms())
             try:

@@ -58,6 +58,7 @@ class Explanations:
         self._is_renewed = False
 
     def get(self, key: str) -> core.Waiting | None:
+        """Returns why a workload waits, by its key; None if it has no explanation."""
         explanation = self._by_workload.get(key)
         return None if explanation is None else explanation.waiting
 

@@ -37,11 +37,13 @@ class JobWait:
     position: int | None = None
 
     def annotation(self, now_ms: int) -> str:
+        """Returns the value of WAIT_ANNOTATION."""
         fields = {"reason": self.reason, "message": self.message, "queue": self.queue}
         return json.dumps({**fields, "position": self.position, "at": rfc3339(now_ms)})
 
     @property
     def sentence(self) -> str:
+        """The message of the job's event."""
         if self.position is None:
             return self.message
         return f"position {self.position} in ClusterQueue {self.queue}: {self.message}"

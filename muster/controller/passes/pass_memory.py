@@ -133,6 +133,7 @@ class PassMemory:
         self._unsettled, self._unsettled_jobs = set(workloads), set(jobs)
 
     def finished_with_quota(self, cluster: ClusterState) -> Iterator[Workload]:
+        """Returns the finished Workloads whose pods may still hold quota, sorted by key."""
         if not self._finished_with_quota:
             self._finished_with_quota.clear()  # iterating over a shrunken set is slow
         return (cluster.workloads[key] for key in sorted(self._finished_with_quota))

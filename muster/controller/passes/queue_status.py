@@ -72,6 +72,7 @@ def _local_queue_status(
 
 
 def nominal_quotas(queue: kueue_queues.ClusterQueue, cluster: ClusterState) -> Nominal:
+    """Returns the nominal quotas of a ClusterQueue, by flavor and resource."""
     return cluster.cache.get(_nominal, queue.key, queue)
 
 

@@ -37,6 +37,7 @@ LONG_PASS_MS = 1000
 
 
 def wall_clock_ms() -> int:
+    """Returns the current time."""
     return time.time_ns() // 1_000_000
 
 

@@ -31,10 +31,12 @@ def _limited(name: str) -> str:
 
 
 def request_name(workload: str, check: str, attempt: int) -> str:
+    """Returns the name of the ProvisioningRequest of an attempt, as Kueue names it."""
     return _limited(f"{workload}-{check}-{attempt}")
 
 
 def template_name(request: str, pod_set: str) -> str:
+    """Returns the name of the PodTemplate of a request's pod set, as Kueue names it."""
     return _limited(f"ppt-{request}-{pod_set}")
 
 

@@ -22,6 +22,7 @@ class PodSetGroup:
 
     @property
     def first(self) -> PodSet:
+        """The pod set whose template represents the group."""
         return self.pod_sets[0]
 
 

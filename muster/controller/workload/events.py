@@ -112,6 +112,7 @@ def wait_event(workload: Workload, new: WorkloadStatus) -> ObjectEvent | None:
 
 
 def create_event(event: ObjectEvent, now_ms: int) -> Create:
+    """Returns the write that creates the Event."""
     namespace = event.regarding.namespace or "default"
     prefix = event.regarding.name[:NAME_PREFIX_LENGTH_MAX].rstrip(".-")  # before a dot: a letter or digit
     body = {

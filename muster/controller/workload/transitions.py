@@ -174,6 +174,7 @@ def suspension_blocked(status: WorkloadStatus, reason: str, message: str, now_ms
 
 
 def suspension_done(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
+    """Sets SuspensionBlocked to False after the gang has stopped."""
     return _with(status, SUSPENSION_BLOCKED, False, "Stopped", "The gang is stopped", now_ms)
 
 

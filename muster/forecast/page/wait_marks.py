@@ -24,6 +24,7 @@ class WaitScale:
         return cls(max(120.0, longest_s))
 
     def x(self, seconds: float) -> str:
+        """Returns the horizontal position of a wait, in pixels of the SVG."""
         share = math.log(max(seconds, 1)) / math.log(self.last_s)
         return f"{MARGIN + share * (WIDTH - 2 * MARGIN):.1f}"
 

@@ -25,6 +25,7 @@ class PoolSize:
 
     @property
     def capacity(self) -> int:
+        """The number of accelerators in the pool."""
         return self.units * self.accelerators
 
 

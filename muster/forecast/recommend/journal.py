@@ -45,9 +45,11 @@ class ResultStore:
 
     @property
     def keys(self) -> frozenset[str]:
+        """The keys of all stored results."""
         return frozenset(self._results)
 
     def get(self, key: str) -> Sequence[Measured] | None:
+        """Returns the stored results of a key, one for each seed; None if there are none."""
         return self._results.get(key)
 
     def add(self, key: str, candidate: str, results: Sequence[Measured]) -> None:

@@ -45,6 +45,7 @@ class RayTasks:
         self._ray.shutdown()
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Measured]]:
+        """Runs all tasks on the Ray cluster. Yields the index and the result of each as it ends."""
         pending = {self._measure.remote(self._request, task): number for number, task in enumerate(tasks)}
         while pending:
             done, _ = self._ray.wait(list(pending), num_returns=1)

@@ -25,6 +25,8 @@ def shown(result: SearchResult) -> list[Score]:
 
 
 def mark(score: Score, result: SearchResult) -> str:
+    """Returns whether a configuration is recommended, the closest to the goals, or the present one; empty
+    otherwise."""
     best = score is result.best
     is_present = score is result.present
     if best:
@@ -34,10 +36,12 @@ def mark(score: Score, result: SearchResult) -> str:
 
 
 def wait_text(seconds: float) -> str:
+    """Returns a wait as text; "never" if the job does not start."""
     return "never" if seconds == inf else duration(seconds)
 
 
 def cost_text(cost: float, has_prices: bool) -> str:
+    """Returns a cost as text; without prices it is a number of accelerators."""
     return hours(cost) if has_prices else f"{cost:,.0f}"
 
 

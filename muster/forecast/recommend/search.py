@@ -36,6 +36,7 @@ class SearchStage:
 
     @property
     def effort(self) -> int:
+        """The number of simulated jobs for each candidate."""
         return len(self.seeds) * self.jobs
 
 

@@ -71,6 +71,7 @@ class WorkerProcesses:
             self._pool.shutdown(cancel_futures=True)
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Measured]]:
+        """Runs all tasks. Yields the index and the result of each as it ends."""
         if self._pool is None:
             yield from ((number, measure(self._request, task)) for number, task in enumerate(tasks))
             return

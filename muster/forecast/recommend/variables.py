@@ -57,6 +57,7 @@ class Variable:
 
     @property
     def target(self) -> str:
+        """The part of the configuration that it changes, such as `queues.team-a.l4.borrowing`."""
         suffix = (
             f".{self.kind}"
             if self.kind in (VariableKind.BORROWING, VariableKind.LENDING, VariableKind.WEIGHT)
@@ -186,6 +187,7 @@ def _number(value: Decimal) -> int | float:
 
 
 def value_text(value: Value) -> str:
+    """Returns the value of a variable as text."""
     return NONE if value is None else f"{value:g}"
 
 

@@ -27,6 +27,7 @@ class Difference:
 
     @property
     def change_s(self) -> float:
+        """The increase in seconds; negative if the change improves it."""
         return self.changed_s - self.base_s
 
 

@@ -19,6 +19,8 @@ _JOBS_MAX = 1 << 32
 
 
 class Purpose(IntEnum):
+    """The random streams of a future, so that a draw for one purpose does not shift the others."""
+
     RUN_TIME = 0
     PROVISIONING = 1
     STOCK_OUT = 2

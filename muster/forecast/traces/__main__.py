@@ -11,6 +11,7 @@ from muster.forecast.traces.trace import TraceError
 
 
 def parser() -> argparse.ArgumentParser:
+    """Returns the parser of the command line."""
     parser = argparse.ArgumentParser(prog="python -m muster.forecast.traces", description=__doc__)
     parser.add_argument("specification", type=Path, help="YAML file with profiles of jobs and their arrivals")
     parser.add_argument("--seed", type=int, default=1, help="of all random numbers (default: %(default)s)")
@@ -18,6 +19,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str] | None = None) -> int:
+    """Generates a trace and prints it; returns the exit code."""
     arguments = parser().parse_args(argv)
     path: Path = arguments.specification
     try:

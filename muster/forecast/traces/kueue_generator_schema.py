@@ -25,6 +25,8 @@ Quantity = str | int | float
 
 
 class WorkloadTemplate(View):
+    """A workload that each WorkloadsSet creates repeatedly."""
+
     class_name: str
     runtime_ms: Milliseconds
     request: Quantity
@@ -35,12 +37,16 @@ class WorkloadTemplate(View):
 
 
 class WorkloadsSet(View):
+    """Workloads that are created at a fixed interval in each queue of a set."""
+
     count: Count
     creation_interval_ms: Milliseconds = 0
     workloads: tuple[WorkloadTemplate, ...] = ()
 
 
 class QueuesSet(View):
+    """ClusterQueues with the same quotas and workloads."""
+
     class_name: str
     count: Count
     nominal_quota: Quantity
@@ -53,17 +59,23 @@ class QueuesSet(View):
 
 
 class CohortSet(View):
+    """Cohorts with the same sets of queues."""
+
     class_name: str
     count: Count
     queues_sets: tuple[QueuesSet, ...] = ()
 
 
 class Flavor(View):
+    """The flavor of all quotas, and the label of its nodes."""
+
     name: str = "rf"
     node_label: str = ""
 
 
 class Generator(View):
+    """The root of the generator's configuration."""
+
     cohorts: Annotated[tuple[CohortSet, ...], msgspec.Meta(min_length=1)]
     resource_flavor: Flavor = Flavor()
 

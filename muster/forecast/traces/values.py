@@ -91,6 +91,7 @@ def duration(name: str, start_ms: int, end_ms: int, start: str, end: str) -> int
 
 
 def not_negative(name: str, value_ms: int) -> int:
+    """Returns the value. Raises: RowError if it is negative."""
     if value_ms < 0:
         raise RowError(f"{name} is {value_ms / SECOND:g} s: expected 0 or more")
     return value_ms

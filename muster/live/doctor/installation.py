@@ -36,10 +36,14 @@ POLICIES: Kind[Object] = Kind(
 
 
 class BindingSpec(View):
+    """The policy of a ValidatingAdmissionPolicyBinding."""
+
     policy_name: str = ""
 
 
 class Binding(Object):
+    """`admissionregistration.k8s.io/v1` ValidatingAdmissionPolicyBinding."""
+
     spec: BindingSpec = BindingSpec()
 
 

@@ -1,8 +1,8 @@
 """Reads from the statuses of a pod's containers why they do not run, or that they were killed.
 
 Source: Kubernetes v1.36.3, the reasons that pkg/kubelet writes (images/types.go,
-kuberuntime/kuberuntime_container.go, container/sync_result.go, kubelet_pods.go), and
-those of CRI and containerd.
+kuberuntime/kuberuntime_container.go, container/sync_result.go, kubelet_pods.go), of
+CRI and of containerd.
 """
 
 import signal

@@ -26,6 +26,7 @@ class Overview:
 
     @property
     def now_ms(self) -> int:
+        """The time of the observation."""
         return self.state.now_ms
 
     @cached_property
@@ -36,14 +37,17 @@ class Overview:
 
     @cached_property
     def counts(self) -> QueueCounts:
+        """The numbers of workloads by queue and state."""
         return QueueCounts.of(self.cluster)
 
     @cached_property
     def usage(self) -> tuple[core.NodeUsage, ...]:
+        """The quota and its usage of every cohort and ClusterQueue."""
         return self.engine.quota_usage()
 
     @cached_property
     def usage_of_queues(self) -> Mapping[str, core.NodeUsage]:
+        """The usage of ClusterQueues, by name."""
         return {node.name: node for node in self.usage if not node.is_cohort}
 
     @cached_property

@@ -44,6 +44,7 @@ class WorkloadRow:
 
     @property
     def key(self) -> str:
+        """The key of its Workload: namespace/name."""
         return f"{self.namespace}/{self.name}"
 
     @property

@@ -53,6 +53,7 @@ class Attempt:
     end: str = RUNNING
 
     def row(self) -> dict[str, object]:
+        """Returns the attempt as a row of the timeline."""
         return {
             "workload": self.key,
             "name": self.name,

@@ -76,6 +76,7 @@ class Board:
 
 
 def workload_row(of: WorkloadRow) -> dict[str, Any]:
+    """Returns a workload as a row of a queue's list, as JSON."""
     return {"key": of.key, **document(of)}
 
 
@@ -103,6 +104,7 @@ def queue_rows(roots: Iterable[QueueNode], versions: Ids) -> dict[str, dict[str,
 
 
 def queue_id(node: QueueNode) -> str:
+    """Returns the id of a row, such as cohort/NAME or queue/NAME."""
     return f"{'cohort' if node.kind == str(COHORTS) else 'queue'}/{node.name}"
 
 

@@ -71,6 +71,7 @@ class Connections:
         return False
 
     def remove(self, connection: "ClientConnection") -> None:
+        """Removes a connection that has ended."""
         if connection in self._all:
             del self._all[connection]
             self._by_address[connection.address] -= 1
@@ -99,6 +100,7 @@ class ClientConnection(asyncio.Protocol):
         return self._handler is None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Starts the deadline of the headers; refuses the connection if there are too many."""
         self._transport = cast("asyncio.Transport", transport)
         self._loop = asyncio.get_running_loop()
         self.address = (transport.get_extra_info("peername") or ("",))[0]
@@ -110,6 +112,7 @@ class ClientConnection(asyncio.Protocol):
         self._deadline = self._loop.call_later(self._limits.head_s, self._head_is_late)
 
     def data_received(self, data: bytes) -> None:
+        """Collects the headers of the only request, then passes it to the handler."""
         if self._handler is not None or self._transport.is_closing():
             return
         searched = max(0, len(self._head) - len(HEAD_END) + 1)
@@ -141,11 +144,13 @@ class ClientConnection(asyncio.Protocol):
         self._deadline = None if seconds is None else self._loop.call_later(seconds, self.abort)
 
     def pause_writing(self) -> None:
+        """Aborts the connection if its client does not continue to read in time."""
         self._stalled = self._loop.call_later(self._limits.stalled_s, self.abort)
         if self._handler is not None:
             self._handler.pause_writing()
 
     def resume_writing(self) -> None:
+        """Cancels the deadline of a client that reads again."""
         if self._stalled is not None:
             self._stalled.cancel()
             self._stalled = None
@@ -153,6 +158,7 @@ class ClientConnection(asyncio.Protocol):
             self._handler.resume_writing()
 
     def connection_lost(self, exc: BaseException | None) -> None:
+        """Cancels all deadlines and releases the connection."""
         for timer in (self._deadline, self._stalled):
             if timer is not None:
                 timer.cancel()

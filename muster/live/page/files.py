@@ -45,6 +45,7 @@ def script() -> str:
 
 @cache
 def styles() -> str:
+    """Returns the style sheets of the page as one."""
     return "\n".join([*map(forecast_asset, CHART_STYLES), *map(_asset, STYLES)])
 
 

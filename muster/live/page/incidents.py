@@ -22,6 +22,8 @@ class Preemptions:
     _workloads: dict[str, Workload] = field(default_factory=dict)
 
     def update(self, cluster: ClusterState) -> Mapping[str, dict[str, object]]:
+        """Adds the preemptions of workloads that have changed; returns the newest PREEMPTIONS_MAX rows by
+        id."""
         for key, workload in cluster.workloads.items():
             if self._workloads.get(key) is not workload:
                 self._rows.update(_preemption(workload, cluster))

@@ -26,7 +26,8 @@ FIRST = "queues"  # the table that is sent first
 class Board(Protocol):
     """The tables of a cluster."""
 
-    def refresh(self, cluster: ClusterState, now_ms: int) -> Tables: ...
+    def refresh(self, cluster: ClusterState, now_ms: int) -> Tables:
+        """Sets a new state; returns its tables."""
 
 
 class TooManyListeners(Exception):
@@ -48,6 +49,7 @@ class Publisher:
 
     @property
     def tables(self) -> Tables:
+        """The latest tables."""
         return self._tables
 
     def changed(self) -> None:

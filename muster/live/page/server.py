@@ -50,9 +50,11 @@ class Server:
         return app
 
     async def health(self, _request: web.Request) -> web.Response:
+        """Answers with the age of the watches' last event."""
         return web.Response(text=f"ok; last event {self.age_s():.0f} s ago\n")
 
     async def tables(self, _request: web.Request) -> web.Response:
+        """Answers with all tables."""
         await self.ready.wait()
         return _json(self.publisher.tables)
 
@@ -125,6 +127,7 @@ def _number(request: web.Request, parameter: str, default: int) -> int:
 
 
 def now_ms() -> int:
+    """Returns the current time."""
     return time.time_ns() // 1_000_000
 
 

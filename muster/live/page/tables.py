@@ -20,6 +20,7 @@ class Patch:
         return bool(self.rows or self.removed)
 
     def document(self) -> dict[str, Any]:
+        """Returns the patch as JSON."""
         return {"rows": self.rows, "removed": self.removed}
 
 

@@ -194,10 +194,12 @@ class Gke(Model):
 
     @property
     def place(self) -> GkePlace:
+        """The name and the location of the cluster."""
         return GkePlace(self.name, self.location, self.zones, self.deletion_protection)
 
     @property
     def region(self) -> str:
+        """The region of the cluster, also of a zonal one."""
         return self.place.region
 
     @property

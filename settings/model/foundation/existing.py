@@ -49,6 +49,7 @@ class Existing(Model):
 
     @property
     def place(self) -> GkePlace | None:
+        """The name and the location of the cluster; None outside GKE."""
         if self.gke is None:
             return None
         return GkePlace(self.name, self.gke.location, self.gke.zones, self.gke.deletion_protection)

@@ -20,10 +20,12 @@ class GkePlace:
 
     @property
     def region(self) -> str:
+        """The region of the location, which may be one of its zones."""
         return "-".join(self.location.split("-")[:2])
 
     @property
     def regional(self) -> bool:
+        """Returns whether the cluster is regional rather than zonal."""
         return self.location == self.region
 
 

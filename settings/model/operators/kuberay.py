@@ -78,6 +78,7 @@ class KubeRay(Model):
 
     @property
     def chart_version(self) -> str:
+        """The version of the Helm chart; by default the version that Muster is tested with."""
         return self.version or KUBERAY_VERSION
 
     @property

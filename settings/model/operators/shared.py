@@ -96,6 +96,7 @@ class Resources(Model):
 
     @classmethod
     def of(cls, cpu: str, memory: str, *, cpu_limit: str, memory_limit: str) -> Self:
+        """Returns the requests and limits of a container."""
         requests, limits = Amounts(cpu=cpu, memory=memory), Amounts(cpu=cpu_limit, memory=memory_limit)
         return cls(requests=requests, limits=limits)
 

@@ -83,6 +83,7 @@ class DaemonSets(Model):
 
     @property
     def requests(self) -> Mapping[str, Fraction]:
+        """The requests of all DaemonSets' pods on a node, by resource."""
         return {resource: amount(quantity) for resource, quantity in self.model_dump().items()}
 
 

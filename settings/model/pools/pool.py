@@ -18,6 +18,8 @@ COMPUTE_CLASS = "cloud.google.com/compute-class"
 
 
 class Taint(NamedTuple):
+    """A taint of a pool's nodes."""
+
     key: str
     value: str
     effect: str
@@ -37,6 +39,7 @@ class Pool(PoolFields):
 
     @property
     def queued(self) -> bool:
+        """Returns whether its nodes are requested for entire gangs (queued provisioning)."""
         return self.provisioning == "queued"
 
     @property
@@ -51,10 +54,12 @@ class Pool(PoolFields):
 
     @property
     def flavor_name(self) -> str:
+        """The name of its ResourceFlavor."""
         return self.flavor or self.name
 
     @property
     def machine(self) -> Machine:
+        """The resources of its machine type."""
         return MACHINES[self.machine_type]
 
     @property
@@ -124,6 +129,7 @@ class Pool(PoolFields):
 
     @property
     def local_ssd_count(self) -> int:
+        """The number of local SSDs of a node: as set, else of the machine type."""
         return self.local_ssds or self.machine.local_ssds
 
     @property

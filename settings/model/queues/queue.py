@@ -91,6 +91,7 @@ class Cohort(Model):
 
     @property
     def resource_groups(self) -> tuple[ResourceGroup, ...]:
+        """The quotas, grouped as in Kueue's API."""
         return resource_groups(self.quotas)
 
 
@@ -125,6 +126,7 @@ class ClusterQueue(Model):
 
     @property
     def resource_groups(self) -> tuple[ResourceGroup, ...]:
+        """The quotas, grouped as in Kueue's API."""
         return resource_groups(self.quotas)
 
 

@@ -63,7 +63,7 @@ class Case:
     gang: GangPods = field(default_factory=GangPods)
 
 
-def one(*containers: Body, **details: object) -> tuple[Body, ...]:
+def pod_with(*containers: Body, **details: object) -> tuple[Body, ...]:
     return (pod("w-1", *containers, **details),)  # type: ignore[arg-type]
 
 
@@ -74,7 +74,7 @@ def starting(*states: Body) -> tuple[Body, ...]:
 
 W1 = "pod w-1 of pod set gpu"
 CASES = {
-    "all containers are ready": Case(one(READY)),
+    "all containers are ready": Case(pod_with(READY)),
     "an image does not exist": Case(
         starting(waits("ErrImagePull", NOT_FOUND)),
         (f"Image {IMAGE} cannot be pulled (ErrImagePull) for {W1}: {IMAGE}: not found.",),
@@ -109,7 +109,7 @@ CASES = {
         ),
     ),
     "an invalid image name": Case(
-        one(
+        pod_with(
             container(
                 waits(
                     "InvalidImageName", 'Failed to apply default image tag "A B": couldn\'t parse image name'
@@ -139,18 +139,20 @@ CASES = {
         ),
     ),
     "a crash loop; the output stays out": Case(
-        one(container(waits("CrashLoopBackOff", RESTARTING), ended(1, message="hf_secret"), restartCount=7)),
+        pod_with(
+            container(waits("CrashLoopBackOff", RESTARTING), ended(1, message="hf_secret"), restartCount=7)
+        ),
         (
             f"Container ray-worker of {W1} is in a crash loop (CrashLoopBackOff): it last exited with code 1 "
             f"(Error) at {ago(60)}; restarts: 7.",
         ),
     ),
     "a crash loop without an end": Case(
-        one(container(waits("CrashLoopBackOff", RESTARTING), restartCount=1)),
+        pod_with(container(waits("CrashLoopBackOff", RESTARTING), restartCount=1)),
         (f"Container ray-worker of {W1} is in a crash loop (CrashLoopBackOff); restarts: 1.",),
     ),
     "a command that does not exist": Case(
-        one(container(waits("CrashLoopBackOff"), ended(128, "StartError", NO_COMMAND), restartCount=2)),
+        pod_with(container(waits("CrashLoopBackOff"), ended(128, "StartError", NO_COMMAND), restartCount=2)),
         (
             f"Container ray-worker of {W1} is in a crash loop (CrashLoopBackOff): it last exited with code "
             "128 "
@@ -159,26 +161,26 @@ CASES = {
         ),
     ),
     "out of memory, in a crash loop": Case(
-        one(container(waits("CrashLoopBackOff", RESTARTING), OOM, restartCount=3)),
+        pod_with(container(waits("CrashLoopBackOff", RESTARTING), OOM, restartCount=3)),
         (
             f"Container ray-worker of {W1} is in a crash loop (CrashLoopBackOff): it last was OOM-killed "
             f"(memory limit 2Gi) at {ago(60)}; restarts: 3.",
         ),
     ),
     "out of memory, and running again": Case(
-        one(container(runs(), OOM, ready=True, restartCount=1)),
+        pod_with(container(runs(), OOM, ready=True, restartCount=1)),
         (f"Container ray-worker of {W1} was OOM-killed (memory limit 2Gi) at {ago(60)}; restarts: 1.",),
     ),
     "out of memory just now": Case(
-        one(container(OOM)),
+        pod_with(container(OOM)),
         (f"Container ray-worker of {W1} was OOM-killed (memory limit 2Gi) at {ago(60)}.",),
     ),
     "out of memory without a limit": Case(
-        one(container(OOM), spec={"containers": [{"name": "ray-worker"}]}),
+        pod_with(container(OOM), spec={"containers": [{"name": "ray-worker"}]}),
         (f"Container ray-worker of {W1} was OOM-killed (no memory limit) at {ago(60)}.",),
     ),
     "out of memory at the limit of the pod": Case(
-        one(container(OOM), spec={"containers": [], "resources": {"limits": {"memory": "5Gi"}}}),
+        pod_with(container(OOM), spec={"containers": [], "resources": {"limits": {"memory": "5Gi"}}}),
         (f"Container ray-worker of {W1} was OOM-killed (memory limit 5Gi) at {ago(60)}.",),
     ),
     "several pods out of memory": Case(
@@ -192,13 +194,13 @@ CASES = {
         ),
     ),
     "killed, and not ready again": Case(
-        one(container(runs(), ended(137), restartCount=2)),
+        pod_with(container(runs(), ended(137), restartCount=2)),
         (f"Container ray-worker of {W1} exited with code 137 (Error, SIGKILL) at {ago(60)}; restarts: 2.",),
     ),
-    "restarted, and ready again": Case(one(container(runs(), ended(1), ready=True, restartCount=2))),
-    "completed": Case(one(container(ended(0, "Completed")), phase="Succeeded")),
+    "restarted, and ready again": Case(pod_with(container(runs(), ended(1), ready=True, restartCount=2))),
+    "completed": Case(pod_with(container(ended(0, "Completed")), phase="Succeeded")),
     "an init container fails": Case(
-        one(
+        pod_with(
             container(waits("PodInitializing")),
             init=(container(waits("CrashLoopBackOff"), ended(2), name="download", restartCount=4),),
             phase="Pending",
@@ -210,7 +212,7 @@ CASES = {
         ),
     ),
     "an init container ended the pod": Case(
-        one(
+        pod_with(
             container(waits("PodInitializing")),
             init=(container(ended(2), name="download"),),
             phase="Failed",
@@ -229,7 +231,7 @@ CASES = {
         ),
     ),
     "scheduling gates": Case(
-        one(conditions=(GATED,), phase="Pending"),
+        pod_with(conditions=(GATED,), phase="Pending"),
         (
             f"The scheduler has not placed {W1} since {ago(300)} (SchedulingGated): Scheduling is blocked "
             "due to "
@@ -237,7 +239,7 @@ CASES = {
         ),
     ),
     "evicted by the kubelet": Case(
-        one(
+        pod_with(
             container(ended(137)),
             phase="Failed",
             reason="Evicted",
@@ -247,7 +249,7 @@ CASES = {
         (f"The kubelet evicted {W1} from node n1: {LOW.strip()}",),
     ),
     "refused by the kubelet": Case(
-        one(
+        pod_with(
             phase="Failed",
             reason="OutOfcpu",
             message="Pod was rejected: Node didn't have enough resource: cpu",
@@ -258,23 +260,25 @@ CASES = {
         ),
     ),
     "deleted from a lost node": Case(
-        one(READY, conditions=(TAINTED,), deleted=True),
+        pod_with(READY, conditions=(TAINTED,), deleted=True),
         (
             f"Kubernetes deletes {W1} on node n1 (DeletionByTaintManager): Taint manager: deleting due to "
             "NoExecute taint.",
         ),
     ),
     "a node that does not report": Case(
-        one(READY, conditions=(condition("Ready", False),)),
+        pod_with(READY, conditions=(condition("Ready", False),)),
         (
             f"Pod w-1 of pod set gpu ceased to be ready at {ago(300)} although all containers run: node n1 "
             "may be "
             "unreachable.",
         ),
     ),
-    "a readiness gate": Case(one(READY, conditions=(condition("Ready", False, "ReadinessGatesNotReady"),))),
-    "being deleted": Case(one(container(ended(143)), deleted=True)),
-    "creating for a short time": Case(one(container(waits("ContainerCreating")), startTime=ago(30))),
+    "a readiness gate": Case(
+        pod_with(READY, conditions=(condition("Ready", False, "ReadinessGatesNotReady"),))
+    ),
+    "being deleted": Case(pod_with(container(ended(143)), deleted=True)),
+    "creating for a short time": Case(pod_with(container(waits("ContainerCreating")), startTime=ago(30))),
     "creating for a long time": Case(
         starting(waits("ContainerCreating")),
         (
@@ -284,14 +288,14 @@ CASES = {
         ),
     ),
     "an init container for a long time": Case(
-        one(container(waits("PodInitializing")), init=(container(runs(), name="wait-gcs-ready"),)),
+        pod_with(container(waits("PodInitializing")), init=(container(runs(), name="wait-gcs-ready"),)),
         (f"Init container wait-gcs-ready of {W1} has been running since {ago(600)}.",),
     ),
     "not ready for a long time": Case(
-        one(container(runs(for_s=500))),
+        pod_with(container(runs(for_s=500))),
         (f"Container ray-worker of {W1} has been running since {ago(500)} without becoming ready.",),
     ),
-    "not ready for a short time": Case(one(container(runs(for_s=100)))),
+    "not ready for a short time": Case(pod_with(container(runs(for_s=100)))),
     "workers that wait for a head with a problem": Case(
         (
             pod("a-head", container(waits("CreateContainerError", "no"), name="ray-head")),
@@ -300,12 +304,12 @@ CASES = {
         ("Container ray-head of pod a-head of pod set gpu cannot be created (CreateContainerError): no.",),
     ),
     "braces in names": Case(
-        one(container(OOM, name="{pods}"), spec={"containers": []}),
+        pod_with(container(OOM, name="{pods}"), spec={"containers": []}),
         (f"Container {{pods}} of {W1} was OOM-killed (no memory limit) at {ago(60)}.",),
     ),
     "no pods": Case((), ("KubeRay has created 0 of 5 pods.",), GangPods(expected=5, operator="KubeRay")),
     "the API server refuses pods": Case(
-        one(READY),
+        pod_with(READY),
         (
             'KubeRay has created 1 of 5 pods (FailedCreateWorkerPod): pods "w-2" is forbidden: exceeded '
             "quota: q.",
@@ -319,7 +323,7 @@ CASES = {
         ),
     ),
     "all pods after a failed creation": Case(
-        one(READY),
+        pod_with(READY),
         gang=GangPods(
             expected=1, operator="KubeRay", creation_failure=StatusReason("FailedCreateWorkerPod", "q")
         ),
