@@ -10,7 +10,7 @@ import pytest
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
 from settings.model.base import amount
-from settings.model.tenants.tenant import RAY_OBJECTS
+from settings.model.tenants.tenant import JOB_OBJECTS
 from tests.stacks.dry_runs import Manifest
 from tests.stacks.ray_requests import ADMIN, ALICE, raycluster, rayjob, rayservice, refusal, unqueued
 
@@ -33,16 +33,16 @@ def used(server: Kubectl, key: str) -> int:
 def test_ray_objects_are_bounded_by_default(server: Kubectl) -> None:
     """The bound of each kind is declared, and Kubernetes counts its objects."""
     status = quota(server, "team-quota")
-    assert {key: amount(status["hard"][key]) for key in RAY_OBJECTS} == {
-        key: amount(bound) for key, bound in RAY_OBJECTS.items()
+    assert {key: amount(status["hard"][key]) for key in JOB_OBJECTS} == {
+        key: amount(bound) for key, bound in JOB_OBJECTS.items()
     }
-    wait_until("the count", lambda: all(used(server, key) for key in RAY_OBJECTS), 15.0)
+    wait_until("the count", lambda: all(used(server, key) for key in JOB_OBJECTS), 15.0)
 
 
 @pytest.fixture
 def exhausted(server: Kubectl) -> Iterator[str]:
     """A ResourceQuota of team-a that has no room for another Ray object, as if the tenant had used it up."""
-    hard = ",".join(f"{key}=0" for key in RAY_OBJECTS)
+    hard = ",".join(f"{key}=0" for key in JOB_OBJECTS)
     server.run("create", "quota", "exhausted", IN_TEAM_A, f"--hard={hard}")
     wait_until("the quota", lambda: "exceeded quota" in refusal(server, ALICE, rayjob()), 15.0)
     yield "exhausted"

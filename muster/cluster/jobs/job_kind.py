@@ -39,6 +39,8 @@ class JobKind:
     """Whether the view reads the objects that the operator created for the job."""
     pod_set_of: PodSetOf | None = None
     """None if no pod is controlled by an object of this kind."""
+    objects_max: int = 5000
+    """Default bound of such objects in a tenant's namespace, including finished and suspended ones."""
     endless: bool = False
     """Whether such a job ends only when it is deleted."""
 

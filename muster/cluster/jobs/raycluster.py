@@ -112,5 +112,7 @@ RAY_CLUSTER = ray_kind(
     created_by=(RAY_JOBS, RAY_SERVICES),
     origin_label=ORIGIN_LABEL,
     pod_set_of=pod_set_of,
+    # Includes the clusters of RayJobs, and of RayServices: two while one replaces the other.
+    objects_max=7000,
     endless=True,
 )

@@ -140,4 +140,6 @@ _templates = TemplatesBySpec[RayClusterSpec](
     lambda spec, redis_cleanup: cluster_templates(spec, _CLUSTER, redis_cleanup=redis_cleanup)
 )
 
-RAY_SERVICE = ray_kind(RayServiceGang, "spec.rayClusterConfig", reads_dependents=True, endless=True)
+RAY_SERVICE = ray_kind(
+    RayServiceGang, "spec.rayClusterConfig", reads_dependents=True, endless=True, objects_max=500
+)

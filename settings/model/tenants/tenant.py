@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import Doc
 
+from muster.cluster.jobs.kinds import JOB_KINDS
 from muster.objects.names import CLAIMS_LABEL, QUEUE_REQUIRED_LABEL, RAY_AUTH_LABEL, TENANT_LABEL
 from settings.model.base import DnsLabel, DnsSubdomain, Model, Quantity, amount, matching
 from settings.model.foundation.network import Cidr
@@ -23,14 +24,9 @@ QUEUE_REQUIRED = {QUEUE_REQUIRED_LABEL: "true"}
 # In namespaces whose claims only administrators create.
 NO_CLAIMS = {CLAIMS_LABEL: "none"}
 STORAGE = "requests.storage"
-# Ray objects of a namespace, including finished and suspended ones: KubeRay creates Services and RayClusters
-# for each before it is admitted. RayClusters include clusters that KubeRay creates; a RayService has two
-# while one replaces the other. An admitted job whose RayCluster is refused would hold quota and never start.
-RAY_OBJECTS = {
-    "count/rayjobs.ray.io": "5000",
-    "count/rayservices.ray.io": "500",
-    "count/rayclusters.ray.io": "7000",
-}
+# Jobs of a namespace: KubeRay creates Services and RayClusters for each before it is admitted. An admitted
+# job whose RayCluster is refused would hold quota and never start.
+JOB_OBJECTS = {f"count/{kind.plural}.{kind.kind.group}": str(kind.objects_max) for kind in JOB_KINDS}
 TOKEN_REQUIRED = {RAY_AUTH_LABEL: "token"}
 
 IdentityGroup = Annotated[
@@ -117,7 +113,7 @@ class Tenant(Model):
     @property
     def hard_limits(self) -> dict[str, str]:
         """Limits of its ResourceQuota; `storage` is in addition to the claim of `checkpoints`."""
-        limits = {**RAY_OBJECTS, **self.resource_quota}
+        limits = {**JOB_OBJECTS, **self.resource_quota}
         if self.storage is None:
             return limits
         claim = CLAIM_SIZE if self.checkpoints else "0"

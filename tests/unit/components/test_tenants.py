@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from settings.model.tenants.tenant import RAY_OBJECTS
+from settings.model.tenants.tenant import JOB_OBJECTS
 from tests.unit.components.harness import Declarations, declare_platform
 from tests.unit.settings.builders import EXISTING, GOOD, put
 
@@ -130,7 +130,7 @@ def test_a_team_creates_claims_within_its_storage() -> None:
     (written,) = [rule for rule in rules if "create" in rule["verbs"] and rule["resources"] == [CLAIMS]]
     assert "delete" in written["verbs"]
     assert declared.spec("ResourceQuota/team-a/team-quota") == {
-        "hard": {**RAY_OBJECTS, "pods": "50", "requests.storage": str(500 * 1024**3)}
+        "hard": {**JOB_OBJECTS, "pods": "50", "requests.storage": str(500 * 1024**3)}
     }
 
 
@@ -148,7 +148,7 @@ def test_ephemeral_volumes_need_a_bound_of_storage(settings: dict[str, Any], lab
 
 
 def test_the_number_of_ray_objects_is_bounded_by_default() -> None:
-    assert local().spec("ResourceQuota/team-a/team-quota") == {"hard": RAY_OBJECTS}
+    assert local().spec("ResourceQuota/team-a/team-quota") == {"hard": JOB_OBJECTS}
 
 
 def test_without_a_group_no_rights_are_granted() -> None:
@@ -163,7 +163,7 @@ def test_bounds_are_declared_as_the_settings_say() -> None:
         deviceClaims={"gpu": {"deviceClass": "gpu.nvidia.com", "count": 2}},
     )
     assert declared.spec("ResourceQuota/team-a/team-quota") == {
-        "hard": {**RAY_OBJECTS, "requests.nvidia.com/gpu": "8", "count/rayjobs.ray.io": "50"}
+        "hard": {**JOB_OBJECTS, "requests.nvidia.com/gpu": "8", "count/rayjobs.ray.io": "50"}
     }
     assert declared.spec("LimitRange/team-a/container-limits") == {
         "limits": [
