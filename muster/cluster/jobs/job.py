@@ -129,6 +129,12 @@ class JobView(ABC, Generic[T]):
         return None
 
     @property
+    def pod_creation_failure(self) -> StatusReason | None:
+        """The reason why the operator could not create or delete pods in its last attempt, as far as the
+        object itself shows."""
+        return None
+
+    @property
     def cleans_redis_up(self) -> bool:
         """Whether the job is being deleted, and KubeRay keeps it until it has cleaned Redis up."""
         return False
