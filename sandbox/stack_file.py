@@ -14,9 +14,9 @@ STACK = "local"
 REAL_NODES_CPUS = "2500m"
 """The CPUs of the first queue on real nodes: examples/cpu-train.rayjob.yaml uses them all, so that production
 has to preempt it."""
-RECOVERY = {
+RECOVERY: dict[str, Any] = {
     "timeoutSeconds": 600,
-    "recoveryTimeoutSeconds": 60,
+    "recoveryTimeoutSeconds": 30,
     "requeuing": {"baseSeconds": 5, "maxSeconds": 60},
 }
 """The controller's waitForPodsReady on real nodes, which can be lost."""
@@ -89,7 +89,7 @@ def fit_to_real_nodes(config: dict[str, Any]) -> list[str]:
     changes = [
         f"queue {queue['name']} has {REAL_NODES_CPUS} of CPU on real nodes, none on simulated GPU nodes"
     ]
-    if "waitForPodsReady" not in controller:
+    if config["muster:admission"]["engine"] == "muster" and "waitForPodsReady" not in controller:
         controller["waitForPodsReady"] = RECOVERY
         changes.append(f"a gang is evicted {RECOVERY['recoveryTimeoutSeconds']} s after its node is lost")
     return changes
