@@ -16,6 +16,12 @@ STACK = "local"
 REAL_NODES_CPUS = "2500m"
 """The CPUs of the first queue on real nodes: examples/cpu-train.rayjob.yaml uses them all, so that production
 has to preempt it."""
+RECOVERY = {
+    "timeoutSeconds": 600,
+    "recoveryTimeoutSeconds": 60,
+    "requeuing": {"baseSeconds": 5, "maxSeconds": 60},
+}
+"""The controller's waitForPodsReady on real nodes, which can be lost."""
 SOURCE = CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml"
 
 
@@ -80,8 +86,15 @@ def fit_to_real_nodes(config: dict[str, Any]) -> list[str]:
     quotas = queue["quotas"]
     quotas.get("cpu", {})["cpu"] = {"nominal": REAL_NODES_CPUS, "borrowingLimit": 0}
     quotas.get("l4", {})["cpu"] = {"nominal": 0, "borrowingLimit": 0}
-    config["muster:controller"].setdefault("page", {})
-    return [f"queue {queue['name']} has {REAL_NODES_CPUS} of CPU on real nodes, none on simulated GPU nodes"]
+    controller = config["muster:controller"]
+    controller.setdefault("page", {})
+    changes = [
+        f"queue {queue['name']} has {REAL_NODES_CPUS} of CPU on real nodes, none on simulated GPU nodes"
+    ]
+    if "waitForPodsReady" not in controller:
+        controller["waitForPodsReady"] = RECOVERY
+        changes.append(f"a gang is evicted {RECOVERY['recoveryTimeoutSeconds']} s after its node is lost")
+    return changes
 
 
 def deployed(state: RunState) -> Path:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import pulumi
 from pulumi_kubernetes.admissionregistration.v1 import (
     ApplyConfigurationArgs,
+    JSONPatchArgs,
     MatchConditionArgs,
     MatchResourcesArgs,
     MutatingAdmissionPolicy,
@@ -101,7 +102,7 @@ class AdmissionPolicies(Component):
             policy = MutatingAdmissionPolicy(
                 self.named(name),
                 metadata=ObjectMetaArgs(name=name),
-                spec=_mutate(rule, mutation.applied, asked_by_users(engine, mutation.operator)),
+                spec=_mutate(rule, mutation, asked_by_users(engine, mutation.operator)),
                 opts=self.child(),
             )
             MutatingAdmissionPolicyBinding(
@@ -149,7 +150,7 @@ def validating_policies(args: AdmissionPoliciesArgs) -> list[Policy]:
 
 
 def _mutate(
-    rule: NamedRuleWithOperationsArgs, applied: str, condition: str
+    rule: NamedRuleWithOperationsArgs, mutation: Mutation, condition: str
 ) -> MutatingAdmissionPolicySpecArgs:
     return MutatingAdmissionPolicySpecArgs(
         match_constraints=MatchResourcesArgs(object_selector=_labelled(QUEUE_LABEL), resource_rules=[rule]),
@@ -157,8 +158,12 @@ def _mutate(
         mutations=[
             MutationArgs(
                 patch_type="ApplyConfiguration",
-                apply_configuration=ApplyConfigurationArgs(expression=applied),
-            )
+                apply_configuration=ApplyConfigurationArgs(expression=mutation.applied),
+            ),
+            *(
+                MutationArgs(patch_type="JSONPatch", json_patch=JSONPatchArgs(expression=patch))
+                for patch in mutation.patches
+            ),
         ],
         # Fail closed: a job that runs without quota is worse than no job.
         failure_policy="Fail",

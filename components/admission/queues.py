@@ -49,25 +49,32 @@ def suspendable(engine: Engine) -> Policy:
 
 @dataclass(frozen=True)
 class Mutation:
-    """A MutatingAdmissionPolicy: the object `applied` is merged into those of the requests."""
+    """A MutatingAdmissionPolicy: the object `applied` is merged into those of the requests, and each JSON
+    patch of `patches` is applied. A merge fails if the CRD lacks a field; a patch does not."""
 
     requests: Requests
     applied: str
     operator: Operator = KUBERAY
+    patches: tuple[str, ...] = ()
 
 
 def suspending_mutations() -> dict[str, Mutation]:
     """Returns the mutations that suspend queued objects at creation, by name: one for all kinds of an
-    operator with the same field."""
-    kinds: dict[tuple[Operator, str], list[JobKind]] = {}
+    operator with the same fields."""
+    kinds: dict[tuple[Operator, tuple[str, ...]], list[JobKind]] = {}
     for kind in JOB_KINDS:
-        kinds.setdefault((kind.operator, kind.suspend), []).append(kind)
+        kinds.setdefault((kind.operator, kind.suspends), []).append(kind)
     return {
-        f"muster-suspend-queued-{operator.word if len(of_field) > 1 else of_field[0].plural}": Mutation(
-            requests_of(*of_field), _object(suspend), operator
+        f"muster-suspend-queued-{operator.word if len(same) > 1 else same[0].plural}": Mutation(
+            requests_of(*same), _object(first), operator, tuple(map(_patch, others))
         )
-        for (operator, suspend), of_field in kinds.items()
+        for (operator, (first, *others)), same in kinds.items()
     }
+
+
+def _patch(path: str) -> str:
+    """CEL for a JSON patch that sets the field at the path to true."""
+    return f'[JSONPatch{{op: "add", path: "/{path.replace(".", "/")}", value: true}}]'
 
 
 def _object(path: str) -> str:

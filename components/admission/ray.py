@@ -1,6 +1,6 @@
 """Admission policies as data: the requests that a rule applies to, its condition and its message."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypedDict
 
@@ -111,6 +111,11 @@ def optional(root: str, path: str) -> str:
 def value_at(root: str, path: str, otherwise: str) -> str:
     """Returns the CEL expression of the value at a path, or of `otherwise` if the path is absent."""
     return f"{optional(root, path)}.orValue({otherwise})"
+
+
+def any_is_true(root: str, paths: Iterable[str]) -> str:
+    """CEL for: at least one of the fields is true."""
+    return f"({' || '.join(value_at(root, path, 'false') for path in paths)})"
 
 
 def queue_of(root: str) -> str:

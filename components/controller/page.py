@@ -36,6 +36,7 @@ from components.controller.pod import (
     configuration_arguments,
     container_security,
     pod_security,
+    tolerations,
 )
 from components.controller.rbac import PAGE_RULES
 from components.controller.reconciler import API_SERVER_PORTS, RBAC
@@ -127,6 +128,7 @@ def _deployment(args: PageArgs) -> DeploymentSpecArgs:
             spec=PodSpecArgs(
                 service_account_name=NAME,
                 node_selector=args.pods.node_selector,
+                tolerations=tolerations(),
                 security_context=pod_security(),
                 containers=[container],
             ),

@@ -21,6 +21,7 @@ from pulumi_kubernetes.core.v1 import (
     ResourceRequirementsArgs,
     SeccompProfileArgs,
     SecurityContextArgs,
+    TolerationArgs,
     TopologySpreadConstraintArgs,
     VolumeMountArgs,
 )
@@ -29,6 +30,7 @@ from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, ObjectMetaArgs
 from components.controller.journal import MOUNTED_AT, VOLUME, JournalPlace
 from components.operators.charts import container_resources
 from settings.manifests.configuration import controller_configuration
+from settings.manifests.lost_nodes import lost_node_tolerations
 from settings.model.controller import Controller
 from settings.model.operators import namespaces
 
@@ -80,6 +82,7 @@ def _pod(args: PodArgs) -> PodSpecArgs:
         service_account_name=NAME,
         priority_class_name=PRIORITY_CLASS,
         node_selector=args.node_selector,
+        tolerations=tolerations(),
         termination_grace_period_seconds=GRACE_S,
         topology_spread_constraints=[
             TopologySpreadConstraintArgs(
@@ -119,6 +122,19 @@ def _container(args: PodArgs) -> ContainerArgs:
         resources=ResourceRequirementsArgs(requests=resources["requests"], limits=resources["limits"]),
         security_context=container_security(),
     )
+
+
+def tolerations() -> list[TolerationArgs]:
+    """Returns the tolerations for a lost node."""
+    return [
+        TolerationArgs(
+            key=toleration["key"],
+            operator=toleration["operator"],
+            effect=toleration["effect"],
+            toleration_seconds=toleration["tolerationSeconds"],
+        )
+        for toleration in lost_node_tolerations()
+    ]
 
 
 def pod_security() -> PodSecurityContextArgs:

@@ -12,6 +12,7 @@ from components.base import Component
 from components.operators.charts import HelmChart, container_resources, release
 from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
 from muster.cluster.jobs.kinds import RESOURCES
+from settings.manifests.lost_nodes import lost_node_tolerations
 from settings.model.operators import namespaces
 from settings.model.operators.kuberay import KubeRay as KubeRaySettings
 from settings.model.operators.shared import Image
@@ -79,6 +80,7 @@ def values(settings: KubeRaySettings, engine: str, node_selector: Mapping[str, s
         "replicas": settings.replicas,
         "leaderElectionEnabled": True,
         "nodeSelector": dict(node_selector),
+        "tolerations": lost_node_tolerations(),
         "resources": container_resources(settings.resources),
         "reconcileConcurrency": settings.reconcile_concurrency,
         "kubeClient": {"qps": settings.client.qps, "burst": settings.client.burst},

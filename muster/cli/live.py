@@ -2,9 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
@@ -18,9 +19,13 @@ from muster.forecast.traces.read import read
 from muster.kube.access import default_namespace
 from muster.kube.client import Kube
 from muster.kube.errors import ConfigError
-from muster.kube.kinds import AnyKind
-from muster.live.observed import READ, Observed, from_manifests, observed
+from muster.kube.kinds import DETAILED_PODS, AnyKind
+from muster.live.gang_pods import NO_PODS, PodListing, list_pods
+from muster.live.observed import READ, Observed, from_manifests, observed, of_kind
 from muster.live.state import ObservedState, live_state, state_with_trace
+from muster.objects.kueue import Workload
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +171,16 @@ def objects(
     return listed(kubeconfig, context, only, namespace)
 
 
+def pods_for(
+    workload: Workload, manifests: Path | None, kubeconfig: str | None, context: str | None
+) -> PodListing:
+    """Returns a listing with the Workload's pods. Raises: as `objects`."""
+    if manifests:
+        pods = tuple(of_kind(DETAILED_PODS, configurations.manifests_below(manifests)))
+        return PodListing(pods) if pods else NO_PODS  # manifests may omit them
+    return asyncio.run(_with_client(kubeconfig, context, lambda kube: list_pods(kube, workload)))
+
+
 def listed(
     kubeconfig: str | None,
     context: str | None = None,
@@ -173,14 +188,14 @@ def listed(
     namespace: str = "",
 ) -> Observed:
     """Lists the objects of a cluster. Raises: as `observed`."""
-    return asyncio.run(_list(kubeconfig, context, only, namespace))
+    return asyncio.run(_with_client(kubeconfig, context, lambda kube: observed(kube, only, namespace)))
 
 
-async def _list(
-    kubeconfig: str | None, context: str | None, only: Collection[AnyKind], namespace: str
-) -> Observed:
+async def _with_client(
+    kubeconfig: str | None, context: str | None, read: Callable[[Kube], Awaitable[T]]
+) -> T:
     kube = Kube(kubeconfig, context=context)
     try:
-        return await observed(kube, only, namespace)
+        return await read(kube)
     finally:
         await kube.close()

@@ -12,7 +12,8 @@ from muster.cluster.jobs.kinds import JOB_KINDS
 from muster.kube.client import Kube
 from muster.kube.kinds import PODS
 from muster.live.acting.jobs import read_job, split
-from muster.live.acting.logs import chosen, pods_of
+from muster.live.acting.logs import chosen
+from muster.live.gang_pods import pods_of
 
 
 @verb(

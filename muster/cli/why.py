@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import click
 
 from muster.admission import quantities
-from muster.cli import view
+from muster.cli import live, view
 from muster.cli.queue import start_text
 from muster.cli.verb import verb
 from muster.cli.view import VerbOutput, ViewOptions, ago, size
@@ -23,9 +23,10 @@ EXIT_CODES = {VerdictKind.FITS: 0, VerdictKind.PREEMPTS: 0, VerdictKind.WAITS: 4
 
 @verb(
     """Explains why a workload waits: the quota that it lacks, the changes that would admit it, the workloads
-    ahead of it in its queue, the workloads that it would preempt, and the history of its admission. Decides
-    as the controller would and changes nothing. Exit codes: 0 it holds quota, has finished, or fits now; 4 it
-    waits; 5 it cannot be admitted in its current form; 2 invalid input."""
+    ahead of it in its queue, the workloads that it would preempt, and the history of its admission; or, if it
+    is admitted, why its pods do not run. Decides as the controller would and changes nothing. Exit codes: 0
+    it holds quota, has finished, or fits now; 4 it waits; 5 it cannot be admitted in its current form; 2
+    invalid input."""
 )
 @click.argument("job", metavar="KIND/NAME", help="such as rayjob/train, or workload/rayjob-train-1a2b3")
 @view.view_options
@@ -33,7 +34,9 @@ def command(job: str, opts: ViewOptions) -> int:
     namespace = opts.own_namespace
 
     def shown(cluster_overview: Overview) -> VerbOutput:
-        explanation = why(cluster_overview, workload_named(job, namespace, cluster_overview.cluster))
+        workload = workload_named(job, namespace, cluster_overview.cluster)
+        pods = live.pods_for(workload, opts.queues, opts.kubeconfig, opts.context)
+        explanation = why(cluster_overview, workload, pods)
         code = 0 if explanation.answer is None else EXIT_CODES[explanation.answer]
         return VerbOutput(
             explanation, list(_lines(explanation)), list(_tables(explanation, opts.is_wide)), code
@@ -49,6 +52,9 @@ def _lines(explanation: Why) -> Iterator[str]:
     facts = (f"priority {row.priority}", size(row.requests), f"created {age} ago")
     yield f"{row.job} (Workload {row.key}): {row.phase}{place}; {', '.join(filter(None, facts))}"
     yield explanation.sentence
+    yield from (problem.sentence for problem in explanation.pod_problems)
+    if explanation.pods_unread:
+        yield f"The state of its pods is unknown: {explanation.pods_unread}."
     if row.eta is not None:
         yield f"Estimated start: in {start_text(row.eta, explanation.now_ms)}"
     if explanation.requeues:

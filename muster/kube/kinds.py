@@ -14,6 +14,7 @@ from muster.objects import (
     kueue_checks,
     kueue_queues,
     limits,
+    pod_status,
     ray,
     topology,
 )
@@ -104,6 +105,7 @@ PROVISIONING_REQUESTS = Kind(
 )
 PODS = Kind("", "v1", "Pod", "pods", core.Pod, namespaced=True)
 BOUND_PODS = Kind("", "v1", "Pod", "pods", topology.BoundPod, namespaced=True)
+DETAILED_PODS = Kind("", "v1", "Pod", "pods", pod_status.DetailedPod, namespaced=True)
 NODES = Kind("", "v1", "Node", "nodes", topology.Node, namespaced=False)
 POD_TEMPLATES = Kind("", "v1", "PodTemplate", "podtemplates", Object, namespaced=True)
 NAMESPACES = Kind("", "v1", "Namespace", "namespaces", core.Namespace, namespaced=False)

@@ -1,7 +1,7 @@
 """Reads the objects that decisions need, from an API server or from manifests."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -103,7 +103,7 @@ async def _listed(
 ) -> tuple[dict[AnyKind, dict[str, Any]], dict[str, str]]:
     """Returns the objects that can be listed, by kind and key, and the reasons for the kinds that cannot."""
     kinds = tuple(kinds)
-    answers = await asyncio.gather(*(_list(kube, kind, namespace) for kind in kinds))
+    answers = await asyncio.gather(*(list_or_reason(kube, kind, namespace) for kind in kinds))
     listed: dict[AnyKind, dict[str, Any]] = {}
     unread: dict[str, str] = {}
     for kind, answer in zip(kinds, answers, strict=True):
@@ -114,14 +114,16 @@ async def _listed(
     return listed, unread
 
 
-async def _list(kube: Lister, kind: Kind[Any], namespace: str) -> list[Any] | str:
+async def list_or_reason(
+    kube: Lister, kind: Kind[T], namespace: str, labels: Mapping[str, str | None] | None = None
+) -> list[T] | str:
     """Returns the objects, or the reason why they cannot be listed. Retries after the delay in Retry-After,
     as client-go does (rest/request.go): the API server's caches are empty after a restart or a change of a
-    CRD."""
+    CRD. Raises: RequestError, if the reason is not specific to the kind."""
     retries = RETRIES_MAX
     while True:
         try:
-            return (await kube.list(kind, namespace=namespace))[1]
+            return (await kube.list(kind, labels, namespace))[1]
         except StatusError as error:
             if not (error.retry_after_s and retries):
                 return _why_not_listed(error, kind, namespace)
@@ -143,15 +145,19 @@ def from_manifests(manifests: Iterable[Mapping[str, Any]], only: Collection[AnyK
     """Returns a cluster with the objects of these manifests, of the kinds in `only`; others are ignored.
 
     Raises: ObservationError."""
-    objects: dict[AnyKind, dict[str, Any]] = {kind: {} for kind in (*only, *WATCHED_WITH_TOPOLOGIES)}
-    for manifest in manifests:
-        for kind, of_kind in objects.items():
-            if (manifest.get("apiVersion"), manifest.get("kind")) == (kind.api_version, kind.name):
-                obj = viewed(kind, manifest)
-                of_kind[obj.key] = obj
+    manifests = list(manifests)
+    kinds = (*only, *WATCHED_WITH_TOPOLOGIES)
+    objects = {kind: {obj.key: obj for obj in of_kind(kind, manifests)} for kind in kinds}
     if not objects[CLUSTER_QUEUES]:
         raise ObservationError("no ClusterQueue (kueue.x-k8s.io/v1beta2); expected at least one")
     return ClusterState(objects)
+
+
+def of_kind(kind: Kind[T], manifests: Iterable[Mapping[str, Any]]) -> Iterator[T]:
+    """Yields the objects of a kind among manifests. Raises: ObservationError."""
+    for manifest in manifests:
+        if (manifest.get("apiVersion"), manifest.get("kind")) == (kind.api_version, kind.name):
+            yield viewed(kind, manifest)
 
 
 def viewed(

@@ -1,6 +1,6 @@
 """KubeRay's RayJob, RayCluster and RayService, `ray.io/v1`: the fields that admission uses.
 
-Source: KubeRay ray-operator/apis/ray/v1 at v1.6.2.
+Source: KubeRay ray-operator/apis/ray/v1 at v1.6.2 and v1.7.0.
 """
 
 from typing import Any
@@ -18,6 +18,7 @@ REDIS_CLEANUP_TYPE = "redis-cleanup"  # of the pod of KubeRay's Redis clean-up J
 REDIS_CLEANUP_FINALIZER = "ray.io/gcs-ft-redis-cleanup-finalizer"
 ORIGIN_LABEL = "ray.io/originated-from-crd"  # of a RayCluster: the kind of its creator
 KUBERAY_OPERATOR = "ray.io/kuberay-operator"
+VERSION_ANNOTATION = "ray.io/kuberay-version"  # of a RayService's RayClusters: that of KubeRay
 RESOURCE_PARAMETERS = ("num-cpus", "num-gpus", "memory", "resources")  # of `ray start`
 READ_PARAMETERS = (*RESOURCE_PARAMETERS, "labels", "redis-password", "redis-username")
 
@@ -159,6 +160,7 @@ class RayJob(Object):
 
 class RayServiceSpec(View):
     ray_cluster_config: RayClusterSpec = RayClusterSpec()
+    suspend: bool = False  # since v1.7.0
     serve_service: dict[str, Any] | None = None
     upgrade_strategy: UpgradeStrategy = UpgradeStrategy()
     managed_by: str = KUBERAY_OPERATOR

@@ -40,6 +40,10 @@ PACKAGES = ("nftables", "runc", "containernetworking-plugins")
 SWITCH, FORWARDER, DNS = "switch", "api-forwarder", "coredns"
 NODES_FOLDER = "nodes"
 """The folder of a sandbox's run state with a folder for each node."""
+NODE_FILE = "node.json"
+ZONE_LABEL, ZONE = "topology.kubernetes.io/zone", "sandbox"
+"""The label that a cloud gives a node. The scheduler ignores nodes without it when it spreads pods over zones
+and nodes (podtopologyspread/scoring.go: IgnoredNodes)."""
 READY_SECONDS_MAX = 120.0
 IMPORT_SECONDS_MAX = 300.0
 
@@ -117,14 +121,13 @@ class Nodes:
             control_group=control_group(self.state, name),
             tools={tool: self.tools[tool] for tool in NODE_PROGRAMS},
             packages=self.packages,
-            labels=pool.node_labels,
+            labels={ZONE_LABEL: ZONE, **pool.node_labels},
             taints=[taint._asdict() for taint in pool.node_taints],
         )
         spec.settings.mkdir(parents=True, exist_ok=True)
         self._identify(node_identity(name, spec.address), spec.settings)
-        file = folder / "node.json"
-        spec.write(file)
-        self.processes.start(name, [sys.executable, "-m", "sandbox.realnodes.node", str(file)])
+        spec.write(folder / NODE_FILE)
+        boot(self.state, name)
 
     def _identify(self, identity: Identity, folder: Path) -> Path:
         """Writes a certificate and a kubeconfig of this identity to the folder; returns the latter."""
@@ -170,6 +173,12 @@ class Nodes:
             stderr=subprocess.STDOUT,
             text=True,
         )
+
+
+def boot(state: RunState, node: str) -> None:
+    """Starts a node from its files: a new node, or one that was killed, as after a reboot of its machine."""
+    file = state.root / NODES_FOLDER / node / NODE_FILE
+    Processes(state).start(node, [sys.executable, "-m", "sandbox.realnodes.node", str(file)])
 
 
 NODE_PROGRAMS = ("kubelet", "kube-proxy", "containerd", "containerd-shim-runc-v2", "ctr")

@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from sandbox.cluster.kubectl import Kubectl
+from settings.manifests.lost_nodes import lost_node_tolerations
 from settings.model.operators.kuberay import KubeRay
 from settings.model.operators.namespaces import KUBERAY
 from tools.toolchain.golang import find_go, module_directory
@@ -19,8 +20,8 @@ _FOLDERS = ("rbac", "manager")
 
 
 def deploy_kuberay(kubectl: Kubectl, folder: Path, settings: KubeRay) -> None:
-    """Deploys the operator with its own ServiceAccount and RBAC, and with the resources and the concurrency
-    that the platform's chart gets; `folder` receives its manifests."""
+    """Deploys the operator with its own ServiceAccount and RBAC, and with the resources, the concurrency and
+    the tolerations that the platform's chart gets; `folder` receives its manifests."""
     module = module_directory(find_go(), "kuberay", MODULE)
     shutil.rmtree(folder, ignore_errors=True)
     for name in _FOLDERS:
@@ -38,6 +39,7 @@ def _overlay(settings: KubeRay) -> dict[str, object]:
     patch = [
         {"op": "add", "path": f"{container}/args/-", "value": concurrency},
         {"op": "replace", "path": f"{container}/resources", "value": settings.resources.model_dump()},
+        {"op": "add", "path": "/spec/template/spec/tolerations", "value": lost_node_tolerations()},
     ]
     return {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",

@@ -14,8 +14,10 @@ from tests.browser.opened import ColorScheme, Opened
 from tests.simulation.manifests import local_stack, ray_job
 from tests.unit.controller.builders import Body, condition, request, workload_body
 from tests.unit.live.builders import finished, running, waiting
+from tests.unit.live.pods import container, ended, labelled, pod
 
 UPDATE_S_MAX = 2.0
+PODS_MS_MAX = 30_000
 BACKGROUNDS: dict[ColorScheme, str] = {"light": "#ffffff", "dark": "#161b22"}
 TEAM_A = "#queue=queue%2Fteam-a"
 
@@ -111,6 +113,19 @@ def test_workload_says_why_it_waits(live_page: Opened) -> None:
     assert "workload=team-a%2Frayjob-next-01" in page.url
     page.go_back()
     expect(page.locator("#workload")).to_be_hidden()
+
+
+def test_workload_says_why_its_pods_do_not_run(live_page: Opened, live: Live) -> None:
+    page = live_page.page
+    of_train = labelled(running(ray_job("train-0", workers=1))["metadata"]["uid"])
+    crashing = pod("w-1", container(ended(137, "OOMKilled")), labels=of_train)
+    live.change(lambda kube: kube.put(kinds.DETAILED_PODS, crashing))
+    page.locator("#tree .row", has_text="team-a").click()
+    page.locator("#workloads .row", has_text="team-a/train-0").click()
+    expect(page.locator("#workload h4").first).to_have_text("Problems of its pods")
+    expect(page.locator("#workload ul").first).to_contain_text("pod w-1 was OOM-killed (memory limit 2Gi)")
+    live.change(lambda kube: kube.delete(kinds.DETAILED_PODS, "team-a/w-1"))
+    expect(page.locator("#workload h4").first).to_have_text("History", timeout=PODS_MS_MAX)
 
 
 def test_timeline_draws_the_gangs_of_the_chosen_queue(live_page: Opened) -> None:

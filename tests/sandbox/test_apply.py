@@ -1,6 +1,7 @@
 """`make apply` and `make env`: a sandbox in use gets the team of the docs, then the docs' commands work."""
 
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from functools import partial
@@ -15,7 +16,7 @@ from sandbox.apply import apply
 from sandbox.cluster import kinds
 from sandbox.cluster.controller_process import running
 from sandbox.stack_file import SOURCE
-from tests.sandbox.conftest import NAMESPACE, Cluster, rayjob
+from tests.sandbox.conftest import NAMESPACE, Cluster, Manifest, rayjob
 from tools.toolchain.paths import CHECKOUT
 
 PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
@@ -86,7 +87,7 @@ def test_a_team_is_added_while_a_job_runs_and_the_commands_of_the_docs_work(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     job = rayjob("stays")
-    job["metadata"]["annotations"]["sandbox.muster.dev/run-seconds"] = "600"
+    outlast_the_commands(job)
     name = cluster.submit(job)
     cluster.until(f"{name} running", lambda: bool(cluster.pods(name)))
     pods = {pod["metadata"]["uid"] for pod in cluster.pods(name)}
@@ -126,11 +127,9 @@ def pods_of_others(cluster: Cluster, job: str) -> list[str]:
 
 def type_the_docs_commands(cluster: Cluster, folder: Path) -> None:
     """Runs them in a shell that evaluated `make env`, with the paths in docs."""
-    (folder / "examples").symlink_to(CHECKOUT / "examples")
+    copy_examples(folder)
     (job,) = (shown for shown in shown_in_yaml(TEAM) if shown.get("kind") == "RayJob")
-    job["metadata"].setdefault("annotations", {})["sandbox.muster.dev/run-seconds"] = (
-        "600"  # outlasts the commands
-    )
+    outlast_the_commands(job)
     # made by `identity`, which needs Google Cloud
     del job["spec"]["rayClusterSpec"]["workerGroupSpecs"][0]["template"]["spec"]["serviceAccountName"]
     (folder / "train.yaml").write_text(yaml.safe_dump(job))
@@ -140,6 +139,22 @@ def type_the_docs_commands(cluster: Cluster, folder: Path) -> None:
     cluster.until("a Ray cluster", lambda: any(services()))  # its Secret comes before its Service
     pages = [later_commands if page == TEAM else commands(page) for page in PAGES]
     type_in(cluster, folder, FORWARD.sub(r"kubectl get \1 \2", "\n".join(pages)))
+
+
+def copy_examples(folder: Path) -> None:
+    """Copies the examples, with jobs that outlast the commands."""
+    examples = shutil.copytree(CHECKOUT / "examples", folder / "examples")
+    for path in examples.glob("*.rayjob.yaml"):
+        manifests = list(yaml.safe_load_all(path.read_text()))
+        for job in (manifest for manifest in manifests if manifest["kind"] == "RayJob"):
+            outlast_the_commands(job)
+        path.write_text(yaml.safe_dump_all(manifests))
+
+
+def outlast_the_commands(job: Manifest) -> None:
+    """Sets the job's duration. `kubectl describe node` gets each node that it listed before, so it fails if
+    the end of a job deletes one of them in between."""
+    job["metadata"].setdefault("annotations", {})["sandbox.muster.dev/run-seconds"] = "600"
 
 
 def type_in(cluster: Cluster, folder: Path, script: str) -> None:

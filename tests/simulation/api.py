@@ -55,6 +55,7 @@ class Api:
         self.objects: dict[Kind[Any], dict[str, Body]] = defaultdict(dict)
         self.journal: dict[Kind[Any], list[Change]] = defaultdict(list)
         self.refusal: Callable[[Kind[Any], Body], str] = lambda kind, body: ""  # of a creation, by its schema
+        self.pruned: dict[Kind[Any], Callable[[Body], Body]] = {}  # drops fields that a CRD lacks
         self.watchers: list[Callable[[Change], None]] = []
         self.unserved: set[Kind[Any]] = set()  # CustomResourceDefinition deleted
         self.outside: set[str] = set()  # UIDs of owners of kinds that are not emulated
@@ -100,7 +101,7 @@ class Api:
     def create(self, kind: Kind[Any], body: Mapping[str, Any], by: str) -> Body:
         if kind in self.unserved:
             raise Refused(404, f"the server could not find the requested resource ({kind})")
-        new = copied(body)
+        new = self._pruned(kind, copied(body))
         self._serial += 1
         meta = new["metadata"]
         if "generateName" in meta:
@@ -262,6 +263,7 @@ class Api:
         }
 
     def _update(self, kind: Kind[Any], old: Body, new: Body, by: str) -> Body:
+        new = self._pruned(kind, new)
         retained = {k: old["metadata"][k] for k in ("resourceVersion", "uid", "generation")}
         new["metadata"] = {**new["metadata"], **retained}
         if {**new, "status": new.get("status", {})} == {**old, "status": old.get("status", {})}:
@@ -271,6 +273,9 @@ class Api:
         meta = new["metadata"]
         leaves = "deletionTimestamp" in meta and not meta.get("finalizers") and kind is not kinds.PODS
         return self._commit(kind, "DELETED" if leaves else "MODIFIED", new, old, by)
+
+    def _pruned(self, kind: Kind[Any], body: Body) -> Body:
+        return self.pruned[kind](body) if kind in self.pruned else body
 
     def _commit(self, kind: Kind[Any], change: str, body: Body, before: Body | None, by: str) -> Body:
         self.revision += 1

@@ -421,7 +421,7 @@ def expect(holds: bool, message: str) -> None:
 
 def is_suspended(job: Body) -> bool:
     spec: Body = job.get("spec", {})
-    return bool(spec.get("rayClusterConfig", spec).get("suspend"))
+    return bool(spec.get("suspend") or spec.get("rayClusterConfig", {}).get("suspend"))
 
 
 def condition(body: Body | None, kind: str) -> Body:

@@ -35,7 +35,7 @@ from tests.simulation.invariants import (
 from tests.simulation.kube import CALM, EmulatedKube, Faults
 from tests.simulation.kuberay import KubeRay, state_of
 from tests.simulation.network import Network
-from tests.simulation.ray_services import RayServices
+from tests.simulation.ray_services import VERSIONS, RayServices, pruned
 
 RESTARTS_S_MIN, RESTARTS_S_MAX = 0.1, 5.0  # longer than a request, so that none outlives its process
 LOOKS_S, LOOKS_S_MAX = 0.05, 5.0
@@ -46,7 +46,8 @@ Scenario = Callable[["Simulation"], Awaitable[None]]
 
 
 class Simulation:
-    """One cluster: `stack` are the platform's objects by kind, `nodes` is the cloud's number of GPU nodes."""
+    """One cluster: `stack` are the platform's objects by kind, `nodes` is the cloud's number of GPU nodes.
+    `kuberay` is a version; by default the seed chooses one."""
 
     loop_type = VirtualLoop
 
@@ -58,6 +59,7 @@ class Simulation:
         nodes: int = 10,
         faults: Faults = CALM,
         configuration: Configuration = DEFAULT,
+        kuberay: str = "",
     ) -> None:
         self.seed, self.random, self.faults = seed, Random(seed), faults
         self.stack = stack
@@ -76,7 +78,9 @@ class Simulation:
         self.controllers: dict[str, Controllers] = {}  # running ones, by name of their process
         self.cloud = Cloud(self.api, self.random_of("cloud"), nodes)
         self.kuberay = KubeRay(self.api, self.random_of("kuberay"))
-        self.services = RayServices(self.api, self.random_of("services"))
+        version = kuberay or self.random_of("version of KubeRay").choice(VERSIONS)
+        self.services = RayServices(self.api, self.random_of("services"), version)
+        self.api.pruned[kinds.RAY_SERVICES] = partial(pruned, version)
         self.kubelets = Kubelets(self.api, self.random_of("kubelets"), self.cloud)
         self.creators = Creators(self.api, self.random_of("creators"))
         self.kube: EmulatedKube | None = None
@@ -241,6 +245,8 @@ class Simulation:
             "rayClusterConfig": kinds.RAY_SERVICES,
         }
         (kind,) = [k for f, k in by_field.items() if f in job["spec"]] or [kinds.RAY_CLUSTERS]
+        if kind is kinds.RAY_SERVICES and is_suspended(job):  # admission sets all fields that suspend it
+            job = {**job, "spec": {**job["spec"], "suspend": True}}
         return key_of(self.api.create(kind, job, "user"))
 
     def patch(self, kind: Kind[Any], key: str, patch: Body) -> None:

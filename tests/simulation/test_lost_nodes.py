@@ -60,6 +60,33 @@ def test_a_gang_whose_lost_pod_runs_again_in_time_stays(seed: int) -> None:
     Simulation(seed, local_stack(), configuration=WAIT).run(story)
 
 
+def lose_its_node(sim: Simulation, pod: Body) -> None:
+    """Disconnects the pod's kubelet; the node controller then sets its Ready to False, without a reason."""
+    sim.kubelets.lost.add(pod["metadata"]["uid"])
+    not_ready = {"status": {"conditions": [{"type": "Ready", "status": "False"}]}}
+    sim.api.merge_patch(kinds.PODS, key_of(pod), not_ready, "node controller", True)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_gang_on_a_lost_node_is_evicted_and_runs_again_once_the_node_is_deleted(seed: int) -> None:
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(ray_job("dev", seconds=LONG_S))
+        await sim.until(lambda: sim.has(dev, "PodsReady"), "dev runs")
+        lost = a_worker(sim, dev)
+        lose_its_node(sim, lost)
+        sim.trouble(20 * 60)  # its quota cannot be released within the usual bounds
+        await sim.until(lambda: sim.has(dev, "Evicted"), "dev is evicted, although no pod was deleted", 4)
+        uid = lost["metadata"]["uid"]
+        await sim.until(
+            lambda: [pod["metadata"]["uid"] for pod in sim.pods_of(dev)] == [uid], "only its pod remains"
+        )
+        await sim.stays(lambda: sim.has(dev, "QuotaReserved"), "it holds its quota", 3)
+        sim.api.remove(kinds.PODS, key_of(lost), "pod garbage collector")
+        await sim.until(lambda: sim.has(dev, "PodsReady"), "dev runs again")
+
+    Simulation(seed, local_stack(), configuration=WAIT).run(story)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_pod_on_an_unreachable_node_holds_its_quota_until_the_node_is_deleted(seed: int) -> None:
     """The controller cannot know whether it still runs there."""

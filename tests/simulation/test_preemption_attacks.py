@@ -25,6 +25,7 @@ from tests.simulation.manifests import (
     ray_service,
 )
 from tests.simulation.operators import owned
+from tests.simulation.ray_services import IN_PLACE, VERSIONS
 from tests.simulation.simulation import Simulation
 
 CONFIG_MAPS = kinds.Kind("", "v1", "ConfigMap", "configmaps", Namespace, namespaced=True)
@@ -199,6 +200,9 @@ ATTACKS = {
     "upgraded by another cluster": Attack(
         SERVICE, patching({"spec": {"upgradeStrategy": {"type": "NewCluster"}}})
     ),
+    "suspended by the field that KubeRay 1.7 ignores": Attack(
+        SERVICE, patching({"spec": {"rayClusterConfig": {"suspend": True}}})
+    ),
     "taken out of the queue, RayJob": Attack(JOB, dequeued),
     "taken out of the queue, RayCluster": Attack(CLUSTER, dequeued),
     "taken out of the queue, RayService": Attack(SERVICE, dequeued),
@@ -228,8 +232,16 @@ ATTACKS = {
 }
 
 
-@pytest.mark.parametrize("name", ATTACKS)
-def test_production_gets_its_gpus(name: str) -> None:
+def in_both_versions(kind: Kind[Any]) -> tuple[str, ...]:
+    """Returns the versions of KubeRay that treat the kind differently."""
+    return VERSIONS if kind is SERVICE else (IN_PLACE,)
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [(name, version) for name in ATTACKS for version in in_both_versions(ATTACKS[name].kind)],
+)
+def test_production_gets_its_gpus(name: str, version: str) -> None:
     attack = ATTACKS[name]
 
     async def story(sim: Simulation) -> None:
@@ -249,11 +261,13 @@ def test_production_gets_its_gpus(name: str) -> None:
             await sim.until(lambda: sim.state(prod) == "Complete", "prod completes")
             editing.cancel()
 
-    Simulation(1, local_stack(check=False)).run(story)
+    Simulation(1, local_stack(check=False), kuberay=version).run(story)
 
 
-@pytest.mark.parametrize("kind", WRITTEN, ids=repr)
-def test_gangs_are_stopped_while_kuberay_does_nothing(kind: Kind[Any]) -> None:
+@pytest.mark.parametrize(
+    ("kind", "version"), [(kind, version) for kind in WRITTEN for version in in_both_versions(kind)], ids=str
+)
+def test_gangs_are_stopped_while_kuberay_does_nothing(kind: Kind[Any], version: str) -> None:
     """The pods are deleted, the quota is released, and the gang waits until KubeRay has stopped it."""
 
     async def story(sim: Simulation) -> None:
@@ -270,7 +284,7 @@ def test_gangs_are_stopped_while_kuberay_does_nothing(kind: Kind[Any]) -> None:
         await sim.until(lambda: sim.has(dev, "PodsReady", kind), "dev runs again")
         assert condition(sim.workload(dev, kind), "SuspensionBlocked")["status"] == "False"
 
-    Simulation(1, local_stack(check=False)).run(story)
+    Simulation(1, local_stack(check=False), kuberay=version).run(story)
 
 
 def test_pods_of_a_lost_node_keep_their_quota() -> None:

@@ -9,7 +9,7 @@ are immutable.
 from components.admission.gangs.queue_managed_fields import RECREATE
 from components.admission.gangs.topology import ANNOTATIONS
 from components.admission.metadata import same_of_prefixes
-from components.admission.ray import optional, value_at
+from components.admission.ray import any_is_true, optional
 from components.admission.templates import head, same_in_all, same_in_groups
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.rayjob import RAY_JOB
@@ -141,7 +141,7 @@ def _same_upgrade() -> str:
 
 
 def _same_metadata(kind: JobKind) -> dict[str, str]:
-    waits, prefix = value_at("oldObject", kind.suspend, "false"), f"{kind.operator.group}/"
+    waits, prefix = any_is_true("oldObject", kind.suspends), f"{kind.operator.group}/"
     labels = [
         f'object.metadata.?labels[?"{key}"] == oldObject.metadata.?labels[?"{key}"]'
         for key in (PRIORITY_LABEL, MAX_EXEC_TIME_LABEL)

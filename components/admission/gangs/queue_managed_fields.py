@@ -26,12 +26,8 @@ RESOURCES = (
 
 
 def queue_managed_fields(kind: JobKind) -> dict[str, str]:
-    suspend, old_suspend = (value_at(root, kind.suspend, "false") for root in ("object", "oldObject"))
-    rules = {
-        f"{suspend} || !{old_suspend}": (
-            f"{kind.suspend} of a queued {kind.name} is managed by its queue, which resumes it when the "
-            "whole gang fits: do not change it (why it waits: kubectl get workloads)"
-        ),
+    rules = {_stays_suspended(path): _managed_by_the_queue(kind, path) for path in kind.suspends}
+    rules |= {
         f"{queue_of('object')} == {queue_of('oldObject')}": (
             f"a {kind.name} stays in the queue it was created in, or outside all queues: to change its label "
             f"{QUEUE_LABEL}, {RECREATE}"
@@ -50,6 +46,18 @@ def queue_managed_fields(kind: JobKind) -> dict[str, str]:
             f"admitted one: change only serveConfigV2 and replicas, or {RECREATE}"
         )
     return rules
+
+
+def _stays_suspended(path: str) -> str:
+    new, old = (value_at(root, path, "false") for root in ("object", "oldObject"))
+    return f"{new} || !{old}"
+
+
+def _managed_by_the_queue(kind: JobKind, path: str) -> str:
+    return (
+        f"{path} of a queued {kind.name} is managed by its queue, which resumes it when the whole gang fits: "
+        "do not change it (why it waits: kubectl get workloads)"
+    )
 
 
 def _fixed_sizes(kind: JobKind) -> dict[str, str]:

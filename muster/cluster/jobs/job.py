@@ -74,12 +74,14 @@ class GangTemplates:
 class JobView(ABC, Generic[T]):
     """A read-only view of a job, computed from the object and, for some kinds, its dependents.
 
-    `suspend_pointer` is the JSON pointer to the field that stops and starts the job. The field is set to true
-    or false and never removed: KubeRay does not resume a RayCluster whose field was removed."""
+    `suspend_pointers` are the JSON pointers to the fields that stop and start the job, all with one value.
+    The first one exists in all versions of the operator; the API server drops the others from objects of a
+    version without them. They are set to true or false and never removed: KubeRay does not resume a
+    RayCluster whose field was removed."""
 
     kind: ClassVar[Kind[Any]]
     operator: ClassVar[Operator]
-    suspend_pointer: ClassVar[str] = "/spec/suspend"
+    suspend_pointers: ClassVar[tuple[str, ...]] = ("/spec/suspend",)
 
     def __init__(self, obj: T, *dependents: "JobView[Any]") -> None:
         """`dependents`: the objects that the operator created for the job; only kinds with
@@ -129,6 +131,12 @@ class JobView(ABC, Generic[T]):
         return None
 
     @property
+    def pod_creation_failure(self) -> StatusReason | None:
+        """The reason why the operator could not create or delete pods in its last attempt, as far as the
+        object itself shows."""
+        return None
+
+    @property
     def cleans_redis_up(self) -> bool:
         """Whether the job is being deleted, and KubeRay keeps it until it has cleaned Redis up."""
         return False
@@ -170,6 +178,11 @@ class JobView(ABC, Generic[T]):
     def reported_stopped(self) -> bool:
         """True if the operator reports the job as stopped: it creates no more pods, but existing pods may
         still be terminating."""
+
+    @property
+    def ready_to_start(self) -> bool:
+        """False while the operator still keeps objects of the last run that a start would reuse."""
+        return True
 
     @property
     def start_observed(self) -> bool:

@@ -68,8 +68,13 @@ class JobKind:
 
     @property
     def suspend(self) -> str:
-        """The path of the field that stops the job's pods."""
-        return self.view.suspend_pointer.strip("/").replace("/", ".")
+        """The path of the field that stops the job's pods in all versions of the operator."""
+        return self.suspends[0]
+
+    @property
+    def suspends(self) -> tuple[str, ...]:
+        """The paths of all fields that stop the job's pods in some version of the operator."""
+        return tuple(pointer.strip("/").replace("/", ".") for pointer in self.view.suspend_pointers)
 
     @property
     def watch(self) -> str:

@@ -105,7 +105,7 @@ def _submitter_faults(spec: RayJobSpec, cluster: RayClusterSpec) -> Iterator[str
     """Yields faults that prevent KubeRay from creating the submission command or Job, which it retries
     forever (createK8sJobIfNeed, common/job.go: GetMetadataJson; Kubernetes' validation of Jobs)."""
     by_command = spec.submission_mode in ("K8sJobMode", "SidecarMode")
-    if by_command and spec.metadata and _version(cluster.ray_version) < METADATA_VERSION:
+    if by_command and spec.metadata and version_numbers(cluster.ray_version) < METADATA_VERSION:
         needed = ".".join(map(str, METADATA_VERSION))
         yield (
             f"spec.metadata needs Ray {needed} or later, but spec.rayClusterSpec.rayVersion is "
@@ -210,14 +210,14 @@ def _token_faults(where: str, spec: RayClusterSpec) -> Iterator[str]:
             yield f"{where}.enableK8sTokenAuth needs {where}.mode token"
         return
     version_min = K8S_TOKEN_VERSION if by_kubernetes else TOKEN_VERSION
-    if _version(spec.ray_version) < version_min:
+    if version_numbers(spec.ray_version) < version_min:
         needed = ".".join(map(str, version_min))
         yield f"{where} needs Ray {needed} or later, but rayVersion is {spec.ray_version!r}: set it"
     if by_kubernetes and options.get("secretName"):
         yield f"{where} has both enableK8sTokenAuth and secretName: remove one of them"
 
 
-def _version(text: str) -> tuple[int, ...]:
+def version_numbers(text: str) -> tuple[int, ...]:
     """Returns the numeric parts of the version; empty if the text is not a version."""
     match = re.match(r"v?(\d+(?:\.\d+)+)", text)
     return tuple(int(part) for part in match[1].split(".")) if match else ()

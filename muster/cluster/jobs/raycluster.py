@@ -11,7 +11,7 @@ from muster.cluster.jobs.gang import HEAD, cluster_templates, ineligibility
 from muster.cluster.jobs.job import GangTemplates, JobOutcome, StatusReason
 from muster.cluster.jobs.ray_view import RayView, TemplatesBySpec, ray_kind
 from muster.kube.kinds import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES
-from muster.objects.meta import is_true
+from muster.objects.meta import find_condition, is_true
 from muster.objects.ray import (
     CLUSTER_LABEL,
     GROUP_LABEL,
@@ -54,6 +54,13 @@ class RayClusterGang(RayView[RayCluster]):
     def _rejection(self) -> StatusReason | None:
         fault = kuberay.cluster_fault(self.metadata, self.obj.spec)
         return StatusReason("InvalidSpec", f"is rejected by KubeRay: {fault}") if fault else None
+
+    @property
+    def pod_creation_failure(self) -> StatusReason | None:
+        """The condition ReplicaFailure, which KubeRay sets with the API server's error."""
+        failure = find_condition(self.obj.status.conditions, "ReplicaFailure")
+        is_set = failure is not None and failure.status == "True"
+        return StatusReason(failure.reason, failure.message) if failure is not None and is_set else None
 
     @property
     def suspended(self) -> bool:

@@ -1,8 +1,12 @@
-"""RayServices. Source: KubeRay v1.6.2 ray-operator/controllers/ray/rayservice_controller.go.
+"""RayServices. Source: KubeRay ray-operator/controllers/ray/rayservice_controller.go at v1.6.2 and v1.7.0.
 
-KubeRay propagates the suspension to the existing RayCluster of the service. The service's own status is
-unreliable then: without a head pod KubeRay does not update it (updateHeadPodServeLabel), so Ready and
-observedGeneration may be stale. Therefore the RayClusters are read.
+KubeRay 1.6 propagates rayClusterConfig.suspend to the existing RayCluster of the service. The service's own
+status is unreliable then: without a head pod KubeRay does not update it (updateHeadPodServeLabel), so Ready
+and observedGeneration may be stale. Therefore the RayClusters are read.
+
+KubeRay 1.7 deletes the RayCluster if spec.suspend is set, a field that 1.6 lacks (handleSuspend), and creates
+a new one when the service is resumed. It reads rayClusterConfig.suspend only when it creates a RayCluster
+(modifyRayCluster). Muster always writes both fields, so it needs not know the version.
 """
 
 from collections.abc import Iterator
@@ -16,16 +20,17 @@ from muster.cluster.jobs.ray_services import serve_service
 from muster.cluster.jobs.ray_view import RayView, TemplatesBySpec, ray_kind
 from muster.kube.kinds import RAY_SERVICES
 from muster.objects.meta import find_condition, is_true
-from muster.objects.ray import RayClusterSpec, RayService
+from muster.objects.ray import VERSION_ANNOTATION, RayClusterSpec, RayService
 
 _CLUSTER = "/spec/rayClusterConfig"
+_DELETES_SUSPENDED_CLUSTERS = (1, 7)  # the first version of KubeRay with spec.suspend
 
 
 class RayServiceGang(RayView[RayService]):
     """The view of a RayService; `clusters` are the RayClusters that KubeRay created for it."""
 
     kind = RAY_SERVICES
-    suspend_pointer = f"{_CLUSTER}/suspend"
+    suspend_pointers = (f"{_CLUSTER}/suspend", "/spec/suspend")
 
     def __init__(self, obj: RayService, *clusters: JobView[Any]) -> None:
         super().__init__(obj)
@@ -72,11 +77,21 @@ class RayServiceGang(RayView[RayService]):
 
     @property
     def suspended(self) -> bool:
-        return bool(self.obj.spec.ray_cluster_config.suspend)
+        """With KubeRay 1.7, rayClusterConfig.suspend alone does not suspend a service that has a cluster."""
+        spec = self.obj.spec
+        if spec.suspend or not spec.ray_cluster_config.suspend:
+            return spec.suspend
+        return not any(map(_keeps_its_suspension, self._clusters))
 
     @property
     def reported_stopped(self) -> bool:
         return all(cluster.suspended_and_stopped for cluster in self._clusters)
+
+    @property
+    def ready_to_start(self) -> bool:
+        """False until KubeRay 1.7 has deleted the clusters of a suspended service: it would keep a cluster
+        that Muster suspended itself, with its old placement."""
+        return not (self.obj.spec.suspend and self._clusters)
 
     @property
     def start_observed(self) -> bool:
@@ -113,6 +128,12 @@ class RayServiceGang(RayView[RayService]):
         if ready is not None and ready.reason == "ValidationFailed" and not is_observed:
             return f"KubeRay rejected the RayService ({ready.message}): correct and recreate it"
         return ineligibility(service.spec.ray_cluster_config, _CLUSTER, self.pod_set_templates) or self._fault
+
+
+def _keeps_its_suspension(cluster: JobView[Any]) -> bool:
+    """Returns whether KubeRay ignores rayClusterConfig.suspend of the service once the cluster exists."""
+    version = cluster.metadata.annotations.get(VERSION_ANNOTATION, "")
+    return kuberay.version_numbers(version) >= _DELETES_SUSPENDED_CLUSTERS
 
 
 _templates = TemplatesBySpec[RayClusterSpec](

@@ -53,7 +53,7 @@ def job_writes(
         yield from retention.deletions(workload, cluster, configuration.retention, now_ms)
     elif workload_status.is_admitted(status):
         # A user may have suspended it briefly: wait until the old pods are deleted.
-        if job is not None and is_stopped(workload, job, cluster):
+        if job is not None and is_stopped(workload, job, cluster) and job.ready_to_start:
             yield from _start(workload, job, cluster, now_ms)
         yield from sync_provisioning_requests(workload, cluster, now_ms)
     else:
@@ -91,11 +91,11 @@ def _start(workload: Workload, job: Job, cluster: ClusterState, now_ms: int) -> 
     except PlacementError as conflict:
         yield _deactivate(workload, f"It can't be started: {conflict}", now_ms)
         return
-    resume = {"op": "add", "path": job.suspend_pointer, "value": False}
+    resume = ({"op": "add", "path": pointer, "value": False} for pointer in job.suspend_pointers)
     placement = place_operations(job.pod_set_templates, targets, start=True)
     reported = WAIT_ANNOTATION in job.metadata.annotations
     unreport = (remove_operation("/metadata/annotations", WAIT_ANNOTATION),) if reported else ()
-    operations = (*placement, *unreport, resume)
+    operations = (*placement, *unreport, *resume)
     write = JsonPatch(job.kind, job.metadata.key, operations, job.metadata.resource_version)
     assert workload.status.admission is not None
     queue = workload.status.admission.cluster_queue

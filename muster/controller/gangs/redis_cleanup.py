@@ -12,8 +12,8 @@ that were never admitted. To run this pod only within quota:
 - After a foreground deletion the finalizer is removed too: the collector deletes each Job that KubeRay
   creates, so the clean-up would not end.
 - An admission policy refuses the Job of a RayCluster without the placement of an admission
-  (components/admission/gangs/redis_cleanup.py). KubeRay keeps an evicted RayService's RayCluster as it was
-  admitted, so the label of that admission is removed.
+  (components/admission/gangs/redis_cleanup.py). KubeRay 1.6 keeps an evicted RayService's RayCluster as it
+  was admitted, so the label of that admission is removed; KubeRay 1.7 deletes the RayCluster.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """The writes that stop a gang: suspend the job, then the objects that KubeRay created, then delete the pods.
 
-KubeRay v1.6.2 ignores `spec.suspend` in some states, each of which tenants can cause:
+KubeRay (v1.6.2, v1.7.0) ignores `spec.suspend` in some states, each of which tenants can cause:
 
 - It ignores a RayJob that is managed by another controller; that is being deleted (KubeRay removes its own
   finalizer, and the garbage collector deletes the RayCluster after the RayJob); that is in ValidationFailed,
@@ -93,9 +93,13 @@ def suspend(job: Job, why: str) -> PlannedWrite:
     """Suspends the object regardless of its resource version: otherwise a tenant could prevent that by
     writing more often. A late write by a former leader causes no lasting harm, as an admitted gang that is
     suspended is started again."""
-    body: Any = True
-    for field in reversed(job.suspend_pointer.strip("/").split("/")):
-        body = {field: body}
+    body: dict[str, Any] = {}
+    for pointer in job.suspend_pointers:
+        *parents, last = pointer.strip("/").split("/")
+        parent = body
+        for field in parents:
+            parent = parent.setdefault(field, {})
+        parent[last] = True
     write = Overwrite(job.kind, job.metadata.key, body, job.metadata.uid)
     return PlannedWrite(job.metadata.uid, write, (on_job(job, "Stopped", why),))
 

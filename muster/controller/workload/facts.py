@@ -69,12 +69,12 @@ class Facts:
         return self.configuration.wait_for_pods_ready is None or self.pods_run()
 
     def pods_run(self) -> bool:
-        """Returns whether all of the gang's heads and workers run. Its job doesn't show that: KubeRay reports
-        a RayCluster that was ready as ready, and its RayJob as Running, after a pod was lost and while its
-        replacement finds no node (v1.6.2, raycluster_controller.go: calculateStatus). Pods of Jobs don't
-        count: KubeRay creates a submitter once the cluster is ready."""
+        """Returns whether all of the gang's heads and workers run, on nodes that respond. Its job doesn't
+        show that: KubeRay reports a RayCluster that was ready as ready, and its RayJob as Running, after a
+        pod was lost and while its replacement finds no node (v1.6.2, raycluster_controller.go:
+        calculateStatus). Pods of Jobs don't count: KubeRay creates a submitter once the cluster is ready."""
         return all(
-            pod.status.phase == "Running" and not pod.metadata.deletion_timestamp
+            pod.status.phase == "Running" and not pod.metadata.deletion_timestamp and not pod.is_on_lost_node
             for pod in self.cluster.live_pods_of(self.workload)
             if pod.metadata.controller is None or pod.metadata.controller.kind != BATCH_JOBS.name
         )

@@ -1,35 +1,10 @@
-"""Selects the pods whose logs to print, by KubeRay's labels."""
+"""Selects the pods whose logs to print."""
 
-from collections.abc import Iterable, Sequence
-
-from muster.cluster.jobs.kinds import JOB_KINDS
+from muster.cluster.jobs.gang import HEAD
+from muster.cluster.jobs.rayjob import SUBMITTER
 from muster.live.observed import ObservationError
-from muster.objects.core import Pod
-from muster.objects.meta import Object
 
-ALL, HEAD, SUBMITTER = "all", "head", "submitter"
-JOB_LABEL = "batch.kubernetes.io/job-name"
-POD_SETS = tuple(job_kind.pod_set_of for job_kind in JOB_KINDS if job_kind.pod_set_of is not None)
-
-
-def pods_of(job: Object, dependents: Iterable[Object], pods: Iterable[Pod]) -> dict[str, str]:
-    """Returns the pod set of each pod of the job, by pod name, in order of names. `dependents` are jobs that
-    the job may control, such as the RayClusters of a RayJob."""
-    owned = [d.metadata.name for d in dependents if _controller(d) == job.metadata.uid]
-    names = (job.metadata.name, *owned)
-    pod_sets = {pod.metadata.name: _pod_set(pod, names) for pod in pods}
-    return {pod: pod_set for pod, pod_set in sorted(pod_sets.items()) if pod_set is not None}
-
-
-def _pod_set(pod: Pod, jobs: Sequence[str]) -> str | None:
-    """Returns the pod set of a pod of one of these jobs; None if it belongs to none of them."""
-    labels = pod.metadata.labels
-    for name in jobs:
-        for pod_set_of in POD_SETS:
-            pod_set = pod_set_of(labels, name)
-            if pod_set is not None:
-                return pod_set
-    return SUBMITTER if labels.get(JOB_LABEL, "") in jobs else None
+ALL = "all"
 
 
 def chosen(pods: dict[str, str], pod_set: str | None) -> list[str]:
@@ -45,7 +20,3 @@ def chosen(pods: dict[str, str], pod_set: str | None) -> list[str]:
             f"the job has no pods in pod set {selected}; expected one of: {', '.join(sets)}, {ALL}"
         )
     return names
-
-
-def _controller(obj: Object) -> str:
-    return obj.metadata.controller.uid if obj.metadata.controller is not None else ""

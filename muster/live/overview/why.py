@@ -9,7 +9,9 @@ from typing import ClassVar
 from muster import admission as core
 from muster.cluster.phases import Phase
 from muster.cluster.queue_counts import queue_of
+from muster.live.gang_pods import NO_PODS, PodListing, gang_pods
 from muster.live.overview.overview import Overview
+from muster.live.overview.pod_problems import PodProblem, pod_problems
 from muster.live.overview.remedies import remedies
 from muster.live.overview.rows import WorkloadRow, row
 from muster.live.verdict import Verdict, VerdictKind, last_verdict, verdict_of
@@ -92,10 +94,12 @@ class Why:
     requeues: int  # number of evictions
     requeue_ms: int | None  # when its requeue backoff ends
     now_ms: int
+    pod_problems: tuple[PodProblem, ...] = ()  # why its pods do not run, or were killed
+    pods_unread: str = ""  # why its pods cannot be read
 
 
-def why(overview: Overview, workload: Workload) -> Why:
-    """Explains a Workload of the cluster, as its controller would decide now."""
+def why(overview: Overview, workload: Workload, listing: PodListing = NO_PODS) -> Why:
+    """Explains a Workload of the cluster, as its controller would decide now. `listing` includes its pods."""
     current = _row(overview, workload)
     waits = current.phase in (Phase.PENDING, Phase.BACK_OFF)
     decision = _verdict(overview, workload) if waits else None
@@ -115,7 +119,15 @@ def why(overview: Overview, workload: Workload) -> Why:
         requeues=workload.status.requeue_state.count if workload.status.requeue_state else 0,
         requeue_ms=_requeue_ms(workload) if waits else None,
         now_ms=overview.now_ms,
+        pod_problems=_pod_problems(overview, workload, listing),
+        pods_unread=listing.refusal,
     )
+
+
+def _pod_problems(overview: Overview, workload: Workload, listing: PodListing) -> tuple[PodProblem, ...]:
+    if listing.pods is None:
+        return ()
+    return pod_problems(gang_pods(listing.pods, workload, overview.cluster), overview.now_ms)
 
 
 def _row(overview: Overview, workload: Workload) -> WorkloadRow:

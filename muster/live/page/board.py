@@ -9,6 +9,7 @@ from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.kinds import BY_KIND
 from muster.cluster.queue_counts import queue_of
 from muster.configuration.configuration import DEFAULT, Configuration
+from muster.live.gang_pods import NO_PODS, PodListing
 from muster.live.overview.details import QueueDetails, queue_details
 from muster.live.overview.document import document
 from muster.live.overview.overview import Overview, overview
@@ -62,11 +63,12 @@ class Board:
         shown = [workload_row(row) for row in rows[start : start + count]]
         return {"name": name, "total": len(rows), "from": start, "workloads": shown}
 
-    def workload(self, key: str) -> dict[str, Any] | None:
-        """Returns a Workload, why it waits, and its history; None if there is no such Workload."""
+    def workload(self, key: str, pods: PodListing = NO_PODS) -> dict[str, Any] | None:
+        """Returns a Workload, why it waits or its pods do not run, and its history; None if there is no such
+        Workload."""
         latest = self._moment.overview
         workload = latest.cluster.workloads.get(key)
-        return document(why(latest, workload)) if workload is not None else None
+        return document(why(latest, workload, pods)) if workload is not None else None
 
 
 def workload_row(of: WorkloadRow) -> dict[str, Any]:

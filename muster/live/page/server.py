@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import gc
 import time
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import msgspec
 from aiohttp import web
 
 from muster.kube.store import OBJECTS_A_COLLECTION
+from muster.live.gang_pods import PodListing
 from muster.live.page.board import Board
 from muster.live.page.connections import ConnectionLimits, Connections, connection_of
 from muster.live.page.files import FILES
@@ -26,12 +27,14 @@ NAME_LENGTH_MAX = 512
 
 @dataclass(frozen=True)
 class Server:
-    """Answers requests from the board; `ready` is set once the cluster has been listed."""
+    """Answers requests from the board; `ready` is set once the cluster has been listed. `pods` lists the pods
+    of a Workload, by its key."""
 
     board: Board
     publisher: Publisher
     age_s: Callable[[], float]
     ready: asyncio.Event
+    pods: Callable[[str], Awaitable[PodListing]]
 
     def application(self, hosts: Collection[str] = LOCAL_HOSTS) -> web.Application:
         """Returns the application, which answers requests for these hosts only."""
@@ -84,9 +87,11 @@ class Server:
         return _json_or_404(await self.publisher.answered(self.board.queue, name, start, count))
 
     async def workload(self, request: web.Request) -> web.Response:
-        """Answers with one workload, and why it waits."""
+        """Answers with one workload, and why it waits or its pods do not run."""
         await self.ready.wait()
-        return _json_or_404(await self.publisher.answered(self.board.workload, _name(request, "key")))
+        key = _name(request, "key")
+        pods = await self.pods(key)
+        return _json_or_404(await self.publisher.answered(self.board.workload, key, pods))
 
 
 async def file(request: web.Request) -> web.Response:
@@ -139,7 +144,7 @@ async def served(
     watched = watching(lambda: changed[0]())
     publisher = Publisher(board, watched.cluster, clock_ms)
     changed.append(publisher.changed)
-    server = Server(board, publisher, watched.age_s, asyncio.Event())
+    server = Server(board, publisher, watched.age_s, asyncio.Event(), watched.pods.of)
     collected = gc.get_threshold()
     gc.set_threshold(OBJECTS_A_COLLECTION)
     # Without cancellation, handlers of disconnected clients would continue beyond the limit of connections.

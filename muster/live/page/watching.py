@@ -8,10 +8,11 @@ from muster.cluster.cluster_state import ClusterState
 from muster.cluster.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.kube.client import Kube
 from muster.kube.history import History
-from muster.kube.kinds import POD_TEMPLATES, PODS, TOPOLOGIES, AnyKind, Kind
+from muster.kube.kinds import POD_TEMPLATES, PODS, TOPOLOGIES, WORKLOADS, AnyKind, Kind
 from muster.kube.reflector import Reflector
 from muster.kube.store import Stores
 from muster.live.observed import NEEDED
+from muster.live.page.pod_reader import PodReader
 
 NOT_SHOWN = (PODS, POD_TEMPLATES)
 SHOWN = tuple(kind for kind in WATCHED if kind not in NOT_SHOWN)
@@ -26,6 +27,7 @@ class Watching:
         self._kube, self._changed, self._others_s_max = kube, changed, others_s_max
         self._history = History()
         self._before: ClusterState | None = None  # the objects when the history went back
+        self.pods = PodReader(kube, lambda key: self.stores.of(WORKLOADS).items.get(key))
         self._begin()
 
     def _begin(self) -> None:

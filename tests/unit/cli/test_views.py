@@ -24,10 +24,12 @@ from tests.simulation.manifests import GPU, local_stack, ray_job
 from tests.unit.controller.builders import NOW_MS, Body, stored
 from tests.unit.live.builders import running, since, waiting
 from tests.unit.live.manifests import as_json, manifest
+from tests.unit.live.pods import ago, container, ended, labelled, pod, waits
 from tests.unit.live.running_cluster import Running
 
 T = TypeVar("T", bound=Object)
 STARTS = StartRange(NOW_MS, NOW_MS + 60_000, NOW_MS + 120_000, None, 20)
+DEV = running(ray_job("dev", workers=1))
 BORROWER = running(ray_job("borrower", namespace="team-b", workers=6))
 BORROWER["status"]["admission"]["clusterQueue"] = "team-b"
 URGENT = waiting(ray_job("urgent", priority="prod-priority"))
@@ -49,7 +51,7 @@ def cluster() -> dict[Kind[Any], list[Body]]:
     job = ray_job("new")
     job["metadata"]["annotations"][ETA_ANNOTATION] = STARTS.annotation
     workloads = [
-        running(ray_job("dev", workers=1)),
+        DEV,
         BORROWER,
         CHECKED,
         waiting(job),
@@ -232,6 +234,59 @@ def test_why_tells_what_is_ahead_and_what_it_would_preempt(
     assert "as before" in output
 
 
+CRASHING = container(waits("CrashLoopBackOff"), ended(137, "OOMKilled"), restartCount=3)
+CRASHED = (
+    "Container ray-worker of pod w-1 is in a crash loop (CrashLoopBackOff): it last was OOM-killed "
+    f"(memory limit 2Gi) at {ago(60)}; restarts: 3."
+)
+CRASHING_POD = pod("w-1", CRASHING, labels=labelled(DEV["metadata"]["uid"]))
+
+
+def test_why_explains_pods_that_do_not_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, asked = of_cluster(
+        monkeypatch, "why", "rayjob/dev", "-n", "team-a", objects={kinds.DETAILED_PODS: [CRASHING_POD]}
+    )
+    assert (code, asked.closed) == (0, True)
+    _, admitted, problem, *_ = capsys.readouterr().out.splitlines()
+    assert admitted.startswith("Admitted by ClusterQueue team-a at ")
+    assert problem == CRASHED
+
+
+def test_why_gives_programs_the_problems_of_pods(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("why", "rayjob/dev", "-n", "team-a", "-o", "json")
+    of_cluster(monkeypatch, *arguments, objects={kinds.DETAILED_PODS: [CRASHING_POD]})
+    document = json.loads(capsys.readouterr().out)
+    (problem,) = document["podProblems"]
+    assert (problem["sentence"], problem["pods"], problem["restarts"]) == (CRASHED, ["w-1"], 3)
+    assert document["podsUnread"] == ""
+
+
+def test_why_reads_pods_from_manifests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "cluster.json"
+    bodies = {**cluster(), kinds.DETAILED_PODS: [CRASHING_POD]}
+    items = [manifest(kind, body) for kind, of_kind in bodies.items() for body in of_kind]
+    path.write_text(json.dumps(as_json({"items": items})))
+    assert main(["why", "rayjob/dev", "-n", "team-a", f"--queues={path}"]) == 0
+    assert CRASHED in capsys.readouterr().out
+
+
+def test_pods_that_may_not_be_listed_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert of_cluster(monkeypatch, "why", "rayjob/dev", "-n", "team-a", Pod=403)[0] == 0
+    output = capsys.readouterr().out
+    assert "The state of its pods is unknown: you may not list pods in namespace team-a." in output
+
+
+def test_pods_of_a_pending_workload_are_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    code, asked = of_cluster(monkeypatch, "why", "rayjob/new", "-n", "team-a")
+    assert (code, "Pod" in asked.listed) == (4, False)
+
+
 def test_top_has_flavors_and_teams(there: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["top", there]) == 0
     table_rows = rows(capsys.readouterr().out)
@@ -303,8 +358,13 @@ def test_watch_shows_each_state_until_it_is_interrupted(
     assert shown[0] == shown[2]
 
 
-def of_cluster(monkeypatch: pytest.MonkeyPatch, *arguments: str, **codes: int) -> tuple[int, Running]:
-    asked = Running({kind: list(bodies) for kind, bodies in cluster().items()}, **codes)
+def of_cluster(
+    monkeypatch: pytest.MonkeyPatch,
+    *arguments: str,
+    objects: Mapping[Kind[Any], list[Body]] | None = None,
+    **codes: int,
+) -> tuple[int, Running]:
+    asked = Running({**cluster(), **(objects or {})}, **codes)
     monkeypatch.setattr("muster.cli.live.Kube", asked)
     return main([*arguments]), asked
 

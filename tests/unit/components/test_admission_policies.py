@@ -88,23 +88,25 @@ def test_violations_are_denied() -> None:
 
 
 MUTATIONS = {
-    "muster-suspend-queued-ray": (["rayjobs", "rayclusters"], "Object{spec: Object.spec{suspend: true}}"),
+    "muster-suspend-queued-ray": (["rayjobs", "rayclusters"], "Object{spec: Object.spec{suspend: true}}", ()),
     "muster-suspend-queued-rayservices": (
         ["rayservices"],
         "Object{spec: Object.spec{rayClusterConfig: Object.spec.rayClusterConfig{suspend: true}}}",
+        ('[JSONPatch{op: "add", path: "/spec/suspend", value: true}]',),
     ),
 }
 
 
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_queued_ray_objects_are_suspended_at_creation(name: str) -> None:
-    resources, expression = MUTATIONS[name]
+    resources, expression, patches = MUTATIONS[name]
     spec = declared().spec(f"MutatingAdmissionPolicy/{name}")
     rule = {"apiGroups": ["ray.io"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": resources}
     assert spec["matchConstraints"] == {"objectSelector": QUEUED, "resourceRules": [rule]}
     assert spec["reinvocationPolicy"] == "Never"
     assert spec["mutations"] == [
-        {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}
+        {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}},
+        *({"patchType": "JSONPatch", "jsonPatch": {"expression": patch}} for patch in patches),
     ]
 
 

@@ -16,6 +16,11 @@ def test_values_of_kuberay_by_default() -> None:
         "replicas": 1,
         "leaderElectionEnabled": True,
         "nodeSelector": SYSTEM,
+        # Without these, no gang would start or stop for six minutes after its node is lost.
+        "tolerations": [
+            {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 30}
+            for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+        ],
         # The chart's own cpu limit of 100m would be below the request.
         "resources": {
             "requests": {"cpu": "250m", "memory": "512Mi"},

@@ -72,6 +72,13 @@ def test_wait_for_pods_ready_is_passed_to_the_controller() -> None:
     )
 
 
+@pytest.mark.parametrize("deployment", [CONTROLLER, "muster-page"])
+def test_pods_leave_a_lost_node_after_half_a_minute(deployment: str) -> None:
+    pod = declare_with(page={}).spec(f"Deployment/{deployment}")["template"]["spec"]
+    tolerated = {t["key"].rpartition("/")[2]: t["tolerationSeconds"] for t in pod["tolerations"]}
+    assert tolerated == {"not-ready": 30, "unreachable": 30}
+
+
 def test_fair_sharing_and_rules_are_passed_to_the_controller() -> None:
     aging = {"step": 10, "periodSeconds": 3600, "max": 100}
     rules = {"immediateUnparking": True, "backfill": True, "minimumRunSeconds": 600, "aging": aging}

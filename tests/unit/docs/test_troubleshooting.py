@@ -25,7 +25,7 @@ COMPOSED = {
 OTHER_WORDS = {
     "conditions and their values, phases, states of jobs and of admission checks": "BackOff Complete "
     "DeactivationTarget Evicted False Finished InitializingTimeout RayClusterSuspended "
-    "Running True",
+    "ReplicaFailure Running True",
     "values of fields": "ClusterIP DeleteNone In IdenticalPodTemplates InteractiveMode "
     "IdenticalWorkloadSchedulingRequirements Never None Normal OnFailure Recreate SidecarMode Warning",
     "kinds, operators, types of the code, prefixes": "Json KubeRay Merge Metrics PriorityClass Ts WatchAges "

@@ -25,4 +25,11 @@ class Listing:
         code = self._codes.get(kind.name, 0)
         if code:
             raise StatusError(Status(code=code, message="no"))
-        return "7", [read(kind, stored(body)) for body in self._objects.get(kind, ())]
+        objects = [read(kind, stored(body)) for body in self._objects.get(kind, ())]
+        return "7", [obj for obj in objects if _selected(obj, labels or {}, namespace)]
+
+
+def _selected(obj: Object, labels: Mapping[str, str | None], namespace: str) -> bool:
+    own = obj.metadata.labels
+    has_labels = all(label in own and value in (None, own[label]) for label, value in labels.items())
+    return has_labels and (not namespace or obj.metadata.namespace in ("", namespace))

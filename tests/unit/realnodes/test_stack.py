@@ -36,7 +36,12 @@ def test_real_nodes_change_the_first_queue_and_say_so() -> None:
     stack_file = read("muster", real_nodes=True)
     (queue, *_) = stack_file.content["config"]["muster:queues"]["clusterQueues"]
     assert queue["quotas"]["cpu"]["cpu"] == {"nominal": REAL_NODES_CPUS, "borrowingLimit": 0}
-    assert stack_file.changes == ["queue team-a has 2500m of CPU on real nodes, none on simulated GPU nodes"]
+    assert stack_file.settings.controller is not None
+    assert stack_file.settings.controller.wait_for_pods_ready is not None
+    assert stack_file.changes == [
+        "queue team-a has 2500m of CPU on real nodes, none on simulated GPU nodes",
+        "a gang is evicted 60 s after its node is lost",
+    ]
 
 
 def test_simulated_nodes_change_nothing() -> None:

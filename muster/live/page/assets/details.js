@@ -2,12 +2,14 @@
 
 const WORKLOAD_ROW = 30;
 const PAGE_ROWS = 100;
-const NOT_KNOWN_YET = {remedies: [], preempts: [], ahead: [], checks: [], history: [], requeues: 0, requeue: null};
+const PODS_MS = 5000; // between updates of the pods' problems, as the server does not watch pods
+const NOT_KNOWN_YET = {remedies: [], preempts: [], ahead: [], checks: [], history: [], podProblems: [], podsUnread: "", requeues: 0, requeue: null};
 
 class Details {
   #queue = ""; // an id of the table
   #workload = ""; // a key
   #described = ""; // the key of the workload that the server has described
+  #hasPods = false;
   #total = 0;
   #rows = new Map(); // by place in the queue's list
   #asked = new Set(); // pages that are under way
@@ -23,6 +25,9 @@ class Details {
     tables.onChange("queues", (ids) => {
       if (ids.has(this.#queue)) this.#refresh();
     });
+    setInterval(() => {
+      if (this.#described && this.#hasPods && !document.hidden) this.#loadWorkload();
+    }, PODS_MS);
   }
 
   get queue() {
@@ -111,6 +116,7 @@ class Details {
     const found = await this.#ask("api/workload", {key});
     if (key !== this.#workload) return;
     this.#described = key;
+    this.#hasPods = found !== null && ["Admitted", "Evicted"].includes(found.workload.phase);
     if (!found) box.replaceChildren(element("h3", {}, key), element("p", {}, "It does not exist."));
     else fillWorkload(box, found, this.open);
   }
@@ -159,11 +165,17 @@ function fillWorkload(box, found, open) {
   fact("Next attempt", found.requeue ? momentOf(found.requeue) : "");
   const link = (other, says) => element("span", {}, workloadLink(`${other.namespace}/${other.name}`, open.workload), ` ${says}`);
   box.replaceChildren(element("h3", {}, row.job), element("p", {className: "why"}, found.sentence), list,
+    ...listed("Problems of its pods", podProblems(found)),
     ...listed("It can be admitted once", found.remedies),
     ...listed("It would preempt", found.preempts.map(({workload, reason}) => link(workload, reason))),
     ...listed("Ahead in the queue", found.ahead.map((other) => link(other, sizeOf(other)))),
     ...listed("Admission checks", found.checks.map((check) => sentence([check.name, check.state, check.message]))),
     ...listed("History", found.history.map((event) => sentence([momentOf(event.at), `${event.condition} ${event.status}`, event.reason, event.message]))));
+}
+
+function podProblems(found) {
+  const unknown = found.podsUnread ? [`Their state is unknown: ${found.podsUnread}.`] : [];
+  return [...found.podProblems.map((problem) => problem.sentence), ...unknown];
 }
 
 function sentence(parts) {

@@ -1,10 +1,12 @@
 """Gangs: their size, whether they can be admitted, and the state of their operator."""
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
 
+from muster.objects.ray import VERSION_ANNOTATION
 from tests.simulation.manifests import ray_cluster, ray_cluster_spec, ray_job, ray_service, template
 from tests.unit.controller.builders import Body, job, stored
 
@@ -36,9 +38,12 @@ def test_pod_sets_and_their_counts(name: str) -> None:
 
 
 POINTERS = {
-    "RayJob": ("/spec/suspend", "/spec/rayClusterSpec/headGroupSpec/template"),
-    "RayCluster": ("/spec/suspend", "/spec/headGroupSpec/template"),
-    "RayService": ("/spec/rayClusterConfig/suspend", "/spec/rayClusterConfig/headGroupSpec/template"),
+    "RayJob": (("/spec/suspend",), "/spec/rayClusterSpec/headGroupSpec/template"),
+    "RayCluster": (("/spec/suspend",), "/spec/headGroupSpec/template"),
+    "RayService": (
+        ("/spec/rayClusterConfig/suspend", "/spec/suspend"),
+        "/spec/rayClusterConfig/headGroupSpec/template",
+    ),
 }
 
 
@@ -46,7 +51,7 @@ POINTERS = {
 def test_pointers_to_suspend_and_templates_exist(name: str) -> None:
     parsed_job = job(GANGS[name][0])
     assert parsed_job.suspended
-    assert (parsed_job.suspend_pointer, parsed_job.pod_set_templates[0].pointer) == POINTERS[name]
+    assert (parsed_job.suspend_pointers, parsed_job.pod_set_templates[0].pointer) == POINTERS[name]
 
 
 def test_the_default_submitter() -> None:
@@ -278,6 +283,36 @@ def test_states_of_a_ray_service(name: str) -> None:
     parsed_job = job(started, *clusters)
     assert (parsed_job.reported_stopped, parsed_job.running, parsed_job.start_observed) == expected
     assert parsed_job.outcome is None
+
+
+def by_version(version: str, cluster: Body) -> Body:
+    """Returns the RayCluster as this version of KubeRay annotates it."""
+    return {**cluster, "metadata": {**cluster["metadata"], "annotations": {VERSION_ANNOTATION: version}}}
+
+
+OLD, NEW = partial(by_version, "v1.6.2"), partial(by_version, "v1.7.0")
+SUSPENSIONS: dict[str, tuple[bool, bool, tuple[Body, ...], tuple[bool, bool, bool]]] = {
+    # name: (rayClusterConfig.suspend, suspend, clusters, (suspended, stopped, ready to start))
+    "1.6, suspended": (True, False, (OLD(AT_REST),), (True, True, True)),
+    "1.6, being suspended": (True, False, (OLD(READY),), (True, False, True)),
+    "1.7, suspended": (True, True, (), (True, True, True)),
+    "1.7, its cluster is being deleted": (True, True, (NEW(READY),), (True, False, False)),
+    "1.7, its cluster was stopped by Muster": (True, True, (NEW(AT_REST),), (True, True, False)),
+    "1.7, by spec.suspend alone": (False, True, (), (True, True, True)),
+    "1.7, by the field for new clusters alone": (True, False, (NEW(READY),), (False, False, True)),
+    "upgraded from 1.6 while it waited": (True, False, (NEW(AT_REST),), (False, True, True)),
+    "no cluster yet": (True, False, (), (True, True, True)),
+    "running": (False, False, (NEW(READY),), (False, False, True)),
+}
+
+
+@pytest.mark.parametrize("name", SUSPENSIONS)
+def test_suspension_of_a_ray_service_in_both_versions_of_kuberay(name: str) -> None:
+    in_config, in_spec, clusters, expected = SUSPENSIONS[name]
+    service = ray_service("llm", suspend=in_spec)
+    service["spec"]["rayClusterConfig"]["suspend"] = in_config
+    parsed_job = job(service, *clusters)
+    assert (parsed_job.suspended, parsed_job.reported_stopped, parsed_job.ready_to_start) == expected
 
 
 def test_a_ray_service_whose_cluster_is_up_may_not_serve_yet() -> None:

@@ -205,12 +205,25 @@ def submitter(**status: str) -> Body:
     return body
 
 
+def with_ready(body: Body, status: str, reason: str = "") -> Body:
+    """Sets the pod's condition Ready."""
+    condition = {"type": "Ready", "status": status, "reason": reason}
+    body["status"]["conditions"] = [{"type": "PodScheduled", "status": "True"}, condition]
+    return body
+
+
 TERMINATING = {"deletionTimestamp": rfc3339(NOW_MS)}
 OF_A_GANG: dict[str, tuple[Body, bool]] = {
     "runs": (pod(gang().metadata.uid), True),
     "has ended, as a submitter": (pod(gang().metadata.uid, phase="Succeeded"), True),
     "finds no node": (pod(gang().metadata.uid, phase="Pending"), False),
     "its node does not respond": (pod(gang().metadata.uid, phase="Unknown"), False),
+    "the node controller reports its node as lost": (with_ready(pod(gang().metadata.uid), "False"), False),
+    "its kubelet reports it as ready": (with_ready(pod(gang().metadata.uid), "True"), True),
+    "its kubelet reports it as not ready, as Serve's workers without replicas": (
+        with_ready(pod(gang().metadata.uid), "False", "ContainersNotReady"),
+        True,
+    ),
     "is deleted with its node": (pod(gang().metadata.uid, **TERMINATING), False),
     "of another gang": (pod("uid-other", phase="Pending"), True),
     "submits its job": (submitter(phase="Pending"), True),

@@ -4,7 +4,8 @@ import pytest
 
 from muster.kube import kinds
 from muster.live.acting.jobs import split
-from muster.live.acting.logs import chosen, pods_of
+from muster.live.acting.logs import chosen
+from muster.live.gang_pods import pods_of
 from muster.live.observed import ObservationError
 from tests.simulation.manifests import ray_cluster, ray_job
 from tests.unit.controller.builders import Body, controlled_by, job, read, stored

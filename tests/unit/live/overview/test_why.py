@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from muster.live.gang_pods import PodListing
 from muster.live.named import workload_named
 from muster.live.overview.document import document
 from muster.live.overview.overview import overview
@@ -14,8 +15,9 @@ from muster.live.overview.why import AHEAD_MAX, Why, why
 from muster.live.verdict import VerdictKind
 from muster.objects.meta import rfc3339
 from tests.simulation.manifests import GPU, PREEMPTION, cluster_queue, quotas, ray_job
-from tests.unit.controller.builders import NOW_MS, Body
+from tests.unit.controller.builders import NOW_MS, Body, stored
 from tests.unit.live.builders import cluster, finished, running, since, waiting
+from tests.unit.live.pods import container, detailed, labelled, pod, waits
 
 URGENT = waiting(ray_job("one", priority="prod-priority"))
 DEV = running(ray_job("dev"))
@@ -201,6 +203,27 @@ def test_history_has_conditions_and_back_offs() -> None:
 def test_states_of_checks_are_told() -> None:
     (check,) = of(CHECKED).checks
     assert (check.name, check.state, check.message, check.retries) == ("nodes", "Pending", "no nodes yet", 2)
+
+
+def test_problems_of_its_pods_are_explained() -> None:
+    body = running(ray_job("one"))
+    labels = labelled(body["metadata"]["uid"])
+    listing = PodListing((detailed(pod("w-1", container(waits("ErrImagePull", "no")), labels=labels)),))
+    there = cluster(body)
+    workload = workload_named("rayjob/one", "team-a", there)
+    explanation = why(overview(there, NOW_MS), workload, listing)
+    assert [problem.reason for problem in explanation.pod_problems] == ["ErrImagePull"]
+    assert why(overview(there, NOW_MS), workload).pod_problems == ()
+
+
+def test_pods_that_cannot_be_read_are_not_missing() -> None:
+    body = running(ray_job("one"))
+    there = cluster(body, RAY_JOBS=[stored(ray_job("one"))])
+    workload = workload_named("rayjob/one", "team-a", there)
+    unread = why(overview(there, NOW_MS), workload, PodListing(None, "you may not list pods"))
+    assert (unread.pod_problems, unread.pods_unread) == ((), "you may not list pods")
+    (problem,) = why(overview(there, NOW_MS), workload, PodListing(())).pod_problems
+    assert problem.sentence == "KubeRay has created 0 of 5 pods."
 
 
 def test_a_question_changes_nothing_for_the_next_one() -> None:

@@ -18,6 +18,7 @@ from tests.simulation.manifests import local_stack, ray_job
 from tests.unit.controller.builders import NOW_MS
 from tests.unit.live.builders import running, waiting
 from tests.unit.live.page.memory_kube import MemoryKube
+from tests.unit.live.pods import container, ended, labelled, pod
 
 JOB = ray_job("train")
 
@@ -150,3 +151,26 @@ def test_kinds_that_may_not_be_listed_are_left_out() -> None:
             assert set((await answer.json())["queues"]) == {"cohort/ml", "queue/team-a", "queue/team-b"}
 
     within(check, kube=MemoryKube(local_stack(), refused=(kinds.RAY_JOBS, kinds.PROVISIONING_REQUESTS)))
+
+
+def test_problems_of_pods_are_part_of_a_workload() -> None:
+    workload = running(JOB)
+    crashing = pod("w-1", container(ended(137, "OOMKilled")), labels=labelled(workload["metadata"]["uid"]))
+    bodies = {**local_stack(), kinds.WORKLOADS: [workload], kinds.DETAILED_PODS: [crashing]}
+    url_path = f"/api/workload?key=team-a/{workload['metadata']['name']}"
+
+    async def check(session: aiohttp.ClientSession, url: str) -> None:
+        async with session.get(f"{url}{url_path}") as answer:
+            (problem,) = (await answer.json())["podProblems"]
+            assert problem["reason"] == "OOMKilled"
+
+    async def check_unread(session: aiohttp.ClientSession, url: str) -> None:
+        async with session.get(f"{url}{url_path}") as answer:
+            document = await answer.json()
+            assert (document["podProblems"], document["podsUnread"]) == (
+                [],
+                "you may not list pods in namespace team-a",
+            )
+
+    within(check, kube=MemoryKube(bodies))
+    within(check_unread, kube=MemoryKube(bodies, refused=(kinds.DETAILED_PODS,)))
