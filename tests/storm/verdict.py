@@ -10,7 +10,7 @@ from muster.objects.meta import millis
 from muster.objects.names import WORKLOAD_UID_LABEL
 from sandbox.cluster.kinds import Object
 from tests.simulation.api import Api, Change, key_of
-from tests.simulation.invariants import Broken, Invariants
+from tests.simulation.invariants import Broken, Invariants, holds_quota
 from tests.simulation.kuberay_pods import GROUP_LABEL
 from tests.storm.recorder import Event
 
@@ -18,6 +18,7 @@ ENDED = ("Complete", "Failed")
 EXPECTATIONS_S = 30
 """After so long KubeRay v1.6.2 takes a pod that it made, and that its cache has not shown it, for gone, and
 makes another one (controllers/ray/expectations/scale_expectations.go: ExpectationsTimeout)."""
+DETAILED_MAX = 3  # violations that list what uses the quota
 ANSWER_S = 1.0
 """Answers to creations arrive within this time after the second of the object's timestamp."""
 
@@ -79,6 +80,25 @@ class Replay:
         change = Change(event.revision, 0, event.kind, event.type, body, before, by)
         self.api.journal[event.kind].append(change)
         self._invariants.check(change)
+
+    def holders(self) -> list[str]:
+        """Returns a line for each Workload that holds quota or has live pods, with these pods."""
+        pods: dict[str, list[str]] = defaultdict(list)
+        for pod in self.api.all(kinds.PODS):
+            meta, phase = pod["metadata"], (pod.get("status") or {}).get("phase")
+            uid = (meta.get("labels") or {}).get(WORKLOAD_UID_LABEL)
+            if uid is not None and phase not in ("Succeeded", "Failed"):
+                ending = " being deleted" if "deletionTimestamp" in meta else ""
+                created = meta["creationTimestamp"]
+                pods[uid].append(f"{meta['name']} {phase}, created {created}{ending}")
+        lines = []
+        for workload in self.api.all(kinds.WORKLOADS):
+            live = pods.get(workload["metadata"]["uid"], [])
+            if live or holds_quota(workload):
+                conditions = (workload.get("status") or {}).get("conditions") or ()
+                states = ",".join(c["type"] for c in conditions if c["status"] == "True")
+                lines.append(f"{key_of(workload)} ({states}): {'; '.join(live) or 'no live pods'}")
+        return lines
 
     def _is_second(self, pod: Object) -> bool:
         """Returns whether pods of its RayCluster completed its group before its creation, and KubeRay did not
@@ -163,7 +183,8 @@ def judge(
 ) -> Verdict:
     """Returns `revision: violation` for every revision that violates an invariant, and the delayed jobs:
     those for which KubeRay created a pod again after an outage had lost its answer."""
-    replay, violations = Replay(queues, outages), []
+    replay = Replay(queues, outages)
+    violations: list[str] = []
     jobs: dict[str, str] = {}  # by the UID of their RayCluster
     for event in events:
         meta = event.body["metadata"]
@@ -172,7 +193,8 @@ def judge(
         try:
             replay.take(event)
         except Broken as wrong:
-            violations.append(f"revision {event.revision}: {wrong}")
+            details = replay.holders() if len(violations) < DETAILED_MAX else []
+            violations.append("\n    ".join([f"revision {event.revision}: {wrong}", *details]))
     violations += [
         f"KubeRay created {key} a second time, and it was never deleted" for key in replay.twice.values()
     ]

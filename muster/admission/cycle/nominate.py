@@ -27,7 +27,7 @@ def nominate(
 ) -> bool:
     """Sets the head's assignment and targets; returns False if it is refused before that. `shared_targets`
     are targets that heads nominated in the same state have found."""
-    refused = refusal(head.workload, head.queue, state.snapshot.namespaces)
+    refused = refusal(state, head.workload, head.queue)
     if refused is not None:
         head.outcome = refused
         return False
@@ -181,17 +181,25 @@ Labels = Mapping[str, str]
 _FAILED = frozenset({CheckState.RETRY, CheckState.REJECTED})
 
 
-def refusal(workload: Workload, queue: ClusterQueue, namespaces: Mapping[str, Labels]) -> EntryOutcome | None:
+def refusal(state: WorkingState, workload: Workload, queue: ClusterQueue) -> EntryOutcome | None:
     """Returns the outcome of a head that must not be nominated; None if it may be (Kueue: nominate,
     ValidateAdmissibility)."""
     if workload.checks and failed_checks(workload):
         return EntryOutcome.CHECK_FAILED
     selector = queue.namespaces
     if selector is None or (
-        selector.requirements and not selects(selector, namespaces.get(workload.namespace, {}))
+        selector.requirements and not selects(selector, state.snapshot.namespaces.get(workload.namespace, {}))
     ):
         return EntryOutcome.WRONG_NAMESPACE
+    if workload.surplus_of and not _gang_holds_quota(state, workload, queue):
+        return EntryOutcome.REFUSED
     return EntryOutcome.REFUSED if workload.refused else None
+
+
+def _gang_holds_quota(state: WorkingState, surplus: Workload, queue: ClusterQueue) -> bool:
+    """Returns whether the gang of the surplus holds quota of the same queue, and is not being evicted."""
+    gang = state.holdings[queue.name].get(surplus.surplus_of)
+    return gang is not None and not gang.evicted
 
 
 def failed_checks(workload: Workload) -> list[str]:

@@ -40,16 +40,22 @@ class Changes:
         self.count += 1
 
     def displace(self, state: WorkingState, holding: Holding) -> None:
-        """Records that a failed node of the holding has no replacement, so it is evicted."""
-        state.evict(holding)
-        self.displaced.append(holding)
-        self.count += 1
+        """Records that a failed node of the holding has no replacement, so it is evicted with its surplus."""
+        for evicted in (holding, *_surplus(state, holding)):
+            state.evict(evicted)
+            self.displaced.append(evicted)
+            self.count += 1
 
-    def preempt(self, state: WorkingState, target: Target, preemptor: Workload) -> Workload | None:
-        """Evicts a target, unless it is already evicted.
+    def preempt(self, state: WorkingState, target: Target, preemptor: Workload) -> list[Workload]:
+        """Evicts a target with its surplus, unless they are already evicted.
 
-        A target that this same decision admitted has not started: its admission is reverted. Returns it if
-        the caller must requeue it now."""
+        A target that this same decision admitted has not started: its admission is reverted. Returns the
+        workloads that the caller must requeue now."""
+        targets = [target, *(Target(other, target.reason) for other in _surplus(state, target.holding))]
+        requeued = [self._preempt(state, target, preemptor) for target in targets]
+        return [workload for workload in requeued if workload is not None]
+
+    def _preempt(self, state: WorkingState, target: Target, preemptor: Workload) -> Workload | None:
         holding = target.holding
         if not holding.started:
             return self._revert_admission(state, holding)
@@ -84,6 +90,12 @@ class Changes:
         """Records that the workload starts or stops waiting for its targets."""
         self.marked[workload.key] = workload
         self.count += 1
+
+
+def _surplus(state: WorkingState, holding: Holding) -> list[Holding]:
+    """Returns the surplus of a gang that is not evicted."""
+    surplus = state.holdings[holding.node.name].surplus.get(holding.workload.key, {})
+    return [other for other in surplus.values() if not other.evicted]
 
 
 class TrackedWorkloads:

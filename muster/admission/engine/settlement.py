@@ -249,8 +249,7 @@ class _Settlement:
 
     def _preempt(self, head: Entry) -> None:
         for target in head.targets:
-            requeued = self._changes.preempt(self._state, target, head.workload)
-            if requeued is not None:
+            for requeued in self._changes.preempt(self._state, target, head.workload):
                 self._queues[requeued.cluster_queue].put(requeued, tried=self._tried)
                 self._group.touch(requeued.cluster_queue)
 

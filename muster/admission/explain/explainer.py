@@ -130,7 +130,7 @@ class Explainer:
 
     def _refused(self, workload: Workload, queue: ClusterQueue) -> Waiting | None:
         """Returns why the workload is not nominated (cycle/nominate.py)."""
-        match refusal(workload, queue, self._state.snapshot.namespaces):
+        match refusal(self._state, workload, queue):
             case EntryOutcome.CHECK_FAILED:
                 failed = ", ".join(sorted(failed_checks(workload)))
                 why = f"waits for a retry of admission checks: {failed}"
@@ -142,7 +142,8 @@ class Explainer:
                 )
                 return _waiting(workload, WaitReason.REFUSED, why)
             case EntryOutcome.REFUSED:
-                return _waiting(workload, WaitReason.REFUSED, f"cannot be admitted: {workload.refused}")
+                why = workload.refused or "its gang holds no quota"
+                return _waiting(workload, WaitReason.REFUSED, f"cannot be admitted: {why}")
         return None
 
     def _never_fits(self, workload: Workload) -> Waiting | None:

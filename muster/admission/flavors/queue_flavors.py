@@ -84,9 +84,11 @@ class QueueFlavors:
         return self._flavors.get(name)
 
     def allows(self, workload: Workload, flavor: str) -> bool:
-        """Returns whether the workload's annotation allows the flavor (gate ConcurrentAdmission)."""
+        """Returns whether the workload may use the flavor: its annotation may exclude some (gate
+        ConcurrentAdmission), and surplus uses the flavors of its gang."""
         allowed = workload.allowed_flavors
-        return allowed is None or not self.rules.concurrent_admission or flavor in allowed
+        applies = self.rules.concurrent_admission or workload.surplus_of
+        return allowed is None or not applies or flavor in allowed
 
     def group_of(self, resource: str) -> FlavorGroup | None:
         """Returns the resource group that covers the resource, if any."""

@@ -67,7 +67,10 @@ class Workload:
     quota until its pods have terminated and the admission is removed.
 
     `preempting`: in the last plan it waited for PREEMPTION. It stays first in its queue, so no other
-    workload takes the quota that its preemption targets release."""
+    workload takes the quota that its preemption targets release.
+
+    `surplus_of`: one replica above the minimum of an elastic gang, which is a workload of its own with this
+    key. Surplus is admitted only while its gang holds quota, and is evicted with it."""
 
     key: str  # namespace/name
     uid: str
@@ -90,11 +93,18 @@ class Workload:
     run_time_ms: int | None = None  # its declared maximum, from the reservation of quota on
     pinned: bool = False  # a single bare pod, which cannot move to another node
     refused: str = ""  # why its requests are invalid, as a sentence
+    surplus_of: str = ""  # key of the gang; empty for gangs
 
     @property
     def namespace(self) -> str:
         """The namespace, which is the first part of the key."""
         return self.key.partition("/")[0]
+
+    @property
+    def standing(self) -> int:
+        """Returns its rank by priority: surplus is below the gangs of its priority, and above those of the
+        next lower one."""
+        return 2 * self.priority - bool(self.surplus_of)
 
     def is_backing_off(self, now_ms: int) -> bool:
         """Returns whether its backoff has not expired yet.

@@ -8,7 +8,7 @@ candidates and attempts of classical.py; if it is undecided, a search for target
 from math import inf
 
 from muster.admission.model import ClusterQueue, FlavorResource, PreemptionPolicy, Rules, Workload
-from muster.admission.preemption.ordering import below
+from muster.admission.preemption.ordering import preemptible
 from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.holdings import QueueHoldings
 
@@ -19,7 +19,7 @@ class PreemptionBound:
     It limits the usage at the root of the tree. It depends also on the queue and on the cohorts between it
     and the root: call `forget` when these change."""
 
-    __slots__ = ("_holdings", "_lower", "_node", "_own", "_reclaims", "_unbounded")
+    __slots__ = ("_holdings", "_node", "_own", "_policy", "_precedence", "_reclaims", "_unbounded")
 
     def __init__(
         self,
@@ -31,7 +31,8 @@ class PreemptionBound:
     ) -> None:
         self._node = node
         self._holdings = holdings
-        self._lower = below(queue.within_queue, (alike.priority, inf), 0)  # for any waiting time
+        self._policy = queue.within_queue
+        self._precedence = (alike.standing, inf)  # for any waiting time
         self._reclaims = queue.reclaim_within_cohort is not PreemptionPolicy.NEVER
         self._unbounded = bool(alike.replaces) or (
             self._reclaims and (rules.fair_sharing is not None or queue.borrow_within_cohort is not None)
@@ -70,6 +71,6 @@ class PreemptionBound:
     def _preemptible_in_queue(self, fr: FlavorResource) -> int:
         own = self._own.get(fr)
         if own is None:
-            lower = self._holdings.below(self._lower, frozenset((fr,)))
+            lower = preemptible(self._holdings, self._policy, self._precedence, frozenset((fr,)), is_own=True)
             own = self._own[fr] = sum(holding.usage.get(fr, 0) for holding in lower)
         return own

@@ -72,10 +72,10 @@ class CandidateQueue:
 
 def _preemptible_while_borrowing(search: TargetSearch, candidate: Holding) -> bool:
     """Returns whether borrowWithinCohort allows the preemptor to borrow and preempt this candidate."""
-    terms, priority = search.queue.borrow_within_cohort, candidate.priority
-    if terms is None or priority >= search.workload.priority:
+    terms = search.queue.borrow_within_cohort
+    if terms is None or candidate.standing >= search.workload.standing:
         return False
-    return terms.priority_threshold_max is None or priority <= terms.priority_threshold_max
+    return terms.priority_threshold_max is None or candidate.priority <= terms.priority_threshold_max
 
 
 def candidate_queues(search: TargetSearch) -> list[CandidateQueue]:

@@ -61,8 +61,8 @@ def _own_queue_first(search: TargetSearch, sources: Collection[CandidateQueue]) 
     own = [source for source in sources if source.claim is Claim.OWN_QUEUE]
     others = [source for source in sources if source.claim is not Claim.OWN_QUEUE]
     candidates = list(_merged(search, own, may_borrow=False))
-    if candidates and candidates[0].holding.evicted:
-        return None  # evicted candidates come first, not last
+    if candidates and (candidates[0].holding.evicted or candidates[0].holding.workload.surplus_of):
+        return None  # evicted candidates and surplus come first, not last
     freed = search.release_until(candidates, lambda: not node.would_borrow(needs))
     if not freed:
         return []

@@ -6,7 +6,7 @@ S2-a and S2-b of its proposal 1714.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from muster.admission.model import FairSharing, FairStrategy, PreemptionPolicy, PreemptionReason
@@ -115,7 +115,16 @@ class TargetQueues:
 
 
 def fair_targets(search: TargetSearch, sharing: FairSharing) -> list[Target]:
-    """Returns a minimal set of targets with whose release the workload fits; empty if there is none."""
+    """Returns a minimal set of targets with whose release the workload fits; empty if there is none. Gangs
+    are targets only if all surplus does not suffice."""
+    if search.state.had_surplus and not search.surplus_only:
+        targets = _targets(replace(search, surplus_only=True), sharing)
+        if targets:
+            return targets
+    return _targets(search, sharing)
+
+
+def _targets(search: TargetSearch, sharing: FairSharing) -> list[Target]:
     queues = TargetQueues(search.node, _candidates(search))
     if not queues:
         return []

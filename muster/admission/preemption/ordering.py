@@ -3,25 +3,25 @@
 Ties are broken by UID, then by key.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from math import inf
 
-from muster.admission.model import PreemptionPolicy, Workload
+from muster.admission.model import FlavorResource, PreemptionPolicy, Workload
 from muster.admission.quota.tree import QuotaNode
-from muster.admission.state.holdings import Holding, Precedence, precedence
+from muster.admission.state.holdings import Holding, Precedence, QueueHoldings, precedence
 
-CandidateOrder = tuple[bool, int, int, int, str, str]
+CandidateOrder = tuple[bool, bool, int, int, int, str, str]
 RankOf = Callable[[Holding], int]
 UsageOf = Callable[[Holding], Fraction | None]
 """Returns recent usage of a holding's LocalQueue; None if its ClusterQueue does not order by usage."""
 
 
 def candidate_order(holding: Holding, rank: int) -> CandidateOrder:
-    """Returns the sort key of a candidate: evicted holdings first, then by `rank`, then by the holdings'
-    order."""
-    stays, priority, reserved_before, uid, key = holding.order
-    return stays, rank, priority, reserved_before, uid, key
+    """Returns the sort key of a candidate: evicted holdings first, then surplus, then by `rank`, then by the
+    holdings' order."""
+    stays, is_gang, standing, reserved_before, uid, key = holding.order
+    return stays, is_gang, rank, standing, reserved_before, uid, key
 
 
 def own_queue_last(own: QuotaNode) -> RankOf:
@@ -37,16 +37,16 @@ def ordered(candidates: Iterable[Holding], rank: RankOf, usage_of: UsageOf | Non
 
 
 def by_usage(in_order: list[Holding], rank: RankOf, usage_of: UsageOf) -> list[Holding]:
-    """Reorders holdings of the same queue, rank and eviction state by usage.
+    """Reorders holdings of the same queue, rank and eviction state by usage, gangs and surplus separately.
 
     Kueue compares usage within a queue and priorities between queues, which is not transitive. It becomes an
     order because each queue's holdings are permuted only among their own positions.
     """
-    positions: dict[tuple[bool, int, QuotaNode], list[tuple[Fraction, int]]] = {}
+    positions: dict[tuple[bool, bool, int, QuotaNode], list[tuple[Fraction, int]]] = {}
     for position, holding in enumerate(in_order):
         usage = usage_of(holding)
         if usage is not None:
-            key = holding.evicted, rank(holding), holding.node
+            key = holding.evicted, bool(holding.workload.surplus_of), rank(holding), holding.node
             positions.setdefault(key, []).append((-usage, position))
     result = list(in_order)
     for interchangeable in positions.values():
@@ -76,3 +76,24 @@ def below(policy: PreemptionPolicy, preemptor: Precedence, buffer_ms: int) -> Pr
         case PreemptionPolicy.ANY:
             return (inf,)
     return (-inf,)
+
+
+def preemptible(
+    holdings: QueueHoldings,
+    policy: PreemptionPolicy,
+    preemptor: Precedence,
+    resources: frozenset[FlavorResource],
+    buffer_ms: int = 0,
+    *,
+    is_own: bool,
+) -> Iterator[Holding]:
+    """Yields the holdings of a queue that the policy allows to preempt, in order.
+
+    Surplus of the preemptor's own queue yields to its gangs even if the policy is Never: elastic gangs give
+    back what they hold above their minimum."""
+    if is_own and policy is PreemptionPolicy.NEVER and holdings.surplus:
+        for holding in holdings.below(preemptor[:1], resources):
+            if holding.workload.surplus_of:
+                yield holding
+    else:
+        yield from holdings.below(below(policy, preemptor, buffer_ms), resources)

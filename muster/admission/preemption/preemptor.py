@@ -78,7 +78,16 @@ class Preemptor:
     ) -> list[Target]:
         usage_of = self._usage_of if self.local_usage else None
         search = TargetSearch(
-            self.state, self.workload, self.queue, self.node, needs, contested, self.rules, usage_of, placed
+            self.state,
+            self.workload,
+            self.queue,
+            self.node,
+            needs,
+            contested,
+            self.rules,
+            usage_of,
+            placed,
+            surplus_only=bool(self.workload.surplus_of),
         )
         min_runtime = self.state.min_runtime
         if min_runtime is None:

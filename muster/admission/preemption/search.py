@@ -12,7 +12,7 @@ from muster.admission.model import (
     Rules,
     Workload,
 )
-from muster.admission.preemption.ordering import UsageOf, below
+from muster.admission.preemption.ordering import UsageOf, preemptible
 from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.state.holdings import Holding, precedence
 from muster.admission.state.state import WorkingState
@@ -34,6 +34,7 @@ class TargetSearch:
     """A search for preemption targets, after whose release `needs` of a workload in the queue at `node` fits.
 
     Only holdings that use a contested resource are candidates: resources that do not fit without preemption.
+    With `surplus_only`, gangs are not: growth takes nothing that another gang needs to run.
     """
 
     state: WorkingState
@@ -45,11 +46,20 @@ class TargetSearch:
     rules: Rules = field(default_factory=Rules)
     usage_of: UsageOf | None = None
     placed: PlacesFound | None = None
+    surplus_only: bool = False
 
     def allowed(self, node: QuotaNode, policy: PreemptionPolicy) -> Iterator[Holding]:
         """Yields candidates in the queue at `node` that the policy allows to preempt, in order."""
-        bound = below(policy, precedence(self.workload), self.rules.preemption_buffer_ms)
-        candidates = self.state.holdings[node.name].below(bound, self.contested)
+        candidates = preemptible(
+            self.state.holdings[node.name],
+            policy,
+            precedence(self.workload),
+            self.contested,
+            self.rules.preemption_buffer_ms,
+            is_own=node is self.node,
+        )
+        if self.surplus_only:
+            candidates = _without_gangs(candidates)
         min_runtime = self.state.min_runtime
         return candidates if min_runtime is None else min_runtime.unprotected(candidates)
 
@@ -75,10 +85,15 @@ class TargetSearch:
         """Returns the released holdings that are needed; restores all of them.
 
         The last one is always needed, as the workload did not fit before its release. The others are tested
-        in reverse order of their release. Kueue: fillBackWorkloads.
+        in reverse order of their release. Surplus of a needed gang is evicted with it. Kueue:
+        fillBackWorkloads.
         """
         needed = released[-1:]
         for target in reversed(released[:-1]):
+            gang = target.holding.workload.surplus_of
+            if gang and any(other.holding.workload.key == gang for other in needed):
+                needed.append(target)
+                continue
             self.state.restore(target.holding)
             if not fits():
                 self.state.release(target.holding)
@@ -90,3 +105,10 @@ class TargetSearch:
         """Restores the released holdings."""
         for target in released:
             self.state.restore(target.holding)
+
+
+def _without_gangs(candidates: Iterable[Holding]) -> Iterator[Holding]:
+    """Yields surplus, and evicted gangs, which need not be preempted."""
+    for holding in candidates:
+        if holding.evicted or holding.workload.surplus_of:
+            yield holding

@@ -53,7 +53,7 @@ def _claim(search: TargetSearch) -> _Claim | None:
         if node.borrowing_with(fr, amount) or node.local_quota(fr):
             return None
     own = next(search.allowed(node, queue.within_queue), None)
-    if own is not None and own.evicted:  # evicted candidates come first, in any queue
+    if own is not None and (own.evicted or own.workload.surplus_of):  # these come first, in any queue
         return None
     bound = below(policy, precedence(search.workload), search.rules.preemption_buffer_ms)
     return cohort, frozenset(search.needs.items()), bound

@@ -55,7 +55,7 @@ class QueueUsage:
     def renew(self) -> bool:
         """Returns whether the bounds may have changed since the last call."""
         self.changes += 1
-        if not self._bounds:
+        if not self._bounds and not self.state.had_surplus:
             return False
         # By value: after a simulated release and restore the bounds are still valid.
         usage = self.holdings.version, *[tuple(node.usage.values()) for node in self._below]
@@ -192,9 +192,10 @@ def _needs_only_quota(queue_usage: QueueUsage, alike: Workload) -> bool:
     """Returns whether only quota decides: each resource has one flavor, and there is no other constraint."""
     queue = queue_usage.queue
     return (
-        refusal(alike, queue, queue_usage.state.snapshot.namespaces) is None
+        refusal(queue_usage.state, alike, queue) is None
         and queue_usage.flavors.placer_of(alike) is None
         and alike.replaces is None
+        and not alike.surplus_of
         and alike.allowed_flavors is None
         and all(pod_set.count_min is None for pod_set in alike.pod_sets)
         and queue_usage.one_flavor

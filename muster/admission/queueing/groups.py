@@ -141,7 +141,7 @@ def queue_order(workload: Workload, sticky: bool = False) -> QueueOrder:
     With `sticky`, as in BestEffortFIFO, a workload with preemption in progress comes first.
     """
     first = sticky and workload.preempting
-    return not first, -workload.priority, workload.queued_at_ms, workload.uid, workload.key
+    return not first, -workload.standing, workload.queued_at_ms, workload.uid, workload.key
 
 
 def is_single(workload: Workload) -> bool:
@@ -162,6 +162,7 @@ def equivalence_class(
         workload.run_time_ms if by_run_time else None,
         workload.namespace if by_namespace else "",
         workload.priority,
+        workload.surplus_of,
         workload.preemption_gated,
         workload.allowed_flavors,
         workload.refused,

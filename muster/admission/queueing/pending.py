@@ -282,7 +282,7 @@ class PendingQueue:
 
     def _rank(self, order: QueueOrder, workload: Workload) -> tuple[Fraction | int, QueueOrder]:
         if self._priority_boost is not None:
-            order = (order[0], order[1] - self._priority_boost(workload), *order[2:])
+            order = (order[0], order[1] - 2 * self._priority_boost(workload), *order[2:])
         used = 0 if self.local_usage is None else self.local_usage.get(workload.local_queue, 0)
         return used, order
 

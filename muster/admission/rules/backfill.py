@@ -125,7 +125,7 @@ class Backfill:
 
     def _blocked_head(self, workload: Workload) -> BlockedHead:
         not_sticky, priority_below, queued_at_ms, uid, key = queue_order(workload)
-        boosted = priority_below - self._state.priority_boost(workload, self._state.now_ms)
+        boosted = priority_below - 2 * self._state.priority_boost(workload, self._state.now_ms)
         order = not_sticky, boosted, queued_at_ms, uid, key
         return BlockedHead(workload, self._state.tree.queues[workload.cluster_queue], order)
 
@@ -170,9 +170,10 @@ class Backfill:
 
     def _waits_for_something_else(self, blocked_head: BlockedHead) -> bool:
         workload, queue = blocked_head.workload, self._state.queue(blocked_head.node.name)
-        if workload.preempting or workload.replaces is not None:
+        # Growth takes what is free: it delays nobody's start.
+        if workload.preempting or workload.replaces is not None or workload.surplus_of:
             return True
-        if refusal(workload, queue, self._state.snapshot.namespaces) is not None:
+        if refusal(self._state, workload, queue) is not None:
             return True
         budgets = self._state.budgets
         if budgets is None:

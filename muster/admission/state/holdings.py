@@ -11,8 +11,8 @@ from muster.admission.quota.tree import QuotaNode
 from muster.admission.topology import TopologyUsage
 
 Precedence = tuple[float, ...]
-"""A priority and the negative queueing time (-queued_at_ms): the lower one is preempted first."""
-HoldingOrder = tuple[bool, int, int, str, str]
+"""A standing and the negative queueing time (-queued_at_ms): the lower one is preempted first."""
+HoldingOrder = tuple[bool, bool, int, int, str, str]
 ORDERS_MAX = 32
 """The maximum number of sorted lists per queue, as tenants choose the requests and each list uses memory."""
 
@@ -63,36 +63,45 @@ class Holding:
         return self.workload.priority + self.priority_boost
 
     @property
-    def order(self) -> HoldingOrder:
-        """Returns the order of candidates of a queue: evicted workloads first, then lower priority, then
-        later reservation; the UID breaks ties, and then the key.
+    def standing(self) -> int:
+        """Returns the standing that protects it from preemption."""
+        return self.workload.standing + 2 * self.priority_boost
 
-        Kueue: CandidatesOrdering, pkg/scheduler/preemption/common.
+    @property
+    def order(self) -> HoldingOrder:
+        """Returns the order of candidates of a queue: evicted workloads first, then surplus, then lower
+        priority, then later reservation; the UID breaks ties, and then the key.
+
+        Kueue, which has no surplus: CandidatesOrdering, pkg/scheduler/preemption/common.
         """
         workload = self.workload
-        return not self.evicted, self.priority, -self.reserved_at_ms, workload.uid, workload.key
+        is_gang = not workload.surplus_of
+        return not self.evicted, is_gang, self.standing, -self.reserved_at_ms, workload.uid, workload.key
 
 
 def precedence(workload: Workload) -> Precedence:
-    """Returns the precedence of a workload: higher priority, then earlier queueing."""
-    return workload.priority, -workload.queued_at_ms
+    """Returns the precedence of a workload: higher standing, then earlier queueing."""
+    return workload.standing, -workload.queued_at_ms
 
 
 class QueueHoldings(dict[str, Holding]):
     """The holdings of a queue by workload key. Only `put`, `drop` and `evict` change it: they also update the
     sorted lists of holdings by resources, which let target searches read only the holdings that they take."""
 
-    __slots__ = ("_in_order", "version")
+    __slots__ = ("_in_order", "surplus", "version")
 
     def __init__(self) -> None:
         super().__init__()
         self._in_order: dict[frozenset[FlavorResource], list[tuple[HoldingOrder, Holding]]] = {}
         self.version = 0  # incremented by each change
+        self.surplus: dict[str, dict[str, Holding]] = {}  # by the gang's key, and its own
 
     def put(self, holding: Holding) -> None:
         """Adds a holding to the queue and to its sorted lists."""
         self.version += 1
         self[holding.workload.key] = holding
+        if holding.workload.surplus_of:
+            self.surplus.setdefault(holding.workload.surplus_of, {})[holding.workload.key] = holding
         for resources, in_order in self._in_order.items():
             if holding.uses(resources):
                 insort(in_order, (holding.order, holding))
@@ -101,6 +110,11 @@ class QueueHoldings(dict[str, Holding]):
         """Removes a holding from the queue and from its sorted lists."""
         self.version += 1
         del self[holding.workload.key]
+        gang = holding.workload.surplus_of
+        if gang:
+            del self.surplus[gang][holding.workload.key]
+            if not self.surplus[gang]:
+                del self.surplus[gang]
         for resources, in_order in self._in_order.items():
             if holding.uses(resources):
                 del in_order[bisect_left(in_order, (holding.order,))]
@@ -123,15 +137,15 @@ class QueueHoldings(dict[str, Holding]):
                 self._in_order.clear()
             using = (holding for holding in self.values() if holding.uses(resources))
             in_order = self._in_order[resources] = sorted((holding.order, holding) for holding in using)
-        # Evicted holdings come first, in any precedence, so the loop cannot end among them. Comparing the
-        # parts of precedences saves the tuples, a tenth of the time of a search.
+        # Evicted holdings and surplus come first, in any precedence, so the loop cannot end among them.
+        # Comparing the parts of precedences saves the tuples, a tenth of the time of a search.
         highest = bound[0]
         for order, holding in in_order:
-            priority = order[1]
-            if priority < highest:
+            standing = order[2]
+            if standing < highest:
                 yield holding
-            elif priority == highest and len(bound) > 1:
+            elif standing == highest and len(bound) > 1:
                 if -holding.workload.queued_at_ms < bound[1]:
                     yield holding
-            elif order[0]:
+            elif order[0] and order[1]:
                 return  # all others are at or above the bound

@@ -32,6 +32,7 @@ class WorkingState:
         "budgets",
         "flavors",
         "generations",
+        "had_surplus",
         "holdings",
         "inactive",
         "min_runtime",
@@ -60,6 +61,7 @@ class WorkingState:
         self.holdings: dict[str, QueueHoldings] = {name: QueueHoldings() for name in self.tree.queues}
         self.now_ms = 0
         self.generations: dict[str, int] = dict.fromkeys(self.tree.queues, 0)
+        self.had_surplus = False  # whether any surplus has held quota: most clusters have no elastic gangs
         for workload in snapshot.workloads:
             if workload.admission is not None and workload.admission.cluster_queue in self.tree.queues:
                 self.add_reserved(workload, workload.admission)
@@ -114,6 +116,7 @@ class WorkingState:
 
     def add_holding(self, holding: Holding) -> None:
         """Adds a workload that holds quota, and its usage."""
+        self.had_surplus |= bool(holding.workload.surplus_of)
         self.restore(holding)
         self.holdings[holding.node.name].put(holding)
 

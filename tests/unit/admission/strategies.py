@@ -1,5 +1,6 @@
 """Random small clusters for the properties: bounded trees, few flavors, tight quotas."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 from hypothesis import settings
@@ -108,9 +109,9 @@ def pod_sets(draw: st.DrawFn) -> tuple[PodSet, ...]:
 
 @st.composite
 def snapshots(draw: st.DrawFn) -> Snapshot:
-    """Nothing is admitted yet; UIDs, like keys, differ."""
+    """Nothing is admitted yet; UIDs, like keys, differ. In one of four snapshots some gangs are elastic."""
     queues = draw(cluster_queues())
-    workloads = tuple(
+    workloads = [
         Workload(
             key=f"ns/w{index}",
             uid=f"u{index}",
@@ -121,8 +122,27 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
             requeue_at_ms=draw(st.sampled_from((None,) * 8 + (NOW_MS + 1, NOW_MS + 2))),
         )
         for index in range(draw(st.integers(6, 12)))
-    )
-    return Snapshot({flavor.name: flavor for flavor in _FLAVORS}, draw(cohorts()), queues, workloads)
+    ]
+    if draw(st.integers(0, 3)) == 3:
+        workloads += draw(surplus(workloads[:4]))
+    return Snapshot({flavor.name: flavor for flavor in _FLAVORS}, draw(cohorts()), queues, tuple(workloads))
+
+
+@st.composite
+def surplus(draw: st.DrawFn, gangs: list[Workload]) -> list[Workload]:
+    """Up to three replicas above the minimum of each gang, each with the priority and age of its gang."""
+    return [
+        replace(
+            gang,
+            key=f"{gang.key}+{number}",
+            uid=f"{gang.uid}+{number}",
+            pod_sets=(PodSet("workers", 1, {GPU: draw(st.sampled_from((1, 1, 2)))}),),
+            requeue_at_ms=None,
+            surplus_of=gang.key,
+        )
+        for gang in gangs
+        for number in range(draw(st.integers(0, 3)))
+    ]
 
 
 @st.composite

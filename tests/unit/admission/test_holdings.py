@@ -30,10 +30,10 @@ def names(of: QueueHoldings, bound: Precedence = ALL) -> list[str]:
 
 BOUNDS: dict[str, tuple[Precedence, list[str]]] = {
     "everybody": (ALL, ["leaving", "low", "late", "early", "high"]),
-    "below a priority": ((3,), ["low"]),
-    "and newer of the same": ((3, -1), ["low", "early"]),
-    "workloads that are leaving too": ((9, -1), ["low", "late", "early", "high"]),
-    "none": ((1,), []),
+    "below a standing": ((6,), ["low"]),
+    "and newer of the same": ((6, -1), ["low", "early"]),
+    "workloads that are leaving too": ((18, -1), ["low", "late", "early", "high"]),
+    "none": ((2,), []),
 }
 
 

@@ -144,7 +144,13 @@ def test_victims_are_those_that_policy_allows(lives: list[tuple[Snapshot, Plan]]
             assert preemptor.admission is None
             queue = now.cluster_queues[preemptor.cluster_queue]
             own = victim.admission.cluster_queue == queue.name
+            if victim.surplus_of in victims:  # evicted with its gang
+                continue
             assert own == (preemption.reason is PreemptionReason.IN_CLUSTER_QUEUE)
+            assert victim.surplus_of or not preemptor.surplus_of
+            if own and victim.surplus_of and queue.within_queue is PreemptionPolicy.NEVER:
+                assert victim.standing < preemptor.standing
+                continue
             assert satisfies(queue.within_queue if own else queue.reclaim_within_cohort, preemptor, victim)
 
 

@@ -1,13 +1,15 @@
 """Heads that are refused before any flavor is looked at."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
-from muster.admission import CheckState, LabelSelector, Requirement
+from muster.admission import CheckState, ClusterQueue, LabelSelector, Requirement, Workload
 from muster.admission.cycle.entry import EntryOutcome
 from muster.admission.cycle.nominate import refusal, selects
-from tests.unit.admission.builders import queue, workload
+from muster.admission.state.state import WorkingState
+from tests.unit.admission.builders import queue, snapshot, workload
 
 ML = {"team": "ml", "stage": ""}
 
@@ -44,24 +46,31 @@ NAMESPACES = {
 }
 
 
+def outcome(
+    of: Workload, in_queue: ClusterQueue, namespaces: Mapping[str, Mapping[str, str]] | None = None
+) -> EntryOutcome | None:
+    snapshot_of_queue = replace(snapshot(in_queue), namespaces=namespaces or {})
+    return refusal(WorkingState(snapshot_of_queue), of, in_queue)
+
+
 @pytest.mark.parametrize(("selector", "labels", "expected"), NAMESPACES.values(), ids=NAMESPACES.keys())
 def test_head_of_another_namespace_is_refused(
     selector: LabelSelector | None, labels: dict[str, dict[str, str]], expected: EntryOutcome | None
 ) -> None:
-    assert refusal(workload("w", "q", 1), queue("q", namespaces=selector), labels) is expected
+    assert outcome(workload("w", "q", 1), queue("q", namespaces=selector), labels) is expected
 
 
 @pytest.mark.parametrize("state", CheckState)
 def test_head_with_a_failed_check_is_refused(state: CheckState) -> None:
     checked = workload("w", "q", 1, checks={"first": CheckState.READY, "second": state})
     failed = state in (CheckState.RETRY, CheckState.REJECTED)
-    assert refusal(checked, queue("q"), {}) is (EntryOutcome.CHECK_FAILED if failed else None)
+    assert outcome(checked, queue("q")) is (EntryOutcome.CHECK_FAILED if failed else None)
 
 
 def test_the_namespace_counts_before_what_the_pods_ask_for() -> None:
     """Only one of the outcomes blocks a StrictFIFO queue."""
     greedy = workload("w", "q", 1, refused="asks for more than a LimitRange allows")
-    assert refusal(greedy, queue("q"), {}) is EntryOutcome.REFUSED
-    assert refusal(greedy, queue("q", namespaces=None), {}) is EntryOutcome.WRONG_NAMESPACE
+    assert outcome(greedy, queue("q")) is EntryOutcome.REFUSED
+    assert outcome(greedy, queue("q", namespaces=None)) is EntryOutcome.WRONG_NAMESPACE
     failed = replace(greedy, checks={"a": CheckState.REJECTED})
-    assert refusal(failed, queue("q", namespaces=None), {}) is EntryOutcome.CHECK_FAILED
+    assert outcome(failed, queue("q", namespaces=None)) is EntryOutcome.CHECK_FAILED

@@ -1,0 +1,137 @@
+"""Elastic gangs: one Workload object is a gang of the minimum and surplus, one core workload a replica.
+
+So the core admits growth, and preempts surplus, one replica at a time (`surplus_of` of its Workload). A
+worker group grows by whole replicas: a replica of a multi-host group has several pods.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from muster import admission as core
+
+REPLICAS_MAX = 99_999
+_SEPARATOR = "+"  # in no name of Kubernetes
+
+
+@dataclass(frozen=True, slots=True)
+class ElasticPodSet:
+    """A pod set that may change its size; all numbers count pods.
+
+    `replica` is the size of a replica, and divides `minimum`. `asked` is what the job asks for now. `running`
+    pods exist; those above the admitted count are about to terminate and still use quota."""
+
+    minimum: int
+    replica: int
+    asked: int
+    running: int = 0
+
+
+def split(whole: core.Workload, elastic: Mapping[str, ElasticPodSet]) -> tuple[core.Workload, ...]:
+    """Returns the gang, and its surplus: the replicas that hold quota, that terminate, and that the job asks
+    for. The latter only while the gang holds quota."""
+    held = {a.name: a for a in whole.admission.pod_sets} if whole.admission else {}
+    gang = replace(
+        whole,
+        pod_sets=tuple(_reduced(p, elastic[p.name]) if p.name in elastic else p for p in whole.pod_sets),
+        admission=_minimum(whole.admission, elastic),
+    )
+    surplus = [
+        replica
+        for pod_set in whole.pod_sets
+        if pod_set.name in elastic and pod_set.name in held
+        for replica in _surplus(whole, pod_set, elastic[pod_set.name], held[pod_set.name])
+    ]
+    return gang, *surplus
+
+
+def grown(admission: core.Admission, surplus: Iterable[core.Admission]) -> core.Admission:
+    """Returns the admission of a whole gang with these replicas added."""
+    pod_sets = {a.name: a for a in admission.pod_sets}
+    for replica in surplus:
+        for added in replica.pod_sets:
+            pod_sets[added.name] = _sum(pod_sets[added.name], added)
+    return replace(admission, pod_sets=tuple(pod_sets[a.name] for a in admission.pod_sets))
+
+
+def shrunk(admission: core.Admission, pods: Mapping[str, int]) -> core.Admission:
+    """Returns the admission with this many pods less of each pod set."""
+    return replace(
+        admission, pod_sets=tuple(_resized(a, a.count - pods.get(a.name, 0)) for a in admission.pod_sets)
+    )
+
+
+def pod_set_of(surplus: core.Workload) -> str:
+    """Returns the name of the pod set that a replica belongs to."""
+    return surplus.pod_sets[0].name
+
+
+def _surplus(
+    whole: core.Workload, pod_set: core.PodSet, elastic: ElasticPodSet, held: core.PodSetAssignment
+) -> Iterator[core.Workload]:
+    assert whole.admission is not None
+    size = elastic.replica
+    granted = max(0, held.count - elastic.minimum) // size
+    terminating = -(-max(0, elastic.running - max(held.count, elastic.minimum)) // size)
+    asked = 0 if whole.evicted else max(0, elastic.asked - max(held.count, elastic.minimum)) // size
+    one = replace(held, count=size, usage=_usage(pod_set, held, size))
+    pods = replace(pod_set, count=size, count_min=None, reclaimable=0)
+    admission = core.Admission(whole.admission.cluster_queue, (one,))
+    for number in range(1, min(granted + terminating + asked, REPLICAS_MAX) + 1):
+        holds = number <= granted + terminating
+        yield core.Workload(
+            key=_SEPARATOR.join((whole.key, pod_set.name, str(number))),
+            # The last replica is preempted first: holdings of equal age are ordered by UID.
+            uid=_SEPARATOR.join((whole.uid, pod_set.name, f"{REPLICAS_MAX - number:05}")),
+            cluster_queue=whole.cluster_queue,
+            priority=whole.priority,
+            queued_at_ms=whole.queued_at_ms,
+            pod_sets=(pods,),
+            admission=admission if holds else None,
+            reserved_at_ms=whole.reserved_at_ms if holds else 0,
+            evicted=whole.evicted or granted < number <= granted + terminating,
+            # Growth is tried together with the workloads that wait, never before them.
+            parked=not holds,
+            local_queue=whole.local_queue,
+            allowed_flavors=tuple(sorted(set(held.flavors.values()))) or None,
+            run_time_ms=whole.run_time_ms,
+            surplus_of=whole.key,
+        )
+
+
+def _reduced(pod_set: core.PodSet, elastic: ElasticPodSet) -> core.PodSet:
+    return replace(pod_set, count=elastic.minimum, count_min=None, reclaimable=0)
+
+
+def _minimum(admission: core.Admission | None, elastic: Mapping[str, ElasticPodSet]) -> core.Admission | None:
+    if admission is None:
+        return None
+    return replace(
+        admission,
+        pod_sets=tuple(
+            _resized(a, min(a.count, elastic[a.name].minimum)) if a.name in elastic else a
+            for a in admission.pod_sets
+        ),
+    )
+
+
+def _resized(held: core.PodSetAssignment, count: int) -> core.PodSetAssignment:
+    if count == held.count:
+        return held
+    usage = {resource: amount // held.count * count for resource, amount in held.usage.items()}
+    return replace(held, count=count, usage=usage)
+
+
+def _usage(pod_set: core.PodSet, held: core.PodSetAssignment, count: int) -> Mapping[str, int]:
+    """Returns the usage of `count` pods: as of the pods that hold quota, or as requested if there are
+    none."""
+    if held.count:
+        return _resized(held, count).usage
+    return {resource: pod_set.requests.get(resource, 0) * count for resource in held.flavors}
+
+
+def _sum(held: core.PodSetAssignment, added: core.PodSetAssignment) -> core.PodSetAssignment:
+    resources = {**held.usage, **added.usage}
+    usage = {r: held.usage.get(r, 0) + added.usage.get(r, 0) for r in resources}
+    return replace(
+        held, count=held.count + added.count, flavors={**added.flavors, **held.flavors}, usage=usage
+    )
