@@ -73,9 +73,9 @@ def _surplus(
     granted = max(0, held.count - elastic.minimum) // size
     terminating = -(-max(0, elastic.running - max(held.count, elastic.minimum)) // size)
     asked = 0 if whole.evicted else max(0, elastic.asked - max(held.count, elastic.minimum)) // size
-    one = replace(held, count=size, usage=_usage(pod_set, held, size))
+    assignment = replace(held, count=size, usage=_usage(pod_set, held, size))
     pods = replace(pod_set, count=size, count_min=None, reclaimable=0)
-    admission = core.Admission(whole.admission.cluster_queue, (one,))
+    admission = core.Admission(whole.admission.cluster_queue, (assignment,))
     for number in range(1, min(granted + terminating + asked, REPLICAS_MAX) + 1):
         holds = number <= granted + terminating
         yield core.Workload(

@@ -85,7 +85,7 @@ def test_gang_and_surplus_add_up_to_the_whole(minimum: int, replicas: int, repli
     whole = ray((minimum + replicas) * replica)
     gang, *surplus = split(whole, elastic(0, minimum=minimum * replica, replica=replica))
     assert gang.admission is not None
-    held = [one.admission for one in surplus if one.admission is not None]
+    held = [of.admission for of in surplus if of.admission is not None]
     assert len(held) == replicas
     assert grown(gang.admission, held) == whole.admission
     assert whole.admission is not None
