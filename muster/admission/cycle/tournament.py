@@ -23,7 +23,7 @@ class Rank(NamedTuple):
     settled: bool  # it does not wait for preemption targets
     borrows: bool  # its queue would borrow some of the resources that it requests
     share: Share
-    standing_below: int
+    rank_below: int
     queued_at_ms: int
     uid: str
     key: str
@@ -39,7 +39,7 @@ def rank(workload: Workload, usage: Usage, child: DominantShare, preempting: boo
         not (preempting and rules.prioritize_preemptors),
         sharing.prioritize_non_borrowing and child.borrows_any(usage),
         child.share,
-        -workload.standing if rules.priority_sorting_within_cohort else 0,
+        -workload.priority_rank if rules.priority_sorting_within_cohort else 0,
         workload.queued_at_ms,
         workload.uid,
         workload.key,

@@ -101,7 +101,7 @@ class Workload:
         return self.key.partition("/")[0]
 
     @property
-    def standing(self) -> int:
+    def priority_rank(self) -> int:
         """Returns its rank by priority: surplus is below the gangs of its priority, and above those of the
         next lower one."""
         return 2 * self.priority - bool(self.surplus_of)

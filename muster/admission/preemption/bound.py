@@ -32,7 +32,7 @@ class PreemptionBound:
         self._node = node
         self._holdings = holdings
         self._policy = queue.within_queue
-        self._precedence = (alike.standing, inf)  # for any waiting time
+        self._precedence = (alike.priority_rank, inf)  # for any waiting time
         self._reclaims = queue.reclaim_within_cohort is not PreemptionPolicy.NEVER
         self._unbounded = bool(alike.replaces) or (
             self._reclaims and (rules.fair_sharing is not None or queue.borrow_within_cohort is not None)

@@ -73,7 +73,7 @@ class CandidateQueue:
 def _preemptible_while_borrowing(search: TargetSearch, candidate: Holding) -> bool:
     """Returns whether borrowWithinCohort allows the preemptor to borrow and preempt this candidate."""
     terms = search.queue.borrow_within_cohort
-    if terms is None or candidate.standing >= search.workload.standing:
+    if terms is None or candidate.priority_rank >= search.workload.priority_rank:
         return False
     return terms.priority_threshold_max is None or candidate.priority <= terms.priority_threshold_max
 

@@ -20,8 +20,8 @@ UsageOf = Callable[[Holding], Fraction | None]
 def candidate_order(holding: Holding, rank: int) -> CandidateOrder:
     """Returns the sort key of a candidate: evicted holdings first, then surplus, then by `rank`, then by the
     holdings' order."""
-    stays, is_gang, standing, reserved_before, uid, key = holding.order
-    return stays, is_gang, rank, standing, reserved_before, uid, key
+    stays, is_gang, priority_rank, reserved_before, uid, key = holding.order
+    return stays, is_gang, rank, priority_rank, reserved_before, uid, key
 
 
 def own_queue_last(own: QuotaNode) -> RankOf:

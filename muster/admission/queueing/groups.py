@@ -141,7 +141,7 @@ def queue_order(workload: Workload, sticky: bool = False) -> QueueOrder:
     With `sticky`, as in BestEffortFIFO, a workload with preemption in progress comes first.
     """
     first = sticky and workload.preempting
-    return not first, -workload.standing, workload.queued_at_ms, workload.uid, workload.key
+    return not first, -workload.priority_rank, workload.queued_at_ms, workload.uid, workload.key
 
 
 def is_single(workload: Workload) -> bool:

@@ -170,7 +170,7 @@ class Backfill:
 
     def _waits_for_something_else(self, blocked_head: BlockedHead) -> bool:
         workload, queue = blocked_head.workload, self._state.queue(blocked_head.node.name)
-        # Growth takes what is free: it delays nobody's start.
+        # Growth takes what is free: it delays no other workload.
         if workload.preempting or workload.replaces is not None or workload.surplus_of:
             return True
         if refusal(self._state, workload, queue) is not None:

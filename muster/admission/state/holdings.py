@@ -11,7 +11,7 @@ from muster.admission.quota.tree import QuotaNode
 from muster.admission.topology import TopologyUsage
 
 Precedence = tuple[float, ...]
-"""A standing and the negative queueing time (-queued_at_ms): the lower one is preempted first."""
+"""A priority rank and the negative queueing time (-queued_at_ms): the lower one is preempted first."""
 HoldingOrder = tuple[bool, bool, int, int, str, str]
 ORDERS_MAX = 32
 """The maximum number of sorted lists per queue, as tenants choose the requests and each list uses memory."""
@@ -63,9 +63,9 @@ class Holding:
         return self.workload.priority + self.priority_boost
 
     @property
-    def standing(self) -> int:
-        """Returns the standing that protects it from preemption."""
-        return self.workload.standing + 2 * self.priority_boost
+    def priority_rank(self) -> int:
+        """Returns the priority rank that protects it from preemption."""
+        return self.workload.priority_rank + 2 * self.priority_boost
 
     @property
     def order(self) -> HoldingOrder:
@@ -76,12 +76,12 @@ class Holding:
         """
         workload = self.workload
         is_gang = not workload.surplus_of
-        return not self.evicted, is_gang, self.standing, -self.reserved_at_ms, workload.uid, workload.key
+        return not self.evicted, is_gang, self.priority_rank, -self.reserved_at_ms, workload.uid, workload.key
 
 
 def precedence(workload: Workload) -> Precedence:
-    """Returns the precedence of a workload: higher standing, then earlier queueing."""
-    return workload.standing, -workload.queued_at_ms
+    """Returns the precedence of a workload: higher priority rank, then earlier queueing."""
+    return workload.priority_rank, -workload.queued_at_ms
 
 
 class QueueHoldings(dict[str, Holding]):
@@ -141,10 +141,10 @@ class QueueHoldings(dict[str, Holding]):
         # Comparing the parts of precedences saves the tuples, a tenth of the time of a search.
         highest = bound[0]
         for order, holding in in_order:
-            standing = order[2]
-            if standing < highest:
+            priority_rank = order[2]
+            if priority_rank < highest:
                 yield holding
-            elif standing == highest and len(bound) > 1:
+            elif priority_rank == highest and len(bound) > 1:
                 if -holding.workload.queued_at_ms < bound[1]:
                     yield holding
             elif order[0] and order[1]:

@@ -30,7 +30,7 @@ def names(of: QueueHoldings, bound: Precedence = ALL) -> list[str]:
 
 BOUNDS: dict[str, tuple[Precedence, list[str]]] = {
     "everybody": (ALL, ["leaving", "low", "late", "early", "high"]),
-    "below a standing": ((6,), ["low"]),
+    "below a priority rank": ((6,), ["low"]),
     "and newer of the same": ((6, -1), ["low", "early"]),
     "workloads that are leaving too": ((18, -1), ["low", "late", "early", "high"]),
     "none": ((2,), []),

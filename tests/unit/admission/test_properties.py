@@ -149,7 +149,7 @@ def test_victims_are_those_that_policy_allows(lives: list[tuple[Snapshot, Plan]]
             assert own == (preemption.reason is PreemptionReason.IN_CLUSTER_QUEUE)
             assert victim.surplus_of or not preemptor.surplus_of
             if own and victim.surplus_of and queue.within_queue is PreemptionPolicy.NEVER:
-                assert victim.standing < preemptor.standing
+                assert victim.priority_rank < preemptor.priority_rank
                 continue
             assert satisfies(queue.within_queue if own else queue.reclaim_within_cohort, preemptor, victim)
 
