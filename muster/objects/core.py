@@ -1,6 +1,6 @@
 """Core objects: pods' status, namespaces, priority classes and runtime classes."""
 
-from muster.objects.meta import Object, View
+from muster.objects.meta import Condition, Object, View
 from muster.objects.sharing import share_strings
 
 
@@ -34,17 +34,20 @@ class Pod(Object):
 
     @property
     def is_on_lost_node(self) -> bool:
-        """Returns whether the pod's node no longer reports to the API server, so that its phase is outdated.
+        """Returns whether the pod's node no longer reports to the API server, so that its phase is
+        outdated."""
+        return any(reports_lost_node(condition) for condition in self.status.conditions)
 
-        The node controller then sets Ready to False, without a reason (Kubernetes v1.36.3,
-        pkg/controller/util/node: MarkPodsNotReady). A kubelet always gives one (pkg/kubelet/status:
-        GeneratePodReadyCondition): pods may be unready for long while they run, such as Ray Serve's workers
-        without replicas.
-        """
-        return any(
-            (condition.type, condition.status, condition.reason) == ("Ready", "False", "")
-            for condition in self.status.conditions
-        )
+
+def reports_lost_node(condition: PodCondition | Condition) -> bool:
+    """Returns whether a condition of a pod shows that its node no longer reports to the API server.
+
+    The node controller then sets Ready to False, without a reason (Kubernetes v1.36.3,
+    pkg/controller/util/node: MarkPodsNotReady). A kubelet always gives one (pkg/kubelet/status:
+    GeneratePodReadyCondition): pods may be unready for long while they run, such as Ray Serve's workers
+    without replicas.
+    """
+    return (condition.type, condition.status, condition.reason) == ("Ready", "False", "")
 
 
 class Namespace(Object):

@@ -12,6 +12,7 @@ from muster.cluster.jobs.job import StatusReason
 from muster.live.gang_pods import GangPods
 from muster.live.overview.container_symptoms import Severity, Symptom, container_symptoms, slow_symptoms
 from muster.live.overview.pod_messages import one_line, unplaced
+from muster.objects.core import reports_lost_node
 from muster.objects.meta import Condition, find_condition, millis, rfc3339
 from muster.objects.pod_status import DetailedPod, DetailedPodStatus
 
@@ -99,13 +100,9 @@ def _failed(status: DetailedPodStatus) -> Symptom:
 
 
 def _cut_off(status: DetailedPodStatus) -> Condition | None:
-    """Returns the condition Ready if it is False although the kubelet reported all containers as ready. The
-    node lifecycle controller sets it when a node does not report (MarkPodsNotReady)."""
-    ready = find_condition(status.conditions, "Ready")
-    statuses = status.container_statuses
-    if ready is None or ready.status != "False" or ready.reason == "ReadinessGatesNotReady" or not statuses:
-        return None
-    return ready if status.phase == "Running" and all(c.ready for c in statuses) else None
+    """Returns the condition Ready of a running pod whose node does not report."""
+    lost = (c for c in status.conditions if status.phase == "Running" and reports_lost_node(c))
+    return next(lost, None)
 
 
 def _problem(members: Sequence[tuple[DetailedPod, Symptom]], gang: GangPods) -> PodProblem:
