@@ -29,7 +29,7 @@ CONTROLLER_LABELS = {"app.kubernetes.io/name": "muster-controller"}
 
 
 class SubjectAccessReviewStatus(View):
-    """Returns whether the subject may perform the request."""
+    """The decision of the API server's authorizers."""
 
     allowed: bool = False
 

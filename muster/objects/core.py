@@ -1,7 +1,11 @@
 """Core objects: pods' status, namespaces, priority classes and runtime classes."""
 
+from msgspec.structs import force_setattr
+
 from muster.objects.meta import Condition, Object, View
 from muster.objects.sharing import share_strings
+
+READY = "Ready"
 
 
 class PodCondition(View):
@@ -16,10 +20,15 @@ class PodCondition(View):
 
 
 class PodStatus(View):
-    """The phase and the conditions of a pod."""
+    """The phase of a pod, and its condition Ready. Other conditions are dropped, as the controller keeps all
+    pods in memory."""
 
     phase: str = ""
     conditions: tuple[PodCondition, ...] = ()
+
+    def __post_init__(self) -> None:
+        ready = tuple(condition for condition in self.conditions if condition.type == READY)
+        force_setattr(self, "conditions", ready)
 
 
 class Pod(Object):
@@ -47,7 +56,7 @@ def reports_lost_node(condition: PodCondition | Condition) -> bool:
     GeneratePodReadyCondition): pods may be unready for long while they run, such as Ray Serve's workers
     without replicas.
     """
-    return (condition.type, condition.status, condition.reason) == ("Ready", "False", "")
+    return (condition.type, condition.status, condition.reason) == (READY, "False", "")
 
 
 class Namespace(Object):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from muster import admission as core
 
-REPLICAS_MAX = 99_999
+REPLICAS_MAX = 99_999  # more than the pods of any Workload
 _SEPARATOR = "+"  # in no name of Kubernetes
 
 
@@ -53,18 +53,6 @@ def grown(admission: core.Admission, surplus: Iterable[core.Admission]) -> core.
     return replace(admission, pod_sets=tuple(pod_sets[a.name] for a in admission.pod_sets))
 
 
-def shrunk(admission: core.Admission, pods: Mapping[str, int]) -> core.Admission:
-    """Returns the admission with this many pods less of each pod set."""
-    return replace(
-        admission, pod_sets=tuple(_resized(a, a.count - pods.get(a.name, 0)) for a in admission.pod_sets)
-    )
-
-
-def pod_set_of(surplus: core.Workload) -> str:
-    """Returns the name of the pod set that a replica belongs to."""
-    return surplus.pod_sets[0].name
-
-
 def _surplus(
     whole: core.Workload, pod_set: core.PodSet, elastic: ElasticPodSet, held: core.PodSetAssignment
 ) -> Iterator[core.Workload]:
@@ -73,10 +61,11 @@ def _surplus(
     granted = max(0, held.count - elastic.minimum) // size
     terminating = -(-max(0, elastic.running - max(held.count, elastic.minimum)) // size)
     asked = 0 if whole.evicted else max(0, elastic.asked - max(held.count, elastic.minimum)) // size
+    asked = min(asked, REPLICAS_MAX - granted - terminating)  # the job chooses it
     assignment = replace(held, count=size, usage=_usage(pod_set, held, size))
     pods = replace(pod_set, count=size, count_min=None, reclaimable=0)
     admission = core.Admission(whole.admission.cluster_queue, (assignment,))
-    for number in range(1, min(granted + terminating + asked, REPLICAS_MAX) + 1):
+    for number in range(1, granted + terminating + asked + 1):
         holds = number <= granted + terminating
         yield core.Workload(
             key=_SEPARATOR.join((whole.key, pod_set.name, str(number))),

@@ -310,14 +310,14 @@ class Invariants:
     def _live_groups(self) -> Mapping[str, Mapping[str, int]]:
         """Returns the number of KubeRay's live pods by the Workload's UID and group."""
         live: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-        for uid, group, _ in self._live_pods():
+        for uid, group, _ in self.live_pods():
             live[uid][group] += 1
         return live
 
     def _asked_by_live_groups(self) -> Mapping[str, Asked]:
         """Returns what these pods request together, by the Workload's UID."""
         asked: dict[str, Asked] = defaultdict(lambda: defaultdict(lambda: defaultdict(Fraction)))
-        for uid, group, pod in self._live_pods():
+        for uid, group, pod in self.live_pods():
             for resource, amount in self._requests_of(pod).items():
                 asked[uid][group][resource] += amount
         return asked
@@ -329,7 +329,7 @@ class Invariants:
             self._requests[uid] = spec, requests_of(spec)
         return self._requests[uid][1]
 
-    def _live_pods(self) -> Iterator[tuple[str, str, Body]]:
+    def live_pods(self) -> Iterator[tuple[str, str, Body]]:
         """Yields KubeRay's live pods, each with its Workload's UID and its group."""
         for pod in self._api.all(kinds.PODS):
             labels = pod["metadata"]["labels"]

@@ -84,13 +84,11 @@ class Replay:
     def holders(self) -> list[str]:
         """Returns a line for each Workload that holds quota or has live pods, with these pods."""
         pods: dict[str, list[str]] = defaultdict(list)
-        for pod in self.api.all(kinds.PODS):
-            meta, phase = pod["metadata"], (pod.get("status") or {}).get("phase")
-            uid = (meta.get("labels") or {}).get(WORKLOAD_UID_LABEL)
-            if uid is not None and phase not in ("Succeeded", "Failed"):
-                ending = " being deleted" if "deletionTimestamp" in meta else ""
-                created = meta["creationTimestamp"]
-                pods[uid].append(f"{meta['name']} {phase}, created {created}{ending}")
+        for uid, _, pod in self._invariants.live_pods():
+            meta = pod["metadata"]
+            ending = " being deleted" if "deletionTimestamp" in meta else ""
+            created = meta["creationTimestamp"]
+            pods[uid].append(f"{meta['name']} {pod['status']['phase']}, created {created}{ending}")
         lines = []
         for workload in self.api.all(kinds.WORKLOADS):
             live = pods.get(workload["metadata"]["uid"], [])

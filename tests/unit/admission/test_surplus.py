@@ -1,5 +1,6 @@
 """Elastic gangs: what they hold above their minimum waits for, and yields to, the gangs of its priority."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -165,11 +166,7 @@ def test_a_gang_preempts_surplus(workloads: list[Workload], expected: list[str])
 
 def _last_first(of: Workload) -> Workload:
     gang, _, number = of.key.removeprefix("ns/").partition("+")
-    return of if not number else type(of)(**{**_fields(of), "uid": f"{gang}+{9 - int(number)}"})
-
-
-def _fields(of: Workload) -> dict[str, Any]:
-    return {name: getattr(of, name) for name in of.__dataclass_fields__}
+    return replace(of, uid=f"{gang}+{9 - int(number)}") if number else of
 
 
 def test_surplus_goes_before_gangs_of_lower_priority() -> None:

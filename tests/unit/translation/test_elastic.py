@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.admission import Admission, PodSet, PodSetAssignment, Workload
-from muster.translation.elastic import ElasticPodSet, grown, pod_set_of, shrunk, split
+from muster.translation.elastic import REPLICAS_MAX, ElasticPodSet, grown, split
 
 GPU = "nvidia.com/gpu"
 HEAD = PodSet("head", 1, {"cpu": 500})
@@ -69,7 +69,7 @@ def test_the_gang_has_its_minimum_only() -> None:
 def test_a_replica_has_the_place_and_the_flavors_of_its_gang() -> None:
     _, replica = split(ray(2), elastic(3))
     assert (replica.priority, replica.queued_at_ms, replica.local_queue) == (7, 3, "ns/lq")
-    assert (replica.surplus_of, pod_set_of(replica)) == ("ns/a", "gpu")
+    assert (replica.surplus_of, replica.pod_sets[0].name) == ("ns/a", "gpu")
     assert replica.allowed_flavors == ("l4",)
     assert replica.parked
     assert [(p.count, p.requests) for p in replica.pod_sets] == [(1, {GPU: 2})]
@@ -88,5 +88,8 @@ def test_gang_and_surplus_add_up_to_the_whole(minimum: int, replicas: int, repli
     held = [of.admission for of in surplus if of.admission is not None]
     assert len(held) == replicas
     assert grown(gang.admission, held) == whole.admission
-    assert whole.admission is not None
-    assert shrunk(whole.admission, {"gpu": replicas * replica}) == gang.admission
+
+
+def test_a_job_cannot_ask_for_more_replicas_than_can_be_counted() -> None:
+    whole = ray(2)
+    assert len(split(whole, elastic(2**31))) == 1 + REPLICAS_MAX
