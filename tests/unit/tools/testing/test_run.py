@@ -121,7 +121,10 @@ def test_lanes_run_in_parallel(tmp_path: Path) -> None:
 
 
 def test_an_interruption_ends_all_commands() -> None:
-    asleep = (sys.executable, "-c", "import time; print('asleep', flush=True); time.sleep(60)")
+    # A line in one write, as both write to one pipe, and short sleeps: a signal that arrives just before a
+    # sleep begins is handled when that sleep ends.
+    sleeps = "import os, time; os.write(1, b'asleep\\n'); [time.sleep(0.1) for _ in range(600)]"
+    asleep = (sys.executable, "-c", sleeps)
     # A test run in the background of a script ignores SIGINT, and its children would too.
     heeds = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     code = f"{heeds}; from tools.testing.run import run_together; run_together([{asleep!r}, {asleep!r}])"
