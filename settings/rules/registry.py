@@ -49,7 +49,8 @@ def broken_rules(settings: Settings, sections: Collection[str] = SECTIONS) -> It
             yield from check(settings)
 
 
-def doubts(settings: Settings) -> Iterator[Doubt]:
-    """Yields the warnings about a whole stack."""
-    for check in DOUBTS:
-        yield from check(settings)
+def doubts(settings: Settings, sections: Collection[str] = SECTIONS) -> Iterator[Doubt]:
+    """Yields the warnings whose sections exist."""
+    for check, reads in DOUBTS.items():
+        if reads <= set(sections):
+            yield from check(settings)

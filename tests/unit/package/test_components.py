@@ -180,3 +180,13 @@ def test_an_output_in_place_of_a_plain_input_is_refused_by_name(kind: str, key: 
     assert [(error["property_path"], error["reason"].partition(",")[0]) for error in errors] == [
         (key, "given an Output")
     ]
+
+
+def test_a_component_prints_the_warnings_of_its_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed: list[str] = []
+    monkeypatch.setattr(pulumi.log, "warn", printed.append)
+    facts = {"n5-standard-8": {"vcpus": 8.0, "memoryGib": 32.0}}
+    pools = [*POOLS, {"name": "more", "machineType": "n5-standard-8", "nodes": {"max": 2.0}}]
+    declared("Queues", "one", machineTypes=facts, pools=pools)
+    assert [text.splitlines()[0] for text in printed] == ["Queues one: machineTypes.n5-standard-8"]
+    assert "not known on 2026-07-01" in printed[0]
