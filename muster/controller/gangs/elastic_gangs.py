@@ -67,7 +67,7 @@ def elastic_writes(
 
 def _open(pod: Pod) -> PlannedWrite:
     """Opens the gate of a pod; it has no other, as queued jobs can't have gates."""
-    operation = {"op": "replace", "path": "/spec/schedulingGates", "value": []}
+    operation = {"op": "remove", "path": "/spec/schedulingGates"}
     patch = JsonPatch(PODS, pod.key, (operation,), pod.metadata.resource_version)
     return PlannedWrite(pod.metadata.uid, patch)
 
