@@ -5,7 +5,7 @@ from typing import Any
 from muster.kube import kinds
 from tests.simulation.api import key_of
 from tests.simulation.histories.actions import Act, Draw, find, nothing, owned_by
-from tests.simulation.histories.tenants import draw_job, submit
+from tests.simulation.histories.tenants import draw_cluster, draw_job, submit
 from tests.simulation.simulation import Simulation
 
 BY = "tenant"
@@ -16,6 +16,11 @@ SCALED = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS)
 def draw_elastic(draw: Draw) -> dict[str, Any]:
     job = draw_job(draw)
     return {**job, "features": [*job["features"], "elastic"], "seconds": draw.random.choice((20, 90, 200))}
+
+
+def draw_elastic_cluster(draw: Draw) -> dict[str, Any]:
+    cluster = draw_cluster(draw)
+    return {**cluster, "features": [*cluster["features"], "elastic"]}
 
 
 def draw_demand(draw: Draw) -> dict[str, Any]:
@@ -33,10 +38,16 @@ def toggle_autoscaler(sim: Simulation) -> None:
 
 
 def scale_by_hand(sim: Simulation, kind: str, key: str, replicas: int) -> None:
-    """Sets `replicas` of the RayCluster, and names its workers as to be deleted, whatever they do."""
-    uid = find(sim, kind, key)["metadata"]["uid"]
-    for cluster in owned_by(sim, kinds.RAY_CLUSTERS, uid):
-        pods = sorted(pod["metadata"]["name"] for pod in owned_by(sim, kinds.PODS, cluster["metadata"]["uid"]))
+    """Sets `replicas` of an autoscaled RayCluster, and names its workers as to be deleted, whatever they do.
+    Policies refuse that for others."""
+    job = find(sim, kind, key)
+    clusters = [job] if kind == kinds.RAY_CLUSTERS.name else []
+    for cluster in [*clusters, *owned_by(sim, kinds.RAY_CLUSTERS, job["metadata"]["uid"])]:
+        if not cluster["spec"].get("enableInTreeAutoscaling"):
+            continue
+        pods = sorted(
+            pod["metadata"]["name"] for pod in owned_by(sim, kinds.PODS, cluster["metadata"]["uid"])
+        )
         strategy = {"scaleStrategy": {"workersToDelete": pods[1::2]}} if replicas < 2 else {}
         groups = [{**g, "replicas": replicas, **strategy} for g in cluster["spec"]["workerGroupSpecs"]]
         patch = {"spec": {"workerGroupSpecs": groups}}
@@ -45,6 +56,7 @@ def scale_by_hand(sim: Simulation, kind: str, key: str, replicas: int) -> None:
 
 ELASTIC = {
     "submit-elastic-job": Act(4, draw_elastic, submit),
+    "submit-elastic-cluster": Act(1, draw_elastic_cluster, submit),
     "change-demand": Act(4, draw_demand, change_demand),
     "toggle-autoscaler": Act(1, nothing, toggle_autoscaler),
     "scale-by-hand": Act(1, draw_demand, scale_by_hand),
