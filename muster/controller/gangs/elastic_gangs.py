@@ -94,10 +94,9 @@ def _caps(
 
 
 def _stable(current: int, granted: int, largest: int) -> int:
-    """Returns the limit to set: the current one as long as it is within the free quota and leaves room to
-    grow, as the free quota changes with every admission."""
-    has_room = granted < current or granted == largest
-    return current if current <= largest and has_room else largest
+    """Returns the limit to set: the current one as long as it leaves room to grow within the free quota,
+    which changes with every admission."""
+    return current if granted < current <= largest else largest
 
 
 def shrinking_for_ms(status: WorkloadStatus, now_ms: int) -> int:
