@@ -1,4 +1,4 @@
-"""How many pods of its worker groups a gang has, asks for, and may keep."""
+"""The numbers of workers that an autoscaled gang has, asks for, and may keep."""
 
 from collections.abc import Iterator, Mapping
 
@@ -55,14 +55,14 @@ def may_grow(status: WorkloadStatus) -> bool:
 
 
 def running_counts(workload: Workload, cluster: ClusterState) -> dict[str, int]:
-    """Returns the pods that use quota, by pod set: those that exist, except pods whose gate is closed."""
+    """Returns the existing pods that use quota, by pod set; pods whose gate is closed use none."""
     groups = by_pod_set(pod for pod in cluster.live_pods_of(workload) if not pod.awaits_growth)
     return {name: len(pods) for name, pods in groups.items()}
 
 
 def asked_pods(workload: Workload, cluster: ClusterState) -> Mapping[str, int]:
-    """Returns the pods that each worker group asks for: those of its RayCluster's `replicas`, which Ray's
-    autoscaler sets, or those of the user before there is a RayCluster."""
+    """Returns the number of pods that each worker group asks for, by `replicas` of its RayCluster, which
+    Ray's autoscaler sets, or of the user's manifest before there is a RayCluster."""
     sizes = stored_sizes(workload)
     replicas = [scaled.sizes for scaled in scaled_clusters(workload, cluster)]
     return {name: group.asked(_replicas(name, group, replicas)) for name, group in sizes.items()}
@@ -73,8 +73,8 @@ def _replicas(name: str, group: GroupSizes, clusters: list[Mapping[str, GroupSiz
 
 
 def scaled_clusters(workload: Workload, cluster: ClusterState) -> Iterator[Job]:
-    """Yields the RayClusters that the autoscaler scales: the job itself, or those that KubeRay created for
-    it."""
+    """Yields the RayClusters that the autoscaler scales: the job itself, or the RayClusters that KubeRay
+    created for it."""
     job = cluster.job_of(workload)
     if job is None:
         return

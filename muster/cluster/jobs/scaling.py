@@ -39,7 +39,7 @@ class GroupSizes(View):
 
 
 Sizes = Mapping[str, GroupSizes]
-"""By the name of the worker group."""
+"""Sizes by the name of the worker group."""
 
 
 def sizes_of(spec: RayClusterSpec) -> dict[str, GroupSizes]:
