@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from muster.forecast.limits import ExceededLimit
 from muster.forecast.results.comparison import Comparison
 from muster.forecast.results.outcome import SimulationOutcome
 from muster.forecast.results.recorded import recorded_waits
@@ -30,9 +31,10 @@ def forecast_document(
 
 
 def plan_document(
-    base: str, changed: str, comparison: Comparison, violations: Sequence[str]
+    base: str, changed: str, comparison: Comparison, limits: Sequence[ExceededLimit]
 ) -> dict[str, Any]:
-    """Returns the comparison of two configurations."""
+    """Returns the comparison of two configurations. Waits are null on a side on which no job of the group
+    starts."""
     return {
         "base": base,
         "changed": changed,
@@ -45,7 +47,16 @@ def plan_document(
             for d in comparison.differences
         ],
         "suffering_most": [asdict(sufferer) for sufferer in comparison.sufferers],
-        "violations": list(violations),
+        "waits": [
+            {**_group(group), "statistic": statistic, "base_s": base_s, "changed_s": changed_s}
+            for (group, statistic), (base_s, changed_s) in comparison.waits.items()
+        ],
+        "never_start": [
+            {**_group(group), "base": before, "changed": after}
+            for group, (before, after) in comparison.never.items()
+        ],
+        "violations": [limit.text for limit in limits if limit.by_change],
+        "exceeded_before_too": [limit.text for limit in limits if not limit.by_change],
     }
 
 

@@ -9,8 +9,9 @@ import pytest
 import yaml
 
 from muster.cli import configurations, main
-from muster.cli.plan import VIOLATED
+from muster.cli.plan import EXCEEDED_BEFORE, VIOLATED
 from tests.unit.forecast.builders import flavor, queue
+from tests.unit.forecast.recommend.builders import STACK as RECOMMEND_STACK
 from tests.unit.settings.builders import with_engine
 
 TRACE = """name,submit_seconds,run_seconds,pods,queue,nvidia.com/gpu
@@ -55,16 +56,32 @@ def test_a_plan_shows_jobs_that_wait_longer(files: Path, capsys: pytest.CaptureF
     assert "<html" in (files / "a" / "new" / "plan.html").read_text()
 
 
-def test_a_stack_with_a_patch_exceeds_its_limits(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Five days of the example, with a limit that the patched stack exceeds."""
-    text = STACK.read_text().replace("queue: inference, priority: inference", "queue: recommendations")
-    stack = tmp_path / "stack.yaml"
-    stack.write_text(text)
-    base = tmp_path / "base.yaml"
-    base.write_text(text.replace("{nominal: 32, lendingLimit: 16}", "{nominal: 32}"))
-    code = main(["plan", f"--stack={stack}", f"--base={base}", "--days=1", "--seeds=1", "--json"])
-    violations = json.loads(capsys.readouterr().out)["violations"]
-    assert code == (VIOLATED if violations else 0)
+LIMITED = (
+    RECOMMEND_STACK.replace("cohort: ml", "", 1)
+    + "  muster:forecast: {limits: [{queue: a, statistic: p90, maxMinutes: 1}]}\n"
+)
+EXIT_CODES: dict[str, tuple[int, int, int]] = {
+    "no limit is exceeded": (16, 16, 0),
+    "the change exceeds a limit": (16, 8, VIOLATED),
+    "the base exceeds the limit by as much": (8, 8, EXCEEDED_BEFORE),
+}
+
+
+@pytest.mark.parametrize("name", EXIT_CODES)
+def test_a_plan_exits_by_the_limits_that_the_change_exceeds(
+    name: str, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, after, expected = EXIT_CODES[name]
+    for side, gpus in (("before", before), ("after", after)):
+        (files / f"{side}.yaml").write_text(
+            LIMITED.replace("nvidia.com/gpu: 8}", f"nvidia.com/gpu: {gpus}}}")
+        )
+    stacks = [f"--stack={files}/after.yaml", f"--base={files}/before.yaml", "--assume=scale_up_s=0"]
+    code = main(["plan", *stacks, f"--trace={files}/trace.csv", "--json"])
+    document = json.loads(capsys.readouterr().out)
+    assert code == expected
+    exceeded = [bool(document[key]) for key in ("violations", "exceeded_before_too")]
+    assert exceeded == [expected == VIOLATED, expected == EXCEEDED_BEFORE]
 
 
 def test_a_patch_is_applied_to_a_copy(capsys: pytest.CaptureFixture[str]) -> None:
