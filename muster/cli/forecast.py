@@ -75,6 +75,7 @@ def command(source: ConfigurationSource, as_json: bool, opts: ForecastOptions) -
         return 0
     inputs.writable(opts.html)
     side, trace = _inputs(source, opts)
+    inputs.check_targets(inputs.targets(opts), [side])
     scenario, placed = inputs.scenario(opts, side, trace)
     with inputs.progress(f"{len(scenario.jobs):,} jobs") as progress:
         outcomes = futures.run(scenario, range(opts.seeds), progress)

@@ -14,7 +14,7 @@ from muster.cli.verb import InputError, options, parsed
 from muster.files.writing import check_writable
 from muster.forecast.assumptions import Assumptions, check
 from muster.forecast.futures import SEEDS, SimulationInputs
-from muster.forecast.placement import Mapped, Placement, place
+from muster.forecast.placement import Mapped, Placement, missing_queues, place
 from muster.forecast.traces.csv_mapping import from_text
 from muster.forecast.traces.cut import cut
 from muster.forecast.traces.read import FORMATS, Loaded, ReadOptions, read
@@ -130,10 +130,14 @@ def read_trace(opts: ForecastOptions, path: str | None) -> Loaded:
 
 
 def scenario(
-    opts: ForecastOptions, side: SimulatedConfiguration, trace: Trace
+    opts: ForecastOptions,
+    side: SimulatedConfiguration,
+    trace: Trace,
+    replaced: Sequence[tuple[str, str]] = (),
 ) -> tuple[SimulationInputs, Placement]:
-    """Places the jobs of a trace in the queues of a configuration. Raises: InputError."""
-    placed = place(trace.jobs, side.configuration, Mapped(dict(opts.map), opts.queue))
+    """Places the jobs of a trace in the queues of a configuration; `replaced` replaces values of --map.
+    Raises: InputError."""
+    placed = place(trace.jobs, side.configuration, Mapped(dict([*opts.map, *replaced]), opts.queue))
     if not placed.jobs:
         problems = "; ".join(f"{problem} ({n} jobs)" for problem, n in list(placed.left_out.items())[:3])
         queues = ", ".join(sorted(side.configuration.snapshot.cluster_queues))
@@ -142,6 +146,23 @@ def scenario(
             f"are {queues}; use --map NAME=QUEUE, or --queue QUEUE for all"
         )
     return SimulationInputs(side.configuration, placed.jobs, assumed(opts, side)), placed
+
+
+def check_targets(targets: Iterable[str], sides: Sequence[SimulatedConfiguration]) -> None:
+    """Checks that each queue to which jobs are mapped is in one of the sides. Raises: InputError."""
+    names = [name for name in targets if name]
+    missing = [missing_queues(side.configuration, names) for side in sides]
+    for name in sorted(set.intersection(*missing)):
+        queues = {queue for side in sides for queue in side.configuration.snapshot.cluster_queues}
+        raise InputError(
+            f"jobs are mapped to queue {name!r}, which is unknown; expected one of: "
+            f"{', '.join(sorted(queues))}"
+        )
+
+
+def targets(opts: ForecastOptions) -> list[str]:
+    """Returns the queues of --map and --queue."""
+    return [*(target for _, target in opts.map), opts.queue]
 
 
 def assumed(opts: ForecastOptions, side: SimulatedConfiguration) -> Assumptions:

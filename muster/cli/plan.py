@@ -37,6 +37,7 @@ class PlanOptions:
     change: Path | None
     queues: Path | None
     base_queues: Path | None
+    base_map: Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,13 @@ class OutputOptions:
     ),
     click.option("--queues", metavar="PATH", type=InputPath(), help="a file or folder of Kueue manifests"),
     click.option("--base-queues", metavar="PATH", type=InputPath(), help="manifests to compare with"),
+    click.option(
+        "--base-map",
+        metavar="NAME=QUEUE",
+        multiple=True,
+        type=inputs.PAIR,
+        help="as --map, for the jobs before the change; replaces values of --map",
+    ),
 )
 @options(
     "output",
@@ -93,8 +101,9 @@ def command(plan: PlanOptions, output: OutputOptions, opts: ForecastOptions) -> 
     base, changed = _configurations(plan, opts.configuration)
     trace = inputs.read_trace(opts, changed.trace).trace
     results: list[list[SimulationOutcome]] = []
-    for side in (base, changed):
-        scenario, _ = inputs.scenario(opts, side, trace)
+    inputs.check_targets([*inputs.targets(opts), *(target for _, target in plan.base_map)], (base, changed))
+    for side, replaced in ((base, plan.base_map), (changed, ())):
+        scenario, _ = inputs.scenario(opts, side, trace, replaced)
         with inputs.progress(f"{side.configuration.name}: {len(scenario.jobs):,} jobs") as progress:
             results.append(futures.run(scenario, range(opts.seeds), progress))
     before, after = paired(*results)

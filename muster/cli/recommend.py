@@ -164,6 +164,7 @@ def command(search_opts: SearchOptions, opts: ForecastOptions) -> int:
 def _inputs(search_opts: SearchOptions, opts: ForecastOptions) -> Inputs:
     stack = read_stack(search_opts.stack)
     trace = inputs.read_trace(opts, stack.side.trace).trace
+    inputs.check_targets(inputs.targets(opts), [stack.side])
     scenario, _ = inputs.scenario(opts, stack.side, trace)
     jobs = scenario.jobs
     if all(job.run_ms is None for job in jobs):

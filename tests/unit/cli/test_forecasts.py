@@ -146,6 +146,10 @@ WRONG: Mapping[str, tuple[list[str], str]] = {
         ["--queues={}/few.yaml", "--trace={}/trace.csv", "--html={}/trace.csv/page.html"],
         "page.html: File exists; give a path that can be written",
     ),
+    "jobs mapped to an unknown queue": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--map=ann=b"],
+        "jobs are mapped to queue 'b', which is unknown; expected one of: a",
+    ),
     "no day left": (
         ["--queues={}/few.yaml", "--trace={}/trace.csv", "--since-day=3"],
         "no job is submitted in the days",
@@ -167,6 +171,27 @@ def test_queues_that_no_job_has_are_named(files: Path, capsys: pytest.CaptureFix
     message = capsys.readouterr().err
     assert "queue 'a' is not in the configuration (2 jobs)" in message
     assert "Its queues are b; use --map NAME=QUEUE" in message
+
+
+def test_jobs_have_another_queue_before_the_change_only_if_mapped(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """User ann gets a queue: her job is not in the base, unless --base-map names its queue there."""
+    trace = TRACE.replace("queue", "user,queue").replace("1,a", "bob,a", 1).replace("1,a", "ann,a", 1)
+    (files / "users.csv").write_text(trace.replace("pods,", ""))
+    (files / "own.yaml").write_text(yaml.safe_dump_all([flavor(), queue("a", 8), queue("own", 8)]))
+    queues = [f"--base-queues={files}/few.yaml", f"--queues={files}/own.yaml", "--map=ann=own"]
+    means = []
+    for more in ([], ["--base-map=ann=a"]):
+        assert main(["plan", *queues, *more, f"--trace={files}/users.csv", "--json"]) == 0
+        waits = json.loads(capsys.readouterr().out)["waits"]
+        means += [
+            (row["base_s"], row["changed_s"])
+            for row in waits
+            if len(row) == 4 and (row.get("queue"), row["statistic"]) in {("a", "mean_s"), ("own", "mean_s")}
+        ]
+    alone, both = 30, 30 + (30 + 10 + 2 - 1) / 2
+    assert means == [(alone, alone), (None, alone), (both, alone), (None, alone)]
 
 
 PATCHES = {
