@@ -15,6 +15,7 @@ from muster.files.writing import check_writable
 from muster.forecast.assumptions import Assumptions, check
 from muster.forecast.futures import SEEDS, SimulationInputs
 from muster.forecast.placement import Mapped, Placement, missing_queues, place
+from muster.forecast.traces.cancellations import Cancellations, treated
 from muster.forecast.traces.csv_mapping import from_text
 from muster.forecast.traces.cut import cut
 from muster.forecast.traces.read import FORMATS, Loaded, ReadOptions, read
@@ -32,6 +33,7 @@ class ForecastOptions:
     columns: str | None
     map: Sequence[tuple[str, str]]
     queue: str
+    cancelled: str
     configuration: str
     since_day: float
     days: float | None
@@ -92,6 +94,13 @@ forecast_options = options(
         help="queue of jobs that no other rule places",
     ),
     click.option(
+        "--cancelled",
+        type=click.Choice([treatment.value for treatment in Cancellations]),
+        default=Cancellations.LEAVE.value,
+        help="jobs that were cancelled before they started leave the queue after the recorded time, are "
+        "skipped, or run for a drawn time",
+    ),
+    click.option(
         "--configuration",
         metavar="JSON",
         default="{}",
@@ -121,9 +130,10 @@ def read_trace(opts: ForecastOptions, path: str | None) -> Loaded:
     loaded = read(Path(path), opts.format or "", ReadOptions(csv=columns))
     since_ms = round(opts.since_day * DAY_MS)
     until_ms = None if opts.days is None else since_ms + round(opts.days * DAY_MS)
-    if not since_ms and until_ms is None:
-        return loaded
-    trace = cut(loaded.trace, since_ms, until_ms)
+    trace = loaded.trace
+    if since_ms or until_ms is not None:
+        trace = cut(trace, since_ms, until_ms)
+    trace = treated(trace, Cancellations(opts.cancelled))
     if not trace.jobs:
         raise InputError(f"{path}: no job is submitted in the days that --since-day and --days select")
     return replace(loaded, trace=trace)

@@ -20,6 +20,12 @@ class PlacedJob(SimulatedJob):
     priority: int
     pod_sets: tuple[core.PodSet, ...]
 
+    @property
+    def has_drawn_run_time(self) -> bool:
+        """True if its run time is drawn: it is not recorded, and the job does not run until it is
+        cancelled."""
+        return self.run_ms is None and self.cancelled_ms is None
+
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
@@ -91,6 +97,7 @@ class _Placing:
             pods=job.pods,
             accelerators=accelerators(job.requests) * job.pods,
             number=number,
+            cancelled_ms=job.cancelled_ms,
             run_ms=job.run_ms,
             priority=self._configuration.priorities.get(name, 0),
             pod_sets=self._gang(job),

@@ -9,7 +9,7 @@ from muster.forecast.results.comparison import Comparison
 from muster.forecast.results.outcome import SimulationOutcome
 from muster.forecast.results.recorded import recorded_waits
 from muster.forecast.results.usage import Usage, usage
-from muster.forecast.results.waits import JobGroup, Waits, waits_by_group
+from muster.forecast.results.waits import JobGroup, Waits, cancelled, waits_by_group
 
 
 def forecast_document(
@@ -70,6 +70,7 @@ def _future(outcome: SimulationOutcome, prices: Mapping[str, float]) -> dict[str
         "stock_outs": used.stock_outs,
         "deactivated": used.deactivated,
         "lost_hours": used.lost_hours,
+        "cancelled_before_start": cancelled(outcome),
         "waits": [_waits(group, waits) for group, waits in waits_by_group(outcome).items()],
         "flavors": [
             {

@@ -10,7 +10,15 @@ from muster.forecast.results.effects import Effects
 from muster.forecast.results.outcome import SimulationOutcome
 from muster.forecast.results.recorded import RecordedWaits
 from muster.forecast.results.usage import Usage, usage
-from muster.forecast.results.waits import JobGroup, Waits, in_order, mean_of, waits_by_group, waits_ms
+from muster.forecast.results.waits import (
+    JobGroup,
+    Waits,
+    cancelled,
+    in_order,
+    mean_of,
+    never_started,
+    waits_by_group,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +79,9 @@ def totals(outcomes: Sequence[SimulationOutcome]) -> str:
     deactivated = fmean(future.deactivated for future in used)
     if deactivated:
         text += f"; {deactivated:,.1f} jobs deactivated after their last retry"
-    never = fmean(waits_ms(outcome).count(None) for outcome in outcomes)
+    if before_start := fmean(cancelled(outcome) for outcome in outcomes):
+        text += f"; {before_start:,.0f} cancelled before their start"
+    never = fmean(never_started(outcome) for outcome in outcomes)
     return f"{text}; {never:,.0f} never start" if never else text
 
 

@@ -138,7 +138,8 @@ def _sufferers(base: Sequence[SimulationOutcome], changed: Sequence[SimulationOu
             in_base[number].add(before_ms, 0)
             if (after_ms := waits_after.get(number)) is not None:
                 in_both[number].add(before_ms, after_ms)
-    stopped = (in_base.keys() - starts) & {job.number for job in changed[0].jobs}
+    uncancelled = {job.number for job in changed[0].jobs if job.cancelled_ms is None}
+    stopped = (in_base.keys() - starts) & uncancelled
     growth = {number: sums.growth_ms for number, sums in in_both.items()} | dict.fromkeys(stopped, inf)
     worst = sorted((n for n in growth if growth[n] > 0), key=lambda n: (-growth[n], n))[:SUFFERERS]
     return [

@@ -44,7 +44,7 @@ class Effects:
         return round(min(self.effect_s(group), 1)) == 0 and not any(map(round, spans))
 
     def changed_rows(self, groups: Iterable[JobGroup]) -> list[JobGroup]:
-        """Returns the groups to show: those with an effect, their queues, and all jobs."""
+        """Returns the groups to show: groups with an effect, their queues, and all jobs."""
         groups = list(groups)
         changed = {group for group in groups if not self.is_unchanged(group)}
         queues = {JobGroup(), *(JobGroup(group.queue) for group in changed)}

@@ -70,7 +70,7 @@ class RunTimes:
     def __init__(self, jobs: Sequence[PlacedJob]) -> None:
         by_group: dict[tuple[object, ...], list[int]] = defaultdict(list)
         self._by_group: Mapping[tuple[object, ...], list[int]] = by_group
-        if all(job.run_ms is not None for job in jobs):
+        if not any(job.has_drawn_run_time for job in jobs):
             return
         for job in jobs:
             if job.run_ms is not None:

@@ -145,6 +145,16 @@ class Gangs:
         terminated_ms = ends_ms + self._cleanup_ms
         self._events.add(terminated_ms, EventKind.ENDED, job, self.running[job].row)
 
+    def cancel(self, job: int, now_ms: int) -> None:
+        """Deletes the pods of the gang, as its user cancels the job."""
+        running = self.running[job]
+        if running.is_terminating:
+            return
+        if running.started_ms > now_ms:
+            self.attempts.started_ms[running.row] = -1
+        self.attempts.end[running.row] = End.CANCELLED
+        self.finish(job, now_ms)
+
     def preempt(self, job: int, now_ms: int) -> None:
         """Deletes the pods of the gang at `now_ms`, which may be in the future; the gang holds quota until
         they have terminated."""
@@ -176,7 +186,8 @@ class Gangs:
         if kind == EventKind.ENDED and self.attempts.end[row] != End.PREEMPTED:
             self._remaining_ms.pop(job, None)
             self._tries.pop(job, None)
-            return self._release_quota(job, now_ms, End.FINISHED)
+            is_cancelled = self.attempts.end[row] == End.CANCELLED
+            return self._release_quota(job, now_ms, End.CANCELLED if is_cancelled else End.FINISHED)
         if kind == EventKind.FAILED and not running.is_terminating:
             self._save_checkpoint(job, now_ms)
             return self._release_quota(job, now_ms, End.FAILED)
@@ -206,6 +217,8 @@ class Gangs:
         placed = self._jobs[job]
         if placed.run_ms is not None:
             return placed.run_ms
+        if placed.cancelled_ms is not None:
+            return placed.cancelled_ms  # at its end, the job is already cancelled
         return self._future.run_ms(placed.number, self._run_times.history(placed))
 
     def _needs_request(self, queue: str, admission: core.Admission) -> bool:

@@ -67,4 +67,5 @@ def moved(job: TraceJob, by_ms: int) -> TraceJob:
         job.user,
         job.waited_ms,
         job.limit_ms,
+        job.cancelled_ms,
     )

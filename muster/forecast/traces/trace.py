@@ -19,6 +19,8 @@ class TraceJob:
     user: str = ""
     waited_ms: int | None = None  # recorded wait
     limit_ms: int | None = None  # run time limit that the user requested
+    # Time in the queue until it was cancelled, if it never started; such a job has no recorded wait.
+    cancelled_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
