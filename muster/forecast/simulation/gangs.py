@@ -137,7 +137,7 @@ class Gangs:
         fails_ms = self._future.failure_ms(placed.number, self._tries[job] - 1, placed.pods)
         if fails_ms is not None and from_ms + fails_ms < ends_ms:
             self._events.add(from_ms + fails_ms, EventKind.FAILED, job, running.row)
-        else:
+        elif placed.cancelled_ms is None:  # else its cancellation ends it
             self.finish(job, max(ends_ms, now_ms))
 
     def finish(self, job: int, ends_ms: int) -> None:
@@ -218,7 +218,7 @@ class Gangs:
         if placed.run_ms is not None:
             return placed.run_ms
         if placed.cancelled_ms is not None:
-            return placed.cancelled_ms  # at its end, the job is already cancelled
+            return placed.cancelled_ms  # an upper bound: it is cancelled before
         return self._future.run_ms(placed.number, self._run_times.history(placed))
 
     def _needs_request(self, queue: str, admission: core.Admission) -> bool:

@@ -61,9 +61,16 @@ class Simulator:
             if now_ms is None:
                 return
             yield now_ms
+            has_events = events.next_ms == now_ms
             while events.next_ms == now_ms:
                 _, kind, job, row = events.pop()
                 self._handle(kind, job, row, now_ms)
+            arrives = arrived < count and jobs[arrived].submit_ms == now_ms
+            # The clock of a trace cannot order a release and an arrival of the same second. Quota that was
+            # released is offered to jobs that wait for it; the core would offer it to new ones first. With
+            # `requeue_s`, as Kueue's, new ones may be first.
+            if has_events and arrives and self._pending and not self._requeue_ms:
+                self._decide(now_ms)
             while arrived < count and jobs[arrived].submit_ms == now_ms:
                 self._arrive(arrived, now_ms)
                 arrived += 1
