@@ -14,7 +14,8 @@ from muster.cli.verb import InputError, options, parsed
 from muster.files.writing import check_writable
 from muster.forecast.assumptions import Assumptions, check
 from muster.forecast.futures import SEEDS, SimulationInputs
-from muster.forecast.placement import Mapped, Placement, missing_queues, place
+from muster.forecast.placement import Mapped, missing_queues, place
+from muster.forecast.report.assumed import PlacedTrace
 from muster.forecast.traces.cancellations import Cancellations, treated
 from muster.forecast.traces.csv_mapping import from_text
 from muster.forecast.traces.cut import cut
@@ -144,7 +145,7 @@ def scenario(
     side: SimulatedConfiguration,
     trace: Trace,
     replaced: Sequence[tuple[str, str]] = (),
-) -> tuple[SimulationInputs, Placement]:
+) -> PlacedTrace:
     """Places the jobs of a trace in the queues of a configuration; `replaced` replaces values of --map.
     Raises: InputError."""
     placed = place(trace.jobs, side.configuration, Mapped(dict([*opts.map, *replaced]), opts.queue))
@@ -155,7 +156,8 @@ def scenario(
             f"no job of {trace.source} maps to a queue of {side.configuration.name}: {problems}. Its queues "
             f"are {queues}; use --map NAME=QUEUE, or --queue QUEUE for all"
         )
-    return SimulationInputs(side.configuration, placed.jobs, assumed(opts, side)), placed
+    simulated = SimulationInputs(side.configuration, placed.jobs, assumed(opts, side))
+    return PlacedTrace(simulated, placed.left_out)
 
 
 def check_targets(targets: Iterable[str], sides: Sequence[SimulatedConfiguration]) -> None:

@@ -16,6 +16,7 @@ from muster.cli.verb import InputError, options, verb
 from muster.files.writing import write_text
 from muster.forecast import futures
 from muster.forecast.limits import ExceededLimit, exceeded
+from muster.forecast.report.assumed import PlacedTrace, Remark, remarks, remarks_table
 from muster.forecast.report.document import plan_document
 from muster.forecast.report.markdown import markdown
 from muster.forecast.report.tables import plan_tables, totals
@@ -101,20 +102,25 @@ def command(plan: PlanOptions, output: OutputOptions, opts: ForecastOptions) -> 
     base, changed = _configurations(plan, opts.configuration)
     trace = inputs.read_trace(opts, changed.trace).trace
     results: list[list[SimulationOutcome]] = []
+    placed: list[PlacedTrace] = []
     inputs.check_targets([*inputs.targets(opts), *(target for _, target in plan.base_map)], (base, changed))
     for side, replaced in ((base, plan.base_map), (changed, ())):
-        scenario, _ = inputs.scenario(opts, side, trace, replaced)
+        placed.append(inputs.scenario(opts, side, trace, replaced))
+        scenario = placed[-1].inputs
         with inputs.progress(f"{side.configuration.name}: {len(scenario.jobs):,} jobs") as progress:
             results.append(futures.run(scenario, range(opts.seeds), progress))
     before, after = paired(*results)
     comparison = compare(before, after)
     limits = list(exceeded(comparison, changed.limits))
+    assumed = remarks(trace, placed)
     names = base.configuration.name, changed.configuration.name
-    _report(output, names, before, after, comparison, limits)
+    _report(output, names, before, after, comparison, limits, assumed)
     if opts.html:
         from muster.forecast.page import ForecastSide, write_page
 
-        write_page([ForecastSide(names[0], before), ForecastSide(names[1], after)], opts.html, limits)
+        write_page(
+            [ForecastSide(names[0], before), ForecastSide(names[1], after)], opts.html, limits, assumed
+        )
     return _exit_code(limits)
 
 
@@ -161,14 +167,15 @@ def _report(
     after: Sequence[SimulationOutcome],
     comparison: Comparison,
     limits: Sequence[ExceededLimit],
+    assumed: Sequence[Remark],
 ) -> None:
     from muster.cli.screen import show
 
     base, changed = names
     summary = [f"before ({base}): {totals(before)}", f"after ({changed}): {totals(after)}"]
-    tables = plan_tables(comparison)
+    tables = [*plan_tables(comparison), *remarks_table(assumed)]
     if output.json:
-        print(json.dumps(plan_document(base, changed, comparison, limits), indent=2))
+        print(json.dumps(plan_document(base, changed, comparison, limits, assumed), indent=2))
     else:
         print("\n".join(summary) + "\n")
         show(tables)

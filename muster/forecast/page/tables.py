@@ -8,6 +8,7 @@ from muster.forecast.page.markup import Markup, element
 from muster.forecast.page.most_delayed import Delayed
 from muster.forecast.page.summary import Figure
 from muster.forecast.page.wording import change_of, duration, figure
+from muster.forecast.report.assumed import Remark, remarks_table
 
 
 def summary_tiles(figures: Sequence[Figure]) -> Markup:
@@ -52,6 +53,22 @@ def most_delayed_table(jobs: Sequence[Delayed], names: Sequence[str]) -> Markup:
         element("thead", element("tr", *head)),
         element("tbody", *(_delayed_row(delayed, two) for delayed in jobs)),
         class_="delayed",
+    )
+
+
+def remarks_section(remarks: Sequence[Remark]) -> Markup:
+    """Returns the section of everything assumed and left out; a sentence if there is nothing."""
+    if not remarks:
+        return element("p", "Nothing: all rows of the trace are simulated as recorded.", class_="empty")
+    (table,) = remarks_table(remarks)
+    head = [element("th", name.capitalize(), scope="col") for name in table.columns]
+    rows = [element("tr", *(element("td", cell) for cell in row)) for row in table.rows]
+    return element(
+        "table",
+        element("caption", table.title, class_="hidden"),
+        element("thead", element("tr", *head)),
+        element("tbody", *rows),
+        class_="assumed",
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from muster.forecast.limits import ExceededLimit
+from muster.forecast.report.assumed import Remark, remarks_document
 from muster.forecast.results.comparison import Comparison
 from muster.forecast.results.outcome import SimulationOutcome
 from muster.forecast.results.recorded import recorded_waits
@@ -17,11 +18,13 @@ def forecast_document(
     outcomes: Sequence[SimulationOutcome],
     prices: Mapping[str, float],
     waited_ms: Mapping[int, int],
+    remarks: Sequence[Remark] = (),
 ) -> dict[str, Any]:
     """Returns the waits and usage of every future, and the waits recorded in the trace. `waited_ms` is by job
     number."""
     return {
         "configuration": name,
+        "assumed_and_left_out": remarks_document(remarks),
         "futures": [_future(outcome, prices) for outcome in outcomes],
         "recorded": [
             {**_group(waits.group), **{k: v for k, v in asdict(waits).items() if k != "group"}}
@@ -31,13 +34,18 @@ def forecast_document(
 
 
 def plan_document(
-    base: str, changed: str, comparison: Comparison, limits: Sequence[ExceededLimit]
+    base: str,
+    changed: str,
+    comparison: Comparison,
+    limits: Sequence[ExceededLimit],
+    remarks: Sequence[Remark] = (),
 ) -> dict[str, Any]:
     """Returns the comparison of two configurations. Waits are null on a side on which no job of the group
     starts."""
     return {
         "base": base,
         "changed": changed,
+        "assumed_and_left_out": remarks_document(remarks),
         "differences": [
             {
                 **_group(d.group),

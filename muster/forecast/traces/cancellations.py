@@ -1,11 +1,13 @@
 """The option for jobs that were cancelled before they started."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
 
 from muster.forecast.traces.trace import Trace
 
-SKIPPED = "cancelled before it started"
+SKIPPED = "cancelled before they started"
+RUNS = "cancelled before they started: they run for a drawn time"
 
 
 class Cancellations(StrEnum):
@@ -24,11 +26,14 @@ def treated(trace: Trace, treatment: Cancellations) -> Trace:
         case Cancellations.SKIP:
             jobs = [job for job in trace.jobs if job.cancelled_ms is None]
             count = len(trace.jobs) - len(jobs)
-            return replace(
-                trace, jobs=jobs, skipped={**trace.skipped, SKIPPED: count} if count else trace.skipped
-            )
+            return replace(trace, jobs=jobs, skipped=_counted(trace.skipped, SKIPPED, count))
         case Cancellations.RUN:
             jobs = [
                 job if job.cancelled_ms is None else replace(job, cancelled_ms=None) for job in trace.jobs
             ]
-            return replace(trace, jobs=jobs)
+            count = sum(job.cancelled_ms is not None for job in trace.jobs)
+            return replace(trace, jobs=jobs, adjusted=_counted(trace.adjusted, RUNS, count))
+
+
+def _counted(counts: Mapping[str, int], reason: str, count: int) -> Mapping[str, int]:
+    return {**counts, reason: count} if count else counts

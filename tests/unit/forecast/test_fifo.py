@@ -71,7 +71,7 @@ def busy(clock_s: int) -> list[Drawn]:
     """Jobs of a queue with a load of about 90%, of which a fifth is cancelled, with times in whole clocks."""
     random, submit = Random(7), 0.0
     rows: list[Drawn] = []
-    for _ in range(600):
+    for _ in range(300):
         submit += random.expovariate(1 / 100)
         run = max(clock_s, round(random.expovariate(1 / 300) / clock_s) * clock_s)
         cancelled = 600 if random.random() < 0.2 else None

@@ -105,6 +105,16 @@ def test_all_candidates_are_in_the_json(capsys: pytest.CaptureFixture[str]) -> N
     assert not cheaper
 
 
+def test_the_answer_names_what_is_assumed_and_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    document = printed(capsys)
+    assert document["assumed_and_left_out"] == [
+        {"what": "scale_up_s is 0 (default: 120)", "count": None, "configuration": None}
+    ]
+    recommend("--html", "page.html")
+    assert "scale_up_s is 0 (default: 120)" in capsys.readouterr().out
+    assert "scale_up_s is 0 (default: 120)" in Path("page.html").read_text()
+
+
 def test_a_second_run_takes_its_results_from_the_first(capsys: pytest.CaptureFixture[str]) -> None:
     first = printed(capsys)
     assert first == printed(capsys, "--fresh") == printed(capsys)
