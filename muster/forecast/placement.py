@@ -19,6 +19,7 @@ class PlacedJob(SimulatedJob):
     run_ms: int | None  # None: drawn from the run times of the trace's other jobs
     priority: int
     pod_sets: tuple[core.PodSet, ...]
+    occurrence: int = 0  # number of earlier jobs of the trace with this name
 
     @property
     def has_drawn_run_time(self) -> bool:
@@ -78,12 +79,15 @@ class _Placing:
         self._configuration, self._mapped = configuration, mapped
         self._queues: dict[tuple[str, str], _Resolved] = {}  # by queue and user of the trace
         self._pod_sets: dict[tuple[int, int], tuple[core.PodSet, ...]] = {}
+        self._names: Counter[str] = Counter()
         self._requests: dict[
             int, Mapping[str, int]
         ] = {}  # keeps the mappings alive whose ids are keys of `_pod_sets`
         self.left_out: Counter[str] = Counter()
 
     def place(self, number: int, job: TraceJob) -> PlacedJob | None:
+        occurrence = self._names[job.name]
+        self._names[job.name] += 1
         queue = self._queue_of(job)
         if queue is None:
             return None
@@ -97,6 +101,7 @@ class _Placing:
             pods=job.pods,
             accelerators=accelerators(job.requests) * job.pods,
             number=number,
+            occurrence=occurrence,
             cancelled_ms=job.cancelled_ms,
             run_ms=job.run_ms,
             priority=self._configuration.priorities.get(name, 0),

@@ -118,11 +118,11 @@ class Gangs:
         """Schedules the start of the gang, after its nodes are provided if necessary."""
         placed, provided_ms, tries = self._jobs[job], now_ms, self._tries[job] - 1
         if self._needs_request(placed.queue, admission):
-            if self._future.is_stocked_out(placed.number, tries):
+            if self._future.is_stocked_out(placed, tries):
                 at_ms = max(now_ms, reserved_ms + round(1000 * self._assumptions.stock_out_after_s))
                 self._events.add(at_ms, EventKind.STOCKED_OUT, job, self.running[job].row)
                 return
-            provided_ms = max(now_ms, reserved_ms + self._future.provisioning_ms(placed.number, tries))
+            provided_ms = max(now_ms, reserved_ms + self._future.provisioning_ms(placed, tries))
         elif not self.running[job].has_nodes:
             provided_ms = max(now_ms, reserved_ms + round(1000 * self._assumptions.scale_up_s))
         self.start(job, provided_ms + self._start_up_ms, now_ms)
@@ -134,7 +134,7 @@ class Gangs:
         if self.on_start is not None:
             self.on_start(started_ms, job, running.row)
         from_ms, ends_ms = max(started_ms, now_ms), started_ms + running.work_ms
-        fails_ms = self._future.failure_ms(placed.number, self._tries[job] - 1, placed.pods)
+        fails_ms = self._future.failure_ms(placed, self._tries[job] - 1, placed.pods)
         if fails_ms is not None and from_ms + fails_ms < ends_ms:
             self._events.add(from_ms + fails_ms, EventKind.FAILED, job, running.row)
         elif placed.cancelled_ms is None:  # else its cancellation ends it
@@ -219,7 +219,7 @@ class Gangs:
             return placed.run_ms
         if placed.cancelled_ms is not None:
             return placed.cancelled_ms  # an upper bound: it is cancelled before
-        return self._future.run_ms(placed.number, self._run_times.history(placed))
+        return self._future.run_ms(placed, self._run_times.history(placed))
 
     def _needs_request(self, queue: str, admission: core.Admission) -> bool:
         """Returns whether an admission check must provide the nodes."""

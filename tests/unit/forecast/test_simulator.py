@@ -165,8 +165,8 @@ CASES: dict[str, Case] = {
     ),
     "a gang fails before its preemption, which is too late for its end, is written": Case(
         configured(queue("a", 8, **PREEMPTS), *CLASSES),
-        [job("low", 0, 10, 8, priority_class="low"), job("high", 11, 5, 8, priority_class="high")],
-        ["low 0-5-13.153 FAILED", "high 13.153-21-26 FINISHED", "low 26-31-41 FINISHED"],
+        [job("slow", 0, 10, 8, priority_class="low"), job("high", 11, 5, 8, priority_class="high")],
+        ["slow 0-5-12.845 FAILED", "high 12.845-21-26 FINISHED", "slow 26-31-41 FINISHED"],
         replace(AT_ONCE, admission_s=5, failures_per_node_hour=120),
     ),
     "Kueue tries again a moment after quota was released; what arrives meanwhile is first": Case(
