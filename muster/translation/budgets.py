@@ -1,5 +1,6 @@
 """Reads budgets of ClusterQueues and Cohorts from their annotation."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
@@ -8,6 +9,7 @@ from muster import admission as core
 from muster.admission.quantities import parse
 from muster.objects.meta import View
 from muster.objects.names import BUDGETS
+from muster.translation.recorded_usage import DAYS_MAX
 
 DAY_MS = 24 * core.HOUR_MS
 MONDAY_MS = 4 * DAY_MS  # 1970 began on a Thursday
@@ -26,7 +28,7 @@ class _Budget(View, forbid_unknown_fields=True):
     carry_over: bool = False
 
 
-def budgets(annotations: dict[str, str]) -> tuple[core.Budget, ...]:
+def budgets(annotations: Mapping[str, str]) -> tuple[core.Budget, ...]:
     """Returns the budgets that an object's annotations declare. Raises: ValueError (including msgspec's
     errors and QuantityError) that names the annotation."""
     text = annotations.get(BUDGETS, "")
@@ -39,8 +41,10 @@ def budgets(annotations: dict[str, str]) -> tuple[core.Budget, ...]:
 
 def _budget(declared: _Budget) -> core.Budget:
     rolling = declared.period == "rolling"
-    if rolling is (declared.days < 1):
-        raise ValueError("days of 1 or more belong to, and only to, a rolling period")
+    if declared.days not in (range(1, DAYS_MAX + 1) if rolling else (0,)):
+        raise ValueError(
+            f"days is {declared.days}; expected 1 to {DAYS_MAX} if, and only if, period is rolling"
+        )
     if rolling and declared.carry_over:
         raise ValueError("a rolling period carries nothing over")
     period_ms, anchor_ms = (declared.days * DAY_MS, 0) if rolling else _PERIODS_MS[declared.period]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from muster import admission as core
+from muster.cluster import budget_usage
 from muster.cluster.candidates import WorkloadInfo
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.platform_snapshot import PlatformSnapshot
@@ -36,6 +37,7 @@ class Decider:
     def __init__(self, rules: core.Rules = core.Rules()) -> None:  # noqa: B008 - a frozen value
         self._rules = rules
         self._platform = PlatformSnapshot()
+        self._spent: Mapping[str, tuple[core.Spent, ...]] = {}  # the recorded usage in the engine
         self._converted: dict[str, tuple[WorkloadInfo, core.Workload]] = {}
         self._engine: core.Engine | None = None  # None after a decision that failed
         self._decided_ms = 0
@@ -95,10 +97,16 @@ class Decider:
         Workloads, and so does a clock that was set back: in these cases returns a new engine."""
         engine, self._engine = self._engine, None
         changed = self._platform.refresh(cluster)
+        spent_before, self._spent = self._spent, budget_usage.spent(cluster)
+        objects = (
+            replace(self._platform.snapshot, spent=self._spent) if self._spent else self._platform.snapshot
+        )
         if engine is None or changed or now_ms < self._decided_ms:
             self._explanations.renew()
             workloads = tuple(converted for _, converted in self._converted.values())
-            return core.Engine(replace(self._platform.snapshot, workloads=workloads), self._rules)
+            return core.Engine(replace(objects, workloads=workloads), self._rules)
+        if self._spent != spent_before:
+            engine.update(objects)
         for key in removed:
             engine.remove(key)
         for workload in updated.values():

@@ -6,6 +6,7 @@ from muster.cluster.cluster_state import ClusterState
 from muster.cluster.eligibility import MISCONFIGURED
 from muster.controller.gangs.contended_quota import contended_quota
 from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.gangs.recorded_usage import with_usage
 from muster.controller.passes.finalizers import finalizer_of
 from muster.controller.passes.pass_plan import PassWrites
 from muster.controller.workload.events import ObjectEvent, on_job, status_events, wait_event
@@ -32,6 +33,7 @@ def add_status_writes(
         if new is workload.status or new == workload.status:
             continue
         yield key
+        new = with_usage(workload.status, new, now_ms, cluster.budgeted_resources)
         patch, events = status_patch(workload, new), tuple(status_events(workload, new, now_ms))
         persisted = workload.status.admission
         released = persisted is not None and holds_quota(workload.status) and not holds_quota(before)
