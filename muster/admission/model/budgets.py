@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 HOUR_MS = 3_600_000
+_DAY_MS = 24 * HOUR_MS
+_NAMES = {_DAY_MS: "day", 7 * _DAY_MS: "week"}
 
 
 class Enforcement(StrEnum):
@@ -30,6 +32,13 @@ class Budget:
     rolling: bool = False
     carries_over: bool = False  # unused amounts of the previous period are added to the next one
     enforcement: Enforcement = Enforcement.HARD
+
+    @property
+    def period_name(self) -> str:
+        """The period in words, such as month or last 7 d."""
+        if self.period_ms is None:
+            return "month"
+        return f"last {self.period_ms // _DAY_MS} d" if self.rolling else _NAMES.get(self.period_ms, "period")
 
     def period(self, now_ms: int) -> tuple[int, int]:
         """Returns the start and the end of the period at `now_ms`."""

@@ -8,7 +8,7 @@ its excess usage does not count in the next period.
 
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from math import ceil
+from math import ceil, inf
 
 from muster.admission.model import HOUR_MS, Budget, Enforcement, Snapshot, WaitReason
 from muster.admission.quantities import CPU, MILLI
@@ -31,10 +31,7 @@ class Budgets:
     ) -> None:
         self._snapshot = snapshot
         self._holdings = holdings
-        self._queues: dict[str, list[str]] = {}  # queues below each cohort
-        for name, node in nodes.items():
-            for cohort in node.lineage[1:]:
-                self._queues.setdefault(cohort.name, []).append(name)
+        self._queues = queues_below(nodes)
         self.now_ms = 0
 
     def ruling(self, node: QuotaNode, usage: Usage, run_time_ms: int | None) -> Ruling:
@@ -47,7 +44,7 @@ class Budgets:
         ]
         notes = (ruling.note for ruling in rulings if ruling.note is not None)
         # The note that lasts longest.
-        note = max(notes, key=lambda note: note.until_ms or 0, default=None)
+        note = max(notes, key=lambda note: inf if note.until_ms is None else note.until_ms, default=None)
         return Ruling(note, earliest(*(ruling.until_ms for ruling in rulings)))
 
     def _owners(self, node: QuotaNode) -> Iterator[tuple[str, list[str], Iterable[Budget]]]:
@@ -69,6 +66,8 @@ class Budgets:
         remaining, growth = limit_unit_ms(budget, holdings, spent, now_ms) - load.unit_ms, load.growth
         # Without a run time, any remaining budget suffices.
         needs = 1 if run_time_ms is None else units * min(run_time_ms, budget.horizon_ms(now_ms) - now_ms)
+        if budget.unit_ms == 0 or (budget.rolling and needs > budget.unit_ms):
+            return Ruling(WaitNote(_sentence(owner, budget, units, run_time_ms), None, WaitReason.BUDGET))
         if needs > remaining:
             fits_ms = end_ms
             if run_time_ms is not None and units > growth and not budget.rolling:
@@ -88,6 +87,15 @@ class Budgets:
         if growth > 0:
             changes_ms.append(now_ms + (remaining - needs) // growth + 1)
         return Ruling(None, min(changes_ms))
+
+
+def queues_below(nodes: Mapping[str, QuotaNode]) -> dict[str, list[str]]:
+    """Returns the ClusterQueues below each cohort."""
+    queues: dict[str, list[str]] = {}
+    for name, node in nodes.items():
+        for cohort in node.lineage[1:]:
+            queues.setdefault(cohort.name, []).append(name)
+    return queues
 
 
 def is_enforced(budgets: Iterable[Budget]) -> bool:

@@ -342,3 +342,63 @@ def _gpus(workload: Workload) -> int:
 def _ends_ms(workload: Workload) -> int:
     assert workload.run_time_ms is not None
     return workload.reserved_at_ms + workload.run_time_ms
+
+
+REPORTS: dict[str, tuple[Snapshot, tuple[int, int, int, int | None]]] = {
+    "recorded usage": (of_day(spent=4), (10, 4, 0, None)),
+    "running workloads": (
+        of_day(running("r", gpu=2, reserved_at_ms=NOW - HOUR), spent=4),
+        (10, 6, 0, NOW + 2 * HOUR),
+    ),
+    "declared run times": (
+        of_day(running("r", gpu=1, reserved_at_ms=NOW - HOUR, run_time_ms=3 * HOUR)),
+        (10, 1, 2, NOW + 9 * HOUR),
+    ),
+    "carried over": (after_day(3, today=1, carries_over=True), (17, 1, 0, None)),
+    "used up": (of_day(spent=11), (10, 11, 0, NOW)),
+    "not before the end of the period": (
+        of_day(running("r", gpu=1, reserved_at_ms=NOW)),
+        (10, 0, 0, NOW + 10 * HOUR),
+    ),
+    "enough for the period": (
+        of_day(running("r", gpu=1, reserved_at_ms=NOW), budgets=(Budget(GPU, 18 * HOUR, DAY),)),
+        (18, 0, 0, None),
+    ),
+}
+
+
+@pytest.mark.parametrize(("of", "hours"), REPORTS.values(), ids=REPORTS)
+def test_report_has_usage_and_when_it_runs_out(of: Snapshot, hours: tuple[int, int, int, int | None]) -> None:
+    (usage,) = Engine(of).budget_usage(NOW)
+    amounts = (usage.limit_unit_ms, usage.used_unit_ms, usage.committed_unit_ms)
+    assert (*(amount // HOUR for amount in amounts), usage.runs_out_ms(NOW)) == hours
+    assert (usage.name, usage.is_cohort, usage.start_ms, usage.end_ms) == ("q", False, START, START + DAY)
+
+
+def test_report_adds_the_queues_of_a_cohort() -> None:
+    of = snapshot(
+        [queue("a", 4, cohort="ml"), queue("b", 4, cohort="ml")],
+        running("r", "b", gpu=2, reserved_at_ms=NOW - HOUR),
+        cohorts=[replace(cohort("ml"), budgets=TEN), replace(cohort("empty"), budgets=TEN)],
+    )
+    of = replace(of, spent={"a": (Spent(GPU, START, HOUR),)})
+    usages = Engine(of).budget_usage(NOW)
+    assert [(u.name, u.is_cohort, u.used_unit_ms) for u in usages] == [
+        ("ml", True, 3 * HOUR),
+        ("empty", True, 0),
+    ]
+
+
+NEVER: dict[str, Snapshot] = {
+    "a budget of 0": of_day(workload("w", "q", 1), budgets=(Budget(GPU, 0, DAY),)),
+    "more than a rolling budget": of_day(
+        workload("w", "q", 1, run_time_ms=11 * HOUR), budgets=(replace(TEN[0], rolling=True),)
+    ),
+}
+
+
+@pytest.mark.parametrize("of", NEVER.values(), ids=NEVER)
+def test_workload_that_never_fits_sets_no_timer(of: Snapshot) -> None:
+    engine = Engine(of)
+    assert reasons(engine.decide(NOW)) == {"w": WaitReason.BUDGET}
+    assert engine.next_ms is None
