@@ -13,6 +13,7 @@ from muster.controller.gangs.finished_gangs import is_finished_with_quota, quota
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.workload.facts import Facts
 from muster.controller.workload.lifecycle import advance
+from muster.controller.workload.surplus import with_surplus
 from muster.objects.kueue import Workload, WorkloadStatus
 
 
@@ -48,6 +49,8 @@ def examine(
     status, until_ms = workload.status, None
     if key not in backing_off:
         status, until_ms = advance(Facts(workload, cluster, configuration, now_ms))
+        status, surplus_ms = with_surplus(workload, status, cluster, now_ms)
+        until_ms = min((ms for ms in (until_ms, surplus_ms) if ms is not None), default=None)
     problem, release = None, None
     holds_after_end = is_finished_with_quota(workload, cluster)
     if holds_after_end and key not in backing_off:
