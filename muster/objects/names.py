@@ -78,6 +78,10 @@ WORKLOAD_UID_LABEL = "muster.dev/workload-uid"
 NODE_SIZES = "muster.dev/node-sizes"
 """Set by a stack on ResourceFlavors: the capacity of one node for pods of gangs, as JSON: a list of resources
 with quantities, one for each kind of node of the flavor."""
+BUDGETS = "muster.dev/budgets"
+"""Set by a stack on ClusterQueues and Cohorts: their budgets, as a JSON list of translation/budgets.py."""
+RECORDED_USAGE = "muster.dev/recorded-usage"
+"""Set by the controller on ClusterQueues with budgets: the usage of ended Workloads, as JSON."""
 ANSWER_TIMEOUT_ANNOTATION = "muster.dev/answer-timeout-seconds"
 CAPACITY_TIMEOUT_ANNOTATION = "muster.dev/capacity-timeout-seconds"
 """Set by operators on a ProvisioningRequestConfig: seconds until a request is accepted, and seconds from its

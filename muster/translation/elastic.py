@@ -124,6 +124,7 @@ def _surplus(
             allowed_flavors=tuple(sorted(set(held.flavors.values()))) or None,
             run_time_ms=whole.run_time_ms,
             surplus_of=whole.key,
+            counts_from_ms=whole.counts_from_ms if holds else 0,
         )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import replace
 
+from muster.admission.engine.budget_usage import BudgetUsage, budget_usage
 from muster.admission.engine.changes import Changes
 from muster.admission.engine.contention import ContentionGroup
 from muster.admission.engine.live_state import LiveState
@@ -204,6 +205,10 @@ class Engine:
         """Returns the quota, usage, borrowing and lending of each cohort and ClusterQueue, with the last plan
         applied: cohorts first, each after its parent."""
         return tuple(quota_usage(self._live.state.tree))
+
+    def budget_usage(self, now_ms: int) -> tuple[BudgetUsage, ...]:
+        """Returns the usage of all budgets: cohorts first, then ClusterQueues."""
+        return tuple(budget_usage(self._live.objects, self._live.state, now_ms))
 
     def _drain(self) -> tuple[str, ...]:
         """Evicts the workloads of queues with HoldAndDrain; returns their keys. Skips workloads that are

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from muster.cluster import job_workload, retries
+from muster.cluster.budget_usage import is_recorded
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.job_workload import has_left_queue
 from muster.cluster.jobs.job import Job
@@ -183,7 +184,7 @@ def _delete_workload(
     ):
         # The job's next Workload and its requests will have the same names: delete the old requests first.
         yield from _delete_requests(workload, cluster)
-        if not cluster.requests_of(workload):
+        if not cluster.requests_of(workload) and is_recorded(workload, cluster, now_ms):
             finalizers = [f for f in workload.metadata.finalizers if f != RESOURCE_IN_USE]
             body = {"metadata": {"finalizers": finalizers}}
             patch = MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from muster import admission as core
+from muster.cluster import budget_usage
 from muster.cluster.candidates import WorkloadInfo
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.elasticity import may_grow
@@ -43,6 +44,7 @@ class Decider:
     def __init__(self, rules: core.Rules = core.Rules()) -> None:  # noqa: B008 - a frozen value
         self._rules = rules
         self._platform = PlatformSnapshot()
+        self._spent: Mapping[str, tuple[core.Spent, ...]] = {}  # the recorded usage in the engine
         self._converted: dict[str, tuple[WorkloadInfo, tuple[core.Workload, ...]]] = {}
         self._elastic: set[str] = set()  # keys of the elastic gangs with quota
         self._engine: core.Engine | None = None  # None after a decision that failed
@@ -126,10 +128,16 @@ class Decider:
         Workloads, and so does a clock that was set back: in these cases returns a new engine."""
         engine, self._engine = self._engine, None
         changed = self._platform.refresh(cluster)
+        spent_before, self._spent = self._spent, budget_usage.spent(cluster)
+        objects = (
+            replace(self._platform.snapshot, spent=self._spent) if self._spent else self._platform.snapshot
+        )
         if engine is None or changed or now_ms < self._decided_ms:
             self._explanations.renew()
             workloads = tuple(workload for _, converted in self._converted.values() for workload in converted)
-            return core.Engine(replace(self._platform.snapshot, workloads=workloads), self._rules)
+            return core.Engine(replace(objects, workloads=workloads), self._rules)
+        if self._spent != spent_before:
+            engine.update(objects)
         for key in removed:
             engine.remove(key)
         for workloads in updated.values():

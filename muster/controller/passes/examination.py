@@ -3,6 +3,7 @@
 from collections.abc import Container
 from dataclasses import dataclass
 
+from muster.cluster.budget_usage import is_recorded
 from muster.cluster.candidates import WorkloadInfo, candidate, ineligibility, is_pending, is_unchecked
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.job import StatusReason
@@ -53,7 +54,7 @@ def examine(
     problem, release = None, None
     holds_after_end = is_finished_with_quota(workload, cluster)
     if holds_after_end and key not in backing_off:
-        release = quota_release(workload, cluster, now_ms)
+        release = quota_release(workload, cluster, now_ms) if is_recorded(workload, cluster, now_ms) else None
     is_excluded = release is not None
     if is_pending(workload, status):
         problem = ineligibility(workload, status, cluster)

@@ -16,6 +16,7 @@ from muster.controller.gangs.elastic_gangs import elastic_writes
 from muster.controller.gangs.finished_gangs import contention_of, stops_for_waiting
 from muster.controller.gangs.job_writes import job_writes
 from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.gangs.recorded_usage import ends_unrecorded, record_ends
 from muster.controller.gangs.stops import stops, template_resets
 from muster.controller.passes.decider import PassDecision
 from muster.controller.passes.examination import examine
@@ -100,6 +101,10 @@ def reconcile(
         )
         if has_writes or workload.key in backing_off or cluster.timers.is_timed(workload.metadata.uid):
             unsettled.add(workload.key)
+    if cluster.budgeted_resources:
+        ending = [w for w in present if w.key not in backing_off and ends_unrecorded(w, cluster, now_ms)]
+        unsettled |= {workload.key for workload in ending}
+        writes.before_reservations += _without(backing_off, record_ends(ending, cluster, now_ms))
     unsettled |= _add_elastic_writes(writes, memory, cluster, decided, backing_off, now_ms)
     # If one of these writes fails, its Workload backs off, which changes its next examination.
     unsettled |= cluster.workloads.keys() & {planned.subject for planned in writes.before_reservations}

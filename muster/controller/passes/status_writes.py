@@ -7,6 +7,7 @@ from muster.cluster.elasticity import granted_counts
 from muster.cluster.eligibility import MISCONFIGURED
 from muster.controller.gangs.contended_quota import contended_quota
 from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.gangs.recorded_usage import with_usage
 from muster.controller.passes.finalizers import finalizer_of
 from muster.controller.passes.pass_plan import PassWrites
 from muster.controller.workload.events import ObjectEvent, on_job, status_events, wait_event
@@ -33,6 +34,7 @@ def add_status_writes(
         if new is workload.status or new == workload.status:
             continue
         yield key
+        new = with_usage(workload.status, new, now_ms, cluster.budgeted_resources)
         patch, events = status_patch(workload, new), tuple(status_events(workload, new, now_ms))
         persisted = workload.status.admission
         released = persisted is not None and holds_quota(workload.status) and not holds_quota(before)
