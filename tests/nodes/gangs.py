@@ -18,14 +18,14 @@ from sandbox.scenarios.resumed_training import NAMESPACE, last_step, submit
 from sandbox.scenarios.training_in_pods import CLUSTER_LABEL, output
 
 START_SECONDS_MAX = 300.0
-"""From the admission of a gang to its first output, on a busy machine."""
+"""Time from the admission of a gang to its first output, on a busy machine."""
 JOB_LABEL = "batch.kubernetes.io/job-name"
 _STEPS = "STEPS, RATE, WORKERS = 20,"
 
 
 @dataclass(frozen=True)
 class Gang:
-    """A RayJob of examples/cpu-train.rayjob.yaml, or one that differs from it."""
+    """A training job like examples/cpu-train.rayjob.yaml."""
 
     kubectl: Kubectl
     job: str

@@ -34,7 +34,7 @@ quarantine of 40 s), and Muster releases their quota."""
 GRACE_SECONDS = 10
 """The part of their grace period that workers use."""
 SLACK_SECONDS = 40
-"""For a busy machine."""
+"""Additional time on a busy machine."""
 READY_SECONDS_MAX = 60.0
 
 
