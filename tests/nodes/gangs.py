@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from sandbox.cluster.kinds import Object
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
 from sandbox.scenario import EXAMPLES
-from sandbox.scenarios.resumed_training import NAMESPACE, last_step, submit
+from sandbox.scenarios.resumed_training import NAMESPACE, RESUMED, last_step, submit
 from sandbox.scenarios.training_in_pods import CLUSTER_LABEL, output
 
 START_SECONDS_MAX = 300.0
@@ -37,6 +37,14 @@ class Gang:
     def wait_for_step(self, step: int, seconds_max: float = START_SECONDS_MAX) -> None:
         """Waits until training has reached the step."""
         self.wait(f"step {step} of {self.job}", lambda: self.step() >= step, seconds_max)
+
+    def wait_to_resume(self) -> None:
+        """Waits until training runs again from its checkpoint."""
+
+        def resumed() -> bool:
+            return RESUMED.search(output(self.kubectl, self.job)) is not None
+
+        self.wait(f"{self.job} to resume", resumed, START_SECONDS_MAX)
 
     def pods(self) -> list[Object]:
         """Returns the pods of its heads, workers and submitters."""
@@ -91,6 +99,15 @@ def training(
     finally:
         kubectl.run("delete", "--ignore-not-found", "-f", str(file), timeout_seconds=120)
         gang.wait(f"the end of {name}", lambda: not gang.pods(), 120)
+        release_volumes(kubectl)
+
+
+def release_volumes(kubectl: Kubectl) -> None:
+    """Makes volumes of deleted claims available to others: a sandbox has only a few."""
+    for volume in kubectl.objects("persistentvolumes"):
+        if volume["status"]["phase"] == "Released":
+            patch = '[{"op": "remove", "path": "/spec/claimRef"}]'
+            kubectl.run("patch", "pv", volume["metadata"]["name"], "--type=json", "-p", patch)
 
 
 def head_of(job: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,3 +128,13 @@ def container_of(group: Mapping[str, Any]) -> dict[str, Any]:
     (container,) = group["template"]["spec"]["containers"]
     ray: dict[str, Any] = container
     return ray
+
+
+def is_worker(pod: Object) -> bool:
+    """Returns whether a pod is a worker's."""
+    return "-worker-" in str(pod["metadata"]["name"])
+
+
+def uids(pods: Iterable[Object]) -> set[str]:
+    """Returns the UIDs of the pods."""
+    return {str(pod["metadata"]["uid"]) for pod in pods}

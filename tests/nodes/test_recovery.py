@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from contextlib import closing
 from functools import partial
@@ -16,18 +15,25 @@ from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes, wait_until
 from sandbox.realnodes.cluster import boot
 from sandbox.scenario import EXAMPLES
-from sandbox.scenarios.resumed_training import RESUMED, submit, succeeded
-from sandbox.scenarios.training_in_pods import output
+from sandbox.scenarios.notes import Notes
+from sandbox.scenarios.resumed_training import submit, succeeded
 from sandbox.stack_file import RECOVERY
 from tests.nodes.containers import is_controller, is_kuberay, kill
-from tests.nodes.gangs import START_SECONDS_MAX, container_of, head_of, training, workers_of
+from tests.nodes.gangs import (
+    START_SECONDS_MAX,
+    container_of,
+    head_of,
+    is_worker,
+    training,
+    uids,
+    workers_of,
+)
 from tests.storm import verdict
 from tests.storm.recorder import Event, Recorder
 from tests.storm.storm import CONFIGURATION
 from tools.toolchain.paths import RunState
+from tools.toolchain.steps import Screen
 
-NOTICED_SECONDS_MAX = 55
-"""Kubernetes' time until it reports a node as lost: the grace period, and a period between two looks."""
 RELEASED_SECONDS_MAX = 80
 """Time until Kubernetes deletes the pods of a deleted node (pkg/controller/podgc: every 20 s, after a
 quarantine of 40 s), and Muster releases their quota."""
@@ -35,6 +41,8 @@ GRACE_SECONDS = 10
 """The part of their grace period that workers use."""
 SLACK_SECONDS = 40
 """Additional time on a busy machine."""
+NOTICED_MAX = 55 + SLACK_SECONDS
+"""Kubernetes' time until it reports a node as lost: the grace period, and a period between two looks."""
 READY_SECONDS_MAX = 60.0
 
 
@@ -49,22 +57,29 @@ def test_a_gang_on_a_lost_node_is_requeued_whole_and_runs_on_the_other(
 ) -> None:
     with training(kubectl, tmp_path, "lost-node", steps=600, change=fit_one_node) as gang:
         gang.wait_for_step(3)
-        lost = next(pod["spec"]["nodeName"] for pod in gang.pods() if "-worker-" in pod["metadata"]["name"])
+        lost = next(pod["spec"]["nodeName"] for pod in gang.pods() if is_worker(pod))
         try:
             Processes(state).kill(lost)
-            at = time.monotonic()
-            evicted_max = NOTICED_SECONDS_MAX + RECOVERY["recoveryTimeoutSeconds"] + SLACK_SECONDS
+            note = Notes(Screen()).add
+            gang.wait(
+                "the report of the loss", lambda: not is_true(node_of(kubectl, lost), "Ready"), NOTICED_MAX
+            )
+            reported = note(f"{lost}: reported as lost")
+            evicted_max = RECOVERY["recoveryTimeoutSeconds"] + SLACK_SECONDS
             gang.wait("the eviction", lambda: is_true(gang.workload(), "Evicted"), evicted_max)
             assert condition(gang.workload(), "Evicted")["reason"] == "PodsReadyTimeout"
-            assert time.monotonic() - at > RECOVERY["recoveryTimeoutSeconds"]
+            assert note(f"{gang.job}: evicted") - reported >= RECOVERY["recoveryTimeoutSeconds"] - 1
 
             gang.wait("the end of all pods elsewhere", lambda: {*gang.nodes()} <= {lost}, SLACK_SECONDS * 2)
+            note(f"{gang.job}: no pods on other nodes")
             assert is_true(gang.workload(), "QuotaReserved"), "pods of the lost node may still run"
 
             kubectl.run("delete", "node", lost)  # as GKE does once the node's machine is deleted
+            note(f"{lost}: Node deleted")
             gang.wait("the end of its pods", lambda: lost not in gang.nodes(), RELEASED_SECONDS_MAX)
-            gang.wait_for_step(3)
-            assert RESUMED.search(output(kubectl, gang.job))
+            note(f"{gang.job}: no pods on {lost}")
+            gang.wait_to_resume()
+            note(f"{gang.job}: resumed on {', '.join({*gang.nodes()})}")
             assert lost not in gang.nodes()
         finally:
             boot(state, lost)
@@ -73,6 +88,12 @@ def test_a_gang_on_a_lost_node_is_requeued_whole_and_runs_on_the_other(
             return {n["metadata"]["name"] for n in kubectl.objects("nodes") if is_true(n, "Ready")} >= {lost}
 
         wait_until(f"{lost} Ready again", ready, READY_SECONDS_MAX)
+
+
+def node_of(kubectl: Kubectl, name: str) -> Object:
+    """Returns the Node of this name."""
+    (node,) = kubectl.objects("nodes", f"--field-selector=metadata.name={name}")
+    return node
 
 
 def end_slowly(job: dict[str, Any]) -> None:
@@ -89,7 +110,7 @@ def test_restarts_of_muster_and_kuberay_lose_no_gang_and_exceed_no_quota(
 
     with (
         closing(kinds.connect(state.kubeconfig)) as client,
-        training(kubectl, tmp_path, "restarts", change=end_slowly) as gang,
+        training(kubectl, tmp_path, "restarts", steps=60, change=end_slowly) as gang,
     ):
         recorder = Recorder(client).start()
         gang.wait_for_step(2)
@@ -101,9 +122,9 @@ def test_restarts_of_muster_and_kuberay_lose_no_gang_and_exceed_no_quota(
         production = submit(kubectl, EXAMPLES / "cpu-batch.rayjob.yaml")
         gang.wait("the preemption", lambda: is_true(gang.workload(), "Evicted"), START_SECONDS_MAX)
         restart_all()
-        for job in (production, gang.job):
-            gang.wait(f"the success of {job}", partial(succeeded, kubectl, job), START_SECONDS_MAX)
-        assert RESUMED.search(output(kubectl, gang.job))
+        gang.wait(f"the success of {production}", partial(succeeded, kubectl, production), START_SECONDS_MAX)
+        gang.wait_to_resume()
+        gang.wait(f"the success of {gang.job}", partial(succeeded, kubectl, gang.job), START_SECONDS_MAX)
         configuration = [
             (kind, dict(obj))
             for kind, resource in CONFIGURATION.items()
@@ -114,16 +135,6 @@ def test_restarts_of_muster_and_kuberay_lose_no_gang_and_exceed_no_quota(
     assert verdict.duplicates(events) == []
     ended = [seconds_of_deletion(events, uid) for uid in uids(p for p in first if is_worker(p))]
     assert min(ended) >= GRACE_SECONDS
-
-
-def is_worker(pod: Object) -> bool:
-    """Returns whether a pod is a worker's."""
-    return "-worker-" in str(pod["metadata"]["name"])
-
-
-def uids(pods: Iterable[Object]) -> set[str]:
-    """Returns the UIDs of the pods."""
-    return {str(pod["metadata"]["uid"]) for pod in pods}
 
 
 def seconds_of_deletion(events: Iterable[Event], uid: str) -> float:
