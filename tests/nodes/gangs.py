@@ -132,7 +132,7 @@ def container_of(group: Mapping[str, Any]) -> dict[str, Any]:
 
 def is_worker(pod: Object) -> bool:
     """Returns whether a pod is a worker's."""
-    return "-worker-" in str(pod["metadata"]["name"])
+    return bool(pod["metadata"].get("labels", {}).get("ray.io/node-type") == "worker")
 
 
 def uids(pods: Iterable[Object]) -> set[str]:
