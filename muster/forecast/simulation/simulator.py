@@ -6,12 +6,14 @@ requeued after its backoff.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from muster import admission as core
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.placement import PlacedJob
 from muster.forecast.results.outcome import End, QueueCapacity, SimulationOutcome
+from muster.forecast.simulation.budgets import SpentUsage
 from muster.forecast.simulation.events import EventKind, Events
 from muster.forecast.simulation.gangs import Gangs
 
@@ -31,6 +33,7 @@ class Simulator:
     ) -> None:
         self._configuration, self._jobs, self._seed = configuration, jobs, seed
         self._engine = core.Engine(configuration.snapshot, configuration.rules)
+        self._spent = SpentUsage(configuration.snapshot)
         self._events = Events()
         self._gangs = Gangs(configuration, jobs, assumptions, seed, self._events)
         self._stock_outs: dict[int, int] = {}
@@ -163,6 +166,7 @@ class Simulator:
             job = _index(decision.workload)
             self._pending -= 1
             self._gangs.admit(job, decision.admission, now_ms)
+            self._spent.reserve(job, decision.admission, now_ms)
             self._gangs.provide(job, decision.admission, now_ms, self._write(now_ms))
 
     def _write(self, now_ms: int) -> int:
@@ -185,6 +189,8 @@ class Simulator:
         if end is None:
             return
         self._engine.remove(self._key(job))
+        if self._spent.release(job, now_ms):
+            self._engine.update(replace(self._configuration.snapshot, spent=self._spent.spent()))
         if self._requeue_ms and self._unpark_ms is None:
             self._unpark_ms = now_ms + self._requeue_ms
             self._events.add(self._unpark_ms, EventKind.WAKE)

@@ -27,6 +27,12 @@ def queue(name: str, gpus: int | str, flavor: str = "h100", **spec: Any) -> dict
     return {"apiVersion": VERSION, "kind": "ClusterQueue", "metadata": {"name": name}, "spec": spec}
 
 
+def with_budget(manifest: dict[str, Any], hours: int) -> dict[str, Any]:
+    """Adds a budget of GPU hours per day."""
+    budget = f'[{{"resource":"{GPU}","hours":{hours},"period":"day"}}]'
+    return {**manifest, "metadata": {**manifest["metadata"], "annotations": {"muster.dev/budgets": budget}}}
+
+
 def priority(name: str, value: int) -> dict[str, Any]:
     return {
         "apiVersion": VERSION,

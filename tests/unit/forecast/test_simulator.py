@@ -22,6 +22,7 @@ from tests.unit.forecast.builders import (
     provisioned,
     queue,
     simulated,
+    with_budget,
 )
 
 
@@ -53,6 +54,25 @@ CASES: dict[str, Case] = {
         configured(queue("a", 8)),
         [job("one", 0, 10, gpus=8), job("two", 1, 5, gpus=8)],
         ["one 0-0-10 FINISHED", "two 10-10-15 FINISHED"],
+    ),
+    "a job waits for the next period of a budget": Case(
+        configured(with_budget(queue("a", 8), hours=8)),
+        [job("one", 0, 3600, gpus=8), job("two", 1, 5, gpus=8)],
+        ["one 0-0-3600 FINISHED", "two 86400-86400-86405 FINISHED"],
+    ),
+    "a job runs if more of the budget is left": Case(
+        configured(with_budget(queue("a", 8), hours=9)),
+        [job("one", 0, 3600, gpus=8), job("two", 1, 5, gpus=8)],
+        ["one 0-0-3600 FINISHED", "two 3600-3600-3605 FINISHED"],
+    ),
+    "preempted attempts use the budget too": Case(
+        configured(with_budget(queue("a", 8, **PREEMPTS), hours=8), *CLASSES),
+        [job("low", 0, 3600, 8, priority_class="low"), job("high", 1800, 1800, 8, priority_class="high")],
+        [
+            "low 0-0-1800 PREEMPTED",
+            "high 1800-1800-3600 FINISHED",
+            "low 86400-86400-90000 FINISHED",
+        ],
     ),
     "a gang is admitted whole": Case(
         configured(queue("a", 8)),
