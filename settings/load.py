@@ -86,7 +86,7 @@ def parse(
     if encrypted := list(encrypted_settings(own, secret)):
         raise SettingsError(_masked(finding, file) for finding in encrypted)
     try:
-        settings = _partial(frozenset(sections)).model_validate_json(text, strict=True)
+        settings = _partial(frozenset(sections)).model_validate_json(text, strict=True, context={})
     except ValidationError as error:
         unknown = [tuple(e["loc"]) for e in error.errors() if e["type"] == "extra_forbidden"]
         problems += findings(error, {path: _keys_beside(path) for path in unknown})
@@ -98,10 +98,10 @@ def parse(
     return settings
 
 
-def warnings(settings: Settings) -> list[str]:
-    """Returns warnings about valid settings: where the sources of a rule disagree."""
+def warnings(settings: Settings, sections: Collection[str] = SECTIONS) -> list[str]:
+    """Returns warnings about valid settings: facts that are not known, and where sources disagree."""
     explicit = settings.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    return [warning(doubt, explicit) for doubt in doubts(settings)]
+    return [warning(doubt, explicit) for doubt in doubts(settings, sections)]
 
 
 @cache
