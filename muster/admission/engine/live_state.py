@@ -122,7 +122,8 @@ class LiveState:
         }
         if any(run_times_ms.values()):
             state.min_runtime = MinRuntime(run_times_ms)
-        if any(is_enforced(owner.budgets) for owner in (*queues, *snapshot.cohorts.values())):
+        budgets = [queue.budgets for queue in queues] + [c.budgets for c in snapshot.cohorts.values()]
+        if any(map(is_enforced, budgets)):
             state.budgets = Budgets(snapshot, state.tree.queues, state.holdings)
 
     def parked(self) -> set[str]:

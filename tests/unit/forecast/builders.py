@@ -79,6 +79,11 @@ def job(
     return TraceJob(name, round(1000 * at_s), run_ms, pods, requests, queue=queue, **more)
 
 
+def cancelled(name: str, at_s: float, after_s: float, **more: Any) -> TraceJob:
+    """A job that was cancelled after this time, before it started."""
+    return job(name, at_s, None, cancelled_ms=round(1000 * after_s), **more)
+
+
 def placed(configuration: QueueConfiguration, jobs: Sequence[TraceJob]) -> Sequence[PlacedJob]:
     placement = place(jobs, configuration)
     assert not placement.left_out
