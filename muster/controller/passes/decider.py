@@ -85,6 +85,10 @@ class Decider:
         changed_reasons, until_ms = explanations.take_changed(), explanations.until_ms
         return PassDecision(gangs.plan, gangs.resizes, explanations, explained, changed_reasons, until_ms)
 
+    def budget_usage(self, now_ms: int) -> Sequence[core.BudgetUsage]:
+        """Returns the usage of all budgets, as of the last decision."""
+        return () if self._engine is None else self._engine.budget_usage(now_ms)
+
     def queue_order(self, queue: str) -> Sequence[str]:
         """Returns the keys of the workloads pending in a ClusterQueue, in the order in which the next
         decision tries them."""
