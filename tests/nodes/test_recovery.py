@@ -16,7 +16,7 @@ from sandbox.cluster.processes import Processes, wait_until
 from sandbox.realnodes.cluster import boot
 from sandbox.scenario import EXAMPLES
 from sandbox.scenarios.notes import Notes
-from sandbox.scenarios.resumed_training import submit, succeeded
+from sandbox.scenarios.resumed_training import NAMESPACE, submit, succeeded
 from sandbox.stack_file import RECOVERY
 from tests.nodes.containers import is_controller, is_kuberay, kill
 from tests.nodes.gangs import (
@@ -108,6 +108,7 @@ def test_restarts_of_muster_and_kuberay_lose_no_gang_and_exceed_no_quota(
         assert kill(state, is_controller) == 2
         assert kill(state, is_kuberay) == 1
 
+    forget_jobs(kubectl)
     with (
         closing(kinds.connect(state.kubeconfig)) as client,
         training(kubectl, tmp_path, "restarts", steps=60, change=end_slowly) as gang,
@@ -135,6 +136,16 @@ def test_restarts_of_muster_and_kuberay_lose_no_gang_and_exceed_no_quota(
     assert verdict.duplicates(events) == []
     ended = [seconds_of_deletion(events, uid) for uid in uids(p for p in first if is_worker(p))]
     assert min(ended) >= GRACE_SECONDS
+
+
+def forget_jobs(kubectl: Kubectl) -> None:
+    """Deletes former jobs: a record has to contain all of a job."""
+    kubectl.run("delete", "rayjobs", "--all", "-n", NAMESPACE)
+
+    def forgotten() -> bool:
+        return not kubectl.objects("workloads,rayclusters,pods", "--namespace", NAMESPACE)
+
+    wait_until("the end of former jobs", forgotten, START_SECONDS_MAX, pause_seconds=0.5)
 
 
 def seconds_of_deletion(events: Iterable[Event], uid: str) -> float:
