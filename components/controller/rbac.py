@@ -35,9 +35,10 @@ CLUSTER_RULES = [
     # Dry runs of the pods and Services that KubeRay would create for a gang; a policy refuses other creations
     # (DRY_RUNS_ONLY in components/admission/policies.py).
     _rule("", ["pods", "services"], ("create",)),
-    # Gangs that KubeRay does not stop: their submitter Jobs are suspended, their pods deleted.
+    # Gangs that KubeRay does not stop: their submitter Jobs are suspended, their pods deleted. The gates of
+    # workers that have quota are opened.
     _rule("batch", ["jobs"], ("patch",)),
-    _rule("", ["pods"], ("delete",)),
+    _rule("", ["pods"], ("delete", "patch")),
     # The controller's own objects: a Workload for each job, and the requests for its capacity.
     _rule(KUEUE_GROUP, ["workloads"], (*FOLLOW, "create", "patch", "delete")),
     _rule(KUEUE_GROUP, ["workloads/status"], ("patch", "update")),

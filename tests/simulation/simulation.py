@@ -20,6 +20,7 @@ from muster.kube import kinds
 from muster.kube.history import History
 from muster.kube.kinds import Kind
 from tests.simulation.api import Api, Body, Change, key_of
+from tests.simulation.autoscaler import Autoscaler
 from tests.simulation.bounds import Bounds
 from tests.simulation.clock import VirtualLoop
 from tests.simulation.cluster import Cloud, GarbageCollector, JobController, Kubelets
@@ -81,6 +82,7 @@ class Simulation:
         version = kuberay or self.random_of("version of KubeRay").choice(VERSIONS)
         self.services = RayServices(self.api, self.random_of("services"), version)
         self.api.pruned[kinds.RAY_SERVICES] = partial(pruned, version)
+        self.autoscaler = Autoscaler(self.api, self.random_of("autoscaler"))
         self.kubelets = Kubelets(self.api, self.random_of("kubelets"), self.cloud)
         self.creators = Creators(self.api, self.random_of("creators"))
         self.kube: EmulatedKube | None = None
@@ -109,6 +111,7 @@ class Simulation:
         actors = (
             self.kuberay,
             self.services,
+            self.autoscaler,
             self.kubelets,
             JobController(self.api, self.random_of("job controller")),
             GarbageCollector(self.api, self.random_of("garbage collector")),
