@@ -102,7 +102,7 @@ SPOT_ONLY = {
     },
 }
 WARNED = {
-    "no GPUs, and nobody who lends any": (
+    "no GPUs, and none to borrow": (
         with_quotas(cpu=HEADS, l4={"cpu": 16, "memory": "64Gi", "nvidia.com/gpu": 0}),
         f"{QUOTAS}.l4",
         "no gang of queue team-a can use pool l4: the quota of its devices is 0, and no cohort lends any",
