@@ -19,17 +19,13 @@ from muster.cluster.pod_sets import by_pod_set
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import POD_GRACE_S
 from muster.controller.workload.events import on_workload
+from muster.controller.workload.surplus import NOTICE_MS, REMOVAL_MS
 from muster.kube.kinds import PODS
 from muster.kube.writes import Delete, JsonPatch
 from muster.objects import workload_status
 from muster.objects.core import Pod
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import find_condition, millis
-
-NOTICE_MS = 30_000
-"""The time between the preemption of surplus and the limit by which Ray's autoscaler removes workers."""
-REMOVAL_MS = 15_000
-"""The time for the autoscaler and KubeRay to remove them after that."""
 
 Offers = Mapping[str, int]
 """The replicas that would fit into free quota, by pod set."""

@@ -3,7 +3,6 @@ quota."""
 
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.elasticity import elastic_pod_sets, granted_counts
-from muster.controller.gangs.elastic_gangs import NOTICE_MS, REMOVAL_MS
 from muster.controller.workload import transitions
 from muster.objects import workload_status
 from muster.objects.kueue import Workload, WorkloadStatus
@@ -11,6 +10,10 @@ from muster.objects.meta import find_condition, is_true, millis
 from muster.translation import core_workload
 from muster.translation.elastic import resized
 
+NOTICE_MS = 30_000
+"""The time between the preemption of surplus and the limit by which Ray's autoscaler removes workers."""
+REMOVAL_MS = 15_000
+"""The time for the autoscaler and KubeRay to remove them after that."""
 SCALED_DOWN = "ScaledDown"
 """The reason of Shrinking if the job asks for fewer pods."""
 

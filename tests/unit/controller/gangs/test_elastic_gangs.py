@@ -8,7 +8,8 @@ import pytest
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.elasticity import asked_pods, elastic_pod_sets, running_counts
 from muster.cluster.jobs.scaling import REPLICAS_MAX, GroupSizes
-from muster.controller.gangs.elastic_gangs import NOTICE_MS, REMOVAL_MS, caps_at_start, elastic_writes
+from muster.controller.gangs.elastic_gangs import caps_at_start, elastic_writes
+from muster.controller.workload.surplus import NOTICE_MS, REMOVAL_MS
 from muster.kube import kinds
 from muster.kube.writes import Delete, JsonPatch
 from muster.objects.meta import rfc3339
