@@ -39,7 +39,7 @@ KUEUE = {
     for kind in ("clusterqueues", "cohorts", "localqueues", "resourceflavors", "workloads")
 }
 CLEANUP = "muster-redis-cleanup-has-quota"  # it applies to KubeRay too
-OWN = {"muster-controller-makes-only-dry-runs", CLEANUP}
+OWN = {"muster-controller-makes-only-dry-runs", "muster-controller-opens-only-gates", CLEANUP}
 SUSPEND = {"muster-suspend-queued-ray", "muster-suspend-queued-rayservices"}
 ASK = {f"muster-queued-{kind}-are-suspended" for kind in ("rayjobs", "rayclusters", "rayservices")}
 
