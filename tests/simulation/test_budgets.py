@@ -90,7 +90,7 @@ def _gpus(workload: Body) -> int:
 ROUGH = Faults(killed=0.05, lost_answer=0.02, watch_lag_s=1.0)
 
 
-@pytest.mark.parametrize("seed", seeds(*range(8)))
+@pytest.mark.parametrize("seed", seeds(0, 1, 2, 3, 4, 6, 7, 9))  # with a preemption
 def test_recorded_usage_is_exact_to_the_second(seed: int) -> None:
     """Gangs are preempted, finish and are deleted, while the controller is killed at random writes."""
 
