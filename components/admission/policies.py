@@ -28,7 +28,7 @@ from components.admission.autoscaling import changes_of_workloads, own_accounts
 from components.admission.gangs import queued_gangs
 from components.admission.gangs.redis_cleanup import REDIS_CLEANUP_HAS_QUOTA
 from components.admission.kueue_objects import kueue_objects
-from components.admission.metadata import same_of_prefixes, same_owners_and_finalizers
+from components.admission.metadata import same_except, same_of_prefixes, same_owners_and_finalizers
 from components.admission.pods import pods_of_gangs
 from components.admission.priorities import PriorityNames, allowed_priorities
 from components.admission.queues import (
@@ -71,11 +71,7 @@ GATES_ONLY = Policy(
             [
                 same_owners_and_finalizers(),
                 *(same_of_prefixes(field, [""]) for field in ("labels", "annotations")),
-                *(
-                    f'dyn({first}.spec).all(k, k == "schedulingGates" || (k in dyn({second}.spec) && '
-                    f"dyn({first}.spec)[k] == dyn({second}.spec)[k]))"
-                    for first, second in (("object", "oldObject"), ("oldObject", "object"))
-                ),
+                same_except("object.spec", "oldObject.spec", 'k == "schedulingGates"'),
             ]
         ): "Muster's controller changes only the scheduling gates of pods"
     },

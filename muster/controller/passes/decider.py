@@ -101,11 +101,11 @@ class Decider:
         fit into free quota after the last decision."""
         for key in sorted(self._elastic):
             candidate, (gang, *_) = self._converted[key]
-            grows = self._engine is not None and may_grow(candidate.status)
-            available = (
-                partial(self._engine.available, gang.cluster_queue) if self._engine and grows else None
-            )
-            yield key, {} if available is None else offers(gang, candidate.elastic, available)
+            if self._engine is None or not may_grow(candidate.status):
+                yield key, {}
+            else:
+                available = partial(self._engine.available, gang.cluster_queue)
+                yield key, offers(gang, candidate.elastic, available)
 
     def _converted_workloads(self, candidate: WorkloadInfo) -> tuple[core.Workload, ...]:
         key = candidate.workload.key
