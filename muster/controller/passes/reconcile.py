@@ -140,7 +140,8 @@ def _add_elastic_writes(
         workload, new = cluster.workloads[key], decided.get(key, memory.statuses[key])
         if not _is_persisted(new, workload.status) or not runs(workload, cluster.job_of(workload)):
             continue
-        planned = list(elastic_writes(workload, cluster, offers, now_ms))
+        # The core counts growth as granted whose write failed: nothing seems free until it is retried.
+        planned = list(elastic_writes(workload, cluster, None if key in backing_off else offers, now_ms))
         writes.before_reservations += _without(backing_off, planned)
         if planned:
             changed.add(key)
