@@ -312,7 +312,9 @@ STATUSES = [
     ),
     Status("another admission", RESERVED, admission(flavors={"cpu": "g"}), "is immutable until quota"),
     Status("another admission by another reservation", RESERVED, RESERVED_AGAIN),
-    Status("another count", RESERVED, admission(count=2, resourceUsage={"cpu": "1250m"}), "is immutable until"),
+    Status(
+        "another count", RESERVED, admission(count=2, resourceUsage={"cpu": "1250m"}), "is immutable until"
+    ),
     Status("the same admission with a condition", RESERVED, {**RESERVED, **check("Pending", [])}),
     Status("evicted", RESERVED, {"conditions": [condition("QuotaReserved", "False")], "admission": None}),
     Status("reclaimable pods", RESERVED, {**RESERVED, **reclaimable(main=2)}),

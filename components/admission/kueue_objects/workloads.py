@@ -156,8 +156,8 @@ def _admission() -> dict[str, str]:
         "(object.status.admission.clusterQueue == oldObject.status.admission.clusterQueue && "
         "variables.newAssigned.size() == variables.oldAssigned.size() && variables.newAssigned.all(n, "
         f"variables.oldAssigned.exists(o, ({same}) || (variables.autoscaled && {size}))))": (
-            "status.admission is immutable until quota is reserved again, except its topologyAssignments, and "
-            "the count and resourceUsage of the pod sets of an autoscaled job"
+            "status.admission is immutable until quota is reserved again, except its topologyAssignments, "
+            "and the counts and resourceUsage of an autoscaled job"
         ),
     }
 

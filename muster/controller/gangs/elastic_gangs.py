@@ -38,8 +38,8 @@ def caps_at_start(workload: Workload) -> dict[str, int]:
 def elastic_writes(
     workload: Workload, cluster: ClusterState, offers: Offers | None, now_ms: int
 ) -> Iterator[PlannedWrite]:
-    """Yields the writes for a running gang: limits, gates to open, and pods to delete. Limits stay as they are
-    if the offers are None: unknown."""
+    """Yields the writes for a running gang: limits, gates to open, and pods to delete. Limits stay as they
+    are if `offers` is None, which is unknown."""
     sizes = stored_sizes(workload)
     if not sizes:
         return
