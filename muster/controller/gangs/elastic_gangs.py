@@ -50,15 +50,20 @@ def elastic_writes(
         free = counts[name] - running.get(name, 0)
         gated = [pod for pod in pods.get(name, ()) if pod.awaits_growth]
         yield from map(_open, gated[: max(0, free)])
-    for scaled in scaled_clusters(workload, cluster) if offers is not None else ():
-        caps = _caps(workload, scaled, offers, running, in_notice=elapsed_ms < notice_ms)
-        operations = tuple(cap_operations(scaled.pod_set_templates, scaled.sizes, caps))
-        if operations:
-            meta = scaled.metadata
-            patch = JsonPatch(scaled.kind, meta.key, operations, meta.resource_version)
-            yield PlannedWrite(f"{meta.uid}/limits", patch, deferrable=True)
+    if offers is not None:
+        for scaled in scaled_clusters(workload, cluster):
+            caps = _caps(workload, scaled, offers, running, in_notice=elapsed_ms < notice_ms)
+            yield from _limits(scaled, caps)
     if elapsed_ms >= notice_ms + REMOVAL_MS:
         yield from _removals(workload, sizes, pods, counts)
+
+
+def _limits(scaled: Job, caps: Mapping[str, int]) -> Iterator[PlannedWrite]:
+    operations = tuple(cap_operations(scaled.pod_set_templates, scaled.sizes, caps))
+    if operations:
+        meta = scaled.metadata
+        patch = JsonPatch(scaled.kind, meta.key, operations, meta.resource_version)
+        yield PlannedWrite(f"{meta.uid}/limits", patch, deferrable=True)
 
 
 def _open(pod: Pod) -> PlannedWrite:
