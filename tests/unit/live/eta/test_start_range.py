@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from muster.forecast.start_estimates import StartEstimate
 from muster.live.eta.start_range import StartRange, start_range
-from muster.live.start import StartEstimate
 from tests.unit.controller.builders import NOW_MS
 
 
@@ -48,7 +48,7 @@ def test_annotation_has_the_range_as_json() -> None:
         StartEstimate(NOW_MS, [NOW_MS + 60_000 * n for n in range(10)] + [None] * 10, {})
     )
     assert json.loads(estimate_range.annotation) == {
-        "p10": "2027-01-15T08:02:00Z",
+        "p10": "2027-01-15T08:01:06Z",
         "p50": None,
         "p90": None,
         "futures": 20,
