@@ -60,7 +60,7 @@ class State(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StartEstimate:
-    """The starts of a workload in the simulated futures, without those in which it is cancelled."""
+    """The starts of a workload in the simulated futures, without futures in which it is cancelled."""
 
     now_ms: int
     starts_ms: Sequence[int | None]  # None: not within the horizon
@@ -128,7 +128,7 @@ def estimated_starts(
 def _future(
     state: State, numbers: Collection[int], assumptions: Assumptions, seed: int, delays: Delays
 ) -> tuple[Mapping[int, int], Collection[int]]:
-    """Simulates one future. Returns the starts of these workloads, and those that are cancelled before."""
+    """Simulates one future. Returns the starts of these workloads, and the cancelled ones among them."""
     jobs = drawn_jobs(state, assumptions, seed, delays)
     future = Future(seed, assumptions, delays)
     initial = [
@@ -233,7 +233,7 @@ def _source(live: ObservedWorkload, job: PlacedJob, state: State, assumptions: A
 
 
 def _arrivals(state: State, first: int, seed: int) -> list[PlacedJob]:
-    """Returns the jobs that are submitted from now on in a future; `first` is the number of the first."""
+    """Returns the jobs that are submitted later in a future; `first` is the number of the first."""
     random, queues = Random(f"{seed}/arrivals"), state.configuration.snapshot.cluster_queues
     run_times = state.learned.run_times.in_future(seed)
     jobs: list[PlacedJob] = []

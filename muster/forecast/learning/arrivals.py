@@ -1,4 +1,4 @@
-"""Jobs that will be submitted: a part of the past, repeated from now on."""
+"""Later submissions: a part of the past, repeated."""
 
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ DAY_MS = 86_400_000
 WEEK_MS = 7 * DAY_MS
 JOBS_MIN = 20
 """Fewer past jobs say nothing about further ones."""
-ARRIVALS_MAX = 1_000
+ARRIVALS_MAX = 100
 """Number of jobs that are submitted in a future: bounds its time."""
 
 

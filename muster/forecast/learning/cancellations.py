@@ -1,7 +1,7 @@
 """Cancellations of pending jobs, learned from past jobs.
 
-The time until a job is cancelled is estimated as Kaplan and Meier (1958) do: jobs that started were not
-cancelled until then, and would have been later, or never."""
+The time until a job is cancelled is estimated as Kaplan and Meier (1958) do: jobs that started had not
+been cancelled before their start."""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -13,7 +13,7 @@ from random import Random
 from muster.forecast.learning.past_job import PastJob
 
 JOBS_MIN = 20
-"""Number of jobs from which on a queue's own cancellations are used; before, those of all queues."""
+"""Number of jobs of a queue that its own curve needs; with fewer, the curve of all queues is used."""
 
 
 class PatienceCurve:

@@ -12,7 +12,7 @@ from statistics import NormalDist
 from muster.forecast.learning.past_job import PastJob
 
 WEIGHT = 2.0
-"""The number of past delays of a queue or flavor that counts as much as those of all others."""
+"""The number of past delays of a queue or flavor that counts as much as the delays of all others."""
 
 PROBABILITY_MAX = 1 - 1e-9
 ROUNDING_S = 0.5

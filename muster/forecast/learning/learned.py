@@ -1,4 +1,4 @@
-"""All that is learned from past jobs."""
+"""The lessons of past jobs."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from muster.forecast.learning.run_times import RunTimes, latest_last
 
 
 class Learned:
-    """What past jobs show. The submissions of `past` are on the clock of the estimate."""
+    """The lessons of past jobs. The submissions of `past` are on the clock of the estimate."""
 
     def __init__(self, past: Sequence[PastJob] = ()) -> None:
         self.run_times = RunTimes(latest_last(past))

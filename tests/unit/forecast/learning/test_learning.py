@@ -75,20 +75,20 @@ CASES: dict[str, Case] = {
     "many jobs of the user": Case(past(50, 20), (17, 23), (1.3, 4)),
     "few jobs of the user": Case(past(3, 20), (12, 30), (4, 1_000)),
     "a single job": Case(past(1, 20), (5, 60), (50, 10_000)),
-    "those of the user count before the queue's": Case(
+    "the user's jobs count before the queue's": Case(
         [*past(30, 20), *past(200, 200, user="bob")], (15, 30), (1, 8)
     ),
-    "those of the size count before the user's": Case(
+    "jobs of the size count before the user's others": Case(
         [*past(30, 20), *past(200, 200, gpus=8)], (15, 30), (1, 8)
     ),
-    "a new user's are those of the queue": Case(past(100, 20, user="bob"), (16, 25), (1.3, 4)),
+    "a new user's jobs are like the queue's": Case(past(100, 20, user="bob"), (16, 25), (1.3, 4)),
     "only jobs that ran longer": Case([*past(50, 20), *past(50, 200)], (170, 240), (1, 4), ran_minutes=60),
     "a limit is an upper bound": Case([], (20, 60), (3, 40), limit_minutes=80),
     "a share of the limit is learned": Case(
         [shorter for n in range(1, 51) for shorter in past(1, 5 * n, 10 * n)], (36, 44), (1.1, 3), 0, 80
     ),
     "limits that say nothing are ignored": Case(
-        [one for n in range(50) for one in past(1, 20, 40 + 20 * (n % 40) ** 2)],
+        [equal for n in range(50) for equal in past(1, 20, 40 + 20 * (n % 40) ** 2)],
         (16, 24),
         (1.1, 3),
         0,
@@ -110,7 +110,7 @@ def test_run_times_of_jobs_that_have_not_ended(name: str) -> None:
 
 SOURCES: dict[str, tuple[list[PastJob], int | None, RunTimeSource]] = {
     "nothing": ([], None, RunTimeSource.GENERAL),
-    "nothing but a limit": ([], HOUR_MS, RunTimeSource.LIMITED),
+    "only a limit": ([], HOUR_MS, RunTimeSource.LIMITED),
     "a single job": (past(1, 20), None, RunTimeSource.GENERAL),
     "many": (past(50, 20), None, RunTimeSource.LEARNED),
     "many, but all shorter": (past(50, 5), None, RunTimeSource.GENERAL),
