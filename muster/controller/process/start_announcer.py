@@ -67,7 +67,7 @@ class StartAnnouncer(Background):
         self._cluster = passed.cluster
         self._leads.set()
         for error in self._errors.started(passed.cluster):
-            self._metrics.gang_started(error.queue, error.priority_class, error.band, error.error_s)
+            self._metrics.gang_started(error)
 
     async def run(self, kube: Kube) -> None:
         """Runs rounds until cancelled, starting after the first pass."""

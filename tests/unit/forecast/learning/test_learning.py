@@ -10,7 +10,9 @@ from muster.forecast.learning.cancellations import Cancellations
 from muster.forecast.learning.delays import UNLEARNED_START_UP, Delay, learned_delays
 from muster.forecast.learning.past_job import PastJob
 from muster.forecast.learning.run_times import RunTimes, RunTimeSource
+from muster.forecast.learning.trace_assumptions import DELAYS_MIN, trace_assumptions
 from muster.forecast.placement import PlacedJob
+from muster.forecast.traces.trace import TraceJob
 
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
@@ -215,3 +217,25 @@ def test_few_jobs_say_nothing_about_later_submissions() -> None:
     arrivals = Arrivals(job(1, submit_ms=n * MINUTE_MS) for n in range(JOBS_MIN - 1))
     assert arrivals.drawn(DAY_MS, Random(0)) == []
     assert arrivals.count == 0
+
+
+def recorded(start_up_s: float, provisioning_s: float | None = None) -> TraceJob:
+    provisioning_ms = None if provisioning_s is None else round(1000 * provisioning_s)
+    return TraceJob("j", 0, 1, 1, {}, start_up_ms=round(1000 * start_up_s), provisioning_ms=provisioning_ms)
+
+
+TRACES: dict[str, tuple[list[TraceJob], dict[str, float]]] = {
+    "no delays": ([TraceJob("j", 0, 1, 1, {})] * 20, {}),
+    "few delays": ([recorded(8, 100)] * (DELAYS_MIN - 1), {}),
+    "start-up": ([recorded(8), recorded(12)] * 5, {"start_up_s": 10}),
+    "provisioning": (
+        [recorded(8, 100), recorded(8, 400)] * 5,
+        {"start_up_s": 8, "provisioning_median_s": 250, "provisioning_spread": 0.69},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_delays_that_a_trace_records_are_assumptions_of_its_forecast(name: str) -> None:
+    jobs, assumptions = TRACES[name]
+    assert trace_assumptions(jobs) == assumptions
