@@ -8,8 +8,7 @@ from muster.cli import live
 from muster.cli.terminal import visible
 from muster.cli.verb import verb
 from muster.live.named import workload_named
-from muster.live.report import assumption_lines, start_document, start_sentence
-from muster.live.start import estimated_start
+from muster.live.report import start_document, start_sentence
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition, rfc3339
 from muster.objects.workload_status import FINISHED, PODS_READY, QUOTA_RESERVED, is_finished
@@ -36,12 +35,12 @@ def command(job: str, opts: live.EstimateOptions) -> int:
         document = {"workload": workload.key, "message": message, "start": None}
         print(json.dumps(document, indent=2) if opts.json else visible(f"Workload {workload.key}: {message}"))
         return 0 if past else NEVER
-    start = estimated_start(state, workload.key, cluster.assumptions, cluster.seeds)
+    start = live.estimate(cluster, state, workload.key)
     if opts.json:
         print(json.dumps({"workload": workload.key, "start": start_document(start)}, indent=2))
     else:
         print(f"Workload {workload.key}. {start_sentence(start)}\n")
-        live.print_assumptions(assumption_lines(state, start, cluster.assumptions), cluster.unread)
+        live.print_assumptions(cluster, state, start)
     return 0 if start.started else NEVER
 
 
