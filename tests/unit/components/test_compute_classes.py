@@ -106,7 +106,7 @@ def test_class_of_a_pool_takes_the_place_of_its_node_pool(declared: Declarations
     manifest = declared["ComputeClass/more"]
     assert {key: value for key, value in manifest.inputs["spec"].items() if key != "priorities"} == {
         "nodePoolAutoCreation": {"enabled": True, "shieldedInstanceConfig": {"enableSecureBoot": True}},
-        "nodePoolConfig": {"serviceAccount": "ray-nodes@acme-ml.iam.gserviceaccount.com"},
+        "nodePoolConfig": {"serviceAccount": "ray-nodes-2ceadf@acme-ml.iam.gserviceaccount.com"},
         "whenUnsatisfiable": "DoNotScaleUp",
         "activeMigration": {"optimizeRulePriority": False},
     }
@@ -147,6 +147,6 @@ def test_class_is_added_to_a_cluster_made_elsewhere() -> None:
     declared = declare_platform({**GOOD, "muster:cluster": JOINED, "muster:pools": pools})
     manifest = declared["ComputeClass/l4"]
     assert manifest.inputs["spec"]["nodePoolConfig"] == {
-        "serviceAccount": "shared-pools@acme-ml.iam.gserviceaccount.com"
+        "serviceAccount": "shared-pools-d8c074@acme-ml.iam.gserviceaccount.com"
     }
     assert (declared.kinds("NodePool"), manifest.provider) == ([], "kubernetes/kubernetes")
