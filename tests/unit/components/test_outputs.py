@@ -1,7 +1,6 @@
 """Outputs of a stack, which other stacks read."""
 
 import json
-from collections.abc import Awaitable
 from typing import Any
 
 import pulumi
@@ -31,7 +30,7 @@ def outputs(config: dict[str, Any]) -> dict[str, Any]:
     def program() -> None:
         for name, value in Platform("muster", PlatformArgs(parse(config, FILE))).outputs.items():
             output = pulumi.Output.from_input(value)
-            reading: Awaitable[str] = read(name, output)
+            reading: Any = read(name, output)  # a coroutine, which from_input awaits
             pulumi.Output.from_input(reading).apply(str)
 
     declare(program)
