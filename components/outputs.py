@@ -29,8 +29,10 @@ def outputs(
         "queues": settings.local_queues,
         "kubectl": _kubectl(settings),
         "serving": tenants.addresses,
-        "accounts": {**_existing(accounts), "tenants": tenants.accounts},
-        "buckets": {**_existing(buckets), "tenants": tenants.buckets},
+        "accounts": _existing(accounts),
+        "buckets": _existing(buckets),
+        "tenantAccounts": tenants.accounts,
+        "tenantBuckets": tenants.buckets,
         **(_of_gke(settings, cluster) if isinstance(cluster, Foundation) else {}),
     }
 

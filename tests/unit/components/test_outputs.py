@@ -62,11 +62,11 @@ def test_only_the_kubeconfig_is_secret(values: dict[str, Any]) -> None:
 
 def test_accounts_and_buckets_are_listed_by_what_uses_them(values: dict[str, Any]) -> None:
     accounts, buckets = values["accounts"], values["buckets"]
-    assert {*accounts} == {"nodes", "controller", "tenants"}
-    assert {*accounts["tenants"]} == {"team-a", "team-b", "team-c"}
-    assert accounts["tenants"]["team-b"] == f"team-b-jobs@{DOMAIN}"
+    assert {*accounts} == {"nodes", "controller"}
+    assert {*values["tenantAccounts"]} == {"team-a", "team-b", "team-c"}
+    assert values["tenantAccounts"]["team-b"] == f"team-b-jobs@{DOMAIN}"
     assert accounts["controller"].startswith("ray-production")
-    assert buckets["tenants"] == {"team-a": "acme-ml-team-a"}
+    assert values["tenantBuckets"] == {"team-a": "acme-ml-team-a"}
     assert buckets["journal"] == "acme-ml-journal"
     assert "-acme-ml-logs-" in buckets["logs"]
 
@@ -74,4 +74,4 @@ def test_accounts_and_buckets_are_listed_by_what_uses_them(values: dict[str, Any
 def test_an_existing_cluster_has_no_outputs_of_gke() -> None:
     values = outputs({**GOOD, "muster:cluster": EXISTING})
     assert not {"clusterId", "endpoint", "kubeconfig", "network"} & values.keys()
-    assert values["accounts"] == values["buckets"] == {"tenants": {}}
+    assert values["accounts"] == values["buckets"] == values["tenantAccounts"] == {}
