@@ -60,6 +60,10 @@ class Explainer:
             return Waiting(workload.key, WaitReason.BACKOFF, why, until_ms)
         return None
 
+    def hypothetical(self, workload: Workload) -> Waiting | None:
+        """Explains what would be missing for a workload that is not in the state; None if it would fit."""
+        return self.not_queued(workload) or self._never_fits(workload) or self._lacks_now(workload)
+
     def pending(
         self,
         workload: Workload,
@@ -107,10 +111,11 @@ class Explainer:
             return infeasible
         match verdict.wait:
             case Wait.PREEMPTING:
-                why = leaving(verdict.targets)
+                why = leaving(verdict.targets, verdict.replicas)
                 return _waiting(workload, WaitReason.PREEMPTION, why, others=verdict.targets)
             case Wait.OVERLAPPING:
-                why = f"{leaving(verdict.targets)}, and for {verdict.other}, which is ahead of it"
+                targets = leaving(verdict.targets, verdict.replicas)
+                why = f"{targets}, and for {verdict.other}, which is ahead of it"
                 return _waiting(workload, WaitReason.QUOTA, why, others=(*verdict.targets, verdict.other))
             case Wait.RESERVED:
                 why = (

@@ -23,7 +23,8 @@ class HeadWait(NamedTuple):
 
     wait: Wait
     other: str = ""  # key of the workload that it waits for
-    targets: tuple[str, ...] = ()  # keys
+    targets: tuple[str, ...] = ()  # keys of gangs
+    replicas: int = 0  # preempted surplus of these gangs, if it suffices
 
 
 _WAITS = {
@@ -43,5 +44,7 @@ def verdict_of(head: Entry | None, behind: Workload | None) -> HeadWait:
     if head is None:
         return HeadWait(Wait.NO_FIT)
     leaving = [target.holding for target in head.targets] or head.claimed
-    targets = tuple(holding.workload.key for holding in leaving)
-    return HeadWait(_WAITS.get(head.outcome, Wait.NO_FIT), head.rival, targets)
+    targets = tuple(dict.fromkeys(h.workload.surplus_of or h.workload.key for h in leaving))
+    is_surplus = all(holding.workload.surplus_of for holding in leaving)
+    outcome = _WAITS.get(head.outcome, Wait.NO_FIT)
+    return HeadWait(outcome, head.rival, targets, len(leaving) if is_surplus else 0)
