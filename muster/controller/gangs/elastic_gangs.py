@@ -36,9 +36,10 @@ def caps_at_start(workload: Workload) -> dict[str, int]:
 
 
 def elastic_writes(
-    workload: Workload, cluster: ClusterState, offers: Offers, now_ms: int, notice_ms: int
+    workload: Workload, cluster: ClusterState, offers: Offers | None, now_ms: int, notice_ms: int
 ) -> Iterator[PlannedWrite]:
-    """Yields the writes for a running gang: limits, gates to open, and pods to delete."""
+    """Yields the writes for a running gang: limits, gates to open, and pods to delete. Limits stay as they
+    are if `offers` is None, which is unknown."""
     sizes = stored_sizes(workload)
     if not sizes:
         return
@@ -49,7 +50,7 @@ def elastic_writes(
         free = counts[name] - running.get(name, 0)
         gated = [pod for pod in pods.get(name, ()) if pod.awaits_growth]
         yield from map(_open, gated[: max(0, free)])
-    for scaled in scaled_clusters(workload, cluster):
+    for scaled in scaled_clusters(workload, cluster) if offers is not None else ():
         caps = _caps(workload, scaled, offers, running, in_notice=elapsed_ms < notice_ms)
         operations = tuple(cap_operations(scaled.pod_set_templates, scaled.sizes, caps))
         if operations:

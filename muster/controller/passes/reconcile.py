@@ -156,7 +156,9 @@ def _add_elastic_writes(
         workload, new = cluster.workloads[key], decided.get(key, memory.statuses[key])
         if not _is_persisted(new, workload.status) or not runs(workload, cluster.job_of(workload)):
             continue
-        planned = list(elastic_writes(workload, cluster, offer, now_ms, notice_ms))
+        # The core counts growth as granted whose write failed: nothing seems free until it is retried.
+        free = None if key in backing_off else offer
+        planned = list(elastic_writes(workload, cluster, free, now_ms, notice_ms))
         writes.before_reservations += _without(backing_off, planned)
         if planned:
             changed.add(key)
