@@ -8,6 +8,7 @@ from muster.admission import quantities
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.report.tables import Table
 from muster.forecast.report.text import duration
+from muster.live.overview.document import document
 from muster.live.start import HORIZON_MS, StartEstimate
 from muster.live.state import ObservedState
 from muster.live.verdict import Verdict, VerdictKind
@@ -162,6 +163,7 @@ def answer_document(
         "reason": waiting.reason.name if waiting else "",
         "shortfalls": [_shortfall(shortfall) for shortfall in (waiting.shortfalls if waiting else ())],
         "start": None if start is None else start_document(start),
+        "growth": document(verdict.growth),
     }
 
 
