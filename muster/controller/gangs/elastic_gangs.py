@@ -51,19 +51,22 @@ def elastic_writes(
         gated = [pod for pod in pods.get(name, ()) if pod.awaits_growth]
         yield from map(_open, gated[: max(0, free)])
     if offers is not None:
-        for scaled in scaled_clusters(workload, cluster):
-            caps = _caps(workload, scaled, offers, running, in_notice=elapsed_ms < notice_ms)
-            yield from _limits(scaled, caps)
+        yield from _limits(workload, cluster, offers, running, in_notice=elapsed_ms < notice_ms)
     if elapsed_ms >= notice_ms + REMOVAL_MS:
         yield from _removals(workload, sizes, pods, counts)
 
 
-def _limits(scaled: Job, caps: Mapping[str, int]) -> Iterator[PlannedWrite]:
-    operations = tuple(cap_operations(scaled.pod_set_templates, scaled.sizes, caps))
-    if operations:
-        meta = scaled.metadata
-        patch = JsonPatch(scaled.kind, meta.key, operations, meta.resource_version)
-        yield PlannedWrite(f"{meta.uid}/limits", patch, deferrable=True)
+def _limits(
+    workload: Workload, cluster: ClusterState, offers: Offers, running: Mapping[str, int], *, in_notice: bool
+) -> Iterator[PlannedWrite]:
+    """Yields the limits of its RayClusters that change."""
+    for scaled in scaled_clusters(workload, cluster):
+        caps = _caps(workload, scaled, offers, running, in_notice=in_notice)
+        operations = tuple(cap_operations(scaled.pod_set_templates, scaled.sizes, caps))
+        if operations:
+            meta = scaled.metadata
+            patch = JsonPatch(scaled.kind, meta.key, operations, meta.resource_version)
+            yield PlannedWrite(f"{meta.uid}/limits", patch, deferrable=True)
 
 
 def _open(pod: Pod) -> PlannedWrite:
