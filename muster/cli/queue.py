@@ -21,6 +21,7 @@ from muster.live.overview.rows import WorkloadRow
 UNITS_S = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 AGE = re.compile(rf"([<>]?)(\d+)([{''.join(UNITS_S)}])")
 COLUMNS = ("#", "JOB", "NAMESPACE", "STATUS", "PRIORITY", "CLASS", "PODS", "SIZE", "AGE", "REASON", "START")
+WORKERS = "GRANTED/ASKED/RUNNING"  # only with autoscaled workloads
 WIDE = ("QUEUE", "CLUSTER QUEUE", "WORKLOAD", "FLAVORS", "FOR", "MESSAGE")
 
 
@@ -93,7 +94,8 @@ filter_options = options(
 @verb(
     """Lists the workloads of a ClusterQueue or a LocalQueue or, without NAME, of all queues in the namespace:
     first workloads that hold quota, then pending ones in queue order. Column # is the position among all
-    workloads of the ClusterQueue; START is the controller's estimate, from an annotation of the job."""
+    workloads of the ClusterQueue; START is the controller's estimate, from an annotation of the job.
+    GRANTED/ASKED/RUNNING counts the workers of autoscaled workloads."""
 )
 @click.argument(
     "name", metavar="[NAME]", required=False, help="a ClusterQueue, a LocalQueue or namespace/LocalQueue"
@@ -167,11 +169,13 @@ def _tables(details: QueueDetails, wide: bool) -> list[Table]:
 
 
 def _table(title: str, rows: Sequence[WorkloadRow], now_ms: int, wide: bool) -> Table:
-    columns = (*COLUMNS, *(WIDE if wide else ()))
-    return Table(title, columns, [tuple(_cells(row, now_ms, wide)) for row in rows], numbers=len(columns))
+    is_elastic = any(row.elastic is not None for row in rows)
+    columns = (*COLUMNS, *((WORKERS,) if is_elastic else ()), *(WIDE if wide else ()))
+    cells = [tuple(_cells(row, now_ms, wide, is_elastic)) for row in rows]
+    return Table(title, columns, cells, numbers=len(columns))
 
 
-def _cells(row: WorkloadRow, now_ms: int, wide: bool) -> Iterator[str]:
+def _cells(row: WorkloadRow, now_ms: int, wide: bool, is_elastic: bool) -> Iterator[str]:
     yield "" if row.position is None else str(row.position)
     yield row.job
     yield row.namespace
@@ -183,6 +187,8 @@ def _cells(row: WorkloadRow, now_ms: int, wide: bool) -> Iterator[str]:
     yield ago((now_ms - row.created_ms) / 1000)
     yield row.reason
     yield start_text(row.eta, now_ms)
+    if is_elastic:
+        yield "" if row.elastic is None else row.elastic.text
     if wide:
         yield row.local_queue
         yield row.cluster_queue

@@ -60,6 +60,8 @@ def command(filename: str, opts: live.EstimateOptions) -> int:
     from muster.cli.screen import show
 
     print(visible(answer_sentence(subject, target, decision)))
+    for group in decision.growth:
+        print(visible(group.sentence))
     if start is not None:
         print(start_sentence(start))
     print()

@@ -10,6 +10,7 @@ from muster.forecast.learning.delays import Delay, Delays
 from muster.forecast.report.tables import Table
 from muster.forecast.report.text import duration
 from muster.forecast.start_estimates import HORIZON_MS, StartEstimate
+from muster.live.overview.document import document
 from muster.live.state import ObservedState
 from muster.live.verdict import Verdict, VerdictKind
 from muster.objects.meta import rfc3339
@@ -180,6 +181,7 @@ def answer_document(
         "reason": waiting.reason.name if waiting else "",
         "shortfalls": [_shortfall(shortfall) for shortfall in (waiting.shortfalls if waiting else ())],
         "start": None if start is None else start_document(start),
+        "growth": document(verdict.growth),
     }
 
 

@@ -12,6 +12,7 @@ from muster.kube import kinds
 from tests.simulation.manifests import local_stack, ray_job
 from tests.unit.controller.builders import NOW_MS, Body, workload_body
 from tests.unit.live.builders import RAY_JOB, finished, running, waiting
+from tests.unit.live.elastic import elastic, waiting_elastic
 from tests.unit.live.manifests import as_json, manifest
 
 FIXED = ("--assume", "start_up_s=30", "--assume", "cleanup_s=2", "--assume", "limit_share=1")
@@ -49,6 +50,16 @@ def test_job_that_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "within 30 days in 20 of 20 futures" in output
     assert "cpu 8, memory 16Gi, nvidia.com/gpu 4" in output
     assert "- no other job is submitted" in output
+
+
+def test_autoscaled_job_that_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = job_file(tmp_path, {**RAY_JOB, **elastic(replicas=9, most=12)})
+    assert main(["try", "-f", file, "--queues", queues(tmp_path)]) == 0
+    sentence = "Group gpu starts with 1 worker of the 9 that it asks for, and grows to 4 right after."
+    assert f"immediately.\n{sentence}\nStart: " in capsys.readouterr().out
+    assert main(["try", "-f", file, "--queues", queues(tmp_path), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["growth"] == [{"group": "gpu", "minimum": 1, "asked": 9, "fits": 4}]
 
 
 def test_job_that_preempts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -166,6 +177,13 @@ def test_estimate_says_where_nothing_was_learned(tmp_path: Path, capsys: pytest.
     assert "- gangs start 3s to 1m54s (nothing was learned yet: wide range) after" in capsys.readouterr().out
     assert eta(tmp_path, "rayjob/new", DEV, NEW) == 0
     assert "as there are few past jobs (wide range)" in capsys.readouterr().out
+
+
+def test_estimated_start_of_an_autoscaled_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert eta(tmp_path, "rayjob/scaled", DEV, waiting_elastic(replicas=3)) == 0
+    output = capsys.readouterr().out
+    assert "Start: in " in output
+    assert "\nGroup gpu starts with 1 worker of the 3 that it asks for.\n\n" in output
 
 
 def test_estimated_start_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
