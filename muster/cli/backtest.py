@@ -1,21 +1,30 @@
 """`muster backtest`: compares estimates of starts in the past with the starts."""
 
 import json
+import sys
+from pathlib import Path
 
 import click
 
 from muster.cli import forecast, inputs
+from muster.cli.configurations import SimulatedConfiguration
 from muster.cli.inputs import ForecastOptions
 from muster.cli.verb import InputError, verb
 from muster.forecast.backtest.coverage import coverage_by_group
+from muster.forecast.backtest.inferred_queues import inferred_queues
 from muster.forecast.backtest.page import write_page
 from muster.forecast.backtest.past_run import PastRun, StartsOf, recorded, replayed
 from muster.forecast.backtest.report import coverage_document, coverage_table, summary_sentence
 from muster.forecast.backtest.rolling import Backtest, backtested, period_of
+from muster.forecast.configuration import from_manifests
 from muster.forecast.report.assumed import PlacedTrace
 from muster.forecast.traces.trace import Trace
 
 DAY_MS = 86_400_000
+INFERRED = (
+    "no configuration is given: each queue has the quota that its jobs used at most, without priorities or "
+    "borrowing; give --stack NAME, --queues PATH or --cluster"
+)
 MISSED = 3
 """The exit code if fewer starts than required are in the range."""
 
@@ -24,6 +33,7 @@ MISSED = 3
     "Estimates starts of past jobs from earlier records, and prints how many started between the 10th and "
     "90th percentile, and the bias of the median, by queue, priority class, gang size and age of the "
     "estimate. Starts of each period, by default a week, are estimated with the records of earlier periods. "
+    "Without a configuration, queues are inferred from waits that the trace records. "
     "Exit codes: 0 the coverage is sufficient; "
     f"{MISSED} it is below --min-coverage; 2 invalid input."
 )
@@ -62,9 +72,10 @@ def command(
 ) -> int:
     """Prints the coverage; returns the exit code."""
     inputs.writable(opts.html)
-    side, trace = forecast.read_inputs(source, opts)
+    side, trace = _inputs(source, opts)
     placed = inputs.scenario(opts, side, trace)
-    run = _past_run(placed, trace, starts)
+    is_inferred = not (source.stack or source.queues or source.cluster)
+    run = _past_run(placed, trace, starts, is_inferred=is_inferred)
     period_ms = period_of(run) if period_days is None else round(period_days * DAY_MS)
     test = Backtest(run, side.configuration, range(opts.seeds), period_ms, samples)
     with inputs.progress(f"{samples:,} estimates") as progress:
@@ -88,8 +99,27 @@ def command(
     return MISSED if 100 * next(iter(groups.values())).within < least else 0
 
 
-def _past_run(placed: PlacedTrace, trace: Trace, starts: str | None) -> PastRun:
-    has_records = any(job.provisioning_ms is not None or job.start_up_ms is not None for job in trace.jobs)
-    if StartsOf(starts or (StartsOf.RECORD if has_records else StartsOf.REPLAY)) is StartsOf.RECORD:
+def _inputs(
+    source: forecast.ConfigurationSource, opts: ForecastOptions
+) -> tuple[SimulatedConfiguration, Trace]:
+    """Reads the configuration and the trace. Without a configuration, the queues are inferred from waits that
+    the trace records."""
+    if source.stack or source.queues or source.cluster or not opts.trace:
+        return forecast.read_inputs(source, opts)
+    loaded = inputs.read_trace(opts, None)
+    manifests = loaded.manifests or inferred_queues(loaded.trace.jobs)
+    if not manifests:
+        raise InputError(
+            f"{opts.trace} records no waits: give the queues with --stack NAME, --queues PATH or --cluster"
+        )
+    if not loaded.manifests:
+        print(INFERRED, file=sys.stderr)
+    return SimulatedConfiguration(from_manifests(Path(opts.trace).name, manifests)), loaded.trace
+
+
+def _past_run(placed: PlacedTrace, trace: Trace, starts: str | None, *, is_inferred: bool) -> PastRun:
+    is_journal = any(job.provisioning_ms is not None or job.start_up_ms is not None for job in trace.jobs)
+    default = StartsOf.RECORD if is_journal or is_inferred else StartsOf.REPLAY
+    if (StartsOf(starts) if starts else default) is StartsOf.RECORD:
         return recorded(placed.inputs.jobs, trace.jobs)
     return replayed(placed.inputs, trace.jobs)

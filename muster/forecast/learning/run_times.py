@@ -201,5 +201,5 @@ class FutureRunTimes:
 
 
 def latest_last(past: Iterable[PastJob]) -> Iterator[PastJob]:
-    """Yields past jobs in the order in which they ended, as far as it is recorded."""
+    """Yields past jobs in the order in which they ended."""
     return iter(sorted(past, key=lambda p: p.job.submit_ms + (p.waited_ms or 0) + (p.job.run_ms or 0)))

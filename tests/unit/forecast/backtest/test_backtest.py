@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import yaml
 
 from muster.cli import main
 from muster.forecast.backtest.coverage import EstimateGroup, coverage_by_group
+from muster.forecast.backtest.inferred_queues import inferred_queues
 from muster.forecast.backtest.moment import jobs_until, key_of, moment
 from muster.forecast.backtest.past_run import PastRun, recorded, replayed
 from muster.forecast.backtest.rolling import Backtest, PastEstimate, backtested
@@ -16,7 +18,8 @@ from muster.forecast.futures import SimulationInputs
 from muster.forecast.learning.learned import Learned
 from muster.forecast.learning.past_job import PastJob
 from muster.forecast.traces.trace import TraceJob
-from tests.unit.forecast.builders import AT_ONCE, cancelled, configured, flavor, job, placed, queue
+from muster.journal.record import VERSION, JournalRecord, PodSetRecord, WorkloadOutcome, write
+from tests.unit.forecast.builders import AT_ONCE, GPU, cancelled, configured, flavor, job, placed, queue
 
 TWO_GPUS = configured(queue("a", 2))
 TRACE = [
@@ -178,3 +181,63 @@ def test_backtest_prints_coverage_and_fails_below_its_minimum(
 def test_backtest_of_a_single_period_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["backtest", *files(tmp_path), "--period-days", "7"]) == 2
     assert "no job starts after the first period; give a shorter --period-days" in capsys.readouterr().err
+
+
+def journal_of(folder: Path) -> Path:
+    """Writes a journal of jobs that ran one after the other."""
+    begun = datetime(2026, 11, 1, 9, tzinfo=UTC)
+    lines = []
+    for number in range(24):
+        created, started = (begun + timedelta(seconds=s) for s in (90 * number, 100 * number + 5))
+        lines.append(
+            write(
+                JournalRecord(
+                    version=VERSION,
+                    uid=f"u{number}",
+                    namespace="team-a",
+                    name=f"j{number}",
+                    kind="RayJob",
+                    pod_sets=(PodSetRecord(name="gpu", count=2, requests={GPU: "1"}),),
+                    created_at=created,
+                    admitted_at=started,
+                    started_at=started + timedelta(seconds=2),
+                    finished_at=started + timedelta(seconds=80 + number % 15),
+                    outcome=WorkloadOutcome.SUCCEEDED,
+                    queue="team-a",
+                )
+            )
+        )
+    folder.mkdir()
+    (folder / "2026-11-01.pod.0001.jsonl").write_bytes(b"".join(lines))
+    return folder
+
+
+def test_journal_needs_no_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Uses the recorded starts; the queue has the two GPUs that its jobs used at most."""
+    folder = journal_of(tmp_path / "journal")
+    assert main(["backtest", "--trace", str(folder), "--samples", "4", "--seeds", "9", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert "each queue has the quota that its jobs used at most" in captured.err
+    groups = json.loads(captured.out)["groups"]
+    assert [group["queue"] for group in groups if group["queue"]] == ["team-a", "team-a"]
+    assert groups[0]["within"] >= 0.5
+
+
+def test_trace_without_waits_needs_a_configuration(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = files(tmp_path)[2:]
+    assert main(["backtest", *arguments]) == 2
+    assert "records no waits: give the queues with --stack NAME" in capsys.readouterr().err
+
+
+def test_inferred_quota_is_the_highest_usage() -> None:
+    jobs = [
+        job("one", 0, 100, gpus=2, waited_ms=0),
+        job("two", 50, 100, gpus=3, waited_ms=0),
+        job("three", 60, 100, gpus=4, waited_ms=90_000),  # starts as `two` ends
+        job("other", 60, 100, gpus=8, queue="b"),  # never started
+    ]
+    _, of_queue = inferred_queues(jobs)
+    (group,) = of_queue["spec"]["resourceGroups"]
+    assert group["flavors"][0]["resources"] == [{"name": GPU, "nominalQuota": "5"}]
