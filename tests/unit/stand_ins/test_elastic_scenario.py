@@ -22,9 +22,9 @@ def change(kind: str, *args: object, **fields: object) -> ObservedChange:
 def job(status: str = "RUNNING") -> ObservedChange:
     group = {"groupName": "cpu", "minReplicas": 1, "maxReplicas": 3}
     spec = {"rayClusterSpec": {"enableInTreeAutoscaling": True, "workerGroupSpecs": [group]}}
-    made = change("RayJob", "elastic", spec=spec, status={"jobStatus": status})
-    made.obj["metadata"]["annotations"] = {"sandbox.muster.dev/workers": "cpu=3"}
-    return made
+    ray_job = change("RayJob", "elastic", spec=spec, status={"jobStatus": status})
+    ray_job.obj["metadata"]["annotations"] = {"sandbox.muster.dev/workers": "cpu=3"}
+    return ray_job
 
 
 def workload(granted: int, **more: tuple[str, str]) -> ObservedChange:
@@ -107,7 +107,6 @@ def test_a_correct_run_reaches_all_milestones() -> None:
 def test_a_run_that_goes_wrong_misses_a_milestone(
     number: int, instead: list[ObservedChange], title: str
 ) -> None:
-    """It, or one that is observed before it, is reported."""
     assert title in str(problems(*GOOD[:number], instead, *GOOD[number + 1 :]))
 
 
