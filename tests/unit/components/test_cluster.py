@@ -180,6 +180,24 @@ CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"network": "shared", "subnetwork": "ray"},
         {"network": "shared", "subnetwork": "ray"},
     ),
+    "ranges that exist": (
+        {
+            "network": "shared",
+            "subnetwork": "ray",
+            "podsRange": "ray-pods",
+            "servicesRange": "ray-services",
+            "additionalPodsRanges": ["more-pods"],
+        },
+        {
+            "network": "shared",
+            "subnetwork": "ray",
+            "ipAllocationPolicy": {
+                "clusterSecondaryRangeName": "ray-pods",
+                "servicesSecondaryRangeName": "ray-services",
+                "additionalPodRangesConfig": {"podRangeNames": ["more-pods"]},
+            },
+        },
+    ),
     "public, for the office": (
         {
             "privateNodes": False,
