@@ -31,11 +31,17 @@ class LiveWorkload:
 
     workload: core.Workload
     kind: str = ""  # the kind of the owner
+    elastic: tuple[core.Workload, ...] = ()  # an elastic gang and its granted surplus; empty for a fixed size
     priority_class: str = ""
     admitted_ms: int | None = None  # None until its admission checks are ready
     ready_ms: int | None = None  # None until its pods are ready
     reports_ready: bool = False
     ended: bool = False  # finished, while its pods still hold quota
+
+    @property
+    def parts(self) -> tuple[core.Workload, ...]:
+        """The workloads that the core decides on: a gang, and its surplus."""
+        return self.elastic or (self.workload,)
 
     @property
     def is_endless(self) -> bool:
@@ -74,7 +80,7 @@ def live_workloads(cluster: ClusterState, rules: core.Rules) -> LiveWorkloads:
         except ValueError as error:
             workloads.unreadable[key] = str(error)
         else:
-            workloads.current[key] = _live(considered, converted)
+            workloads.current[key] = _live(considered, converted, rules)
     workloads.finished += _finished(cluster, rules)
     return workloads
 
@@ -87,12 +93,16 @@ def _is_ineligible(workload: Workload) -> bool:
     return not holds_quota(workload.status) and (refused or not workload.spec.active)
 
 
-def _live(candidate: WorkloadInfo, converted: core.Workload) -> LiveWorkload:
+def _live(candidate: WorkloadInfo, converted: core.Workload, rules: core.Rules) -> LiveWorkload:
+    """Returns the candidate with the surplus that it holds. What it asks for further is not known without its
+    RayClusters, and preempts nothing but other surplus."""
+    parts = candidate.converted(rules) if candidate.elastic else ()
     workload, status = candidate.workload, candidate.status
     owner, ref = workload.metadata.controller, workload.spec.priority_class_ref
     return LiveWorkload(
         workload=converted,
         kind=owner.kind if owner is not None else "",
+        elastic=tuple(part for part in parts if part.admission is not None),
         priority_class=ref.name if ref is not None else "",
         admitted_ms=admitted_at_ms(status),
         ready_ms=_since(status, PODS_READY),

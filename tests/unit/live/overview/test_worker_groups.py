@@ -14,7 +14,7 @@ from muster.live.overview.worker_groups import ElasticRow, WorkerGroupRow
 from muster.objects.ray import GROUP_LABEL
 from tests.simulation.manifests import GPU, ray_job
 from tests.unit.controller.builders import NOW_MS, Body
-from tests.unit.live.builders import cluster, running, since
+from tests.unit.live.builders import cluster, running, since, waiting
 from tests.unit.live.elastic import LIMITED, NOTICE, objects, running_elastic, waiting_elastic
 from tests.unit.live.pods import READY, detailed, labelled, pod
 
@@ -94,6 +94,17 @@ def test_why_repeats_the_notice_and_the_limit(workload: Body, expected: list[str
     there, _ = of(workload)
     explained = why(there, workload_named("rayjob/scaled", "team-a", there.cluster))
     assert list(explained.size) == expected
+
+
+def test_why_names_the_replicas_that_would_be_preempted() -> None:
+    there = overview(
+        cluster(running_elastic(granted=4), waiting(ray_job("prod", priority="prod-priority", workers=2))),
+        NOW_MS,
+    )
+    explained = why(there, workload_named("rayjob/prod", "team-a", there.cluster))
+    (target,) = explained.preempts
+    assert (target.workload.job, target.replicas) == ("rayjob/scaled", 2)
+    assert " by preempting 2 replicas of team-a/rayjob-scaled-" in explained.sentence
 
 
 def test_why_counts_running_pods_by_group() -> None:
