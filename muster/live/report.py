@@ -66,6 +66,8 @@ def assumption_lines(state: ObservedState, estimate: StartEstimate, assumed: Ass
             f"nodes are provisioned in {duration(assumed.provisioning_median_s)} (median, spread "
             f"{assumed.provisioning_spread:g}), and {assumed.stock_out_probability:.0%} of the requests fail"
         )
+    if any(live.elastic for live in state.workloads.values()):
+        yield "autoscaled gangs keep the workers that they have until they end"
     for key, problem in state.unreadable.items():
         yield f"Workload {key} is ignored: {problem}"
 

@@ -20,6 +20,7 @@ from muster.objects.workload_status import (
     is_evicted,
     is_finished,
 )
+from muster.translation.elastic import at_granted_size
 
 ENDLESS = tuple(str(job_kind) for job_kind in JOB_KINDS if job_kind.endless)
 """Kinds that end only when they are deleted."""
@@ -29,7 +30,7 @@ ENDLESS = tuple(str(job_kind) for job_kind in JOB_KINDS if job_kind.endless)
 class LiveWorkload:
     """A Workload that is queued or holds quota."""
 
-    workload: core.Workload
+    workload: core.Workload  # an elastic gang at its current size
     kind: str = ""  # the kind of the owner
     elastic: tuple[core.Workload, ...] = ()  # an elastic gang and its granted surplus; empty for a fixed size
     priority_class: str = ""
@@ -100,7 +101,7 @@ def _live(candidate: WorkloadInfo, converted: core.Workload, rules: core.Rules) 
     workload, status = candidate.workload, candidate.status
     owner, ref = workload.metadata.controller, workload.spec.priority_class_ref
     return LiveWorkload(
-        workload=converted,
+        workload=at_granted_size(converted) if parts else converted,
         kind=owner.kind if owner is not None else "",
         elastic=tuple(part for part in parts if part.admission is not None),
         priority_class=ref.name if ref is not None else "",

@@ -119,6 +119,14 @@ def test_why_counts_running_pods_by_group() -> None:
     assert (shown.elastic.text, shown.elastic.groups[0].running) == ("2/3/1", 1)
 
 
+def test_usage_of_a_queue_includes_surplus() -> None:
+    there, shown = of(running_elastic(granted=3))
+    (root,) = queue_tree(there)
+    used = {(column.flavor, column.resource): column.used for column in root.children[0].columns}
+    assert used["l4", GPU] == 3
+    assert shown.requests[GPU] == 3
+
+
 @pytest.mark.parametrize(
     ("workload", "asked", "gpus"),
     [(running_elastic(), 3, "1"), (running_elastic(), 2, None), (EVICTED, 4, None)],
