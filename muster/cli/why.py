@@ -13,7 +13,7 @@ from muster.forecast.report.tables import Table
 from muster.live.named import workload_named
 from muster.live.overview.overview import Overview
 from muster.live.overview.rows import WorkloadRow
-from muster.live.overview.why import Why, why
+from muster.live.overview.why import PreemptionTarget, Why, why
 from muster.live.overview.worker_groups import ElasticRow
 from muster.live.verdict import VerdictKind
 from muster.objects.meta import rfc3339
@@ -81,12 +81,16 @@ def _tables(explanation: Why, wide: bool) -> Iterator[Table]:
     if explanation.ahead:
         yield _ahead(explanation)
     if explanation.preempts:
-        rows = [(*_named(target.workload), target.reason) for target in explanation.preempts]
+        rows = [(*_named(target.workload), _preempted(target)) for target in explanation.preempts]
         yield Table("Would be preempted", (*NAMED, "REASON"), rows, numbers=5)
     if explanation.checks:
         states = [(c.name, c.state, str(c.retries), rfc3339(c.at_ms), c.message) for c in explanation.checks]
         yield Table("Admission checks", ("NAME", "STATE", "RETRIES", "SINCE", "MESSAGE"), states, numbers=5)
     yield _history(explanation, wide)
+
+
+def _preempted(target: PreemptionTarget) -> str:
+    return target.reason if target.replicas is None else f"{target.reason} ({target.replicas} replicas)"
 
 
 def _worker_groups(elastic: ElasticRow) -> Table:

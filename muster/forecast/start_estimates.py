@@ -27,7 +27,7 @@ ENDLESS_MS = 3650 * DAY_MS
 class ObservedWorkload:
     """A workload that is queued or holds quota."""
 
-    workload: core.Workload
+    workload: core.Workload  # an elastic gang at its current size
     priority_class: str = ""
     user: str = ""
     admitted_ms: int | None = None  # None until its admission checks are ready
@@ -36,6 +36,12 @@ class ObservedWorkload:
     ended: bool = False  # finished, while its pods still hold quota
     is_endless: bool = False  # it runs until it is deleted, such as a RayService
     submitted_ms: int | None = None  # None: when it was queued
+    elastic: tuple[core.Workload, ...] = ()  # an elastic gang and its granted surplus; empty for a fixed size
+
+    @property
+    def parts(self) -> tuple[core.Workload, ...]:
+        """The workloads that the core decides on: a gang, and its surplus."""
+        return self.elastic or (self.workload,)
 
 
 class State(Protocol):

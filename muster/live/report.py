@@ -24,9 +24,8 @@ def answer_sentence(subject: str, queue: str, verdict: Verdict) -> str:
         case VerdictKind.FITS:
             return f"{subject} fits now: it would get quota in ClusterQueue {queue} immediately."
         case VerdictKind.PREEMPTS:
-            count = len(verdict.preemptions)
-            workloads = f"{count} workloads" if count > 1 else "one workload"
-            return f"{subject} fits now: it would preempt {workloads} and get quota in ClusterQueue {queue}."
+            preempted = verdict.preempted
+            return f"{subject} fits now: it would preempt {preempted} and get quota in ClusterQueue {queue}."
         case VerdictKind.WAITS:
             return f"{subject} would wait in ClusterQueue {queue}. Reason: {verdict.message}."
         case VerdictKind.NEVER:
@@ -78,6 +77,8 @@ def assumption_lines(
             provisioned = _delay(delays.provisioning.other)
         failing = f"{assumed.stock_out_probability:.0%} of the requests fail"
         yield f"nodes are provisioned in {provisioned}, and {failing}"
+    if any(observed.elastic for observed in state.workloads.values()):
+        yield "autoscaled gangs keep the workers that they have until they end"
     for key, problem in state.unreadable.items():
         yield f"Workload {key} is ignored: {problem}"
 
@@ -94,7 +95,7 @@ def answer_tables(state: ObservedState, verdict: Verdict) -> list[Table]:
     tables = []
     if verdict.admission is not None:
         tables.append(_pod_sets(verdict.admission))
-    if verdict.preemptions:
+    if verdict.preemptions or verdict.shrinks:
         tables.append(_preemptions(state, verdict))
     if verdict.waiting is not None and verdict.waiting.shortfalls:
         tables.append(_shortfalls(verdict.waiting))
@@ -126,6 +127,10 @@ def _preemptions(state: ObservedState, verdict: Verdict) -> Table:
         target = state.workloads[preemption.workload].workload
         queue = target.admission.cluster_queue if target.admission else target.cluster_queue
         rows.append((target.key, queue, preemption.reason.value, f"{target.priority}"))
+    for shrink in verdict.shrinks:
+        holder = state.workloads[shrink.workload].workload
+        name = f"{shrink.workload} ({shrink.replicas} replicas)"
+        rows.append((name, holder.cluster_queue, shrink.reason.value, f"{holder.priority}"))
     return Table("Would be preempted", ("WORKLOAD", "CLUSTER QUEUE", "REASON", "PRIORITY"), rows)
 
 
@@ -177,6 +182,7 @@ def answer_document(
             }
             for preemption in verdict.preemptions
         ],
+        "shrinks": document(verdict.shrinks),
         "message": verdict.message,
         "reason": waiting.reason.name if waiting else "",
         "shortfalls": [_shortfall(shortfall) for shortfall in (waiting.shortfalls if waiting else ())],

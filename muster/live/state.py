@@ -32,7 +32,8 @@ class ObservedState:
     def snapshot(self) -> core.Snapshot:
         """Returns the snapshot that the controller would decide on."""
         return replace(
-            self.configuration.snapshot, workloads=tuple(live.workload for live in self.workloads.values())
+            self.configuration.snapshot,
+            workloads=tuple(part for live in self.workloads.values() for part in live.parts),
         )
 
 

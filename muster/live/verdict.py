@@ -1,6 +1,7 @@
 """Decides whether a workload that is not submitted yet would get quota now, and what it would preempt."""
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -16,6 +17,7 @@ from muster.live.submitted import Submitted
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition
 from muster.objects.workload_status import QUOTA_RESERVED
+from muster.translation.elastic import gang_of, is_surplus
 
 DECISIONS_MAX = 100  # per moment, as gangs may preempt each other in turn
 ROUNDS_MAX = 10  # of preemptions; usually one, as the core selects all targets together
@@ -40,15 +42,36 @@ class VerdictKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Shrink:
+    """An elastic gang that goes on with less surplus."""
+
+    workload: str  # key
+    replicas: int  # that are preempted
+    reason: core.PreemptionReason
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The decision about a workload."""
 
     answer: VerdictKind
     admission: core.Admission | None = None  # immediately, or after its preemptions
-    preemptions: tuple[core.Preemption, ...] = ()
+    preemptions: tuple[core.Preemption, ...] = ()  # of whole gangs
+    shrinks: tuple[Shrink, ...] = ()
     waiting: core.Waiting | None = None
     message: str = ""  # why it waits; continues a sentence about the workload
     growth: tuple[GroupGrowth, ...] = ()  # of an autoscaled job that would get quota
+
+    @property
+    def preempted(self) -> str:
+        """The preempted workloads and replicas as an object of a sentence."""
+        count = len(self.preemptions)
+        workloads = ["one workload" if count == 1 else f"{count} workloads"] if count else []
+        replicas = [
+            f"{shrink.replicas} replica{'s' if shrink.replicas > 1 else ''} of {shrink.workload}"
+            for shrink in self.shrinks
+        ]
+        return " and ".join((*workloads, *replicas))
 
 
 def verdict(state: ObservedState, added: Submitted) -> Verdict:
@@ -88,14 +111,28 @@ def verdict_of(
         admission, chosen = _decide(engine, key, state.now_ms)
         if admission is not None:
             answer = VerdictKind.PREEMPTS if preemptions else VerdictKind.FITS
-            return Verdict(answer, admission, tuple(preemptions))
+            return Verdict(answer, admission, *_of_gangs(preemptions))
         preemptions += chosen
         if not chosen:
             break
         _release(engine, state, (preemption.workload for preemption in chosen))
     (waiting,) = engine.waiting(state.now_ms, [key])
     answer = VerdictKind.NEVER if waiting.reason in NEVER else VerdictKind.WAITS
-    return Verdict(answer, None, tuple(preemptions), waiting, waiting.message)
+    return Verdict(answer, None, *_of_gangs(preemptions), waiting, waiting.message)
+
+
+def _of_gangs(
+    preemptions: Sequence[core.Preemption],
+) -> tuple[tuple[core.Preemption, ...], tuple[Shrink, ...]]:
+    """Returns the preemptions of whole gangs, and the gangs of which only surplus is preempted."""
+    gangs = {p.workload: p for p in preemptions if not is_surplus(p.workload)}
+    reasons: dict[str, list[core.PreemptionReason]] = defaultdict(list)
+    for preemption in preemptions:
+        gang = gang_of(preemption.workload)
+        if gang not in gangs:
+            reasons[gang].append(preemption.reason)
+    shrinks = (Shrink(gang, len(of_gang), of_gang[0]) for gang, of_gang in reasons.items())
+    return tuple(gangs.values()), tuple(shrinks)
 
 
 def last_verdict(workload: Workload) -> Verdict:
@@ -126,8 +163,10 @@ def _decide(
 
 
 def _release(engine: core.Engine, state: ObservedState, targets: Iterable[str]) -> None:
-    """Requeues the targets, as if their pods had terminated."""
+    """Requeues the targets, as if their pods had terminated; surplus ends."""
     for key in targets:
-        target = state.workloads[key].workload
         engine.remove(key)
+        if is_surplus(key):
+            continue
+        target = state.workloads[key].parts[0]
         engine.put(replace(target, admission=None, reserved_at_ms=0, evicted=False, checks={}))

@@ -18,6 +18,7 @@ from muster.objects.workload_status import (
     is_evicted,
     is_finished,
 )
+from muster.translation.elastic import at_granted_size
 
 ENDLESS = tuple(str(job_kind) for job_kind in JOB_KINDS if job_kind.endless)
 """Kinds that end only when they are deleted."""
@@ -44,7 +45,7 @@ def live_workloads(cluster: ClusterState, rules: core.Rules) -> LiveWorkloads:
         except ValueError as error:
             workloads.unreadable[key] = str(error)
         else:
-            workloads.current[key] = _live(considered, converted)
+            workloads.current[key] = _live(considered, converted, rules)
     return workloads
 
 
@@ -56,11 +57,15 @@ def _is_ineligible(workload: Workload) -> bool:
     return not holds_quota(workload.status) and (refused or not workload.spec.active)
 
 
-def _live(candidate: WorkloadInfo, converted: core.Workload) -> ObservedWorkload:
+def _live(candidate: WorkloadInfo, converted: core.Workload, rules: core.Rules) -> ObservedWorkload:
+    """Returns the candidate with the surplus that it holds. What it asks for further is not known without its
+    RayClusters, and preempts nothing but other surplus."""
+    parts = candidate.converted(rules) if candidate.elastic else ()
     workload, status = candidate.workload, candidate.status
     owner, ref = workload.metadata.controller, workload.spec.priority_class_ref
     return ObservedWorkload(
-        workload=converted,
+        workload=at_granted_size(converted) if parts else converted,
+        elastic=tuple(part for part in parts if part.admission is not None),
         priority_class=ref.name if ref is not None else "",
         user=workload.metadata.namespace,
         admitted_ms=admitted_at_ms(status),

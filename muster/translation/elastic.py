@@ -54,6 +54,17 @@ def split(whole: core.Workload, elastic: Mapping[str, ElasticPodSet]) -> tuple[c
     return gang, *surplus
 
 
+def at_granted_size(whole: core.Workload) -> core.Workload:
+    """Returns the gang with the pods that hold quota, instead of its minimum; unchanged without quota."""
+    if whole.admission is None:
+        return whole
+    counts = {assigned.name: assigned.count for assigned in whole.admission.pod_sets}
+    return replace(
+        whole,
+        pod_sets=tuple(replace(pods, count=counts.get(pods.name, pods.count)) for pods in whole.pod_sets),
+    )
+
+
 def grown(admission: core.Admission, surplus: Iterable[core.Admission]) -> core.Admission:
     """Returns the admission of a whole gang with these replicas added."""
     pod_sets = {a.name: a for a in admission.pod_sets}

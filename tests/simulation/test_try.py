@@ -78,6 +78,23 @@ def test_autoscaled_job_grows_as_try_says(seed: int, others: int) -> None:
     Simulation(seed, platform(4)).run(story)
 
 
+@pytest.mark.parametrize("seed", seeds(1, 2))
+def test_production_preempts_the_surplus_that_try_names(seed: int) -> None:
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(elastic("dev", asks=6))
+        await sim.until(lambda: sim.has(dev, "Admitted"), "dev starts", 1)
+        await sim.until(lambda: granted(sim, dev) == 6, "dev has all of the quota", 2)
+        prod = ray_job("prod", workers=3, priority="prod-priority", seconds=30)
+        answer = verdict(*await tried(sim, prod))
+        (shrink,) = answer.shrinks
+        assert (answer.answer, answer.preemptions) == (VerdictKind.PREEMPTS, ())
+        sim.submit(prod)
+        await sim.until(lambda: granted(sim, dev) == 6 - shrink.replicas, "dev has lost its surplus", 1)
+        assert not sim.has(dev, "Evicted")
+
+    Simulation(seed, platform()).run(story)
+
+
 @pytest.mark.parametrize("seed", seeds(*range(8)))
 def test_controller_decides_as_try_says(seed: int) -> None:
     async def story(sim: Simulation) -> None:

@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from muster import admission as core
 from muster.cluster.elasticity import granted_counts
 from muster.cluster.phases import Phase, phase
 from muster.live.eta.start_range import StartRange, read_annotation
 from muster.live.named import job_name
 from muster.live.overview.document import Amounts
 from muster.live.overview.overview import Overview
-from muster.live.overview.tree import added, requested
+from muster.live.overview.tree import requested
 from muster.live.overview.worker_groups import ElasticRow, elastic_row, size_messages
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition, millis
@@ -79,7 +78,7 @@ def row(overview: Overview, workload: Workload, cluster_queue: str) -> WorkloadR
         priority=spec.priority or 0 if live is None else live.workload.priority,
         priority_class=ref.name if ref is not None else "",
         pods=_pods(workload, elastic),
-        requests=Amounts() if live is None else _requests(live.workload, elastic),
+        requests=Amounts() if live is None else requested(live.workload),
         flavors=tuple(dict.fromkeys(_flavors(workload))),
         created_ms=millis(meta.creation_timestamp),
         queued_ms=queued_ms,
@@ -89,13 +88,6 @@ def row(overview: Overview, workload: Workload, cluster_queue: str) -> WorkloadR
         eta=_announced(overview, workload) if current in (Phase.PENDING, Phase.BACK_OFF) else None,
         elastic=elastic,
     )
-
-
-def _requests(workload: core.Workload, elastic: ElasticRow | None) -> Amounts:
-    """Returns the requests of the pods that hold quota, or are requested."""
-    if elastic is None or workload.admission is None:
-        return requested(workload)
-    return added(Amounts(assigned.usage) for assigned in workload.admission.pod_sets)
 
 
 def _pods(workload: Workload, elastic: ElasticRow | None) -> int:

@@ -49,10 +49,11 @@ class ExclusionRow:
 
 @dataclass(frozen=True, slots=True)
 class PreemptionTarget:
-    """A workload that would be preempted, with Kueue's reason."""
+    """A workload that would be preempted, or lose surplus, with Kueue's reason."""
 
     reason: str
     workload: WorkloadRow
+    replicas: int | None = None  # of an elastic gang that goes on; None: the whole gang
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +170,7 @@ def _sentence(overview: Overview, workload: Workload, current: WorkloadRow, deci
         case VerdictKind.FITS:
             return f"It fits in {queue} now and will be admitted in the controller's next pass."
         case VerdictKind.PREEMPTS:
-            count = len(decision.preemptions)
-            workloads = f"{count} workloads" if count > 1 else "one workload"
-            return f"It fits in {queue} now by preempting {workloads}."
+            return f"It fits in {queue} now by preempting {decision.preempted}."
         case VerdictKind.WAITS:
             return f"It waits in {queue}. Reason: {decision.message}."
     return f"It cannot be admitted in its current form. Reason: {decision.message}."
@@ -219,6 +218,9 @@ def _preemption_targets(overview: Overview, decision: Verdict | None) -> Iterato
     for preemption in decision.preemptions if decision is not None else ():
         target = overview.cluster.workloads[preemption.workload]
         yield PreemptionTarget(preemption.reason.value, _row(overview, target))
+    for shrink in decision.shrinks if decision is not None else ():
+        target = overview.cluster.workloads[shrink.workload]
+        yield PreemptionTarget(shrink.reason.value, _row(overview, target), shrink.replicas)
 
 
 def _checks(workload: Workload) -> Iterator[CheckRow]:

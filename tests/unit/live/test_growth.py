@@ -4,12 +4,17 @@ from typing import Any
 
 import pytest
 
+from muster.admission import PreemptionReason
+from muster.configuration.configuration import Configuration
+from muster.forecast.assumptions import Assumptions
 from muster.live.growth import GroupGrowth
-from muster.live.verdict import VerdictKind
+from muster.live.start import estimated_start
+from muster.live.state import live_state
+from muster.live.verdict import Shrink, VerdictKind
 from tests.simulation.manifests import ray_job
-from tests.unit.controller.builders import Body
+from tests.unit.controller.builders import NOW_MS, Body
 from tests.unit.live.builders import cluster, running, tried, waiting
-from tests.unit.live.elastic import elastic
+from tests.unit.live.elastic import elastic, running_elastic
 
 HALF = running(ray_job("dev", workers=2))
 BUSY = running(ray_job("dev", workers=4))
@@ -65,3 +70,33 @@ def test_gang_of_a_fixed_size_does_not_grow() -> None:
 )
 def test_sentence_about_a_group(group: GroupGrowth, sentence: str) -> None:
     assert group.sentence == sentence
+
+
+def test_production_preempts_surplus_of_an_autoscaled_gang() -> None:
+    there = cluster(running_elastic(granted=4, replicas=4))
+    prod = ray_job("prod", priority="prod-priority", workers=2)
+    decided, _, _ = tried(prod, there)
+    key = next(iter(there.workloads))
+    assert decided.answer is VerdictKind.PREEMPTS
+    assert decided.preemptions == ()
+    assert decided.shrinks == (Shrink(key, 2, PreemptionReason.IN_CLUSTER_QUEUE),)
+    assert decided.preempted == f"2 replicas of {key}"
+
+
+def test_production_preempts_the_whole_gang_if_surplus_does_not_suffice() -> None:
+    there = cluster(running_elastic(granted=4, replicas=4))
+    prod = ray_job("prod", priority="prod-priority", workers=4)
+    decided, _, _ = tried(prod, there)
+    assert ([p.workload for p in decided.preemptions], decided.shrinks) == (list(there.workloads), ())
+    assert decided.preempted == "one workload"
+
+
+def test_estimated_start_waits_for_the_surplus_of_others() -> None:
+    holder = running_elastic(granted=4, replicas=4)
+    holder["spec"]["maximumExecutionTimeSeconds"] = 3_600
+    new = waiting(ray_job("new", workers=2))
+    state = live_state(cluster(holder, new), Configuration(), NOW_MS)
+    key = f"team-a/{new['metadata']['name']}"
+    (start_ms,) = estimated_start(state, key, Assumptions(start_up_s=0), [0]).starts_ms
+    assert start_ms is not None
+    assert start_ms >= NOW_MS + 3_500_000

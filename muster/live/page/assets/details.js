@@ -171,7 +171,7 @@ function fillWorkload(box, found, open) {
     ...listed("Size of its worker groups", found.size),
     ...listed("Problems of its pods", podProblems(found)),
     ...listed("It can be admitted once", found.remedies),
-    ...listed("It would preempt", found.preempts.map(({workload, reason}) => link(workload, reason))),
+    ...listed("It would preempt", found.preempts.map(({workload, reason, replicas}) => link(workload, replicas ? `${reason}, ${count(replicas)} replicas` : reason))),
     ...listed("Ahead in the queue", found.ahead.map((other) => link(other, sizeOf(other)))),
     ...listed("Admission checks", found.checks.map((check) => sentence([check.name, check.state, check.message]))),
     ...listed("History", found.history.map((event) => sentence([momentOf(event.at), `${event.condition} ${event.status}`, event.reason, event.message]))));

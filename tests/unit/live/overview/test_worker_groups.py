@@ -14,7 +14,7 @@ from muster.live.overview.worker_groups import ElasticRow, WorkerGroupRow
 from muster.objects.ray import GROUP_LABEL
 from tests.simulation.manifests import GPU, ray_job
 from tests.unit.controller.builders import NOW_MS, Body
-from tests.unit.live.builders import cluster, running, since
+from tests.unit.live.builders import cluster, running, since, waiting
 from tests.unit.live.elastic import LIMITED, NOTICE, objects, running_elastic, waiting_elastic
 from tests.unit.live.pods import READY, detailed, labelled, pod
 
@@ -96,6 +96,17 @@ def test_why_repeats_the_notice_and_the_limit(workload: Body, expected: list[str
     assert list(explained.size) == expected
 
 
+def test_why_names_the_replicas_that_would_be_preempted() -> None:
+    there = overview(
+        cluster(running_elastic(granted=4), waiting(ray_job("prod", priority="prod-priority", workers=2))),
+        NOW_MS,
+    )
+    explained = why(there, workload_named("rayjob/prod", "team-a", there.cluster))
+    (target,) = explained.preempts
+    assert (target.workload.job, target.replicas) == ("rayjob/scaled", 2)
+    assert " by preempting 2 replicas of team-a/rayjob-scaled-" in explained.sentence
+
+
 def test_why_counts_running_pods_by_group() -> None:
     body = running_elastic()
     labels = labelled(body["metadata"]["uid"]) | {GROUP_LABEL: "gpu"}
@@ -106,6 +117,14 @@ def test_why_counts_running_pods_by_group() -> None:
     shown = why(there, workload_named("rayjob/scaled", "team-a", there.cluster), listing).workload
     assert shown.elastic is not None
     assert (shown.elastic.text, shown.elastic.groups[0].running) == ("2/3/1", 1)
+
+
+def test_usage_of_a_queue_includes_surplus() -> None:
+    there, shown = of(running_elastic(granted=3))
+    (root,) = queue_tree(there)
+    used = {(column.flavor, column.resource): column.used for column in root.children[0].columns}
+    assert used["l4", GPU] == 3
+    assert shown.requests[GPU] == 3
 
 
 @pytest.mark.parametrize(
