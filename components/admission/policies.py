@@ -41,7 +41,12 @@ from components.admission.ray import ENGINE_ACCOUNTS, Engine, Policy, asked_by_u
 from components.admission.reserved_labels import reserved_labels
 from components.admission.services import cluster_internal_services
 from components.admission.sizes import bounded_sizes
-from components.admission.tenants import VPA_MODE_OFF, token_required, without_claims
+from components.admission.tenants import (
+    VPA_MODE_OFF,
+    accelerators_need_a_queue,
+    token_required,
+    without_claims,
+)
 from components.base import Component
 from components.queues.kai_policies import KaiNames, kai_mutations, kai_validations
 from muster.objects.names import QUEUE_LABEL
@@ -133,7 +138,7 @@ def validating_policies(args: AdmissionPoliciesArgs) -> list[Policy]:
     """Returns all ValidatingAdmissionPolicies of a stack."""
     engine = args.engine
     policies = [VPA_MODE_OFF, *cluster_internal_services(engine), *token_required(engine)]
-    policies += without_claims(engine)
+    policies += [*without_claims(engine), *accelerators_need_a_queue(engine)]
     policies += [*queue_required(engine), *reserved_labels(engine), *pods_of_gangs(engine)]
     policies += [*own_accounts(engine, args.shared_accounts), *changes_of_workloads()]
     policies += [*bounded_sizes(engine, args.max_pods), *allowed_priorities(args.priorities, engine)]
@@ -154,7 +159,7 @@ def _mutate(
 ) -> MutatingAdmissionPolicySpecArgs:
     return MutatingAdmissionPolicySpecArgs(
         match_constraints=MatchResourcesArgs(object_selector=_labelled(QUEUE_LABEL), resource_rules=[rule]),
-        match_conditions=[_condition(condition)],
+        match_conditions=[_condition(condition), *_not_by(mutation.exempt_operators)],
         mutations=[
             MutationArgs(
                 patch_type="ApplyConfiguration",
@@ -182,7 +187,7 @@ def _validate(policy: Policy) -> ValidatingAdmissionPolicySpecArgs:
         match_conditions=[
             *([_condition(policy.condition)] if policy.condition else []),
             *([_condition(f"!({policy.exempt})", "not-by-a-controller")] if policy.exempt else []),
-            *(_condition(f"!({is_it})", f"not-by-{it}") for it, is_it in policy.exempt_operators.items()),
+            *_not_by(policy.exempt_operators),
         ]
         or None,
         variables=[VariableArgs(name=key, expression=value) for key, value in policy.variables.items()]
@@ -193,6 +198,10 @@ def _validate(policy: Policy) -> ValidatingAdmissionPolicySpecArgs:
         ],
         failure_policy="Fail",
     )
+
+
+def _not_by(operators: Mapping[str, str]) -> list[MatchConditionArgs]:
+    return [_condition(f"!({is_it})", f"not-by-{it}") for it, is_it in operators.items()]
 
 
 def _condition(expression: str, name: str = "asked-by-users") -> MatchConditionArgs:

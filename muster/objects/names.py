@@ -10,6 +10,7 @@ KUEUE_API = f"{KUEUE_GROUP}/{KUEUE_VERSION}"
 # Labels of jobs and of the objects that Kueue's API derives from them.
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
+MIN_PARALLELISM_ANNOTATION = "kueue.x-k8s.io/job-min-parallelism"  # of a Job
 MAX_EXEC_TIME_LABEL = "kueue.x-k8s.io/max-exec-time-seconds"
 JOB_UID_LABEL = "kueue.x-k8s.io/job-uid"
 MANAGED_LABEL = "kueue.x-k8s.io/managed"

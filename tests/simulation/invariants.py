@@ -27,6 +27,7 @@ Asked = dict[str, dict[str, Fraction]]  # by group and resource
 Column = tuple[str, str]  # (flavor, resource)
 S = TypeVar("S", "Queues", "Classes")
 P = ParamSpec("P")
+JOB_KINDS = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES, kinds.BATCH_JOBS)
 SETTLED_MS = 5000  # decisions made before a change of the queues was received have been written
 
 
@@ -135,7 +136,7 @@ class Invariants:
             self._creator_ends_it(change)
             self._priority_is_kept(change)
             self._phases_follow_each_other(change)
-        if change.kind in (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES):
+        if change.kind in JOB_KINDS:
             self._starts_are_whole(change)
         if change.kind in (kinds.PODS, kinds.WORKLOADS, kinds.RAY_JOBS):
             self._pods_have_quota()
@@ -164,8 +165,7 @@ class Invariants:
 
     def _job_stays(self, uid: str) -> bool:
         """Returns whether the job exists, is in a queue, and has no other owner or controller."""
-        kinds_of_jobs = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES)
-        jobs = (job for kind in kinds_of_jobs for job in self._api.all(kind))
+        jobs = (job for kind in JOB_KINDS for job in self._api.all(kind))
         matches: Body = next((job for job in jobs if job["metadata"]["uid"] == uid), {})
         meta = matches.get("metadata", {})
         is_managed = matches.get("spec", {}).get("managedBy", KUBERAY_OPERATOR) == KUBERAY_OPERATOR

@@ -62,6 +62,7 @@ _CLEARED: dict[str, object] = {
     "requeueState": None,
     "accumulatedPastExecutionTimeSeconds": None,
     "unhealthyNodes": [],
+    "reclaimablePods": [],
 }
 
 

@@ -78,17 +78,19 @@ class Tenant(Model):
     """Weight by which the usage of its local queues is divided, in cluster queues with
     `admissionFairSharing`; 1 if unset."""
     queue_required: bool = False
-    """Refuses Ray objects without a queue label, which would bypass the queues."""
+    """Refuses Ray objects and Jobs without a queue label, which would bypass the queues. Jobs that request
+    accelerators need one in every tenant."""
     priorities: Annotated[tuple[DnsSubdomain, ...], Field(min_length=1)] | None = None
     """WorkloadPriorityClasses that its jobs may use, out of `muster:admission.priorities`; all if unset.
     Pods may not have a PriorityClass of any other name."""
     group: IdentityGroup | None = None
-    """The team's group, which may run Ray in the namespace and read queues, workloads, pods and logs."""
+    """The team's group, which may run Ray and Jobs in the namespace and read queues, workloads, pods and
+    logs."""
     resource_quota: dict[QuotaKey, Quantity] = Field(default_factory=dict)
     """Hard limits of a ResourceQuota, for resources that the queues do not count or as a bound above them.
-    Counts of Ray objects, including finished ones, have defaults: count/rayjobs.ray.io 5000,
-    count/rayservices.ray.io 500, and count/rayclusters.ray.io, which includes clusters of jobs and services,
-    7000."""
+    Counts of jobs, including finished ones, have defaults: count/rayjobs.ray.io 5000,
+    count/rayservices.ray.io 500, count/rayclusters.ray.io, which includes clusters of jobs and services,
+    7000, and count/jobs.batch, which includes submitters of RayJobs, 10000."""
     storage: Quantity | None = None
     """Storage that the team may request in all by PersistentVolumeClaims, which it creates itself, and by
     ephemeral volumes; if unset, an administrator creates its claims, and pods have no ephemeral volumes
