@@ -63,8 +63,8 @@ fuzz-fields: ## random Ray objects of a tenant in a sandbox, every field of thei
 	@$(run) tests.field_fuzzing $(if $(OBJECTS),--objects $(OBJECTS)) $(if $(MINUTES),--minutes $(MINUTES)) \
 		$(if $(SEED),--seed $(SEED)) $(if $(REPLAY),--replay $(REPLAY))
 
-storm: ## kills, pauses, black holes, restarts and deletions on a real API server (MINUTES=5 SEED=0)
-	@$(run) tests.storm $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED))
+storm: ## kills, pauses, black holes, restarts and deletions on a real API server (MINUTES=5 SEED=0 NODES=real)
+	@$(run) tests.storm $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)) $(if $(NODES),--nodes $(NODES))
 
 bench: ## measure up, previews, admission and the controller
 	@$(run) tests.bench
@@ -84,7 +84,7 @@ forecast: ## waits before and after an example's pull request, with a page of ch
 
 plan: ## what the stack file's changes since a git ref do to waits (STACK=prod BASE=main SEEDS=20 MARKDOWN=file)
 	@$(run) muster plan --stack $(or $(STACK),prod) --base $(or $(BASE),main) --html .muster/plan.html \
-		$(if $(SEEDS),--seeds $(SEEDS)) $(if $(MARKDOWN),--markdown $(MARKDOWN))
+		$(if $(SEEDS),--seeds $(SEEDS)) $(if $(MARKDOWN),--markdown $(MARKDOWN)) || test $$? = 4
 
 fidelity: ## forecasts next to Muster's controller and the real Kueue (AGAINST=muster|kueue|kueue-baseline JOBS=100 CASE=cohort PACE=30)
 	@$(run) tests.fidelity $(if $(AGAINST),--against $(AGAINST)) $(if $(JOBS),--jobs $(JOBS)) \

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import pulumi
 
 from components.base import Component
-from settings.load import SettingsError, parse
+from settings.load import SettingsError, parse, warnings
 from settings.model.base import Model
 from settings.model.stack import NAMESPACE, PROJECT, SECTIONS, Settings
 from settings.problems import Problem
@@ -60,9 +60,13 @@ class Exposed(Component):
         config = {PROJECT if key == "project" else NAMESPACE + key: part for key, part in sections.items()}
         where = f"{type(self).__name__} {name}"
         try:
-            return parse(config, where, SECTIONS - self.absent)
+            settings = parse(config, where, SECTIONS - self.absent)
         except SettingsError as error:
             problems = {self._input(problem.path): problem for problem in error.problems}
+        else:
+            for text in warnings(settings, SECTIONS - self.absent):
+                pulumi.log.warn(f"{where}: {self._input(text)}")
+            return settings
         names = {field_name(self.inputs, field) for field in self.inputs.model_fields}
         # What is wrong elsewhere only follows from wrong inputs.
         own = {path: problem for path, problem in problems.items() if re.split(r"[.\[]", path)[0] in names}

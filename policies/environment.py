@@ -26,7 +26,7 @@ def enforced(stack_config: Mapping[str, str], rules: Iterable[str]) -> dict[str,
         )
     content: dict[str, Any] = json.loads(_FILES[environment].read_text())
     # The engine treats a policy without a level as advisory.
-    shared: dict[str, Any] = {"enforcementLevel": content.pop("all")}
+    shared: dict[str, Any] = {"enforcementLevel": content.pop("all"), "environment": environment}
     if KEY not in stack_config:
         shared["because"] = f"checked as {UNDECLARED}, as the stack declares no {KEY}"
     ids = tuple(rules)

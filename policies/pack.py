@@ -1,8 +1,8 @@
 """Turns rules into policies of Pulumi's engine, configured by the environment.
 
 A configuration (config/<environment>.json) has a rule's enforcement level; `because`, the reason for it,
-which is shown with every violation; `exempt`, names of exempt resources with reasons; and for rules with a
-remediation, its parameters.
+which is shown with every violation; `exempt`, names of exempt resources with reasons; and the parameters of
+the rule's check and remediation. `environment` is added: the stack's environment.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,7 +27,8 @@ TEXTS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": "str
 # objects to stack policies in a preview; resource policies get complete ones, which are kept here.
 Declared = dict[str, Resource]
 
-CONFIG: dict[str, dict[str, Any]] = {"because": {"type": "string", "minLength": 1}, "exempt": TEXTS}
+TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
+CONFIG: dict[str, dict[str, Any]] = {"because": TEXT, "environment": TEXT, "exempt": TEXTS}
 
 
 def policies(rules: Iterable[ResourceRule | StackRule]) -> list[Policy]:
@@ -41,7 +42,7 @@ def _policy(rule: ResourceRule | StackRule, declared: Declared) -> Policy:
         "name": rule.id,
         "description": f"{rule.description} ({rule.source})",
         "severity": Severity(rule.severity),
-        "config_schema": PolicyConfigSchema({**CONFIG, **_remediation_config(rule)}),
+        "config_schema": PolicyConfigSchema({**CONFIG, **rule.parameters, **_remediation_config(rule)}),
     }
     if isinstance(rule, StackRule):
         return StackValidationPolicy(
@@ -63,11 +64,11 @@ def _check(
 ) -> None:
     resource, config = _resource(args), args.get_config()
     declared[resource.urn] = resource
-    if resource.kind not in rule.kinds:
+    if not rule.reads(resource.kind):
         return
     if reason := config.get("exempt", {}).get(resource.name):
         args.not_applicable(reason)
-    for message in rule.check(resource):
+    for message in rule.messages(resource, config):
         report(_with_reason(message, config), None)
 
 
@@ -77,7 +78,7 @@ def _check_stack(
     config = args.get_config()
     in_order = sorted(args.resources, key=lambda each: each.urn)
     resources = [declared.get(each.urn) or _resource(each) for each in in_order]
-    for resource, message in rule.check(resources):
+    for resource, message in rule.violations(resources, config):
         if resource.name not in config.get("exempt", {}):
             report(_with_reason(message, config), resource.urn)
 
@@ -89,7 +90,7 @@ def _remediation(rule: ResourceRule) -> Any:
 
     def remediate(args: ResourceValidationArgs) -> Mapping[str, Any] | None:
         resource = _resource(args)
-        changes = change(resource, args.get_config()) if resource.kind in rule.kinds else {}
+        changes = change(resource, args.get_config()) if rule.reads(resource.kind) else {}
         # Changed in place, because unknown and secret values cannot be copied.
         properties: Any = args.props
         for key, value in changes.items():

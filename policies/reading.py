@@ -1,10 +1,15 @@
 """Reads properties that may be absent, and yields the messages that most rules need."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pulumi_policy.proxy import UnknownValueError
+
 from policies.rule import Resource
+
+TEXT_LIST: dict[str, Any] = {"type": "array", "items": {"type": "string", "minLength": 1}}
+"""The schema of a parameter that is a list of texts."""
 
 
 def pick(value: Any, *path: str) -> Any:
@@ -38,3 +43,17 @@ def _it_is(value: object) -> str:
         return "it is absent"
     plain = isinstance(value, (str, int, float))
     return f"it is {json.dumps(value)}" if plain else "it is something else"
+
+
+def texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Yields every known text in a value, with its path."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, Mapping | Sequence):
+        keys = value if isinstance(value, Mapping) else range(len(value))
+        for key in keys:
+            try:
+                inner = value[key]
+            except UnknownValueError:
+                continue
+            yield from texts(inner, f"{path}.{key}" if isinstance(key, str) else f"{path}[{key}]")

@@ -50,7 +50,7 @@ class EnvironmentAnalyzer(_PolicyAnalyzerServicer):
 
     def _of_kind(self, type: str) -> list[Policy]:
         kind = Resource(type, "", {}).kind
-        return [policy for policy in self._enabled() if kind in getattr(self.rules[policy.name], "kinds", ())]
+        return [policy for policy in self._enabled() if _reads(self.rules[policy.name], kind)]
 
     def _enabled(self) -> list[Policy]:
         of_resources = (p for p in vars(self)[POLICIES] if isinstance(p, ResourceValidationPolicy))
@@ -79,6 +79,10 @@ class EnvironmentAnalyzer(_PolicyAnalyzerServicer):
             config.enforcementLevel = proto.EnforcementLevel.Value(properties.pop("enforcementLevel").upper())
             config.properties.update(properties)
         return info
+
+
+def _reads(rule: ResourceRule | StackRule, kind: str) -> bool:
+    return isinstance(rule, ResourceRule) and rule.reads(kind)
 
 
 def serve(name: str, policies: list[Policy], rules: Iterable[ResourceRule | StackRule]) -> None:

@@ -7,12 +7,11 @@ both return the same `Settings` and raise the same `SettingsError`.
 import json
 import os
 import sys
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path as FilePath
 from typing import Any, get_args
 
-import yaml
 from pydantic import BaseModel, ValidationError, create_model
 
 from muster.files.errors import FileError
@@ -31,6 +30,7 @@ from settings.problems import (
     warning,
 )
 from settings.rules import broken_rules, doubts
+from settings.stack_file_yaml import StackFileLoader
 
 __all__ = ["Settings", "SettingsError", "load", "parse", "warnings"]
 
@@ -65,7 +65,7 @@ def parse(config: Mapping[str, object], file: str, sections: Collection[str] = S
         raise SettingsError(output_problem(path, file) for path in unknown)
     problems = list(misspelt_keys(config))
     try:
-        settings = _partial(frozenset(sections)).model_validate_json(text, strict=True)
+        settings = _partial(frozenset(sections)).model_validate_json(text, strict=True, context={})
     except ValidationError as error:
         unknown = [tuple(e["loc"]) for e in error.errors() if e["type"] == "extra_forbidden"]
         problems += findings(error, {path: _keys_beside(path) for path in unknown})
@@ -77,10 +77,10 @@ def parse(config: Mapping[str, object], file: str, sections: Collection[str] = S
     return settings
 
 
-def warnings(settings: Settings) -> list[str]:
-    """Returns warnings about valid settings: where the sources of a rule disagree."""
+def warnings(settings: Settings, sections: Collection[str] = SECTIONS) -> list[str]:
+    """Returns warnings about valid settings: facts that are not known, and where sources disagree."""
     explicit = settings.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    return [warning(doubt, explicit) for doubt in doubts(settings)]
+    return [warning(doubt, explicit) for doubt in doubts(settings, sections)]
 
 
 @cache
@@ -138,23 +138,3 @@ def _is_tagged(model: type[BaseModel], part: str | int) -> bool:
     """Returns whether `part` is the tag by which pydantic chose `model` from a union."""
     kind = model.model_fields.get("kind")
     return kind is not None and part in get_args(kind.annotation)
-
-
-class StackFileLoader(yaml.SafeLoader):
-    """Raises a YAMLError for a key that a mapping has twice, of which YAML libraries keep the last one."""
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
-        """Returns the mapping with its keys as text: `on` and `1` are names, as all keys are."""
-        names = set()
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise _error("a key is not plain text", key)
-            if key.value in names:
-                raise _error(f"the key {key.value!r} occurs twice", key)
-            names.add(key.value)
-        self.flatten_mapping(node)  # of `<<: *alias`, whose keys may occur again
-        return {key.value: self.construct_object(value, deep=deep) for key, value in node.value}
-
-
-def _error(problem: str, node: yaml.Node) -> yaml.constructor.ConstructorError:
-    return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)

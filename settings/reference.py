@@ -193,7 +193,7 @@ EXAMPLE = """config:
     kind: gke
     name: ray-prod
     location: us-west1
-    channel: stable
+    channel: regular
     labels: {environment: prod, cost-center: ml-platform}
     securityGroup: gke-security-groups@example.com
     maintenance:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from components.observability.grafana import grafana_files
 from package import schema as package_schema
+from policies import benchmark
 from policies import reference as policies_reference
 from settings.reference import reference
 from settings.rules_reference import rules_reference
@@ -71,10 +72,10 @@ def docs() -> int:
 
 
 def write_policies() -> None:
-    """Writes the table of policies/README.md."""
-    page = CHECKOUT / "policies" / "README.md"
-    section = GeneratedSection(policies_reference.BEGIN, policies_reference.END)
-    page.write_text(section.put(page.read_text(), policies_reference.table()))
+    """Writes the tables of policies/README.md and docs/cis.md."""
+    for file, source in (("policies/README.md", policies_reference), ("docs/cis.md", benchmark)):
+        page, section = CHECKOUT / file, GeneratedSection(source.BEGIN, source.END)
+        page.write_text(section.put(page.read_text(), source.table()))
 
 
 def types(cache: Path = MYPY_CACHE, shared_cache: Path = SHARED_MYPY_CACHE) -> int:

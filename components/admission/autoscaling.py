@@ -21,6 +21,7 @@ from components.admission.ray import (
 from components.admission.templates import from_old_object, head
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.raycluster import RAY_CLUSTER
+from muster.cluster.jobs.rayjob import RAY_JOB
 from settings.model.tenants.tenant import TENANT
 
 SHARED_ACCOUNT = "default"  # of every pod that names no other
@@ -155,13 +156,26 @@ def _pod_rules() -> dict[str, str]:
     }
 
 
-def fixed_size(kind: JobKind) -> dict[str, str]:
-    """Returns the rule for queued objects: they must not be autoscaled, even on creation, as quota is
-    reserved for a gang of one size and KubeRay would create the Role before the gang is admitted."""
-    before = from_old_object(f"[{autoscales(kind, 'oldObject')}]")
+def scalable(kind: JobKind, engine: Engine) -> bool:
+    """Returns whether queued objects of the kind may be autoscaled: the engine then grants growth."""
+    return engine == "muster" and kind in (RAY_JOB, RAY_CLUSTER)
+
+
+def autoscaled_as_created(kind: JobKind, engine: Engine) -> dict[str, str]:
+    """Returns the rule for queued objects: whether they are autoscaled does not change. Where the engine
+    reserves quota for a gang of one size they are not, even on creation, as KubeRay would create the Role
+    before the gang is admitted."""
+    field, before = f"{kind.ray_cluster}.enableInTreeAutoscaling", autoscales(kind, "oldObject")
+    if scalable(kind, engine):
+        return {
+            f"({from_old_object(f'[{before}]')}).all(b, b == {autoscales(kind)})": (
+                f"the quota of a queued {kind.name} depends on whether it is autoscaled: to change {field}, "
+                "delete it and create it again"
+            )
+        }
     return {
-        f"!{autoscales(kind)} || ({before}).exists(b, b)": (
-            f"a queued {kind.name} can't grow, so it can't be autoscaled: leave "
-            f"{kind.ray_cluster}.enableInTreeAutoscaling off, or run it outside all queues"
+        f"!{autoscales(kind)} || ({from_old_object(f'[{before}]')}).exists(b, b)": (
+            f"a queued {kind.name} can't grow, so it can't be autoscaled: leave {field} off, or run it "
+            "outside all queues"
         )
     }

@@ -37,8 +37,9 @@ CLUSTER_RULES = [
     _rule("", ["pods", "services"], ("create",)),
     # The start time of a stopped Job, before its template can change.
     *(_rule(k.kind.group, [f"{k.plural}/status"], ("patch",)) for k in JOB_KINDS if k.resets_status),
-    # Gangs that KubeRay does not stop: their submitter Jobs are suspended, their pods deleted.
-    _rule("", ["pods"], ("delete",)),
+    # Gangs that KubeRay does not stop: their submitter Jobs are suspended, their pods deleted. The gates of
+    # workers that have quota are opened.
+    _rule("", ["pods"], ("delete", "patch")),
     # The controller's own objects: a Workload for each job, and the requests for its capacity.
     _rule(KUEUE_GROUP, ["workloads"], (*FOLLOW, "create", "patch", "delete")),
     _rule(KUEUE_GROUP, ["workloads/status"], ("patch", "update")),

@@ -1,6 +1,7 @@
 """The pure core: a snapshot in, a plan out. Standard library only, no I/O, no clock, no logging."""
 
 from muster.admission import lifecycle, model, quantities
+from muster.admission.engine.budget_usage import BudgetUsage
 from muster.admission.engine.engine import Engine, decide
 from muster.admission.engine.live_state import Timers
 from muster.admission.engine.quota_usage import ColumnUsage, NodeUsage
@@ -10,6 +11,7 @@ from muster.admission.validation import check_quotas, check_workload
 
 __all__ = [
     "AdmissionError",
+    "BudgetUsage",
     "ColumnUsage",
     "Engine",
     "NodeUsage",

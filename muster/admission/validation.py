@@ -87,7 +87,7 @@ def _check_budget(where: str, budget: Budget) -> None:
     field = f"budget of {budget.resource}"
     if budget.unit_ms < 0:
         raise SnapshotError(where, field, f"is {budget.unit_ms}; expected 0 or more")
-    if budget.period_ms <= 0:
+    if budget.period_ms is not None and budget.period_ms <= 0:
         raise SnapshotError(where, field, f"has a period of {budget.period_ms} ms; expected more than 0")
 
 

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,15 +14,13 @@ from muster.cli.paths import InputPath
 from muster.cli.verb import InputError, exclusive, options, verb
 from muster.forecast import assumptions, futures
 from muster.forecast.configuration import from_manifests, from_objects, parse_controller
+from muster.forecast.report.assumed import remarks, remarks_table
 from muster.forecast.report.document import forecast_document
 from muster.forecast.report.tables import Table, forecast_tables, recorded_tables, totals
 from muster.forecast.results.recorded import recorded_waits
 from muster.forecast.traces.trace import Trace
 from muster.live.observed import QUEUE_KINDS
 from muster.live.state import queue_objects
-
-BAD_ROWS = 10
-"""Number of bad rows to list individually."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,22 +72,24 @@ def command(source: ConfigurationSource, as_json: bool, opts: ForecastOptions) -
         return 0
     inputs.writable(opts.html)
     side, trace = _inputs(source, opts)
-    scenario, placed = inputs.scenario(opts, side, trace)
+    inputs.check_targets(inputs.targets(opts), [side])
+    placed = inputs.scenario(opts, side, trace)
+    scenario, assumed = placed.inputs, remarks(trace, [placed])
     with inputs.progress(f"{len(scenario.jobs):,} jobs") as progress:
         outcomes = futures.run(scenario, range(opts.seeds), progress)
     name = side.configuration.name
     waited_ms = {n: job.waited_ms for n, job in enumerate(trace.jobs) if job.waited_ms is not None}
     if as_json:
-        print(json.dumps(forecast_document(name, outcomes, side.prices, waited_ms), indent=2))
+        print(json.dumps(forecast_document(name, outcomes, side.prices, waited_ms, assumed), indent=2))
     else:
         count = f"{len(outcomes)} futures" if futures.is_random(scenario) else "deterministic"
         print(f"{name}: {totals(outcomes)} ({count})\n")
         recorded = recorded_tables(recorded_waits(outcomes, waited_ms))
-        show([*forecast_tables(outcomes, side.prices), *recorded, *left_out(trace, placed.left_out)])
+        show([*forecast_tables(outcomes, side.prices), *recorded, *remarks_table(assumed)])
     if opts.html:
         from muster.forecast.page import ForecastSide, write_page
 
-        write_page([ForecastSide(name, outcomes)], opts.html)
+        write_page([ForecastSide(name, outcomes)], opts.html, remarks=assumed)
         print(f"page: {opts.html}")
     return 0
 
@@ -120,16 +119,6 @@ def _running(source: ConfigurationSource, controller: str) -> SimulatedConfigura
     name = "the cluster"
     objects, configuration = queue_objects(observed.cluster), parse_controller(name, controller)
     return SimulatedConfiguration(from_objects(name, objects, configuration))
-
-
-def left_out(trace: Trace, problems: Mapping[str, int]) -> list[Table]:
-    """Returns a table of the rows and jobs that were not simulated; no table if there are none."""
-    rows = [(f"{n:,}", problem) for problem, n in problems.items()]
-    rows += [(f"{n:,}", f"skipped: {why}") for why, n in trace.skipped.items()]
-    rows += [("1", f"{bad.where}: {bad.problem}") for bad in trace.bad[:BAD_ROWS]]
-    if trace.bad_count > BAD_ROWS:
-        rows.append((f"{trace.bad_count - BAD_ROWS:,}", "more bad rows"))
-    return [Table("Not simulated", ("JOBS", "WHY"), rows, numbers=2, wraps=True)] if rows else []
 
 
 def assumptions_table() -> Table:

@@ -14,7 +14,9 @@ from muster.cli.verb import InputError, options, parsed
 from muster.files.writing import check_writable
 from muster.forecast.assumptions import Assumptions, check
 from muster.forecast.futures import SEEDS, SimulationInputs
-from muster.forecast.placement import Mapped, Placement, place
+from muster.forecast.placement import Mapped, missing_queues, place
+from muster.forecast.report.assumed import PlacedTrace
+from muster.forecast.traces.cancellations import Cancellations, treated
 from muster.forecast.traces.csv_mapping import from_text
 from muster.forecast.traces.cut import cut
 from muster.forecast.traces.read import FORMATS, Loaded, ReadOptions, read
@@ -32,6 +34,7 @@ class ForecastOptions:
     columns: str | None
     map: Sequence[tuple[str, str]]
     queue: str
+    cancelled: str
     configuration: str
     since_day: float
     days: float | None
@@ -92,6 +95,13 @@ forecast_options = options(
         help="queue of jobs that no other rule places",
     ),
     click.option(
+        "--cancelled",
+        type=click.Choice([treatment.value for treatment in Cancellations]),
+        default=Cancellations.LEAVE.value,
+        help="jobs that were cancelled before they started leave the queue after the recorded time, are "
+        "skipped, or run for a drawn time",
+    ),
+    click.option(
         "--configuration",
         metavar="JSON",
         default="{}",
@@ -121,19 +131,24 @@ def read_trace(opts: ForecastOptions, path: str | None) -> Loaded:
     loaded = read(Path(path), opts.format or "", ReadOptions(csv=columns))
     since_ms = round(opts.since_day * DAY_MS)
     until_ms = None if opts.days is None else since_ms + round(opts.days * DAY_MS)
-    if not since_ms and until_ms is None:
-        return loaded
-    trace = cut(loaded.trace, since_ms, until_ms)
+    trace = loaded.trace
+    if since_ms or until_ms is not None:
+        trace = cut(trace, since_ms, until_ms)
+    trace = treated(trace, Cancellations(opts.cancelled))
     if not trace.jobs:
         raise InputError(f"{path}: no job is submitted in the days that --since-day and --days select")
     return replace(loaded, trace=trace)
 
 
 def scenario(
-    opts: ForecastOptions, side: SimulatedConfiguration, trace: Trace
-) -> tuple[SimulationInputs, Placement]:
-    """Places the jobs of a trace in the queues of a configuration. Raises: InputError."""
-    placed = place(trace.jobs, side.configuration, Mapped(dict(opts.map), opts.queue))
+    opts: ForecastOptions,
+    side: SimulatedConfiguration,
+    trace: Trace,
+    replaced: Sequence[tuple[str, str]] = (),
+) -> PlacedTrace:
+    """Places the jobs of a trace in the queues of a configuration; `replaced` replaces values of --map.
+    Raises: InputError."""
+    placed = place(trace.jobs, side.configuration, Mapped(dict([*opts.map, *replaced]), opts.queue))
     if not placed.jobs:
         problems = "; ".join(f"{problem} ({n} jobs)" for problem, n in list(placed.left_out.items())[:3])
         queues = ", ".join(sorted(side.configuration.snapshot.cluster_queues))
@@ -141,7 +156,25 @@ def scenario(
             f"no job of {trace.source} maps to a queue of {side.configuration.name}: {problems}. Its queues "
             f"are {queues}; use --map NAME=QUEUE, or --queue QUEUE for all"
         )
-    return SimulationInputs(side.configuration, placed.jobs, assumed(opts, side)), placed
+    simulated = SimulationInputs(side.configuration, placed.jobs, assumed(opts, side))
+    return PlacedTrace(simulated, placed.left_out)
+
+
+def check_targets(targets: Iterable[str], sides: Sequence[SimulatedConfiguration]) -> None:
+    """Checks that each queue to which jobs are mapped is in one of the sides. Raises: InputError."""
+    names = [name for name in targets if name]
+    missing = [missing_queues(side.configuration, names) for side in sides]
+    for name in sorted(set.intersection(*missing)):
+        queues = {queue for side in sides for queue in side.configuration.snapshot.cluster_queues}
+        raise InputError(
+            f"jobs are mapped to queue {name!r}, which is unknown; expected one of: "
+            f"{', '.join(sorted(queues))}"
+        )
+
+
+def targets(opts: ForecastOptions) -> list[str]:
+    """Returns the queues of --map and --queue."""
+    return [*(target for _, target in opts.map), opts.queue]
 
 
 def assumed(opts: ForecastOptions, side: SimulatedConfiguration) -> Assumptions:

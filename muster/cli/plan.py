@@ -15,7 +15,8 @@ from muster.cli.paths import InputPath, OutputPath
 from muster.cli.verb import InputError, options, verb
 from muster.files.writing import write_text
 from muster.forecast import futures
-from muster.forecast.limits import exceeded
+from muster.forecast.limits import ExceededLimit, exceeded
+from muster.forecast.report.assumed import PlacedTrace, Remark, remarks, remarks_table
 from muster.forecast.report.document import plan_document
 from muster.forecast.report.markdown import markdown
 from muster.forecast.report.tables import plan_tables, totals
@@ -23,7 +24,9 @@ from muster.forecast.results.comparison import Comparison, compare
 from muster.forecast.results.outcome import SimulationOutcome
 
 VIOLATED = 3
-"""The exit code if a limit of the stack file is exceeded."""
+"""The exit code if the change exceeds a limit of the stack file, or exceeds it by more than the base."""
+EXCEEDED_BEFORE = 4
+"""The exit code if limits are exceeded, but all of them before the change too, and by no less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class PlanOptions:
     change: Path | None
     queues: Path | None
     base_queues: Path | None
+    base_map: Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,8 @@ class OutputOptions:
 
 @verb(
     "Replays one trace under two configurations, with the same random draws, and prints how waits differ. "
-    f"Exit code {VIOLATED}: a limit in forecast.limits of the stack file is exceeded."
+    f"Exit code {VIOLATED}: the change exceeds a limit in forecast.limits of the stack file. Exit code "
+    f"{EXCEEDED_BEFORE}: a limit is exceeded, but before the change too, and by no less."
 )
 @options(
     "plan",
@@ -69,6 +74,13 @@ class OutputOptions:
     ),
     click.option("--queues", metavar="PATH", type=InputPath(), help="a file or folder of Kueue manifests"),
     click.option("--base-queues", metavar="PATH", type=InputPath(), help="manifests to compare with"),
+    click.option(
+        "--base-map",
+        metavar="NAME=QUEUE",
+        multiple=True,
+        type=inputs.PAIR,
+        help="as --map, for the jobs before the change; replaces values of --map",
+    ),
 )
 @options(
     "output",
@@ -90,20 +102,32 @@ def command(plan: PlanOptions, output: OutputOptions, opts: ForecastOptions) -> 
     base, changed = _configurations(plan, opts.configuration)
     trace = inputs.read_trace(opts, changed.trace).trace
     results: list[list[SimulationOutcome]] = []
-    for side in (base, changed):
-        scenario, _ = inputs.scenario(opts, side, trace)
+    placed: list[PlacedTrace] = []
+    inputs.check_targets([*inputs.targets(opts), *(target for _, target in plan.base_map)], (base, changed))
+    for side, replaced in ((base, plan.base_map), (changed, ())):
+        placed.append(inputs.scenario(opts, side, trace, replaced))
+        scenario = placed[-1].inputs
         with inputs.progress(f"{side.configuration.name}: {len(scenario.jobs):,} jobs") as progress:
             results.append(futures.run(scenario, range(opts.seeds), progress))
     before, after = paired(*results)
     comparison = compare(before, after)
-    violations = list(exceeded(comparison, changed.limits))
+    limits = list(exceeded(comparison, changed.limits))
+    assumed = remarks(trace, placed)
     names = base.configuration.name, changed.configuration.name
-    _report(output, names, before, after, comparison, violations)
+    _report(output, names, before, after, comparison, limits, assumed)
     if opts.html:
         from muster.forecast.page import ForecastSide, write_page
 
-        write_page([ForecastSide(names[0], before), ForecastSide(names[1], after)], opts.html)
-    return VIOLATED if violations else 0
+        write_page(
+            [ForecastSide(names[0], before), ForecastSide(names[1], after)], opts.html, limits, assumed
+        )
+    return _exit_code(limits)
+
+
+def _exit_code(limits: Sequence[ExceededLimit]) -> int:
+    if any(limit.by_change for limit in limits):
+        return VIOLATED
+    return EXCEEDED_BEFORE if limits else 0
 
 
 def _configurations(
@@ -142,20 +166,22 @@ def _report(
     before: Sequence[SimulationOutcome],
     after: Sequence[SimulationOutcome],
     comparison: Comparison,
-    violations: Sequence[str],
+    limits: Sequence[ExceededLimit],
+    assumed: Sequence[Remark],
 ) -> None:
     from muster.cli.screen import show
 
     base, changed = names
     summary = [f"before ({base}): {totals(before)}", f"after ({changed}): {totals(after)}"]
-    tables = plan_tables(comparison)
+    tables = [*plan_tables(comparison), *remarks_table(assumed)]
     if output.json:
-        print(json.dumps(plan_document(base, changed, comparison, violations), indent=2))
+        print(json.dumps(plan_document(base, changed, comparison, limits, assumed), indent=2))
     else:
         print("\n".join(summary) + "\n")
         show(tables)
-        for violation in violations:
-            print(f"limit exceeded: {violation}")
+        for limit in limits:
+            print(limit.sentence)
     if output.markdown:
-        lines = [*(f"- {line}" for line in summary), *(f"- **limit exceeded**: {v}" for v in violations)]
+        lines = [f"- {line}" for line in summary]
+        lines += [f"- **{limit.sentence}**" if limit.by_change else f"- {limit.sentence}" for limit in limits]
         write_text(output.markdown, markdown(f"Waiting times: {changed}", lines, tables))

@@ -13,17 +13,22 @@ from muster.forecast.report.tables import Table
 from muster.live.observed import ObservationError
 from muster.live.overview.overview import Overview
 from muster.live.overview.tree import QueueNode, QuotaColumn, queue_tree
+from muster.objects.meta import rfc3339
 
 COLUMNS = ("QUEUE", "STATUS", "PENDING", "RESERVING", "ADMITTED", "FLAVOR", "RESOURCE")
 AMOUNTS = ("QUOTA", "USED", "BORROWED", "LENT", "DEMAND")
 WIDE = ("AVAILABLE", "WEIGHT", "SHARE", "PROBLEM")
+BUDGETS = ("QUEUE", "RESOURCE", "FLAVOR", "PERIOD", "ENFORCEMENT")
+HOURS = ("LIMIT", "USED", "COMMITTED", "USED %", "PERIOD END", "RUNS OUT")
 STOPPED, INACTIVE = "Stopped", "Inactive"
 
 
 @verb(
     """Shows the tree of cohorts and ClusterQueues with their quota, usage, borrowing and lending, and the
     demand of pending workloads. LENT is unused quota that its queue cannot use now, as other queues use
-    it; DEMAND is the sum over all flavors of a resource. Tables show devices, wide tables all resources."""
+    it; DEMAND is the sum over all flavors of a resource. Tables show devices, wide tables all resources.
+    A second table shows budgets: COMMITTED is the remaining declared run time of running workloads, RUNS OUT
+    is the time at which the budget is used up if as many devices stay in use."""
 )
 @click.option(
     "--queue",
@@ -53,7 +58,28 @@ def _queues(
         roots = tuple(_only(roots, set(names)))
     titles = (*COLUMNS, *AMOUNTS, *(WIDE if wide else ()))
     rows = [row for root in roots for row in _rows(root, "", "", wide)]
-    return VerbOutput({"queues": roots}, (), [Table("", titles, rows, numbers=len(titles) if wide else 7)])
+    tables = [Table("", titles, rows, numbers=len(titles) if wide else 7)]
+    budgets = [row for node in _all(roots) for row in _budget_rows(node)]
+    if budgets:
+        tables.append(Table("Budgets, in hours", (*BUDGETS, *HOURS), budgets, numbers=8))
+    return VerbOutput({"queues": roots}, (), tables)
+
+
+def _budget_rows(node: QueueNode) -> Iterator[tuple[str, ...]]:
+    """Yields a row for each budget of a node."""
+    for budget in node.budgets:
+        hours = (budget.limit_hours, budget.used_hours, budget.committed_hours)
+        yield (
+            node.name,
+            budget.resource,
+            budget.flavor or "all",
+            budget.period,
+            budget.enforcement,
+            *(f"{amount:.1f}" for amount in hours),
+            f"{budget.used_percent}%",
+            rfc3339(budget.end_ms),
+            "" if budget.runs_out_ms is None else rfc3339(budget.runs_out_ms),
+        )
 
 
 def _queues_of(cluster_overview: Overview, namespace: str) -> list[str]:

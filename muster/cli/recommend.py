@@ -29,6 +29,7 @@ from muster.forecast.recommend.scores import Score
 from muster.forecast.recommend.tasks import SearchInputs, WorkerProcesses
 from muster.forecast.recommend.variables import TARGETS, VALUES, parse_variables
 from muster.forecast.recommend.yaml_edits import edited
+from muster.forecast.report.assumed import Remark, remarks, remarks_document, remarks_table
 
 if TYPE_CHECKING:
     from muster.forecast.recommend.tasks import Executor
@@ -78,6 +79,7 @@ class Inputs:
     request: SearchInputs
     candidates: Candidates
     plan: search.SearchPlan
+    remarks: Sequence[Remark]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,9 @@ def command(search_opts: SearchOptions, opts: ForecastOptions) -> int:
 def _inputs(search_opts: SearchOptions, opts: ForecastOptions) -> Inputs:
     stack = read_stack(search_opts.stack)
     trace = inputs.read_trace(opts, stack.side.trace).trace
-    scenario, _ = inputs.scenario(opts, stack.side, trace)
+    inputs.check_targets(inputs.targets(opts), [stack.side])
+    placed = inputs.scenario(opts, stack.side, trace)
+    scenario = placed.inputs
     jobs = scenario.jobs
     if all(job.run_ms is None for job in jobs):
         raise InputError(f"{trace.source}: no job has a run time; expected at least one")
@@ -177,7 +181,9 @@ def _inputs(search_opts: SearchOptions, opts: ForecastOptions) -> Inputs:
     candidates = Candidates(stack.config, variables, stack.build, Prices(stack.side.prices, hours))
     seeds = range(opts.seeds if futures.is_random(scenario) else 1)
     plan = search.plan(variables, seeds, len(jobs), search_opts.candidates, search_opts.search_seed)
-    return Inputs(stack, SearchInputs(jobs, scenario.assumptions, limits), candidates, plan)
+    return Inputs(
+        stack, SearchInputs(jobs, scenario.assumptions, limits), candidates, plan, remarks(trace, [placed])
+    )
 
 
 def _search(search_opts: SearchOptions, search_inputs: Inputs) -> tuple[search.SearchResult, Evaluator]:
@@ -212,17 +218,20 @@ def _print(
     invalid, limits = search_inputs.candidates.invalid, search_inputs.request.goals
     name, has_prices = search_inputs.stack.side.configuration.name, bool(search_inputs.stack.side.prices)
     tables = report.front_tables(result, limits, has_prices)
+    assumed = remarks_table(search_inputs.remarks)
     answer = report.summary(result, limits)
     if search_opts.json:
-        print(json.dumps(report.document(name, result, limits, invalid, has_prices), indent=2))
+        document = report.document(name, result, limits, invalid, has_prices)
+        document["assumed_and_left_out"] = remarks_document(search_inputs.remarks)
+        print(json.dumps(document, indent=2))
     else:
         tried = f"{result.screened:,} candidates tried, " if result.screened else ""
         resumed = f"; {evaluator.resumed:,} results from earlier runs" if evaluator.resumed else ""
         print(f"{name}: {tried}{len(result.scores):,} simulated in full{resumed}\n")
-        show([*tables, *report.invalid_table(invalid)])
+        show([*tables, *report.invalid_table(invalid), *assumed])
         print(answer)
     if html:
-        write_text(html, chart.page(name, result, limits, tables, answer))
+        write_text(html, chart.page(name, result, limits, [*tables, *assumed], answer))
 
 
 def _write_patch(file: Path, stack: ValidStackFile, best: Score, text: str) -> None:

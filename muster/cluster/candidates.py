@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from muster import admission as core
 from muster.cluster import eligibility, job_workload
 from muster.cluster.cluster_state import ClusterState
+from muster.cluster.elasticity import elastic_pod_sets
 from muster.cluster.job_workload import has_left_queue
 from muster.cluster.jobs.job import StatusReason
 from muster.objects import kueue, workload_status
@@ -14,6 +15,7 @@ from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.limits import LimitRange
 from muster.objects.meta import find_condition
 from muster.translation import core_workload
+from muster.translation.elastic import ElasticPodSet, split
 
 PENDING_EVALUATION = "PendingEvaluation"  # a reason of QuotaReserved=False
 
@@ -28,6 +30,7 @@ class WorkloadInfo:
     priority: int | None = None  # None: the priority in its spec
     limit_ranges: tuple[LimitRange, ...] = ()
     runtime_classes: Mapping[str, RuntimeClass] = field(default_factory=dict)
+    elastic: Mapping[str, ElasticPodSet] = field(default_factory=dict)
 
     def is_same(self, other: "WorkloadInfo") -> bool:
         """Returns whether the core would decide the same about both, so that a conversion can be reused."""
@@ -37,11 +40,17 @@ class WorkloadInfo:
             and (self.queue, self.priority) == (other.queue, other.priority)
             and self.limit_ranges == other.limit_ranges
             and self.runtime_classes == other.runtime_classes
+            and self.elastic == other.elastic
         )
 
-    def converted(self, rules: core.Rules) -> core.Workload:
-        """Converts the Workload for the core. Raises: ValueError (including SnapshotError) if it is
-        invalid."""
+    def converted(self, rules: core.Rules) -> tuple[core.Workload, ...]:
+        """Converts the Workload for decisions: the gang, and the surplus of an elastic gang. Raises:
+        ValueError (including SnapshotError) if it is invalid."""
+        whole = self.whole(rules)
+        return split(whole, self.elastic) if self.elastic else (whole,)
+
+    def whole(self, rules: core.Rules) -> core.Workload:
+        """Converts the Workload; an elastic gang has all pods that hold quota. Raises: as `converted`."""
         return core_workload.workload(
             self.workload,
             self.status,
@@ -94,4 +103,5 @@ def candidate(workload: Workload, status: WorkloadStatus, cluster: ClusterState)
     if queue is None or (admission is None and workload.metadata.deletion_timestamp):
         return None
     ranges, priority = cluster.limit_ranges_of(workload), job_workload.priority_now(workload, cluster)
-    return WorkloadInfo(workload, status, queue, priority, ranges, cluster.runtime_classes)
+    elastic = elastic_pod_sets(workload, status, cluster)
+    return WorkloadInfo(workload, status, queue, priority, ranges, cluster.runtime_classes, elastic)

@@ -20,7 +20,8 @@ from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.core import Pod
 from muster.objects.limits import LimitRange
 from muster.objects.meta import Object
-from muster.objects.names import RESOURCE_IN_USE
+from muster.objects.names import BUDGETS, RESOURCE_IN_USE
+from muster.translation.budgets import budgets
 
 T = TypeVar("T", bound=Object)
 Objects = Mapping[AnyKind, Mapping[str, Any]]
@@ -203,6 +204,16 @@ class ClusterState:
                 flavors[queue] = frozenset(name for pod_set in assigned for name in pod_set.flavors.values())
         return flavors
 
+    @cached_property
+    def budgeted_resources(self) -> frozenset[str]:
+        """The resources of all budgets; their usage is recorded in all queues."""
+        declared = (
+            self.cache.get(_budgeted, f"{type(obj).__name__} {obj.key}", obj)
+            for obj in (*self.cluster_queues.values(), *self.cohorts.values())
+            if BUDGETS in obj.metadata.annotations
+        )
+        return frozenset[str]().union(*declared)
+
     def requester_of(self, request: ProvisioningRequest) -> kueue.Workload | None:
         """Returns the Workload that the request was created for."""
         owner = owner_of(request, WORKLOADS)
@@ -211,3 +222,11 @@ class ClusterState:
     def requests_of(self, workload: kueue.Workload) -> list[ProvisioningRequest]:
         """Returns the ProvisioningRequests that the Workload owns."""
         return self._related.requests.having(identity(WORKLOADS, workload.metadata))
+
+
+def _budgeted(obj: Object) -> frozenset[str]:
+    """Returns the resources of the budgets of a ClusterQueue or Cohort; none if they are unreadable."""
+    try:
+        return frozenset(budget.resource for budget in budgets(obj.metadata.annotations))
+    except ValueError:
+        return frozenset()

@@ -7,6 +7,7 @@ from muster.admission import QuantityError
 from muster.cluster import ownership
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.job import Job, priority_class, queue_name
+from muster.cluster.jobs.scaling import annotation
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import Create, MergePatch, Write
 from muster.objects import kueue
@@ -19,6 +20,7 @@ from muster.objects.names import (
     MAX_EXEC_TIME_LABEL,
     PROVREQ_ANNOTATION_PREFIX,
     RESOURCE_IN_USE,
+    SIZES_ANNOTATION,
 )
 from muster.objects.pods import pod_requests, read_template
 
@@ -84,7 +86,7 @@ def make_workload(job: Job, cluster: ClusterState) -> Create:
             "name": workload_name(job.kind.name, job.kind.api_version, meta.name, meta.uid),
             "namespace": meta.namespace,
             "labels": {JOB_UID_LABEL: meta.uid},
-            "annotations": _parameters(meta),
+            "annotations": _annotations(job),
             "finalizers": [RESOURCE_IN_USE],
             "ownerReferences": [
                 {
@@ -100,6 +102,11 @@ def make_workload(job: Job, cluster: ClusterState) -> Create:
         "spec": {"active": True, **desired_spec(job, cluster)},
     }
     return Create(WORKLOADS, body)
+
+
+def _annotations(job: Job) -> dict[str, str]:
+    """Returns the annotations that follow from the job."""
+    return _parameters(job.metadata) | ({SIZES_ANNOTATION: annotation(job.sizes)} if job.sizes else {})
 
 
 def _parameters(meta: ObjectMeta) -> dict[str, str]:
@@ -144,6 +151,10 @@ def update_workload(workload: kueue.Workload, job: Job, cluster: ClusterState) -
         changed["podSets"] = job.pod_sets
     body: dict[str, Any] = {"spec": builtins(changed)} if changed else {}
     current, desired = _parameters(workload.metadata), _parameters(job.metadata)
+    if not job.placed:  # after a start, the job has Muster's limits
+        sizes = workload.metadata.annotations.get(SIZES_ANNOTATION)
+        current |= {SIZES_ANNOTATION: sizes} if sizes is not None else {}
+        desired |= {SIZES_ANNOTATION: annotation(job.sizes)} if job.sizes else {}
     if current != desired:
         body["metadata"] = {"annotations": {**dict.fromkeys(current), **desired}}
     if not body:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from muster.cluster.cluster_state import ClusterState
+from muster.objects.names import BUDGETS
 from muster.translation import core_nodes, snapshot
 
 
@@ -37,8 +38,8 @@ class PlatformSnapshot:
         self._objects = objects
         specs = (
             {name: (flavor.spec, flavor.node_sizes) for name, flavor in cluster.flavors.items()},
-            _specs(cluster.cohorts),
-            _specs(cluster.cluster_queues),
+            _specs_and_budgets(cluster.cohorts),
+            _specs_and_budgets(cluster.cluster_queues),
             _specs(cluster.checks),
             cluster.namespace_labels,
             cluster.deleted_queues,
@@ -69,6 +70,10 @@ class PlatformSnapshot:
         converted = core_nodes.topologies_and_nodes(topologies.values(), nodes.values(), pods.values())
         self._placement_objects = placement_objects
         return converted
+
+
+def _specs_and_budgets(objects: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: (obj.spec, obj.metadata.annotations.get(BUDGETS)) for key, obj in objects.items()}
 
 
 def _specs(objects: Mapping[str, Any]) -> dict[str, Any]:

@@ -156,12 +156,13 @@ def share_of(workload: Workload, cluster: ClusterState) -> Contribution | None:
         queued_ms=core_workload.queued_at_ms(workload, status, _RULES),
         is_admitted=reserves and workload_status.is_admitted(status),
         blocked=blocked.reason if blocked is not None and blocked.status == "True" else "",
-        usage=_usage(status.admission) if reserves and status.admission is not None else (),
+        usage=usage_of(status.admission) if reserves and status.admission is not None else (),
     )
 
 
 @Derived
-def _usage(admission: Admission) -> tuple[tuple[Resource, int], ...]:
+def usage_of(admission: Admission) -> tuple[tuple[Resource, int], ...]:
+    """Returns the usage of an admission by flavor and resource, an item for each pod set."""
     return tuple(
         ((flavor, resource), quantities.parse(resource, assigned.resource_usage.get(resource, 0)))
         for assigned in admission.pod_set_assignments

@@ -38,6 +38,7 @@ class QueueConfiguration:
     # Flavors whose nodes the cluster autoscaler adds and removes, with the accelerators of their minimum
     # size.
     autoscaled: Mapping[str, int] = field(default_factory=dict)
+    topologies: Mapping[str, str] = field(default_factory=dict)  # that simulations ignore, by flavor
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,9 @@ def from_objects(name: str, objects: QueueObjects, controller: Configuration = D
             raise ConfigurationError(f"{name}: {problem}")
     checks = {check.key: check for check in objects.checks}
     declared = snapshot.snapshot(objects.flavors, objects.cohorts, objects.cluster_queues, (), checks=checks)
-    return with_snapshot(name, _without_namespaces_and_nodes(declared), objects, controller.rules)
+    configuration = with_snapshot(name, _without_namespaces_and_nodes(declared), objects, controller.rules)
+    topologies = {name: flavor.topology for name, flavor in declared.flavors.items() if flavor.topology}
+    return replace(configuration, topologies=topologies)
 
 
 def with_snapshot(

@@ -34,7 +34,9 @@ def is_random(scenario: SimulationInputs) -> bool:
         assumed.provisioning_spread > 0 or assumed.stock_out_probability > 0
     )
     return (
-        provisions or assumed.failures_per_node_hour > 0 or any(job.run_ms is None for job in scenario.jobs)
+        provisions
+        or assumed.failures_per_node_hour > 0
+        or any(job.has_drawn_run_time for job in scenario.jobs)
     )
 
 

@@ -19,21 +19,41 @@ class WaitLimit:
     max_s: float
 
 
-def exceeded(comparison: Comparison, limits: Sequence[WaitLimit]) -> Iterator[str]:
-    """Yields a sentence for each limit that the changed side exceeds, by its waits or because jobs never
-    start."""
+@dataclass(frozen=True, slots=True)
+class ExceededLimit:
+    """A limit that the changed side exceeds."""
+
+    text: str
+    by_change: bool  # False: the base exceeds it too, and by no less
+
+    @property
+    def sentence(self) -> str:
+        """The sentence for reports."""
+        heading = "limit exceeded" if self.by_change else "limit exceeded before the change too"
+        return f"{heading}: {self.text}"
+
+
+def exceeded(comparison: Comparison, limits: Sequence[WaitLimit]) -> Iterator[ExceededLimit]:
+    """Yields each limit that the changed side exceeds, by its waits or because jobs never start."""
     for limit in limits:
         group = JobGroup(queue=limit.queue, priority_class=limit.priority_class)
         before, after = comparison.never.get(group, (0, 0))
         subject = f"{limit.queue} {limit.priority_class}".strip()
         if after > before:
-            yield (
+            text = (
                 f"{subject}: {after:,.0f} jobs never start (before: {before:,.0f}), so no wait is within "
                 "the limit"
             )
-        before_s, after_s = comparison.waits.get((group, f"{limit.statistic}_s"), (0.0, 0.0))
-        if after_s > limit.max_s:
-            yield (
-                f"{subject}: the {limit.statistic} wait is {duration(after_s)} (before: "
-                f"{duration(before_s)}); the limit is {duration(limit.max_s)}"
-            )
+            yield ExceededLimit(text, by_change=True)
+        before_s, after_s = comparison.waits.get((group, f"{limit.statistic}_s"), (None, None))
+        if after_s is not None and after_s > limit.max_s:
+            by_change = before_s is None or before_s <= limit.max_s or round(before_s) < round(after_s)
+            yield ExceededLimit(_text(subject, limit, before_s, after_s), by_change)
+
+
+def _text(subject: str, limit: WaitLimit, before_s: float | None, after_s: float) -> str:
+    before = "no job starts" if before_s is None else duration(before_s)
+    return (
+        f"{subject}: the {limit.statistic} wait is {duration(after_s)} (before: {before}); "
+        f"the limit is {duration(limit.max_s)}"
+    )

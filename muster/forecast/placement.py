@@ -19,6 +19,13 @@ class PlacedJob(SimulatedJob):
     run_ms: int | None  # None: drawn from the run times of the trace's other jobs
     priority: int
     pod_sets: tuple[core.PodSet, ...]
+    occurrence: int = 0  # number of earlier jobs of the trace with this name
+
+    @property
+    def has_drawn_run_time(self) -> bool:
+        """True if its run time is drawn: it is not recorded, and the job does not run until it is
+        cancelled."""
+        return self.run_ms is None and self.cancelled_ms is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +59,35 @@ def place(
     return Placement(placed, dict(placing.left_out))
 
 
+def missing_queues(configuration: QueueConfiguration, names: Iterable[str]) -> set[str]:
+    """Returns the names that are no ClusterQueue, LocalQueue or namespace with a single queue."""
+    return {name for name in names if _cluster_queue(configuration, name) is None}
+
+
+@dataclass(frozen=True, slots=True)
+class _Resolved:
+    """The ClusterQueue of jobs with the same queue and user, or why they have none."""
+
+    name: str | None
+    problem: str = ""
+
+
 class _Placing:
     """Assigns jobs to queues, with caches by queue and by gang shape."""
 
     def __init__(self, configuration: QueueConfiguration, mapped: Mapped) -> None:
         self._configuration, self._mapped = configuration, mapped
-        self._queues: dict[str, str] = {}
+        self._queues: dict[tuple[str, str], _Resolved] = {}  # by queue and user of the trace
         self._pod_sets: dict[tuple[int, int], tuple[core.PodSet, ...]] = {}
+        self._names: Counter[str] = Counter()
         self._requests: dict[
             int, Mapping[str, int]
         ] = {}  # keeps the mappings alive whose ids are keys of `_pod_sets`
         self.left_out: Counter[str] = Counter()
 
     def place(self, number: int, job: TraceJob) -> PlacedJob | None:
+        occurrence = self._names[job.name]
+        self._names[job.name] += 1
         queue = self._queue_of(job)
         if queue is None:
             return None
@@ -78,34 +101,37 @@ class _Placing:
             pods=job.pods,
             accelerators=accelerators(job.requests) * job.pods,
             number=number,
+            occurrence=occurrence,
+            cancelled_ms=job.cancelled_ms,
             run_ms=job.run_ms,
             priority=self._configuration.priorities.get(name, 0),
             pod_sets=self._gang(job),
         )
 
     def _queue_of(self, job: TraceJob) -> str | None:
-        for name in (job.queue, job.user):
-            if name in self._queues:
-                return self._queues[name]
-            target = self._mapped.queues.get(name, name)
-            queue = self._cluster_queue(target) if target else None
-            if queue is not None:
-                self._queues[name] = queue
-                return queue
-        if self._mapped.queue and (queue := self._cluster_queue(self._mapped.queue)) is not None:
-            return queue
-        self.left_out[f"queue {job.queue or 'without a name'!r} is not in the configuration"] += 1
-        return None
+        """Returns the ClusterQueue of a job, or counts why it has none."""
+        names = job.queue, job.user
+        if names not in self._queues:
+            self._queues[names] = self._resolved(*names)
+        queue = self._queues[names]
+        if queue.name is None:
+            self.left_out[queue.problem] += 1
+        return queue.name
 
-    def _cluster_queue(self, name: str) -> str | None:
-        """Returns the ClusterQueue with this name, of a LocalQueue, or of a namespace with a single queue."""
-        queues, local = self._configuration.snapshot.cluster_queues, self._configuration.local_queues
-        if name in queues:
-            return name
-        if name in local:
-            return local[name]
-        within = {target for key, target in local.items() if key.partition("/")[0] == name}
-        return within.pop() if len(within) == 1 else None
+    def _resolved(self, queue: str, user: str) -> "_Resolved":
+        """Resolves a queue or user of the trace. A mapped name has no other queue if its own is missing:
+        otherwise, two sides of a comparison would place it differently without a word."""
+        for name in (queue, user):
+            if (target := self._mapped.queues.get(name)) is not None:
+                problem = f"queue {target!r}, to which {name!r} is mapped, is not in the configuration"
+                return _Resolved(_cluster_queue(self._configuration, target), problem)
+        for name in filter(None, (queue, user)):
+            if (cluster_queue := _cluster_queue(self._configuration, name)) is not None:
+                return _Resolved(cluster_queue)
+        if self._mapped.queue:
+            problem = f"queue {self._mapped.queue!r} of all other jobs is not in the configuration"
+            return _Resolved(_cluster_queue(self._configuration, self._mapped.queue), problem)
+        return _Resolved(None, f"queue {queue or 'without a name'!r} is not in the configuration")
 
     def _gang(self, job: TraceJob) -> tuple[core.PodSet, ...]:
         shape = (job.pods, id(job.requests))
@@ -114,6 +140,17 @@ class _Placing:
             self._requests[id(job.requests)] = job.requests
             pod_sets = self._pod_sets[shape] = (core.PodSet(PODS, job.pods, job.requests),)
         return pod_sets
+
+
+def _cluster_queue(configuration: QueueConfiguration, name: str) -> str | None:
+    """Returns the ClusterQueue with this name, of a LocalQueue, or of a namespace with a single queue."""
+    queues, local = configuration.snapshot.cluster_queues, configuration.local_queues
+    if name in queues:
+        return name
+    if name in local:
+        return local[name]
+    within = {target for key, target in local.items() if key.partition("/")[0] == name}
+    return within.pop() if len(within) == 1 else None
 
 
 def accelerators(requests: Mapping[str, int]) -> int:

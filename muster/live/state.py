@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from muster import admission as core
+from muster.cluster import budget_usage
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.platform_snapshot import PlatformSnapshot
 from muster.configuration.configuration import Configuration
@@ -62,7 +63,8 @@ def queue_configuration(cluster: ClusterState, configuration: Configuration) -> 
     """Returns the queues, flavors, cohorts, priority classes and checks of a cluster."""
     platform = PlatformSnapshot()
     platform.refresh(cluster)
-    return with_snapshot("the cluster", platform.snapshot, queue_objects(cluster), configuration.rules)
+    objects = replace(platform.snapshot, spent=budget_usage.spent(cluster))
+    return with_snapshot("the cluster", objects, queue_objects(cluster), configuration.rules)
 
 
 def queue_objects(cluster: ClusterState) -> QueueObjects:

@@ -69,7 +69,7 @@ def live_workloads(cluster: ClusterState, rules: core.Rules) -> LiveWorkloads:
         if considered is None:
             continue
         try:
-            converted = considered.converted(rules)
+            converted = considered.whole(rules)
             core.check_workload(converted)  # one invalid workload would make the core reject the snapshot
         except ValueError as error:
             workloads.unreadable[key] = str(error)
@@ -121,7 +121,7 @@ def _finished(cluster: ClusterState, rules: core.Rules) -> Iterator[Finished]:
         ref = workload.spec.priority_class_ref
         candidate = WorkloadInfo(workload, status, status.admission.cluster_queue)
         try:
-            converted = candidate.converted(rules)
+            converted = candidate.whole(rules)
         except ValueError:
             continue
         yield Finished(converted, ref.name if ref is not None else "", ended_ms - began_ms)

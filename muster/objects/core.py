@@ -3,6 +3,7 @@
 from msgspec.structs import force_setattr
 
 from muster.objects.meta import Condition, Object, View
+from muster.objects.names import GROWTH_GATE
 from muster.objects.sharing import share_strings
 
 READY = "Ready"
@@ -31,10 +32,36 @@ class PodStatus(View):
         force_setattr(self, "conditions", ready)
 
 
+class SchedulingGate(View):
+    """A gate that keeps the scheduler from placing the pod."""
+
+    name: str = ""
+
+
+class PodGates(View):
+    """The scheduling gates of a pod."""
+
+    scheduling_gates: tuple[SchedulingGate, ...] = ()
+
+
+_UNGATED = PodGates()
+_AWAITS_GROWTH = PodGates(scheduling_gates=(SchedulingGate(name=GROWTH_GATE),))
+
+
 class Pod(Object):
     """A pod, with what decisions need of it."""
 
+    spec: PodGates = _UNGATED
     status: PodStatus = PodStatus()
+
+    def __post_init__(self) -> None:
+        gated = any(gate.name == GROWTH_GATE for gate in self.spec.scheduling_gates)
+        force_setattr(self, "spec", _AWAITS_GROWTH if gated else _UNGATED)
+
+    @property
+    def awaits_growth(self) -> bool:
+        """Returns whether the pod cannot start, as no quota was granted for it yet."""
+        return self.spec is _AWAITS_GROWTH
 
     @property
     def holds_resources(self) -> bool:

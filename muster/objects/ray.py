@@ -61,6 +61,16 @@ class WorkerGroup(RayGroup):
         share_strings(self, "group_name")
 
     @property
+    def hosts(self) -> int:
+        """Returns the pods of a replica."""
+        return max(self.num_of_hosts, 1)
+
+    @property
+    def minimum(self) -> int:
+        """Returns the pods that KubeRay always creates for an autoscaled cluster."""
+        return 0 if self.suspend else max(self.min_replicas or 0, 0) * self.hosts
+
+    @property
     def pods(self) -> int:
         """Returns the pods that KubeRay creates (GetWorkerGroupDesiredReplicas, times the hosts)."""
         if self.suspend:
@@ -68,7 +78,7 @@ class WorkerGroup(RayGroup):
         replicas = max(self.replicas or 0, self.min_replicas or 0)
         if self.max_replicas is not None:
             replicas = min(replicas, self.max_replicas)
-        return max(replicas, 0) * max(self.num_of_hosts, 1)
+        return max(replicas, 0) * self.hosts
 
 
 class AutoscalerOptions(View):

@@ -1,6 +1,7 @@
 """Conditions of a Workload, and the states that they describe.
 
-Source: Kueue apis/kueue/v1beta2/workload_types.go; SuspensionBlocked is Muster's own.
+Source: Kueue apis/kueue/v1beta2/workload_types.go; SuspensionBlocked and Shrinking are
+Muster's own.
 """
 
 from muster.objects.kueue import WorkloadStatus
@@ -11,6 +12,7 @@ REQUEUED, PODS_READY, FINISHED = "Requeued", "PodsReady", "Finished"
 DEACTIVATION_TARGET = "DeactivationTarget"
 PENDING = "Pending"  # the reason of QuotaReserved=False after an eviction
 SUSPENSION_BLOCKED = "SuspensionBlocked"  # its gang must stop, and cannot be suspended
+SHRINKING = "Shrinking"  # more of its pods run than hold quota; they still use it
 
 
 def is_finished(status: WorkloadStatus) -> bool:

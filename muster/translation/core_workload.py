@@ -29,7 +29,7 @@ from muster.objects.workload_status import (
     holds_quota,
     is_finished,
 )
-from muster.translation import assignments
+from muster.translation import assignments, recorded_usage
 from muster.translation.core_pod_set import pod_set, tolerations
 
 FINISHED_PRIORITY = -(2**31)
@@ -77,6 +77,7 @@ def workload(
             for ps in pod_sets
         ),
         admission=admission(reservation) if reservation else None,
+        counts_from_ms=_counts_from_ms(status, reserved) if reservation else 0,
         reserved_at_ms=millis(reserved.last_transition_time) if reserved and reservation else 0,
         evicted=finished or is_true(status.conditions, EVICTED) or bool(meta.deletion_timestamp),
         requeue_at_ms=requeue_at_ms(status),
@@ -124,6 +125,12 @@ def _run_time_ms(spec: kueue.WorkloadSpec, status: kueue.WorkloadStatus) -> int 
         return None
     past_s = status.accumulated_past_execution_time_seconds or 0
     return max(1, spec.maximum_execution_time_seconds - past_s) * 1000
+
+
+def _counts_from_ms(status: kueue.WorkloadStatus, reserved: Condition | None) -> int:
+    """Returns the time from which its usage is not recorded yet; 0 if none is recorded."""
+    until_ms = recorded_usage.of_workload(status).until * 1000
+    return max(until_ms, millis(reserved.last_transition_time)) if until_ms and reserved else 0
 
 
 def _is_parked(status: kueue.WorkloadStatus) -> bool:

@@ -4,7 +4,7 @@ So the core admits growth, and preempts surplus, one replica at a time (`surplus
 worker group grows by whole replicas: a replica of a multi-host group has several pods.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from muster import admission as core
@@ -24,6 +24,16 @@ class ElasticPodSet:
     replica: int
     asked: int
     running: int = 0
+
+
+def gang_of(key: str) -> str:
+    """Returns the key of the gang of a core workload, which may be its surplus."""
+    return key.partition(_SEPARATOR)[0]
+
+
+def is_surplus(key: str) -> bool:
+    """Returns whether the key of a core workload is that of surplus."""
+    return _SEPARATOR in key
 
 
 def split(whole: core.Workload, elastic: Mapping[str, ElasticPodSet]) -> tuple[core.Workload, ...]:
@@ -51,6 +61,36 @@ def grown(admission: core.Admission, surplus: Iterable[core.Admission]) -> core.
         for added in replica.pod_sets:
             pod_sets[added.name] = _sum(pod_sets[added.name], added)
     return replace(admission, pod_sets=tuple(pod_sets[a.name] for a in admission.pod_sets))
+
+
+def offers(
+    gang: core.Workload,
+    elastic: Mapping[str, ElasticPodSet],
+    available: Callable[[core.FlavorResource], int],
+) -> dict[str, int]:
+    """Returns the replicas of each pod set that fit into the available quota, at most REPLICAS_MAX."""
+    held = {a.name: a for a in gang.admission.pod_sets} if gang.admission else {}
+    return {
+        pod_set.name: min(
+            (
+                available(core.FlavorResource(held[pod_set.name].flavors[resource], resource)) // amount
+                for resource, amount in usage.items()
+                if amount
+            ),
+            default=REPLICAS_MAX,
+        )
+        for pod_set in gang.pod_sets
+        if pod_set.name in elastic and pod_set.name in held
+        for usage in [_usage(pod_set, held[pod_set.name], elastic[pod_set.name].replica)]
+    }
+
+
+def resized(admission: core.Admission, counts: Mapping[str, int]) -> core.Admission:
+    """Returns the admission with these numbers of pods, which are not larger than its own."""
+    return replace(
+        admission,
+        pod_sets=tuple(_resized(a, counts.get(a.name, a.count)) for a in admission.pod_sets),
+    )
 
 
 def _surplus(
@@ -84,6 +124,7 @@ def _surplus(
             allowed_flavors=tuple(sorted(set(held.flavors.values()))) or None,
             run_time_ms=whole.run_time_ms,
             surplus_of=whole.key,
+            counts_from_ms=whole.counts_from_ms if holds else 0,
         )
 
 
@@ -94,13 +135,10 @@ def _reduced(pod_set: core.PodSet, elastic: ElasticPodSet) -> core.PodSet:
 def _minimum(admission: core.Admission | None, elastic: Mapping[str, ElasticPodSet]) -> core.Admission | None:
     if admission is None:
         return None
-    return replace(
-        admission,
-        pod_sets=tuple(
-            _resized(a, min(a.count, elastic[a.name].minimum)) if a.name in elastic else a
-            for a in admission.pod_sets
-        ),
-    )
+    minimums = {
+        a.name: min(a.count, elastic[a.name].minimum) for a in admission.pod_sets if a.name in elastic
+    }
+    return resized(admission, minimums)
 
 
 def _resized(held: core.PodSetAssignment, count: int) -> core.PodSetAssignment:

@@ -13,6 +13,7 @@ from muster.objects import kueue_checks, kueue_queues
 from muster.objects.meta import Object
 from muster.objects.names import MULTIKUEUE_CONTROLLER, PROVISIONING_CONTROLLER
 from muster.translation import unreadable
+from muster.translation.budgets import budgets
 from muster.translation.core_pod_set import tolerations
 
 USAGE_BASED = "UsageBasedAdmissionFairSharing"
@@ -78,18 +79,20 @@ def cluster_queue(
             core.Check(rule.name, frozenset(rule.on_flavors), _provisions((checks or {}).get(rule.name)))
             for rule in spec.admission_checks_strategy.admission_checks
         ),
+        budgets=budgets(obj.metadata.annotations),
     )
     core.check_quotas(queue)
     return queue
 
 
 def cohort(obj: kueue_queues.Cohort) -> core.Cohort:
-    """Converts a Cohort. Raises: AdmissionError that names the wrong quota."""
+    """Converts a Cohort. Raises: ValueError (AdmissionError for quotas) that names the field."""
     node = core.Cohort(
         name=obj.metadata.name,
         parent=obj.spec.parent_name or None,
         groups=_groups(f"Cohort {obj.metadata.name}", obj.spec.resource_groups),
         weight=_weight(obj.spec.fair_sharing),
+        budgets=budgets(obj.metadata.annotations),
     )
     core.check_quotas(node)
     return node

@@ -9,6 +9,7 @@ from components.queues.queues import Priorities, PrioritiesArgs, QueuesArgs
 from components.queues.queues import Queues as KueueQueues
 from package.base import EXISTING, Exposed
 from settings.model.base import Model
+from settings.model.pools.machine_facts import MachineTypes
 from settings.model.pools.pool import Pool
 from settings.model.queues.admission import Admission, QueuedProvisioning
 from settings.model.queues.queue import Queues as QueuesSettings
@@ -18,6 +19,8 @@ from settings.model.stack import Settings
 class QueuesInputs(Model):
     """The parts of a stack file that describe queues."""
 
+    machine_types: MachineTypes = Field(default_factory=dict)
+    """Machine types of pools that Muster does not know yet, as in RayCluster."""
     pools: Annotated[tuple[Pool, ...], Field(min_length=1)]
     """The cluster's node pools, as in RayCluster; each becomes a flavor."""
     queues: QueuesSettings
@@ -52,7 +55,7 @@ class Queues(Exposed):
     }
 
     def sections(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
-        sections = {key: inputs[key] for key in ("pools", "queues") if key in inputs}
+        sections = {key: inputs[key] for key in ("machineTypes", "pools", "queues") if key in inputs}
         admission = {key: inputs[key] for key in ("priorities", "queuedProvisioning") if key in inputs}
         return {**sections, "admission": admission, "cluster": EXISTING}
 

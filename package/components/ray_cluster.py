@@ -11,6 +11,7 @@ from settings.model.base import Model
 from settings.model.foundation.cluster import Gke
 from settings.model.foundation.network import Network
 from settings.model.operators.kuberay import Addon
+from settings.model.pools.machine_facts import MachineTypes
 from settings.model.pools.pool import Pool
 from settings.model.stack import Settings
 
@@ -24,6 +25,8 @@ class RayClusterInputs(Model):
     """The cluster."""
     network: Network | None = None
     """A dedicated VPC; if unset, the cluster uses an existing network of the project."""
+    machine_types: MachineTypes = Field(default_factory=dict)
+    """Machine types of pools that Muster does not know yet, or knows with other values."""
     pools: Annotated[tuple[Pool, ...], Field(min_length=1)]
     """Node pools; at least one must be on-demand and without accelerators, for system pods."""
     ray_addon: Addon | None = None

@@ -11,15 +11,19 @@ __all__ = ["RULES"]
 _FIRST = (
     "cluster",
     "control_plane",
+    "maintenance",
     "node_pools",
+    "iam",
     "rbac",
     "namespaces",
+    "tenants",
     "workloads",
     "queues",
     "compute_classes",
     "capacity",
     "charts",
     "costs",
+    "environments",
 )
 
 RULES: tuple[ResourceRule | StackRule, ...] = tuple(

@@ -1,16 +1,17 @@
 """Capacity limits of a stack, and protection against deletion."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from policies.reading import must_be, must_not_be, pick
-from policies.rule import Resource, Violation, resource_rule, stack_rule
+from policies.rule import Config, Resource, Violation, resource_rule, stack_rule
 from policies.rules.cluster import CLUSTER
 from policies.rules.node_pools import NODE_POOL, is_provisioned_per_job
 
 BUCKET = "gcp:storage/bucket:Bucket"
 ZONE = re.compile(r"[a-z]+-[a-z]+[0-9]+-[a-z]")
 TPU_MACHINES = ("ct", "tpu")
+COUNT = {"type": "number", "minimum": 0}
 HARD_TAINTS = ("NO_SCHEDULE", "NO_EXECUTE")
 
 
@@ -37,9 +38,11 @@ def system_pool_is_not_queued(resources: Sequence[Resource]) -> Iterator[Violati
     CLUSTER,
     source="GKE, cluster autoscaler: limits of a pool, and of node auto-provisioning",
     severity="high",
+    parameters={"nodes": COUNT, "autoProvisioned": {"type": "object", "additionalProperties": COUNT}},
 )
-def pool_size_is_bounded(resource: Resource) -> Iterator[str]:
-    """Node pools and node auto-provisioning have upper limits, which bound the costs."""
+def pool_size_is_bounded(resource: Resource, config: Config) -> Iterator[str]:
+    """Node pools and node auto-provisioning have upper limits, at most those of the environment's
+    configuration, which bound the costs."""
     if resource.kind == NODE_POOL:
         limits = pick(resource.props, "autoscaling") or {}
         bounds = (
@@ -49,13 +52,26 @@ def pool_size_is_bounded(resource: Resource) -> Iterator[str]:
         )
         if bounds == (None, None, None):
             yield "set autoscaling.maxNodeCount or autoscaling.totalMaxNodeCount"
+        nodes, allowed = nodes_max(resource), config.get("nodes")
+        if nodes is not None and allowed is not None and nodes > allowed:
+            yield f"lower the limit of its nodes to {allowed:g}, the environment's: it is {nodes}"
     elif pick(resource.props, "clusterAutoscaling", "enabled"):
         limited = pick(resource.props, "clusterAutoscaling", "resourceLimits")
         if not limited:
             yield "set clusterAutoscaling.resourceLimits"
         for i, limit in enumerate(limited or ()):
-            if limit.get("maximum") is None:
-                yield f"set clusterAutoscaling.resourceLimits[{i}].maximum"
+            where, maximum = f"clusterAutoscaling.resourceLimits[{i}].maximum", limit.get("maximum")
+            allowed = allowed_of(limit.get("resourceType"), config)
+            if maximum is None:
+                yield f"set {where}"
+            elif allowed is not None and int(maximum) > allowed:
+                yield f"lower {where} to {allowed:g}, the environment's: it is {int(maximum)}"
+
+
+def allowed_of(resource_type: str | None, config: Config) -> float | None:
+    """Returns the environment's limit of a resource of node auto-provisioning; accelerators share one."""
+    limits: Mapping[str, float] = config.get("autoProvisioned") or {}
+    return limits.get(resource_type or "", limits.get("accelerators"))
 
 
 @resource_rule(

@@ -1,12 +1,9 @@
 """Helm charts. Pulumi sees the inputs of a release, not the objects that Helm creates."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from pulumi_policy.proxy import UnknownValueError
-
-from policies.reading import pick
+from policies.reading import pick, texts
 from policies.rule import Resource, Violation, resource_rule, stack_rule
 from policies.rules.cluster import CLUSTER
 
@@ -33,7 +30,7 @@ def charts_are_pinned(release: Resource) -> Iterator[str]:
     chart, version = release.props.get("chart") or "", release.props.get("version")
     if not chart.startswith(LOCAL) and not EXACT.fullmatch(version or ""):
         yield f"set version to an exact one, such as 1.2.3: it is {version or 'absent'}"
-    for path, value in _texts(release.props.get("values"), "values"):
+    for path, value in texts(release.props.get("values"), "values"):
         if value.endswith(":latest") or (value == "latest" and path.lower().endswith(NAMES_VERSION)):
             yield f'pin {path}: it is "{value}"'
 
@@ -47,25 +44,11 @@ def charts_are_pinned(release: Resource) -> Iterator[str]:
 def charts_name_digests(release: Resource) -> Iterator[str]:
     """A chart's values name its image by digest: the chart's own are by tag, which anyone that may push to
     their registry can move."""
-    if not any(DIGEST.search(value) for _, value in _texts(release.props.get("values"), "values")):
+    if not any(DIGEST.search(value) for _, value in texts(release.props.get("values"), "values")):
         yield (
             "write a digest into the operator's `image` (repository:tag@sha256:…): the chart refers to the "
             "image by tag"
         )
-
-
-def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yields every known text in the values, with its path."""
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, Mapping | Sequence):
-        keys = value if isinstance(value, Mapping) else range(len(value))
-        for key in keys:
-            try:
-                inner = value[key]
-            except UnknownValueError:
-                continue
-            yield from _texts(inner, f"{path}.{key}" if isinstance(key, str) else f"{path}[{key}]")
 
 
 @stack_rule(

@@ -17,6 +17,14 @@ WITHOUT_FLOW_LOGS = frozenset(
         "INTERNAL_HTTPS_LOAD_BALANCER",
     }
 )
+# GKE API: DatabaseEncryption.state; the second one also encrypts disks of the control plane.
+ENCRYPTED = ("ENCRYPTED", "ALL_OBJECTS_ENCRYPTION_ENABLED")
+# GKE API: BinaryAuthorization.evaluationMode, without DISABLED.
+EVALUATION_MODES = (
+    "PROJECT_SINGLETON_POLICY_ENFORCE",
+    "POLICY_BINDINGS",
+    "POLICY_BINDINGS_AND_PROJECT_SINGLETON_POLICY_ENFORCE",
+)
 
 
 @resource_rule(
@@ -110,6 +118,72 @@ def logging_and_monitoring(cluster: Resource) -> Iterator[str]:
         components = pick(cluster.props, f"{name}Config", "enableComponents")
         if components is not None and "SYSTEM_COMPONENTS" not in components:
             yield f"add SYSTEM_COMPONENTS to {name}Config.enableComponents"
+
+
+@resource_rule(
+    "cis-gke-5.7.1-workload-logs",
+    CLUSTER,
+    source="CIS GKE 1.9, 5.7.1; GKE API: LoggingConfig",
+    severity="medium",
+)
+def workload_logs(cluster: Resource) -> Iterator[str]:
+    """Logs of the jobs' containers are exported (GKE's default): what a job did is known after its pods are
+    gone."""
+    components = pick(cluster.props, "loggingConfig", "enableComponents")
+    if components is not None and "WORKLOADS" not in components:
+        yield "add WORKLOADS to loggingConfig.enableComponents"
+
+
+@resource_rule(
+    "cis-gke-5.3.1-secrets-encryption",
+    CLUSTER,
+    source="CIS GKE 1.9, 5.3.1; Checkov CKV_GCP_91",
+    severity="high",
+)
+def secrets_encryption(cluster: Resource) -> Iterator[str]:
+    """Secrets in etcd are encrypted with a key of Cloud KMS, whose use is logged and can be revoked."""
+    state = pick(cluster.props, "databaseEncryption", "state")
+    if state not in ENCRYPTED or pick(cluster.props, "databaseEncryption", "keyName") is None:
+        yield (
+            "set databaseEncryption.keyName to a key of Cloud KMS, and databaseEncryption.state to "
+            '"ENCRYPTED"'
+        )
+
+
+@resource_rule(
+    "cis-gke-4.5.1-binary-authorization",
+    CLUSTER,
+    source="CIS GKE 1.9, 4.5.1; CIS GKE 1.6, 5.10.4; Checkov CKV_GCP_66",
+    severity="high",
+)
+def binary_authorization(cluster: Resource) -> Iterator[str]:
+    """The API server admits images by Binary Authorization, which can require signatures."""
+    return must_be(cluster, "binaryAuthorization.evaluationMode", *EVALUATION_MODES)
+
+
+@resource_rule(
+    "cis-gke-5.10.4-security-posture",
+    CLUSTER,
+    source="CIS GKE 1.9, 5.10.4; CIS GKE 1.6 to 1.8, 5.10.5",
+    severity="medium",
+)
+def security_posture(cluster: Resource) -> Iterator[str]:
+    """GKE scans workloads for misconfiguration, and shows it in its security posture dashboard."""
+    return must_be(cluster, "securityPostureConfig.mode", "BASIC", "ENTERPRISE")
+
+
+@resource_rule(
+    "muster-no-default-network",
+    CLUSTER,
+    source="CIS Google Cloud Platform Foundation 3.0, 3.1",
+    severity="high",
+)
+def no_default_network(cluster: Resource) -> Iterator[str]:
+    """The cluster is in a network that was made for it: the rules of the default one admit SSH and RDP from
+    anywhere, and each of its machines reaches all others."""
+    network = pick(cluster.props, "network") or "default"
+    if network.rpartition("/")[2] == "default":
+        yield "set network to one of your own: it is the default network"
 
 
 @resource_rule("cis-gke-5.10.2-no-alpha", CLUSTER, source="CIS GKE 1.9, 5.10.2", severity="high")

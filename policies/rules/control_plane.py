@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from policies.reading import must_be, must_not_be, pick
+from policies.reading import must_be, must_have, must_not_be, pick
 from policies.rule import Resource, resource_rule
 from policies.rules.cluster import CLUSTER
 
@@ -84,3 +84,9 @@ def insecure_bindings_are_refused(cluster: Resource) -> Iterator[str]:
     """The API server refuses to bind roles to unauthenticated users or to all Google accounts."""
     for group in ("Authenticated", "Unauthenticated"):
         yield from must_be(cluster, f"rbacBindingConfig.enableInsecureBindingSystem{group}", False)
+
+
+@resource_rule("cis-gke-5.8.2-google-groups", CLUSTER, source="CIS GKE 1.9, 5.8.2", severity="medium")
+def google_groups(cluster: Resource) -> Iterator[str]:
+    """RBAC may name Google groups, so that a user that leaves a team loses the team's permissions."""
+    return must_have(cluster, "authenticatorGroupsConfig.securityGroup")

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from policies.reading import pick
-from policies.rule import Resource, resource_rule
+from policies.reading import TEXT_LIST, pick
+from policies.rule import Config, Resource, resource_rule
 from policies.rules.cluster import CLUSTER
 
 LABELS = ("environment", "cost-center")
@@ -34,12 +34,19 @@ def add_labels(resource: Resource, config: Mapping[str, Any]) -> Mapping[str, An
     source="Google Cloud, labels in billing reports; Checkov CKV_GCP_21",
     severity="medium",
     remediation=add_labels,
+    parameters={"costCenters": TEXT_LIST},
 )
-def cost_labels(resource: Resource) -> Iterator[str]:
-    """Billed resources are labeled, so that costs can be split by environment and cost center."""
+def cost_labels(resource: Resource, config: Config) -> Iterator[str]:
+    """Billed resources are labeled with the stack's environment and an existing cost center, so that costs
+    can be split by both."""
+    labels, where = _labels(resource), LABELLED[resource.kind]
+    allowed = {"environment": [config.get("environment")], "cost-center": config.get("costCenters")}
     for label in LABELS:
-        if label not in _labels(resource):
-            yield f"add the label {label} to {LABELLED[resource.kind]}"
+        values = [value for value in allowed[label] or () if value is not None]
+        if label not in labels:
+            yield f"add the label {label} to {where}"
+        elif values and labels[label] not in values:
+            yield f"set {where}.{label} to {' or '.join(values)}: it is {labels[label]}"
 
 
 @resource_rule(

@@ -25,7 +25,7 @@ def is_provisioned_per_job(pool: Resource) -> bool:
     return is_queued(pool) or bool(pick(pool.props, "nodeConfig", "flexStart"))
 
 
-def _node_configs(resource: Resource) -> list[str]:
+def node_configs(resource: Resource) -> list[str]:
     """Returns the paths of node configurations; a cluster has one if node auto-provisioning is on."""
     if resource.kind == NODE_POOL:
         return ["nodeConfig"]
@@ -38,7 +38,7 @@ def _instances(resource: Resource) -> list[str]:
     """Returns the paths of the shielded-instance settings."""
     if resource.kind == COMPUTE_CLASS:
         return ["spec.nodePoolAutoCreation"]
-    return _node_configs(resource)
+    return node_configs(resource)
 
 
 @resource_rule(
@@ -51,7 +51,7 @@ def _instances(resource: Resource) -> list[str]:
 )
 def node_service_account(resource: Resource) -> Iterator[str]:
     """Nodes have a dedicated service account: Compute Engine's default one may edit the project."""
-    for where in _node_configs(resource):
+    for where in node_configs(resource):
         try:
             account = pick(resource.props, *where.split("."), "serviceAccount") or "default"
         except UnknownValueError:  # created by the same stack, so not the default one
@@ -81,7 +81,7 @@ def metadata_server(pool: Resource) -> Iterator[str]:
 )
 def container_optimized_os(resource: Resource) -> Iterator[str]:
     """Nodes run Container-Optimized OS (GKE's default), whose system partition is read-only and verified."""
-    for where in _node_configs(resource):
+    for where in node_configs(resource):
         image = pick(resource.props, *where.split("."), "imageType")
         if image is not None and image.upper() != "COS_CONTAINERD":
             yield f'set {where}.imageType to "COS_CONTAINERD": it is "{image}"'

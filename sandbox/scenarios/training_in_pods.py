@@ -3,7 +3,6 @@
 Everything is read as a user would: the jobs' output with `kubectl logs`, their state in their status.
 """
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from sandbox.cluster.kinds import Object
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
+from sandbox.scenarios.notes import Notes
 from sandbox.scenarios.resumed_training import (
     CHECKPOINTS_BEFORE,
     NAMESPACE,
@@ -35,11 +35,7 @@ def play(state: RunState, kubectl: Kubectl, examples: Path, screen: Screen) -> s
     Raises StepError if a wait takes too long, a job fails, production has pods before those of training have
     terminated, or training starts from the beginning.
     """
-    began = time.monotonic()
-
-    def note(text: str) -> None:
-        screen.line(f"  {time.monotonic() - began:5.1f} s  {text}")
-
+    note = Notes(screen).add
     training = submit(kubectl, examples / "cpu-train.rayjob.yaml")
     note(f"{training}: submitted")
     _wait(

@@ -1,13 +1,13 @@
 """The objects of Kueue's API that a stack declares, as plain values: for Pulumi, and for forecasts."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
-from muster.objects.names import KUEUE_API, NODE_SIZES
+from muster.objects.names import BUDGETS, KUEUE_API, NODE_SIZES
 from settings.manifests.specs import (
     CHECK,
     cluster_queue,
@@ -21,6 +21,7 @@ from settings.manifests.specs import (
 from settings.model.pools.allocatable import allocatable
 from settings.model.pools.pool import Pool
 from settings.model.queues.admission import QueuedProvisioning
+from settings.model.queues.budget import Budget
 from settings.model.queues.queue import Queues
 from settings.model.stack import Settings
 
@@ -56,7 +57,9 @@ def queue_objects(
         )
         for pool in pools
     ]
-    named += (QueueObject("Cohort", c.name, cohort(c)) for c in queues.cohorts)
+    named += (
+        QueueObject("Cohort", c.name, cohort(c), annotations=_declared(c.budgets)) for c in queues.cohorts
+    )
     named += (QueueObject("AdmissionCheck", c.name, c.spec()) for c in queues.checks)
     if queued:
         # Extended resources have a domain in their name; cpu and memory do not.
@@ -70,7 +73,14 @@ def queue_objects(
     yield from named
     after = tuple((obj.kind, obj.name) for obj in named)
     for queue in queues.cluster_queues:
-        yield QueueObject("ClusterQueue", queue.name, cluster_queue(queue, queued), after)
+        spec = cluster_queue(queue, queued)
+        yield QueueObject("ClusterQueue", queue.name, spec, after, _declared(queue.budgets))
+
+
+def _declared(budgets: Iterable[Budget]) -> dict[str, str]:
+    """Returns the annotation that declares the budgets; none without budgets."""
+    declarations = [budget.declaration() for budget in budgets]
+    return {BUDGETS: json.dumps(declarations, separators=(",", ":"))} if declarations else {}
 
 
 def manifests(settings: Settings) -> list[dict[str, Any]]:

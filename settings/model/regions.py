@@ -12,8 +12,8 @@ from typing_extensions import Doc
 from settings.model.base import refuse
 from settings.problems import did_you_mean
 
-LOCATION = re.compile(r"[a-z]+-[a-z]+[0-9]+(-[a-z])?")
-ZONE = re.compile(r"[a-z]+-[a-z]+[0-9]+-[a-z]")
+LOCATION = re.compile(r"[a-z]+-[a-z]+[0-9]+(-(ai[0-9])?[a-z])?")
+ZONE = re.compile(r"[a-z]+-[a-z]+[0-9]+-(ai[0-9])?[a-z]")
 
 # Area -> numbers of its regions.
 _AREAS: dict[str, tuple[int, ...]] = {
@@ -40,8 +40,12 @@ _AREAS: dict[str, tuple[int, ...]] = {
 }
 # Most regions have the zones a, b and c.
 _OTHER_LETTERS = {"europe-west1": "bcd", "us-central1": "abcf", "us-central2": "b", "us-east1": "bcd"}
+# AI zones have accelerators only (Compute Engine, "About AI zones"; Cloud TPU, regions and zones).
+_AI_ZONES = {"us-central1": ("ai1a",), "us-south1": ("ai1b",)}
 ZONES = {
-    region: tuple(f"{region}-{letter}" for letter in _OTHER_LETTERS.get(region, "abc"))
+    region: tuple(
+        f"{region}-{zone}" for zone in (*_OTHER_LETTERS.get(region, "abc"), *_AI_ZONES.get(region, ()))
+    )
     for region in (f"{area}{number}" for area, numbers in _AREAS.items() for number in numbers)
 }
 # Multi-regions and predefined dual-regions.

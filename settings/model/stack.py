@@ -17,6 +17,7 @@ from settings.model.operators.gpus import GpuDirect, GpuOperator
 from settings.model.operators.kai import Kai
 from settings.model.operators.kuberay import KubeRay
 from settings.model.operators.kueue import Kueue
+from settings.model.pools.machine_facts import MachineTypes
 from settings.model.pools.pool import Pool
 from settings.model.queues.admission import Admission
 from settings.model.queues.queue import Queues
@@ -45,6 +46,9 @@ class Settings(Model):
     """A VPC that the stack creates; if unset, the cluster uses an existing network of the project."""
     cluster: Cluster
     """The cluster: created on GKE, or an existing one."""
+    machine_types: MachineTypes = Field(default_factory=dict)
+    """Machine types of pools that Muster does not know yet, or knows with other values: the facts that quotas
+    and rules need."""
     pools: Annotated[tuple[Pool, ...], Field(min_length=1)]
     """Node pools; at least one must be on-demand and without accelerators, for system pods."""
     kuberay: KubeRay = KubeRay()

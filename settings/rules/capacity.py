@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from math import ceil, floor
+from typing import NamedTuple
 
 from settings.model.base import amount
 from settings.model.operators.shared import Resources
@@ -19,15 +20,39 @@ from settings.rules.registry import rule
 GKE_PODS = {"cpu": Fraction(1), "memory": Fraction(GIB), "pods": Fraction(12)}
 
 
+class Grant(NamedTuple):
+    """Total of a resource in all quotas of a flavor; the last of them is at `path`."""
+
+    pool: Pool
+    resource: str
+    total: Fraction
+    path: Path
+
+
 @rule("cluster", "pools", "kuberay", "kueue", "kai", "admission", "controller", "queues")
 def quotas_have_nodes(settings: Settings) -> Iterator[Finding]:
-    """The nodes of a flavor have what its quotas grant together: gangs that are admitted beyond that would
-    wait for nodes that are never created (GKE, plan node sizes).
+    """The nodes of a flavor have the CPUs and memory that its quotas grant together: gangs that are admitted
+    beyond that would wait for nodes that are never created (GKE, plan node sizes).
 
-    The nodes of a cluster elsewhere are not known.
+    What the nodes of a cluster elsewhere have for pods is not known.
     """
-    if settings.place is None:
-        return
+    for grant in _grants(settings) if settings.place else ():
+        if "/" not in grant.resource:
+            yield from _exceeded(grant, for_queues(grant.pool, settings).get(grant.resource))
+
+
+@rule("pools", "queues")
+def quotas_have_devices(settings: Settings) -> Iterator[Finding]:
+    """The nodes of a flavor have the GPUs or TPU chips that its quotas grant together, in any cluster (GKE,
+    plan node sizes)."""
+    for grant in _grants(settings):
+        if "/" in grant.resource:
+            each = amount(grant.pool.capacity.get(grant.resource, "0"))
+            yield from _exceeded(grant, grant.pool.nodes_max * each if each else None)
+
+
+def _grants(settings: Settings) -> Iterator[Grant]:
+    """Yields totals for flavors with a pool; other rules refuse other flavors."""
     pools = {pool.flavor_name: pool for pool in settings.pools}
     granted: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
     paths: dict[tuple[str, str], Path] = {}
@@ -37,16 +62,23 @@ def quotas_have_nodes(settings: Settings) -> Iterator[Finding]:
                 granted[flavor, resource] += amount(quota.nominal)
                 paths[flavor, resource] = (*holder.path, flavor, resource)
     for (flavor, resource), total in granted.items():
-        available = for_queues(pools[flavor], settings).get(resource) if flavor in pools else None
-        if available is None or total <= available:
-            continue
-        pool, most, now = pools[flavor], _written(available, resource, floor), _written(total, resource, ceil)
-        yield Finding(
-            paths[flavor, resource],
-            f"at most {most} of {resource} in all quotas of flavor {flavor}, which grant {now}: the nodes of "
-            f"pool {pool.name}, {pool.nodes_max} at most, have no more for queues (GKE, plan node sizes)",
-            "lower the quotas, or give the pool more or larger nodes",
-        )
+        if flavor in pools:
+            yield Grant(pools[flavor], resource, total, paths[flavor, resource])
+
+
+def _exceeded(grant: Grant, available: Fraction | None) -> Iterator[Finding]:
+    """Yields a finding if the quotas grant more than the nodes have; None: they have no such resource."""
+    if available is None or grant.total <= available:
+        return
+    pool, resource = grant.pool, grant.resource
+    most, now = _written(available, resource, floor), _written(grant.total, resource, ceil)
+    yield Finding(
+        grant.path,
+        f"at most {most} of {resource} in all quotas of flavor {pool.flavor_name}, which grant {now}: the "
+        f"nodes of pool {pool.name}, {pool.nodes_max} at most, have no more for queues (GKE, plan node "
+        "sizes)",
+        "lower the quotas, or give the pool more or larger nodes",
+    )
 
 
 def for_queues(pool: Pool, settings: Settings) -> Amounts:

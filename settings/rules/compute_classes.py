@@ -10,7 +10,6 @@ from settings.model.pools.pool import Pool
 from settings.model.stack import Settings
 from settings.model.versions import GkeVersion
 from settings.problems import Finding, Path
-from settings.rules.disks import boot_disks
 from settings.rules.registry import rule
 
 OLDEST = GkeVersion.parse("1.33.3-gke.1136000")
@@ -116,7 +115,7 @@ def _unlike(pool: Pool, variant: Pool) -> str | None:
     if has.local_ssds != machine.local_ssds or pool.local_ssds not in counts:
         return "the local SSDs"
     disk = pool.boot_disk.type
-    return "the boot disk's type" if disk and disk not in boot_disks(variant.machine_type) else None
+    return "the boot disk's type" if disk and has.boot_disks and disk not in has.boot_disks else None
 
 
 @rule("cluster", "pools", "admission")

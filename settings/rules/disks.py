@@ -2,33 +2,16 @@
 
 from collections.abc import Iterator
 
+from settings.facts.tables import table
+from settings.model.pools.allocatable import BOOT_DISK_GB, GIB, allocatable
+from settings.model.pools.pool import Pool
 from settings.model.stack import Settings
 from settings.problems import Finding, Path
 from settings.rules.registry import rule
 
-HYPERDISK = ("hyperdisk-balanced",)
-PERSISTENT = ("pd-standard", "pd-balanced", "pd-ssd")
-NO_STANDARD = ("pd-balanced", "pd-ssd")
-# Boot disks by machine series (Compute Engine, "Persistent Disk" and "Hyperdisk": machine series support).
-BOOT_DISKS: dict[str, tuple[str, ...]] = {
-    "a2-": PERSISTENT,
-    "a3-highgpu-": (*NO_STANDARD, *HYPERDISK),
-    "a3-megagpu-": (*NO_STANDARD, *HYPERDISK),
-    "a3-ultragpu-": HYPERDISK,
-    "a4-": HYPERDISK,
-    "a4x-": HYPERDISK,
-    "ct5lp-": PERSISTENT,
-    "ct5p-": PERSISTENT,
-    "ct6e-": HYPERDISK,
-    "e2-": PERSISTENT,
-    "g2-": NO_STANDARD,
-    "g4-": HYPERDISK,
-    "h4d-": HYPERDISK,
-    "n1-": PERSISTENT,
-    "n2-": PERSISTENT,
-    "tpu7x-": HYPERDISK,
-}
-LARGEST_GB = 65536
+LARGEST_GB: int = table("limits").facts["boot_disk_gb"]
+# Compressed images of Ray take up to 10 GiB of the disk when they are unpacked, without models or data.
+IMAGES_GIB = 10
 
 
 @rule("pools")
@@ -37,8 +20,8 @@ def boot_disks_suit_machines(settings: Settings) -> Iterator[Finding]:
     Persistent Disk and Hyperdisk)."""
     for i, pool in enumerate(settings.pools):
         disk, path = pool.boot_disk, ("muster:pools", i, "bootDisk")
-        fitting = boot_disks(pool.machine_type)
-        if disk.type and disk.type not in fitting:
+        fitting = pool.machine.boot_disks
+        if disk.type and fitting and disk.type not in fitting:
             yield Finding(
                 (*path, "type"),
                 f"{' or '.join(fitting)}: the boot disks that {pool.machine_type} supports (Compute "
@@ -53,9 +36,31 @@ def boot_disks_suit_machines(settings: Settings) -> Iterator[Finding]:
             )
 
 
-def boot_disks(machine_type: str) -> tuple[str, ...]:
-    """Returns the types of boot disks that a machine type supports."""
-    return next(types for series, types in BOOT_DISKS.items() if machine_type.startswith(series))
+@rule("pools")
+def boot_disks_hold_images(settings: Settings) -> Iterator[Finding]:
+    """A boot disk leaves pods room for an image of Ray after what GKE reserves: otherwise the kubelet evicts
+    them as soon as they are pulled (GKE, plan node sizes: ephemeral storage)."""
+    for i, pool in enumerate(settings.pools):
+        storage = allocatable(pool)["ephemeral-storage"]
+        if pool.boot_disk.size_gb and storage < IMAGES_GIB * GIB:
+            yield Finding(
+                ("muster:pools", i, "bootDisk", "sizeGb"),
+                f"a disk of which GKE leaves pods {IMAGES_GIB} GiB, for an image of Ray; it leaves "
+                f"{max(0, float(storage / GIB)):.1f} of this one (GKE, plan node sizes)",
+                f"write {_smallest_disk(pool)} or more, or remove it for GKE's default of {BOOT_DISK_GB}",
+            )
+
+
+def _smallest_disk(pool: Pool) -> int:
+    """Returns the size of the smallest boot disk that leaves room for images, in GB."""
+    sizes = (size for size in range(10, BOOT_DISK_GB, 10))
+    disks = (pool.boot_disk.model_copy(update={"size_gb": size}) for size in sizes)
+    pools = (pool.model_copy(update={"boot_disk": disk}) for disk in disks)
+    return next(
+        larger.boot_disk.size_gb or 0
+        for larger in pools
+        if allocatable(larger)["ephemeral-storage"] >= IMAGES_GIB * GIB
+    )
 
 
 @rule("pools")

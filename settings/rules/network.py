@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from ipaddress import IPv4Network
 from itertools import combinations
 
+from settings.facts.tables import table
 from settings.model.foundation.cluster import Gke
 from settings.model.foundation.existing import Existing
 from settings.model.foundation.network import Network, gpu_networks
@@ -23,6 +24,10 @@ RESERVED = {
         "172.17.0.0/16": "the Docker bridge of the nodes (GKE, VPC-native clusters)",
         "199.36.153.4/30": "restricted.googleapis.com (VPC, prohibited ranges)",
         "199.36.153.8/30": "private.googleapis.com (VPC, prohibited ranges)",
+        **dict.fromkeys(
+            table("google_ranges").facts["prohibited"],
+            "a public service of Google, such as its DNS (VPC, prohibited ranges)",
+        ),
         "224.0.0.0/4": "multicast (VPC, prohibited ranges)",
         "255.255.255.255/32": "broadcasts (VPC, prohibited ranges)",
     }.items()

@@ -73,8 +73,6 @@ def _why_not_compact(pool: Pool) -> str | None:
 def _why_not_nvlink(pool: Pool) -> str | None:
     if not pool.machine_type.startswith(NVLINK):
         return f"no NVLink domains: {pool.machine_type} has none, only a4x machines do"
-    if pool.scheduled:
-        return f"no NVLink domains: {pool.provisioning} pools do not support a4x machines placed together"
     return None
 
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
+from settings.facts.tables import table
 from settings.model.foundation.existing import Existing
 from settings.model.foundation.place import GkePlace, zones_of
+from settings.model.pools.parts import DaemonSets
 from settings.model.pools.pool import Pool
 from settings.model.pools.values import POOL_NAME
 from settings.model.stack import Settings
@@ -11,7 +13,8 @@ from settings.problems import Finding
 from settings.rules.names import unique
 from settings.rules.registry import rule
 
-NODES_MAX = 65_000  # of a Standard cluster
+NODES_MAX: int = table("limits").facts["nodes_per_cluster"]
+NODES_PER_ZONE: int = table("limits").facts["nodes_per_pool_and_zone"]
 ZONES_OF_A_REGION = 3  # that GKE chooses if none are given
 
 
@@ -80,6 +83,35 @@ def node_counts_are_in_order(settings: Settings) -> Iterator[Finding]:
                 (*path, "initial"),
                 f"at most nodes.max, which is {nodes.max}{at_first if zones > 1 else ''}",
                 "lower `initial` or raise `max`",
+            )
+
+
+@rule("cluster", "pools")
+def zones_hold_the_nodes(settings: Settings) -> Iterator[Finding]:
+    """A node pool has at most 1,000 nodes in a zone (GKE, quotas and limits)."""
+    for i, pool in enumerate(settings.pools):
+        zones = _zones(settings.place, pool)
+        if settings.place and not pool.numbered and zones * NODES_PER_ZONE < pool.nodes_max <= NODES_MAX:
+            yield Finding(
+                ("muster:pools", i, "nodes", "max"),
+                f"at most {zones * NODES_PER_ZONE}: a node pool has up to {NODES_PER_ZONE} nodes in a zone, "
+                f"and this one is in {zones} (GKE, quotas and limits)",
+                "lower it, add zones, or split the pool",
+            )
+
+
+@rule("pools")
+def nodes_have_room_for_pods(settings: Settings) -> Iterator[Finding]:
+    """A node runs more pods than its DaemonSets have: with `maxPodsPerNode: 8` GKE's own take all of them
+    (GKE, "Configure maximum Pods per node")."""
+    for i, pool in enumerate(settings.pools):
+        taken = (pool.daemon_sets or DaemonSets()).requests["pods"]
+        if pool.max_pods_per_node is not None and pool.max_pods_per_node <= taken:
+            yield Finding(
+                ("muster:pools", i, "maxPodsPerNode"),
+                f"more than {taken}, the pods of DaemonSets on each node: no other pod would fit (GKE, "
+                "maximum Pods per node)",
+                "raise it, such as to 16, or write what the DaemonSets take in `daemonSets`",
             )
 
 

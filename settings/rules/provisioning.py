@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
+from settings.facts.tables import table
 from settings.model.foundation.cluster import Gke
 from settings.model.pools.pool import Pool
+from settings.model.pools.values import Provisioning
 from settings.model.queues.admission import WEEK_SECONDS
 from settings.model.stack import Settings
 from settings.model.versions import GkeVersion
@@ -24,8 +26,7 @@ EMPTY_AT_FIRST = {
     "queued": "0: only ProvisioningRequests add nodes to a queued pool (GKE, queued provisioning)",
     "flex-start": "0: flex-start pools have no static nodes (cluster-toolkit, gke-node-pool; xpk)",
 }
-# Compute Engine, "Accelerator-optimized machine family", A3 High.
-NOT_ON_DEMAND = ("a3-highgpu-1g", "a3-highgpu-2g", "a3-highgpu-4g")
+WAYS: tuple[Provisioning, ...] = ("on-demand", "spot", "reserved", "flex-start", "queued")
 
 
 def ways_to_get_nodes(settings: Settings) -> Iterator[tuple[Path, Pool]]:
@@ -108,14 +109,17 @@ def scheduled_pools_have_accelerators(settings: Settings) -> Iterator[Finding]:
 
 @rule("pools")
 def machines_are_sold_that_way(settings: Settings) -> Iterator[Finding]:
-    """A3 High machines with fewer than 8 GPUs are spot, flex-start or queued (Compute Engine,
-    "Accelerator-optimized machine family")."""
+    """Machines are provisioned in a way in which they are offered: the newest GPUs are not sold on demand,
+    a4x machines only by reservation (Compute Engine, "Accelerator-optimized machine family";
+    settings/facts/provisioning.toml)."""
     for path, pool in ways_to_get_nodes(settings):
-        if pool.machine_type in NOT_ON_DEMAND and pool.provisioning in ("on-demand", "reserved"):
+        if not pool.machine.offered(pool.provisioning):
+            *ways, last = [way for way in WAYS if pool.machine.offered(way)]
             yield Finding(
                 (*path, "provisioning"),
-                f"spot, flex-start or queued, the only ways to get {pool.machine_type} (Compute Engine)",
-                "choose one of them, or a3-highgpu-8g",
+                f"{', '.join(ways)}{' or ' if ways else ''}{last}: on {table('provisioning').date} "
+                f"{pool.machine_type} was offered in no other way (Compute Engine, consumption options)",
+                "choose one of them, or another machine type; muster:machineTypes can correct this fact",
             )
 
 

@@ -17,14 +17,23 @@ R = TypeVar("R", bound=Callable[..., object])
 
 RULES: dict[Rule, frozenset[str]] = {}
 """The sections that each rule reads, in the order in which problems are reported."""
+LAST: set[Rule] = set()
+"""Rules that run if all others are kept."""
 DOUBTS: dict[Warned, frozenset[str]] = {}
 """The sections that each warning reads."""
 
 
-def rule(*sections: str) -> Callable[[Rule], Rule]:
+def rule(*sections: str, last: bool = False) -> Callable[[Rule], Rule]:
     """Registers a rule that reads these sections, by their names in Settings; without any, it reads whatever
-    sections exist."""
-    return _registered(RULES, sections)
+    sections exist. `last`: it relies on all other rules."""
+    register = _registered(RULES, sections)
+
+    def registered(function: Rule) -> Rule:
+        if last:
+            LAST.add(function)
+        return register(function)
+
+    return registered
 
 
 def doubt(*sections: str) -> Callable[[Warned], Warned]:
@@ -44,12 +53,16 @@ def _registered(registry: dict[R, frozenset[str]], sections: Collection[str]) ->
 
 def broken_rules(settings: Settings, sections: Collection[str] = SECTIONS) -> Iterator[Finding]:
     """Yields a finding for every violation of a rule whose sections exist."""
-    for check, reads in RULES.items():
-        if reads <= set(sections):
+    checks = [check for check, reads in RULES.items() if reads <= set(sections)]
+    broken = [finding for check in checks if check not in LAST for finding in check(settings)]
+    yield from broken
+    if not broken:
+        for check in LAST.intersection(checks):
             yield from check(settings)
 
 
-def doubts(settings: Settings) -> Iterator[Doubt]:
-    """Yields the warnings about a whole stack."""
-    for check in DOUBTS:
-        yield from check(settings)
+def doubts(settings: Settings, sections: Collection[str] = SECTIONS) -> Iterator[Doubt]:
+    """Yields the warnings whose sections exist."""
+    for check, reads in DOUBTS.items():
+        if reads <= set(sections):
+            yield from check(settings)

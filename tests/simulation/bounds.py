@@ -22,6 +22,7 @@ from tests.simulation.invariants import (
     usage_of,
 )
 from tests.simulation.kuberay import is_others
+from tests.simulation.kuberay_pods import is_gated
 from tests.simulation.manifests import GPU, quantity
 
 TEMPLATES_MS = 30_000
@@ -119,7 +120,7 @@ class Bounds:
             owners = [str(owner["uid"]) for owner in meta.get("ownerReferences", ())]
             of = [self._owners.get(uid, uid) for uid in owners[:1]]
             of += [jobs.get((meta["namespace"], meta.get("labels", {}).get(WORKLOAD_UID_LABEL, "")), "")]
-            if any(of) and pod["status"]["phase"] not in ("Succeeded", "Failed"):
+            if any(of) and pod["status"]["phase"] not in ("Succeeded", "Failed") and not is_gated(pod):
                 used[next(uid for uid in of if uid)] += self._gpus_of(pod)
         held: dict[str, Fraction] = defaultdict(Fraction)
         for workload in self._api.all(kinds.WORKLOADS):

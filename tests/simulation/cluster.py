@@ -9,6 +9,7 @@ from muster.kube import kinds
 from muster.objects.meta import FOREGROUND_DELETION, millis, rfc3339
 from muster.objects.names import REQUEST_LABEL
 from tests.simulation.api import Api, Body, Refused, key_of
+from tests.simulation.kuberay_pods import is_gated
 from tests.simulation.sweeps import Sweeps
 
 SWEEP_S_MAX, ANSWERS_S_MAX = 0.5, 2.0
@@ -37,7 +38,7 @@ class Kubelets:
                         continue
                     if self._random.random() < 2 * SWEEP_S_MAX / LEAVES_S_MAX:
                         self._end(pod, key)
-                elif pod["status"]["phase"] == "Pending" and self._has_node_for(pod):
+                elif pod["status"]["phase"] == "Pending" and not is_gated(pod) and self._has_node_for(pod):
                     self._api.merge_patch(kinds.PODS, key, {"status": {"phase": "Running"}}, "kubelet", True)
 
     def _end(self, pod: Body, key: str) -> None:

@@ -17,10 +17,10 @@ from muster.controller.workload import transitions  # noqa: F401 - declares the 
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.objects.kueue import WorkloadStatus
-from muster.objects.names import JOB_UID_LABEL, QUEUE_LABEL, WORKLOAD_UID_LABEL
+from muster.objects.names import JOB_UID_LABEL, QUEUE_LABEL, SIZES_ANNOTATION, WORKLOAD_UID_LABEL
 from muster.objects.ray import KUBERAY_OPERATOR
 from tests.simulation.api import Api, Body, Change, key_of
-from tests.simulation.kuberay_pods import GROUP_LABEL, requests_of
+from tests.simulation.kuberay_pods import GROUP_LABEL, is_gated, requests_of
 from tests.simulation.manifests import quantity
 
 Asked = dict[str, dict[str, Fraction]]  # by group and resource
@@ -28,6 +28,7 @@ Column = tuple[str, str]  # (flavor, resource)
 S = TypeVar("S", "Queues", "Classes")
 P = ParamSpec("P")
 JOB_KINDS = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES, kinds.BATCH_JOBS)
+NO_PODS: Mapping[str, int] = {}
 SETTLED_MS = 5000  # decisions made before a change of the queues was received have been written
 
 
@@ -104,6 +105,8 @@ class Invariants:
         self._started_by_hand: set[str] = set()  # UIDs
         self._distrusted: set[str] = set()  # UIDs of jobs
         self._requests: dict[str, tuple[Body, Mapping[str, Fraction]]] = {}  # of pods, with their spec
+        self._excess: dict[tuple[str, str], int] = {}  # live pods without quota, by Workload and pod set
+        self._counts: dict[tuple[str, str], int] = {}  # pods with quota, likewise
         self._over: dict[str, int] = {}  # UIDs of jobs whose finished Workload was deleted -> revision
         self._queues = [self._queues_now(0)]  # the newest last, as are the classes
         self._classes = [self._classes_now(0)]
@@ -192,8 +195,9 @@ class Invariants:
         usage: dict[str, dict[Column, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
         live = self._live_groups()
         for workload in self._api.all(kinds.WORKLOADS):
-            if holds_quota(workload) or workload["metadata"]["uid"] in live:
-                for column, amount in usage_of(workload).items():
+            groups = live.get(workload["metadata"]["uid"], {})
+            if holds_quota(workload) or groups:
+                for column, amount in usage_of(workload, groups).items():
                     usage[workload["status"]["admission"]["clusterQueue"]][column] += amount
         columns = {c for used in usage.values() for c in used}
         if not self._always:
@@ -279,7 +283,10 @@ class Invariants:
             admitted_counts = {
                 a["name"]: a["count"] for a in workload["status"]["admission"]["podSetAssignments"]
             }
-            expect(admitted_counts == counts, f"{name} started with {admitted_counts} of {counts}")
+            small = {n: count for n, count in counts.items() if admitted_counts[n] < count}
+            sizes = SIZES_ANNOTATION in workload["metadata"].get("annotations", {})
+            whole = not small if sizes else admitted_counts == counts
+            expect(whole, f"{name} started with {admitted_counts} of {counts}")
 
     @invariant("pods have quota")
     def _pods_have_quota(self) -> None:
@@ -298,9 +305,24 @@ class Invariants:
             admitted_counts = {
                 a["name"]: a["count"] for a in workload["status"]["admission"]["podSetAssignments"]
             }
+            if SIZES_ANNOTATION in workload["metadata"].get("annotations", {}):
+                self._gates_are_kept(workload, groups)
+                continue
             too_many = {g: n for g, n in groups.items() if n > admitted_counts.get(g, 0)}
             expect(not too_many, f"{name} has quota for {admitted_counts}, but {too_many} live")
             expect_counted(workload, asked[uid])
+
+    def _gates_are_kept(self, workload: Body, live: Mapping[str, int]) -> None:
+        """Pods of an elastic gang beyond its quota are those that ran when it was lowered."""
+        uid = workload["metadata"]["uid"]
+        for assigned in workload["status"]["admission"]["podSetAssignments"]:
+            name, count = assigned["name"], assigned["count"]
+            before = self._excess.get((uid, name), 0)
+            excess = max(0, live.get(name, 0) - count)
+            lowered = max(0, self._counts.get((uid, name), count) - count)
+            where = f"{name} of {key_of(workload)}"
+            expect(excess <= before + lowered, f"{where} has quota for {count}, but {live.get(name)} live")
+            self._excess[uid, name], self._counts[uid, name] = excess, count
 
     def _is_distrusted(self, workload_uid: str) -> bool:
         """Returns whether its job is distrusted, even if the Workload is deleted."""
@@ -334,7 +356,8 @@ class Invariants:
         for pod in self._api.all(kinds.PODS):
             labels = pod["metadata"]["labels"]
             uid, group = labels.get(WORKLOAD_UID_LABEL), labels.get(GROUP_LABEL)
-            if None not in (uid, group) and pod["status"]["phase"] not in ("Succeeded", "Failed"):
+            ended = pod["status"]["phase"] in ("Succeeded", "Failed")
+            if None not in (uid, group) and not ended and not is_gated(pod):
                 yield uid, group, pod
 
     def _workload_of(self, job_uid: str) -> Body | None:
@@ -462,11 +485,16 @@ def priority_of(workload: Body, classes: Classes) -> int:
     return classes.values.get(name, int(workload["spec"]["priority"]))
 
 
-def usage_of(workload: Body) -> dict[Column, Fraction]:
+def usage_of(workload: Body, live: Mapping[str, int] = NO_PODS) -> dict[Column, Fraction]:
+    """Returns what the admission counts, or the live pods of an elastic gang if there are more of them."""
     usage: dict[Column, Fraction] = defaultdict(Fraction)
+    elastic = SIZES_ANNOTATION in workload["metadata"].get("annotations", {})
     for assigned in workload["status"]["admission"]["podSetAssignments"]:
+        count = assigned["count"]
+        pods = max(count, live.get(assigned["name"], 0)) if elastic else count
         for resource, amount in assigned["resourceUsage"].items():
-            usage[assigned["flavors"][resource], resource] += quantity(amount)
+            each = quantity(amount) / count if count else Fraction(0)
+            usage[assigned["flavors"][resource], resource] += each * pods if elastic else quantity(amount)
     return usage
 
 

@@ -2,11 +2,12 @@
 (RayServices: ray_services.py).
 
 It reads, waits a moment and writes, so that others may write in between; a status written on a stale
-version is refused and retried. Left out: services, retries, deadlines, what the autoscaler does.
+version is refused and retried. Left out: services, retries, deadlines.
 Source: ray-operator/controllers/ray/{rayjob,raycluster}_controller.go.
 """
 
 import contextlib
+from collections.abc import Mapping
 from functools import cache
 from random import Random
 from typing import Any
@@ -25,7 +26,9 @@ from tests.simulation.kuberay_pods import (
     REDIS_FINALIZER,
     as_created,
     is_fault_tolerant,
+    is_gated,
     redis_cleanup_job,
+    scaled_counts,
     with_submitter,
 )
 from tests.simulation.manifests import OUTCOME, RUN_SECONDS
@@ -33,6 +36,7 @@ from tests.simulation.operators import BY, Operator, owned, pods_owned_by
 
 FINALIZER = "ray.io/rayjob-finalizer"
 CLEANUP_SECONDS_MAX = 300  # after which KubeRay gives up
+PODS_MAX = 200  # of a scaled group
 
 
 class KubeRay(Operator):
@@ -195,21 +199,48 @@ class KubeRay(Operator):
         pods, state = self._pods_of(cluster), cluster.get("status", {}).get("state")
         if suspend:
             return stage == "Suspended" and state == "suspended" and not pods
-        running = all(p["status"]["phase"] == "Running" for p in pods)
-        return not stage and state == "ready" and running and len(pods) == self._pods_wanted(cluster)
+        running = all(p["status"]["phase"] == "Running" for p in pods if not is_gated(p))
+        named = any(g.get("scaleStrategy") for g in cluster["spec"]["workerGroupSpecs"])
+        return (
+            not stage
+            and state == "ready"
+            and running
+            and not named
+            and len(pods) == self._pods_wanted(cluster)
+        )
 
     async def _make_pods(self, cluster: Body) -> None:
         """Creates pods one by one from the object as read, without noticing changes meanwhile."""
+        counts = scaled_counts(cluster["spec"])
+        self._delete_named(cluster, counts)
         for place in self._gang(cluster).pod_set_templates:
             template = msgspec.json.decode(place.template)
-            for index in range(place.count):
+            missing = counts.get(place.pod_set, place.count) - self._alive(cluster, place.pod_set, counts)
+            for index in range(PODS_MAX if place.pod_set in counts else place.count):
                 key = f"{key_of(cluster)}-{place.pod_set}-{index}"
-                if self._api.find(kinds.PODS, key) is None:
+                if missing > 0 and self._api.find(kinds.PODS, key) is None:
+                    missing -= 1
                     meta = owned(kinds.RAY_CLUSTERS, cluster, key)
                     meta["labels"] = {CLUSTER_LABEL: cluster["metadata"]["name"]}
                     created = as_created(cluster["spec"], place.pod_set, template)
                     self._create_pod(meta, created, place.pod_set)
                     await self._think()
+
+    def _delete_named(self, cluster: Body, counts: Mapping[str, int]) -> None:
+        """Deletes the workers that the autoscaler has chosen; of a scaled group, KubeRay chooses none
+        (reconcilePods)."""
+        for group in cluster["spec"]["workerGroupSpecs"]:
+            for name in group.get("scaleStrategy", {}).get("workersToDelete", ()):
+                key = f"{cluster['metadata']['namespace']}/{name}"
+                pod = self._api.find(kinds.PODS, key)
+                if counts and pod is not None and "deletionTimestamp" not in pod["metadata"]:
+                    self._api.delete(kinds.PODS, key, BY)
+
+    def _alive(self, cluster: Body, group: str, counts: Mapping[str, int]) -> int:
+        """Returns the pods of a scaled group that are not being deleted; those of others have fixed names."""
+        pods = self._pods_of(cluster) if group in counts else []
+        of_group = (p for p in pods if p["metadata"]["labels"].get(GROUP_LABEL) == group)
+        return sum("deletionTimestamp" not in pod["metadata"] for pod in of_group)
 
     def make_pods_twice(self, cluster: Body) -> None:
         """Creates the pods a second time, as if its cache had missed the first ones (ExpectationsTimeout)."""
@@ -231,7 +262,7 @@ class KubeRay(Operator):
         state = cluster.get("status", {}).get("state", "")
         if suspend and not pods:
             state = "suspended"
-        elif pods and all(p["status"]["phase"] == "Running" for p in pods):
+        elif pods and all(p["status"]["phase"] == "Running" for p in pods if not is_gated(p)):
             state = "ready" if len(pods) == self._pods_wanted(cluster) else state
         if stage == "Suspending":
             stage = "Suspended" if not pods else stage
@@ -252,7 +283,8 @@ class KubeRay(Operator):
         return RayClusterGang(self._api.view(kinds.RAY_CLUSTERS, cluster))  # type: ignore[arg-type]  # its view
 
     def _pods_wanted(self, cluster: Body) -> int:
-        return sum(p.count for p in self._gang(cluster).pod_set_templates)
+        counts = scaled_counts(cluster["spec"])
+        return sum(counts.get(p.pod_set, p.count) for p in self._gang(cluster).pod_set_templates)
 
     def _tell_job(self, job: Body, state: str, **fields: Any) -> None:
         status = {"jobDeploymentStatus": state, **fields}

@@ -38,6 +38,22 @@ def as_created(cluster_spec: Body, group: str, template: Body) -> Body:
     return _added(template, containers={"name": "autoscaler", "resources": resources})
 
 
+def is_gated(pod: Body) -> bool:
+    """Returns whether a scheduling gate keeps the pod from starting, so that it uses nothing."""
+    return bool(pod["spec"].get("schedulingGates"))
+
+
+def scaled_counts(cluster_spec: Body) -> dict[str, int]:
+    """Returns the pods of each group that Ray's autoscaler scales (GetWorkerGroupDesiredReplicas)."""
+    if not cluster_spec.get("enableInTreeAutoscaling"):
+        return {}
+    return {
+        group["groupName"]: max(group["minReplicas"], min(group["replicas"], group["maxReplicas"]))
+        * group["numOfHosts"]
+        for group in cluster_spec["workerGroupSpecs"]
+    }
+
+
 def is_fault_tolerant(cluster: Body) -> bool:
     annotated = cluster["metadata"].get("annotations", {}).get("ray.io/ft-enabled", "")
     return annotated.lower() == "true" or "gcsFaultToleranceOptions" in cluster["spec"]

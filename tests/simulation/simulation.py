@@ -20,6 +20,7 @@ from muster.kube import kinds
 from muster.kube.history import History
 from muster.kube.kinds import Kind
 from tests.simulation.api import Api, Body, Change, key_of
+from tests.simulation.autoscaler import Autoscaler
 from tests.simulation.bounds import Bounds
 from tests.simulation.clock import VirtualLoop
 from tests.simulation.cluster import Cloud, GarbageCollector, Kubelets
@@ -83,6 +84,7 @@ class Simulation:
         self.services = RayServices(self.api, self.random_of("services"), version)
         self.api.pruned[kinds.RAY_SERVICES] = partial(pruned, version)
         self.api.immutable[kinds.BATCH_JOBS] = refused_change
+        self.autoscaler = Autoscaler(self.api, self.random_of("autoscaler"))
         self.kubelets = Kubelets(self.api, self.random_of("kubelets"), self.cloud)
         self.creators = Creators(self.api, self.random_of("creators"))
         self.kube: EmulatedKube | None = None
@@ -111,6 +113,7 @@ class Simulation:
         actors = (
             self.kuberay,
             self.services,
+            self.autoscaler,
             self.kubelets,
             JobController(self.api, self.random_of("job controller")),
             GarbageCollector(self.api, self.random_of("garbage collector")),

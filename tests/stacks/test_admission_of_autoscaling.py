@@ -22,6 +22,7 @@ from tests.stacks.ray_requests import (
     unqueued,
 )
 
+CHOSEN = "depends on whether it is autoscaled"
 QUEUED = "can't grow, so it can't be autoscaled"
 SHARED = "lets the service account of an autoscaled head change pods"
 LONG, TAKEN = "characters, as KubeRay derives the name of a service account", "can't be named default"
@@ -58,8 +59,9 @@ class Autoscaled(NamedTuple):
 
 
 CREATIONS = {
-    "a queued RayJob": Autoscaled(rayjob, QUEUED),
-    "a queued RayCluster": Autoscaled(raycluster, QUEUED),
+    "a queued RayJob": Autoscaled(rayjob, ""),
+    "a queued RayCluster": Autoscaled(raycluster, ""),
+    "a queued RayCluster as default": Autoscaled(raycluster, SHARED, "default"),
     "a queued RayService": Autoscaled(rayservice, QUEUED),
     "a RayCluster as default": Autoscaled(unqueued, SHARED, "default"),
     "a RayCluster as another one": Autoscaled(unqueued, SHARED, "other"),
@@ -93,7 +95,7 @@ def test_kuberay_creates_the_clusters_of_autoscaled_jobs(server: Kubectl) -> Non
     assert refusal(server, ADMIN, child_cluster) == ""
 
 
-ON = {"spec": {"enableInTreeAutoscaling": True}}
+ON, OFF = ({"spec": {"enableInTreeAutoscaling": value}} for value in (True, False))
 AS_DEFAULT = {"spec": {"headGroupSpec": {"template": {"spec": {"serviceAccountName": "default"}}}}}
 
 
@@ -104,11 +106,12 @@ def cluster(name: str) -> Target:
 @pytest.mark.parametrize(
     ("target", "patch", "message"),
     [
-        pytest.param("notebook", ON, QUEUED, id="a queued one is turned on"),
+        pytest.param("notebook", ON, CHOSEN, id="a queued one is turned on"),
+        pytest.param("queued", OFF, CHOSEN, id="a queued one is turned off"),
         pytest.param("as-default", ON, SHARED, id="one as default is turned on"),
         pytest.param("free", ON, "", id="one without an account is turned on"),
         pytest.param("elastic", AS_DEFAULT, SHARED, id="one that is on gets another account"),
-        pytest.param("elastic", {"spec": {"enableInTreeAutoscaling": False}}, "", id="one is turned off"),
+        pytest.param("elastic", OFF, "", id="one is turned off"),
     ],
 )
 def test_updates_do_not_give_the_role_to_other_accounts(
@@ -126,13 +129,15 @@ BOT, ELASTIC = account("bot"), account("elastic")
 def accounts(server: Kubectl) -> Iterator[Kubectl]:
     """Adds an autoscaled RayCluster, another one whose pods run as default, and the Roles of both by KubeRay,
     as they may exist since before the policies; and an account to which an administrator granted more."""
-    for manifest in (Autoscaled(unqueued, "").manifest, unqueued("as-default")):
+    queued = Autoscaled(raycluster, "", name="queued").manifest
+    for manifest in (Autoscaled(unqueued, "").manifest, unqueued("as-default"), queued):
         server.run("create", "-f", "-", *ALICE, stdin=json.dumps(manifest))
     patch = json.dumps(AS_DEFAULT)
     server.run("patch", "raycluster/as-default", "--namespace=team-a", "--type=merge", f"--patch={patch}")
     bot = [{"apiGroups": ["ray.io"], "resources": ["rayclusters"], "verbs": ["*"]}]
     subject = {"kind": "ServiceAccount", "name": "bot", "namespace": "team-a"}
-    rights = [*by_kuberay("elastic", "elastic"), *by_kuberay("as-default", "default")]
+    names = {"elastic": "elastic", "as-default": "default", "queued": "queued"}
+    rights = [right for name, account_name in names.items() for right in by_kuberay(name, account_name)]
     with existing(server, [*rights, *granted("bot", bot, subject)]):
         yield server
 
@@ -169,6 +174,35 @@ def test_an_autoscaler_only_scales_its_own_cluster(accounts: Kubectl, name: str)
     patch, message = WRITES[name]
     error = refused_patch(accounts, ELASTIC, cluster("elastic"), patch)
     assert message in error
+    assert bool(error) is bool(message)
+
+
+LIMITED = "keeps its worker groups and their minReplicas, maxReplicas, numOfHosts"
+GATE = {"name": "muster.dev/growth"}
+WRITES_OF_QUEUED = {
+    "replicas": (put(f"{GROUP}/replicas", 3), ""),
+    "workers to delete": (put(f"{GROUP}/scaleStrategy", {"workersToDelete": ["w"]}), ""),
+    "a larger maximum": (put(f"{GROUP}/maxReplicas", 300), LIMITED),
+    "a smaller minimum": (put(f"{GROUP}/minReplicas", 0), LIMITED),
+    "more hosts": (put(f"{GROUP}/numOfHosts", 3), LIMITED),
+    "no groups": ([{"op": "remove", "path": "/spec/workerGroupSpecs/0"}], LIMITED),
+    "a suspended group": (put(f"{GROUP}/suspend", True), LIMITED),
+    "a gate": (put(f"{GROUP}/template/spec/schedulingGates", [GATE]), "placement, priority and shutdown"),
+}
+
+
+@pytest.mark.parametrize("name", WRITES_OF_QUEUED)
+def test_a_tenant_changes_only_the_replicas_of_a_queued_cluster(accounts: Kubectl, name: str) -> None:
+    patch, message = WRITES_OF_QUEUED[name]
+    error = refused_patch(accounts, ALICE, cluster("queued"), patch)
+    assert message in error
+    assert bool(error) is bool(message)
+
+
+@pytest.mark.parametrize("name", ["replicas", "workers to delete", "a larger maximum"])
+def test_the_autoscaler_of_a_queued_cluster_scales_it(accounts: Kubectl, name: str) -> None:
+    patch, message = WRITES_OF_QUEUED[name]
+    error = refused_patch(accounts, account("queued"), cluster("queued"), patch)
     assert bool(error) is bool(message)
 
 

@@ -56,8 +56,8 @@ def resized(kind: str) -> str:
 
 
 AUTOSCALED = (
-    "a queued RayJob can't grow, so it can't be autoscaled: leave spec.rayClusterSpec."
-    "enableInTreeAutoscaling off, or run it outside all queues"
+    "the quota of a queued RayJob depends on whether it is autoscaled: to change spec.rayClusterSpec."
+    "enableInTreeAutoscaling, delete it and create it again"
 )
 SECOND_CLUSTER = (
     "this change makes KubeRay start a second cluster without quota, in addition to the admitted one: "

@@ -15,6 +15,7 @@ from preview.pulumi_cli import Outcome, PulumiCli, PulumiError
 from tests.stacks.conftest import STAND_INS
 from tests.unit.policies.builders import (
     DIGEST,
+    account,
     check,
     cluster,
     deployment,
@@ -31,6 +32,8 @@ from tools.toolchain.paths import CHECKOUT
 PROGRAM = CHECKOUT / "tests" / "unit" / "policies" / "program"
 CHECKED = [{"name": "queued", "onFlavors": ["l4"]}]
 BUCKET = "gcp:storage/bucket:Bucket"
+
+NODES = {"serviceAccount": "nodes@acme-ml-dev.iam.gserviceaccount.com"}
 
 Preview = Callable[..., Outcome]
 
@@ -90,9 +93,10 @@ def test_prod_without_deletion_protection_fails(cli: PulumiCli, tmp_path: Path) 
 
 def test_a_compliant_stack_passes_as_prod(preview: Preview) -> None:
     pinned = release(values={"image": {"tag": f"v1.6.2{DIGEST}"}})
-    good = (cluster(), pool(), l4_pool(), flavor(), check(), queue(checks=CHECKED), deployment(), pinned)
+    app = deployment(f"gcr.io/acme/app:1.2{DIGEST}")
+    good = (cluster(), account(), pool(), l4_pool(), flavor(), check(), queue(checks=CHECKED), app, pinned)
     outcome = preview("prod", *good)
-    assert outcome.counts == {"create": 9}
+    assert outcome.counts == {"create": 10}
     assert "✅ muster@v" in outcome.text
     assert outcome.passed == len(RULES)
 
@@ -126,7 +130,9 @@ def test_each_class_of_violation_fails_with_its_id(preview: Preview) -> None:
 
 
 def test_an_advisory_violation_is_a_warning_with_the_reason(preview: Preview) -> None:
-    outcome = preview("dev", cluster(protect=False, privateClusterConfig=None), pool())
+    labels = {"environment": "dev", "cost-center": "ml"}
+    public = cluster(protect=False, privateClusterConfig=None, resourceLabels=labels)
+    outcome = preview("dev", public, account(project="acme-ml-dev"), pool(config=NODES))
     assert "[advisory] [severity: high]  cis-gke-5.6.5-private-nodes" in outcome.text
     assert "(in this environment: the default network has no Cloud NAT" in outcome.text
     assert "muster-deletion-protection" not in outcome.text
@@ -149,7 +155,7 @@ def test_an_environment_that_does_not_exist_is_refused(preview: Preview) -> None
 def test_missing_cost_labels_are_added_with_remediation(preview: Preview, tmp_path: Path) -> None:
     bucket = resource(BUCKET, "logs", {"location": "US", "labels": {"team": "ml"}, "project": "id of first"})
     labelled = resource(
-        BUCKET, "first", {"location": "US", "labels": {"environment": "a", "cost-center": "b"}}
+        BUCKET, "first", {"location": "US", "labels": {"environment": "dev", "cost-center": "ml-platform"}}
     )
     outcome = preview("dev", labelled, bucket)
     assert "[remediate]  muster-cost-labels  (1 resource)" in outcome.text
@@ -161,5 +167,5 @@ def test_missing_cost_labels_are_added_with_remediation(preview: Preview, tmp_pa
         planned["project"] == "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
     )  # the engine's placeholder for unknown values
 
-    with pytest.raises(PulumiError, match=r"muster-cost-labels: .*\n.*::?Bucket logs: add the label"):
+    with pytest.raises(PulumiError, match=r"muster-cost-labels: (.*\n)+.*::?Bucket logs: add the label"):
         preview("prod", labelled, bucket)

@@ -3,7 +3,7 @@
 One policy for creations and one for updates of each kind of job.
 """
 
-from components.admission.autoscaling import fixed_size
+from components.admission.autoscaling import autoscaled_as_created
 from components.admission.gangs.immutable_fields import immutable_fields
 from components.admission.gangs.ownership import (
     cascading_deletions,
@@ -30,7 +30,9 @@ def queued_gangs(engine: Engine) -> list[Policy]:
 
 
 def _policies(kind: JobKind, engine: Engine) -> list[Policy]:
-    owned = ownership_rules(kind, engine) | (fixed_size(kind) if kind.ray_cluster else {})
+    owned = ownership_rules(kind, engine)
+    if kind.ray_cluster:
+        owned |= autoscaled_as_created(kind, engine)
     required = requirements(kind)
     if_changed = {f"!variables.changed || ({rule})": message for rule, message in required.items()}
     variables = ownership_variables() | requirement_variables(kind)

@@ -1,10 +1,12 @@
 """Fields that the queue manages: whether a queued gang runs, its queue, and its size.
 
 Users may delete it, shrink it (fewer replicas or groups), or suspend it: the engine resumes an admitted gang.
+Of an autoscaled gang they may change the replicas, which its quota limits.
 The rules apply to waiting gangs too, because a gang with reserved quota still looks as if it waited until it
 starts; and to the RayClusters that KubeRay creates for RayJobs and RayServices.
 """
 
+from components.admission.autoscaling import autoscales
 from components.admission.queues import SUSPENDABLE
 from components.admission.ray import optional, queue_of, value_at
 from components.admission.templates import same_in_all
@@ -14,6 +16,7 @@ from muster.cluster.jobs.rayservice import RAY_SERVICE
 from muster.objects.names import QUEUE_LABEL
 
 SIZES = {"replicas": 0, "minReplicas": 0, "maxReplicas": 2**31 - 1, "numOfHosts": 1}
+LIMITS = ("minReplicas", "maxReplicas", "numOfHosts")
 RECREATE = "delete it and create it again"
 RESOURCES = (
     "spec.?containers.orValue([]).map(c, c.?resources)",
@@ -65,15 +68,33 @@ def _fixed_sizes(kind: JobKind) -> dict[str, str]:
     rules: dict[str, str] = {}
     fixed = f"a queued {kind.name} cannot grow, as quota is reserved for the size at its creation: you may "
     if kind.groups:
-        grown = " && ".join(f"{_size('n', key)} <= {_size('o', key)}" for key in SIZES)
-        rules[
-            f"variables.groups.all(n, variables.oldGroups.exists(o, n.groupName == o.groupName && {grown} && "
-            "(n.?suspend.orValue(false) || !o.?suspend.orValue(false))))"
-        ] = f"{fixed}lower {', '.join(SIZES)} or remove worker groups; for a larger gang, {RECREATE}"
+        smaller = " && ".join(f"{_size('n', key)} <= {_size('o', key)}" for key in SIZES)
+        running = "n.?suspend.orValue(false) || !o.?suspend.orValue(false)"
+        rules[_unless_autoscaled(kind, _each_group(f"{smaller} && ({running})"))] = (
+            f"{fixed}lower {', '.join(SIZES)} or remove worker groups; for a larger gang, {RECREATE}"
+        )
+        if kind.ray_cluster:
+            same = " && ".join(f"{_size('n', key)} == {_size('o', key)}" for key in LIMITS)
+            stays = f"{same} && n.?suspend.orValue(false) == o.?suspend.orValue(false)"
+            count = "size(variables.groups) == size(variables.oldGroups)"
+            rules[f"!{autoscales(kind)} || ({count} && {_each_group(stays)})"] = (
+                f"a queued, autoscaled {kind.name} keeps its worker groups and their {', '.join(LIMITS)}, "
+                f"which its queue manages: you may change replicas; for other limits, {RECREATE}"
+            )
     for path, default in kind.sizes.items():
         new, old = (value_at(root, path, str(default)) for root in ("object", "oldObject"))
         rules[f"{new} <= {old}"] = f"{fixed}lower {path}; for a larger gang, {RECREATE}"
     return rules
+
+
+def _unless_autoscaled(kind: JobKind, rule: str) -> str:
+    return f"{autoscales(kind)} || {rule}" if kind.ray_cluster else rule
+
+
+def _each_group(condition: str) -> str:
+    return (
+        f"variables.groups.all(n, variables.oldGroups.exists(o, n.groupName == o.groupName && {condition}))"
+    )
 
 
 def _size(group: str, key: str) -> str:

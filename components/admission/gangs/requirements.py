@@ -4,6 +4,7 @@ Source: KubeRay ray-operator/controllers/ray/utils/validation.go at v1.6.2 and v
 pkg/controller/jobs/raycluster/raycluster_webhook.go and the schema of Workload.
 """
 
+from components.admission.autoscaling import autoscales
 from components.admission.gangs.redis_cleanup import heads_without_devices
 from components.admission.gangs.topology import topology_annotations
 from components.admission.ray import optional, value_at
@@ -69,8 +70,10 @@ def _groups(kind: JobKind) -> dict[str, str]:
         ),
         # KubeRay deletes any pod of these names, and replaces its own while they still terminate
         # (raycluster_controller.go: reconcilePods).
+        # Of an autoscaled cluster, the replacements wait for quota.
+        f"{autoscales(kind)} || "
         "variables.groups.all(g, g.?scaleStrategy.?workersToDelete.orValue([]).size() == 0)": (
-            f"only Ray's autoscaler chooses the pods that a {kind.name} deletes, and a queued one is not "
+            f"only Ray's autoscaler chooses the pods that a {kind.name} deletes, and this one is not "
             "autoscaled: remove scaleStrategy.workersToDelete from the worker groups"
         ),
     }
@@ -78,6 +81,10 @@ def _groups(kind: JobKind) -> dict[str, str]:
 
 def _pods(kind: JobKind) -> dict[str, str]:
     set_by_admission = ", ".join(f'"{key}"' for key in (WRITTEN_OUT, CONSUME_ANNOTATION, CLASS_ANNOTATION))
+    scheduled = (
+        f"the pods of a queued {kind.name} are scheduled as soon as it is admitted, or they would hold quota "
+        "without running:"
+    )
     containers = [f"{value_at('object', f'{kind.templates[0]}.spec.containers', '[]')}.size() > 0"]
     if kind.groups:
         of_groups = "g.?template.?spec.?containers.orValue([]).size() > 0"
@@ -101,10 +108,13 @@ def _pods(kind: JobKind) -> dict[str, str]:
         'variables.templates.all(t, t.?spec.?nodeName.orValue("") == "")': (
             f"a queued {kind.name} runs where its queue has quota: remove nodeName from the pod templates"
         ),
-        f'variables.templates.all(t, t.?spec.?schedulerName.orValue("") in ["", "{SCHEDULER}"] && '
-        "t.?spec.?schedulingGates.orValue([]).size() == 0)": (
-            f"the pods of a queued {kind.name} are scheduled as soon as it is admitted, or they would hold "
-            "quota without running: remove schedulerName and schedulingGates from the pod templates"
+        f'variables.templates.all(t, t.?spec.?schedulerName.orValue("") in ["", "{SCHEDULER}"])': (
+            f"{scheduled} remove schedulerName from the pod templates"
+        ),
+        # The engine adds its own gate to autoscaled workers; later changes are refused (PLACEMENT).
+        'request.operation == "UPDATE" || '
+        "variables.templates.all(t, t.?spec.?schedulingGates.orValue([]).size() == 0)": (
+            f"{scheduled} remove schedulingGates from the pod templates"
         ),
         f"variables.annotations.all(a, [{set_by_admission}].all(k, !(k in a) || "
         "variables.oldAnnotations.exists(o, k in o && o[k] == a[k])))": (

@@ -29,7 +29,12 @@ async def main() -> None:
     )
     quotas = {
         "system": {"cpu": {"nominal": "4"}, "memory": {"nominal": "16Gi"}},
-        "l4": {"nvidia.com/gpu": {"nominal": "4"}},
+        # Workers need CPUs and memory of the GPUs' nodes too.
+        "l4": {
+            "cpu": {"nominal": "12"},
+            "memory": {"nominal": "48Gi"},
+            "nvidia.com/gpu": {"nominal": "4"},
+        },
     }
     queues = muster.Queues(
         "queues",

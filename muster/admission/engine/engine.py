@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import replace
 
+from muster.admission.engine.budget_usage import BudgetUsage, budget_usage
 from muster.admission.engine.changes import Changes
 from muster.admission.engine.contention import ContentionGroup
 from muster.admission.engine.live_state import LiveState
 from muster.admission.engine.quota_usage import NodeUsage, quota_usage
 from muster.admission.engine.settlement import settle
 from muster.admission.explain import Explainer
-from muster.admission.model import Plan, PlannedAdmission, Rules, Snapshot, Waiting, Workload
+from muster.admission.model import FlavorResource, Plan, PlannedAdmission, Rules, Snapshot, Waiting, Workload
 from muster.admission.pruning.protocol import Pruning
 from muster.admission.pruning.wake_index import WakeIndex
 from muster.admission.validation import check, check_rules, check_workload
@@ -195,10 +196,19 @@ class Engine:
         pending = group.queues.get(queue) if group is not None else None
         return [] if pending is None else pending.keys_in_order()
 
+    def available(self, queue: str, resource: FlavorResource) -> int:
+        """Returns the unused quota of a ClusterQueue, own and borrowed; 0 if it is inactive or unknown."""
+        node = self._live.state.tree.queues.get(queue)
+        return 0 if node is None else max(0, node.available(resource))
+
     def quota_usage(self) -> tuple[NodeUsage, ...]:
         """Returns the quota, usage, borrowing and lending of each cohort and ClusterQueue, with the last plan
         applied: cohorts first, each after its parent."""
         return tuple(quota_usage(self._live.state.tree))
+
+    def budget_usage(self, now_ms: int) -> tuple[BudgetUsage, ...]:
+        """Returns the usage of all budgets: cohorts first, then ClusterQueues."""
+        return tuple(budget_usage(self._live.objects, self._live.state, now_ms))
 
     def _drain(self) -> tuple[str, ...]:
         """Evicts the workloads of queues with HoldAndDrain; returns their keys. Skips workloads that are

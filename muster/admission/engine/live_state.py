@@ -9,7 +9,7 @@ from muster.admission.engine.contention import ContentionGroup, contention_group
 from muster.admission.flavors.placement import needs_second_pass
 from muster.admission.model import NEVER_MS, ClusterQueue, Cohort, Rules, Snapshot, StopPolicy, Workload
 from muster.admission.pruning.protocol import Pruning
-from muster.admission.rules.budgets import Budgets
+from muster.admission.rules.budgets import Budgets, is_enforced
 from muster.admission.rules.min_runtime import MinRuntime
 from muster.admission.state.state import WorkingState
 from muster.admission.wait_note import earliest
@@ -122,8 +122,8 @@ class LiveState:
         }
         if any(run_times_ms.values()):
             state.min_runtime = MinRuntime(run_times_ms)
-        cohorts = snapshot.cohorts.values()
-        if any(queue.budgets for queue in queues) or any(cohort.budgets for cohort in cohorts):
+        budgets = [queue.budgets for queue in queues] + [c.budgets for c in snapshot.cohorts.values()]
+        if any(map(is_enforced, budgets)):
             state.budgets = Budgets(snapshot, state.tree.queues, state.holdings)
 
     def parked(self) -> set[str]:

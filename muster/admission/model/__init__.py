@@ -5,6 +5,7 @@ devices, pods), as in Kueue (pkg/resources/requests.go). Times are integer milli
 epoch. Names follow the `kueue.x-k8s.io/v1beta2` API.
 """
 
+from muster.admission.model.budgets import HOUR_MS, Budget, Enforcement, Spent
 from muster.admission.model.flavors import (
     Flavor,
     LabelSelector,
@@ -27,7 +28,6 @@ from muster.admission.model.plan import (
 )
 from muster.admission.model.queues import (
     BorrowWithinCohort,
-    Budget,
     Check,
     ClusterQueue,
     Cohort,
@@ -39,7 +39,6 @@ from muster.admission.model.queues import (
     QueueingStrategy,
     Quota,
     ResourceGroup,
-    Spent,
     StopPolicy,
 )
 from muster.admission.model.rules import Aging, FairSharing, FairStrategy, Rules
@@ -65,6 +64,7 @@ from muster.admission.model.workloads import (
 
 __all__ = [
     "HOSTNAME",
+    "HOUR_MS",
     "NEVER_MS",
     "Admission",
     "Aging",
@@ -74,6 +74,7 @@ __all__ = [
     "CheckState",
     "ClusterQueue",
     "Cohort",
+    "Enforcement",
     "Exclusion",
     "ExclusionCause",
     "FairSharing",

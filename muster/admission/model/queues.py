@@ -1,4 +1,4 @@
-"""ClusterQueues and Cohorts: their quotas, preemption policies and budgets."""
+"""ClusterQueues and Cohorts: their quotas and preemption policies."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,6 +6,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import NamedTuple
 
+from muster.admission.model.budgets import Budget
 from muster.admission.model.flavors import LabelSelector
 
 
@@ -98,33 +99,6 @@ class Check:
     name: str
     flavors: frozenset[str] = frozenset()
     provisions: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """The maximum usage of a resource by all workloads of a queue or cohort in a period.
-
-    `unit_ms` is in units times milliseconds (cpu: millicores times milliseconds). Periods are aligned to
-    `anchor_ms`: as 1970 began on a Thursday, weeks from Monday have an anchor of 4 days."""
-
-    resource: str
-    unit_ms: int
-    period_ms: int
-    anchor_ms: int = 0
-
-    def period(self, now_ms: int) -> tuple[int, int]:
-        """Returns the start and the end of the period at `now_ms`."""
-        start_ms = now_ms - (now_ms - self.anchor_ms) % self.period_ms
-        return start_ms, start_ms + self.period_ms
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """Usage of a queue's workloads since `since_ms`, except workloads that still hold quota."""
-
-    resource: str
-    since_ms: int
-    unit_ms: int
 
 
 @dataclass(frozen=True, slots=True)

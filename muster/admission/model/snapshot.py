@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from muster.admission.model.budgets import Spent
 from muster.admission.model.flavors import Flavor
-from muster.admission.model.queues import ClusterQueue, Cohort, Spent
+from muster.admission.model.queues import ClusterQueue, Cohort
 from muster.admission.model.topology import Node, Topology
 from muster.admission.model.workloads import Workload
 

@@ -94,6 +94,7 @@ class Workload:
     pinned: bool = False  # a single bare pod, which cannot move to another node
     refused: str = ""  # why its requests are invalid, as a sentence
     surplus_of: str = ""  # key of the gang; empty for gangs
+    counts_from_ms: int = 0  # for budgets: earlier usage is in Snapshot.spent; 0: reserved_at_ms
 
     @property
     def namespace(self) -> str:

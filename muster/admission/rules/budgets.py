@@ -8,20 +8,18 @@ its excess usage does not count in the next period.
 
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from math import ceil
-from typing import NamedTuple
+from math import ceil, inf
 
-from muster.admission.model import Budget, Snapshot, WaitReason
+from muster.admission.model import HOUR_MS, Budget, Enforcement, Snapshot, WaitReason
 from muster.admission.quantities import CPU, MILLI
 from muster.admission.quota.tree import QuotaNode, Usage
+from muster.admission.rules.budget_usage import limit_unit_ms, load_of, units_of
 from muster.admission.state.holdings import Holding
 from muster.admission.wait_note import Ruling, WaitNote, duration, earliest
 
-_HOUR_MS = 3_600_000
-
 
 class Budgets:
-    """The usage of budgets. The engine sets `now_ms` before each decision."""
+    """The hard budgets. The engine sets `now_ms` before each decision."""
 
     __slots__ = ("_holdings", "_queues", "_snapshot", "now_ms")
 
@@ -33,24 +31,20 @@ class Budgets:
     ) -> None:
         self._snapshot = snapshot
         self._holdings = holdings
-        self._queues: dict[str, list[str]] = {}  # queues below each cohort
-        for name, node in nodes.items():
-            for cohort in node.lineage[1:]:
-                self._queues.setdefault(cohort.name, []).append(name)
+        self._queues = queues_below(nodes)
         self.now_ms = 0
 
     def ruling(self, node: QuotaNode, usage: Usage, run_time_ms: int | None) -> Ruling:
         """Returns whether a workload with this usage may be admitted to the queue at `node`."""
-        units = amounts(usage)
         rulings = [
-            self._ruling(owner, queues, budget, units[budget.resource], run_time_ms)
+            self._ruling(owner, queues, budget, units, run_time_ms)
             for owner, queues, budgets in self._owners(node)
             for budget in budgets
-            if units.get(budget.resource)
+            if budget.enforcement is Enforcement.HARD and (units := units_of(usage, budget))
         ]
         notes = (ruling.note for ruling in rulings if ruling.note is not None)
         # The note that lasts longest.
-        note = max(notes, key=lambda note: note.until_ms or 0, default=None)
+        note = max(notes, key=lambda note: inf if note.until_ms is None else note.until_ms, default=None)
         return Ruling(note, earliest(*(ruling.until_ms for ruling in rulings)))
 
     def _owners(self, node: QuotaNode) -> Iterator[tuple[str, list[str], Iterable[Budget]]]:
@@ -63,17 +57,20 @@ class Budgets:
                 yield f"cohort {parent.name}", self._queues[parent.name], cohort.budgets
 
     def _ruling(
-        self, owner: str, queues: Iterable[str], budget: Budget, units: int, run_time_ms: int | None
+        self, owner: str, queues: list[str], budget: Budget, units: int, run_time_ms: int | None
     ) -> Ruling:
-        now_ms = self.now_ms
-        start_ms, end_ms = budget.period(now_ms)
-        load = self._load(queues, budget.resource, start_ms, end_ms)
-        remaining, growth = budget.unit_ms - load.unit_ms, load.growth
+        now_ms, (_, end_ms) = self.now_ms, budget.period(self.now_ms)
+        holdings = [self._holdings[name].values() for name in queues]
+        spent = [self._snapshot.spent.get(name, ()) for name in queues]
+        load = load_of(budget, holdings, spent, now_ms)
+        remaining, growth = limit_unit_ms(budget, holdings, spent, now_ms) - load.unit_ms, load.growth
         # Without a run time, any remaining budget suffices.
-        needs = 1 if run_time_ms is None else units * min(run_time_ms, end_ms - now_ms)
+        needs = 1 if run_time_ms is None else units * min(run_time_ms, budget.horizon_ms(now_ms) - now_ms)
+        if budget.unit_ms == 0 or (budget.rolling and needs > budget.unit_ms):
+            return Ruling(WaitNote(_sentence(owner, budget, units, run_time_ms), None, WaitReason.BUDGET))
         if needs > remaining:
             fits_ms = end_ms
-            if run_time_ms is not None and units > growth:
+            if run_time_ms is not None and units > growth and not budget.rolling:
                 # It needs less towards the end of the period, and fits at the first t > now with
                 # units * (end - t) <= remaining - growth * (t - now).
                 fits_ms = min(
@@ -82,48 +79,28 @@ class Budgets:
             note = WaitNote(_sentence(owner, budget, units, run_time_ms), fits_ms, WaitReason.BUDGET)
             return Ruling(note, min(fits_ms, load.until_ms))
         changes_ms = [load.until_ms]
-        if run_time_ms is not None and now_ms + run_time_ms < end_ms:
-            changes_ms.append(end_ms - run_time_ms)  # from then on its needs in this period decrease
-        elif run_time_ms is not None:
-            growth -= units
+        if run_time_ms is not None and not budget.rolling:
+            if now_ms + run_time_ms < end_ms:
+                changes_ms.append(end_ms - run_time_ms)  # from then on its needs in this period decrease
+            else:
+                growth -= units
         if growth > 0:
             changes_ms.append(now_ms + (remaining - needs) // growth + 1)
         return Ruling(None, min(changes_ms))
 
-    def _load(self, queues: Iterable[str], resource: str, start_ms: int, end_ms: int) -> "_Load":
-        unit_ms, growth, until_ms = 0, 0, end_ms
-        for name in queues:
-            for spent in self._snapshot.spent.get(name, ()):
-                if (spent.resource, spent.since_ms) == (resource, start_ms):
-                    unit_ms += spent.unit_ms
-            for holding in self._holdings[name].values():
-                units = amounts(holding.usage).get(resource, 0)
-                begins_ms = max(start_ms, holding.reserved_at_ms)
-                declared_ms = holding.reserved_at_ms + (holding.workload.run_time_ms or 0)
-                grows_from_ms = max(begins_ms, min(end_ms, declared_ms))
-                unit_ms += units * (max(self.now_ms, grows_from_ms) - begins_ms)
-                if grows_from_ms <= self.now_ms:
-                    growth += units
-                elif units:
-                    until_ms = min(until_ms, grows_from_ms)
-        return _Load(unit_ms, growth, until_ms)
+
+def queues_below(nodes: Mapping[str, QuotaNode]) -> dict[str, list[str]]:
+    """Returns the ClusterQueues below each cohort."""
+    queues: dict[str, list[str]] = {}
+    for name, node in nodes.items():
+        for cohort in node.lineage[1:]:
+            queues.setdefault(cohort.name, []).append(name)
+    return queues
 
 
-class _Load(NamedTuple):
-    """Usage in a period: `unit_ms` so far, including the declared usage of running workloads; `growth` per ms
-    beyond that, constant until `until_ms`."""
-
-    unit_ms: int
-    growth: int
-    until_ms: int
-
-
-def amounts(usage: Usage) -> dict[str, int]:
-    """Returns the total amount of each resource over all flavors."""
-    totals: dict[str, int] = {}
-    for fr, amount in usage.items():
-        totals[fr.resource] = totals.get(fr.resource, 0) + amount
-    return totals
+def is_enforced(budgets: Iterable[Budget]) -> bool:
+    """Returns whether any of the budgets is hard."""
+    return any(budget.enforcement is Enforcement.HARD for budget in budgets)
 
 
 def _sentence(owner: str, budget: Budget, units: int, run_time_ms: int | None) -> str:
@@ -132,10 +109,17 @@ def _sentence(owner: str, budget: Budget, units: int, run_time_ms: int | None) -
     needs = f"{_units(budget.resource, units)} {budget.resource}"
     if run_time_ms is not None:
         needs += f" for {duration(run_time_ms)}"
+    return f"needs {needs}, but {owner} has too little left of its {described(budget)}"
+
+
+def described(budget: Budget) -> str:
+    """Returns the amount, the resource and the period of a budget."""
     hours = f"{_hours(budget.resource, budget.unit_ms)} {budget.resource} hours"
-    return (
-        f"needs {needs}, but {owner} has too little left of its {hours} of this {duration(budget.period_ms)}"
-    )
+    if budget.flavor:
+        hours += f" in flavor {budget.flavor}"
+    if budget.period_ms is None:
+        return f"{hours} of this month"
+    return f"{hours} of {'the last' if budget.rolling else 'this'} {duration(budget.period_ms)}"
 
 
 def _units(resource: str, units: int) -> str:
@@ -143,7 +127,7 @@ def _units(resource: str, units: int) -> str:
 
 
 def _hours(resource: str, unit_ms: int) -> str:
-    return _decimal(Fraction(unit_ms, _HOUR_MS * (MILLI if resource == CPU else 1)))
+    return _decimal(Fraction(unit_ms, HOUR_MS * (MILLI if resource == CPU else 1)))
 
 
 def _decimal(number: Fraction) -> str:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
 from muster.cluster.jobs.gang import PodSetTemplate, pod_sets
+from muster.cluster.jobs.scaling import Sizes
 from muster.cluster.jobs.templates import is_placed
 from muster.kube.kinds import Kind
 from muster.kube.writes import Write
@@ -164,6 +165,11 @@ class JobView(ABC, Generic[T]):
     def pod_sets(self) -> tuple[PodSet, ...]:
         """The pod sets of the gang's Workload."""
         return self._templates.pod_sets
+
+    @property
+    def sizes(self) -> Sizes:
+        """The sizes of the worker groups that Ray's autoscaler scales; empty if it scales none."""
+        return {}
 
     @property
     def placed(self) -> bool:

@@ -11,6 +11,7 @@ from muster.cluster.jobs.job import GangTemplates, JobView, Operator, Service
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.kuberay import is_fault_tolerant
 from muster.cluster.jobs.ray_services import head_service
+from muster.cluster.jobs.scaling import Sizes, sizes_of
 from muster.objects.derived import Derived
 from muster.objects.meta import Object
 from muster.objects.ray import KUBERAY_OPERATOR, REDIS_CLEANUP_FINALIZER, RayClusterSpec
@@ -57,6 +58,10 @@ class RayView(JobView[T]):
     @abstractmethod
     def cluster_spec(self) -> RayClusterSpec:
         """The spec of the Ray cluster."""
+
+    @property
+    def sizes(self) -> Sizes:
+        return sizes_of(self.cluster_spec)
 
     @property
     def has_redis_cleanup(self) -> bool:

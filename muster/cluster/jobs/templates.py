@@ -12,10 +12,11 @@ import msgspec
 from muster.admission import TopologyAssignment
 from muster.cluster.jobs import domains
 from muster.cluster.jobs.gang import PodSetTemplate
+from muster.cluster.jobs.scaling import stored_sizes
 from muster.objects.kueue import PodSet, PodSetAssignment, Workload
 from muster.objects.kueue_queues import ResourceFlavor
 from muster.objects.meta import builtins
-from muster.objects.names import WORKLOAD_UID_LABEL, WRITTEN_OUT
+from muster.objects.names import GROWTH_GATE, WORKLOAD_UID_LABEL, WRITTEN_OUT
 from muster.objects.pods import PodTemplate, Template, read_template
 from muster.translation import assignments
 
@@ -47,6 +48,8 @@ def admitted_templates(workload: Workload, flavors: Mapping[str, ResourceFlavor]
 def _admitted(pod_set: PodSet, workload: Workload, flavors: Mapping[str, ResourceFlavor]) -> PodTemplate:
     target = _flavored(workload, pod_set, flavors)
     target.labels[WORKLOAD_UID_LABEL] = workload.metadata.uid
+    if pod_set.name in stored_sizes(workload):
+        target.gates.append({"name": GROWTH_GATE})
     for update in (u for c in workload.status.admission_checks for u in c.pod_set_updates):
         if update.name == pod_set.name:
             target.merge(target.labels, update.labels, "label")
@@ -88,6 +91,7 @@ class _Target:
         self.selector = dict(self._before.spec.node_selector)
         self.affinity: Mapping[str, Any] = self._before.spec.affinity
         self.tolerations = list(self._before.spec.tolerations)
+        self.gates = list(self._before.spec.scheduling_gates)
 
     def merge(self, into: dict[str, str], added: Mapping[str, str], field: str) -> None:
         for key, value in added.items():
@@ -113,6 +117,7 @@ class _Target:
             node_selector=self.selector,
             affinity=self.affinity,
             tolerations=tuple(self.tolerations),
+            scheduling_gates=tuple(self.gates),
         )
         return replace(self._before, metadata=metadata, spec=spec)
 
@@ -155,6 +160,9 @@ def place_operations(
         yield from _field(entry, "spec/nodeSelector", now.spec.node_selector, target.spec.node_selector)
         yield from _field(entry, "spec/affinity", now.spec.affinity, target.spec.affinity)
         yield from _field(entry, "spec/tolerations", now.spec.tolerations, target.spec.tolerations)
+        yield from _field(
+            entry, "spec/schedulingGates", now.spec.scheduling_gates, target.spec.scheduling_gates
+        )
 
 
 def _written_out(template: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping
 
 from muster.cluster.cluster_state import ClusterState
-from muster.cluster.jobs.kinds import BY_OWNER
+from muster.cluster.jobs.scaling import stored_sizes
+from muster.cluster.pod_sets import age, pod_set_of
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import POD_GRACE_S
 from muster.controller.workload.events import on_workload
@@ -38,7 +39,9 @@ def deletions(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrit
     if must_stop(workload, job):
         return
     admitted = workload.status.admission.pod_set_assignments if workload.status.admission else ()
-    counts = {assigned.name: assigned.count for assigned in admitted}
+    # Pods of elastic pod sets beyond the admitted count wait for quota, or return it (elastic_gangs.py).
+    elastic = stored_sizes(workload)
+    counts = {a.name: None if a.name in elastic else a.count for a in admitted}
     running = [pod for pod in cluster.live_pods_of(workload) if not pod.metadata.deletion_timestamp]
     lost = [pod for pod in running if _is_lost(pod, counts)]
     operator = job.operator.name
@@ -58,7 +61,7 @@ def _is_lost(pod: Pod, pod_sets: Container[str]) -> bool:
     labels."""
     creator = pod.metadata.controller
     is_of_batch_job = creator is not None and creator.kind == BATCH_JOBS.name
-    return not is_of_batch_job and _pod_set(pod) not in pod_sets
+    return not is_of_batch_job and pod_set_of(pod) not in pod_sets
 
 
 def _duplicates(running: list[Pod], lost: list[Pod], counts: Mapping[str, int | None]) -> list[Pod]:
@@ -66,27 +69,12 @@ def _duplicates(running: list[Pod], lost: list[Pod], counts: Mapping[str, int | 
     groups: dict[tuple[str, str], list[Pod]] = defaultdict(list)
     for pod in running:
         creator = pod.metadata.controller
-        pod_set = _pod_set(pod)
+        pod_set = pod_set_of(pod)
         if creator is not None and pod_set is not None and pod_set in counts and pod not in lost:
             groups[creator.uid, pod_set].append(pod)
     return [
         pod
         for (_, name), pods in groups.items()
         if (count := counts[name]) is not None
-        for pod in sorted(pods, key=_age)[count:]
+        for pod in sorted(pods, key=age)[count:]
     ]
-
-
-def _pod_set(pod: Pod) -> str | None:
-    """Returns the pod set as which the job's operator recognizes the pod; None if it does not."""
-    creator = pod.metadata.controller
-    job_kind = BY_OWNER.get((creator.group, creator.kind)) if creator is not None else None
-    if creator is None or job_kind is None or job_kind.pod_set_of is None:
-        return None
-    return job_kind.pod_set_of(pod.metadata.labels, creator.name)
-
-
-def _age(pod: Pod) -> tuple[str, str]:
-    """Returns a key that sorts the oldest pod first. The API's times are UTC in whole seconds, so they sort
-    as text."""
-    return pod.metadata.creation_timestamp, pod.metadata.name

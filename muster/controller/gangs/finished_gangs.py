@@ -8,6 +8,7 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 
 from muster.admission import Waiting, WaitReason
+from muster.cluster.budget_usage import has_released_quota
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.job_workload import is_being_deleted
 from muster.controller.gangs.contended_quota import ContendedQuota, contended, contended_quota, root_of
@@ -23,12 +24,6 @@ from muster.objects.names import RESOURCE_IN_USE
 from muster.objects.workload_status import FINISHED
 
 REASON = "Its job has finished, and other workloads wait for the quota that its pods use"
-
-
-def has_released_quota(workload: Workload) -> bool:
-    """Returns whether the Workload has finished and has released its quota permanently."""
-    finished = workload_status.is_finished(workload.status)
-    return finished and RESOURCE_IN_USE not in workload.metadata.finalizers
 
 
 def is_finished_with_quota(workload: Workload, cluster: ClusterState) -> bool:

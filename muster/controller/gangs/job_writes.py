@@ -4,12 +4,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from muster.cluster import job_workload, retries
+from muster.cluster.budget_usage import is_recorded
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.job_workload import has_left_queue
 from muster.cluster.jobs.job import Job
+from muster.cluster.jobs.scaling import cap_operations
 from muster.cluster.jobs.templates import PlacementError, admitted_templates, place_operations
 from muster.configuration.configuration import DEFAULT, Configuration
 from muster.controller.gangs import retention
+from muster.controller.gangs.elastic_gangs import caps_at_start
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import status_resets
 from muster.controller.provisioning import provisioning_requests
@@ -97,9 +100,10 @@ def _start(workload: Workload, job: Job, cluster: ClusterState, now_ms: int) -> 
         return
     resume = ({"op": "add", "path": pointer, "value": False} for pointer in job.suspend_pointers)
     placement = place_operations(job.pod_set_templates, targets, start=True)
+    limits = cap_operations(job.pod_set_templates, job.sizes, caps_at_start(workload))
     reported = WAIT_ANNOTATION in job.metadata.annotations
     unreport = (remove_operation("/metadata/annotations", WAIT_ANNOTATION),) if reported else ()
-    operations = (*placement, *unreport, *resume)
+    operations = (*placement, *limits, *unreport, *resume)
     write = JsonPatch(job.kind, job.metadata.key, operations, job.metadata.resource_version)
     assert workload.status.admission is not None
     queue = workload.status.admission.cluster_queue
@@ -183,7 +187,7 @@ def _delete_workload(
     ):
         # The job's next Workload and its requests will have the same names: delete the old requests first.
         yield from _delete_requests(workload, cluster)
-        if not cluster.requests_of(workload):
+        if not cluster.requests_of(workload) and is_recorded(workload, cluster, now_ms):
             finalizers = [f for f in workload.metadata.finalizers if f != RESOURCE_IN_USE]
             body = {"metadata": {"finalizers": finalizers}}
             patch = MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version)

@@ -18,10 +18,10 @@ that were never admitted. To run this pod only within quota:
 
 from collections.abc import Iterator
 
+from muster.cluster.budget_usage import has_released_quota
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.ray_view import RayView
-from muster.controller.gangs.finished_gangs import has_released_quota
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.workload.events import on_job
 from muster.controller.workload.suspension import SUSPENSION_MS_MAX

@@ -21,6 +21,7 @@ from typing import Any
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.job_workload import has_left_queue, is_being_deleted
 from muster.cluster.jobs.job import Job
+from muster.cluster.jobs.scaling import cap_operations, stored_sizes
 from muster.cluster.jobs.templates import Operation, place_operations
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.workload.events import on_job, on_workload
@@ -94,7 +95,9 @@ def _reset_operations(workload: Workload, job: Job) -> Iterator[Operation]:
     """Returns operations for the pod sets that the Workload contains."""
     originals = {ps.name: read_template(ps.template) for ps in workload.spec.pod_sets}
     templates = tuple(p for p in job.pod_set_templates if p.pod_set in originals)
-    return place_operations(templates, originals, start=False)
+    yield from place_operations(templates, originals, start=False)
+    limits = {name: group.max_replicas for name, group in stored_sizes(workload).items()}
+    yield from cap_operations(templates, job.sizes, limits)
 
 
 def suspend(job: Job, why: str) -> PlannedWrite:

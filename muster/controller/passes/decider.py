@@ -6,19 +6,27 @@ from the engine's assumptions, as after a plan that was only partly carried out,
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from muster import admission as core
+from muster.cluster import budget_usage
 from muster.cluster.candidates import WorkloadInfo
 from muster.cluster.cluster_state import ClusterState
+from muster.cluster.elasticity import may_grow
 from muster.cluster.platform_snapshot import PlatformSnapshot
 from muster.controller.passes.explanations import Explained, ExplanationLimits, Explanations
+from muster.controller.workload.growth import Resize, of_gangs
+from muster.translation.elastic import gang_of, is_surplus, offers
 
 
 @dataclass(frozen=True, slots=True)
 class PassDecision:
     """The decision of a pass."""
 
+    # For whole gangs.
     plan: core.Plan
+    # The gangs that get more or less surplus, by key.
+    resizes: Mapping[str, Resize]
     # Why pending candidates wait; without candidates that have not been explained yet.
     waiting: Explanations
     # The explanations that this pass added.
@@ -36,7 +44,9 @@ class Decider:
     def __init__(self, rules: core.Rules = core.Rules()) -> None:  # noqa: B008 - a frozen value
         self._rules = rules
         self._platform = PlatformSnapshot()
-        self._converted: dict[str, tuple[WorkloadInfo, core.Workload]] = {}
+        self._spent: Mapping[str, tuple[core.Spent, ...]] = {}  # the recorded usage in the engine
+        self._converted: dict[str, tuple[WorkloadInfo, tuple[core.Workload, ...]]] = {}
+        self._elastic: set[str] = set()  # keys of the elastic gangs with quota
         self._engine: core.Engine | None = None  # None after a decision that failed
         self._decided_ms = 0
         self._explanations = Explanations()
@@ -54,40 +64,63 @@ class Decider:
 
         Raises: ValueError (including SnapshotError) for an invalid Workload."""
         removed = [key for key, candidate in changed.items() if candidate is None and key in self._converted]
-        for key in removed:
-            del self._converted[key]
-        updated = {key: self._converted_workload(c) for key, c in changed.items() if c is not None}
-        engine = self._updated_engine(cluster, updated, removed, now_ms)
+        self._elastic.difference_update(removed)
+        gone = [workload.key for key in removed for workload in self._converted.pop(key)[1]]
+        updated: dict[str, tuple[core.Workload, ...]] = {}
+        for key, candidate in changed.items():
+            if candidate is not None:
+                before = self._converted.get(key)
+                updated[key] = self._converted_workloads(candidate)
+                gone += _dropped(before[1], updated[key]) if before is not None else ()
+        engine = self._updated_engine(cluster, updated, gone, now_ms)
         plan = engine.decide(now_ms, explain=False)
         self._engine, self._decided_ms = engine, now_ms
         explanations = self._explanations
-        for key in (*removed, *(decision.workload for decision in plan.admissions)):
+        for key in (*gone, *(decision.workload for decision in plan.admissions)):
             explanations.forget(key)
         explained = explanations.explain(engine, now_ms, limits)
         # Workloads that are not explained yet keep the outcome of this attempt, which no status contains yet.
         self._assumed = {*_planned_workloads(plan), *explained.keys}
+        gangs = of_gangs(plan, lambda key: self._converted[key][1])
         changed_reasons, until_ms = explanations.take_changed(), explanations.until_ms
-        return PassDecision(plan, explanations, explained, changed_reasons, until_ms)
+        return PassDecision(gangs.plan, gangs.resizes, explanations, explained, changed_reasons, until_ms)
 
     def queue_order(self, queue: str) -> Sequence[str]:
         """Returns the keys of the workloads pending in a ClusterQueue, in the order in which the next
         decision tries them."""
-        return [] if self._engine is None else self._engine.queue_order(queue, self._decided_ms)
+        if self._engine is None:
+            return []
+        return [k for k in self._engine.queue_order(queue, self._decided_ms) if not is_surplus(k)]
 
-    def _converted_workload(self, candidate: WorkloadInfo) -> core.Workload:
+    def offers(self) -> Iterator[tuple[str, Mapping[str, int]]]:
+        """Yields each elastic gang with quota, by key, and the replicas of each of its pod sets that would
+        fit into free quota after the last decision."""
+        for key in sorted(self._elastic):
+            candidate, (gang, *_) = self._converted[key]
+            grows = self._engine is not None and may_grow(candidate.status)
+            available = (
+                partial(self._engine.available, gang.cluster_queue) if self._engine and grows else None
+            )
+            yield key, {} if available is None else offers(gang, candidate.elastic, available)
+
+    def _converted_workloads(self, candidate: WorkloadInfo) -> tuple[core.Workload, ...]:
         key = candidate.workload.key
         cached = self._converted.get(key)
         if cached is None or not cached[0].is_same(candidate):
             converted = candidate.converted(self._rules)
             cached = self._converted[key] = candidate, converted
-            if converted.admission is not None:
+            if candidate.elastic:
+                self._elastic.add(key)
+            else:
+                self._elastic.discard(key)
+            if converted[0].admission is not None:
                 self._explanations.forget(key)
         return cached[1]
 
     def _updated_engine(
         self,
         cluster: ClusterState,
-        updated: Mapping[str, core.Workload],
+        updated: Mapping[str, tuple[core.Workload, ...]],
         removed: Iterable[str],
         now_ms: int,
     ) -> core.Engine:
@@ -95,19 +128,31 @@ class Decider:
         Workloads, and so does a clock that was set back: in these cases returns a new engine."""
         engine, self._engine = self._engine, None
         changed = self._platform.refresh(cluster)
+        spent_before, self._spent = self._spent, budget_usage.spent(cluster)
+        objects = (
+            replace(self._platform.snapshot, spent=self._spent) if self._spent else self._platform.snapshot
+        )
         if engine is None or changed or now_ms < self._decided_ms:
             self._explanations.renew()
-            workloads = tuple(converted for _, converted in self._converted.values())
-            return core.Engine(replace(self._platform.snapshot, workloads=workloads), self._rules)
+            workloads = tuple(workload for _, converted in self._converted.values() for workload in converted)
+            return core.Engine(replace(objects, workloads=workloads), self._rules)
+        if self._spent != spent_before:
+            engine.update(objects)
         for key in removed:
             engine.remove(key)
-        for workload in updated.values():
-            engine.put(workload)
-        for key in self._assumed:
-            cached = self._converted.get(key)
-            if cached is not None and key not in updated:
-                engine.put(cached[1])
+        for workloads in updated.values():
+            for workload in workloads:
+                engine.put(workload)
+        for key in sorted({gang_of(key) for key in self._assumed} - updated.keys()):
+            for workload in self._converted[key][1] if key in self._converted else ():
+                engine.put(workload)
         return engine
+
+
+def _dropped(before: Iterable[core.Workload], now: Iterable[core.Workload]) -> Iterator[str]:
+    """Yields the keys of surplus that no longer exists."""
+    keys = {workload.key for workload in now}
+    yield from (workload.key for workload in before if workload.key not in keys)
 
 
 def _planned_workloads(plan: core.Plan) -> Iterator[str]:

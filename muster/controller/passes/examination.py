@@ -3,6 +3,7 @@
 from collections.abc import Container
 from dataclasses import dataclass
 
+from muster.cluster.budget_usage import is_recorded
 from muster.cluster.candidates import WorkloadInfo, candidate, ineligibility, is_pending, is_unchecked
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.job import StatusReason
@@ -12,6 +13,7 @@ from muster.controller.gangs.finished_gangs import is_finished_with_quota, quota
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.workload.facts import Facts
 from muster.controller.workload.lifecycle import advance
+from muster.controller.workload.surplus import with_surplus
 from muster.objects.kueue import Workload, WorkloadStatus
 
 
@@ -47,10 +49,12 @@ def examine(
     status, until_ms = workload.status, None
     if key not in backing_off:
         status, until_ms = advance(Facts(workload, cluster, configuration, now_ms))
+        status, surplus_ms = with_surplus(workload, status, cluster, now_ms)
+        until_ms = min((ms for ms in (until_ms, surplus_ms) if ms is not None), default=None)
     problem, release = None, None
     holds_after_end = is_finished_with_quota(workload, cluster)
     if holds_after_end and key not in backing_off:
-        release = quota_release(workload, cluster, now_ms)
+        release = quota_release(workload, cluster, now_ms) if is_recorded(workload, cluster, now_ms) else None
     is_excluded = release is not None
     if is_pending(workload, status):
         problem = ineligibility(workload, status, cluster)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from muster import admission as core
+from muster.translation.elastic import is_surplus
 
 AGAIN_INTERVAL_MS = 10_000  # the minimum between explanations of a workload without a new reason
 
@@ -107,7 +108,8 @@ class Explanations:
 
     def _note_decision(self, engine: core.Engine, now_ms: int) -> None:
         self._decision += 1
-        new = dict.fromkeys((*engine.newly_waiting, *self._due.take_due(now_ms)))
+        due = (*engine.newly_waiting, *self._due.take_due(now_ms))
+        new = dict.fromkeys(key for key in due if not is_surplus(key))
         if self._is_renewed:
             new = dict.fromkeys(key for key in new if key not in self._by_workload)
         if self._is_renewed or next(engine.affected(), None) is not None:

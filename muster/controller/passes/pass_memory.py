@@ -36,6 +36,7 @@ from muster.kube.kinds import (
 )
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import Object
+from muster.objects.names import RECORDED_USAGE
 
 PLATFORM: tuple[AnyKind, ...] = (
     LOCAL_QUEUES,
@@ -156,8 +157,10 @@ def _differ(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
 
 
 def _without_status(obj: Any) -> Object:
-    """Returns the object without its status and resource version, on which no Workload depends."""
-    unversioned = replace(obj.metadata, resource_version="")
+    """Returns the object without its status, resource version and recorded usage, on which no examination
+    depends."""
+    annotations = {k: v for k, v in obj.metadata.annotations.items() if k != RECORDED_USAGE}
+    unversioned = replace(obj.metadata, resource_version="", annotations=annotations)
     status = {"status": None} if hasattr(obj, "status") else {}
     stripped: Object = replace(obj, metadata=unversioned, **status)
     return stripped

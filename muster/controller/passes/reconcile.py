@@ -5,16 +5,18 @@ Every action on a job follows from the *persisted* status of its Workload: a pas
 the next pass acts on them. If the controller is killed between two writes, the next pass continues.
 """
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from muster.cluster.candidates import WorkloadInfo
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.job import StatusReason
 from muster.configuration.configuration import DEFAULT, Configuration
 from muster.controller.gangs import duplicate_pods, redis_cleanup
+from muster.controller.gangs.elastic_gangs import elastic_writes
 from muster.controller.gangs.finished_gangs import contention_of, stops_for_waiting
 from muster.controller.gangs.job_writes import job_writes
 from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.gangs.recorded_usage import ends_unrecorded, record_ends
 from muster.controller.gangs.stops import stops, template_resets
 from muster.controller.passes.decider import PassDecision
 from muster.controller.passes.examination import examine
@@ -26,6 +28,7 @@ from muster.controller.passes.pass_memory import PassMemory
 from muster.controller.passes.pass_plan import PassPlan, PassStatistics, PassWrites
 from muster.controller.passes.status_writes import add_status_writes
 from muster.controller.workload.decisions import blocked_admissions, decided_statuses
+from muster.controller.workload.suspension import runs
 from muster.objects import workload_status
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import is_true
@@ -75,7 +78,14 @@ def reconcile(
     statuses = memory.statuses
     evaluated = dict.fromkeys((*candidates, *sorted(decision.explained.keys)))
     decided = decided_statuses(
-        decision.plan, decision.waiting.get, cluster, statuses, ineligible, evaluated, now_ms
+        decision.plan,
+        decision.resizes,
+        decision.waiting.get,
+        cluster,
+        statuses,
+        ineligible,
+        evaluated,
+        now_ms,
     )
     decided |= blocked_admissions(decision.plan, statuses, configuration.wait_for_pods_ready, now_ms)
     # Workloads that back off are part of the decision, but their statuses are not written.
@@ -91,6 +101,11 @@ def reconcile(
         )
         if has_writes or workload.key in backing_off or cluster.timers.is_timed(workload.metadata.uid):
             unsettled.add(workload.key)
+    if cluster.budgeted_resources:
+        ending = [w for w in present if w.key not in backing_off and ends_unrecorded(w, cluster, now_ms)]
+        unsettled |= {workload.key for workload in ending}
+        writes.before_reservations += _without(backing_off, record_ends(ending, cluster, now_ms))
+    unsettled |= _add_elastic_writes(writes, memory, cluster, decided, backing_off, now_ms)
     # If one of these writes fails, its Workload backs off, which changes its next examination.
     unsettled |= cluster.workloads.keys() & {planned.subject for planned in writes.before_reservations}
     writes.before_reservations += _stops_for_waiting(cluster, decision, memory, backing_off, now_ms)
@@ -102,6 +117,28 @@ def reconcile(
     statistics.changed_queues = memory.changed_queues()
     memory.end(unsettled, unsettled_jobs)
     return plan
+
+
+def _add_elastic_writes(
+    writes: PassWrites,
+    memory: PassMemory,
+    cluster: ClusterState,
+    decided: Mapping[str, WorkloadStatus],
+    backing_off: Container[str],
+    now_ms: int,
+) -> set[str]:
+    """Adds the writes by which elastic gangs grow and shrink, for all of them: their limits depend on the
+    quota that others leave. Returns the keys of those with writes."""
+    changed: set[str] = set()
+    for key, offers in memory.decider.offers():
+        workload, new = cluster.workloads[key], decided.get(key, memory.statuses[key])
+        if not _is_persisted(new, workload.status) or not runs(workload, cluster.job_of(workload)):
+            continue
+        planned = list(elastic_writes(workload, cluster, offers, now_ms))
+        writes.before_reservations += _without(backing_off, planned)
+        if planned:
+            changed.add(key)
+    return changed
 
 
 def _stops_for_waiting(

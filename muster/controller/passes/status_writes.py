@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from muster.cluster.cluster_state import ClusterState
+from muster.cluster.elasticity import granted_counts
 from muster.cluster.eligibility import MISCONFIGURED
 from muster.controller.gangs.contended_quota import contended_quota
 from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.gangs.recorded_usage import with_usage
 from muster.controller.passes.finalizers import finalizer_of
 from muster.controller.passes.pass_plan import PassWrites
 from muster.controller.workload.events import ObjectEvent, on_job, status_events, wait_event
@@ -32,6 +34,7 @@ def add_status_writes(
         if new is workload.status or new == workload.status:
             continue
         yield key
+        new = with_usage(workload.status, new, now_ms, cluster.budgeted_resources)
         patch, events = status_patch(workload, new), tuple(status_events(workload, new, now_ms))
         persisted = workload.status.admission
         released = persisted is not None and holds_quota(workload.status) and not holds_quota(before)
@@ -41,11 +44,24 @@ def add_status_writes(
             needs = {*contended_quota(new.admission, cluster), finalizer_of(new.admission.cluster_queue)}
             reservation = PlannedWrite(key, patch, events, no_pods_of, needs=frozenset(needs))
             writes.reservations.append(reservation)
+        elif _grows(before, new):
+            assert new.admission is not None
+            quota = contended_quota(new.admission, cluster)
+            writes.reservations.append(PlannedWrite(key, patch, events, needs=quota))
         elif before == workload.status and not holds_quota(new):
             writes.wait_reasons.append(PlannedWrite(key, patch, _wait_events(workload, new, cluster)))
         else:
-            quota = contended_quota(persisted, cluster) if released and persisted is not None else frozenset()
+            frees = persisted is not None and (released or new.admission != persisted)
+            quota = contended_quota(persisted, cluster) if frees and persisted is not None else frozenset()
             writes.before_reservations.append(PlannedWrite(key, patch, events, no_pods_of, provides=quota))
+
+
+def _grows(before: WorkloadStatus, new: WorkloadStatus) -> bool:
+    """Returns whether the decision gives the gang more pods than it has."""
+    if before.admission is None or new.admission is None or before is new:
+        return False
+    counts = granted_counts(before)
+    return any(count > counts.get(name, 0) for name, count in granted_counts(new).items())
 
 
 def _wait_events(workload: Workload, new: WorkloadStatus, cluster: ClusterState) -> tuple[ObjectEvent, ...]:

@@ -9,6 +9,7 @@ from muster.cluster.claims import uncounted
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.job import StatusReason
 from muster.controller.workload import transitions
+from muster.controller.workload.growth import Resize
 from muster.objects import kueue_queues, workload_status
 from muster.objects.kueue import WorkloadStatus
 from muster.objects.meta import find_condition, is_true
@@ -35,6 +36,7 @@ WAIT_REASONS = {
 
 def decided_statuses(
     plan: core.Plan,
+    resizes: Mapping[str, Resize],
     waiting_of: Callable[[str], core.Waiting | None],
     cluster: ClusterState,
     statuses: Mapping[str, WorkloadStatus],
@@ -42,8 +44,8 @@ def decided_statuses(
     evaluated: Iterable[str],
     now_ms: int,
 ) -> dict[str, WorkloadStatus]:
-    """Returns the statuses that result from a decision: of the workloads in its plan, and of pending
-    workloads among `evaluated` whose reason for waiting has changed.
+    """Returns the statuses that result from a decision: of the workloads in its plan, of gangs with more or
+    less surplus, and of pending workloads among `evaluated` whose reason for waiting has changed.
 
     `waiting_of` returns why a workload waits."""
     decided: dict[str, WorkloadStatus] = {}
@@ -58,13 +60,13 @@ def decided_statuses(
             uncounted(cluster.workloads[admitted.workload]),
         )
     for preemption in plan.preemptions:
-        preemptor = cluster.workloads[preemption.preemptor]
-        message = (
-            f"Preempted to accommodate workload {preemptor.key} (UID: {preemptor.metadata.uid}) of priority "
-            f"{job_workload.priority_now(preemptor, cluster)} due to {preemption.reason}"
-        )
-        status = statuses[preemption.workload]
+        status, message = statuses[preemption.workload], _preempted(preemption, cluster)
         decided[preemption.workload] = transitions.preempt(status, preemption.reason, message, now_ms)
+    for key, resize in resizes.items():
+        decided[key] = transitions.resize(statuses[key], resize.admission)
+        if resize.preemptions:
+            first, message = resize.preemptions[0], _preempted(resize.preemptions[0], cluster)
+            decided[key] = transitions.shrinking(decided[key], first.reason, message, now_ms)
     for key in plan.displaced:
         decided[key] = transitions.evict(statuses[key], "NodeFailures", _not_replaced(statuses[key]), now_ms)
     waiting = map(waiting_of, evaluated)
@@ -74,6 +76,14 @@ def decided_statuses(
         if not _reports(statuses[key], reason, message):
             decided[key] = transitions.wait(statuses[key], reason, message, now_ms)
     return decided
+
+
+def _preempted(preemption: core.Preemption, cluster: ClusterState) -> str:
+    preemptor = cluster.workloads[preemption.preemptor]
+    return (
+        f"Preempted to accommodate workload {preemptor.key} (UID: {preemptor.metadata.uid}) of priority "
+        f"{job_workload.priority_now(preemptor, cluster)} due to {preemption.reason}"
+    )
 
 
 def _reports(status: WorkloadStatus, reason: str, message: str) -> bool:

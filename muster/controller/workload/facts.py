@@ -1,5 +1,6 @@
 """Facts about a Workload that its life depends on: its job, its pods, its queues, and times."""
 
+from collections import Counter
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -15,6 +16,8 @@ from muster.admission.lifecycle import (
 )
 from muster.cluster import ownership, retries
 from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.scaling import stored_sizes
+from muster.cluster.pod_sets import pod_set_of
 from muster.configuration.configuration import Configuration, Retention
 from muster.controller.workload.suspension import quota_may_be_released
 from muster.controller.workload.transitions import core_check
@@ -70,15 +73,23 @@ class Facts:
         return self.configuration.wait_for_pods_ready is None or self.pods_run()
 
     def pods_run(self) -> bool:
-        """Returns whether all of the gang's heads and workers run, on nodes that respond. Its job doesn't
+        """Returns whether all of the gang's heads and workers run, on nodes that respond; of elastic worker
+        groups, as many as the gang can't run without. Its job doesn't
         show that: KubeRay reports a RayCluster that was ready as ready, and its RayJob as Running, after a
         pod was lost and while its replacement finds no node (v1.6.2, raycluster_controller.go:
         calculateStatus). Its submitter doesn't count: KubeRay creates it once the cluster is ready."""
-        return all(
-            pod.status.phase == "Running" and not pod.metadata.deletion_timestamp and not pod.is_on_lost_node
-            for pod in self.cluster.live_pods_of(self.workload)
-            if not self._is_helper(pod)
-        )
+        pods, sizes = self.cluster.live_pods_of(self.workload), stored_sizes(self.workload)
+        running = Counter[str | None]()
+        for pod in pods:
+            if self._is_helper(pod):
+                continue
+            runs = pod.status.phase == "Running" and not pod.metadata.deletion_timestamp
+            runs = runs and not pod.is_on_lost_node
+            pod_set = pod_set_of(pod) if sizes else None
+            if not runs and pod_set not in sizes:
+                return False
+            running[pod_set] += runs
+        return all(running[name] >= group.minimum for name, group in sizes.items())
 
     def _is_helper(self, pod: Pod) -> bool:
         """Returns whether the pod is of a Job that KubeRay created for the gang."""

@@ -46,6 +46,17 @@ def must_stop(workload: Workload, job: Job | None) -> bool:
     return not admitted or bool(workload.metadata.deletion_timestamp)
 
 
+def runs(workload: Workload, job: Job | None) -> bool:
+    """Returns whether the gang is admitted and its job has neither ended nor been suspended."""
+    return (
+        workload_status.is_admitted(workload.status)
+        and job is not None
+        and job.outcome is None
+        and not job.suspended
+        and not must_stop(workload, job)
+    )
+
+
 def is_stopped(workload: Workload, job: Job | None, cluster: ClusterState) -> bool:
     """Returns whether KubeRay has stopped the gang *and* no pods exist, so that it may be started again.
 

@@ -32,6 +32,7 @@ from muster.objects.workload_status import (
     PREEMPTED,
     QUOTA_RESERVED,
     REQUEUED,
+    SHRINKING,
     SUSPENSION_BLOCKED,
     admitted_at_ms,
     holds_quota,
@@ -108,6 +109,21 @@ def evict(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> Wor
 def preempt(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
     """Evicts the workload in favor of another that needs its quota."""
     return _with(evict(status, PREEMPTED, message, now_ms), PREEMPTED, True, reason, message, now_ms)
+
+
+def resize(status: WorkloadStatus, admission: CoreAdmission) -> WorkloadStatus:
+    """Changes the numbers of pods for which the gang holds quota."""
+    return replace(status, admission=assignments.api_admission(admission))
+
+
+def shrinking(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
+    """Sets Shrinking: more pods run than hold quota."""
+    return _with(status, SHRINKING, True, reason, message, now_ms)
+
+
+def shrunk(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
+    """Sets Shrinking to False after the pods have ended."""
+    return _with(status, SHRINKING, False, "Shrunk", "The pods beyond those with quota have ended", now_ms)
 
 
 @transition({Phase.EVICTED}, {Phase.PENDING, Phase.BACK_OFF}, PassStage.ADVANCE)

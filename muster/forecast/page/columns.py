@@ -48,6 +48,9 @@ def page_data(sides: Sequence[ForecastSide], table: JobTable) -> str:
     templates = add_names(columns, [job.name for job in table.jobs])
     columns.add("number", deltas(job.number for job in table.jobs))
     columns.add("submit", deltas(job.submit_ms // tick_ms for job in table.jobs))
+    # Ticks from the submission until the cancellation, plus one; 0: not cancelled.
+    cancelled = (-1 if job.cancelled_ms is None else job.cancelled_ms // tick_ms for job in table.jobs)
+    columns.add("cancelled", (after + 1 for after in cancelled))
     previous: list[list[int]] = [[0] * len(table.jobs) for _ in range(5)]
     runs: dict[int, int] = {}
     for number, side in enumerate(sides):

@@ -23,8 +23,7 @@ def longest_waits(outcome: SimulationOutcome) -> list[Delayed]:
     """Returns the jobs with the longest waits, up to the end for jobs that never start; ties by
     submission."""
     waits = [
-        (outcome.end_ms - job.submit_ms if wait is None else wait, wait is not None)
-        for job, wait in zip(outcome.jobs, waits_ms(outcome), strict=True)
+        _longest_wait(outcome, job, wait) for job, wait in zip(outcome.jobs, waits_ms(outcome), strict=True)
     ]
     longest = heapq.nsmallest(SUFFERERS, range(len(waits)), key=lambda index: -waits[index][0])
     return [
@@ -32,6 +31,13 @@ def longest_waits(outcome: SimulationOutcome) -> list[Delayed]:
         for index in longest
         if waits[index][0] > 0
     ]
+
+
+def _longest_wait(outcome: SimulationOutcome, job: SimulatedJob, wait_ms: int | None) -> tuple[int, bool]:
+    """Returns a job's wait, up to its cancellation or the end if it does not start, and whether it starts."""
+    if wait_ms is not None:
+        return wait_ms, True
+    return (outcome.end_ms - job.submit_ms if job.cancelled_ms is None else job.cancelled_ms), False
 
 
 def most_delayed(

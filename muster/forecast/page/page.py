@@ -7,14 +7,17 @@ from importlib.resources import files
 from pathlib import Path
 
 from muster.files.writing import write_text
+from muster.forecast.limits import ExceededLimit
 from muster.forecast.page.columns import JobTable, page_data
 from muster.forecast.page.markup import ARROW, Markup, element, joined
 from muster.forecast.page.most_delayed import longest_waits, most_delayed
 from muster.forecast.page.side import ForecastSide
 from muster.forecast.page.summary import summary
-from muster.forecast.page.tables import most_delayed_table, summary_tiles, waits_table
+from muster.forecast.page.tables import limits_list, most_delayed_table, remarks_section, summary_tiles
 from muster.forecast.page.wait_rows import queue_names, wait_rows
+from muster.forecast.page.waits_table import waits_tables
 from muster.forecast.page.wording import duration
+from muster.forecast.report.assumed import Remark
 from muster.forecast.results.comparison import Comparison, compare
 from muster.forecast.results.waits import waits_by_group
 
@@ -44,14 +47,22 @@ SCRIPTS = (
 """The files, in the order in which they are concatenated."""
 
 
-def write_page(sides: Sequence[ForecastSide], out: Path) -> None:
-    """Writes a self-contained HTML file for one side (a forecast) or two, the base first (a comparison)."""
+def write_page(
+    sides: Sequence[ForecastSide],
+    out: Path,
+    limits: Sequence[ExceededLimit] = (),
+    remarks: Sequence[Remark] = (),
+) -> None:
+    """Writes a self-contained HTML file for one side (a forecast) or two, the base first (a comparison), with
+    the limits that the changed side exceeds and the remarks about the simulation."""
     if len(sides) not in (1, 2) or not all(side.outcomes for side in sides):
         raise ValueError(f"{len(sides)} sides: expected one or two, each with at least one outcome")
-    write_text(out, page_text(sides))
+    write_text(out, page_text(sides, limits, remarks))
 
 
-def page_text(sides: Sequence[ForecastSide]) -> str:
+def page_text(
+    sides: Sequence[ForecastSide], limits: Sequence[ExceededLimit] = (), remarks: Sequence[Remark] = ()
+) -> str:
     """Returns the page's HTML."""
     names = [side.name for side in sides]
     table = JobTable([side.drawn for side in sides])
@@ -73,10 +84,12 @@ def page_text(sides: Sequence[ForecastSide]) -> str:
             "license": asset("vendor/uPlot.LICENSE.txt"),
             "library": asset("vendor/uPlot.iife.min.js"),
             "script": "\n".join(map(asset, SCRIPTS)),
+            "limits": limits_list(limits),
             "summary": summary_tiles(summary(sides, waits)),
-            "waits": waits_table(wait_rows(sides, waits, comparison.differences), names),
+            "waits": waits_tables(wait_rows(sides, waits, comparison), names),
             "delayed_about": _delayed_about(names),
             "delayed": most_delayed_table(delayed, names),
+            "assumed": remarks_section(remarks),
             "data": page_data(sides, table),
         },
     )

@@ -1,7 +1,7 @@
 """The figures at the top of the page, over all futures of each side."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from muster.forecast.page.side import ForecastSide
 from muster.forecast.page.spread import PairedChange, Spread
@@ -17,7 +17,7 @@ class Figure:
 
     name: str
     unit: str  # "s", "share" (of 1) or "count"
-    less_is_better: bool | None  # None: neither direction is better
+    less_is_better: bool | None  # None: no direction is better
     sides: tuple[Spread, ...]
     change: PairedChange | None
 
@@ -30,6 +30,8 @@ _FIGURES = (
     ("Preemptions", "count", True),
     ("Accelerator-hours lost", "count", True),
 )
+WAITS = frozenset(("Median wait", "90th percentile of waits", "Jobs that never start"))
+"""The figures that a user of the cluster notices."""
 NO_JOBS = statistics([])
 
 
@@ -47,7 +49,22 @@ def summary(sides: Sequence[ForecastSide], waits: Sequence[FutureWaits]) -> list
         values = [[future[at] for future in side] for side in by_side]
         change = PairedChange.between(*values) if len(values) == 2 else None
         figures.append(Figure(name, unit, less_is_better, tuple(map(Spread.over, values)), change))
-    return figures
+    return _without_improvements(figures) if any(map(_waits_grow, figures)) else figures
+
+
+def _waits_grow(item: Figure) -> bool:
+    return item.name in WAITS and item.change is not None and item.change.mean > 0
+
+
+def _without_improvements(figures: Sequence[Figure]) -> list[Figure]:
+    """Returns the figures without a verdict on decreases that longer waits cause: jobs that run less are
+    preempted less."""
+    return [
+        replace(item, less_is_better=None)
+        if item.name not in WAITS and item.change is not None and item.change.mean < 0
+        else item
+        for item in figures
+    ]
 
 
 def _figures(outcome: SimulationOutcome, waits: Waits) -> tuple[float, ...]:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from muster.forecast.page.side import ForecastSide
 from muster.forecast.page.spread import PairedChange, Spread
-from muster.forecast.results.comparison import Difference
+from muster.forecast.results.comparison import Comparison, Difference
+from muster.forecast.results.effects import Effects
 from muster.forecast.results.waits import JobGroup, Waits
 
 STATISTICS = (("Median", "p50_s"), ("90th percentile", "p90_s"), ("99th percentile", "p99_s"))
@@ -30,21 +31,33 @@ class WaitRow:
     group: JobGroup
     sides: tuple[SideWaits | None, ...]  # None: the side lacks the group
     changes: tuple[PairedChange, ...] | None  # of the statistics, if both sides have them
+    is_folded: bool = False  # the change has no effect on it
 
 
 def wait_rows(
-    sides: Sequence[ForecastSide], waits: Sequence[FutureWaits], differences: Sequence[Difference]
+    sides: Sequence[ForecastSide], waits: Sequence[FutureWaits], comparison: Comparison
 ) -> list[WaitRow]:
-    """Returns all rows: all jobs first, then each queue in the order of the configurations."""
-    queues = {name: place for place, name in enumerate(queue_names(sides), start=1)}
-    groups = {group for side in waits for group in side[0] if not group.size}
-    changed = {(difference.group, difference.statistic): difference for difference in differences}
-    rows = []
-    for group in sorted(groups, key=lambda group: (queues.get(group.queue, 0), group.priority_class)):
-        by_side = tuple(_side_waits(side, group) for side in waits)
-        compared = (group, STATISTICS[0][1]) in changed
-        rows.append(WaitRow(group, by_side, _changes(group, changed) if compared else None))
-    return rows
+    """Returns all rows: all jobs first, then each queue; of one side in the order of the configuration, of
+    two the largest effect first."""
+    if len(sides) == 1:
+        queues = {name: place for place, name in enumerate(queue_names(sides), start=1)}
+        groups = sorted(
+            (group for group in waits[0][0] if not group.size),
+            key=lambda group: (queues.get(group.queue, 0), group.priority_class),
+        )
+        return [WaitRow(group, (_side_waits(waits[0], group),), None) for group in groups]
+    effects = Effects(comparison)
+    compared = [group for group in effects.groups if not group.size]
+    shown = set(effects.changed_rows(compared))
+    return [
+        WaitRow(
+            group,
+            tuple(_side_waits(side, group) for side in waits),
+            _changes(effects.differences.get(group)),
+            is_folded=group not in shown,
+        )
+        for group in compared
+    ]
 
 
 def queue_names(sides: Sequence[ForecastSide]) -> list[str]:
@@ -65,8 +78,8 @@ def _side_waits(futures: FutureWaits, group: JobGroup) -> SideWaits | None:
     return SideWaits(drawn.count + drawn.never, drawn.never, statistics)
 
 
-def _changes(group: JobGroup, changed: Mapping[tuple[JobGroup, str], Difference]) -> tuple[PairedChange, ...]:
-    differences = [changed[group, name] for _, name in STATISTICS]
-    return tuple(
-        PairedChange(difference.change_s, difference.agree, difference.futures) for difference in differences
-    )
+def _changes(differences: Mapping[str, Difference] | None) -> tuple[PairedChange, ...] | None:
+    if not differences:
+        return None
+    statistics = [differences[name] for _, name in STATISTICS]
+    return tuple(PairedChange(of.change_s, of.agree, of.futures) for of in statistics)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from muster.forecast.configuration import QueueConfiguration
-from muster.forecast.recommend.changes import PoolSize, changed, check_capacity, offered
+from muster.forecast.recommend.changes import PoolSize, changed, check_capacity, granted, offered
 from muster.forecast.recommend.errors import InvalidCandidate, RecommendError
 from muster.forecast.recommend.variables import Point, Value, Variable, VariableKind, value_text
 
@@ -48,6 +48,8 @@ class Candidate:
     built: Built
     offered: Mapping[str, int]  # accelerators by flavor
     cost: float
+    pool_size: int = 0  # accelerators of all pools at their maximum size
+    quota: int = 0  # accelerators of all nominal quotas
 
     @property
     def changes(self) -> str:
@@ -100,7 +102,16 @@ class Candidates:
         self, values: Mapping[Variable, Value], config: Mapping[str, Any], built: Built
     ) -> Candidate:
         capacity = offered(config, built.pools)
-        return Candidate(values, config, built, capacity, self._prices.cost(capacity))
+        pools = [pool for pool in built.pools if pool.accelerators]
+        return Candidate(
+            values,
+            config,
+            built,
+            capacity,
+            self._prices.cost(capacity),
+            pool_size=sum(pool.capacity for pool in pools),
+            quota=sum(granted(config, flavor) for flavor in {pool.flavor for pool in pools}),
+        )
 
     def _check_prices(self) -> None:
         """Rejects flavors that would cost nothing only because they have no price."""

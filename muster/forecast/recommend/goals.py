@@ -11,7 +11,7 @@ from muster.forecast.placement import PlacedJob
 from muster.forecast.recommend.errors import RecommendError
 from muster.forecast.report.text import duration
 from muster.forecast.results.outcome import SimulationOutcome
-from muster.forecast.results.waits import quantile, waits_ms
+from muster.forecast.results.waits import is_cancelled, quantile, waits_ms
 
 STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "mean": lambda waits: sum(waits) / len(waits),
@@ -82,10 +82,12 @@ class Measured:
 
 
 def measured(outcome: SimulationOutcome, goals: Sequence[WaitLimit]) -> Measured:
-    """Returns the values of the goals in a future. A job that never starts has an infinite wait."""
-    waits = [inf if ms is None else ms / 1000 for ms in waits_ms(outcome)]
+    """Returns the values of the goals in a future. A job that never starts has an infinite wait; jobs that
+    were cancelled before they started are omitted."""
+    pairs = [pair for pair in zip(outcome.jobs, waits_ms(outcome), strict=True) if not is_cancelled(*pair)]
+    waits = [inf if wait_ms is None else wait_ms / 1000 for _, wait_ms in pairs]
     columns: list[list[float]] = [[] for _ in goals]
-    for job, wait in zip(outcome.jobs, waits, strict=True):
+    for (job, _), wait in zip(pairs, waits, strict=True):
         for goal, column in zip(goals, columns, strict=True):
             if _is_about(goal, job.queue, job.priority_class):
                 column.append(wait)

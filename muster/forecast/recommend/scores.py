@@ -35,10 +35,16 @@ class Score:
     @property
     def rank(self) -> tuple[float, ...]:
         """A sort key: candidates that meet all goals come first, by cost; then the others by how much they
-        miss."""
+        miss. Ties go to the smaller pools, then to the smaller quotas."""
         if self.meets:
-            return 0, self.candidate.cost, self.wait_s
-        return 1, self.violation, self.starved, self.candidate.cost, self.wait_s
+            return 0, self.candidate.cost, self.wait_s, *self.size
+        return 1, self.violation, self.starved, self.candidate.cost, self.wait_s, *self.size
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """The accelerators of the pools and of the quotas. A pool that is larger than its quotas costs no
+        more, but is no use."""
+        return self.candidate.pool_size, self.candidate.quota
 
 
 def score(
@@ -65,10 +71,10 @@ def score(
 
 
 def front(scores: Iterable[Score]) -> list[Score]:
-    """Returns the Pareto front by cost: candidates that no other candidate dominates. Of equal candidates,
-    the first is kept."""
+    """Returns the Pareto front by cost: candidates that no other candidate dominates; of equal ones the
+    smallest."""
     first: dict[tuple[float, ...], Score] = {}
-    for candidate in scores:
+    for candidate in sorted(scores, key=lambda candidate: candidate.size):
         first.setdefault(candidate.objectives, candidate)
     every = sorted(first.values(), key=lambda candidate: candidate.objectives)
     return [a for a in every if not any(_dominates(b, a) for b in every)]

@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from muster.forecast.limits import ExceededLimit
+from muster.forecast.report.assumed import Remark, remarks_document
 from muster.forecast.results.comparison import Comparison
 from muster.forecast.results.outcome import SimulationOutcome
 from muster.forecast.results.recorded import recorded_waits
 from muster.forecast.results.usage import Usage, usage
-from muster.forecast.results.waits import JobGroup, Waits, waits_by_group
+from muster.forecast.results.waits import JobGroup, Waits, cancelled, waits_by_group
 
 
 def forecast_document(
@@ -16,11 +18,13 @@ def forecast_document(
     outcomes: Sequence[SimulationOutcome],
     prices: Mapping[str, float],
     waited_ms: Mapping[int, int],
+    remarks: Sequence[Remark] = (),
 ) -> dict[str, Any]:
     """Returns the waits and usage of every future, and the waits recorded in the trace. `waited_ms` is by job
     number."""
     return {
         "configuration": name,
+        "assumed_and_left_out": remarks_document(remarks),
         "futures": [_future(outcome, prices) for outcome in outcomes],
         "recorded": [
             {**_group(waits.group), **{k: v for k, v in asdict(waits).items() if k != "group"}}
@@ -30,12 +34,18 @@ def forecast_document(
 
 
 def plan_document(
-    base: str, changed: str, comparison: Comparison, violations: Sequence[str]
+    base: str,
+    changed: str,
+    comparison: Comparison,
+    limits: Sequence[ExceededLimit],
+    remarks: Sequence[Remark] = (),
 ) -> dict[str, Any]:
-    """Returns the comparison of two configurations."""
+    """Returns the comparison of two configurations. Waits are null on a side on which no job of the group
+    starts."""
     return {
         "base": base,
         "changed": changed,
+        "assumed_and_left_out": remarks_document(remarks),
         "differences": [
             {
                 **_group(d.group),
@@ -45,7 +55,16 @@ def plan_document(
             for d in comparison.differences
         ],
         "suffering_most": [asdict(sufferer) for sufferer in comparison.sufferers],
-        "violations": list(violations),
+        "waits": [
+            {**_group(group), "statistic": statistic, "base_s": base_s, "changed_s": changed_s}
+            for (group, statistic), (base_s, changed_s) in comparison.waits.items()
+        ],
+        "never_start": [
+            {**_group(group), "base": before, "changed": after}
+            for group, (before, after) in comparison.never.items()
+        ],
+        "violations": [limit.text for limit in limits if limit.by_change],
+        "exceeded_before_too": [limit.text for limit in limits if not limit.by_change],
     }
 
 
@@ -59,6 +78,7 @@ def _future(outcome: SimulationOutcome, prices: Mapping[str, float]) -> dict[str
         "stock_outs": used.stock_outs,
         "deactivated": used.deactivated,
         "lost_hours": used.lost_hours,
+        "cancelled_before_start": cancelled(outcome),
         "waits": [_waits(group, waits) for group, waits in waits_by_group(outcome).items()],
         "flavors": [
             {

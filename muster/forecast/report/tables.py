@@ -6,10 +6,19 @@ from statistics import fmean
 
 from muster.forecast.report.text import change, duration, hours, named, share
 from muster.forecast.results.comparison import Comparison, Difference
+from muster.forecast.results.effects import Effects
 from muster.forecast.results.outcome import SimulationOutcome
 from muster.forecast.results.recorded import RecordedWaits
 from muster.forecast.results.usage import Usage, usage
-from muster.forecast.results.waits import JobGroup, Waits, in_order, mean_of, waits_by_group, waits_ms
+from muster.forecast.results.waits import (
+    JobGroup,
+    Waits,
+    cancelled,
+    in_order,
+    mean_of,
+    never_started,
+    waits_by_group,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +79,9 @@ def totals(outcomes: Sequence[SimulationOutcome]) -> str:
     deactivated = fmean(future.deactivated for future in used)
     if deactivated:
         text += f"; {deactivated:,.1f} jobs deactivated after their last retry"
-    never = fmean(waits_ms(outcome).count(None) for outcome in outcomes)
+    if before_start := fmean(cancelled(outcome) for outcome in outcomes):
+        text += f"; {before_start:,.0f} cancelled before their start"
+    never = fmean(never_started(outcome) for outcome in outcomes)
     return f"{text}; {never:,.0f} never start" if never else text
 
 
@@ -117,12 +128,14 @@ def _teams(futures: Sequence[Usage], prices: Mapping[str, float]) -> Table:
 
 
 def plan_tables(comparison: Comparison) -> list[Table]:
-    """Returns the differences in mean and p90 of each group, and the jobs whose wait grows."""
-    by_group: dict[JobGroup, dict[str, Difference]] = {group: {} for group in comparison.never}
-    for difference in comparison.differences:
-        by_group.setdefault(difference.group, {})[difference.statistic] = difference
-    never = comparison.never
-    rows = [(*_difference(group, by_group[group]), _never(never.get(group))) for group in in_order(by_group)]
+    """Returns the differences in mean and p90 of the groups with an effect, the largest effect first, and the
+    jobs whose wait grows."""
+    effects = Effects(comparison)
+    groups = effects.groups
+    shown = effects.changed_rows(groups)
+    rows = [
+        (*_difference(group, effects, comparison), _never(comparison.never.get(group))) for group in shown
+    ]
     columns = (
         "QUEUE",
         "CLASS",
@@ -150,12 +163,21 @@ def plan_tables(comparison: Comparison) -> list[Table]:
         for sufferer in comparison.sufferers
     ]
     heading = ("JOB", "QUEUE", "CLASS", "ACCELERATORS", "WAIT", "AFTER", "CHANGE")
-    return [Table("Waits before and after", columns, rows), Table("Jobs with longer waits", heading, worst)]
+    title = f"Waits before and after{_folded(len(groups) - len(shown))}"
+    return [Table(title, columns, rows), Table("Jobs with longer waits", heading, worst)]
 
 
-def _difference(group: JobGroup, differences: Mapping[str, Difference]) -> tuple[str, ...]:
+def _folded(count: int) -> str:
+    """Returns how many groups are not shown; empty if all are."""
+    return f" ({count} {'group' if count == 1 else 'groups'} without a change not shown)" if count else ""
+
+
+def _difference(group: JobGroup, effects: Effects, comparison: Comparison) -> tuple[str, ...]:
+    differences = effects.differences.get(group)
     if not differences:  # none of its jobs starts in both configurations
-        return (*named(group), *"--------")
+        sides = (comparison.waits.get((group, name), (None, None)) for name in ("mean_s", "p90_s"))
+        cells = [cell for pair in sides for cell in (*map(_duration, pair), "-")]
+        return (*named(group), *cells, "-", "-")
     mean, p90 = differences["mean_s"], differences["p90_s"]
     cells = [cell for difference in (mean, p90) for cell in _cells(difference)]
     return (
@@ -164,6 +186,10 @@ def _difference(group: JobGroup, differences: Mapping[str, Difference]) -> tuple
         f"{change(p90.low_s)} to {change(p90.high_s)}",
         f"{p90.agree}/{p90.futures}",
     )
+
+
+def _duration(seconds: float | None) -> str:
+    return "-" if seconds is None else duration(seconds)
 
 
 def _never(counts: tuple[float, float] | None) -> str:

@@ -1,6 +1,7 @@
 """Compares two configurations over the same futures: differences, their direction, and the most
 delayed jobs."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
@@ -33,7 +34,8 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Sufferer:
-    """A job and its mean wait in both configurations, over the futures in which it starts in both."""
+    """A job and its mean wait in both configurations, over the futures in which it starts in both. If it no
+    longer starts, the wait is the mean of the futures of the base in which it does."""
 
     number: int
     name: str
@@ -42,6 +44,10 @@ class Sufferer:
     accelerators: int
     base_s: float
     changed_s: float | None  # None: it starts in the base, and in no future after the change
+
+
+WaitPair = tuple[float | None, float | None]
+"""A statistic in the base and after the change; None on a side on which no job of the group starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +62,7 @@ class Comparison:
     # Mean number of jobs that do not start, in the base and after the change; groups without any are omitted.
     never: Mapping[JobGroup, tuple[float, float]] = field(default_factory=dict)
     # Statistics over all jobs that start, in the base and after the change.
-    waits: Mapping[tuple[JobGroup, str], tuple[float, float]] = field(default_factory=dict)
+    waits: Mapping[tuple[JobGroup, str], WaitPair] = field(default_factory=dict)
 
 
 STATISTICS = ("mean_s", "p50_s", "p90_s", "p99_s")
@@ -74,7 +80,7 @@ def compare(base: Sequence[SimulationOutcome], changed: Sequence[SimulationOutco
         sufferers=_sufferers(base, changed),
         never={group: pair for group, pair in counts.items() if any(pair)},
         waits={
-            (group, statistic): (mean_of(before, group, statistic), mean_of(after, group, statistic))
+            (group, statistic): (_mean(before, group, statistic), _mean(after, group, statistic))
             for group in groups
             for statistic in STATISTICS
         },
@@ -83,6 +89,12 @@ def compare(base: Sequence[SimulationOutcome], changed: Sequence[SimulationOutco
 
 def _never(group: JobGroup, futures: Sequence[Mapping[JobGroup, Waits]]) -> float:
     return fmean(waits[group].never if group in waits else 0 for waits in futures)
+
+
+def _mean(futures: Sequence[Mapping[JobGroup, Waits]], group: JobGroup, statistic: str) -> float | None:
+    """Returns the mean over the futures in which a job of the group starts; None if there is none."""
+    started = [waits for waits in futures if group in waits and waits[group].count]
+    return mean_of(started, group, statistic) if started else None
 
 
 def _in_both(
@@ -116,27 +128,57 @@ def _sufferers(base: Sequence[SimulationOutcome], changed: Sequence[SimulationOu
     """Returns jobs of both sides that no longer start in any future, and jobs whose mean wait grows, worst
     first."""
     jobs = {job.number: job for job in base[0].jobs}
-    shared = jobs.keys() & {job.number for job in changed[0].jobs}
-    before, after, futures = (dict.fromkeys(jobs, 0) for _ in range(3))
-    started: set[int] = set()  # in some future of the base, and of the change
-    starts: set[int] = set()
+    in_both: dict[int, _Sums] = defaultdict(_Sums)
+    in_base: dict[int, _Sums] = defaultdict(_Sums)
+    starts: set[int] = set()  # in some future after the change
     for b, a in zip(base, changed, strict=True):
         waits_before, waits_after = _waits_by_number(b), _waits_by_number(a)
-        started |= waits_before.keys()
         starts |= waits_after.keys()
-        for number in waits_before.keys() & waits_after.keys():
-            before[number] += waits_before[number]
-            after[number] += waits_after[number]
-            futures[number] += 1
-    growth = {n: (after[n] - before[n]) / count for n, count in futures.items() if count}
-    growth |= dict.fromkeys((started - starts) & shared, inf)
+        for number, before_ms in waits_before.items():
+            in_base[number].add(before_ms, 0)
+            if (after_ms := waits_after.get(number)) is not None:
+                in_both[number].add(before_ms, after_ms)
+    uncancelled = {job.number for job in changed[0].jobs if job.cancelled_ms is None}
+    stopped = (in_base.keys() - starts) & uncancelled
+    growth = {number: sums.growth_ms for number, sums in in_both.items()} | dict.fromkeys(stopped, inf)
     worst = sorted((n for n in growth if growth[n] > 0), key=lambda n: (-growth[n], n))[:SUFFERERS]
-    return [_sufferer(jobs[n], before[n], after[n], futures[n]) for n in worst]
+    return [
+        _sufferer(jobs[n], in_base[n], starts=False)
+        if n in stopped
+        else _sufferer(jobs[n], in_both[n], starts=True)
+        for n in worst
+    ]
 
 
-def _sufferer(job: SimulatedJob, before_ms: int, after_ms: int, futures: int) -> Sufferer:
-    base_s, changed_s = (before_ms / futures / 1000, after_ms / futures / 1000) if futures else (0.0, None)
-    return Sufferer(job.number, job.name, job.queue, job.priority_class, job.accelerators, base_s, changed_s)
+@dataclass(slots=True)
+class _Sums:
+    """Sums of a job's waits over futures."""
+
+    before_ms: int = 0
+    after_ms: int = 0
+    futures: int = 0
+
+    def add(self, before_ms: int, after_ms: int) -> None:
+        self.before_ms += before_ms
+        self.after_ms += after_ms
+        self.futures += 1
+
+    @property
+    def growth_ms(self) -> float:
+        return (self.after_ms - self.before_ms) / self.futures
+
+
+def _sufferer(job: SimulatedJob, sums: _Sums, *, starts: bool) -> Sufferer:
+    base_s, changed_s = (total / sums.futures / 1000 for total in (sums.before_ms, sums.after_ms))
+    return Sufferer(
+        job.number,
+        job.name,
+        job.queue,
+        job.priority_class,
+        job.accelerators,
+        base_s,
+        changed_s if starts else None,
+    )
 
 
 def _waits_by_number(outcome: SimulationOutcome) -> dict[int, int]:

@@ -17,6 +17,7 @@ class End(IntEnum):
     NOT_PROVISIONED = 3  # it held quota, but the cloud had no capacity
     HORIZON = 4  # it holds quota at the end of the forecast
     DEACTIVATED = 5  # as NOT_PROVISIONED, and its retries are exhausted
+    CANCELLED = 6  # its user cancelled it, as the trace recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class SimulatedJob:
     pods: int
     accelerators: int  # of the whole gang; 0 for CPU jobs
     number: int = 0  # its position in the trace
+    cancelled_ms: int | None = None  # time from its submission until its user cancels it
 
 
 @dataclass(slots=True)

@@ -43,6 +43,22 @@ def waits_ms(outcome: SimulationOutcome) -> list[int | None]:
     return waits
 
 
+def is_cancelled(job: SimulatedJob, wait_ms: int | None) -> bool:
+    """Returns whether a job without a start left the queue because its user cancelled it."""
+    return wait_ms is None and job.cancelled_ms is not None
+
+
+def never_started(outcome: SimulationOutcome) -> int:
+    """Returns the number of jobs that never start; cancelled jobs do not count."""
+    pairs = zip(outcome.jobs, waits_ms(outcome), strict=True)
+    return sum(wait_ms is None and job.cancelled_ms is None for job, wait_ms in pairs)
+
+
+def cancelled(outcome: SimulationOutcome) -> int:
+    """Returns the number of jobs that were cancelled before they started."""
+    return sum(is_cancelled(*pair) for pair in zip(outcome.jobs, waits_ms(outcome), strict=True))
+
+
 def size_of(job: SimulatedJob) -> str:
     """Returns the size group of a job."""
     index = bisect_left(SIZES, job.accelerators)
@@ -81,13 +97,14 @@ def waits_by_group(outcome: SimulationOutcome, among: Container[int] | None = No
 def grouped(
     jobs: Iterable[SimulatedJob], waits: Iterable[int | None], among: Container[int] | None = None
 ) -> dict[JobGroup, Waits]:
-    """Returns the statistics of waits by group; `waits` has one value per job."""
+    """Returns the statistics of waits by group; `waits` has one value per job. Jobs that were cancelled
+    before they started are omitted."""
     by_group: dict[JobGroup, list[int | None]] = {}
     columns_of: dict[
         tuple[str, str, int], list[list[int | None]]
     ] = {}  # by the fields that determine the groups
     for job, wait_ms in zip(jobs, waits, strict=True):
-        if among is not None and job.number not in among:
+        if (among is not None and job.number not in among) or is_cancelled(job, wait_ms):
             continue
         alike = (job.queue, job.priority_class, job.accelerators)
         columns = columns_of.get(alike)

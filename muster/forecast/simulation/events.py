@@ -11,7 +11,8 @@ class EventKind(IntEnum):
     PREEMPTED = 1
     STOCKED_OUT = 2
     FAILED = 3
-    WAKE = 4  # a decision may change with time alone
+    CANCELLED = 4  # the user of a job cancels it; no row
+    WAKE = 5  # a decision may change with time alone
 
 
 class Events:

@@ -1,8 +1,8 @@
 """Random draws of one future, keyed by seed, job and purpose, so that futures of two configurations are
 paired.
 
-A draw does not depend on the order of events: a job gets the same run time, provisioning delay and failures
-in both configurations.
+A draw depends neither on the order of events nor on other jobs: a job gets the same provisioning delay and
+failures in both configurations, and if jobs are added to the trace.
 """
 
 from collections import defaultdict
@@ -13,9 +13,6 @@ from random import Random
 
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.placement import PlacedJob
-
-_STREAMS = 8
-_JOBS_MAX = 1 << 32
 
 
 class Purpose(IntEnum):
@@ -33,7 +30,7 @@ class Future:
     def __init__(self, seed: int, assumptions: Assumptions) -> None:
         self._seed, self._assumptions = seed, assumptions
 
-    def provisioning_ms(self, job: int, attempt: int) -> int:
+    def provisioning_ms(self, job: PlacedJob, attempt: int) -> int:
         """Returns the delay until a ProvisioningRequest is provisioned."""
         assumed = self._assumptions
         if not assumed.provisioning_spread or not assumed.provisioning_median_s:
@@ -41,24 +38,25 @@ class Future:
         drawn = self._random(Purpose.PROVISIONING, job, attempt).gauss(0, assumed.provisioning_spread)
         return round(1000 * exp(log(assumed.provisioning_median_s) + drawn))
 
-    def is_stocked_out(self, job: int, attempt: int) -> bool:
+    def is_stocked_out(self, job: PlacedJob, attempt: int) -> bool:
         """Returns whether the ProvisioningRequest of an attempt fails."""
         probability = self._assumptions.stock_out_probability
         return probability > 0 and self._random(Purpose.STOCK_OUT, job, attempt).random() < probability
 
-    def failure_ms(self, job: int, attempt: int, pods: int) -> int | None:
+    def failure_ms(self, job: PlacedJob, attempt: int, pods: int) -> int | None:
         """Returns the run time until one of the gang's pods fails; None if none fails."""
         rate = self._assumptions.failures_per_node_hour * pods
         if rate <= 0:
             return None
         return round(3_600_000 * self._random(Purpose.FAILURE, job, attempt).expovariate(rate))
 
-    def run_ms(self, job: int, history: Sequence[int]) -> int:
-        """Draws a run time from similar jobs."""
-        return self._random(Purpose.RUN_TIME, job, 0).choice(history)
+    def run_ms(self, job: PlacedJob, history: Sequence[int]) -> int:
+        """Draws a run time from those of similar jobs, in ascending order. As a quantile is drawn, one more
+        similar job changes it little."""
+        return history[int(self._random(Purpose.RUN_TIME, job, 0).random() * len(history))]
 
-    def _random(self, purpose: Purpose, job: int, attempt: int) -> Random:
-        return Random(((self._seed * _JOBS_MAX + job) * _JOBS_MAX + attempt) * _STREAMS + purpose)
+    def _random(self, purpose: Purpose, job: PlacedJob, attempt: int) -> Random:
+        return Random(f"{self._seed}/{purpose.value}/{attempt}/{job.occurrence}/{job.name}")
 
 
 class RunTimes:
@@ -70,19 +68,21 @@ class RunTimes:
     def __init__(self, jobs: Sequence[PlacedJob]) -> None:
         by_group: dict[tuple[object, ...], list[int]] = defaultdict(list)
         self._by_group: Mapping[tuple[object, ...], list[int]] = by_group
-        if all(job.run_ms is not None for job in jobs):
+        if not any(job.has_drawn_run_time for job in jobs):
             return
         for job in jobs:
             if job.run_ms is not None:
                 for group in similarity_groups(job):
                     by_group[group].append(job.run_ms)
+        for times in by_group.values():
+            times.sort()
         if not by_group:
             raise ValueError(
                 "no job of the trace has a run time; expected at least one to draw the others from"
             )
 
     def history(self, job: PlacedJob) -> Sequence[int]:
-        """Returns the run times to draw from, at least one."""
+        """Returns the run times to draw from, at least one, in ascending order."""
         return next(times for group in similarity_groups(job) if (times := self._by_group.get(group)))
 
 

@@ -118,11 +118,11 @@ class Gangs:
         """Schedules the start of the gang, after its nodes are provided if necessary."""
         placed, provided_ms, tries = self._jobs[job], now_ms, self._tries[job] - 1
         if self._needs_request(placed.queue, admission):
-            if self._future.is_stocked_out(placed.number, tries):
+            if self._future.is_stocked_out(placed, tries):
                 at_ms = max(now_ms, reserved_ms + round(1000 * self._assumptions.stock_out_after_s))
                 self._events.add(at_ms, EventKind.STOCKED_OUT, job, self.running[job].row)
                 return
-            provided_ms = max(now_ms, reserved_ms + self._future.provisioning_ms(placed.number, tries))
+            provided_ms = max(now_ms, reserved_ms + self._future.provisioning_ms(placed, tries))
         elif not self.running[job].has_nodes:
             provided_ms = max(now_ms, reserved_ms + round(1000 * self._assumptions.scale_up_s))
         self.start(job, provided_ms + self._start_up_ms, now_ms)
@@ -134,16 +134,26 @@ class Gangs:
         if self.on_start is not None:
             self.on_start(started_ms, job, running.row)
         from_ms, ends_ms = max(started_ms, now_ms), started_ms + running.work_ms
-        fails_ms = self._future.failure_ms(placed.number, self._tries[job] - 1, placed.pods)
+        fails_ms = self._future.failure_ms(placed, self._tries[job] - 1, placed.pods)
         if fails_ms is not None and from_ms + fails_ms < ends_ms:
             self._events.add(from_ms + fails_ms, EventKind.FAILED, job, running.row)
-        else:
+        elif placed.cancelled_ms is None:  # else its cancellation ends it
             self.finish(job, max(ends_ms, now_ms))
 
     def finish(self, job: int, ends_ms: int) -> None:
         """Ends the work of the gang at `ends_ms`; its pods terminate shortly after."""
         terminated_ms = ends_ms + self._cleanup_ms
         self._events.add(terminated_ms, EventKind.ENDED, job, self.running[job].row)
+
+    def cancel(self, job: int, now_ms: int) -> None:
+        """Deletes the pods of the gang, as its user cancels the job."""
+        running = self.running[job]
+        if running.is_terminating:
+            return
+        if running.started_ms > now_ms:
+            self.attempts.started_ms[running.row] = -1
+        self.attempts.end[running.row] = End.CANCELLED
+        self.finish(job, now_ms)
 
     def preempt(self, job: int, now_ms: int) -> None:
         """Deletes the pods of the gang at `now_ms`, which may be in the future; the gang holds quota until
@@ -176,7 +186,8 @@ class Gangs:
         if kind == EventKind.ENDED and self.attempts.end[row] != End.PREEMPTED:
             self._remaining_ms.pop(job, None)
             self._tries.pop(job, None)
-            return self._release_quota(job, now_ms, End.FINISHED)
+            is_cancelled = self.attempts.end[row] == End.CANCELLED
+            return self._release_quota(job, now_ms, End.CANCELLED if is_cancelled else End.FINISHED)
         if kind == EventKind.FAILED and not running.is_terminating:
             self._save_checkpoint(job, now_ms)
             return self._release_quota(job, now_ms, End.FAILED)
@@ -206,7 +217,9 @@ class Gangs:
         placed = self._jobs[job]
         if placed.run_ms is not None:
             return placed.run_ms
-        return self._future.run_ms(placed.number, self._run_times.history(placed))
+        if placed.cancelled_ms is not None:
+            return placed.cancelled_ms  # an upper bound: it is cancelled before
+        return self._future.run_ms(placed, self._run_times.history(placed))
 
     def _needs_request(self, queue: str, admission: core.Admission) -> bool:
         """Returns whether an admission check must provide the nodes."""

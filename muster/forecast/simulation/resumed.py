@@ -80,6 +80,8 @@ class ResumedSimulator(Simulator):
         """Resumes a gang that holds quota: it waits for nodes, runs, is being preempted, or has finished."""
         now_ms, gangs = self._initial.now_ms, self._gangs
         gangs.admit(job, admission, initial.workload.reserved_at_ms)
+        since_ms = initial.workload.counts_from_ms or initial.workload.reserved_at_ms
+        self._spent.reserve(job, admission, since_ms)
         if initial.ended:
             gangs.finish(job, now_ms)
             return
@@ -109,6 +111,7 @@ class ResumedSimulator(Simulator):
             reserved_at_ms=0,
             evicted=False,
             preempting=False,
+            counts_from_ms=0,
             parked=False,
             checks={},
         )

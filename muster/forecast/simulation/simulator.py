@@ -6,12 +6,14 @@ requeued after its backoff.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from muster import admission as core
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.placement import PlacedJob
 from muster.forecast.results.outcome import End, QueueCapacity, SimulationOutcome
+from muster.forecast.simulation.budgets import SpentUsage
 from muster.forecast.simulation.events import EventKind, Events
 from muster.forecast.simulation.gangs import Gangs
 
@@ -31,6 +33,7 @@ class Simulator:
     ) -> None:
         self._configuration, self._jobs, self._seed = configuration, jobs, seed
         self._engine = core.Engine(configuration.snapshot, configuration.rules)
+        self._spent = SpentUsage(configuration.snapshot)
         self._events = Events()
         self._gangs = Gangs(configuration, jobs, assumptions, seed, self._events)
         self._stock_outs: dict[int, int] = {}
@@ -61,11 +64,18 @@ class Simulator:
             if now_ms is None:
                 return
             yield now_ms
+            has_events = events.next_ms == now_ms
             while events.next_ms == now_ms:
                 _, kind, job, row = events.pop()
                 self._handle(kind, job, row, now_ms)
+            arrives = arrived < count and jobs[arrived].submit_ms == now_ms
+            # The clock of a trace cannot order a release and an arrival of the same second. Quota that was
+            # released is offered to jobs that wait for it; the core would offer it to new ones first. With
+            # `requeue_s`, as Kueue's, new ones may be first.
+            if has_events and arrives and self._pending and not self._requeue_ms:
+                self._decide(now_ms)
             while arrived < count and jobs[arrived].submit_ms == now_ms:
-                self._queue(arrived, now_ms)
+                self._arrive(arrived, now_ms)
                 arrived += 1
                 if progress is not None and not arrived % 1000:
                     progress(arrived / count)
@@ -83,6 +93,26 @@ class Simulator:
     def _queue(self, job: int, queued_ms: int, requeue_ms: int | None = None) -> None:
         self._engine.put(self._queued(job, queued_ms, requeue_ms))
         self._pending += 1
+
+    def _arrive(self, job: int, now_ms: int) -> None:
+        cancelled_ms = self._jobs[job].cancelled_ms
+        if cancelled_ms == 0:
+            return
+        self._queue(job, now_ms)
+        if cancelled_ms is not None:
+            self._events.add(now_ms + cancelled_ms, EventKind.CANCELLED, job)
+
+    def _cancel(self, job: int, now_ms: int) -> None:
+        """Cancels a job that waits or holds quota."""
+        if job in self._gangs.running:
+            self._gangs.cancel(job, now_ms)
+        elif self._stock_outs.get(job, 0) <= self._configuration.retries_max:  # else it is deactivated
+            self._engine.remove(self._key(job))
+            self._pending -= 1
+
+    def _is_cancelled(self, job: int, now_ms: int) -> bool:
+        cancelled_ms = self._jobs[job].cancelled_ms
+        return cancelled_ms is not None and self._jobs[job].submit_ms + cancelled_ms <= now_ms
 
     def _key(self, job: int) -> str:
         """Returns the key of the job's workload, named after the job's number."""
@@ -136,6 +166,7 @@ class Simulator:
             job = _index(decision.workload)
             self._pending -= 1
             self._gangs.admit(job, decision.admission, now_ms)
+            self._spent.reserve(job, decision.admission, now_ms)
             self._gangs.provide(job, decision.admission, now_ms, self._write(now_ms))
 
     def _write(self, now_ms: int) -> int:
@@ -151,14 +182,19 @@ class Simulator:
 
     def _handle(self, kind: int, job: int, row: int, now_ms: int) -> None:
         """Handles an event."""
+        if kind == EventKind.CANCELLED:
+            self._cancel(job, now_ms)
+            return
         end = self._gangs.handle(kind, job, row, now_ms)
         if end is None:
             return
         self._engine.remove(self._key(job))
+        if self._spent.release(job, now_ms):
+            self._engine.update(replace(self._configuration.snapshot, spent=self._spent.spent()))
         if self._requeue_ms and self._unpark_ms is None:
             self._unpark_ms = now_ms + self._requeue_ms
             self._events.add(self._unpark_ms, EventKind.WAKE)
-        if end is End.FINISHED:
+        if end in (End.FINISHED, End.CANCELLED) or self._is_cancelled(job, now_ms):
             self._stock_outs.pop(job, None)
         elif end is End.NOT_PROVISIONED:
             self._retry_later(job, row, now_ms)

@@ -113,7 +113,7 @@ class _Reader:
         share, pods = self._text("gpuShare", fields), self._text("pods", fields)
         pods_count, requests, rounded = self._requests_of(pods, share, *[fields[at] for at in self._amounts])
         submit_ms = self._time("submit", fields[self._submit])
-        run_ms, waited_ms = self._times(submit_ms, fields)
+        run_ms, waited_ms, cancelled_ms = self._times(submit_ms, fields)
         name = "/".join([fields[at] for at in self._names]) or f"row-{number}"
         job = TraceJob(
             name,
@@ -126,26 +126,29 @@ class _Reader:
             intern(self._text("user", fields)),
             waited_ms,
             self._duration("limit", fields),
+            cancelled_ms,
         )
         self._rows.jobs.append(job)
         if rounded:
             self._rows.adjusted[ROUNDED] += 1
 
-    def _times(self, submit_ms: int, fields: list[str]) -> tuple[int | None, int | None]:
-        """Returns run time and wait: from their columns, else from start and end. A job without a start did
-        not run."""
+    def _times(self, submit_ms: int, fields: list[str]) -> tuple[int | None, int | None, int | None]:
+        """Returns run time and wait, from their columns, else from start and end, and the time until the
+        job was cancelled: it has an end, but neither a start nor a run time."""
         run_ms, waited_ms = self._duration("run", fields), self._duration("wait", fields)
         started, ended = fields[self._start], fields[self._end]
         if started in ABSENT:
-            if ended not in ABSENT:
-                duration("the job's time", submit_ms, self._time("end", ended), "submit", "end")
-            return run_ms, waited_ms
+            if ended in ABSENT:
+                return run_ms, waited_ms, None
+            end_ms = self._time("end", ended)
+            cancelled_ms = duration("the job's time", submit_ms, end_ms, "submit", "end")
+            return (run_ms, waited_ms, None) if run_ms is not None else (None, None, cancelled_ms)
         start_ms = self._time("start", started)
         if waited_ms is None:
             waited_ms = duration("the wait", submit_ms, start_ms, "submit", "start")
         if run_ms is None and ended not in ABSENT:
             run_ms = duration("the run time", start_ms, self._time("end", ended), "start", "end")
-        return run_ms, waited_ms
+        return run_ms, waited_ms, None
 
     def _text(self, field: str, fields: list[str]) -> str:
         return fields[self._at.get(field, _NO_COLUMN)]

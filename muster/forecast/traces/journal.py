@@ -79,13 +79,16 @@ def _version(line: str) -> int:
 def _job(record: JournalRecord, pods: int, requests: Mapping[str, int]) -> TraceJob:
     created_ms = _millis(record.created_at)
     begun = record.started_at or record.admitted_at
-    waited_ms = run_ms = None
+    waited_ms = run_ms = cancelled_ms = None
     if record.admitted_at is not None:
         waited_ms = duration("the wait", created_ms, _millis(record.admitted_at), "createdAt", "admittedAt")
     if begun is not None and record.finished_at is not None:
         run_ms = duration(
             "the run time", _millis(begun), _millis(record.finished_at), "startedAt", "finishedAt"
         )
+    if begun is None and record.finished_at is not None and not record.evictions:
+        finished_ms = _millis(record.finished_at)
+        cancelled_ms = duration("the time in the queue", created_ms, finished_ms, "createdAt", "finishedAt")
     return TraceJob(
         f"{record.namespace}/{record.name}",
         created_ms,
@@ -96,6 +99,7 @@ def _job(record: JournalRecord, pods: int, requests: Mapping[str, int]) -> Trace
         intern(record.priority_class),
         intern(record.user or record.namespace),
         waited_ms,
+        cancelled_ms=cancelled_ms,
     )
 
 

@@ -1,12 +1,17 @@
 """Collects the rows of a file: jobs, skipped rows, and bad rows."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from operator import attrgetter
 
-from muster.forecast.traces.trace import BadRow, Trace, TraceJob
+from muster.forecast.traces.trace import BadReason, BadRow, Trace, TraceJob
 
 BAD_KEPT_MAX = 1_000  # a file of the wrong format has as many bad rows as lines
+REASONS_MAX = 20
+OTHER_REASONS = "other reasons"
+VALUE = re.compile(r"'[^']*'|[0-9][0-9.,]*")
+"""A value in a problem: rows with different values can have the same reason."""
 
 ROUNDED = "requests are rounded up to whole units per pod"
 
@@ -25,12 +30,19 @@ class Rows:
         self.adjusted: Counter[str] = Counter()
         self._bad: list[BadRow] = []
         self._bad_count = 0
+        self._reasons: dict[str, BadReason] = {}
 
     def reject(self, line: int, problem: object, source: str = "") -> None:
         """Counts a bad row, and stores its place and problem for the first BAD_KEPT_MAX rows."""
         self._bad_count += 1
+        row = BadRow(f"{source or self.source}:{line}", str(problem))
         if len(self._bad) < BAD_KEPT_MAX:
-            self._bad.append(BadRow(f"{source or self.source}:{line}", str(problem)))
+            self._bad.append(row)
+        reason = VALUE.sub("…", row.problem)
+        if reason not in self._reasons and len(self._reasons) >= REASONS_MAX:
+            reason = OTHER_REASONS
+        before = self._reasons.get(reason)
+        self._reasons[reason] = BadReason(before.first, before.count + 1) if before else BadReason(row, 1)
 
     def trace(self, epoch_ms: int | None = None, header: Mapping[str, str] | None = None) -> Trace:
         """Returns the trace, which starts with the first submission; `epoch_ms` is the Unix time of the
@@ -47,6 +59,7 @@ class Rows:
             jobs=jobs,
             bad=tuple(self._bad),
             bad_count=self._bad_count,
+            bad_reasons=dict(self._reasons),
             skipped=dict(self.skipped),
             adjusted=dict(self.adjusted),
             begins_ms=None if epoch_ms is None else epoch_ms + begin,
@@ -67,4 +80,5 @@ def moved(job: TraceJob, by_ms: int) -> TraceJob:
         job.user,
         job.waited_ms,
         job.limit_ms,
+        job.cancelled_ms,
     )

@@ -113,11 +113,14 @@ class _Reader:
         self._interrupted[job.name] = self._after_interruptions(job)
 
     def _after_interruptions(self, job: TraceJob) -> TraceJob:
-        """Returns the job with the submission and wait of its first attempt and the run time of this one."""
+        """Returns the job with the submission and wait of its first attempt and the run time of this one; if
+        it was cancelled before this one started, of the attempt before."""
         first = self._interrupted.pop(job.name, None)
         if first is None:
             return job
         self._rows.skipped["earlier attempt of a requeued job"] += 1
+        if job.cancelled_ms is not None:
+            return first
         return replace(job, submit_ms=min(first.submit_ms, job.submit_ms), waited_ms=first.waited_ms)
 
     def _job(self, name: str, fields: list[str]) -> TraceJob | None:
@@ -134,13 +137,15 @@ class _Reader:
                 submit_ms = max(submit_ms, _time_ms("Eligible", eligible))
         tres = self._text("ReqTRES", fields) or self._text("AllocTRES", fields)
         pods, requests, rounded = self._requests_of(tres, self._text("NNodes", fields))
-        run_ms = waited_ms = None
+        run_ms = waited_ms = cancelled_ms = None
         never_ran = start in ABSENT or (start == end and self._text("State", fields).startswith(CANCELLED))
         if not never_ran:
             start_ms = _time_ms("Start", start)
             waited_ms = duration("the wait", submit_ms, start_ms, "Submit", "Start")
             if end not in ABSENT:
                 run_ms = duration("the run time", start_ms, _time_ms("End", end), "Start", "End")
+        elif end not in ABSENT:
+            cancelled_ms = max(0, _time_ms("End", end) - submit_ms)
         if rounded:
             self._rows.adjusted[ROUNDED] += 1
         return TraceJob(
@@ -154,6 +159,7 @@ class _Reader:
             intern(self._text("User", fields) or self._text("Account", fields)),
             waited_ms,
             time_limit_ms(self._text("Timelimit", fields)),
+            cancelled_ms,
         )
 
     def _text(self, column: str, fields: list[str]) -> str:

@@ -79,6 +79,10 @@ def read(lines: Iterable[str], source: str, options: SwfOptions | None = None) -
 
 def _job(fields: list[str], queue_field: int, pods: int, requests: Mapping[str, int]) -> TraceJob:
     wait, limit = fields[WAIT], fields[LIMIT]
+    waited_ms = None if wait == UNKNOWN else _duration("wait time (field 3)", wait)
+    is_cancelled = _never_ran(fields)
+    if is_cancelled and waited_ms is None:
+        raise RowError("wait time (field 3) is unknown: expected the time until the job was cancelled")
     return TraceJob(
         fields[JOB],
         not_negative("submit time (field 2)", millis("submit time (field 2)", fields[SUBMIT])),
@@ -87,20 +91,24 @@ def _job(fields: list[str], queue_field: int, pods: int, requests: Mapping[str, 
         requests,
         queue=_text(fields[queue_field]),
         user=_text(fields[USER]),
-        waited_ms=None if wait == UNKNOWN else _duration("wait time (field 3)", wait),
+        waited_ms=None if is_cancelled else waited_ms,
         limit_ms=None if limit == UNKNOWN else _duration("requested time (field 9)", limit),
+        cancelled_ms=waited_ms if is_cancelled else None,
+    )
+
+
+def _never_ran(fields: list[str]) -> bool:
+    """Returns whether a job was cancelled before it started: it was allocated nothing."""
+    return (
+        fields[STATUS] == CANCELLED and fields[ALLOCATED] in (UNKNOWN, "0") and fields[RUN] in (UNKNOWN, "0")
     )
 
 
 def _run_ms(fields: list[str]) -> int | None:
     text = fields[RUN]
-    if text == UNKNOWN:
+    if text == UNKNOWN or _never_ran(fields):
         return None
-    run_ms = _duration("run time (field 4)", text)
-    if run_ms == 0:
-        never_ran = fields[STATUS] == CANCELLED and fields[ALLOCATED] in (UNKNOWN, "0")
-        return None if never_ran else BRIEF_MS
-    return run_ms
+    return _duration("run time (field 4)", text) or BRIEF_MS
 
 
 def _duration(name: str, text: str) -> int:

@@ -19,6 +19,8 @@ class TraceJob:
     user: str = ""
     waited_ms: int | None = None  # recorded wait
     limit_ms: int | None = None  # run time limit that the user requested
+    # Time in the queue until it was cancelled, if it never started; such a job has no recorded wait.
+    cancelled_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,14 @@ class BadRow:
 
 
 @dataclass(frozen=True, slots=True)
+class BadReason:
+    """Rows that are ignored for the same reason."""
+
+    first: BadRow
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """The jobs of a file."""
 
@@ -37,6 +47,7 @@ class Trace:
     jobs: Sequence[TraceJob]  # sorted by `submit_ms`; the first is submitted at 0
     bad: tuple[BadRow, ...] = ()  # the first of `bad_count` rows that should be jobs but are invalid
     bad_count: int = 0
+    bad_reasons: Mapping[str, BadReason] = field(default_factory=dict)  # all bad rows, by reason
     # Number of rows that are not jobs in this format, such as steps of a job, by reason.
     skipped: Mapping[str, int] = field(default_factory=dict)
     # Number of jobs that differ from the file, by change.

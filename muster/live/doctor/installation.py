@@ -76,11 +76,11 @@ RIGHTS = (
     Right("update", CLUSTER_QUEUES, "status"),
     Right("patch", FLAVORS),
     Right("create", PROVISIONING_REQUESTS),
-    Right("delete", PODS),
+    *(Right(verb, PODS) for verb in ("delete", "patch")),
     Right("watch", NODES),
     Right("create", EVENTS),
 )
-"""Permissions that the controller needs to admit and stop jobs and to report why they wait."""
+"""Permissions that the controller needs to admit, grow and stop jobs and to report why they wait."""
 
 
 @dataclass(frozen=True, slots=True)

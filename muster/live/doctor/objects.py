@@ -20,6 +20,7 @@ def findings(cluster: ClusterState, now_ms: int) -> Iterator[ClusterProblem]:
     """Yields the problems of the objects."""
     yield from _queues(cluster)
     yield from _flavors(cluster)
+    yield from _cohorts(cluster)
     yield from _workloads(cluster, now_ms)
     yield from _orphans(cluster, now_ms)
 
@@ -58,6 +59,16 @@ def _flavors(cluster: ClusterState) -> Iterator[ClusterProblem]:
             fault = f"has an invalid annotation {NODE_SIZES}, so pod sizes are not checked: {error}"
             remedy = f"deploy its stack again, or kubectl annotate resourceflavor {name} {NODE_SIZES}-"
             yield ClusterProblem("flavors", f"ResourceFlavor {name}", fault, remedy)
+
+
+def _cohorts(cluster: ClusterState) -> Iterator[ClusterProblem]:
+    """Yields cohorts that cannot be parsed; decisions use only the readable quotas."""
+    for name, cohort in sorted(cluster.cohorts.items()):
+        try:
+            snapshot.cohort(cohort)
+        except ValueError as error:
+            fault = f"is invalid, so its budgets do not count: {error}"
+            yield ClusterProblem("cohorts", f"Cohort {name}", fault, "deploy its stack again")
 
 
 def _workloads(cluster: ClusterState, now_ms: int) -> Iterator[ClusterProblem]:

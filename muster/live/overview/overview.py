@@ -46,6 +46,11 @@ class Overview:
         return self.engine.quota_usage()
 
     @cached_property
+    def budgets(self) -> tuple[core.BudgetUsage, ...]:
+        """The budgets of cohorts and ClusterQueues with their usage."""
+        return self.engine.budget_usage(self.now_ms)
+
+    @cached_property
     def usage_of_queues(self) -> Mapping[str, core.NodeUsage]:
         """The usage of ClusterQueues, by name."""
         return {node.name: node for node in self.usage if not node.is_cohort}

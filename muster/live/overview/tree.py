@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from muster import admission as core
+from muster.admission import quantities
 from muster.cluster.queue_counts import NEVER_ADMISSIBLE, QueueCount
 from muster.cluster.queue_problems import queue_problem
 from muster.kube.kinds import CLUSTER_QUEUES, COHORTS
@@ -48,6 +49,27 @@ class WorkloadNumbers:
 
 
 @dataclass(frozen=True, slots=True)
+class BudgetRow:
+    """A budget in its current period, in hours of its resource."""
+
+    resource: str
+    flavor: str  # empty: all flavors
+    period: str
+    enforcement: str
+    limit_hours: float
+    used_hours: float
+    committed_hours: float  # by declared run times of running workloads
+    start_ms: int
+    end_ms: int
+    runs_out_ms: int | None  # if the devices in use stay so; None: not in this period
+
+    @property
+    def used_percent(self) -> int:
+        """The used part of the limit."""
+        return int(100 * self.used_hours / self.limit_hours) if self.limit_hours else 100
+
+
+@dataclass(frozen=True, slots=True)
 class QueueNode:
     """A Cohort or ClusterQueue with its subtree."""
 
@@ -61,6 +83,7 @@ class QueueNode:
     columns: tuple[QuotaColumn, ...]
     demand: Amounts  # of pending workloads, by resource, as they have no flavor yet
     children: tuple["QueueNode", ...] = field(default=())
+    budgets: tuple[BudgetRow, ...] = ()
 
 
 def queue_tree(overview: Overview) -> tuple[QueueNode, ...]:
@@ -94,6 +117,7 @@ def queue_node(overview: Overview, name: str) -> QueueNode:
         workloads=numbers(overview.counts.by_cluster_queue.get(name)),
         columns=columns(usage),
         demand=_demand(overview, name),
+        budgets=_budgets(overview, usage),
     )
 
 
@@ -112,6 +136,33 @@ def _cohort(overview: Overview, usage: core.NodeUsage, children: tuple[QueueNode
         columns=columns(usage),
         demand=added(child.demand for child in children),
         children=children,
+        budgets=_budgets(overview, usage),
+    )
+
+
+def _budgets(overview: Overview, node: core.NodeUsage) -> tuple[BudgetRow, ...]:
+    """Returns the budgets of a node."""
+    return tuple(
+        _budget(usage, overview.now_ms)
+        for usage in overview.budgets
+        if (usage.is_cohort, usage.name) == (node.is_cohort, node.name)
+    )
+
+
+def _budget(usage: core.BudgetUsage, now_ms: int) -> BudgetRow:
+    budget = usage.budget
+    unit_ms_of_hour = core.HOUR_MS * (quantities.MILLI if budget.resource == quantities.CPU else 1)
+    return BudgetRow(
+        resource=budget.resource,
+        flavor=budget.flavor,
+        period=budget.period_name,
+        enforcement=budget.enforcement.value,
+        limit_hours=usage.limit_unit_ms / unit_ms_of_hour,
+        used_hours=usage.used_unit_ms / unit_ms_of_hour,
+        committed_hours=usage.committed_unit_ms / unit_ms_of_hour,
+        start_ms=usage.start_ms,
+        end_ms=usage.end_ms,
+        runs_out_ms=usage.runs_out_ms(now_ms),
     )
 
 

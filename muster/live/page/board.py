@@ -16,11 +16,12 @@ from muster.live.overview.details import QueueDetails, queue_details
 from muster.live.overview.document import document
 from muster.live.overview.overview import Overview, overview
 from muster.live.overview.rows import WorkloadRow
-from muster.live.overview.tree import QueueNode, queue_tree
+from muster.live.overview.tree import BudgetRow, QueueNode, queue_tree
 from muster.live.overview.why import why
 from muster.live.page.attempts import RecentAttempts
 from muster.live.page.incidents import Preemptions, provisioning
 from muster.live.page.tables import Tables
+from muster.objects.meta import rfc3339
 
 Ids = Mapping[str, int]
 QUANTITIES = ("total", "used", "borrowed", "lent")
@@ -125,10 +126,22 @@ def _rows(nodes: Iterable[QueueNode], parent: str, versions: Ids) -> Iterator[tu
                 "reserving": node.workloads.reserving,
                 "admitted": node.workloads.admitted,
                 "resources": _resources(node),
+                "budgets": [_budget(budget) for budget in node.budgets],
                 "version": versions.get(node.name, 0) if own.startswith("queue/") else 0,
             },
         )
         yield from _rows(node.children, own, versions)
+
+
+def _budget(budget: BudgetRow) -> dict[str, Any]:
+    """Returns a budget in tenths of hours, so that the row seldom changes."""
+    return {
+        "of": f"{budget.resource} hours per {budget.period}{f' in {budget.flavor}' if budget.flavor else ''}",
+        "used": round(budget.used_hours, 1),
+        "committed": round(budget.committed_hours, 1),
+        "limit": round(budget.limit_hours, 1),
+        "end": rfc3339(budget.end_ms),
+    }
 
 
 def _resources(node: QueueNode) -> dict[str, dict[str, float]]:

@@ -26,7 +26,7 @@ class PoolFields(Model):
     name: PoolName
     """Name of the node pool in GKE; the node pools of multi-host TPU slices are numbered (`v6e-0`, …)."""
     machine_type: MachineType
-    """A machine type listed in `settings/model/pools/machines.py`, which gives its capacity."""
+    """A machine type that `settings/facts/machines.toml` lists, or `muster:machineTypes` describes."""
     gpu: Gpu | None = None
     """GPUs of each node; required if the machine type has GPUs, optional on `n1` machines."""
     tpu: Tpu | None = None

@@ -1,39 +1,22 @@
 """GPUs of a pool's nodes: type, driver, and how a GPU is shared by pods."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from settings.facts.tables import table
 from settings.model.base import Model
 
 GPU_RESOURCE = "nvidia.com/gpu"
 
-# Number of partitions of a size per GPU (GKE's device plugin, pkg/gpu/nvidia/mig/mig.go; GB200: GKE's
-# cluster-autoscaler, machinetypes).
-_A100 = {"1g.5gb": 7, "2g.10gb": 3, "3g.20gb": 2, "7g.40gb": 1}
-_A100_80 = {"1g.10gb": 7, "2g.20gb": 3, "3g.40gb": 2, "7g.80gb": 1}
-PARTITIONS: dict[str, dict[str, int]] = {
-    "nvidia-tesla-a100": _A100,
-    "nvidia-a100-80gb": _A100_80,
-    "nvidia-h100-80gb": {**_A100_80, "1g.20gb": 4},
-    "nvidia-h200-141gb": {
-        "1g.18gb": 7,
-        "1g.35gb": 4,
-        "2g.35gb": 3,
-        "3g.71gb": 2,
-        "4g.71gb": 1,
-        "7g.141gb": 1,
-    },
-    "nvidia-b200": {"1g.23gb": 7, "1g.45gb": 4, "2g.45gb": 3, "3g.90gb": 2, "4g.90gb": 1, "7g.180gb": 1},
-    "nvidia-gb200": {"1g.23gb": 7, "1g.47gb": 4, "2g.47gb": 3, "3g.93gb": 2, "7g.186gb": 1},
-    "nvidia-rtx-pro-6000": {"1g.24gb": 4, "2g.48gb": 2, "4g.96gb": 1},
+PARTITIONS: Mapping[str, Mapping[str, int]] = table("gpu_partitions").facts
+"""GPU -> size -> number of MIG partitions of this size per GPU."""
+ATTACHABLE: Mapping[str, Mapping[int, int]] = {
+    gpu: {int(count): vcpus for count, vcpus in counts.items()}
+    for gpu, counts in table("attachable_gpus").facts.items()
 }
-
-# GPUs that can be attached to n1 machines: count -> most vCPUs with it (Compute Engine, "GPU machine types").
-ATTACHABLE: dict[str, dict[int, int]] = {
-    "nvidia-tesla-t4": {1: 48, 2: 48, 4: 96},
-    "nvidia-tesla-v100": {1: 12, 2: 24, 4: 48, 8: 96},
-}
+"""GPUs that can be attached to n1 machines -> count -> most vCPUs with it."""
 
 
 class Sharing(Model):

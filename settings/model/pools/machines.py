@@ -1,22 +1,27 @@
-"""Machine types that a pool may use, and the capacity of each.
+"""Machine types that a pool may use: capacity, accelerators, disks, and where and how to get them.
 
-Sources: Compute Engine, "General-purpose machine family", "Accelerator-optimized machine family",
-"HPC-optimized machine family", "TPU machines"; vCPUs and memory as `gcloud compute machine-types list` prints
-them, for a4x as in GKE's cluster-autoscaler (machinetypes). Memory is in GiB (Google writes GB). GPUs of
-the a and g families and TPU chips are part of the machine type, so a pool cannot request another number of
-them; GPUs can be attached to n1 machines.
+The facts are in `settings/facts/`; `muster:machineTypes` adds others. Memory is in GiB (Google writes GB).
+GPUs of the a and g families and TPU chips are part of the machine type, so a pool cannot request another
+number of them; GPUs can be attached to n1 machines.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from settings.facts.tables import Table, table
+
+FLEX_START = ("flex-start", "queued")
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Capacity of one machine: vCPUs, memory in GiB, accelerators and local SSDs.
+    """Facts about one machine type: vCPUs, memory in GiB, accelerators and disks.
 
     gpu_type and tpu_type are GKE's names (labels gke-accelerator and gke-tpu-accelerator); local_ssds is the
     number of disks of local_ssd_gib that are part of the machine type, and attachable_ssds are the counts to
     choose from where none are. arm: its CPUs are Arm's, which do not run images for x86.
+    boot_disks, provisioning: types of disks and ways to get it; zones: where it is; flex_start_zones: where
+    flex-start provides it. If one of these four is empty, no limit is known.
     """
 
     vcpus: int
@@ -30,92 +35,67 @@ class Machine:
     attachable_ssds: tuple[int, ...] = ()
     attaches_gpus: bool = False
     arm: bool = False
+    boot_disks: tuple[str, ...] = ()
+    provisioning: tuple[str, ...] = ()
+    zones: tuple[str, ...] = ()
+    flex_start_zones: tuple[str, ...] = ()
+
+    def offered(self, provisioning: str) -> bool:
+        """Returns whether these machines are offered this way, as far as is known."""
+        return not self.provisioning or _way(provisioning) in self.provisioning
+
+    def zones_for(self, provisioning: str) -> tuple[str, ...]:
+        """Returns the zones in which machines are offered this way; empty if they are not known."""
+        return (_way(provisioning) == "flex-start" and self.flex_start_zones) or self.zones
 
 
-def _family(prefix: str, vcpus: tuple[int, ...], gib_per_vcpu: int) -> dict[str, Machine]:
-    return {f"{prefix}-{count}": Machine(count, count * gib_per_vcpu) for count in vcpus}
+def zone_facts(machine: Machine, provisioning: str) -> Table:
+    """Returns the table that `zones_for` is from."""
+    by_flex_start = _way(provisioning) == "flex-start" and machine.flex_start_zones
+    return table("flex_start_zones" if by_flex_start else "zones")
 
 
-def _n1(prefix: str, gib_per_vcpu: float) -> dict[str, Machine]:
-    ssds = (*range(1, 9), 16, 24)
+def series(machine_type: str) -> str:
+    """Returns the machine series, the first part of the name."""
+    return machine_type.partition("-")[0]
+
+
+def _way(provisioning: str) -> str:
+    """Returns the way in which machines are sold: queued provisioning is flex-start for entire gangs."""
+    return "flex-start" if provisioning in FLEX_START else provisioning
+
+
+def _machines() -> dict[str, Machine]:
+    accelerators = {
+        machine_type: (accelerator, count)
+        for accelerator, counts in table("accelerators").facts.items()
+        for machine_type, count in counts.items()
+    }
     return {
-        f"{prefix}-{count}": Machine(
-            count, int(count * gib_per_vcpu), attachable_ssds=ssds, attaches_gpus=True
-        )
-        for count in (4, 8, 16, 32, 64, 96)
+        name: _machine(name, size, *accelerators.get(name, (None, 0)))
+        for name, size in table("machines").facts.items()
     }
 
 
-def _n2(vcpus: int, fewest_ssds: int) -> Machine:
-    ssds = tuple(count for count in (1, 2, 4, 8, 16, 24) if count >= fewest_ssds)
-    return Machine(vcpus, 4 * vcpus, attachable_ssds=ssds)
+def _machine(name: str, size: Mapping[str, int], accelerator: str | None, count: int) -> Machine:
+    ssds = table("local_ssds").of(name) or {}
+    is_tpu = accelerator in table("tpu_topologies").facts
+    return Machine(
+        **size,
+        gpu_type=None if is_tpu else accelerator,
+        gpu_count=0 if is_tpu else count,
+        tpu_type=accelerator if is_tpu else None,
+        tpu_chips=count if is_tpu else 0,
+        local_ssds=ssds.get("fixed", 0),
+        local_ssd_gib=ssds.get("gib", 375),
+        attachable_ssds=tuple(ssds.get("counts", ())),
+        attaches_gpus=series(name) == "n1",
+        arm=series(name) in table("arm").facts["series"],
+        boot_disks=tuple(table("boot_disks").of(name)),
+        provisioning=tuple(table("provisioning").of(name) or ()),
+        zones=tuple(table("zones").of(name) or ()),
+        flex_start_zones=tuple(table("flex_start_zones").of(name) or ()),
+    )
 
 
-def _l4(vcpus: int, gpus: int) -> Machine:
-    return Machine(vcpus, 4 * vcpus, "nvidia-l4", gpus, attachable_ssds=(gpus,))
-
-
-def _tpu(tpu_type: str, vcpus: int, memory_gib: int, chips: int) -> Machine:
-    return Machine(vcpus, memory_gib, tpu_type=tpu_type, tpu_chips=chips)
-
-
-_A100 = "nvidia-tesla-a100"
-_A100_80 = "nvidia-a100-80gb"
-_H100 = "nvidia-h100-80gb"
-_RTX_6000 = "nvidia-rtx-pro-6000"
-_V5E, _V5P, _V6E, _V7 = "tpu-v5-lite-podslice", "tpu-v5p-slice", "tpu-v6e-slice", "tpu7x"
-
-MACHINES: dict[str, Machine] = {
-    **_family("e2-standard", (2, 4, 8, 16, 32), 4),
-    **_family("e2-highmem", (2, 4, 8, 16), 8),
-    "n2-standard-2": _n2(2, 1),
-    "n2-standard-4": _n2(4, 1),
-    "n2-standard-8": _n2(8, 1),
-    "n2-standard-16": _n2(16, 2),
-    "n2-standard-32": _n2(32, 4),
-    "n2-standard-48": _n2(48, 8),
-    "n2-standard-64": _n2(64, 8),
-    "n2-standard-80": _n2(80, 8),
-    **_n1("n1-standard", 3.75),
-    **_n1("n1-highmem", 6.5),
-    "h4d-standard-192": Machine(192, 720),
-    "h4d-highmem-192": Machine(192, 1488),
-    "g2-standard-4": _l4(4, 1),
-    "g2-standard-8": _l4(8, 1),
-    "g2-standard-12": _l4(12, 1),
-    "g2-standard-16": _l4(16, 1),
-    "g2-standard-24": _l4(24, 2),
-    "g2-standard-32": _l4(32, 1),
-    "g2-standard-48": _l4(48, 4),
-    "g2-standard-96": _l4(96, 8),
-    "g4-standard-48": Machine(48, 180, _RTX_6000, 1),
-    "g4-standard-96": Machine(96, 360, _RTX_6000, 2),
-    "g4-standard-192": Machine(192, 720, _RTX_6000, 4),
-    "g4-standard-384": Machine(384, 1440, _RTX_6000, 8),
-    "a2-highgpu-1g": Machine(12, 85, _A100, 1, attachable_ssds=(1, 2, 4, 8)),
-    "a2-highgpu-2g": Machine(24, 170, _A100, 2, attachable_ssds=(2, 4, 8)),
-    "a2-highgpu-4g": Machine(48, 340, _A100, 4, attachable_ssds=(4, 8)),
-    "a2-highgpu-8g": Machine(96, 680, _A100, 8, attachable_ssds=(8,)),
-    "a2-ultragpu-1g": Machine(12, 170, _A100_80, 1, local_ssds=1),
-    "a2-ultragpu-2g": Machine(24, 340, _A100_80, 2, local_ssds=2),
-    "a2-ultragpu-4g": Machine(48, 680, _A100_80, 4, local_ssds=4),
-    "a2-ultragpu-8g": Machine(96, 1360, _A100_80, 8, local_ssds=8),
-    "a3-highgpu-1g": Machine(26, 234, _H100, 1, local_ssds=2),
-    "a3-highgpu-2g": Machine(52, 468, _H100, 2, local_ssds=4),
-    "a3-highgpu-4g": Machine(104, 936, _H100, 4, local_ssds=8),
-    "a3-highgpu-8g": Machine(208, 1872, _H100, 8, local_ssds=16),
-    "a3-megagpu-8g": Machine(208, 1872, "nvidia-h100-mega-80gb", 8, local_ssds=16),
-    "a3-ultragpu-8g": Machine(224, 2952, "nvidia-h200-141gb", 8, local_ssds=32),
-    "a4-highgpu-8g": Machine(224, 3968, "nvidia-b200", 8, local_ssds=32),
-    "a4x-highgpu-4g": Machine(140, 884, "nvidia-gb200", 4, local_ssds=4, local_ssd_gib=3000, arm=True),
-    "a4x-highgpu-4g-nolssd": Machine(140, 884, "nvidia-gb200", 4, arm=True),
-    "ct5lp-hightpu-1t": _tpu(_V5E, 24, 48, 1),
-    "ct5lp-hightpu-4t": _tpu(_V5E, 112, 192, 4),
-    "ct5lp-hightpu-8t": _tpu(_V5E, 224, 384, 8),
-    "ct5p-hightpu-4t": _tpu(_V5P, 208, 448, 4),
-    "ct6e-standard-1t": _tpu(_V6E, 44, 176, 1),
-    "ct6e-standard-4t": _tpu(_V6E, 180, 720, 4),
-    "ct6e-standard-8t": _tpu(_V6E, 360, 1440, 8),
-    "tpu7x-standard-1t": _tpu(_V7, 56, 240, 1),
-    "tpu7x-standard-4t": _tpu(_V7, 224, 960, 4),
-}
+MACHINES = _machines()

@@ -10,6 +10,7 @@ from typing_extensions import Doc
 
 from settings.model.base import Model, Quantity, amount, matching, refuse
 from settings.model.google_cloud import PROJECT, RESOURCE
+from settings.model.pools.machine_facts import BootDiskType
 from settings.model.pools.values import MachineType, Provisioning, Reservation
 from settings.model.regions import Zone
 
@@ -31,7 +32,7 @@ DISK_IMAGE = re.compile(rf"(projects/{PROJECT}/)?global/images/{RESOURCE}")
 class BootDisk(Model):
     """Boot disk of a node, which also holds containers' ephemeral storage if there are no local SSDs."""
 
-    type: Literal["pd-standard", "pd-balanced", "pd-ssd", "hyperdisk-balanced"] | None = None
+    type: BootDiskType | None = None
     """Disk type; GKE's default for the machine type if unset. The newest families support Hyperdisks only."""
     size_gb: Annotated[int, Field(ge=10)] | None = None
     """Size in GB; GKE's default if unset."""

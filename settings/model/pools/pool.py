@@ -1,10 +1,14 @@
 """Node pools: the ResourceFlavor, labels, taints and sizes derived from their settings."""
 
-from typing import Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Literal, NamedTuple, Self
+
+from pydantic import PrivateAttr, ValidationInfo, model_validator
 
 from muster.objects.names import POOL_LABEL
 from settings.model.pools.fields import PoolFields
 from settings.model.pools.gpus import GPU_RESOURCE
+from settings.model.pools.machine_facts import described_machines
 from settings.model.pools.machines import MACHINES, Machine
 from settings.model.pools.parts import Nodes
 from settings.model.pools.tpus import TPU_RESOURCE
@@ -37,6 +41,13 @@ SPOT_TAINT = Taint("cloud.google.com/gke-spot", "true", "NoSchedule")
 class Pool(PoolFields):
     """A node pool, and the ResourceFlavor by which quotas refer to it."""
 
+    _described: Mapping[str, Machine] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _keep_described_machines(self, info: ValidationInfo) -> Self:
+        self._described = described_machines(info)
+        return self
+
     @property
     def queued(self) -> bool:
         """Returns whether its nodes are requested for entire gangs (queued provisioning)."""
@@ -60,7 +71,7 @@ class Pool(PoolFields):
     @property
     def machine(self) -> Machine:
         """The resources of its machine type."""
-        return MACHINES[self.machine_type]
+        return self._described.get(self.machine_type) or MACHINES[self.machine_type]
 
     @property
     def variants(self) -> tuple["Pool", ...]:

@@ -1,26 +1,22 @@
-"""TPU topologies: how the chips of a slice are connected, and how many machines a slice takes.
-
-Sources: GKE, "Plan TPUs in GKE"; xpk (system_characteristics.py) and cluster-toolkit (tpu-definition).
-"""
+"""TPU topologies: how the chips of a slice are connected, and how many machines a slice takes."""
 
 import re
+from collections.abc import Mapping
 from math import prod
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 from typing_extensions import Doc
 
+from settings.facts.tables import table
 from settings.model.base import Model, matching
 from settings.model.pools.machines import Machine
 
 TPU_RESOURCE = "google.com/tpu"
 TOPOLOGY = re.compile(r"[1-9][0-9]*x[1-9][0-9]*(x[1-9][0-9]*)?")
 
-_FLAT = ("2x2", "2x4", "4x4", "4x8", "8x8", "8x16", "16x16")
-_SMALL_CUBES = ("2x2x1", "2x2x2", "2x2x4", "2x4x4")
-_FLAT_TYPES = ("tpu-v5-lite-podslice", "tpu-v6e-slice")
-# Larger slices consist of cubes of 4x4x4 chips; this is the maximum number of cubes.
-_CUBES_MAX = {"tpu-v5p-slice": 140, "tpu7x": 144}
+# Of a TPU version that only the stack knows, any topology is accepted.
+_UNKNOWN = {"single": "1x1", "small": ["2x2"], "any": True}
 
 TpuTopology = Annotated[
     str,
@@ -54,20 +50,25 @@ class Slices(Model):
 
 def is_topology_of(topology: str, machine: Machine) -> bool:
     """Returns whether GKE offers slices of this topology on this machine type."""
-    chips = prod(_axes(topology))
+    facts = _topologies(machine)
+    if "any" in facts:
+        return True
     if machine.tpu_chips == 1:
-        return chips == 1 and len(_axes(topology)) == len(_axes(smallest_topology(machine)))
+        return bool(topology == facts["single"])
     if machine.tpu_chips == 8:
         return topology == "2x4"
-    if machine.tpu_type in _FLAT_TYPES:
-        return topology in _FLAT
-    return topology in _SMALL_CUBES or _is_cubes(topology, _CUBES_MAX.get(machine.tpu_type or "", 0))
+    return topology in facts["small"] or _is_cubes(topology, facts.get("cubes", 0))
 
 
 def smallest_topology(machine: Machine) -> str:
     """Returns the topology of a slice of a single machine of this type."""
-    flat = machine.tpu_type in _FLAT_TYPES
-    return {1: "1x1" if flat else "1x1x1", 4: "2x2" if flat else "2x2x1", 8: "2x4"}[machine.tpu_chips]
+    facts = _topologies(machine)
+    return str({1: facts["single"], 8: "2x4"}.get(machine.tpu_chips, facts["small"][0]))
+
+
+def _topologies(machine: Machine) -> Mapping[str, Any]:
+    topologies: Mapping[str, Mapping[str, Any]] = table("tpu_topologies").facts
+    return topologies.get(machine.tpu_type or "", _UNKNOWN)
 
 
 def _is_cubes(topology: str, cubes_max: int) -> bool:

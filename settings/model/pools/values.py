@@ -3,11 +3,13 @@
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, ValidationInfo
 from typing_extensions import Doc
 
+from settings.facts.tables import table
 from settings.model.base import matching, refuse
 from settings.model.google_cloud import PROJECT, RESOURCE
+from settings.model.pools.machine_facts import described_machines
 from settings.model.pools.machines import MACHINES
 from settings.problems import did_you_mean
 
@@ -18,11 +20,13 @@ LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 SERVICE_ACCOUNT = re.compile(r"[a-z0-9-]+@[a-z0-9.-]+\.gserviceaccount\.com")
 
 
-def _machine_type(name: str) -> str:
-    if name not in MACHINES:
+def _machine_type(name: str, info: ValidationInfo) -> str:
+    described = described_machines(info)
+    if name not in MACHINES and name not in described:
         refuse(
-            "a machine type listed in settings/model/pools/machines.py, where new ones can be added",
-            did_you_mean(name, MACHINES),
+            f"a machine type known on {table('machines').date} (settings/facts), or one that "
+            "muster:machineTypes describes",
+            did_you_mean(name, [*described, *MACHINES], shown=3),
         )
     return name
 

@@ -8,6 +8,7 @@ from typing_extensions import Doc
 
 from muster.objects.names import PROVISIONING_CONTROLLER
 from settings.model.base import DnsSubdomain, Model, amount, matching, refuse
+from settings.model.queues.budget import Budget
 from settings.model.queues.resource_groups import Quotas, ResourceGroup, resource_groups
 
 Strategy = Literal["StrictFIFO", "BestEffortFIFO"]
@@ -88,6 +89,8 @@ class Cohort(Model):
     weight: Weight | None = None
     """Fair-sharing weight among the children of its parent; 1 if unset (engines muster and kueue with
     `fairSharing`, engine kai)."""
+    budgets: tuple[Budget, ...] = ()
+    """Device hours per period that its queues, and those of its child cohorts, share (engine muster)."""
 
     @property
     def resource_groups(self) -> tuple[ResourceGroup, ...]:
@@ -123,6 +126,8 @@ class ClusterQueue(Model):
     """`Hold`: admits no further workloads. `HoldAndDrain`: also evicts admitted ones."""
     namespaces: dict[str, str] = Field(default_factory=dict)
     """Labels of namespaces that may use the queue (none: any namespace)."""
+    budgets: tuple[Budget, ...] = ()
+    """Device hours per period (engine muster)."""
 
     @property
     def resource_groups(self) -> tuple[ResourceGroup, ...]:

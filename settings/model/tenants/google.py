@@ -26,7 +26,16 @@ AccountId = Annotated[
 ]
 
 
+# Domains in which anyone can open an account (Google Accounts).
+CONSUMER_DOMAINS = ("domain:gmail.com", "domain:googlemail.com")
+
+
 def _member(member: str) -> str:
+    if member.lower() in CONSUMER_DOMAINS:
+        refuse(
+            "a domain of your organization: anyone can open an account in this one",
+            "write your own domain, or group:…@… for users outside of it",
+        )
     if not MEMBER.fullmatch(member):
         refuse(
             "an IAM member: user:…@…, group:…@…, serviceAccount:…@… or domain:…",

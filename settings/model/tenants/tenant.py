@@ -16,8 +16,8 @@ from settings.model.tenants.google import CLAIM_SIZE, Checkpoints, Identity, Ser
 from settings.model.tenants.limits import Limits, QuotaKey
 from settings.model.tenants.pods import DeviceClaim, PodSecurity
 
-# system: groups contain every user, or have all permissions already.
-GROUP = re.compile(r"(?!system:)\S+")
+# system: groups contain every user, or have all permissions already; gke-security-groups contains all groups.
+GROUP = re.compile(r"(?!system:|gke-security-groups@)\S+")
 # Labels of namespaces, by which admission policies and NetworkPolicies select them.
 TENANT = {TENANT_LABEL: "true"}
 QUEUE_REQUIRED = {QUEUE_REQUIRED_LABEL: "true"}
@@ -33,7 +33,8 @@ IdentityGroup = Annotated[
     str,
     matching(
         GROUP,
-        "a group of your identity provider, not one of Kubernetes' (system:…)",
+        "a team's group of your identity provider: neither one of Kubernetes' (system:…), nor "
+        "gke-security-groups@…, which contains the groups of all teams",
         "write the team's group, such as team-a@example.com",
     ),
     Doc("group"),

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from random import Random
 
 from muster.kube import kinds
-from tests.simulation.histories import administrators, faults, hostile, tenants, without_jobs
+from tests.simulation.histories import administrators, elastic, faults, hostile, tenants, without_jobs
 from tests.simulation.histories.actions import Act, Draw
 from tests.simulation.histories.history import Action, History
 from tests.simulation.histories.stacks import FAULTS, STACKS
@@ -36,6 +36,7 @@ FAMILIES: Mapping[str, tuple[float, Mapping[str, Act]]] = {
     "without jobs": (0.4, without_jobs.WITHOUT_JOBS),
     "orphaned": (0.15, without_jobs.ORPHANED),
     "etcd": (0.15, faults.ETCD),
+    "elastic": (0.35, elastic.ELASTIC),
 }
 ACTIONS: Mapping[str, Act] = {name: act for _, acts in FAMILIES.values() for name, act in acts.items()}
 

@@ -48,10 +48,18 @@ def with_autoscaler(cluster_spec: Body) -> None:
     cluster_spec["enableInTreeAutoscaling"] = True
 
 
+def with_sizes(cluster_spec: Body) -> None:
+    """Lets the autoscaler scale the workers, from one to eight."""
+    cluster_spec["enableInTreeAutoscaling"] = True
+    (group,) = cluster_spec["workerGroupSpecs"]
+    group |= {"minReplicas": min(1, group["replicas"]), "maxReplicas": 8}
+
+
 FEATURES: dict[str, Callable[[Body], None]] = {
     "redis": with_redis,
     "pod-level": with_pod_level_requests,
     "autoscaler": with_autoscaler,
+    "elastic": with_sizes,
 }
 ADMISSIBLE = ("redis", "pod-level")
 MAKERS = {

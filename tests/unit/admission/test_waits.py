@@ -171,7 +171,9 @@ def is_admitted(of: Snapshot, workload: str) -> bool:
 
 
 def check(of: Snapshot) -> None:
-    for holder in [workload for workload in of.workloads if workload.admission is None]:
+    """Surplus is left out, as it gets nothing without its gang."""
+    pending = [w for w in of.workloads if w.admission is None and not w.surplus_of]
+    for holder in pending:
         now = alone(of, holder.key)
         for waiting in decide(now, NOW_MS).waiting:
             match waiting.reason:

@@ -9,8 +9,9 @@ import pytest
 import yaml
 
 from muster.cli import configurations, main
-from muster.cli.plan import VIOLATED
+from muster.cli.plan import EXCEEDED_BEFORE, VIOLATED
 from tests.unit.forecast.builders import flavor, queue
+from tests.unit.forecast.recommend.builders import STACK as RECOMMEND_STACK
 from tests.unit.settings.builders import with_engine
 
 TRACE = """name,submit_seconds,run_seconds,pods,queue,nvidia.com/gpu
@@ -55,16 +56,50 @@ def test_a_plan_shows_jobs_that_wait_longer(files: Path, capsys: pytest.CaptureF
     assert "<html" in (files / "a" / "new" / "plan.html").read_text()
 
 
-def test_a_stack_with_a_patch_exceeds_its_limits(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Five days of the example, with a limit that the patched stack exceeds."""
-    text = STACK.read_text().replace("queue: inference, priority: inference", "queue: recommendations")
-    stack = tmp_path / "stack.yaml"
-    stack.write_text(text)
-    base = tmp_path / "base.yaml"
-    base.write_text(text.replace("{nominal: 32, lendingLimit: 16}", "{nominal: 32}"))
-    code = main(["plan", f"--stack={stack}", f"--base={base}", "--days=1", "--seeds=1", "--json"])
-    violations = json.loads(capsys.readouterr().out)["violations"]
-    assert code == (VIOLATED if violations else 0)
+LIMITED = (
+    RECOMMEND_STACK.replace("cohort: ml", "", 1)
+    + "  muster:forecast: {limits: [{queue: a, statistic: p90, maxMinutes: 1}]}\n"
+)
+
+
+def test_all_outputs_of_a_plan_have_the_block(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "trace.csv").write_text(TRACE + "three,noon,10,1,a,8\n")
+    queues = [f"--base-queues={files}/many.yaml", f"--queues={files}/few.yaml"]
+    command = ["plan", *queues, f"--trace={files}/trace.csv", "--assume=start_up_s=5"]
+    assert main([*command, f"--markdown={files}/plan.md", f"--html={files}/plan.html"]) == 0
+    terminal = " ".join(capsys.readouterr().out.split())
+    assert main([*command, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    texts = [terminal, (files / "plan.html").read_text(), (files / "plan.md").read_text().replace("\\", "")]
+    for text in texts:
+        assert "trace.csv:4: submit" in text
+        assert "start_up_s is 5 (default: 30)" in text
+        assert "Assumed and left out" in text
+    assert [row["count"] for row in document["assumed_and_left_out"]] == [1, None]
+
+
+EXIT_CODES: dict[str, tuple[int, int, int]] = {
+    "no limit is exceeded": (16, 16, 0),
+    "the change exceeds a limit": (16, 8, VIOLATED),
+    "the base exceeds the limit by as much": (8, 8, EXCEEDED_BEFORE),
+}
+
+
+@pytest.mark.parametrize("name", EXIT_CODES)
+def test_a_plan_exits_by_the_limits_that_the_change_exceeds(
+    name: str, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, after, expected = EXIT_CODES[name]
+    for side, gpus in (("before", before), ("after", after)):
+        (files / f"{side}.yaml").write_text(
+            LIMITED.replace("nvidia.com/gpu: 8}", f"nvidia.com/gpu: {gpus}}}")
+        )
+    stacks = [f"--stack={files}/after.yaml", f"--base={files}/before.yaml", "--assume=scale_up_s=0"]
+    code = main(["plan", *stacks, f"--trace={files}/trace.csv", "--json"])
+    document = json.loads(capsys.readouterr().out)
+    assert code == expected
+    exceeded = [bool(document[key]) for key in ("violations", "exceeded_before_too")]
+    assert exceeded == [expected == VIOLATED, expected == EXCEEDED_BEFORE]
 
 
 def test_a_patch_is_applied_to_a_copy(capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,6 +164,10 @@ WRONG: Mapping[str, tuple[list[str], str]] = {
         ["--queues={}/few.yaml", "--trace={}/trace.csv", "--html={}/trace.csv/page.html"],
         "page.html: File exists; give a path that can be written",
     ),
+    "jobs mapped to an unknown queue": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--map=ann=b"],
+        "jobs are mapped to queue 'b', which is unknown; expected one of: a",
+    ),
     "no day left": (
         ["--queues={}/few.yaml", "--trace={}/trace.csv", "--since-day=3"],
         "no job is submitted in the days",
@@ -150,6 +189,27 @@ def test_queues_that_no_job_has_are_named(files: Path, capsys: pytest.CaptureFix
     message = capsys.readouterr().err
     assert "queue 'a' is not in the configuration (2 jobs)" in message
     assert "Its queues are b; use --map NAME=QUEUE" in message
+
+
+def test_jobs_have_another_queue_before_the_change_only_if_mapped(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """User ann gets a queue: her job is not in the base, unless --base-map names its queue there."""
+    trace = TRACE.replace("queue", "user,queue").replace("1,a", "bob,a", 1).replace("1,a", "ann,a", 1)
+    (files / "users.csv").write_text(trace.replace("pods,", ""))
+    (files / "own.yaml").write_text(yaml.safe_dump_all([flavor(), queue("a", 8), queue("own", 8)]))
+    queues = [f"--base-queues={files}/few.yaml", f"--queues={files}/own.yaml", "--map=ann=own"]
+    means = []
+    for more in ([], ["--base-map=ann=a"]):
+        assert main(["plan", *queues, *more, f"--trace={files}/users.csv", "--json"]) == 0
+        waits = json.loads(capsys.readouterr().out)["waits"]
+        means += [
+            (row["base_s"], row["changed_s"])
+            for row in waits
+            if len(row) == 4 and (row.get("queue"), row["statistic"]) in {("a", "mean_s"), ("own", "mean_s")}
+        ]
+    alone, both = 30, 30 + (30 + 10 + 2 - 1) / 2
+    assert means == [(alone, alone), (None, alone), (both, alone), (None, alone)]
 
 
 PATCHES = {

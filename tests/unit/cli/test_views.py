@@ -18,8 +18,8 @@ from muster.kube.errors import Status, StatusError
 from muster.kube.kinds import Kind
 from muster.live.eta.start_range import StartRange
 from muster.live.observed import READ
-from muster.objects.meta import Object
-from muster.objects.names import ETA_ANNOTATION
+from muster.objects.meta import Object, rfc3339
+from muster.objects.names import BUDGETS, ETA_ANNOTATION, RECORDED_USAGE
 from tests.simulation.manifests import GPU, local_stack, ray_job
 from tests.unit.controller.builders import NOW_MS, Body, stored
 from tests.unit.live.builders import running, since, waiting
@@ -28,6 +28,7 @@ from tests.unit.live.pods import ago, container, ended, labelled, pod, waits
 from tests.unit.live.running_cluster import Running
 
 T = TypeVar("T", bound=Object)
+DAY_MS = 86_400_000
 STARTS = StartRange(NOW_MS, NOW_MS + 60_000, NOW_MS + 120_000, None, 20)
 DEV = running(ray_job("dev", workers=1))
 BORROWER = running(ray_job("borrower", namespace="team-b", workers=6))
@@ -94,6 +95,34 @@ def test_queues_are_a_tree_with_quotas(there: str, capsys: pytest.CaptureFixture
         ["├─", "team-a", "Active", "3", "2", "1", "l4", GPU, "4", "2", "0", "2", "17"],
         ["└─", "team-b", "Active", "0", "1", "1", "l4", GPU, "4", "6", "2", "0", "0"],
     ]
+
+
+def test_queues_have_budgets_with_usage_and_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    objects = cluster()
+    budget = [{"resource": GPU, "hours": 1, "period": "day"}]
+    (queue, _) = objects[kinds.CLUSTER_QUEUES]
+    usage = {"used": {"l4": {GPU: {str(NOW_MS // 3_600_000 - 1): 1800}}}}
+    queue["metadata"]["annotations"] = {BUDGETS: json.dumps(budget), RECORDED_USAGE: json.dumps(usage)}
+    path = tmp_path / "budgets.json"
+    items = [manifest(kind, body) for kind, bodies in objects.items() for body in bodies]
+    path.write_text(json.dumps(as_json({"items": items})))
+    assert main(["queues", f"--queues={path}"]) == 0
+    assert rows(capsys.readouterr().out)[-1][:5] == ["team-a", GPU, "all", "day", "hard"]
+    (root,) = answered(capsys, "queues", f"--queues={path}")["queues"]
+    (answer,) = root["children"][0]["budgets"]
+    used_hours = answer.pop("usedHours")
+    assert 0.5 < used_hours < 0.6  # the running gangs use some, too
+    assert answer.pop("runsOut") > rfc3339(NOW_MS)
+    assert answer == {
+        "resource": GPU,
+        "flavor": "",
+        "period": "day",
+        "enforcement": "hard",
+        "limitHours": 1.0,
+        "committedHours": 0.0,
+        "start": rfc3339(NOW_MS - NOW_MS % DAY_MS),
+        "end": rfc3339(NOW_MS - NOW_MS % DAY_MS + DAY_MS),
+    }
 
 
 def test_wide_queues_have_every_resource(there: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,6 +26,13 @@ NODES = {
 }
 POOL = {"cluster": "ray", "deletionPolicy": "PREVENT", "location": "us-west1-b", "project": "acme-ml"}
 NO_RESERVATION = {"reservationAffinity": {"consumeReservationType": "NO_RESERVATION"}}
+RESERVATION = {
+    "reservationAffinity": {
+        "consumeReservationType": "SPECIFIC_RESERVATION",
+        "key": "compute.googleapis.com/reservation-name",
+        "values": ["gpus"],
+    }
+}
 KEPT_UP = {"management": {"autoRepair": True, "autoUpgrade": True}}
 UNREPAIRED = {"management": {"autoRepair": False, "autoUpgrade": True}}
 
@@ -108,11 +115,7 @@ POOLS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {
             "machineType": "g2-standard-4",
             **gpus("nvidia-l4"),
-            "reservationAffinity": {
-                "consumeReservationType": "SPECIFIC_RESERVATION",
-                "key": "compute.googleapis.com/reservation-name",
-                "values": ["gpus"],
-            },
+            **RESERVATION,
         },
     ),
     "on demand, CPUs, with its own disks and labels": (
@@ -196,7 +199,14 @@ POOLS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         },
     ),
     "DRANET": (
-        {**H200, **UP_TO_4, "dranet": True, "upgrade": {"strategy": "blue-green", "soakSeconds": 60}},
+        {
+            **H200,
+            **UP_TO_4,
+            "provisioning": "reserved",
+            "reservation": "gpus",
+            "dranet": True,
+            "upgrade": {"strategy": "blue-green", "soakSeconds": 60},
+        },
         {
             "initialNodeCount": 0,
             "networkConfig": {"acceleratorNetworkProfile": "auto"},
@@ -208,13 +218,14 @@ POOLS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
                 },
             },
             **KEPT_UP,
-            **nodes_of(0, 4, "BALANCED"),
+            **nodes_of(0, 4),
         },
         {
             "machineType": "a3-ultragpu-8g",
             **gpus("nvidia-h200-141gb", 8),
             "ephemeralStorageLocalSsdConfig": {"localSsdCount": 32},
             "gvnic": {"enabled": True},
+            **RESERVATION,
             "labels": {"cloud.google.com/gke-networking-dra-driver": "true"},
         },
     ),
@@ -284,7 +295,14 @@ def test_stack_dev_declares_the_guides_pool() -> None:
 
 def test_each_nvlink_domain_is_a_node_pool_with_one_policy() -> None:
     gb200 = {"machineType": "a4x-highgpu-4g", "gpu": {"type": "nvidia-gb200", "count": 4}}
-    pool = {**gb200, "placement": "nvlink", "nodes": {"max": 20}, "dranet": True}
+    pool = {
+        **gb200,
+        "provisioning": "reserved",
+        "reservation": "gpus",
+        "placement": "nvlink",
+        "nodes": {"max": 20},
+        "dranet": True,
+    }
     declared = declared_pools(with_pool(pool))
 
     assert declared.kinds("NodePool") == [

@@ -51,6 +51,7 @@ WRITES = {
     ("create", "", "pods"),
     ("create", "", "services"),
     ("delete", "", "pods"),
+    ("patch", "", "pods"),
     *[(verb, KUEUE, "workloads") for verb in ("create", "patch", "delete")],
     ("patch", KUEUE, "workloads/status"),
     ("update", KUEUE, "workloads/status"),

@@ -27,6 +27,12 @@ def queue(name: str, gpus: int | str, flavor: str = "h100", **spec: Any) -> dict
     return {"apiVersion": VERSION, "kind": "ClusterQueue", "metadata": {"name": name}, "spec": spec}
 
 
+def with_budget(manifest: dict[str, Any], hours: int) -> dict[str, Any]:
+    """Adds a budget of GPU hours per day."""
+    budget = f'[{{"resource":"{GPU}","hours":{hours},"period":"day"}}]'
+    return {**manifest, "metadata": {**manifest["metadata"], "annotations": {"muster.dev/budgets": budget}}}
+
+
 def priority(name: str, value: int) -> dict[str, Any]:
     return {
         "apiVersion": VERSION,
@@ -71,6 +77,11 @@ def job(
     requests = _REQUESTS.setdefault(gpus, {GPU: gpus})
     run_ms = None if run_s is None else round(1000 * run_s)
     return TraceJob(name, round(1000 * at_s), run_ms, pods, requests, queue=queue, **more)
+
+
+def cancelled(name: str, at_s: float, after_s: float, **more: Any) -> TraceJob:
+    """A job that was cancelled after this time, before it started."""
+    return job(name, at_s, None, cancelled_ms=round(1000 * after_s), **more)
 
 
 def placed(configuration: QueueConfiguration, jobs: Sequence[TraceJob]) -> Sequence[PlacedJob]:

@@ -53,6 +53,11 @@ PLACES: dict[str, tuple[dict[str, str], Mapped, str | None]] = {
     "by a map": ({"queue": "gpu-partition"}, Mapped({"gpu-partition": "team/main"}), "b"),
     "by user": ({"queue": "", "user": "team"}, Mapped(), "b"),
     "by default": ({"queue": "unknown"}, Mapped(queue="a"), "a"),
+    "by a map of its user, before its own queue": (
+        {"queue": "a", "user": "ann"},
+        Mapped({"ann": "b"}),
+        "b",
+    ),
     "nowhere": ({"queue": "unknown"}, Mapped(), None),
 }
 
@@ -66,6 +71,26 @@ def test_a_job_is_placed(name: str) -> None:
     assert dict(placement.left_out) == (
         {} if expected else {"queue 'unknown' is not in the configuration": 1}
     )
+
+
+MISSING: dict[str, tuple[Mapped, str]] = {
+    "a mapped queue": (
+        Mapped({"ann": "new"}, queue="a"),
+        "queue 'new', to which 'ann' is mapped, is not in the configuration",
+    ),
+    "the queue of all other jobs": (
+        Mapped(queue="new"),
+        "queue 'new' of all other jobs is not in the configuration",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_a_job_has_no_other_queue_than_the_mapped_one(name: str) -> None:
+    """Otherwise, `muster plan` would move the job silently, as the queue is in one configuration only."""
+    mapped, problem = MISSING[name]
+    placement = place([job("one", 0, 1, queue="research", user="ann")], configured(queue("a", 8)), mapped)
+    assert (list(placement.jobs), placement.left_out) == ([], {problem: 1})
 
 
 def test_other_manifests_are_ignored() -> None:

@@ -78,6 +78,35 @@ def test_an_unchanged_configuration_makes_no_difference(drawn: Drawn, reclaim: s
     assert comparison.sufferers == []
 
 
+@given(JOBS, JOBS, st.integers(0, 3))
+def test_jobs_of_other_queues_leave_all_draws_alone(drawn: Drawn, added: Drawn, seed: int) -> None:
+    """Provisioning delays, failures and run times depend on the name of a job, not on its row."""
+    checks = replace(AT_ONCE, provisioning_median_s=20, failures_per_node_hour=5, stock_out_probability=0.1)
+    configuration = configured(queue("a", 8, **CHECKED), queue("b", 8, **CHECKED), *provisioned())
+    mine = [
+        job(f"mine-{n}", at, run if n % 2 else None, gpus, user="ann")
+        for n, (at, run, gpus, _, _) in enumerate([(0, 10, 1, "a", "low"), (0, 20, 1, "a", "low"), *drawn])
+    ]
+    others = [
+        job(f"other-{n}", at, run, gpus, queue="b", user="bob")
+        for n, (at, run, gpus, _, _) in enumerate(added)
+    ]
+    alone, together = (
+        simulated(configuration, *sorted(jobs, key=lambda row: row.submit_ms), assumptions=checks, seed=seed)
+        for jobs in (mine, [*others, *mine])
+    )
+    assert attempts(alone) == [line for line in attempts(together) if line.startswith("mine-")]
+
+
+def test_jobs_of_the_same_name_have_different_draws() -> None:
+    checks = replace(AT_ONCE, provisioning_median_s=60)
+    configuration = configured(queue("a", 8, **CHECKED), *provisioned())
+    waits = waits_ms(
+        simulated(configuration, job("nightly", 0, 10), job("nightly", 0, 10), assumptions=checks)
+    )
+    assert len(set(waits)) == 2
+
+
 def test_more_quota_can_double_the_mean_wait() -> None:
     """An anomaly such as Graham's (1969), found by random search over three to five jobs: with one more GPU,
     the wide job starts immediately, and the short one, which used to run before it, waits for its end."""

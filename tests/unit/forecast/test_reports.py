@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from muster.forecast.limits import ExceededLimit
 from muster.forecast.report.document import forecast_document, plan_document
 from muster.forecast.report.markdown import markdown
 from muster.forecast.report.tables import Table, forecast_tables, plan_tables, recorded_tables, totals
@@ -124,5 +125,8 @@ def test_documents_are_json() -> None:
     assert json.loads(json.dumps(document))["futures"][0]["teams"] == [
         {"queue": "a", "flavor": "h100", "hours": 16.0, "cost": 32.0}
     ]
-    plan = plan_document("before", "after", compare([BASE], [HALVED]), ["one"])
-    assert json.loads(json.dumps(plan))["suffering_most"][0]["name"] == "two"
+    limits = [ExceededLimit("one", by_change=True), ExceededLimit("two", by_change=False)]
+    plan = json.loads(json.dumps(plan_document("before", "after", compare([BASE], [HALVED]), limits)))
+    assert plan["suffering_most"][0]["name"] == "two"
+    assert (plan["violations"], plan["exceeded_before_too"]) == (["one"], ["two"])
+    assert {"queue": "a", "statistic": "mean_s", "base_s": 0, "changed_s": 1800} in plan["waits"]

@@ -14,6 +14,7 @@ from tests.unit.forecast.builders import (
     CHECKED,
     PREEMPTS,
     attempts,
+    cancelled,
     configured,
     flavor,
     job,
@@ -21,6 +22,7 @@ from tests.unit.forecast.builders import (
     provisioned,
     queue,
     simulated,
+    with_budget,
 )
 
 
@@ -52,6 +54,25 @@ CASES: dict[str, Case] = {
         configured(queue("a", 8)),
         [job("one", 0, 10, gpus=8), job("two", 1, 5, gpus=8)],
         ["one 0-0-10 FINISHED", "two 10-10-15 FINISHED"],
+    ),
+    "a job waits for the next period of a budget": Case(
+        configured(with_budget(queue("a", 8), hours=8)),
+        [job("one", 0, 3600, gpus=8), job("two", 1, 5, gpus=8)],
+        ["one 0-0-3600 FINISHED", "two 86400-86400-86405 FINISHED"],
+    ),
+    "a job runs if more of the budget is left": Case(
+        configured(with_budget(queue("a", 8), hours=9)),
+        [job("one", 0, 3600, gpus=8), job("two", 1, 5, gpus=8)],
+        ["one 0-0-3600 FINISHED", "two 3600-3600-3605 FINISHED"],
+    ),
+    "preempted attempts use the budget too": Case(
+        configured(with_budget(queue("a", 8, **PREEMPTS), hours=8), *CLASSES),
+        [job("low", 0, 3600, 8, priority_class="low"), job("high", 1800, 1800, 8, priority_class="high")],
+        [
+            "low 0-0-1800 PREEMPTED",
+            "high 1800-1800-3600 FINISHED",
+            "low 86400-86400-90000 FINISHED",
+        ],
     ),
     "a gang is admitted whole": Case(
         configured(queue("a", 8)),
@@ -164,8 +185,8 @@ CASES: dict[str, Case] = {
     ),
     "a gang fails before its preemption, which is too late for its end, is written": Case(
         configured(queue("a", 8, **PREEMPTS), *CLASSES),
-        [job("low", 0, 10, 8, priority_class="low"), job("high", 11, 5, 8, priority_class="high")],
-        ["low 0-5-13.153 FAILED", "high 13.153-21-26 FINISHED", "low 26-31-41 FINISHED"],
+        [job("slow", 0, 10, 8, priority_class="low"), job("high", 11, 5, 8, priority_class="high")],
+        ["slow 0-5-12.845 FAILED", "high 12.845-21-26 FINISHED", "slow 26-31-41 FINISHED"],
         replace(AT_ONCE, admission_s=5, failures_per_node_hour=120),
     ),
     "Kueue tries again a moment after quota was released; what arrives meanwhile is first": Case(
@@ -184,6 +205,61 @@ CASES: dict[str, Case] = {
         [job("one", 0, 10, 8), job("two", 1, 10, 8)],
         ["one 0-0-10 FINISHED", "two 10-10-20 FINISHED"],
         replace(AT_ONCE, requeue_s=3),
+    ),
+    "a job that waits is cancelled, and holds up no other": Case(
+        configured(queue("a", 8, queueingStrategy="StrictFIFO")),
+        [job("one", 0, 20, 8), cancelled("two", 1, 4, gpus=8), job("three", 2, 5, 8)],
+        ["one 0-0-20 FINISHED", "three 20-20-25 FINISHED"],
+    ),
+    "a job that would have started by then runs until it is cancelled": Case(
+        configured(queue("a", 8)),
+        [cancelled("one", 0, 10, gpus=8), job("two", 1, 5, 8)],
+        ["one 0-0-14 CANCELLED", "two 14-14-23 FINISHED"],
+        replace(AT_ONCE, cleanup_s=4),
+    ),
+    "a job is cancelled while its gang starts": Case(
+        configured(queue("a", 8)),
+        [cancelled("one", 0, 10, gpus=8)],
+        ["one 0-never-10 CANCELLED"],
+        replace(AT_ONCE, start_up_s=30),
+    ),
+    "a preempted job is cancelled while its pods terminate": Case(
+        configured(queue("a", 8, **PREEMPTS), *CLASSES),
+        [
+            cancelled("low", 0, 32, gpus=8, priority_class="low"),
+            job("high", 30, 10, 8, priority_class="high"),
+        ],
+        ["low 0-0-33 PREEMPTED", "high 33-33-43 FINISHED"],
+        replace(AT_ONCE, termination_s=3),
+    ),
+    "a preempted job is cancelled while it waits again": Case(
+        configured(queue("a", 8, **PREEMPTS), *CLASSES),
+        [
+            cancelled("low", 0, 35, gpus=8, priority_class="low"),
+            job("high", 30, 10, 8, priority_class="high"),
+        ],
+        ["low 0-0-30 PREEMPTED", "high 30-30-40 FINISHED"],
+    ),
+    "a job is cancelled in the backoff after a stock-out": Case(
+        configured(queue("a", 8, **CHECKED), *provisioned(backoffBaseSeconds=10)),
+        [cancelled("one", 0, 8, gpus=8), job("two", 9, 5, 8)],
+        [
+            "one 0-never-5 NOT_PROVISIONED",
+            *(f"two {n}-never-{n + 5} NOT_PROVISIONED" for n in (9, 24, 49)),
+            "two 94-never-99 DEACTIVATED",
+        ],
+        replace(PROVISIONED, stock_out_probability=1, stock_out_after_s=5),
+    ),
+    "a job is cancelled after its deactivation": Case(
+        configured(queue("a", 8, **CHECKED), *provisioned(backoffLimitCount=0)),
+        [cancelled("one", 0, 8, gpus=8)],
+        ["one 0-never-5 DEACTIVATED"],
+        replace(PROVISIONED, stock_out_probability=1, stock_out_after_s=5),
+    ),
+    "a job is cancelled when it is submitted": Case(
+        configured(queue("a", 8)),
+        [cancelled("one", 0, 0, gpus=8), job("two", 0, 5, 8)],
+        ["two 0-0-5 FINISHED"],
     ),
     "a gang larger than its queue never starts, and holds up no other": Case(
         configured(queue("a", 8)),

@@ -2,16 +2,21 @@
 
 import pytest
 
+from muster.forecast.page.most_delayed import longest_waits
+from muster.forecast.recommend.goals import measured, parse_goal
+from muster.forecast.report.tables import totals
 from muster.forecast.results.outcome import SimulatedJob
 from muster.forecast.results.waits import (
     JobGroup,
     in_order,
+    never_started,
     quantile,
     size_of,
     statistics,
     waits_by_group,
 )
-from tests.unit.forecast.builders import configured, job, priority, queue, simulated
+from muster.forecast.results.waits import cancelled as cancelled_jobs
+from tests.unit.forecast.builders import cancelled, configured, job, priority, queue, simulated
 
 SIZES = {0: "CPU", 1: "1", 2: "2-8", 8: "2-8", 9: "9-16", 64: "33-64", 256: "129-256", 257: ">256"}
 
@@ -39,6 +44,19 @@ def test_jobs_that_never_start_are_counted_apart() -> None:
     waits = statistics([1000, None, 3000])
     assert (waits.count, waits.never, waits.mean_s, waits.max_s) == (2, 1, 2, 3)
     assert statistics([None]).never == 1
+
+
+def test_jobs_that_are_cancelled_before_they_start_have_no_wait() -> None:
+    jobs = [job("runs", 0, 60, 8), cancelled("leaves", 1, 10, gpus=8), job("huge", 2, 60, 16)]
+    outcome = simulated(configured(queue("a", 8)), *jobs)
+    waits = waits_by_group(outcome)[JobGroup("a")]
+    assert (waits.count, waits.never, never_started(outcome), cancelled_jobs(outcome)) == (1, 1, 1, 1)
+    assert totals([outcome]).endswith("; 1 cancelled before their start; 1 never start")
+    assert [(late.job.name, late.waits_s) for late in longest_waits(outcome)] == [
+        ("huge", (58,)),
+        ("leaves", (10,)),
+    ]
+    assert measured(outcome, [parse_goal("a p50 <= 1h")]).never == 1
 
 
 def test_waits_are_grouped_by_queue_class_and_size() -> None:

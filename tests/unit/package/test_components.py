@@ -109,6 +109,12 @@ def test_the_image_may_be_an_output() -> None:
     assert pod["containers"][0]["image"] == IMAGE["image"]
 
 
+def with_l4(quotas: dict[str, Any]) -> dict[str, Any]:
+    """Returns queues with these quotas of L4s."""
+    heads = {"cpu": 8, "memory": "32Gi"}
+    return {"clusterQueues": [{"name": "team-a", "quotas": {"cpu": heads, "l4": quotas}}]}
+
+
 REFUSED: dict[str, tuple[str, Mapping[str, Any], str, str]] = {
     "a setting of a pool": (
         "RayCluster",
@@ -129,6 +135,18 @@ REFUSED: dict[str, tuple[str, Mapping[str, Any], str, str]] = {
         {"queues": {"clusterQueues": [{"name": "team-a", "quotas": {"h100": {"cpu": 8}}}]}},
         "queues.clusterQueues[0].quotas.h100",
         "flavor",
+    ),
+    "more GPUs than the nodes have": (
+        "Queues",
+        {"queues": with_l4({"cpu": 16, "memory": "60Gi", "nvidia.com/gpu": 1000})},
+        'queues.clusterQueues[0].quotas.l4["nvidia.com/gpu"]',
+        "at most 10 of nvidia.com/gpu",
+    ),
+    "GPUs without the CPUs of their nodes": (
+        "Queues",
+        {"queues": with_l4({"nvidia.com/gpu": 4})},
+        "queues.clusterQueues[0].quotas.l4",
+        "quota of cpu and memory in this flavor too",
     ),
     "pools without one for the operators": (
         "RayCluster",
@@ -180,3 +198,13 @@ def test_an_output_in_place_of_a_plain_input_is_refused_by_name(kind: str, key: 
     assert [(error["property_path"], error["reason"].partition(",")[0]) for error in errors] == [
         (key, "given an Output")
     ]
+
+
+def test_a_component_prints_the_warnings_of_its_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed: list[str] = []
+    monkeypatch.setattr(pulumi.log, "warn", printed.append)
+    facts = {"n5-standard-8": {"vcpus": 8.0, "memoryGib": 32.0}}
+    pools = [*POOLS, {"name": "more", "machineType": "n5-standard-8", "nodes": {"max": 2.0}}]
+    declared("Queues", "one", machineTypes=facts, pools=pools, priorities={"high": 2.0, "low": 1.0})
+    assert [text.splitlines()[0] for text in printed] == ["Queues one: machineTypes.n5-standard-8"]
+    assert "not known on 2026-07-01" in printed[0]

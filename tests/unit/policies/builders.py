@@ -1,5 +1,6 @@
 """Valid resources to change, and the type of a case."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from policies.rule import Resource, ResourceRule, StackRule
@@ -8,6 +9,11 @@ from policies.rule import Resource, ResourceRule, StackRule
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 
 CLUSTER: dict[str, Any] = {
+    "authenticatorGroupsConfig": {"securityGroup": "gke-security-groups@acme.example"},
+    "binaryAuthorization": {"evaluationMode": "PROJECT_SINGLETON_POLICY_ENFORCE"},
+    "databaseEncryption": {"state": "ENCRYPTED", "keyName": "projects/acme/…/cryptoKeys/secrets"},
+    "network": "ray",
+    "securityPostureConfig": {"mode": "BASIC"},
     "addonsConfig": {"rayOperatorConfigs": [{"enabled": False}]},
     "controlPlaneEndpointsConfig": {"ipEndpointsConfig": {"enabled": False}},
     "costManagementConfig": {"enabled": True},
@@ -21,7 +27,7 @@ CLUSTER: dict[str, Any] = {
     },
     "releaseChannel": {"channel": "REGULAR"},
     "removeDefaultNodePool": True,
-    "resourceLabels": {"environment": "prod", "cost-center": "ml"},
+    "resourceLabels": {"environment": "prod", "cost-center": "ml-platform"},
     "workloadIdentityConfig": {"workloadPool": "acme.svc.id.goog"},
 }
 NODE_CONFIG: dict[str, Any] = {
@@ -35,25 +41,35 @@ QUEUED = {"enabled": True}
 
 
 class Case(NamedTuple):
-    """A stack and all messages of the rule about it, as `resource: message`; none if it passes."""
+    """A stack and all messages of the rule about it, as `resource: message`; none if it passes.
+
+    config: the rule's properties in the environment's configuration.
+    """
 
     rule: ResourceRule | StackRule
     name: str
     resources: list[Resource]
     messages: tuple[str, ...] = ()
+    config: Mapping[str, Any] = {}
 
     def __str__(self) -> str:
         return f"{self.rule.id}: {self.name}"
 
 
-def passes(rule: ResourceRule | StackRule, name: str, *resources: Resource) -> Case:
-    return Case(rule, name, list(resources))
+def passes(
+    rule: ResourceRule | StackRule, name: str, *resources: Resource, config: Mapping[str, Any] = {}
+) -> Case:
+    return Case(rule, name, list(resources), config=config)
 
 
 def fails(
-    rule: ResourceRule | StackRule, name: str, resources: Resource | list[Resource], *messages: str
+    rule: ResourceRule | StackRule,
+    name: str,
+    resources: Resource | list[Resource],
+    *messages: str,
+    config: Mapping[str, Any] = {},
 ) -> Case:
-    return Case(rule, name, resources if isinstance(resources, list) else [resources], messages)
+    return Case(rule, name, resources if isinstance(resources, list) else [resources], messages, config)
 
 
 def resource(type: str, name: str, properties: dict[str, Any], protect: bool = False) -> Resource:
@@ -69,6 +85,13 @@ def cluster(protect: bool = True, **changes: Any) -> Resource:
 def auto_provisioning(**defaults: Any) -> Resource:
     """Returns a cluster with node auto-provisioning and these defaults."""
     return cluster(clusterAutoscaling={"enabled": True, "autoProvisioningDefaults": defaults})
+
+
+NODES_ACCOUNT = "nodes@acme.iam.gserviceaccount.com"
+
+
+def account(id: str = "nodes", project: str = "acme") -> Resource:
+    return resource("gcp:serviceaccount/account:Account", id, {"accountId": id, "project": project})
 
 
 def pool(name: str = "system", config: dict[str, Any] | None = None, **changes: Any) -> Resource:
@@ -102,9 +125,11 @@ def kubernetes(kind: str, name: str, *, labels: dict[str, str] | None = None, **
     return resource(f"kubernetes:{kind}", name, {"metadata": set_metadata, **properties})
 
 
-def namespace(name: str = "team-a", level: str | None = "baseline") -> Resource:
-    labels = {"pod-security.kubernetes.io/enforce": level} if level else None
-    return kubernetes("core/v1:Namespace", name, namespace=None, labels=labels)
+def namespace(name: str = "team-a", level: str | None = "baseline", **muster: str) -> Resource:
+    """Returns a namespace with this Pod Security level and labels of muster.dev."""
+    labels = {"pod-security.kubernetes.io/enforce": level} if level else {}
+    labels |= {f"muster.dev/{key.replace('_', '-')}": value for key, value in muster.items()}
+    return kubernetes("core/v1:Namespace", name, namespace=None, labels=labels or None)
 
 
 def release(**changes: Any) -> Resource:

@@ -36,6 +36,10 @@ def binding(*subjects: str, kind: str = "RoleBinding") -> Resource:
     )
 
 
+def bound_to(role_name: str) -> Resource:
+    return kubernetes(f"{RBAC}:ClusterRoleBinding", "binding", roleRef={"name": role_name})
+
+
 def network_policy(name: str) -> Resource:
     return kubernetes("networking.k8s.io/v1:NetworkPolicy", "deny", namespace=name)
 
@@ -60,6 +64,35 @@ CASES: tuple[Case, ...] = (
         [binding("team-a@acme.example", "system:authenticated"), binding("system:anonymous")],
         "binding: bind subjects[1] to a group of your own: it is system:authenticated",
         "binding: bind subjects[0] to a group of your own: it is system:anonymous",
+    ),
+    passes(rbac.no_bindings_to_all_groups, "a team's group", binding("team-a@acme.example")),
+    fails(
+        rbac.no_bindings_to_all_groups,
+        "the group of all groups",
+        binding("team-a@acme.example", "gke-security-groups@acme.example"),
+        "binding: bind subjects[1] to one team's group: all groups are in gke-security-groups@acme.example",
+    ),
+    passes(rbac.no_system_masters, "a group", binding("team-a@acme.example")),
+    fails(
+        rbac.no_system_masters,
+        "system:masters",
+        binding("system:masters"),
+        "binding: bind subjects[0] to a group of your own: it is system:masters",
+    ),
+    passes(rbac.no_cluster_admin, "another role", bound_to("view")),
+    fails(
+        rbac.no_cluster_admin,
+        "cluster-admin",
+        bound_to("cluster-admin"),
+        "binding: bind a role with the permissions that are needed: it is cluster-admin",
+    ),
+    passes(rbac.no_escalation, "verbs of use", role(READ_PODS)),
+    fails(
+        rbac.no_escalation,
+        "verbs that give permissions of others",
+        role(READ_PODS, {**READ_PODS, "verbs": ["get", "impersonate", "bind"]}),
+        "reader: remove bind from rules[1].verbs",
+        "reader: remove impersonate from rules[1].verbs",
     ),
     passes(namespaces.pod_security, "both levels", namespace(), namespace(level="restricted"), release()),
     fails(

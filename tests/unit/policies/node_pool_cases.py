@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from policies.rule import Resource
 from policies.rules import capacity
 from policies.rules import node_pools as rules
 from tests.unit.policies.builders import (
@@ -23,6 +24,15 @@ BUCKET = "gcp:storage/bucket:Bucket"
 FLEX: dict[str, Any] = {"flexStart": True}
 TAINT = {"key": "a", "value": "b", "effect": "NO_SCHEDULE"}
 ADD_A_POOL = "add a pool of CPU machines that is neither queued, flex-start nor spot and has no taints"
+
+LIMITS = {"nodes": 100.0, "autoProvisioned": {"cpu": 1000.0, "memory": 1e9, "accelerators": 16.0}}
+
+
+def limited(**maxima: int) -> Resource:
+    """Returns a cluster with these limits of node auto-provisioning."""
+    limits = [{"resourceType": name, "maximum": maximum} for name, maximum in maxima.items()]
+    return cluster(clusterAutoscaling={"enabled": True, "resourceLimits": limits})
+
 
 CASES: tuple[Case, ...] = (
     passes(
@@ -143,6 +153,22 @@ CASES: tuple[Case, ...] = (
         "system: set autoscaling.maxNodeCount or autoscaling.totalMaxNodeCount",
         "ray: set clusterAutoscaling.resourceLimits[1].maximum",
         "ray: set clusterAutoscaling.resourceLimits",
+    ),
+    passes(
+        capacity.pool_size_is_bounded,
+        "the environment's limits",
+        pool(autoscaling={"totalMaxNodeCount": 100}),
+        limited(cpu=1000, memory=10**9, **{"nvidia-l4": 16}),
+        config=LIMITS,
+    ),
+    fails(
+        capacity.pool_size_is_bounded,
+        "beyond the environment's limits",
+        [pool(autoscaling={"totalMaxNodeCount": 101}), limited(cpu=10_000_000, **{"nvidia-l4": 17})],
+        "system: lower the limit of its nodes to 100, the environment's: it is 101",
+        "ray: lower clusterAutoscaling.resourceLimits[0].maximum to 1000, the environment's: it is 10000000",
+        "ray: lower clusterAutoscaling.resourceLimits[1].maximum to 16, the environment's: it is 17",
+        config=LIMITS,
     ),
     passes(
         capacity.default_pool_is_removed,

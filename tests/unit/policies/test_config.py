@@ -42,10 +42,10 @@ def test_every_stack_file_declares_its_environment(path: Path) -> None:
 def test_stack_without_environment_is_checked_like_prod_with_a_note() -> None:
     assert Settings.model_fields["environment"].default == UNDECLARED == "prod"
     for id, config in enforced({}, IDS).items():
-        assert id in ADVISORY or config == {
-            "enforcementLevel": "mandatory",
-            "because": "checked as prod, as the stack declares no muster:environment",
-        }, id
+        assert id in ADVISORY or config["enforcementLevel"] == "mandatory", id
+        assert id in ADVISORY or config["because"] == (
+            "checked as prod, as the stack declares no muster:environment"
+        ), id
 
 
 def test_environment_is_declared_and_not_derived_from_the_stack_name() -> None:
@@ -90,9 +90,26 @@ def test_exceptions_have_the_id_of_a_rule_and_a_reason(path: Path) -> None:
     assert config.pop("all") == "mandatory"
     for id, settings in config.items():
         assert id in rules
-        assert settings["enforcementLevel"] in LEVELS or settings["exempt"]
-        assert settings.get("because") or settings["exempt"]
+        assert settings.get("enforcementLevel", "mandatory") in LEVELS
+        if "enforcementLevel" in settings:
+            assert settings["because"]
+        assert all(settings.get("exempt", {}).values())
+        parameters = rules[id].parameters.keys() | {"because", "enforcementLevel", "exempt", "labels"}
+        assert settings.keys() <= parameters
         if settings.get("enforcementLevel") == "remediate":
             rule = rules[id]
             assert isinstance(rule, ResourceRule)
             assert rule.remediation
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_environment_but_prod_lists_its_projects(path: Path) -> None:
+    lists = "projects" in read(path).get("muster-project-of-environment", {})
+    assert lists is (path.stem != UNDECLARED)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_the_gpu_operator_can_be_installed(path: Path) -> None:
+    """Its namespace admits privileged pods, which load drivers."""
+    if path.stem != "local":
+        assert "gpu-operator" in read(path)["cis-gke-4.2.1-pod-security"]["exempt"]

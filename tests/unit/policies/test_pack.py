@@ -129,7 +129,12 @@ def test_stack_rule_names_the_resource_and_allows_exemptions() -> None:
 
 
 def test_accounts_and_images_that_the_stack_creates_pass() -> None:
-    engine = Engine(node_pools.node_service_account, workloads.images_are_pinned)
+    engine = Engine(
+        node_pools.node_service_account,
+        workloads.images_are_pinned,
+        workloads.images_are_from_allowed_registries,
+        config={"environment": "prod", "registries": ["gcr.io/*"]},
+    )
     assert engine.judge(pool(config={"serviceAccount": UNKNOWN}), deployment(UNKNOWN)) == []
 
 

@@ -10,9 +10,11 @@ from policies.rules import RULES
 from tests.unit.policies import (
     cluster_cases,
     compute_class_cases,
+    google_cases,
     kubernetes_cases,
     node_pool_cases,
     platform_cases,
+    tenant_cases,
 )
 from tests.unit.policies.builders import Case
 
@@ -22,15 +24,20 @@ CASES = (
     *compute_class_cases.CASES,
     *kubernetes_cases.CASES,
     *platform_cases.CASES,
+    *google_cases.CASES,
+    *tenant_cases.CASES,
 )
 
 
 def judged(case: Case) -> list[str]:
     rule = case.rule
     if isinstance(rule, ResourceRule):
-        assert {resource.kind for resource in case.resources} <= rule.kinds
-        return [f"{each.name}: {message}" for each in case.resources for message in rule.check(each)]
-    return [f"{resource.name}: {message}" for resource, message in rule.check(case.resources)]
+        assert all(rule.reads(resource.kind) for resource in case.resources)
+        of_each = [(each, rule.messages(each, case.config)) for each in case.resources]
+        return [f"{each.name}: {message}" for each, messages in of_each for message in messages]
+    return [
+        f"{resource.name}: {message}" for resource, message in rule.violations(case.resources, case.config)
+    ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -1,8 +1,8 @@
 // The data as the charts use it: jobs by row, and the attempts of each side by row, then by time. All times are ticks.
 
-const END = {FINISHED: 0, PREEMPTED: 1, FAILED: 2, NOT_PROVISIONED: 3, HORIZON: 4, DEACTIVATED: 5};
+const END = {FINISHED: 0, PREEMPTED: 1, FAILED: 2, NOT_PROVISIONED: 3, HORIZON: 4, DEACTIVATED: 5, CANCELLED: 6};
 const END_WORDS = ["finished", "preempted", "failed", "not provisioned", "still holds quota at the end",
-  "not provisioned, deactivated"];
+  "not provisioned, deactivated", "cancelled"];
 
 function modelOf(data) {
   const submit = summed(data.columns.get("submit"));
@@ -14,6 +14,7 @@ function modelOf(data) {
     names: namesOf(data),
     numbers: summed(data.columns.get("number")), // of jobs in the trace
     submit,
+    cancelled: data.columns.get("cancelled").map((after, row) => after ? submit[row] + after - 1 : data.end), // or the end
     sides: [],
   };
   let before = null;
@@ -64,7 +65,7 @@ function attemptsOf(column, side, model, before) {
         wait[row] = started[at] - model.submit[row];
       }
     }
-    if (!runs[row]) wait[row] = model.end - model.submit[row];
+    if (!runs[row]) wait[row] = Math.min(model.end, model.cancelled[row]) - model.submit[row];
   }
   first[rows] = at;
   return {first, job, reserved, started, ended, end, wait, runs};

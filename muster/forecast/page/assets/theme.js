@@ -7,7 +7,7 @@ const theme = {
   read() {
     const style = getComputedStyle(document.documentElement);
     for (const name of ["text", "muted", "line", "panel", "page", "accent", "in-use", "pending", "pending-fill", "quota", "range",
-      "finished", "preempted", "failed", "not-provisioned", "horizon", "deactivated", "provisioning", "on-bar"]) {
+      "finished", "preempted", "failed", "not-provisioned", "horizon", "deactivated", "cancelled", "provisioning", "on-bar"]) {
       this.colors[name] = style.getPropertyValue(`--${name}`).trim();
     }
     for (const listener of this.listeners) listener();
@@ -18,7 +18,7 @@ const theme = {
   },
 };
 
-const END_COLORS = ["finished", "preempted", "failed", "not-provisioned", "horizon", "deactivated"];
+const END_COLORS = ["finished", "preempted", "failed", "not-provisioned", "horizon", "deactivated", "cancelled"];
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => theme.read());
 

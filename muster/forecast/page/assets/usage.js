@@ -50,11 +50,11 @@ function usageOf(side, queue) {
       pending.push(waitsSince, side.reserved[at]);
       pendingBy.push(accelerators, -accelerators);
       waitsSince = side.ended[at];
-      done = [END.FINISHED, END.HORIZON, END.DEACTIVATED].includes(side.end[at]);
+      done = [END.FINISHED, END.HORIZON, END.DEACTIVATED, END.CANCELLED].includes(side.end[at]);
     }
     if (!done) {
-      pending.push(waitsSince);
-      pendingBy.push(accelerators);
+      pending.push(waitsSince, Math.max(waitsSince, model.cancelled[row]));
+      pendingBy.push(accelerators, -accelerators);
     }
   }
   return {inUse: new Steps(used, usedBy), pending: new Steps(pending, pendingBy)};

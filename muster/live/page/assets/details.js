@@ -73,6 +73,8 @@ class Details {
       [count(row.reserving), "with quota"],
       [count(row.pending), "pending"],
       ...Object.entries(row.resources).map(([name, {total, used}]) => [`${amount(name, used)} / ${amount(name, total)}`, name]),
+      ...row.budgets.map(({of, used, committed, limit, end}) =>
+        [`${used} / ${limit}${committed ? `, ${committed} committed` : ""}`, `${of}, until ${momentOf(end)}`]),
     ]);
     if (!byId("workloads").hidden) this.#reload();
     if (this.#workload) this.#loadWorkload();

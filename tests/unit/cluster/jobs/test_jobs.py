@@ -76,9 +76,11 @@ def test_the_users_submitter() -> None:
     assert b"mine" in bytes(place.template)
 
 
+RACKED = template("worker", gpu=1)
+RACKED = {**RACKED, "metadata": {"annotations": {"kueue.x-k8s.io/podset-required-topology": "rack"}}}
 AUTOSCALING = (
-    "enableInTreeAutoscaling is on, but a gang is admitted with a fixed size: turn it off, or remove the "
-    "queue label to run it outside the queues"
+    "enableInTreeAutoscaling is on, but a gang of this kind is admitted with a fixed size: turn it off, or "
+    "remove the queue label to run it outside the queues"
 )
 TWO_CLUSTERS = (
     "KubeRay upgrades a RayService with a second cluster, but the gang has quota for one: set "
@@ -121,13 +123,11 @@ REFUSALS: dict[str, tuple[Body, str]] = {
         ray_job("dev", worker={"spec": {"containers": []}}),
         "pod set 'gpu' has no containers",
     ),
-    "autoscaling": (
-        ray_job("dev", rayClusterSpec={**ray_cluster_spec(2), "enableInTreeAutoscaling": True}),
-        "spec.rayClusterSpec." + AUTOSCALING,
-    ),
-    "autoscaling of a RayCluster": (
-        {**ray_cluster("notebook"), "spec": {**ray_cluster_spec(2), "enableInTreeAutoscaling": True}},
-        "spec." + AUTOSCALING,
+    "autoscaling of pods that request a topology": (
+        ray_job("dev", rayClusterSpec={**ray_cluster_spec(2, RACKED), "enableInTreeAutoscaling": True}),
+        "spec.rayClusterSpec.enableInTreeAutoscaling is on, but a gang whose pods request a topology is "
+        "admitted with a fixed size: turn it off, or remove the topology's annotations from the pod "
+        "templates",
     ),
     "autoscaling of a RayService": (
         ray_service("llm", rayClusterConfig={**ray_cluster_spec(2), "enableInTreeAutoscaling": True}),

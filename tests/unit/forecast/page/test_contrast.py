@@ -7,7 +7,7 @@ import pytest
 from muster.forecast.page.page import ASSETS
 
 TEXT, GRAPHIC = 4.5, 3.0
-BARS = ("finished", "preempted", "failed", "not-provisioned", "horizon", "deactivated")
+BARS = ("finished", "preempted", "failed", "not-provisioned", "horizon", "deactivated", "cancelled")
 
 
 def _schemes() -> dict[str, dict[str, str]]:

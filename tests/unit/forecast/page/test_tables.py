@@ -2,6 +2,7 @@
 
 import pytest
 
+from muster.forecast.limits import ExceededLimit
 from muster.forecast.page import ForecastSide
 from muster.forecast.page.page import page_text
 from muster.forecast.page.wording import change_of, duration
@@ -55,6 +56,7 @@ def test_waits_of_two_sides_have_a_change_and_its_direction() -> None:
     row = _rows(page, "waits")[0]
     assert row[:6] == ["All jobs", "34", "01", "20 min", "10 min", f"{MINUS}10 min"]
     assert row[6:9] == ["30 min", "40 min", "+10 min"]
+    assert [head.text for head in page.all("th", class_="number")][2:5] == ["Base", "Changed", "Change"]
     assert {span.text for span in page.all("span", class_="falls better")} >= {f"{MINUS}10 min"}
     assert {span.text for span in page.all("span", class_="grows worse")} >= {"+10 min"}
 
@@ -69,9 +71,32 @@ def test_changes_of_several_futures_say_how_many_agree() -> None:
 def test_queues_of_one_side_only_have_no_change() -> None:
     rows = _rows(_page([_waiting(10, queue="old")], [_waiting(10, queue="new")]), "waits")
     assert [row[:6] for row in rows if row[0] in ("old", "new")] == [
-        ["old", f"1{DASH}", f"0{DASH}", "10 min", DASH, DASH],
         ["new", f"{DASH}1", f"{DASH}0", DASH, "10 min", DASH],
+        ["old", f"1{DASH}", f"0{DASH}", "10 min", DASH, DASH],
     ]
+
+
+def _of_queues(*waits: tuple[str, int]) -> SimulationOutcome:
+    jobs = []
+    for number, (queue, minutes) in enumerate(waits):
+        started = minutes * MINUTE_MS
+        jobs.append(Job(f"job-{number}", queue=queue, tries=[Try(started, started, started + MINUTE_MS)]))
+    return outcome(jobs, end_ms=10 * HOUR_MS)
+
+
+def test_queues_with_the_largest_change_come_first_and_unchanged_ones_are_folded() -> None:
+    base = _of_queues(("a", 10), ("b", 10), ("c", 10))
+    page = _page([base], [_of_queues(("a", 10), ("b", 12), ("c", 30))])
+    names = [row[0] for row in _rows(page, "waits")]
+    assert names == ["All jobs", "c", "prod", "b", "prod", "a", "prod"]
+    assert page.only("summary").text == "2 rows without a change"
+
+
+def test_exceeded_limits_are_on_the_page() -> None:
+    limits = [ExceededLimit("a: slow", by_change=True), ExceededLimit("b: slow", by_change=False)]
+    page = parsed(page_text([ForecastSide(name, [_waiting(1)]) for name in ("before", "after")], limits))
+    assert [item.text for item in page.all("li", class_="worse")] == ["limit exceeded: a: slow"]
+    assert "limit exceeded before the change too: b: slow" in page.only("main").text
 
 
 def test_ranges_of_several_futures_are_shown() -> None:
@@ -112,6 +137,25 @@ def test_summary_counts_preemptions_and_lost_work() -> None:
     assert tiles["Preemptions"] == "1"
     assert tiles["Accelerator-hours lost"] == "8"
     assert tiles["Quota in use"] == "50.0 %"
+
+
+PREEMPTED = [Try(0, 0, HOUR_MS, End.PREEMPTED), Try(HOUR_MS, HOUR_MS, 2 * HOUR_MS)]
+DELAYED = [Try(HOUR_MS, HOUR_MS, 2 * HOUR_MS)]
+AT_ONCE = [Try(0, 0, HOUR_MS)]
+VERDICTS = {
+    "fewer preemptions and equal waits": (PREEMPTED, AT_ONCE, "falls better"),
+    "fewer preemptions and longer waits": (PREEMPTED, DELAYED, "falls same"),
+    "more preemptions and shorter waits": (DELAYED, PREEMPTED, "grows worse"),
+}
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_fewer_preemptions_are_no_improvement_if_waits_grow(name: str) -> None:
+    before, after, expected = VERDICTS[name]
+    page = _page(*([outcome([Job("a", tries=tries)], 2 * HOUR_MS)] for tries in (before, after)))
+    tile = next(tile.text for tile in page.all("div", class_="tile") if tile.text.startswith("Preemptions"))
+    changes = [span.text for span in page.all("span", class_=expected)]
+    assert any(tile.endswith(f"base {len(before) - 1} {change}") for change in changes)
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,9 @@ def waits(*values: float, wait_s: float = 0, never: int = 0) -> Measured:
     return Measured(values, wait_s, never)
 
 
-def scored(cost: float, value_s: float, wait_s: float = 0, never: int = 0) -> Score:
+def scored(
+    cost: float, value_s: float, wait_s: float = 0, never: int = 0, size: tuple[int, int] = (0, 0)
+) -> Score:
     """A candidate of this cost under the goal of waiting a minute; no job never starts at present."""
-    unscored = Candidate({}, {}, built(CONFIG), {}, cost)
+    unscored = Candidate({}, {}, built(CONFIG), {}, cost, *size)
     return score(unscored, [waits(value_s, wait_s=wait_s, never=never)], goals("mean <= 60s"), 0)

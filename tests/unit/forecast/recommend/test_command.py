@@ -74,6 +74,12 @@ def test_the_answer_is_a_patch_of_the_stack_file(capsys: pytest.CaptureFixture[s
     assert not Path("again.patch").exists()
 
 
+def test_a_pool_is_no_larger_than_its_quotas_need(capsys: pytest.CaptureFixture[str]) -> None:
+    vary = ("--vary", "pools.l4=24,16", "--vary", "queues.a.l4=8", "--vary", "queues.b.l4=4,8")
+    assert recommend(vary=vary) == 0
+    assert "recommended: pools.l4 16, a.l4 8, b.l4 4" in capsys.readouterr().out
+
+
 def test_goals_that_no_candidate_meets_have_an_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert recommend("--patch", "answer.patch", goal=HARD) == 3
     captured = capsys.readouterr()
@@ -97,6 +103,16 @@ def test_all_candidates_are_in_the_json(capsys: pytest.CaptureFixture[str]) -> N
         candidate for candidate in candidates if candidate["meets"] and candidate["cost"] < best["cost"]
     ]
     assert not cheaper
+
+
+def test_the_answer_names_what_is_assumed_and_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    document = printed(capsys)
+    assert document["assumed_and_left_out"] == [
+        {"what": "scale_up_s is 0 (default: 120)", "count": None, "configuration": None}
+    ]
+    recommend("--html", "page.html")
+    assert "scale_up_s is 0 (default: 120)" in capsys.readouterr().out
+    assert "scale_up_s is 0 (default: 120)" in Path("page.html").read_text()
 
 
 def test_a_second_run_takes_its_results_from_the_first(capsys: pytest.CaptureFixture[str]) -> None:

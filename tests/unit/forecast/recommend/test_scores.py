@@ -13,6 +13,11 @@ from tests.unit.forecast.recommend.builders import goals, scored, waits
 BETTER: dict[str, tuple[Score, Score]] = {
     "the cheaper of two that meet the goal": (scored(1, 60, wait_s=9), scored(2, 1)),
     "the shorter wait at the same cost": (scored(1, 60, wait_s=1), scored(1, 1, wait_s=2)),
+    "the smaller pool at the same cost and wait": (
+        scored(1, 60, size=(36, 40)),
+        scored(1, 60, size=(48, 36)),
+    ),
+    "the smaller quota in the same pool": (scored(1, 90, size=(36, 36)), scored(1, 90, size=(36, 40))),
     "a candidate that meets the goal before a cheaper one": (scored(9, 60), scored(1, 61)),
     "the smaller excess before a cheaper one": (scored(9, 70), scored(1, 90)),
     "any excess before jobs that never start": (scored(9, 1000), scored(1, inf, never=1)),
@@ -47,6 +52,11 @@ def test_the_front_is_what_nothing_is_better_than() -> None:
     cheap, better, worse = scored(1, 90, wait_s=9), scored(2, 60, wait_s=5), scored(2, 60, wait_s=6)
     dear, twin = scored(3, 60, wait_s=5), scored(2, 60, wait_s=5)
     assert [id(score) for score in front([dear, worse, better, twin, cheap])] == [id(better), id(cheap)][::-1]
+
+
+def test_of_equal_candidates_the_smallest_is_on_the_front() -> None:
+    large, small = scored(1, 60, size=(48, 36)), scored(1, 60, size=(36, 36))
+    assert [id(score) for score in front([large, small])] == [id(small)]
 
 
 POINTS = [scored(cost, value, wait) for cost, value, wait in product((1, 2, 3), (60, 90, inf), (0, 5))]

@@ -16,7 +16,7 @@ JOBS: dict[str, tuple[str, TraceJob]] = {
         "a,0,5,65,2,8",
         job("a", pods=2, requests={GPU: 8}, waited_ms=5_000),
     ),
-    "it never started": ("a,0,,65,1,1", job("a", run=None)),
+    "it never started": ("a,0,,65,1,1", job("a", run=None, cancelled_ms=65_000)),
     "it runs on": ("a,0,5,,1,1", job("a", run=None, waited_ms=5_000)),
     "other words for no value": ("a,0,None,NaN,1,1", job("a", run=None)),
     "it ran for no time": ("a,0,5,5,1,1", job("a", run=0, waited_ms=5_000)),
@@ -177,7 +177,13 @@ PUBLIC: dict[str, tuple[list[str], str, TraceJob]] = {
     "openb, never scheduled": (
         [OPENB, "p,12000,16384,1,1000,,LS,Pending,10,100,"],
         "",
-        job("p", run=None, requests={GPU: 1, "cpu": 12_000, "memory": 16 * GIB}, priority_class="LS"),
+        job(
+            "p",
+            run=None,
+            requests={GPU: 1, "cpu": 12_000, "memory": 16 * GIB},
+            priority_class="LS",
+            cancelled_ms=90_000,
+        ),
     ),
     "helios": (
         [

@@ -61,7 +61,7 @@ JOBS: dict[str, tuple[JournalRecord, TraceJob]] = {
     "its start is not recorded": (record(started_at=None), trained()),
     "it was deleted while it waited": (
         record(admitted_at=None, started_at=None, finished_at=at(9), outcome=WorkloadOutcome.DELETED),
-        trained(run=None, waited_ms=None),
+        trained(run=None, waited_ms=None, cancelled_ms=9_000),
     ),
     "it was deactivated while it ran": (
         record(finished_at=None, outcome=WorkloadOutcome.DEACTIVATED),

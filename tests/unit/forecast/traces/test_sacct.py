@@ -54,10 +54,17 @@ JOBS: dict[str, tuple[str, TraceJob]] = {
     ),
     "it is pending": (line(Start="Unknown", End="Unknown", State="PENDING"), job(run=None)),
     "it runs on": (line(End="Unknown", State="RUNNING"), job(run=None, waited_ms=5_000)),
-    "cancelled before it ran": (line(Start="None", State="CANCELLED by 1000"), job(run=None)),
+    "cancelled before it ran": (
+        line(Start="None", State="CANCELLED by 1000"),
+        job(run=None, cancelled_ms=65_000),
+    ),
     "cancelled before it ran, in older versions": (
         line(Start=at(9), End=at(9), State="CANCELLED by 1000"),
-        job(run=None),
+        job(run=None, cancelled_ms=9_000),
+    ),
+    "cancelled before it became eligible": (
+        line(Start="None", End=at(2), Eligible=at(3), State="CANCELLED"),
+        job(run=None, cancelled_ms=0),
     ),
     "it waits for a dependency first": (line(Eligible=at(3)), job(waited_ms=2_000)),
     "GPUs by model": (
@@ -166,6 +173,15 @@ def test_requeued_job_is_one_job_with_its_first_submission_and_last_run() -> Non
     trace = sacct.read(lines, "sacct.txt")
     assert list(trace.jobs) == [job(run=100, waited_ms=5_000)]
     assert trace.skipped == {"earlier attempt of a requeued job": 2}
+
+
+def test_requeued_job_that_is_cancelled_while_it_waits_again_ran_before() -> None:
+    lines = [
+        HEADER,
+        line(State="PREEMPTED", End=at(20)),
+        line(Submit=at(20), Eligible=at(20), Start="None", End=at(40), State="CANCELLED by 7"),
+    ]
+    assert list(sacct.read(lines, "sacct.txt").jobs) == [job(run=15, waited_ms=5_000)]
 
 
 def test_job_whose_last_attempt_was_preempted_is_kept() -> None:

@@ -46,7 +46,11 @@ JOBS: dict[str, tuple[str, TraceJob]] = {
     "a run time of 0 is less than half a second": (line(run=0), job(run=0.5, waited_ms=0)),
     "cancelled before it ran": (
         line(run=0, status=5, allocated=0, requested=1, wait=9),
-        job(run=None, waited_ms=9_000),
+        job(run=None, cancelled_ms=9_000),
+    ),
+    "cancelled before it ran, with unknown fields": (
+        line(run=-1, status=5, allocated=-1, requested=1, wait=9),
+        job(run=None, cancelled_ms=9_000),
     ),
     "cancelled while it ran": (line(run=0, status=5, allocated=1), job(run=0.5, waited_ms=0)),
     "times with decimals": (line(run="1.25"), job(run=1.25, waited_ms=0)),
@@ -63,6 +67,10 @@ def test_swf_line_is_read_as_a_job(name: str) -> None:
 
 BAD_LINES = {
     "too few fields": ("1 2 3", "1: 3 fields: expected the 18 of the Standard Workload Format"),
+    "cancelled at an unknown time": (
+        line(run=0, status=5, allocated=0, requested=1, wait=-1),
+        "1: wait time (field 3) is unknown: expected the time until the job was cancelled",
+    ),
     "too many fields": (f"{line()} 5", "1: 19 fields: expected the 18 of the Standard Workload Format"),
     "submit time is a word": (line(submit="noon"), "1: submit time (field 2) is 'noon': expected a number"),
     "submit time is not known": (line(submit=-1), "1: submit time (field 2) is -1 s: expected 0 or more"),

@@ -162,6 +162,13 @@ CLUSTERS: dict[str, tuple[dict[Any, list[Body]], list[str]]] = {
             "suffix, such as 500m, 4, 1.5Gi or 2e3"
         ],
     ),
+    "a cohort with an unreadable budget": (
+        {kinds.COHORTS: [stored({"metadata": {"name": "ml"}}, annotations={"muster.dev/budgets": "[0]"})]},
+        [
+            "cohorts: Cohort ml is invalid, so its budgets do not count: annotation muster.dev/budgets: "
+            "Expected `object`, got `int` - at `$[0]`"
+        ],
+    ),
     "a workload that was not examined": (
         {kinds.WORKLOADS: [workload()], kinds.RAY_JOBS: [JOB]},
         ["statuses: Workload team-a/rayjob-dev-0b2fb has no condition after 70 s"],

@@ -1,10 +1,13 @@
 """The page's rows of queues, and details of queues and workloads."""
 
+import json
 from typing import Any
 
 from muster.kube import kinds
 from muster.live.page.board import Board
-from tests.simulation.manifests import ray_job
+from muster.objects.meta import rfc3339
+from muster.objects.names import BUDGETS
+from tests.simulation.manifests import cluster_queue, quotas, ray_job
 from tests.unit.controller.builders import NOW_MS, Body, make_cluster, stored
 from tests.unit.live.builders import running, waiting
 
@@ -28,6 +31,23 @@ def test_rows_have_quota_usage_and_demand_in_the_apis_units() -> None:
     assert team["resources"]["cpu"]["total"] == 24
     assert team["resources"]["cpu"]["pending"] == 9.5
     assert cohort["resources"][GPU] == {"total": 8, "used": 4, "borrowed": 0, "lent": 0, "pending": 4}
+
+
+def test_rows_have_budgets() -> None:
+    queue = cluster_queue("team-a", quotas("l4", cpu=16, memory="64Gi", gpu=4))
+    budget = [{"resource": GPU, "hours": 10, "period": "day", "flavor": "l4"}]
+    stored_queue = stored(queue, annotations={BUDGETS: json.dumps(budget)})
+    cluster = make_cluster({kinds.CLUSTER_QUEUES: [stored_queue]})
+    row = dict(Board().refresh(cluster, NOW_MS)["queues"])["queue/team-a"]
+    assert row["budgets"] == [
+        {
+            "of": f"{GPU} hours per day in l4",
+            "used": 0.0,
+            "committed": 0.0,
+            "limit": 10.0,
+            "end": rfc3339(NOW_MS - NOW_MS % 86_400_000 + 86_400_000),
+        }
+    ]
 
 
 def test_version_of_a_queue_counts_changes_of_its_own_workloads() -> None:

@@ -93,7 +93,7 @@ CASES = [
     ),
     Case(
         "a resource that KAI does not count",
-        with_kai(*TEAM_A, "quotas", "cpu", {"cpu": 8, "ephemeral-storage": "10Gi"}),
+        with_kai(*TEAM_A, "quotas", "cpu", {"cpu": 8, "memory": "32Gi", "ephemeral-storage": "10Gi"}),
         "muster:queues.clusterQueues[0].quotas.cpu.ephemeral-storage",
         '"10Gi"',
         "a resource that KAI counts: cpu, memory, nvidia.com/gpu",

@@ -11,8 +11,20 @@ H4D = {"machineType": "h4d-highmem-192", **UP_TO_4}
 H100 = {"machineType": "a3-highgpu-8g", "gpu": {"type": "nvidia-h100-80gb", "count": 8}, **UP_TO_4}
 H100_ALONE = {"machineType": "a3-highgpu-1g", "gpu": {"type": "nvidia-h100-80gb", "count": 1}, **UP_TO_4}
 H100_MEGA = {"machineType": "a3-megagpu-8g", "gpu": {"type": "nvidia-h100-mega-80gb", "count": 8}, **UP_TO_4}
-H200 = {"machineType": "a3-ultragpu-8g", "gpu": {"type": "nvidia-h200-141gb", "count": 8}, **UP_TO_4}
-GB200 = {"machineType": "a4x-highgpu-4g", "gpu": {"type": "nvidia-gb200", "count": 4}, **UP_TO_4}
+H200 = {
+    "machineType": "a3-ultragpu-8g",
+    "gpu": {"type": "nvidia-h200-141gb", "count": 8},
+    "provisioning": "spot",
+    **UP_TO_4,
+}
+B200 = {"machineType": "a4-highgpu-8g", "gpu": {"type": "nvidia-b200", "count": 8}, **UP_TO_4}
+GB200 = {
+    "machineType": "a4x-highgpu-4g",
+    "gpu": {"type": "nvidia-gb200", "count": 4},
+    "provisioning": "reserved",
+    "reservation": "gpus",
+    **UP_TO_4,
+}
 V6E = {"machineType": "ct6e-standard-4t", "tpu": {"topology": "2x2"}, **UP_TO_4}
 SLICES = {"machineType": "ct6e-standard-4t", "tpu": {"topology": "4x4"}, "slices": {"max": 2}}
 

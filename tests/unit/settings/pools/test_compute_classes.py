@@ -166,8 +166,9 @@ BROKEN = [
         with_class(SPOT, {**ON_DEMAND, "machineType": "a3-highgpu-1g"}, pool=H100_ALONE),
         f"{CLASS}.priorities[1].provisioning",
         "nothing",
-        "spot, flex-start or queued, the only ways to get a3-highgpu-1g (Compute Engine)",
-        "choose one of them, or a3-highgpu-8g",
+        "spot, flex-start or queued: on 2026-11-26 a3-highgpu-1g was offered in no other way (Compute "
+        "Engine, consumption options)",
+        "choose one of them, or another machine type; muster:machineTypes can correct this fact",
     ),
     Case(
         "a fallback with two GPUs",

@@ -75,8 +75,8 @@ KINDS: dict[str, tuple[dict[str, Any], dict[str, str], tuple[Taint, ...]]] = {
     ),
     "DRANET": (
         {**H200, "dranet": True},
-        {"gke-accelerator": "nvidia-h200-141gb", "gke-networking-dra-driver": "true"},
-        (GPU_TAINT,),
+        {"gke-accelerator": "nvidia-h200-141gb", "gke-networking-dra-driver": "true", "gke-spot": "true"},
+        (GPU_TAINT, SPOT_TAINT),
     ),
     "TPUs": (V6E, {"gke-tpu-accelerator": "tpu-v6e-slice", "gke-tpu-topology": "2x2"}, (TPU_TAINT,)),
 }

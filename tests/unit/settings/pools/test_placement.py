@@ -19,7 +19,6 @@ from tests.unit.settings.pools.builders import (
     NVLINK,
     QUEUED,
     REGION,
-    RESERVED,
     SLICES,
     UP_TO_4,
     V6E,
@@ -83,16 +82,6 @@ PLACEMENT = [
         '"compact"',
         "no placement: a4x-highgpu-4g does not support it, only n2, h4d, g2, a2, a3, a4 machines and TPU "
         "slices do (cluster-toolkit, gke-node-pool)",
-        "remove `placement`",
-    ),
-    rule(
-        "NVLink domains: neither queued nor flex-start",
-        with_pool({**GB200, **NVLINK, "provisioning": "flex-start"}),
-        with_pool({**GB200, **NVLINK, **RESERVED}),
-        f"{MORE}.placement",
-        '"nvlink"',
-        "no NVLink domains: flex-start pools do not support a4x machines placed together (cluster-toolkit, "
-        "gke-node-pool)",
         "remove `placement`",
     ),
     rule(

@@ -5,13 +5,17 @@ NO_RESERVATION for spot, limits by zone or in total but not both, …) are teste
 tests/unit/components/test_node_pools.py and test_queues.py.
 """
 
+from typing import Any
+
 import pytest
 
 from settings.load import parse, warnings
 from tests.unit.settings.builders import FILE, L4, ONLY_L4, put, refusal, with_pool
 from tests.unit.settings.pools.builders import (
+    B200,
     CPU,
     FLEX,
+    GB200,
     GPU,
     H4D,
     H100_ALONE,
@@ -181,8 +185,42 @@ PROVISIONING = [
         with_pool({**H100_ALONE, **FLEX}),
         f"{MORE}.provisioning",
         "nothing",
-        "spot, flex-start or queued, the only ways to get a3-highgpu-1g (Compute Engine)",
-        "choose one of them, or a3-highgpu-8g",
+        "spot, flex-start or queued: on 2026-11-26 a3-highgpu-1g was offered in no other way (Compute "
+        "Engine, consumption options)",
+        "choose one of them, or another machine type; muster:machineTypes can correct this fact",
+    ),
+    rule(
+        "A3 Ultra machines: not on demand",
+        with_pool({**H200, "provisioning": "on-demand"}),
+        with_pool({**H200, **FLEX}),
+        f"{MORE}.provisioning",
+        '"on-demand"',
+        "spot, reserved, flex-start or queued: on 2026-11-26 a3-ultragpu-8g was offered in no other way "
+        "(Compute Engine, consumption options)",
+        "choose one of them, or another machine type; muster:machineTypes can correct this fact",
+    ),
+    rule(
+        "A4 machines: not on demand",
+        with_pool(B200),
+        with_pool({**B200, **SPOT}),
+        f"{MORE}.provisioning",
+        "nothing",
+        "spot, reserved, flex-start or queued: on 2026-11-26 a4-highgpu-8g was offered in no other way "
+        "(Compute Engine, consumption options)",
+        "choose one of them, or another machine type; muster:machineTypes can correct this fact",
+    ),
+    *(
+        rule(
+            f"A4X machines: not {way}",
+            with_pool({**GB200, "provisioning": way, "reservation": None}),
+            with_pool(GB200),
+            f"{MORE}.provisioning",
+            f'"{way}"',
+            "reserved: on 2026-11-26 a4x-highgpu-4g was offered in no other way (Compute Engine, "
+            "consumption options)",
+            "choose one of them, or another machine type; muster:machineTypes can correct this fact",
+        )
+        for way in ("on-demand", "spot", "flex-start", "queued")
     ),
 ]
 
@@ -252,8 +290,14 @@ def test_stack_that_keeps_a_provisioning_rule_is_accepted(rule: Rule) -> None:
     assert parse(rule.valid, FILE).pools
 
 
+def in_tokyo(pool: dict[str, Any]) -> dict[str, Any]:
+    """Returns the valid stack with this pool, in a zone with L4s and with v6e TPUs for flex-start."""
+    return with_pool(pool, location="asia-northeast1-b")
+
+
 def test_user_is_warned_where_sources_disagree() -> None:
-    assert warnings(parse(with_pool({**SLICES, **QUEUED}), FILE)) == [
+    config = in_tokyo({**SLICES, **QUEUED})
+    assert warnings(parse(config, FILE)) == [
         f"{MORE}.provisioning\n"
         '  given:  "queued"\n'
         "  why:    GKE may refuse TPUs with queued provisioning (status 400), although cluster-toolkit "
@@ -263,4 +307,5 @@ def test_user_is_warned_where_sources_disagree() -> None:
 
 
 def test_stack_without_doubts_has_no_warnings() -> None:
-    assert warnings(parse(with_pool({**SLICES, **FLEX}), FILE)) == []
+    config = in_tokyo({**SLICES, **FLEX})
+    assert warnings(parse(config, FILE)) == []

@@ -156,8 +156,8 @@ def test_quotas_of_queues_and_cohorts_count_together() -> None:
     assert "muster:queues.cohorts[0].quotas.l4" in refusal(config)
 
 
-def test_nodes_of_a_cluster_elsewhere_are_not_known() -> None:
-    config = put(*L4_QUOTAS, "nvidia.com/gpu", 100) | {"muster:cluster": EXISTING}
+def test_sizes_of_nodes_in_a_cluster_elsewhere_are_not_known() -> None:
+    config = put(*L4_QUOTAS, "cpu", 1000) | {"muster:cluster": EXISTING}
 
     assert parse(config, FILE).pools
 

@@ -22,7 +22,7 @@ SYSTEM = ("muster:pools", 0)
 def with_batch_quota(cpu: int) -> dict[str, Any]:
     """Returns the valid stack with quota in the flavor of another pool of CPUs."""
     config = with_pool(SMALL)
-    config["muster:queues"]["clusterQueues"][0]["quotas"]["more"] = {"cpu": cpu}
+    config["muster:queues"]["clusterQueues"][0]["quotas"]["more"] = {"cpu": cpu, "memory": "8Gi"}
     return config
 
 
@@ -48,7 +48,7 @@ RULES = [
     rule(
         "a queue of queued nodes only",
         put(*TEAM_A, "quotas", ONLY_QUEUED),
-        put(*TEAM_A, "quotas", {**ONLY_QUEUED, "cpu": {"cpu": 8}}),
+        put(*TEAM_A, "quotas", {**ONLY_QUEUED, "cpu": {"cpu": 8, "memory": "32Gi"}}),
         "muster:queues.clusterQueues[0].quotas",
         '{"l4": {"cpu": 16, "memory": "64Gi", "nvidia.com/gpu": 4}}',
         "CPUs in a flavor that is not queued, for Ray's heads: these request no accelerators, without which "

@@ -17,7 +17,8 @@ from settings.load import SettingsError, load, parse
 from settings.model.foundation.cluster import Gke
 from settings.model.foundation.existing import Existing
 from settings.model.pools.pool import Taint
-from tests.unit.settings.builders import FILE, GOOD, L4, TEAM_A, put
+from settings.model.queues.queue import ClusterQueue
+from tests.unit.settings.builders import FILE, GOOD, L4, put
 
 STACKS = Path(__file__).parents[4] / "stacks"
 
@@ -101,9 +102,7 @@ GROUPS: dict[str, tuple[dict[str, Any], list[tuple[str, dict[str, str]]]]] = {
 def test_quotas_by_flavor_become_resource_groups(
     quotas: dict[str, Any], groups: list[tuple[str, dict[str, str]]]
 ) -> None:
-    big = {**GOOD["muster:pools"][1], "name": "big"}
-    config = put(*TEAM_A, "quotas", quotas) | {"muster:pools": [*GOOD["muster:pools"], big]}
-    queue = parse(config, FILE).queues.cluster_queues[0]
+    queue = ClusterQueue.model_validate({"name": "team-a", "quotas": quotas})
 
     assert [
         (

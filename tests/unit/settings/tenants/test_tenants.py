@@ -266,7 +266,8 @@ CASES = [
         tenant(group="system:authenticated"),
         f"{HERE}.group",
         '"system:authenticated"',
-        "a group of your identity provider, not one of Kubernetes' (system:…)",
+        "a team's group of your identity provider: neither one of Kubernetes' (system:…), nor "
+        "gke-security-groups@…, which contains the groups of all teams",
         "write the team's group, such as team-a@example.com",
     ),
     Case(

@@ -48,7 +48,6 @@ UNUSUAL: dict[str, dict[str, Any]] = {
     },
     "compact placement of N2": with_pool({**CPU, **COMPACT}),
     "an SSD for H100": with_pool({**H100, **SPOT, "bootDisk": {"type": "pd-ssd", "sizeGb": 65536}}),
-    "a quota of no memory": put(*TEAM_A, "quotas", "cpu", "memory", 0),
     "as many GPUs as the pool has": put(*TEAM_A, "quotas", "l4", "nvidia.com/gpu", 10),
     "a hard limit of MIG partitions": tenant(resourceQuota={"requests.nvidia.com/mig-1g.5gb": 4}),
     "a count of another operator's kind": tenant(resourceQuota={"count/jobs.batch": 10}),

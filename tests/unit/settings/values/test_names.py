@@ -280,7 +280,8 @@ CASES = [
         ),
         "muster:cluster.nodeAutoProvisioning.accelerators.nvidia-l44",
         '{"max": 16}',
-        "GKE's name of an accelerator: nvidia-a100-80gb, nvidia-b200, nvidia-gb200, nvidia-h100-80gb, "
+        "GKE's name of an accelerator: nvidia-a100-80gb, nvidia-b200, nvidia-gb200, nvidia-gb300, "
+        "nvidia-h100-80gb, "
         "nvidia-h100-mega-80gb, nvidia-h200-141gb, nvidia-l4, nvidia-rtx-pro-6000, "
         "nvidia-tesla-a100, nvidia-tesla-t4, nvidia-tesla-v100, tpu-v5-lite-podslice, tpu-v5p-slice, "
         "tpu-v6e-slice, tpu7x (GKE, node auto-provisioning)",

@@ -12,7 +12,8 @@ CASES = [
         "[]",
         "a known key: gcp:project, muster:admission, muster:cluster, muster:controller, muster:environment, "
         "muster:forecast, muster:gpuOperator, muster:gpudirect, muster:kai, muster:kuberay, muster:kueue, "
-        "muster:network, muster:observability, muster:pools, muster:queues, muster:tenants",
+        "muster:machineTypes, muster:network, muster:observability, muster:pools, muster:queues, "
+        "muster:tenants",
         "did you mean muster:pools?",
     ),
     Case(

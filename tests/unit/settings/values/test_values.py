@@ -67,7 +67,7 @@ CASES = [
         put(*L4, "machineType", "g2-standard-5"),
         "muster:pools[1].machineType",
         '"g2-standard-5"',
-        "a machine type listed in settings/model/pools/machines.py, where new ones can be added",
+        "a machine type known on 2026-07-01 (settings/facts), or one that muster:machineTypes describes",
         "did you mean g2-standard-8?",
     ),
     Case(

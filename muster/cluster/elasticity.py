@@ -1,0 +1,82 @@
+"""The numbers of workers that an autoscaled gang has, asks for, and may keep."""
+
+from collections.abc import Iterator, Mapping
+
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.job import Job
+from muster.cluster.jobs.scaling import GroupSizes, stored_sizes
+from muster.cluster.pod_sets import by_pod_set
+from muster.kube.kinds import RAY_CLUSTERS
+from muster.objects import workload_status
+from muster.objects.kueue import Workload, WorkloadStatus
+from muster.translation.elastic import ElasticPodSet
+
+GROWTH_MAX = 64
+"""Replicas of a group that are considered at a time: the job chooses how many it asks for."""
+
+
+def elastic_pod_sets(
+    workload: Workload, status: WorkloadStatus, cluster: ClusterState
+) -> Mapping[str, ElasticPodSet]:
+    """Returns the elastic pod sets of a gang with quota; empty for a gang of a fixed size or without
+    quota."""
+    sizes = stored_sizes(workload)
+    if not sizes or status.admission is None or not workload_status.holds_quota(status):
+        return {}
+    counts = granted_counts(status)
+    grows = may_grow(status)
+    running = running_counts(workload, cluster)
+    asked = asked_pods(workload, cluster)
+    return {
+        name: ElasticPodSet(
+            minimum=group.minimum,
+            replica=group.num_of_hosts,
+            asked=min(asked[name], counts[name] + GROWTH_MAX * group.num_of_hosts if grows else counts[name]),
+            running=running.get(name, 0),
+        )
+        for name, group in sizes.items()
+        if name in counts
+    }
+
+
+def granted_counts(status: WorkloadStatus) -> dict[str, int]:
+    """Returns the pods that hold quota, by pod set."""
+    assigned = status.admission.pod_set_assignments if status.admission is not None else ()
+    return {assignment.name: assignment.count or 0 for assignment in assigned}
+
+
+def may_grow(status: WorkloadStatus) -> bool:
+    """Returns whether an admitted gang may get more than its minimum: its nodes exist without a request of
+    its own, and its pods may run on any of them."""
+    if not workload_status.is_admitted(status) or workload_status.is_evicted(status):
+        return False
+    assigned = status.admission.pod_set_assignments if status.admission is not None else ()
+    return not status.admission_checks and not any(a.topology_assignment for a in assigned)
+
+
+def running_counts(workload: Workload, cluster: ClusterState) -> dict[str, int]:
+    """Returns the existing pods that use quota, by pod set; pods whose gate is closed use none."""
+    groups = by_pod_set(pod for pod in cluster.live_pods_of(workload) if not pod.awaits_growth)
+    return {name: len(pods) for name, pods in groups.items()}
+
+
+def asked_pods(workload: Workload, cluster: ClusterState) -> Mapping[str, int]:
+    """Returns the number of pods that each worker group asks for, by `replicas` of its RayCluster, which
+    Ray's autoscaler sets, or of the user's manifest before there is a RayCluster."""
+    sizes = stored_sizes(workload)
+    replicas = [scaled.sizes for scaled in scaled_clusters(workload, cluster)]
+    return {name: group.asked(_replicas(name, group, replicas)) for name, group in sizes.items()}
+
+
+def _replicas(name: str, group: GroupSizes, clusters: list[Mapping[str, GroupSizes]]) -> int:
+    return max((sizes[name].replicas for sizes in clusters if name in sizes), default=group.replicas)
+
+
+def scaled_clusters(workload: Workload, cluster: ClusterState) -> Iterator[Job]:
+    """Yields the RayClusters that the autoscaler scales: the job itself, or the RayClusters that KubeRay
+    created for it."""
+    job = cluster.job_of(workload)
+    if job is None:
+        return
+    clusters = [job] if job.kind is RAY_CLUSTERS else cluster.dependents_of(workload)
+    yield from (c for c in clusters if not c.metadata.deletion_timestamp and not c.suspended)

@@ -1,0 +1,32 @@
+"""The pods of a gang by pod set, as the job's operator recognizes them."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from muster.cluster.jobs.kinds import BY_OWNER
+from muster.objects.core import Pod
+
+
+def pod_set_of(pod: Pod) -> str | None:
+    """Returns the pod set as which the job's operator recognizes the pod; None if it does not."""
+    creator = pod.metadata.controller
+    job_kind = BY_OWNER.get((creator.group, creator.kind)) if creator is not None else None
+    if creator is None or job_kind is None or job_kind.pod_set_of is None:
+        return None
+    return job_kind.pod_set_of(pod.metadata.labels, creator.name)
+
+
+def by_pod_set(pods: Iterable[Pod]) -> Mapping[str, list[Pod]]:
+    """Returns the recognized pods by pod set, the oldest first."""
+    groups: dict[str, list[Pod]] = defaultdict(list)
+    for pod in sorted(pods, key=age):
+        name = pod_set_of(pod)
+        if name is not None:
+            groups[name].append(pod)
+    return groups
+
+
+def age(pod: Pod) -> tuple[str, str]:
+    """Returns a key that sorts the oldest pod first. The API's times are UTC in whole seconds, so they sort
+    as text."""
+    return pod.metadata.creation_timestamp, pod.metadata.name

@@ -1,0 +1,122 @@
+"""The writes that let an elastic gang grow, and make it shrink.
+
+Ray's autoscaler creates and removes workers by `replicas` of its RayCluster, up to `maxReplicas`, which
+Muster sets to the replicas with quota and those that fit into free quota now: the autoscaler then turns to
+another group in its next loop, while it would wait for minutes for a pod that is pending. All workers are
+created with a gate, which is opened for as many as hold quota.
+
+Quota that is preempted is still used by the pods. The autoscaler keeps its limit for `NOTICE_MS`, and then
+chooses the workers to remove. Pods that still run after that are deleted, whatever the tenant does.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.elasticity import granted_counts, running_counts, scaled_clusters
+from muster.cluster.jobs.job import Job
+from muster.cluster.jobs.scaling import Sizes, cap_operations, stored_sizes
+from muster.cluster.pod_sets import by_pod_set
+from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.gangs.stops import POD_GRACE_S
+from muster.controller.workload.events import on_workload
+from muster.kube.kinds import PODS
+from muster.kube.writes import Delete, JsonPatch
+from muster.objects import workload_status
+from muster.objects.core import Pod
+from muster.objects.kueue import Workload, WorkloadStatus
+from muster.objects.meta import find_condition, millis
+
+NOTICE_MS = 30_000
+"""The time between the preemption of surplus and the limit by which Ray's autoscaler removes workers."""
+REMOVAL_MS = 15_000
+"""The time for the autoscaler and KubeRay to remove them after that."""
+
+Offers = Mapping[str, int]
+"""The replicas that would fit into free quota, by pod set."""
+
+
+def caps_at_start(workload: Workload) -> dict[str, int]:
+    """Returns `maxReplicas` of each group for the start of a gang: the replicas that hold quota."""
+    sizes, counts = stored_sizes(workload), granted_counts(workload.status)
+    return {name: counts.get(name, 0) // group.num_of_hosts for name, group in sizes.items()}
+
+
+def elastic_writes(
+    workload: Workload, cluster: ClusterState, offers: Offers, now_ms: int
+) -> Iterator[PlannedWrite]:
+    """Yields the writes for a running gang: limits, gates to open, and pods to delete."""
+    sizes = stored_sizes(workload)
+    if not sizes:
+        return
+    pods = by_pod_set(p for p in cluster.live_pods_of(workload) if not p.metadata.deletion_timestamp)
+    running, counts = running_counts(workload, cluster), granted_counts(workload.status)
+    for name in sizes.keys() & counts.keys():
+        free = counts[name] - running.get(name, 0)
+        gated = [pod for pod in pods.get(name, ()) if pod.awaits_growth]
+        yield from map(_open, gated[: max(0, free)])
+    for scaled in scaled_clusters(workload, cluster):
+        caps = _caps(workload, scaled, offers, running, now_ms)
+        operations = tuple(cap_operations(scaled.pod_set_templates, scaled.sizes, caps))
+        if operations:
+            meta = scaled.metadata
+            patch = JsonPatch(scaled.kind, meta.key, operations, meta.resource_version)
+            yield PlannedWrite(f"{meta.uid}/limits", patch, deferrable=True)
+    if shrinking_for_ms(workload.status, now_ms) >= NOTICE_MS + REMOVAL_MS:
+        yield from _removals(workload, sizes, pods, counts)
+
+
+def _open(pod: Pod) -> PlannedWrite:
+    """Opens the gate of a pod; it has no other, as queued jobs can't have gates."""
+    operation = {"op": "remove", "path": "/spec/schedulingGates"}
+    patch = JsonPatch(PODS, pod.key, (operation,), pod.metadata.resource_version)
+    return PlannedWrite(pod.metadata.uid, patch)
+
+
+def _caps(
+    workload: Workload, scaled: Job, offers: Offers, running: Mapping[str, int], now_ms: int
+) -> dict[str, int]:
+    counts, sizes = granted_counts(workload.status), stored_sizes(workload)
+    in_notice = shrinking_for_ms(workload.status, now_ms) < NOTICE_MS
+    caps: dict[str, int] = {}
+    for name, current in scaled.sizes.items():
+        group = sizes.get(name)
+        if group is None:
+            continue
+        hosts = group.num_of_hosts
+        granted = counts.get(name, 0) // hosts
+        runs = -(-running.get(name, 0) // hosts)
+        if in_notice and runs > granted:
+            caps[name] = max(granted, min(runs, current.max_replicas))
+        else:
+            largest = min(group.max_replicas, granted + offers.get(name, 0))
+            caps[name] = _stable(current.max_replicas, granted, max(granted, largest))
+    return caps
+
+
+def _stable(current: int, granted: int, largest: int) -> int:
+    """Returns the limit to set: the current one as long as it leaves room to grow within the free quota,
+    which changes with every admission."""
+    return current if granted < current <= largest else largest
+
+
+def shrinking_for_ms(status: WorkloadStatus, now_ms: int) -> int:
+    """Returns for how long more pods have run than hold quota; 0 if that is not so."""
+    condition = find_condition(status.conditions, workload_status.SHRINKING)
+    if condition is None or condition.status != "True":
+        return 0
+    return now_ms - millis(condition.last_transition_time)
+
+
+def _removals(
+    workload: Workload, sizes: Sizes, pods: Mapping[str, list[Pod]], counts: Mapping[str, int]
+) -> Iterator[PlannedWrite]:
+    """Yields the deletions of the newest pods beyond those with quota."""
+    excess = [
+        pod
+        for name in sizes.keys() & counts.keys()
+        for pod in [p for p in pods.get(name, ()) if not p.awaits_growth][counts[name] :]
+    ]
+    for pod in excess:
+        message = f"Deleting {len(excess)} pods without quota, as Ray's autoscaler did not remove them"
+        events = (on_workload(workload, "DeletedPods", message, warning=True),) if pod is excess[0] else ()
+        yield PlannedWrite(pod.metadata.uid, Delete(PODS, pod.key, POD_GRACE_S), events)

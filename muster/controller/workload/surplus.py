@@ -1,0 +1,42 @@
+"""Returns quota of surplus that the job no longer asks for, and reports surplus that still runs without
+quota."""
+
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.elasticity import elastic_pod_sets, granted_counts
+from muster.controller.gangs.elastic_gangs import NOTICE_MS, REMOVAL_MS
+from muster.controller.workload import transitions
+from muster.objects import workload_status
+from muster.objects.kueue import Workload, WorkloadStatus
+from muster.objects.meta import find_condition, is_true, millis
+from muster.translation import core_workload
+from muster.translation.elastic import resized
+
+SCALED_DOWN = "ScaledDown"
+"""The reason of Shrinking if the job asks for fewer pods."""
+
+
+def with_surplus(
+    workload: Workload, status: WorkloadStatus, cluster: ClusterState, now_ms: int
+) -> tuple[WorkloadStatus, int | None]:
+    """Lowers the counts of an admitted gang to what its job asks for, and sets the condition Shrinking. Also
+    returns the time at which pods without quota are removed; None if there are none."""
+    elastic = elastic_pod_sets(workload, status, cluster)
+    if not elastic or workload_status.is_evicted(status) or status.admission is None:
+        return status, None
+    counts = granted_counts(status)
+    lower = {name: max(e.minimum, e.asked) for name, e in elastic.items() if e.asked < counts[name]}
+    if any(count < counts[name] for name, count in lower.items()):
+        status = transitions.resize(status, resized(core_workload.admission(status.admission), lower))
+        counts |= lower
+    excess = {name: e.running - counts[name] for name, e in elastic.items() if e.running > counts[name]}
+    shrinks = is_true(status.conditions, workload_status.SHRINKING)
+    if not excess:
+        return (transitions.shrunk(status, now_ms) if shrinks else status), None
+    if not shrinks:
+        pods = ", ".join(f"{count} of {name}" for name, count in sorted(excess.items()))
+        message = f"Pods still run without quota: {pods}"
+        return transitions.shrinking(status, SCALED_DOWN, message, now_ms), None
+    condition = find_condition(status.conditions, workload_status.SHRINKING)
+    since_ms = millis(condition.last_transition_time) if condition is not None else now_ms
+    due = (since_ms + NOTICE_MS, since_ms + NOTICE_MS + REMOVAL_MS)
+    return status, min((at_ms for at_ms in due if at_ms > now_ms), default=None)

@@ -1,0 +1,102 @@
+"""The block "Assumed and left out": differences of a forecast from its trace and its configuration."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from muster.forecast.assumptions import Assumptions
+from muster.forecast.futures import SimulationInputs
+from muster.forecast.report.tables import Table
+from muster.forecast.traces.trace import Trace
+
+TITLE = "Assumed and left out"
+QUEUES_MAX = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A difference from the trace or the configuration."""
+
+    text: str
+    count: int | None = None  # of jobs or rows; None: it does not concern jobs
+    configuration: str = ""  # empty: it applies to all configurations of the report
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedTrace:
+    """The jobs of a trace in a configuration, and the number of jobs without a queue in it, by problem."""
+
+    inputs: SimulationInputs
+    left_out: Mapping[str, int]
+
+
+def remarks(trace: Trace, sides: Sequence[PlacedTrace]) -> list[Remark]:
+    """Returns the remarks about the trace, and then about each configuration; remarks that apply to all
+    configurations are listed once."""
+    of_sides = [list(_of_side(side)) for side in sides]
+    shared = [remark for remark in of_sides[0] if all(remark in others for others in of_sides[1:])]
+    own = [
+        Remark(remark.text, remark.count, side.inputs.configuration.name)
+        for side, of_side in zip(sides, of_sides, strict=True)
+        for remark in of_side
+        if remark not in shared
+    ]
+    return [*_of_trace(trace), *shared, *own]
+
+
+def remarks_table(every: Sequence[Remark]) -> list[Table]:
+    """Returns the block as a table; no table if there are no remarks."""
+    if not every:
+        return []
+    differ = any(remark.configuration for remark in every)
+    columns = ("JOBS", *(("CONFIGURATION",) if differ else ()), "WHAT")
+    rows = [
+        (
+            "" if remark.count is None else f"{remark.count:,}",
+            *((remark.configuration,) if differ else ()),
+            remark.text,
+        )
+        for remark in every
+    ]
+    return [Table(TITLE, columns, rows, numbers=len(columns), wraps=True)]
+
+
+def remarks_document(every: Sequence[Remark]) -> list[dict[str, Any]]:
+    """Returns the block for programs."""
+    return [
+        {"what": remark.text, "count": remark.count, "configuration": remark.configuration or None}
+        for remark in every
+    ]
+
+
+def _of_trace(trace: Trace) -> Iterator[Remark]:
+    for reason in trace.bad_reasons.values():
+        others = " and others" if reason.count > 1 else ""
+        yield Remark(f"invalid: {reason.first.where}{others}: {reason.first.problem}", reason.count)
+    for why, count in trace.skipped.items():
+        yield Remark(f"skipped: {why}", count)
+    for how, count in trace.adjusted.items():
+        yield Remark(f"changed: {how}", count)
+
+
+def _of_side(side: PlacedTrace) -> Iterator[Remark]:
+    jobs, configuration = side.inputs.jobs, side.inputs.configuration
+    for problem, count in side.left_out.items():
+        yield Remark(f"left out: {problem}", count)
+    if drawn := sum(job.has_drawn_run_time for job in jobs):
+        yield Remark("run time is not recorded: drawn from similar jobs", drawn)
+    if cancelled := sum(job.cancelled_ms is not None for job in jobs):
+        yield Remark("cancelled before they started: they leave the queue after the recorded time", cancelled)
+    for flavor, topology in configuration.topologies.items():
+        yield Remark(f"topology {topology} of flavor {flavor} is ignored: only quota limits its gangs")
+    if empty := sorted(configuration.snapshot.cluster_queues.keys() - {job.queue for job in jobs}):
+        more = f" and {len(empty) - QUEUES_MAX} more" if len(empty) > QUEUES_MAX else ""
+        yield Remark(f"no job in the trace: {', '.join(empty[:QUEUES_MAX])}{more}")
+    yield from _assumptions(side.inputs.assumptions)
+
+
+def _assumptions(assumptions: Assumptions) -> Iterator[Remark]:
+    for assumption in fields(assumptions):
+        value = getattr(assumptions, assumption.name)
+        if value != assumption.default:
+            yield Remark(f"{assumption.name} is {value:g} (default: {assumption.default:g})")

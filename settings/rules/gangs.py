@@ -1,0 +1,137 @@
+"""Rules of gangs: whether those that the quotas allow can ever run, and run well.
+
+The smallest gang of each flavor of each queue goes through the admission core and a placement on the declared
+nodes, in `settings/proof/`.
+"""
+
+from collections.abc import Iterator
+
+from settings.model.base import amount
+from settings.model.pools.pool import Pool
+from settings.model.pools.tpus import TPU_RESOURCE
+from settings.model.queues.admission import WEEK_SECONDS
+from settings.model.queues.queue import ClusterQueue
+from settings.model.stack import Settings
+from settings.problems import Doubt, Finding, Path
+from settings.proof.gangs import Gang, Outcome, Proof, smallest_gang
+from settings.rules.registry import doubt, rule
+
+
+@rule("cluster", "pools", "queues", "admission", "tenants", last=True)
+def smallest_gangs_run(settings: Settings) -> Iterator[Finding]:
+    """The smallest gang of each flavor of a queue, a pod with one device or the machines of a TPU slice, is
+    admitted in an empty cluster, and all of its resources come from the same nodes (Kueue:
+    ClusterQueueSpec.resourceGroups; proven by the admission core)."""
+    if settings.admission.engine == "kai":
+        return  # which has no flavors
+    proof = Proof(settings)
+    for path, queue, pool in _flavors(settings):
+        gang = smallest_gang(pool, queue)
+        if (outcome := proof.outcome(queue.name, gang)).why:
+            yield _never_runs(path, pool, gang, outcome)
+
+
+def _never_runs(path: Path, pool: Pool, gang: Gang, outcome: Outcome) -> Finding:
+    if outcome.elsewhere:
+        resources, others = " and ".join(outcome.elsewhere), ", ".join(sorted({*outcome.elsewhere.values()}))
+        return Finding(
+            path,
+            f"quota of {resources} in this flavor too: pods would get theirs from flavor {others}, whose "
+            f"nodes are not those of pool {pool.name}, so no gang ever starts (Kueue: resourceGroups)",
+            f"add {' and '.join(f'`{resource}`' for resource in outcome.elsewhere)}",
+        )
+    return Finding(
+        path,
+        f"quotas that admit a gang in an empty cluster; the smallest one for pool {pool.name}, {gang}, is "
+        f"never admitted: {outcome.why}",
+        "raise the quotas or what the cohort lends, or remove the flavor from this queue",
+    )
+
+
+def _flavors(settings: Settings) -> Iterator[tuple[Path, ClusterQueue, Pool]]:
+    """Yields each flavor of each cluster queue with its pool; unknown ones are refused elsewhere."""
+    pools = {pool.flavor_name: pool for pool in settings.pools}
+    for i, queue in enumerate(settings.queues.cluster_queues):
+        for flavor in queue.quotas:
+            if flavor in pools:
+                yield ("muster:queues", "clusterQueues", i, "quotas", flavor), queue, pools[flavor]
+
+
+@doubt("pools", "queues")
+def slices_may_leave_quota_unused(settings: Settings) -> Iterator[Doubt]:
+    """A TPU gang takes whole slices: what a quota grants beyond them is used only with borrowed quota (GKE,
+    Plan TPUs)."""
+    for path, queue, pool in _flavors(settings):
+        quota, chips = queue.quotas[pool.flavor_name].get(TPU_RESOURCE), pool.tpu.chips if pool.tpu else 0
+        if quota and chips and amount(quota.nominal) % chips:
+            yield Doubt(
+                (*path, TPU_RESOURCE),
+                f"slices of pool {pool.name} have {chips} chips: {amount(quota.nominal) % chips} of these "
+                "can be used only together with borrowed ones",
+                "GKE, Plan TPUs",
+            )
+
+
+@doubt("admission", "queues")
+def preemption_may_have_no_effect(settings: Settings) -> Iterator[Doubt]:
+    """`LowerPriority` preempts nothing if all priorities are equal (Kueue: ClusterQueuePreemption)."""
+    if len({*settings.admission.priorities.values()}) > 1:
+        return
+    for i, queue in enumerate(settings.queues.cluster_queues):
+        if queue.preemption.within_cluster_queue == "LowerPriority":
+            yield Doubt(
+                ("muster:queues", "clusterQueues", i, "preemption", "withinClusterQueue"),
+                "all gangs have the same priority: `priorities` has fewer than two values, so none is lower, "
+                "and nothing is preempted in this queue",
+                "Kueue: ClusterQueuePreemption",
+            )
+
+
+@doubt("pools", "admission")
+def nodes_may_end_before_their_requests(settings: Settings) -> Iterator[Doubt]:
+    """Nodes of a queued pool with a shorter `maxRunSeconds` than its requests stop before the time that gangs
+    were given (GKE, queued provisioning: maxRunDurationSeconds)."""
+    requested = settings.admission.queued_provisioning.max_run_seconds or WEEK_SECONDS
+    for i, pool in enumerate(settings.pools):
+        if pool.queued and pool.max_run_seconds is not None and pool.max_run_seconds < requested:
+            yield Doubt(
+                ("muster:pools", i, "maxRunSeconds"),
+                f"requests for these nodes are for {requested} seconds "
+                "(muster:admission.queuedProvisioning.maxRunSeconds): GKE stops the nodes, and the gangs on "
+                "them, earlier",
+                "GKE, queued provisioning",
+            )
+
+
+@doubt("pools", "controller", "admission")
+def pods_may_not_be_ready_in_time(settings: Settings) -> Iterator[Doubt]:
+    """With `waitForPodsReady`, a gang on a flex-start pool is evicted while it waits for its nodes, which may
+    take hours; queued pools have theirs before pods start (Kueue: waitForPodsReady; GKE, flex-start)."""
+    controller = settings.controller
+    if settings.admission.engine != "muster" or not controller or not controller.wait_for_pods_ready:
+        return
+    for i, pool in enumerate(settings.pools):
+        if pool.provisioning == "flex-start":
+            yield Doubt(
+                ("muster:pools", i, "provisioning"),
+                "flex-start nodes may take hours, but muster:controller.waitForPodsReady evicts a gang whose "
+                f"pods are not ready after {controller.wait_for_pods_ready.timeout_seconds} seconds, so that "
+                "it may never start; queued pools wait before pods start",
+                "GKE, flex-start",
+            )
+
+
+@doubt("pools", "queues")
+def heads_may_be_preempted(settings: Settings) -> Iterator[Doubt]:
+    """A queue whose only CPUs without accelerators are of spot nodes loses the whole gang with a head (GKE,
+    Spot VMs)."""
+    for i, queue in enumerate(settings.queues.cluster_queues):
+        heads = [p for _, q, p in _flavors(settings) if q is queue and "cpu" in q.quotas[p.flavor_name]]
+        heads = [pool for pool in heads if not pool.queued]
+        if heads and all(pool.provisioning == "spot" for pool in heads):
+            yield Doubt(
+                ("muster:queues", "clusterQueues", i, "quotas"),
+                "Ray's heads get their CPUs from spot nodes only: when Google Cloud takes one, its gang "
+                "starts again from the beginning; a flavor of on-demand CPUs avoids this",
+                "GKE, Spot VMs",
+            )

@@ -1,0 +1,156 @@
+"""Gangs that Ray's autoscaler scales: growth, shrinking and preemption of surplus."""
+
+from typing import Any
+
+import pytest
+
+from muster.kube import kinds
+from tests.simulation.api import Body, key_of
+from tests.simulation.invariants import condition
+from tests.simulation.kuberay_pods import is_gated
+from tests.simulation.manifests import (
+    PREEMPTION,
+    WORKER,
+    cluster_queue,
+    quotas,
+    ray_cluster_spec,
+    ray_job,
+    stack,
+)
+from tests.simulation.simulation import Simulation
+from tools.testing.effort import seeds
+
+SEEDS = seeds(1, 2, 3)
+
+
+def elastic(name: str, *, least: int = 2, most: int = 8, asks: int = 2, **more: Any) -> Body:
+    """Returns a RayJob whose workers are scaled; each has a GPU."""
+    cluster = ray_cluster_spec(asks, WORKER)
+    group = {**cluster["workerGroupSpecs"][0], "minReplicas": least, "maxReplicas": most}
+    scaled = {**cluster, "enableInTreeAutoscaling": True, "workerGroupSpecs": [group]}
+    return ray_job(name, rayClusterSpec=scaled, seconds=more.pop("seconds", 600), **more)
+
+
+def platform(gpus: int = 6, **spec: Any) -> dict[Any, list[Body]]:
+    cpu = quotas("cpu", cpu=64, memory="256Gi", gpu=0)
+    l4 = quotas("l4", cpu=64, memory="256Gi", gpu={"nominalQuota": str(gpus)})
+    return stack(cluster_queue("team-a", cpu, l4, **{"preemption": PREEMPTION, **spec}))
+
+
+def workers(sim: Simulation, job: str, *, gated: bool = False) -> int:
+    """Returns the workers of a job that run, or that wait for quota."""
+    return sum(
+        pod["metadata"]["labels"].get("ray.io/group") == "gpu"
+        and (is_gated(pod) if gated else pod["status"]["phase"] == "Running")
+        for pod in sim.pods_of(job)
+    )
+
+
+def granted(sim: Simulation, job: str) -> int:
+    workload = sim.workload(job)
+    assert workload is not None
+    assigned = workload.get("status", {}).get("admission", {}).get("podSetAssignments", [])
+    return sum(a["count"] for a in assigned if a["name"] == "gpu")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_gang_starts_at_its_minimum_and_grows_as_its_work_and_quota_allow(seed: int) -> None:
+    async def story(sim: Simulation) -> None:
+        job = sim.submit(elastic("dev", asks=2))
+        await sim.until(lambda: workers(sim, job) == 2, "it has its minimum")
+        sim.autoscaler.demand["dev/gpu"] = 10
+        await sim.until(lambda: workers(sim, job) == 6, "it has all of the quota", 2)
+        await sim.stays(lambda: workers(sim, job) == 6, "it has all of the quota", 2)
+        await sim.until(lambda: not workers(sim, job, gated=True), "no pod waits for quota")
+        sim.autoscaler.demand["dev/gpu"] = 3
+        await sim.until(lambda: granted(sim, job) == 3 and workers(sim, job) == 3, "it has shrunk", 1)
+
+    Simulation(seed, platform()).run(story)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_replicas_of_the_manifest_are_growth(seed: int) -> None:
+    async def story(sim: Simulation) -> None:
+        job = sim.submit(elastic("dev", asks=9))
+        await sim.until(lambda: workers(sim, job) == 6, "it has what fits", 2)
+
+    Simulation(seed, platform()).run(story)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_production_preempts_surplus_and_the_gang_goes_on(seed: int) -> None:
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(elastic("dev", asks=6))
+        await sim.until(lambda: workers(sim, dev) == 6, "dev has all of the quota", 2)
+        prod = sim.submit(ray_job("prod", workers=3, priority="prod-priority", seconds=30))
+        await sim.until(lambda: sim.state(prod) == "Running", "production runs", 1.5)
+        assert (granted(sim, dev), workers(sim, dev)) == (3, 3)
+        assert not sim.has(dev, "Evicted")
+        sim.autoscaler.demand["dev/gpu"] = 8
+        await sim.until(lambda: sim.state(prod) == "Complete", "production ends", 3)
+        await sim.until(lambda: workers(sim, dev) == 6, "dev has grown again", 3)
+
+    Simulation(seed, platform()).run(story)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_surplus_is_removed_even_if_the_autoscaler_does_not(seed: int) -> None:
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(elastic("dev", asks=6))
+        await sim.until(lambda: workers(sim, dev) == 6, "dev has all of the quota", 2)
+        sim.autoscaler.running = False
+        prod = sim.submit(ray_job("prod", workers=3, priority="prod-priority", seconds=30))
+        await sim.until(lambda: sim.state(prod) == "Running", "production runs", 2.5)
+        assert not sim.has(dev, "Evicted")
+
+    Simulation(seed, platform()).run(story)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_evicted_gang_comes_back_at_its_minimum(seed: int) -> None:
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(elastic("dev", asks=6))
+        await sim.until(lambda: workers(sim, dev) == 6, "dev has all of the quota", 2)
+        prod = sim.submit(ray_job("prod", workers=5, priority="prod-priority", seconds=30))
+        await sim.until(lambda: sim.state(prod) == "Running", "production runs", 3)
+        assert condition(sim.workload(dev), "Preempted")["status"] == "True"
+        group = sim.job(dev)["spec"]["rayClusterSpec"]["workerGroupSpecs"][0]
+        await sim.until(lambda: size(sim, dev) == (2, 8, 6), "its own sizes are restored")
+        assert not group["template"]["spec"].get("schedulingGates")
+        await sim.until(lambda: workers(sim, dev) >= 2, "dev runs again", 4)
+
+    Simulation(seed, platform()).run(story)
+
+
+def size(sim: Simulation, job: str) -> tuple[int, int, int]:
+    group = sim.job(job)["spec"]["rayClusterSpec"]["workerGroupSpecs"][0]
+    return group["minReplicas"], group["maxReplicas"], group["replicas"]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_growers_share_what_is_free_and_the_controller_rests(seed: int) -> None:
+    async def story(sim: Simulation) -> None:
+        jobs = [sim.submit(elastic(f"dev{n}", least=1, asks=1)) for n in range(3)]
+        await sim.until(lambda: all(workers(sim, job) == 1 for job in jobs), "all run", 3)
+        sim.autoscaler.demand |= {f"dev{n}/gpu": 8 for n in range(3)}
+        await sim.until(lambda: sum(workers(sim, job) for job in jobs) == 6, "all quota is used", 3)
+        await sim.until(lambda: not any(workers(sim, job, gated=True) for job in jobs), "no pod waits", 2)
+        writes = len(sim.api.journal[kinds.RAY_CLUSTERS])
+        await sim.stays(lambda: sum(workers(sim, job) for job in jobs) == 6, "all quota is used", 5)
+        assert len(sim.api.journal[kinds.RAY_CLUSTERS]) - writes <= 6
+
+    Simulation(seed, platform()).run(story)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_waiting_gang_gets_the_quota_of_idle_workers(seed: int) -> None:
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(elastic("dev", asks=6))
+        await sim.until(lambda: workers(sim, dev) == 6, "dev has all of the quota", 2)
+        other = sim.submit(ray_job("other", workers=4, priority="", seconds=30))
+        await sim.until(lambda: bool(sim.waits(other)), "the other waits")
+        sim.autoscaler.demand["dev/gpu"] = 0
+        await sim.until(lambda: sim.state(other) == "Running", "the other runs", 1)
+        assert key_of(sim.job(dev)) == dev
+
+    Simulation(seed, platform()).run(story)

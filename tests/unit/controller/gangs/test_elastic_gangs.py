@@ -1,0 +1,177 @@
+"""Limits, gates and deletions of gangs that Ray's autoscaler scales."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from muster.cluster.cluster_state import ClusterState
+from muster.cluster.elasticity import asked_pods, elastic_pod_sets, running_counts
+from muster.cluster.jobs.scaling import REPLICAS_MAX, GroupSizes
+from muster.controller.gangs.elastic_gangs import NOTICE_MS, REMOVAL_MS, caps_at_start, elastic_writes
+from muster.kube import kinds
+from muster.kube.writes import Delete, JsonPatch
+from muster.objects.meta import rfc3339
+from muster.objects.names import GROWTH_GATE
+from muster.objects.ray import GROUP_LABEL, ORIGIN_LABEL
+from muster.translation.elastic import ElasticPodSet
+from tests.simulation.manifests import ray_cluster, ray_cluster_spec, ray_job
+from tests.unit.controller.builders import (
+    NOW_MS,
+    Body,
+    condition,
+    controlled_by,
+    make_cluster,
+    pod,
+    stored,
+    workload_body,
+)
+
+KEY = "team-a/rayjob-dev-0b2fb"
+CLUSTER = "dev-raycluster"
+
+
+def scaled(replicas: int, most: int, least: int = 2, hosts: int = 1) -> Body:
+    group = {**ray_cluster_spec(replicas)["workerGroupSpecs"][0], "minReplicas": least, "maxReplicas": most}
+    spec = {**ray_cluster_spec(0), "enableInTreeAutoscaling": True}
+    return {**spec, "workerGroupSpecs": [{**group, "numOfHosts": hosts}]}
+
+
+@dataclass
+class World:
+    """An admitted RayJob from two to eight workers, with `granted` of them, and its RayCluster."""
+
+    granted: int = 2
+    replicas: int = 2
+    cap: int = 2
+    open: int = 2
+    gated: int = 0
+    hosts: int = 1
+    shrinking_ms: int | None = None
+    created: bool = True
+    more: dict[str, Any] = field(default_factory=dict)
+
+    def cluster(self) -> ClusterState:
+        manifest = ray_job("dev", rayClusterSpec=scaled(3, 8, hosts=self.hosts), suspend=False)
+        workload = workload_body(manifest, "QuotaReserved", "Admitted")
+        for assigned in workload["status"]["admission"]["podSetAssignments"]:
+            if assigned["name"] == "gpu":
+                assigned["count"] = self.granted
+        if self.shrinking_ms is not None:
+            shrinking = condition("Shrinking", reason="Preempted")
+            shrinking["lastTransitionTime"] = rfc3339(NOW_MS - self.shrinking_ms)
+            workload["status"]["conditions"].append(shrinking)
+        child = ray_cluster(CLUSTER)
+        child["spec"] = {**scaled(self.replicas, self.cap, hosts=self.hosts), "suspend": False}
+        meta = {"ownerReferences": [controlled_by(kinds.RAY_JOBS, "dev")], "labels": {ORIGIN_LABEL: "RayJob"}}
+        workers = [self._worker(n, gated=n >= self.open) for n in range(self.open + self.gated)]
+        head = pod(f"uid-{KEY.partition('/')[2]}", "head")
+        head["metadata"]["labels"]["ray.io/node-type"] = "head"
+        return make_cluster(
+            {
+                kinds.RAY_JOBS: [stored(manifest)],
+                kinds.RAY_CLUSTERS: [stored(child, **meta)] if self.created else [],
+                kinds.WORKLOADS: [workload],
+                kinds.PODS: [head, *workers],
+            }
+        )
+
+    def _worker(self, number: int, *, gated: bool) -> Body:
+        body = pod(f"uid-{KEY.partition('/')[2]}", f"worker-{number}", "Pending" if gated else "Running")
+        body["spec"] = {"schedulingGates": [{"name": GROWTH_GATE}]} if gated else {}
+        assert body["metadata"]["labels"][GROUP_LABEL] == "gpu"
+        return body
+
+    def writes(self, offer: int = 0) -> list[str]:
+        cluster = self.cluster()
+        planned = elastic_writes(cluster.workloads[KEY], cluster, {"gpu": offer}, NOW_MS)
+        return [described(p.write) for p in planned]
+
+
+def described(write: object) -> str:
+    if isinstance(write, JsonPatch) and write.kind is kinds.PODS:
+        assert [op["op"] for op in write.operations] == ["remove"]
+        return f"open {write.key.rpartition('/')[2]}"
+    if isinstance(write, JsonPatch):
+        (operation,) = write.operations
+        assert operation["path"] == "/spec/workerGroupSpecs/0/maxReplicas"
+        return f"limit {operation['value']}"
+    assert isinstance(write, Delete)
+    return f"delete {write.key.rpartition('/')[2]}"
+
+
+AFTER_NOTICE, OVERDUE = NOTICE_MS, NOTICE_MS + REMOVAL_MS
+
+
+@pytest.mark.parametrize(
+    ("world", "offer", "expected"),
+    [
+        pytest.param(World(), 0, [], id="at its minimum, and nothing is free"),
+        pytest.param(World(), 3, ["limit 5"], id="may grow by what is free"),
+        pytest.param(World(), 30, ["limit 8"], id="may grow to the user's own limit"),
+        pytest.param(World(cap=4), 3, [], id="has room: not changed with every admission"),
+        pytest.param(World(cap=5), 1, ["limit 3"], id="less is free than before"),
+        pytest.param(World(cap=3, replicas=3, gated=1), 1, [], id="a pod waits until its quota is granted"),
+        pytest.param(World(granted=3, cap=3, replicas=3, gated=1), 0, ["open worker-2"], id="has its quota"),
+        pytest.param(World(granted=3, cap=4, replicas=4, gated=2), 1, ["open worker-2"], id="one of two"),
+        pytest.param(World(granted=4, cap=2), 0, ["limit 4"], id="quota that was granted"),
+        pytest.param(World(granted=2, cap=4, open=4, shrinking_ms=0), 0, [], id="notice"),
+        pytest.param(World(granted=2, cap=6, open=4, shrinking_ms=0), 0, ["limit 4"], id="no more in notice"),
+        pytest.param(
+            World(granted=2, cap=4, open=4, shrinking_ms=AFTER_NOTICE), 0, ["limit 2"], id="after its notice"
+        ),
+        pytest.param(
+            World(granted=2, cap=2, open=4, shrinking_ms=OVERDUE),
+            0,
+            ["delete worker-2", "delete worker-3"],
+            id="the autoscaler did not remove them",
+        ),
+        pytest.param(World(granted=4, cap=1, open=4, hosts=2), 0, ["limit 2"], id="in replicas of two hosts"),
+    ],
+)
+def test_writes_of_an_elastic_gang(world: World, offer: int, expected: list[str]) -> None:
+    assert world.writes(offer) == expected
+
+
+def test_a_gang_of_a_fixed_size_is_left_alone() -> None:
+    cluster = make_cluster({kinds.WORKLOADS: [workload_body(ray_job("dev"), "QuotaReserved", "Admitted")]})
+    assert list(elastic_writes(cluster.workloads[KEY], cluster, {}, NOW_MS)) == []
+
+
+def test_a_start_limits_the_groups_to_their_quota() -> None:
+    assert caps_at_start(World(granted=4).cluster().workloads[KEY]) == {"gpu": 4}
+    assert caps_at_start(World(granted=4, hosts=2).cluster().workloads[KEY]) == {"gpu": 2}
+
+
+@pytest.mark.parametrize(
+    ("world", "asked"),
+    [
+        pytest.param(World(created=False), 3, id="by its manifest before it starts"),
+        pytest.param(World(replicas=5, cap=6), 5, id="by its RayCluster"),
+        pytest.param(World(replicas=0), 2, id="never less than its minimum"),
+        pytest.param(World(replicas=500), 8, id="never more than the user's limit"),
+        pytest.param(World(replicas=3, hosts=2), 6, id="in pods"),
+    ],
+)
+def test_a_gang_asks_for_replicas(world: World, asked: int) -> None:
+    cluster = world.cluster()
+    assert asked_pods(cluster.workloads[KEY], cluster) == {"gpu": asked}
+
+
+def test_pods_whose_gate_is_closed_use_nothing() -> None:
+    cluster = World(open=3, gated=2).cluster()
+    workload = cluster.workloads[KEY]
+    assert running_counts(workload, cluster) == {"head": 1, "gpu": 3}
+    assert elastic_pod_sets(workload, workload.status, cluster) == {"gpu": ElasticPodSet(2, 1, 2, 3)}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "replicas", "pods"),
+    [
+        (GroupSizes(min_replicas=1, max_replicas=4), 9, 4),
+        (GroupSizes(min_replicas=3, max_replicas=4), 0, 3),
+        (GroupSizes(max_replicas=REPLICAS_MAX, num_of_hosts=4), REPLICAS_MAX, 5000),
+    ],
+)
+def test_replicas_are_limited(sizes: GroupSizes, replicas: int, pods: int) -> None:
+    assert sizes.asked(replicas) == pods

@@ -1,0 +1,105 @@
+"""The block "Assumed and left out"."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from muster.forecast.assumptions import Assumptions
+from muster.forecast.configuration import QueueConfiguration
+from muster.forecast.futures import SimulationInputs
+from muster.forecast.page import ForecastSide
+from muster.forecast.page.page import page_text
+from muster.forecast.placement import place
+from muster.forecast.report.assumed import PlacedTrace, Remark, remarks, remarks_document, remarks_table
+from muster.forecast.traces import sacct
+from muster.forecast.traces.trace import Trace, TraceJob
+from tests.unit.forecast.builders import cancelled, configured, flavor, job, queue, simulated
+
+RACKS = flavor("racks") | {"spec": {"nodeLabels": {"pool": "racks"}, "topologyName": "by-rack"}}
+DEFAULTS = Assumptions()
+A = configured(queue("a", 8))
+
+
+def side(
+    configuration: QueueConfiguration, jobs: Sequence[TraceJob], assumptions: Assumptions = DEFAULTS
+) -> PlacedTrace:
+    placement = place(jobs, configuration)
+    return PlacedTrace(SimulationInputs(configuration, placement.jobs, assumptions), placement.left_out)
+
+
+@dataclass(frozen=True)
+class Case:
+    expected: list[Remark]
+    jobs: list[TraceJob] = field(default_factory=lambda: [job("one", 0, 10)])
+    configuration: QueueConfiguration = A
+    assumptions: Assumptions = field(default_factory=Assumptions)
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    adjusted: Mapping[str, int] = field(default_factory=dict)
+
+
+CASES = {
+    "nothing": Case([]),
+    "unplaced jobs": Case(
+        [Remark("left out: queue 'b' is not in the configuration", 1)],
+        jobs=[job("one", 0, 10), job("two", 0, 10, queue="b")],
+    ),
+    "drawn run times": Case(
+        [Remark("run time is not recorded: drawn from similar jobs", 2)],
+        jobs=[job("one", 0, 10), job("two", 0, None), job("three", 0, None)],
+    ),
+    "cancelled jobs": Case(
+        [Remark("cancelled before they started: they leave the queue after the recorded time", 1)],
+        jobs=[job("one", 0, 10), cancelled("two", 0, 60)],
+    ),
+    "ignored topologies": Case(
+        [Remark("topology by-rack of flavor racks is ignored: only quota limits its gangs")],
+        configuration=configured(RACKS, queue("a", 8, flavor="racks")),
+    ),
+    "queues without a job": Case(
+        [Remark("no job in the trace: b, c")],
+        configuration=configured(queue("a", 8), queue("c", 8), queue("b", 8)),
+    ),
+    "assumptions": Case(
+        [Remark("start_up_s is 5 (default: 30)")], assumptions=replace(Assumptions(), start_up_s=5)
+    ),
+    "skipped rows": Case([Remark("skipped: step of a job", 3)], skipped={"step of a job": 3}),
+    "changed jobs": Case([Remark("changed: rounded", 4)], adjusted={"rounded": 4}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_differences_from_the_trace_are_listed(name: str) -> None:
+    case = CASES[name]
+    trace = Trace("trace", case.jobs, skipped=case.skipped, adjusted=case.adjusted)
+    assert remarks(trace, [side(case.configuration, case.jobs, case.assumptions)]) == case.expected
+
+
+def test_bad_rows_are_counted_by_reason_with_the_first_of_each() -> None:
+    lines = ["JobID|Submit|Start|End|ReqTRES", *(f"{n}|noon||| cpu=1" for n in range(1_500)), "1|2"]
+    trace = sacct.read(lines, "log")
+    expected = "expected a time in ISO 8601, such as 2026-03-01T09:30:00"
+    assert remarks(trace, [side(A, [job("one", 0, 10)])]) == [
+        Remark(f"invalid: log:2 and others: Submit is 'noon': {expected}", 1_500),
+        Remark("invalid: log:1502: 2 columns: expected 5, as in the header", 1),
+    ]
+
+
+def test_remarks_about_one_configuration_name_it() -> None:
+    jobs = [job("one", 0, 10), job("two", 0, None, queue="b")]
+    after = replace(configured(queue("a", 8), queue("b", 8)), name="after")
+    every = remarks(Trace("trace", jobs), [side(A, jobs), side(after, jobs)])
+    assert every == [
+        Remark("left out: queue 'b' is not in the configuration", 1, "test"),
+        Remark("run time is not recorded: drawn from similar jobs", 1, "after"),
+    ]
+    (table,) = remarks_table(every)
+    assert table.rows[0] == ("1", "test", "left out: queue 'b' is not in the configuration")
+    assert remarks_document(every)[1]["configuration"] == "after"
+
+
+def test_the_block_is_on_the_page() -> None:
+    page = page_text(
+        [ForecastSide("one", [simulated(A, job("one", 0, 10))])], remarks=[Remark("<left out>", 1_234)]
+    )
+    assert "<td>1,234</td><td>&lt;left out&gt;</td>" in page
