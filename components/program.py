@@ -6,7 +6,7 @@ import signal
 import threading
 
 import pulumi
-from pulumi.runtime.config import CONFIG, get_config_env
+from pulumi.runtime.config import CONFIG, get_config_env, get_config_secret_keys_env, is_config_secret
 
 from settings.load import Settings, parse
 from settings.model.stack import NAMESPACE
@@ -19,7 +19,8 @@ def from_config() -> Settings:
     """Reads the configuration of the running Pulumi program. Raises SettingsError."""
     texts: dict[str, str] = {**get_config_env(), **CONFIG.get()}
     config = {key: _decoded(text) if key.startswith(NAMESPACE) else text for key, text in texts.items()}
-    return parse(config, f"stacks/Pulumi.{pulumi.get_stack()}.yaml")
+    secret = [*get_config_secret_keys_env(), *filter(is_config_secret, texts)]
+    return parse(config, f"stacks/Pulumi.{pulumi.get_stack()}.yaml", secret=secret)
 
 
 def _decoded(text: str) -> object:

@@ -20,6 +20,7 @@ import psutil
 import yaml
 
 from preview import engine_events
+from preview.offline_config import offline
 from preview.plan import ResourceChange, read_changes
 from preview.plugins import fork_server, launch
 from preview.plugins.choice import Choice, choose_installed, sources, wanted_versions
@@ -136,10 +137,11 @@ class PulumiCli:
         """Selects the stack `name` with the settings of `config_file`; creates it if it does not exist.
 
         The engine writes its encryption salt into the settings, so it gets a copy. The real stack's key is
-        removed from it, because Cloud KMS is not available offline.
+        removed from it, because Cloud KMS is not available offline, and so are encrypted values and the
+        names of ESC environments.
         """
         config = self.folder / f"Pulumi.{name}.yaml"
-        config.write_text(SECRETS_PROVIDER.sub("", config_file.read_text()))
+        config.write_text(offline(SECRETS_PROVIDER.sub("", config_file.read_text())))
         stack = Stack(self, name, config)
         # `stack select` has no --config-file; in a separate folder it writes no settings into the checkout.
         home = self.folder / "project"

@@ -14,6 +14,9 @@ STACK = "local"
 REAL_NODES_CPUS = "2500m"
 """The CPUs of the first queue on real nodes: examples/cpu-train.rayjob.yaml uses them all, so that production
 has to preempt it."""
+GPU_NODES_CPUS = "100m"
+"""The CPUs of the first queue on simulated GPU nodes: too few for a pod of the examples, which would
+never end there; a queue without any could admit no gang with GPUs, which the settings refuse."""
 RECOVERY: dict[str, Any] = {
     "timeoutSeconds": 600,
     "recoveryTimeoutSeconds": 30,
@@ -83,11 +86,12 @@ def fit_to_real_nodes(config: dict[str, Any]) -> list[str]:
     (queue, *_) = config["muster:queues"]["clusterQueues"]
     quotas = queue["quotas"]
     quotas.get("cpu", {})["cpu"] = {"nominal": REAL_NODES_CPUS, "borrowingLimit": 0}
-    quotas.get("l4", {})["cpu"] = {"nominal": 0, "borrowingLimit": 0}
+    quotas.get("l4", {})["cpu"] = {"nominal": GPU_NODES_CPUS, "borrowingLimit": 0}
     controller = config["muster:controller"]
     controller.setdefault("page", {})
     changes = [
-        f"queue {queue['name']} has {REAL_NODES_CPUS} of CPU on real nodes, none on simulated GPU nodes"
+        f"queue {queue['name']} has {REAL_NODES_CPUS} of CPU on real nodes, "
+        f"{GPU_NODES_CPUS} on simulated GPU nodes"
     ]
     if config["muster:admission"]["engine"] == "muster" and "waitForPodsReady" not in controller:
         controller["waitForPodsReady"] = RECOVERY

@@ -17,9 +17,16 @@ from pydantic import BaseModel, ValidationError, create_model
 from muster.files.errors import FileError
 from muster.files.reading import read_text
 from muster.files.yaml_documents import document
+from settings.credentials import (
+    MASKED,
+    credentials_beside_config,
+    encrypted_settings,
+    plain_credentials,
+)
 from settings.keys import misspelt_keys, ours
 from settings.model.stack import SECTIONS, Settings
 from settings.problems import (
+    Finding,
     Nothing,
     Path,
     Problem,
@@ -28,6 +35,7 @@ from settings.problems import (
     located,
     output_problem,
     warning,
+    written,
 )
 from settings.rules import broken_rules, doubts
 from settings.stack_file_yaml import StackFileLoader
@@ -47,14 +55,25 @@ def load(path: FilePath) -> Settings:
     config = content.get("config") if isinstance(content, dict) else None
     if not isinstance(config, dict):
         raise _unreadable(file, "a mapping with the key `config`", "put the settings under `config:`")
+    if exposed := list(credentials_beside_config(content)):
+        raise SettingsError(_masked(finding, file) for finding in exposed)
     return parse(config, file)
 
 
-def parse(config: Mapping[str, object], file: str, sections: Collection[str] = SECTIONS) -> Settings:
-    """Validates the `config` of a stack file; keys of other packages (`gcp:region`, …) are ignored.
+def parse(
+    config: Mapping[str, object],
+    file: str,
+    sections: Collection[str] = SECTIONS,
+    secret: Collection[str] = (),
+) -> Settings:
+    """Validates the `config` of a stack file; keys of other packages (`gcp:region`, …) are only searched for
+    credentials.
 
     `sections`: the existing sections, by their names in Settings; rules that read others are not checked.
+    `secret`: keys whose values are encrypted in the file, and decrypted here.
     """
+    if exposed := list(plain_credentials(config, secret)):
+        raise SettingsError(_masked(finding, file) for finding in exposed)
     own = {key: value for key, value in config.items() if ours(key)}
     try:
         unknown = list(_outputs(own))
@@ -64,6 +83,8 @@ def parse(config: Mapping[str, object], file: str, sections: Collection[str] = S
     if unknown:
         raise SettingsError(output_problem(path, file) for path in unknown)
     problems = list(misspelt_keys(config))
+    if encrypted := list(encrypted_settings(own, secret)):
+        raise SettingsError(_masked(finding, file) for finding in encrypted)
     try:
         settings = _partial(frozenset(sections)).model_validate_json(text, strict=True, context={})
     except ValidationError as error:
@@ -96,6 +117,11 @@ def _partial(sections: frozenset[str]) -> type[Settings]:
 
 def _unreadable(file: str, expected: str, remedy: str) -> SettingsError:
     return SettingsError([Problem(file, "", Nothing.NOTHING, expected, remedy)])
+
+
+def _masked(finding: Finding, file: str) -> Problem:
+    """Returns a problem that does not repeat the value, which logs of CI would keep."""
+    return Problem(file, written(finding.path), MASKED, finding.expected, finding.remedy)
 
 
 def _outputs(value: object, path: Path = ()) -> Iterator[Path]:

@@ -78,7 +78,7 @@ def output_problem(path: Path, file: str) -> Problem:
     """Returns the problem of an Output: the platform's resources depend on the values of settings."""
     return Problem(
         file,
-        _written(path),
+        written(path),
         Nothing.OUTPUT,
         "a plain value, which is known before any resource is created",
         "write the value, or read it from another stack with StackReference.get_output_details",
@@ -104,13 +104,13 @@ def did_you_mean(word: str, options: Iterable[str], shown: int | None = None) ->
 def located(finding: Finding, config: Mapping[str, Any], file: str) -> Problem:
     """Returns the Problem of a finding, with its path and value as in the file."""
     path, value = _look_up(config, finding.path)
-    return Problem(file, _written(path), value, finding.expected, finding.remedy)
+    return Problem(file, written(path), value, finding.expected, finding.remedy)
 
 
 def warning(doubt: Doubt, config: Mapping[str, Any]) -> str:
     """Returns the text of a doubt, in the format of a Problem."""
     path, value = _look_up(config, doubt.path)
-    return f"{_written(path)}\n  given:  {_shown(value)}\n  why:    {doubt.why}\n  source: {doubt.source}"
+    return f"{written(path)}\n  given:  {_shown(value)}\n  why:    {doubt.why}\n  source: {doubt.source}"
 
 
 def findings(error: ValidationError, keys_at: Mapping[Path, Iterable[str]]) -> list[Finding]:
@@ -187,7 +187,7 @@ def _look_up(config: Mapping[str, Any], path: Path) -> tuple[Path, object]:
     return tuple(walked), here
 
 
-def _written(path: Path) -> str:
+def written(path: Path) -> str:
     """Formats a path as `muster:pools[1].gpu.type`; keys with dots or blanks are in brackets and quotes."""
     text = ""
     for part in path:

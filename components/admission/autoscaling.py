@@ -9,7 +9,7 @@ policies limit what it may change to what KubeRay's autoscaling provider in Ray 
 import json
 from collections.abc import Sequence
 
-from components.admission.metadata import same_of_prefixes, same_owners_and_finalizers
+from components.admission.metadata import same_except, same_of_prefixes, same_owners_and_finalizers
 from components.admission.ray import (
     RAY_KINDS,
     Engine,
@@ -121,15 +121,8 @@ def _cluster_rules() -> dict[str, str]:
     scaled, groups = json.dumps(SCALED), "spec.?workerGroupSpecs.orValue([])"
     keyed = (same_of_prefixes(what, [""]) for what in ("labels", "annotations"))
     metadata = " && ".join([same_owners_and_finalizers(), *keyed])
-    others = " && ".join(
-        f'dyn({first}.spec).all(k, k == "workerGroupSpecs" || (k in dyn({second}.spec) && '
-        f"dyn({first}.spec)[k] == dyn({second}.spec)[k]))"
-        for first, second in (("object", "oldObject"), ("oldObject", "object"))
-    )
-    same_group = " && ".join(
-        f"dyn({first}).all(k, k in {scaled} || (k in dyn({second}) && dyn({first})[k] == dyn({second})[k]))"
-        for first, second in (("n", "o"), ("o", "n"))
-    )
+    others = same_except("object.spec", "oldObject.spec", 'k == "workerGroupSpecs"')
+    same_group = same_except("n", "o", f"k in {scaled}")
     return {
         "object.metadata.name == variables.account": (
             "a service account of Ray's autoscaler changes its own RayCluster only, which has its name: "

@@ -19,3 +19,11 @@ def same_owners_and_finalizers() -> str:
         f"object.metadata.?{key}.orValue([]) == oldObject.metadata.?{key}.orValue([])"
         for key in ("ownerReferences", "finalizers")
     )
+
+
+def same_except(new: str, old: str, exempt: str) -> str:
+    """CEL for: two objects have the same fields, except each field `k` for which `exempt` is true."""
+    return " && ".join(
+        f"dyn({first}).all(k, {exempt} || (k in dyn({second}) && dyn({first})[k] == dyn({second})[k]))"
+        for first, second in ((new, old), (old, new))
+    )

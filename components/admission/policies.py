@@ -28,6 +28,7 @@ from components.admission.autoscaling import changes_of_workloads, own_accounts
 from components.admission.gangs import queued_gangs
 from components.admission.gangs.redis_cleanup import REDIS_CLEANUP_HAS_QUOTA
 from components.admission.kueue_objects import kueue_objects
+from components.admission.metadata import same_except, same_of_prefixes, same_owners_and_finalizers
 from components.admission.pods import pods_of_gangs
 from components.admission.priorities import PriorityNames, allowed_priorities
 from components.admission.queues import (
@@ -63,6 +64,23 @@ DRY_RUNS_ONLY = Policy(
         )
     },
     condition=f'request.userInfo.username == "{ENGINE_ACCOUNTS["muster"]}"',
+)
+
+GATES_ONLY = Policy(
+    name="muster-controller-opens-only-gates",
+    group="",
+    resources=("pods",),
+    operations=("UPDATE",),
+    rules={
+        " && ".join(
+            [
+                same_owners_and_finalizers(),
+                *(same_of_prefixes(field, [""]) for field in ("labels", "annotations")),
+                same_except("object.spec", "oldObject.spec", 'k == "schedulingGates"'),
+            ]
+        ): "Muster's controller changes only the scheduling gates of pods"
+    },
+    condition=DRY_RUNS_ONLY.condition,
 )
 
 
@@ -148,7 +166,7 @@ def validating_policies(args: AdmissionPoliciesArgs) -> list[Policy]:
         policies += [suspendable(engine), *queued_gangs(engine)]
         policies += [] if args.serves_mutating else created_suspended(engine)
     return (
-        [*policies, *kueue_objects(), DRY_RUNS_ONLY, REDIS_CLEANUP_HAS_QUOTA]
+        [*policies, *kueue_objects(), DRY_RUNS_ONLY, GATES_ONLY, REDIS_CLEANUP_HAS_QUOTA]
         if engine == "muster"
         else policies
     )

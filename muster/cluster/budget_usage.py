@@ -2,8 +2,8 @@
 
 A Workload's usage since its last reservation follows from its status. A status write that ends a reservation
 adds the usage to a condition of the same status, so both are persisted together. Before a Workload releases
-its quota for good, by the removal of its finalizer, its usage is written to its ClusterQueues by UID. As long
-as the Workload has its finalizer it counts itself, and this entry does not count.
+its quota permanently, by the removal of its finalizer, its usage is written to its ClusterQueues by UID. As
+long as the Workload has its finalizer it counts itself, and this entry does not count.
 """
 
 from collections import defaultdict
@@ -25,7 +25,7 @@ RECENT_S = 60
 
 
 def has_released_quota(workload: Workload) -> bool:
-    """Returns whether the Workload has finished and has released its quota for good."""
+    """Returns whether the Workload has finished and has released its quota permanently."""
     finished = workload_status.is_finished(workload.status)
     return finished and RESOURCE_IN_USE not in workload.metadata.finalizers
 

@@ -1,7 +1,7 @@
 """Recorded usage of resources with budgets: in the status of a Workload, and in an annotation of its
 ClusterQueues.
 
-Amounts are units times seconds in each hour, by flavor and resource. Times have whole seconds, as those of
+Amounts are units times seconds in each hour, by flavor and resource. Times have whole seconds, as in
 conditions, so that the record is exact. Hours older than HOURLY_S are merged into days.
 """
 
@@ -38,7 +38,7 @@ class WorkloadUsage(View):
 
 
 class EndedUsage(View):
-    """The usage of a Workload in one queue. It is written before the Workload releases its quota for good."""
+    """The usage of a Workload in one queue, written before the Workload releases its quota permanently."""
 
     until: int
     used: dict[str, dict[str, dict[int, int]]]

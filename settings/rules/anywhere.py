@@ -4,22 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from settings.credentials import CREDENTIAL
 from settings.model.stack import Settings
 from settings.problems import Finding, Path
 from settings.rules.registry import rule
 
-# Formats of credentials, as secret scanners know them (GitHub, "Supported secret scanning patterns").
-CREDENTIAL = re.compile(
-    r"""(?ix)
-    \b(
-        gh[pousr]_[a-z0-9]{20,} | github_pat_\w{20,} | glpat-[\w-]{16,}   # GitHub, GitLab
-        | hf_[a-z0-9]{20,} | sk-[\w-]{20,} | nvapi-[\w-]{20,}             # Hugging Face, OpenAI, NVIDIA
-        | (akia|asia)[a-z0-9]{16} | aiza[\w-]{30,} | gocspx-[\w-]{20,} | ya29\.[\w-]{20,}  # AWS, Google
-        | xox[abeprs]-[\w-]{10,} | pul-[0-9a-f]{40} | dckr_pat_[\w-]{20,} # Slack, Pulumi, Docker
-        | eyj[\w-]{10,}\.eyj[\w-]{10,}                                    # JSON Web Tokens
-    ) | -----BEGIN[ ](?!PUBLIC[ ]KEY-----)                              # private keys, certificates
-    """
-)
 SECRET_KEY = re.compile(
     r"(^|[-_./])(token|secret|password|passwd|(api|access|private)[-_]?key|credentials?)$", re.IGNORECASE
 )

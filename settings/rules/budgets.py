@@ -38,7 +38,7 @@ def budgets_need_engine_muster(settings: Settings) -> Iterator[Finding]:
 
 @rule("pools", "queues")
 def budgets_suit_flavors(settings: Settings) -> Iterator[Finding]:
-    """Budgets are of flavors of pools in the file, and of resources with quota."""
+    """Budgets are of flavors of pools in the file, and of resources with quota (docs/budgets.md)."""
     flavors = sorted({pool.flavor_name for pool in settings.pools})
     all_quotas = [quotas for holder in holders(settings) for quotas in holder.quotas.values()]
     resources = sorted({resource for quotas in all_quotas for resource in quotas})

@@ -12,9 +12,9 @@ from settings.model.pools.allocatable import GIB, Amounts, allocatable
 from settings.model.pools.parts import DaemonSets
 from settings.model.pools.pool import Pool
 from settings.model.stack import Settings
-from settings.problems import Finding, Path
+from settings.problems import Doubt, Finding, Path
 from settings.rules.queues import holders
-from settings.rules.registry import rule
+from settings.rules.registry import doubt, rule
 
 # An estimate of GKE's pods that run once a cluster: DNS, metrics, Konnectivity, collectors of Prometheus.
 GKE_PODS = {"cpu": Fraction(1), "memory": Fraction(GIB), "pods": Fraction(12)}
@@ -31,24 +31,33 @@ class Grant(NamedTuple):
 
 @rule("cluster", "pools", "kuberay", "kueue", "kai", "admission", "controller", "queues")
 def quotas_have_nodes(settings: Settings) -> Iterator[Finding]:
-    """The nodes of a flavor have the CPUs and memory that its quotas grant together: gangs that are admitted
-    beyond that would wait for nodes that are never created (GKE, plan node sizes).
+    """The nodes of a flavor have what its quotas grant together: gangs that are admitted beyond that would
+    wait for nodes that are never created (GKE, plan node sizes).
 
-    What the nodes of a cluster elsewhere have for pods is not known.
+    The nodes of a cluster elsewhere are not known.
     """
     for grant in _grants(settings) if settings.place else ():
-        if "/" not in grant.resource:
-            yield from _exceeded(grant, for_queues(grant.pool, settings).get(grant.resource))
+        available = for_queues(grant.pool, settings).get(grant.resource)
+        if available is not None and grant.total > available:
+            yield Finding(
+                grant.path,
+                _exceeded(grant, available) + " (GKE, plan node sizes)",
+                "lower the quotas, or give the pool more or larger nodes",
+            )
 
 
-@rule("pools", "queues")
-def quotas_have_devices(settings: Settings) -> Iterator[Finding]:
-    """The nodes of a flavor have the GPUs or TPU chips that its quotas grant together, in any cluster (GKE,
-    plan node sizes)."""
-    for grant in _grants(settings):
-        if "/" in grant.resource:
-            each = amount(grant.pool.capacity.get(grant.resource, "0"))
-            yield from _exceeded(grant, grant.pool.nodes_max * each if each else None)
+@doubt("cluster", "pools", "queues")
+def quotas_may_exceed_the_devices(settings: Settings) -> Iterator[Doubt]:
+    """In a cluster elsewhere too, quotas grant no more GPUs or TPU chips than the declared nodes have
+    (Kueue: ClusterQueueSpec.resourceGroups)."""
+    for grant in _grants(settings) if settings.place is None else ():
+        available = grant.pool.nodes_max * amount(grant.pool.capacity.get(grant.resource, "0"))
+        if "/" in grant.resource and grant.total > available:
+            yield Doubt(
+                grant.path,
+                f"expected {_exceeded(grant, available)}; gangs that are admitted beyond that wait for nodes",
+                "Kueue: resourceGroups",
+            )
 
 
 def _grants(settings: Settings) -> Iterator[Grant]:
@@ -66,18 +75,13 @@ def _grants(settings: Settings) -> Iterator[Grant]:
             yield Grant(pools[flavor], resource, total, paths[flavor, resource])
 
 
-def _exceeded(grant: Grant, available: Fraction | None) -> Iterator[Finding]:
-    """Yields a finding if the quotas grant more than the nodes have; None: they have no such resource."""
-    if available is None or grant.total <= available:
-        return
+def _exceeded(grant: Grant, available: Fraction) -> str:
+    """Returns what is expected of quotas that grant more than the nodes have."""
     pool, resource = grant.pool, grant.resource
     most, now = _written(available, resource, floor), _written(grant.total, resource, ceil)
-    yield Finding(
-        grant.path,
+    return (
         f"at most {most} of {resource} in all quotas of flavor {pool.flavor_name}, which grant {now}: the "
-        f"nodes of pool {pool.name}, {pool.nodes_max} at most, have no more for queues (GKE, plan node "
-        "sizes)",
-        "lower the quotas, or give the pool more or larger nodes",
+        f"nodes of pool {pool.name}, {pool.nodes_max} at most, have no more for queues"
     )
 
 

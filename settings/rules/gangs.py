@@ -22,13 +22,42 @@ def smallest_gangs_run(settings: Settings) -> Iterator[Finding]:
     """The smallest gang of each flavor of a queue, a pod with one device or the machines of a TPU slice, is
     admitted in an empty cluster, and all of its resources come from the same nodes (Kueue:
     ClusterQueueSpec.resourceGroups; proven by the admission core)."""
-    if settings.admission.engine == "kai":
-        return  # which has no flavors
-    proof = Proof(settings)
-    for path, queue, pool in _flavors(settings):
-        gang = smallest_gang(pool, queue)
-        if (outcome := proof.outcome(queue.name, gang)).why:
-            yield _never_runs(path, pool, gang, outcome)
+    for path, queue, pool, outcome in _failures(settings):
+        if not _is_off(queue, pool):
+            yield _never_runs(path, pool, smallest_gang(pool, queue), outcome)
+
+
+@doubt("cluster", "pools", "queues", "admission", "tenants")
+def flavors_may_be_off(settings: Settings) -> Iterator[Doubt]:
+    """A quota of 0 devices that no cohort lends turns a flavor off in its queue (Kueue:
+    ClusterQueueSpec.resourceGroups; proven by the admission core)."""
+    for path, queue, pool, _ in _failures(settings):
+        if _is_off(queue, pool):
+            yield Doubt(
+                path,
+                f"no gang of queue {queue.name} can use pool {pool.name}: the quota of its devices is 0, and "
+                "no cohort lends any",
+                "Kueue: resourceGroups",
+            )
+
+
+def _failures(settings: Settings) -> Iterator[tuple[Path, ClusterQueue, Pool, Outcome]]:
+    """Yields the flavors of queues on which the smallest gang never runs; engine kai has no flavors."""
+    if settings.admission.engine != "kai":
+        proof = Proof(settings)
+        for path, queue, pool in _flavors(settings):
+            if (outcome := proof.outcome(queue.name, smallest_gang(pool, queue))).why:
+                yield path, queue, pool, outcome
+
+
+def _is_off(queue: ClusterQueue, pool: Pool) -> bool:
+    """Returns whether the queue has no devices of the pool by itself."""
+    quotas = queue.quotas[pool.flavor_name]
+    return any(
+        resource in quotas and not amount(quotas[resource].nominal)
+        for resource in pool.capacity
+        if "/" in resource
+    )
 
 
 def _never_runs(path: Path, pool: Pool, gang: Gang, outcome: Outcome) -> Finding:

@@ -1,6 +1,6 @@
 """The fate of a mutant: refused, previewed under the policies, or harmless; anything else is a fault."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -12,7 +12,7 @@ import pulumi
 from components import platform
 from components.admission.policies import AdmissionPoliciesArgs
 from policies.environment import enforced
-from policies.rule import Resource, ResourceRule
+from policies.rule import Resource, ResourceRule, StackRule
 from policies.rules import RULES
 from settings.load import Settings, SettingsError, load
 from tests.mistakes.harmless import reason
@@ -74,18 +74,18 @@ def violations(plan: Declarations, environment: str) -> Iterator[str]:
         config = levels[rule.id]
         judged = [each for each in resources if each.name not in config.get("exempt", {})]
         if config["enforcementLevel"] == "mandatory":
-            yield from (f"{rule.id}: {message}" for message in _messages(rule, judged))
+            yield from (f"{rule.id}: {message}" for message in _messages(rule, judged, config))
 
 
-def _messages(rule: Any, resources: Sequence[Resource]) -> Iterator[str]:
-    if isinstance(rule, ResourceRule):
-        for resource in resources:
-            if resource.kind in rule.kinds:
-                yield from (f"{resource.name}: {message}" for message in rule.check(resource))
-    else:
-        yield from (
-            f"{rule_message.resource.name}: {rule_message.message}" for rule_message in rule.check(resources)
-        )
+def _messages(
+    rule: ResourceRule | StackRule, resources: Sequence[Resource], config: Mapping[str, Any]
+) -> Iterator[str]:
+    if isinstance(rule, StackRule):
+        yield from (f"{each.resource.name}: {each.message}" for each in rule.violations(resources, config))
+        return
+    for resource in resources:
+        if rule.reads(resource.kind):
+            yield from (f"{resource.name}: {message}" for message in rule.messages(resource, config))
 
 
 class Plan(NamedTuple):

@@ -1,44 +1,29 @@
-"""Gangs survive the loss of a node and restarts of the platform's programs."""
+"""A gang survives the loss of a node."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from muster.objects.meta import millis
-from sandbox.cluster import kinds
 from sandbox.cluster.kinds import Object, condition, is_true
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes, wait_until
 from sandbox.realnodes.cluster import boot
-from sandbox.scenario import EXAMPLES
 from sandbox.scenarios.notes import Notes
-from sandbox.scenarios.resumed_training import submit, succeeded
 from sandbox.stack_file import RECOVERY
-from tests.nodes.containers import is_controller, is_kuberay, kill
 from tests.nodes.gangs import (
-    START_SECONDS_MAX,
     container_of,
     head_of,
     is_worker,
     training,
-    uids,
     workers_of,
 )
-from tests.storm import verdict
-from tests.storm.recorder import Event, Recorder
-from tests.storm.storm import CONFIGURATION
 from tools.toolchain.paths import RunState
 from tools.toolchain.steps import Screen
 
 RELEASED_SECONDS_MAX = 80
 """Time until Kubernetes deletes the pods of a deleted node (pkg/controller/podgc: every 20 s, after a
 quarantine of 40 s), and Muster releases their quota."""
-GRACE_SECONDS = 10
-"""The part of their grace period that workers use."""
 SLACK_SECONDS = 40
 """Additional time on a busy machine."""
 NOTICED_MAX = 55 + SLACK_SECONDS
@@ -94,58 +79,3 @@ def node_of(kubectl: Kubectl, name: str) -> Object:
     """Returns the Node of this name."""
     (node,) = kubectl.objects("nodes", f"--field-selector=metadata.name={name}")
     return node
-
-
-def end_slowly(job: dict[str, Any]) -> None:
-    """Makes the workers use some of their grace period."""
-    container_of(workers_of(job))["lifecycle"] = {"preStop": {"sleep": {"seconds": GRACE_SECONDS}}}
-
-
-def test_restarts_of_muster_and_kuberay_lose_no_gang_and_exceed_no_quota(
-    state: RunState, kubectl: Kubectl, tmp_path: Path
-) -> None:
-    def restart_all() -> None:
-        assert kill(state, is_controller) == 2
-        assert kill(state, is_kuberay) == 1
-
-    with (
-        closing(kinds.connect(state.kubeconfig)) as client,
-        training(kubectl, tmp_path, "restarts", steps=60, change=end_slowly) as gang,
-    ):
-        recorder = Recorder(client).start()
-        gang.wait_for_step(2)
-        first = gang.pods()
-        restart_all()
-        gang.wait_for_step(4)
-        assert uids(gang.pods()) == uids(first), "training continues in the same pods"
-
-        production = submit(kubectl, EXAMPLES / "cpu-batch.rayjob.yaml")
-        gang.wait("the preemption", lambda: is_true(gang.workload(), "Evicted"), START_SECONDS_MAX)
-        restart_all()
-        gang.wait(f"the success of {production}", partial(succeeded, kubectl, production), START_SECONDS_MAX)
-        gang.wait_to_resume()
-        gang.wait(f"the success of {gang.job}", partial(succeeded, kubectl, gang.job), START_SECONDS_MAX)
-        configuration = [
-            (kind, dict(obj))
-            for kind, resource in CONFIGURATION.items()
-            for obj in client.list(resource, namespace="*" if kind.namespaced else None)
-        ]
-        events = recorder.stop()
-    assert verdict.judge(events, configuration).violations == []
-    assert verdict.duplicates(events) == []
-    ended = [seconds_of_deletion(events, uid) for uid in uids(p for p in first if is_worker(p))]
-    assert min(ended) >= GRACE_SECONDS
-
-
-def seconds_of_deletion(events: Iterable[Event], uid: str) -> float:
-    """Returns the time from a pod's deletion to the end of its last container."""
-    bodies = [event.body for event in events if event.body["metadata"]["uid"] == uid]
-    body = next(b for b in reversed(bodies) if "deletionTimestamp" in b["metadata"])
-    meta = body["metadata"]
-    requested_ms = millis(meta["deletionTimestamp"]) - 1000 * int(meta["deletionGracePeriodSeconds"])
-    ended = [
-        millis(status["state"]["terminated"]["finishedAt"])
-        for status in body["status"]["containerStatuses"]
-        if "terminated" in status["state"]
-    ]
-    return (max(ended) - requested_ms) / 1000

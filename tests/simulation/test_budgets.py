@@ -42,6 +42,10 @@ def test_gang_waits_once_the_budget_is_used() -> None:
         sentence = f"needs 4 {GPU}, but ClusterQueue team-a has too little left of its 1 {GPU} hours of this"
         await sim.until(lambda: sentence in sim.waits(third), "the third one waits")
         await sim.stays(lambda: sim.state(first) == "Running", "running gangs continue", 1)
+        queue = sim.api.get(kinds.CLUSTER_QUEUES, "team-a")
+        assert condition(queue, "BudgetUsed")["reason"] == "BudgetUsedUp"
+        events = [e["reason"] for e in sim.api.all(kinds.EVENTS) if e["reason"].startswith("Budget")]
+        assert events == ["BudgetNearlyUsed", "BudgetUsedUp"]
 
     Simulation(1, stack(budgeted(8, hours=1))).run(story)
 
@@ -86,7 +90,7 @@ def _gpus(workload: Body) -> int:
 ROUGH = Faults(killed=0.05, lost_answer=0.02, watch_lag_s=1.0)
 
 
-@pytest.mark.parametrize("seed", seeds(*range(8)))
+@pytest.mark.parametrize("seed", seeds(0, 1, 2, 3, 4, 6, 7, 9))  # with a preemption
 def test_recorded_usage_is_exact_to_the_second(seed: int) -> None:
     """Gangs are preempted, finish and are deleted, while the controller is killed at random writes."""
 

@@ -64,6 +64,9 @@ def test_a_gang_starts_at_its_minimum_and_grows_as_its_work_and_quota_allow(seed
         await sim.until(lambda: not workers(sim, job, gated=True), "no pod waits for quota")
         sim.autoscaler.demand["dev/gpu"] = 3
         await sim.until(lambda: granted(sim, job) == 3 and workers(sim, job) == 3, "it has shrunk", 1)
+        await sim.until(lambda: not sim.has(job, "Shrinking"), "the workers have ended", 1)
+        reasons = sim.history(kinds.WORKLOADS, lambda w: condition(w, "Shrinking").get("reason"))
+        assert reasons[-2:] == ["ScaledDown", "Shrunk"]
 
     Simulation(seed, platform()).run(story)
 

@@ -90,7 +90,7 @@ NAMED = "must consist of at most 63 letters, digits and hyphens, and not be one 
 TWICE = "can't have the same groupName"
 BACKOFF = "needs backoffLimit >= 0"
 TTL = "set ttlSecondsAfterFinished to at most 3600"
-WAITS = "remove schedulerName and schedulingGates"
+WAITS = "are scheduled as soon as it is admitted"
 OURS = "are set by its admission: remove them"
 LABEL = f"the label {UID} is set by admission only"
 TOPOLOGY = "must be a node label that is a level of a Topology"

@@ -10,7 +10,7 @@ from tests.stacks.autoscaler_rights import account, by_kuberay, existing, grante
 from tests.stacks.dry_runs import Manifest, Patch, Target, User
 from tests.stacks.ray_requests import ADMIN, CONTROLLER, refusal, refused_patch
 
-UID = "muster.dev/workload-uid"
+UID, GATE = "muster.dev/workload-uid", "muster.dev/growth"
 NODE, CLUSTER = "of-kubelet", "scaled"
 # A tenant's container, by the Role that KubeRay creates for an autoscaled RayCluster of that name.
 WORKLOAD = account(CLUSTER)
@@ -64,7 +64,8 @@ def pods(server: Kubectl) -> Iterator[Kubectl]:
     del plain["metadata"]["labels"][UID]
     others = gang_pod("of-another-cluster")
     others["metadata"]["labels"] = {"ray.io/cluster": "other"}
-    server.create([node, gang_pod("mine"), bound, plain, others])
+    gated = gang_pod("gated", schedulingGates=[{"name": GATE}])
+    server.create([node, gang_pod("mine"), gated, bound, plain, others])
     with existing(server, [*by_kuberay(CLUSTER, CLUSTER), *granted("dave", dave, subject)]):
         yield server
 
@@ -234,8 +235,28 @@ def test_kubernetes_and_kuberay_do_their_work(pods: Kubectl, name: str) -> None:
     assert refused_patch(pods, user, Target("v1", "Pod", pod, "team-a", subresource), patch) == ""
 
 
-def test_the_controller_has_no_right_to_change_pods(pods: Kubectl) -> None:
-    assert "forbidden" in refused_patch(pods, CONTROLLER, Target("v1", "Pod", "mine", "team-a"), NOTES)
+BY_CONTROLLER: dict[str, Any] = {
+    "an annotation": NOTES,
+    "a label": {"metadata": {"labels": {"team": "b"}}},
+    "a finalizer": {"metadata": {"finalizers": ["a.b/c"]}},
+    "another image": [{"op": "replace", "path": "/spec/containers/0/image", "value": "mine"}],
+    "a deadline": [{"op": "add", "path": "/spec/activeDeadlineSeconds", "value": 5}],
+}
+
+
+@pytest.mark.parametrize("name", BY_CONTROLLER)
+def test_the_controller_changes_only_gates_of_pods(pods: Kubectl, name: str) -> None:
+    error = refused_patch(pods, CONTROLLER, Target("v1", "Pod", "mine", "team-a"), BY_CONTROLLER[name])
+    assert "changes only the scheduling gates" in error
+
+
+OPEN = [{"op": "remove", "path": "/spec/schedulingGates"}]
+
+
+def test_only_the_controller_opens_the_gate_of_a_pod(pods: Kubectl) -> None:
+    target = Target("v1", "Pod", "gated", "team-a")
+    assert refused_patch(pods, CONTROLLER, target, OPEN) == ""
+    assert "is immutable" in refused_patch(pods, DAVE, target, OPEN)
 
 
 def test_pods_are_still_created_by_kuberay_only(pods: Kubectl) -> None:

@@ -127,6 +127,19 @@ def test_a_compute_class_takes_the_place_of_a_node_pool(cli: PulumiCli, tmp_path
     assert len(spec["priorities"]) == len(ways)
 
 
+def test_a_stack_with_secrets_is_previewed_without_its_key(cli: PulumiCli, tmp_path: Path) -> None:
+    content = yaml.safe_load((CHECKOUT / "stacks" / "Pulumi.local.yaml").read_text())
+    content |= {
+        "secretsprovider": "gcpkms://projects/acme/locations/global/keyRings/pulumi/cryptoKeys/state",
+        "encryptedkey": "Q2lwaGVydGV4dA==",
+        "environment": ["acme/prod"],
+    }
+    content["config"]["github:token"] = {"secure": "v1:bm9uY2U=:Y2lwaGVydGV4dA=="}
+    changed = tmp_path / "Pulumi.secrets.yaml"
+    changed.write_text(yaml.safe_dump(content))
+    assert set(cli.select("secrets", changed).preview().counts) == {"create"}
+
+
 def test_a_wrong_setting_is_refused_before_anything_is_declared(cli: PulumiCli, tmp_path: Path) -> None:
     settings = yaml.safe_load((CHECKOUT / "stacks" / "Pulumi.local.yaml").read_text())
     settings["config"]["muster:admission"]["engine"] = "slurm"

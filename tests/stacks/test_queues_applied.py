@@ -22,8 +22,12 @@ TEAM_A = {
     "name": "team-a",
     "cohort": "research",
     "quotas": {
-        "cpu": {"cpu": 8, "memory": "32Gi"},
-        "l4": {"nvidia.com/gpu": {"nominal": 4, "borrowingLimit": 2, "lendingLimit": 1}},
+        "cpu": {"cpu": 8, "memory": "32Gi", "nvidia.com/gpu": 0},
+        "l4": {
+            "cpu": 16,
+            "memory": "64Gi",
+            "nvidia.com/gpu": {"nominal": 4, "borrowingLimit": 2, "lendingLimit": 1},
+        },
     },
     "strategy": "StrictFIFO",
     "preemption": {

@@ -50,6 +50,8 @@ def test_a_copy_of_stack_dev_passes_as_dev_under_any_name(terminal: Terminal, tm
             settings.write_text(
                 content.replace("acme-ml-dev", "my-project").replace("kuberay-gpu-cluster", NAME)
             )
+            projects = terminal.folder / "policies" / "config" / "dev.json"
+            projects.write_text(projects.read_text().replace("acme-ml-dev", "my-project"))
         if not NOT_TYPED.match(command):
             output = terminal.type(command)
     assert "muster@v" in output

@@ -13,26 +13,18 @@ from lightkube.core.exceptions import ApiError
 from sandbox.cluster import kinds
 from tests.storm.replicas import Replica
 from tests.storm.services import Services
-from tests.storm.setting import Setting
 from tests.storm.verdict import Outage
 
 DELETED = (kinds.PodTemplate, kinds.ProvisioningRequest, kinds.RayCluster, kinds.Pod, kinds.Workload)
+NAMESPACES = ("team-a", "team-b")
 Trouble = Callable[[], AbstractContextManager[None]]
 
 
 class Troubles:
     """All faults; `any` chooses one at random."""
 
-    def __init__(
-        self,
-        services: Services,
-        client: Client,
-        replicas: list[Replica],
-        random: Random,
-        setting: Setting,
-    ) -> None:
+    def __init__(self, services: Services, client: Client, replicas: list[Replica], random: Random) -> None:
         self._services, self._client, self._replicas, self._random = services, client, replicas, random
-        self._setting = setting
         self.outages: list[Outage] = []
         self._all: dict[str, Trouble] = {
             "kill a controller": self._kill,
@@ -42,8 +34,6 @@ class Troubles:
             "restart etcd": lambda: self._take_down("etcd"),
             "delete objects": self._delete,
         }
-        if setting.real_nodes:
-            self._all["lose a node"] = self._lose_node
 
     def any(self) -> tuple[str, AbstractContextManager[None]]:
         name = self._random.choice(sorted(self._all))
@@ -84,18 +74,9 @@ class Troubles:
             self.outages.append(Outage(begins_s, time.time()))
 
     @contextlib.contextmanager
-    def _lose_node(self) -> Iterator[None]:
-        """Kills a node with all of its pods; it boots again afterwards."""
-        self._services.kill(self._random.choice(self._setting.real_nodes))
-        try:
-            yield
-        finally:
-            self._services.keep()
-
-    @contextlib.contextmanager
     def _delete(self) -> Iterator[None]:
         """Deletes a few objects of a kind that admission creates or uses."""
-        kind, namespace = self._random.choice(DELETED), self._random.choice(self._setting.namespaces)
+        kind, namespace = self._random.choice(DELETED), self._random.choice(NAMESPACES)
         with contextlib.suppress(ApiError, httpx2.HTTPError):  # the API server may still be starting
             names = [o["metadata"]["name"] for o in self._client.list(kind, namespace=namespace)]
             for name in self._random.sample(names, min(3, len(names))):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from muster.admission.model import Budget, Snapshot
 from muster.admission.rules.budget_usage import limit_unit_ms, load_of, units_of, used_unit_ms
-from muster.admission.rules.budgets import queues_below
+from muster.admission.rules.budgets import description, queues_below
 from muster.admission.state.state import WorkingState
 
 
@@ -15,6 +15,7 @@ class BudgetUsage:
 
     is_cohort: bool
     name: str  # of the ClusterQueue or cohort
+    queues: tuple[str, ...]  # that share it
     budget: Budget
     start_ms: int
     end_ms: int
@@ -22,6 +23,11 @@ class BudgetUsage:
     used_unit_ms: int
     committed_unit_ms: int  # declared future usage of running workloads, until the end of the period
     units: int  # held now
+
+    @property
+    def description(self) -> str:
+        """The amount, the resource and the period of the budget."""
+        return description(self.budget)
 
     def runs_out_ms(self, now_ms: int) -> int | None:
         """Returns when the budget is used up if the units that are held now stay so; None if that is not
@@ -60,6 +66,7 @@ def _usage(
     return BudgetUsage(
         is_cohort=is_cohort,
         name=name,
+        queues=tuple(queues),
         budget=budget,
         start_ms=start_ms,
         end_ms=end_ms,

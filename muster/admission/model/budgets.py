@@ -1,11 +1,13 @@
 """Budgets of ClusterQueues and Cohorts, and the usage that counts for them."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 HOUR_MS = 3_600_000
 _DAY_MS = 24 * HOUR_MS
+_MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_DAYS_IN_400_YEARS = 146_097
+_DAYS_BEFORE_1970 = 719_162  # since 0001-01-01
 _NAMES = {_DAY_MS: "day", 7 * _DAY_MS: "week"}
 
 
@@ -71,6 +73,22 @@ class Spent:
 
 
 def _month(now_ms: int) -> tuple[int, int]:
-    first = datetime.fromtimestamp(now_ms // 1000, UTC).replace(day=1, hour=0, minute=0, second=0)
-    following = (first + timedelta(days=31)).replace(day=1)
-    return int(first.timestamp()) * 1000, int(following.timestamp()) * 1000
+    """Returns the beginning and the end of the calendar month, as in the Gregorian calendar."""
+    day = now_ms // _DAY_MS
+    year = 1970 + day * 400 // _DAYS_IN_400_YEARS
+    while _days_before(year + 1, 1) <= day:
+        year += 1
+    while _days_before(year, 1) > day:
+        year -= 1
+    month = max(month for month in range(1, 13) if _days_before(year, month) <= day)
+    following = _days_before(year + month // 12, month % 12 + 1)
+    return _days_before(year, month) * _DAY_MS, following * _DAY_MS
+
+
+def _days_before(year: int, month: int) -> int:
+    """Returns the days from 1970-01-01 to the first day of a month."""
+    past = year - 1
+    leap_days = past // 4 - past // 100 + past // 400
+    is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    in_year = sum(_MONTH_DAYS[: month - 1]) + (1 if is_leap and month > 2 else 0)
+    return past * 365 + leap_days + in_year - _DAYS_BEFORE_1970

@@ -109,10 +109,10 @@ def _sentence(owner: str, budget: Budget, units: int, run_time_ms: int | None) -
     needs = f"{_units(budget.resource, units)} {budget.resource}"
     if run_time_ms is not None:
         needs += f" for {duration(run_time_ms)}"
-    return f"needs {needs}, but {owner} has too little left of its {described(budget)}"
+    return f"needs {needs}, but {owner} has too little left of its {description(budget)}"
 
 
-def described(budget: Budget) -> str:
+def description(budget: Budget) -> str:
     """Returns the amount, the resource and the period of a budget."""
     hours = f"{_hours(budget.resource, budget.unit_ms)} {budget.resource} hours"
     if budget.flavor:

@@ -6,6 +6,9 @@ values are stored with its Workload (SIZES_ANNOTATION).
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from typing import Annotated
 
 import msgspec
 
@@ -15,6 +18,7 @@ from muster.objects.meta import View
 from muster.objects.names import SIZES_ANNOTATION
 from muster.objects.ray import RayClusterSpec
 
+CACHED_MAX = 8192
 REPLICAS_MAX = 2**31 - 1  # the CRD's default of maxReplicas
 PODS_MAX = 5000  # of a group, as the pods of a namespace are limited as well
 
@@ -22,10 +26,10 @@ PODS_MAX = 5000  # of a group, as the pods of a namespace are limited as well
 class GroupSizes(View):
     """The sizes of a worker group in replicas, each of which has `num_of_hosts` pods."""
 
-    min_replicas: int = 0
+    min_replicas: Annotated[int, msgspec.Meta(ge=0)] = 0
     max_replicas: int = REPLICAS_MAX
     replicas: int = 0
-    num_of_hosts: int = 1
+    num_of_hosts: Annotated[int, msgspec.Meta(ge=1)] = 1
 
     @property
     def minimum(self) -> int:
@@ -64,13 +68,17 @@ def annotation(sizes: Sizes) -> str:
 
 
 def stored_sizes(workload: Workload) -> Sizes:
-    """Returns the sizes stored with a Workload; empty for a gang of a fixed size."""
+    """Returns the sizes stored with a Workload; empty for a gang of a fixed size, or if they are unreadable:
+    administrators may edit the annotation, and one Workload must not stop the controller."""
     text = workload.metadata.annotations.get(SIZES_ANNOTATION)
     return _decoded(text) if text else {}
 
 
+@lru_cache(CACHED_MAX)  # read several times in each pass
 def _decoded(text: str) -> Sizes:
-    return msgspec.json.decode(text, type=dict[str, GroupSizes])
+    with suppress(msgspec.DecodeError):  # including ValidationError
+        return msgspec.json.decode(text, type=dict[str, GroupSizes])
+    return {}
 
 
 def cap_operations(

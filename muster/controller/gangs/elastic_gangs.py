@@ -19,17 +19,11 @@ from muster.cluster.pod_sets import by_pod_set
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import POD_GRACE_S
 from muster.controller.workload.events import on_workload
+from muster.controller.workload.surplus import NOTICE_MS, REMOVAL_MS, shrinking_ms
 from muster.kube.kinds import PODS
 from muster.kube.writes import Delete, JsonPatch
-from muster.objects import workload_status
 from muster.objects.core import Pod
-from muster.objects.kueue import Workload, WorkloadStatus
-from muster.objects.meta import find_condition, millis
-
-NOTICE_MS = 30_000
-"""The time between the preemption of surplus and the limit by which Ray's autoscaler removes workers."""
-REMOVAL_MS = 15_000
-"""The time for the autoscaler and KubeRay to remove them after that."""
+from muster.objects.kueue import Workload
 
 Offers = Mapping[str, int]
 """The replicas that would fit into free quota, by pod set."""
@@ -61,7 +55,7 @@ def elastic_writes(
             meta = scaled.metadata
             patch = JsonPatch(scaled.kind, meta.key, operations, meta.resource_version)
             yield PlannedWrite(f"{meta.uid}/limits", patch, deferrable=True)
-    if shrinking_for_ms(workload.status, now_ms) >= NOTICE_MS + REMOVAL_MS:
+    if shrinking_ms(workload.status, now_ms) >= NOTICE_MS + REMOVAL_MS:
         yield from _removals(workload, sizes, pods, counts)
 
 
@@ -76,7 +70,7 @@ def _caps(
     workload: Workload, scaled: Job, offers: Offers, running: Mapping[str, int], now_ms: int
 ) -> dict[str, int]:
     counts, sizes = granted_counts(workload.status), stored_sizes(workload)
-    in_notice = shrinking_for_ms(workload.status, now_ms) < NOTICE_MS
+    in_notice = shrinking_ms(workload.status, now_ms) < NOTICE_MS
     caps: dict[str, int] = {}
     for name, current in scaled.sizes.items():
         group = sizes.get(name)
@@ -97,14 +91,6 @@ def _stable(current: int, granted: int, largest: int) -> int:
     """Returns the limit to set: the current one as long as it leaves room to grow within the free quota,
     which changes with every admission."""
     return current if granted < current <= largest else largest
-
-
-def shrinking_for_ms(status: WorkloadStatus, now_ms: int) -> int:
-    """Returns for how long more pods have run than hold quota; 0 if that is not so."""
-    condition = find_condition(status.conditions, workload_status.SHRINKING)
-    if condition is None or condition.status != "True":
-        return 0
-    return now_ms - millis(condition.last_transition_time)
 
 
 def _removals(

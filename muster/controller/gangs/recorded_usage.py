@@ -51,7 +51,7 @@ def _reservation(status: WorkloadStatus) -> object:
 
 
 def ends_unrecorded(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
-    """Returns whether the Workload may release its quota for good once its usage is recorded."""
+    """Returns whether the Workload may release its quota permanently once its usage is recorded."""
     meta = workload.metadata
     if is_recorded(workload, cluster, now_ms) or RESOURCE_IN_USE not in meta.finalizers:
         return False

@@ -85,6 +85,10 @@ class Decider:
         changed_reasons, until_ms = explanations.take_changed(), explanations.until_ms
         return PassDecision(gangs.plan, gangs.resizes, explanations, explained, changed_reasons, until_ms)
 
+    def budget_usage(self, now_ms: int) -> Sequence[core.BudgetUsage]:
+        """Returns the usage of all budgets, as of the last decision."""
+        return () if self._engine is None else self._engine.budget_usage(now_ms)
+
     def queue_order(self, queue: str) -> Sequence[str]:
         """Returns the keys of the workloads pending in a ClusterQueue, in the order in which the next
         decision tries them."""
@@ -97,11 +101,11 @@ class Decider:
         fit into free quota after the last decision."""
         for key in sorted(self._elastic):
             candidate, (gang, *_) = self._converted[key]
-            grows = self._engine is not None and may_grow(candidate.status)
-            available = (
-                partial(self._engine.available, gang.cluster_queue) if self._engine and grows else None
-            )
-            yield key, {} if available is None else offers(gang, candidate.elastic, available)
+            if self._engine is None or not may_grow(candidate.status):
+                yield key, {}
+            else:
+                available = partial(self._engine.available, gang.cluster_queue)
+                yield key, offers(gang, candidate.elastic, available)
 
     def _converted_workloads(self, candidate: WorkloadInfo) -> tuple[core.Workload, ...]:
         key = candidate.workload.key

@@ -56,7 +56,7 @@ def _cluster_queue_status(
     count = counts.by_cluster_queue.get(key) or QueueCount()
     status = _counted(queue.status, count, nominal_quotas(queue, cluster))
     status = _with_active(status, queue_problem(queue, cluster), "Can admit new workloads", now_ms)
-    return _status_write(CLUSTER_QUEUES, queue, queue.status, status)
+    return status_write(CLUSTER_QUEUES, queue, queue.status, status)
 
 
 def _local_queue_status(
@@ -68,7 +68,7 @@ def _local_queue_status(
     status = _counted(queue.status, counts.by_local_queue.get(key) or QueueCount(), None)
     problem = _local_queue_problem(queue, cluster)
     status = _with_active(status, problem, "Can submit new workloads to localQueue", now_ms)
-    return _status_write(LOCAL_QUEUES, queue, queue.status, status)
+    return status_write(LOCAL_QUEUES, queue, queue.status, status)
 
 
 def nominal_quotas(queue: kueue_queues.ClusterQueue, cluster: ClusterState) -> Nominal:
@@ -151,10 +151,11 @@ def _check_status(key: str, cluster: ClusterState, now_ms: int) -> PlannedWrite 
         message=problem or "The admission check is active",
         now_ms=now_ms,
     )
-    return _status_write(CHECKS, check, check.status, replace(check.status, conditions=conditions))
+    return status_write(CHECKS, check, check.status, replace(check.status, conditions=conditions))
 
 
-def _status_write(kind: Kind[Any], obj: Object, old: Any, new: Any) -> PlannedWrite | None:
+def status_write(kind: Kind[Any], obj: Object, old: Any, new: Any) -> PlannedWrite | None:
+    """Returns the write that replaces a status; None if it is the same."""
     if new == old:
         return None
     body = {"status": _without_nulls(builtins(new))}

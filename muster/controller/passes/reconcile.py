@@ -18,6 +18,7 @@ from muster.controller.gangs.job_writes import job_writes
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.recorded_usage import ends_unrecorded, record_ends
 from muster.controller.gangs.stops import stops, template_resets
+from muster.controller.passes.budget_conditions import budget_conditions
 from muster.controller.passes.decider import PassDecision
 from muster.controller.passes.examination import examine
 from muster.controller.passes.explanations import ExplanationLimits
@@ -104,7 +105,12 @@ def reconcile(
     if cluster.budgeted_resources:
         ending = [w for w in present if w.key not in backing_off and ends_unrecorded(w, cluster, now_ms)]
         unsettled |= {workload.key for workload in ending}
-        writes.before_reservations += _without(backing_off, record_ends(ending, cluster, now_ms))
+        conditions = budget_conditions(memory.decider.budget_usage(now_ms), cluster, now_ms)
+        recorded = list(record_ends(ending, cluster, now_ms))
+        # One write a queue: each changes the version that the other requires.
+        keys = {planned.write.key for planned in recorded}
+        recorded += (planned for planned in conditions if planned.write.key not in keys)
+        writes.before_reservations += _without(backing_off, recorded)
     unsettled |= _add_elastic_writes(writes, memory, cluster, decided, backing_off, now_ms)
     # If one of these writes fails, its Workload backs off, which changes its next examination.
     unsettled |= cluster.workloads.keys() & {planned.subject for planned in writes.before_reservations}

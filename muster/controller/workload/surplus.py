@@ -3,7 +3,6 @@ quota."""
 
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.elasticity import elastic_pod_sets, granted_counts
-from muster.controller.gangs.elastic_gangs import NOTICE_MS, REMOVAL_MS
 from muster.controller.workload import transitions
 from muster.objects import workload_status
 from muster.objects.kueue import Workload, WorkloadStatus
@@ -11,6 +10,10 @@ from muster.objects.meta import find_condition, is_true, millis
 from muster.translation import core_workload
 from muster.translation.elastic import resized
 
+NOTICE_MS = 30_000
+"""The time between the preemption of surplus and the limit by which Ray's autoscaler removes workers."""
+REMOVAL_MS = 15_000
+"""The time for the autoscaler and KubeRay to remove them after that."""
 SCALED_DOWN = "ScaledDown"
 """The reason of Shrinking if the job asks for fewer pods."""
 
@@ -36,7 +39,14 @@ def with_surplus(
         pods = ", ".join(f"{count} of {name}" for name, count in sorted(excess.items()))
         message = f"Pods still run without quota: {pods}"
         return transitions.shrinking(status, SCALED_DOWN, message, now_ms), None
+    elapsed_ms = shrinking_ms(status, now_ms)
+    remaining = (due_ms - elapsed_ms for due_ms in (NOTICE_MS, NOTICE_MS + REMOVAL_MS))
+    return status, min((now_ms + ms for ms in remaining if ms > 0), default=None)
+
+
+def shrinking_ms(status: WorkloadStatus, now_ms: int) -> int:
+    """Returns for how long more pods have run than hold quota; 0 if that is not so."""
     condition = find_condition(status.conditions, workload_status.SHRINKING)
-    since_ms = millis(condition.last_transition_time) if condition is not None else now_ms
-    due = (since_ms + NOTICE_MS, since_ms + NOTICE_MS + REMOVAL_MS)
-    return status, min((at_ms for at_ms in due if at_ms > now_ms), default=None)
+    if condition is None or condition.status != "True":
+        return 0
+    return now_ms - millis(condition.last_transition_time)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from muster.forecast.configuration import QueueConfiguration
-from muster.forecast.recommend.changes import PoolSize, changed, check_capacity, granted, offered
+from muster.forecast.recommend.changes import PoolSize, changed, check_capacity, granted, offered, resized
 from muster.forecast.recommend.errors import InvalidCandidate, RecommendError
 from muster.forecast.recommend.variables import Point, Value, Variable, VariableKind, value_text
 
@@ -94,9 +94,9 @@ class Candidates:
         config = changed(self._config, pools, values)
         if config == self._config:
             return self.present
-        built = self._build(config)
-        check_capacity(config, built.pools, self._config, pools)
-        return self._candidate(values, config, built)
+        # Before the settings' own rule about quotas and pools, which does not name --vary.
+        check_capacity(config, resized(pools, values), self._config, pools)
+        return self._candidate(values, config, self._build(config))
 
     def _candidate(
         self, values: Mapping[Variable, Value], config: Mapping[str, Any], built: Built

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 from typing import Any
@@ -50,6 +50,16 @@ def changed(
         if variable.kind is not VariableKind.UNITS:
             _set(entries(result, variable.section)[variable.index], variable, value)
     return result
+
+
+def resized(pools: Sequence[PoolSize], values: Mapping[Variable, Value]) -> list[PoolSize]:
+    """Returns the pools with the sizes among these values."""
+    units = {
+        variable.name: value for variable, value in values.items() if variable.kind is VariableKind.UNITS
+    }
+    return [
+        replace(pool, units=size) if isinstance(size := units.get(pool.name), int) else pool for pool in pools
+    ]
 
 
 def _copied(value: Any) -> Any:

@@ -51,8 +51,8 @@ class Future:
         return round(3_600_000 * self._random(Purpose.FAILURE, job, attempt).expovariate(rate))
 
     def run_ms(self, job: PlacedJob, history: Sequence[int]) -> int:
-        """Draws a run time from those of similar jobs, in ascending order. As a quantile is drawn, one more
-        similar job changes it little."""
+        """Draws a run time from `history`, in ascending order. As a quantile is drawn, one more similar job
+        changes it little."""
         return history[int(self._random(Purpose.RUN_TIME, job, 0).random() * len(history))]
 
     def _random(self, purpose: Purpose, job: PlacedJob, attempt: int) -> Random:

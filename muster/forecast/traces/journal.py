@@ -1,6 +1,5 @@
 """Reads the controller's journal of workloads as a trace."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import lru_cache
@@ -9,12 +8,11 @@ from sys import intern
 import msgspec
 
 from muster.admission import QuantityError, quantities
+from muster.forecast.traces.pod_sets import MERGED, merged
 from muster.forecast.traces.rows import RowError, Rows
 from muster.forecast.traces.trace import Trace, TraceJob
 from muster.forecast.traces.values import SECOND, duration, shown
 from muster.journal.record import VERSION, JournalRecord
-
-MERGED = "pod sets are merged: the requests of all pods are spread over the pods with the most accelerators"
 
 
 class _Versioned(msgspec.Struct):
@@ -111,17 +109,11 @@ def _pod_sets_key(record: JournalRecord) -> PodSetsKey:
 
 
 def _requests_of(pod_sets: PodSetsKey) -> tuple[int, Mapping[str, int]]:
-    """Returns a number of equal pods and the requests of each: the pods with the most accelerators, with the
-    requests of all other pods (such as the Ray head) spread over them."""
-    totals: Counter[str] = Counter()
-    accelerators = []
-    for pods, requests in pod_sets:
-        units = {resource: _units(resource, text) for resource, text in requests}
-        accelerators.append((sum(each for name, each in units.items() if "/" in name), pods))
-        for resource, each in units.items():
-            totals[resource] += each * pods
-    pods = max(accelerators)[1]
-    shares = {name: -(-total // pods) for name, total in totals.items() if total}
+    """Returns the number of equal pods and the requests of each (`pod_sets.merged`)."""
+    pods, shares = merged(
+        (count, {resource: _units(resource, text) for resource, text in requests})
+        for count, requests in pod_sets
+    )
     if not shares:
         raise RowError("the workload requests nothing: expected an amount of cpu, memory or nvidia.com/gpu")
     return pods, shares

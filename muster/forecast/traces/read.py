@@ -9,7 +9,7 @@ from typing import Any
 
 from muster.files.errors import FileError
 from muster.files.reading import GZIP, MANIFESTS_BYTES_MAX, MIB, opened_lines
-from muster.forecast.traces import csv_rows, journal, kueue_generator, sacct, swf
+from muster.forecast.traces import csv_rows, journal, kueue_generator, sacct, sacct_json, swf
 from muster.forecast.traces.csv_mapping import CsvMapping
 from muster.forecast.traces.sacct import SacctOptions
 from muster.forecast.traces.swf import SwfOptions
@@ -20,12 +20,14 @@ BY_SUFFIX: Mapping[str, str] = {
     ".csv": "csv",
     ".jsonl": "journal",
     ".ndjson": "journal",
+    ".json": "sacct-json",
     ".yaml": "kueue",
     ".yml": "kueue",
 }
-FORMATS = ("swf", "csv", "sacct", "kueue", "journal")
+FORMATS = ("swf", "csv", "sacct", "sacct-json", "kueue", "journal")
 JOURNALS = ("*.jsonl", "*.jsonl.gz")
 _EXPECTED = "a trace, or a folder of journals"
+SACCT_JSON_BYTES_MAX = 1024 * MIB
 _FIRST_LINES = 50  # read to detect the format; SWF headers are long
 
 
@@ -76,6 +78,9 @@ def _read(lines: Iterable[str], path: Path, format: str, options: ReadOptions) -
             return Loaded(csv_rows.read(lines, source, options.csv))
         case "sacct":
             return Loaded(sacct.read(lines, source, options.sacct))
+        case "sacct-json":
+            text = _text(lines, source, SACCT_JSON_BYTES_MAX)
+            return Loaded(sacct_json.read(text, source, options.sacct))
         case "journal":
             return Loaded(journal.read([(source, lines)], source))
         case _:
@@ -100,16 +105,14 @@ def _lines(path: Path) -> Iterator[str]:
         yield from lines
 
 
-def _text(lines: Iterable[str], source: str) -> str:
+def _text(lines: Iterable[str], source: str, bytes_max: int = MANIFESTS_BYTES_MAX) -> str:
     """Joins the lines of a format that is read as a whole."""
     parts, length = [], 0
     for line in lines:
         parts.append(line)
         length += len(line)
-        if length > MANIFESTS_BYTES_MAX:
-            raise TraceError(
-                f"{source} has more than {MANIFESTS_BYTES_MAX // MIB} MiB; expected at most that"
-            )
+        if length > bytes_max:
+            raise TraceError(f"{source} has more than {bytes_max // MIB} MiB; expected at most that")
     return "".join(parts)
 
 
@@ -132,7 +135,7 @@ def _by_content(path: Path, first: Sequence[str]) -> str:
     if head.startswith(";") or len(head.split()) == swf.FIELDS:
         return "swf"
     if head.startswith("{"):
-        return "journal"
+        return "sacct-json" if sacct_json.is_sacct_json(head) else "journal"
     if any(line.startswith(("cohorts:", "- className:")) for line in first):
         return "kueue"
     if "," in head:

@@ -1,25 +1,27 @@
 """Reads Slurm's accounting: output of `sacct --parsable2 --allusers --duplicates --format=…`, with its
 header.
 
-Required columns: JobID, Submit, Start, End and ReqTRES (or AllocTRES). Optional: Eligible, State, Timelimit,
-NNodes, Partition, QOS, User, Account. `--duplicates` lists every attempt of a requeued job; without it, only
-the last attempt and its submission are listed. Source: sacct(1) of Slurm 23.11.
+Required columns: JobID, Submit, Start, End and ReqTRES (or AllocTRES, or AllocGRES of older versions).
+Optional: Eligible, State, Timelimit, NNodes, Partition, QOS, User, Account. `--duplicates` lists every
+attempt of a requeued job; without it, only the last attempt and its submission are listed. Source: sacct(1)
+of Slurm 23.11.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from sys import intern
 from typing import Literal
 
+from muster.forecast.traces.pod_sets import MERGED, merged
 from muster.forecast.traces.rows import ROUNDED, RowError, Rows
 from muster.forecast.traces.trace import Trace, TraceError, TraceJob
-from muster.forecast.traces.tres import parse_tres, tasks, time_limit_ms
+from muster.forecast.traces.tres import GPU, parse_gres, parse_tres, tasks, time_limit_ms
 from muster.forecast.traces.values import ABSENT, count, duration, millis, of_each_pod, shown, unix_ms
 
 _NO_COLUMN = -1  # index of the empty field that is appended to every line
 NEEDED = ("JobID", "Submit", "Start", "End")
-REQUESTS = ("ReqTRES", "AllocTRES")
+REQUESTS = ("ReqTRES", "AllocTRES", "AllocGRES")
 INTERRUPTED = frozenset(("REQUEUED", "PREEMPTED", "NODE_FAIL"))
 """States of an attempt that may be followed by another attempt of the same job."""
 COLUMNS = (
@@ -35,6 +37,8 @@ COLUMNS = (
     "Account",
 )
 FORMAT = "JobID,Submit,Eligible,Start,End,State,Timelimit,ReqTRES,NNodes,Partition,QOS,User,Account"
+HETEROGENEOUS = "+"
+"""Separates the id of a heterogeneous job from the number of a component: 1007+0."""
 CANCELLED = "CANCELLED"  # if such a job never ran, older versions report its end as its start
 
 QueueColumn = Literal["Partition", "Account", "QOS"]
@@ -49,21 +53,26 @@ class SacctOptions:
 
 def read(lines: Iterable[str], source: str, options: SacctOptions | None = None) -> Trace:
     """Returns the jobs of an accounting log. A job's share of a node becomes a pod. Steps are skipped."""
+    split = ((number, line.rstrip("\r\n").split("|")) for number, line in enumerate(lines, 1))
+    rows = ((number, fields) for number, fields in split if len(fields) > 1 or fields[0].strip())
+    _, header = next(rows, (0, None))
+    if header is None:
+        return Rows(source).trace(epoch_ms=0)
+    return read_rows(header, rows, source, options or SacctOptions())
+
+
+def read_rows(
+    header: list[str], numbered: Iterable[tuple[int, list[str]]], source: str, options: SacctOptions
+) -> Trace:
+    """Returns the jobs of rows with the columns of `header`."""
     rows = Rows(source)
-    reader: _Reader | None = None
-    for number, line in enumerate(lines, 1):
-        fields = line.rstrip("\r\n").split("|")
-        if len(fields) == 1 and not fields[0].strip():
-            continue
-        if reader is None:
-            reader = _Reader(fields, rows, options or SacctOptions())
-            continue
+    reader = _Reader(header, rows, options)
+    for number, fields in numbered:
         try:
             reader.read(fields)
         except RowError as problem:
             rows.reject(number, problem)
-    if reader is not None:
-        reader.finish()
+    reader.finish()
     return rows.trace(epoch_ms=0)
 
 
@@ -105,9 +114,17 @@ class _Reader:
                 self._rows.jobs.append(self._after_interruptions(job))
 
     def finish(self) -> None:
-        """Adds jobs whose last attempt was interrupted."""
+        """Adds jobs whose last attempt was interrupted, and merges the components of heterogeneous jobs."""
         self._rows.jobs.extend(self._interrupted.values())
         self._interrupted.clear()
+        components: dict[str, list[TraceJob]] = {}
+        for job in self._rows.jobs:
+            components.setdefault(job.name.partition(HETEROGENEOUS)[0], []).append(job)
+        merged_jobs = [_merged(name, jobs) for name, jobs in components.items() if _is_heterogeneous(jobs)]
+        if merged_jobs:
+            others = (jobs for jobs in components.values() if not _is_heterogeneous(jobs))
+            self._rows.jobs[:] = [*(job for jobs in others for job in jobs), *merged_jobs]
+            self._rows.adjusted[MERGED] += len(merged_jobs)
 
     def _interrupt(self, job: TraceJob) -> None:
         self._interrupted[job.name] = self._after_interruptions(job)
@@ -136,7 +153,8 @@ class _Reader:
             if eligible not in ABSENT and eligible != submit:
                 submit_ms = max(submit_ms, _time_ms("Eligible", eligible))
         tres = self._text("ReqTRES", fields) or self._text("AllocTRES", fields)
-        pods, requests, rounded = self._requests_of(tres, self._text("NNodes", fields))
+        nodes, gres = self._text("NNodes", fields), self._text("AllocGRES", fields)
+        pods, requests, rounded = self._requests_of(tres, nodes, gres)
         run_ms = waited_ms = cancelled_ms = None
         never_ran = start in ABSENT or (start == end and self._text("State", fields).startswith(CANCELLED))
         if not never_ran:
@@ -166,13 +184,29 @@ class _Reader:
         return fields[self._at[column]].strip()
 
 
-def _requests_of() -> Callable[[str, str], tuple[int, Mapping[str, int], bool]]:
-    """Returns a function from a job's TRES and nodes to its pods, the requests of each, and whether they were
-    rounded up. It is cached, so that jobs with the same texts share their requests."""
+def _is_heterogeneous(jobs: Sequence[TraceJob]) -> bool:
+    return HETEROGENEOUS in jobs[0].name
+
+
+def _merged(name: str, components: Sequence[TraceJob]) -> TraceJob:
+    """Returns a heterogeneous job, whose components Slurm starts together, as one gang."""
+    first = components[0]
+    pods, requests = merged((job.pods, job.requests) for job in components)
+    runs = [job.run_ms for job in components if job.run_ms is not None]
+    run_ms = max(runs, default=None)
+    submit_ms = min(job.submit_ms for job in components)
+    return replace(first, name=name, submit_ms=submit_ms, pods=pods, requests=requests, run_ms=run_ms)
+
+
+def _requests_of() -> Callable[[str, str, str], tuple[int, Mapping[str, int], bool]]:
+    """Returns a function from a job's TRES, nodes and GRES to its pods, the requests of each, and whether
+    they were rounded up. It is cached, so that jobs with the same texts share their requests."""
 
     @lru_cache(maxsize=50_000)
-    def requests_of(tres: str, node_count: str) -> tuple[int, Mapping[str, int], bool]:
+    def requests_of(tres: str, node_count: str, gres: str) -> tuple[int, Mapping[str, int], bool]:
         totals, nodes = parse_tres(tres)
+        if GPU not in totals and (gpus := parse_gres(gres)):  # a cluster that does not track GPUs as TRES
+            totals[GPU] = gpus
         pods = nodes or (count("NNodes", node_count) if node_count not in ("", "0") else 1)
         parts = {name: of_each_pod(name, total, pods) for name, total in totals.items() if total}
         if not parts:

@@ -16,6 +16,7 @@ ARRAY_TASKS_MAX = 100_000  # per line; Slurm's default MaxArraySize is 1,001
 _DURATION = re.compile(
     r"(?:(?P<days>\d{1,6})-)?(?:(?P<hours>\d{1,6}):)?(?P<minutes>\d{1,6}):(?P<seconds>\d{1,2})"
 )
+_SOCKETS = re.compile(r"\([^)]*\)")
 _RANGE = re.compile(r"(\d{1,7})(?:-(\d{1,7}))?(?::(\d{1,7}))?")
 _MEMORY = re.compile(r"([0-9.]+)([KMGTP]?)[nc]?", re.IGNORECASE)
 
@@ -43,6 +44,16 @@ def parse_tres(text: str) -> tuple[dict[str, Fraction], int]:
     if models and GPU not in totals:
         totals[GPU] = models
     return totals, nodes
+
+
+def parse_gres(text: str) -> Fraction:
+    """Returns the GPUs of AllocGRES, the total of all nodes, such as `gpu:a100:4(S:0-1),nvme:1`."""
+    gpus = Fraction(0)
+    for item in filter(None, _SOCKETS.sub("", text).split(",")):
+        name, *details = item.strip().split(":")
+        if name == "gpu":
+            gpus += amount("gpu", details[-1] if details else "1")
+    return gpus
 
 
 def memory(text: str) -> Fraction:

@@ -56,28 +56,8 @@ def test_a_plan_shows_jobs_that_wait_longer(files: Path, capsys: pytest.CaptureF
     assert "<html" in (files / "a" / "new" / "plan.html").read_text()
 
 
-LIMITED = (
-    RECOMMEND_STACK.replace("cohort: ml", "", 1)
-    + "  muster:forecast: {limits: [{queue: a, statistic: p90, maxMinutes: 1}]}\n"
-)
-
-
-def test_all_outputs_of_a_plan_have_the_block(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (files / "trace.csv").write_text(TRACE + "three,noon,10,1,a,8\n")
-    queues = [f"--base-queues={files}/many.yaml", f"--queues={files}/few.yaml"]
-    command = ["plan", *queues, f"--trace={files}/trace.csv", "--assume=start_up_s=5"]
-    assert main([*command, f"--markdown={files}/plan.md", f"--html={files}/plan.html"]) == 0
-    terminal = " ".join(capsys.readouterr().out.split())
-    assert main([*command, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    texts = [terminal, (files / "plan.html").read_text(), (files / "plan.md").read_text().replace("\\", "")]
-    for text in texts:
-        assert "trace.csv:4: submit" in text
-        assert "start_up_s is 5 (default: 30)" in text
-        assert "Assumed and left out" in text
-    assert [row["count"] for row in document["assumed_and_left_out"]] == [1, None]
-
-
+LIMITS = "  muster:forecast: {limits: [{queue: a, statistic: p90, maxMinutes: 1}]}\n"
+LIMITED = RECOMMEND_STACK.replace("cohort: ml", "", 1).replace("{max: 16}", "{max: 32}") + LIMITS
 EXIT_CODES: dict[str, tuple[int, int, int]] = {
     "no limit is exceeded": (16, 16, 0),
     "the change exceeds a limit": (16, 8, VIOLATED),

@@ -24,6 +24,7 @@ NO_PATHS = {
     "address",
     "age",
     "assume",
+    "base_map",
     "columns",
     "configuration",
     "container",

@@ -44,7 +44,7 @@ KUEUE = {
     for kind in ("clusterqueues", "cohorts", "localqueues", "resourceflavors", "workloads")
 }
 CLEANUP = "muster-redis-cleanup-has-quota"  # it applies to KubeRay too
-OWN = {"muster-controller-makes-only-dry-runs", CLEANUP}
+OWN = {"muster-controller-makes-only-dry-runs", "muster-controller-opens-only-gates", CLEANUP}
 SUSPEND = {f"muster-suspend-queued-{word}" for word in ("ray", "rayservices", "jobs")}
 ASK = {f"muster-queued-{kind}-are-suspended" for kind in QUEUED_KINDS}
 

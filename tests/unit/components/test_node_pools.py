@@ -320,7 +320,7 @@ def test_each_nvlink_domain_is_a_node_pool_with_one_policy() -> None:
     for name, most in (("more-0", 18), ("more-1", 2)):
         inputs = declared.inputs(f"NodePool/{name}")
         assert inputs["placementPolicy"] == {"type": "COMPACT", "policyName": "ray-more"}
-        assert inputs["autoscaling"] == nodes_of(0, most, "BALANCED")["autoscaling"]
+        assert inputs["autoscaling"] == nodes_of(0, most, "ANY")["autoscaling"]
         assert inputs["nodeConfig"]["labels"]["muster.dev/pool"] == "more"
         assert inputs["nodeConfig"]["ephemeralStorageLocalSsdConfig"] == {"localSsdCount": 4}
         message = gke_document.MESSAGES[declared[f"NodePool/{name}"].type]

@@ -158,7 +158,10 @@ def test_every_setting_of_a_queue_reaches_its_spec() -> None:
         {
             "name": "team-a",
             "cohort": "ml",
-            "quotas": {"cpu": {"cpu": 8}, "l4": {"nvidia.com/gpu": {"nominal": 4, "lendingLimit": 1}}},
+            "quotas": {
+                "cpu": {"cpu": 8, "nvidia.com/gpu": 0},
+                "l4": {"cpu": 16, "nvidia.com/gpu": {"nominal": 4, "lendingLimit": 1}},
+            },
             "strategy": "StrictFIFO",
             "preemption": {
                 "reclaimWithinCohort": "Any",
@@ -201,10 +204,7 @@ def test_every_setting_of_a_queue_reaches_its_spec() -> None:
     }
     assert declared.spec("Cohort/ml") == {"parentName": "org", "fairSharing": {"weight": "0.5"}}
     queue = declared.spec("ClusterQueue/team-a")
-    assert [group["coveredResources"] for group in queue.pop("resourceGroups")] == [
-        ["cpu"],
-        ["nvidia.com/gpu"],
-    ]
+    assert [group["coveredResources"] for group in queue.pop("resourceGroups")] == [["cpu", "nvidia.com/gpu"]]
     assert queue == {
         "cohortName": "ml",
         "namespaceSelector": {"matchLabels": {"muster.dev/tenant": "true"}},

@@ -23,7 +23,8 @@ COMPOSED = {
     "LocalQueueRestarted": ("LocalQueue", "Restarted"),
 }
 OTHER_WORDS = {
-    "conditions and their values, phases, states of jobs and of admission checks": "BackOff Complete "
+    "conditions and their values, phases, states of jobs and of admission checks": "BackOff BudgetUsed "
+    "Complete "
     "DeactivationTarget Evicted False Finished InitializingTimeout RayClusterSuspended "
     "ReplicaFailure Running True",
     "values of fields": "ClusterIP DeleteNone In IdenticalPodTemplates InteractiveMode "

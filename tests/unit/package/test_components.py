@@ -136,12 +136,6 @@ REFUSED: dict[str, tuple[str, Mapping[str, Any], str, str]] = {
         "queues.clusterQueues[0].quotas.h100",
         "flavor",
     ),
-    "more GPUs than the nodes have": (
-        "Queues",
-        {"queues": with_l4({"cpu": 16, "memory": "60Gi", "nvidia.com/gpu": 1000})},
-        'queues.clusterQueues[0].quotas.l4["nvidia.com/gpu"]',
-        "at most 10 of nvidia.com/gpu",
-    ),
     "GPUs without the CPUs of their nodes": (
         "Queues",
         {"queues": with_l4({"nvidia.com/gpu": 4})},
@@ -205,6 +199,11 @@ def test_a_component_prints_the_warnings_of_its_inputs(monkeypatch: pytest.Monke
     monkeypatch.setattr(pulumi.log, "warn", printed.append)
     facts = {"n5-standard-8": {"vcpus": 8.0, "memoryGib": 32.0}}
     pools = [*POOLS, {"name": "more", "machineType": "n5-standard-8", "nodes": {"max": 2.0}}]
-    declared("Queues", "one", machineTypes=facts, pools=pools, priorities={"high": 2.0, "low": 1.0})
-    assert [text.splitlines()[0] for text in printed] == ["Queues one: machineTypes.n5-standard-8"]
-    assert "not known on 2026-07-01" in printed[0]
+    queues = with_l4({"cpu": 16, "memory": "60Gi", "nvidia.com/gpu": 1000})
+    declared("Queues", "one", machineTypes=facts, pools=pools, queues=queues)
+    assert [text.splitlines()[0] for text in printed] == [
+        'Queues one: queues.clusterQueues[0].quotas.l4["nvidia.com/gpu"]',
+        "Queues one: machineTypes.n5-standard-8",
+    ]
+    assert "at most 10 of nvidia.com/gpu" in printed[0]
+    assert "not known on 2026-07-01" in printed[1]

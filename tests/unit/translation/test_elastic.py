@@ -75,6 +75,11 @@ def test_a_replica_has_the_place_and_the_flavors_of_its_gang() -> None:
     assert [(p.count, p.requests) for p in replica.pod_sets] == [(1, {GPU: 2})]
 
 
+def test_usage_of_surplus_counts_from_the_time_of_its_gang() -> None:
+    _, held, asked = split(ray(3, counts_from_ms=11), elastic(4))
+    assert (held.counts_from_ms, asked.counts_from_ms) == (11, 0)
+
+
 def test_the_last_replica_is_preempted_first() -> None:
     _, *surplus = split(ray(14), elastic(14))
     assert sorted(surplus, key=lambda replica: replica.uid) == surplus[::-1]

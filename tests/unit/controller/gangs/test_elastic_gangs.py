@@ -7,12 +7,13 @@ import pytest
 
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.elasticity import asked_pods, elastic_pod_sets, running_counts
-from muster.cluster.jobs.scaling import REPLICAS_MAX, GroupSizes
-from muster.controller.gangs.elastic_gangs import NOTICE_MS, REMOVAL_MS, caps_at_start, elastic_writes
+from muster.cluster.jobs.scaling import REPLICAS_MAX, GroupSizes, stored_sizes
+from muster.controller.gangs.elastic_gangs import caps_at_start, elastic_writes
+from muster.controller.workload.surplus import NOTICE_MS, REMOVAL_MS
 from muster.kube import kinds
 from muster.kube.writes import Delete, JsonPatch
 from muster.objects.meta import rfc3339
-from muster.objects.names import GROWTH_GATE
+from muster.objects.names import GROWTH_GATE, SIZES_ANNOTATION
 from muster.objects.ray import GROUP_LABEL, ORIGIN_LABEL
 from muster.translation.elastic import ElasticPodSet
 from tests.simulation.manifests import ray_cluster, ray_cluster_spec, ray_job
@@ -136,6 +137,13 @@ def test_writes_of_an_elastic_gang(world: World, offer: int, expected: list[str]
 def test_a_gang_of_a_fixed_size_is_left_alone() -> None:
     cluster = make_cluster({kinds.WORKLOADS: [workload_body(ray_job("dev"), "QuotaReserved", "Admitted")]})
     assert list(elastic_writes(cluster.workloads[KEY], cluster, {}, NOW_MS)) == []
+
+
+@pytest.mark.parametrize("text", ["", "no", "[]", '{"gpu": 3}', '{"gpu": {"numOfHosts": 0}}'])
+def test_unreadable_sizes_are_those_of_a_fixed_gang(text: str) -> None:
+    body = workload_body(ray_job("dev"), "QuotaReserved", "Admitted", annotations={SIZES_ANNOTATION: text})
+    cluster = make_cluster({kinds.WORKLOADS: [body]})
+    assert stored_sizes(cluster.workloads[KEY]) == {}
 
 
 def test_a_start_limits_the_groups_to_their_quota() -> None:

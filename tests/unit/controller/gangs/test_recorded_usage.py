@@ -4,15 +4,19 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from muster.cluster import budget_usage
+from muster.cluster.budget_usage import usage_until
 from muster.cluster.cluster_state import ClusterState
-from muster.controller.gangs.recorded_usage import ends_unrecorded, record_ends
+from muster.controller.gangs.recorded_usage import ends_unrecorded, record_ends, with_usage
 from muster.controller.passes.reconcile import reconcile
 from muster.kube import kinds
 from muster.kube.writes import MergePatch
-from muster.objects.meta import rfc3339
+from muster.objects.kueue import Admission, PodSetAssignment, WorkloadStatus
+from muster.objects.meta import Condition, find_condition, rfc3339
 from muster.objects.names import RECORDED_USAGE, RESOURCE_IN_USE
+from muster.translation.recorded_usage import of_workload
 from tests.simulation.manifests import GPU, cluster_queue, quotas, ray_job
 from tests.unit.controller.builders import NOW_MS, make_cluster, stored, workload_body
 
@@ -97,3 +101,47 @@ SPENT: dict[str, tuple[ClusterState, int]] = {
 def test_each_usage_counts_once(cluster: ClusterState, unit_s: int) -> None:
     spent = budget_usage.spent(cluster).get("team-a", ())
     assert sum(recorded.unit_ms for recorded in spent) == unit_s * 1000
+
+
+def _status(*, reserved_s: int = NOW_S - 10, gpus: int = 4, holds: bool = True) -> WorkloadStatus:
+    reserved = Condition(
+        type="QuotaReserved", status=str(holds), last_transition_time=rfc3339(reserved_s * 1000)
+    )
+    assigned = PodSetAssignment(name="gpu", flavors={GPU: "l4"}, resource_usage={GPU: str(gpus)}, count=gpus)
+    admission = Admission(cluster_queue="team-a", pod_set_assignments=(assigned,)) if holds else None
+    return WorkloadStatus(conditions=(reserved,), admission=admission)
+
+
+ENDS: dict[str, tuple[WorkloadStatus, WorkloadStatus, int | None]] = {
+    "the reservation ends": (_status(), _status(holds=False), 40),
+    "it is replaced by another": (_status(), _status(reserved_s=NOW_S), 40),
+    "the gang grows": (_status(), _status(gpus=6), 40),
+    "it lasts": (_status(), _status(), None),
+    "it begins": (_status(holds=False), _status(), None),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "unit_s"), ENDS.values(), ids=ENDS)
+def test_status_that_ends_a_reservation_has_its_usage(
+    old: WorkloadStatus, new: WorkloadStatus, unit_s: int | None
+) -> None:
+    written = with_usage(old, new, NOW_MS, frozenset({GPU}))
+    condition = find_condition(written.conditions, "BudgetUsage")
+    usage = of_workload(written)
+    assert (condition.reason if condition else None) == (None if unit_s is None else "Recorded")
+    assert usage.until == (NOW_S if unit_s is not None else 0)
+    hours = usage.queues["team-a"]["l4"][GPU] if usage.queues else {}
+    assert sum(hours.values()) == (unit_s or 0)
+    assert with_usage(old, new, NOW_MS, frozenset()) is new, "no budget"
+
+
+def test_usage_adds_up_over_resizes_and_reservations() -> None:
+    """4 GPUs for 10 s, 6 for 5 s, and after a pause 1 for 3 s."""
+    grown = with_usage(_status(), _status(gpus=6), NOW_MS, frozenset({GPU}))
+    unreserved = _status(holds=False).conditions[0]
+    released = replace(grown, admission=None, conditions=(unreserved, *grown.conditions[1:]))
+    released = with_usage(grown, released, NOW_MS + 5000, frozenset({GPU}))
+    again = _status(reserved_s=NOW_S + 60, gpus=1)
+    again = replace(again, conditions=(*again.conditions, *released.conditions[1:]))
+    used = usage_until(again, NOW_S + 63, frozenset({GPU})).queues["team-a"]["l4"][GPU]
+    assert sum(used.values()) == 4 * 10 + 6 * 5 + 3

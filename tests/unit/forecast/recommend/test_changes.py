@@ -1,14 +1,15 @@
 """Candidates as settings: quotas in proportion, pools, limits, and what is no candidate."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from muster.forecast.recommend.candidates import Candidate, Prices
-from muster.forecast.recommend.changes import changed, offered, scaled
-from muster.forecast.recommend.errors import RecommendError
+from muster.forecast.recommend.changes import changed, check_capacity, offered, scaled
+from muster.forecast.recommend.errors import InvalidCandidate, RecommendError
 from muster.forecast.recommend.variables import parse_variables
 from tests.unit.forecast.recommend.builders import CONFIG, built, candidates
 
@@ -100,8 +101,7 @@ def test_a_quantity_is_scaled(name: str) -> None:
 
 def test_quotas_offer_no_more_than_their_pool_has() -> None:
     assert offered(CONFIG, built(CONFIG).pools) == {"l4": 16}
-    small = _changed(["pools.l4=4", "queues.a.l4=8"])
-    assert offered(small, built(small).pools) == {"l4": 4}
+    assert offered(CONFIG, [replace(pool, units=4) for pool in built(CONFIG).pools]) == {"l4": 4}
 
 
 def test_quotas_that_exceed_the_pool_are_no_candidates() -> None:
@@ -111,9 +111,11 @@ def test_quotas_that_exceed_the_pool_are_no_candidates() -> None:
 
 
 def test_a_pool_may_be_as_much_too_small_as_at_present() -> None:
-    config = _changed(["pools.l4=8", "queues.a.l4=8"])  # 16 promised of 8
-    combinations = candidates("queues.a.l4=4,8,9", config=config)
-    assert [combinations.at((n,)) is None for n in range(3)] == [False, False, True]
+    pools = [replace(pool, units=8) for pool in built(CONFIG).pools]  # of which the quotas promise 16
+    for gpus in (4, 8):
+        check_capacity(_changed([f"queues.a.l4={gpus}"]), pools, CONFIG, pools)
+    with pytest.raises(InvalidCandidate, match="the quotas of l4 exceed its pool"):
+        check_capacity(_changed(["queues.a.l4=9"]), pools, CONFIG, pools)
 
 
 def test_settings_that_a_stack_file_may_not_have_are_counted_by_reason() -> None:

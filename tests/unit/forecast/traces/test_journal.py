@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.forecast.traces import journal
-from muster.forecast.traces.journal import MERGED
+from muster.forecast.traces.pod_sets import MERGED
 from muster.forecast.traces.trace import Trace, TraceJob
 from muster.journal.record import VERSION, Eviction, JournalRecord, PodSetRecord, WorkloadOutcome, write
 from tests.unit.forecast.traces.builders import GIB, GPU, QUANTITY, job, problems

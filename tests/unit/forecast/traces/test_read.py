@@ -116,7 +116,11 @@ def test_folder_is_read_as_journals_in_the_order_of_their_names(tmp_path: Path) 
 
 WHOLE = gzip.compress(b"x" * 10_000)
 UNREADABLE: dict[str, tuple[str, bytes, str]] = {
-    "an empty file": ("a.csv", b"", "the file is empty; expected a trace (swf, csv, sacct, kueue, journal)"),
+    "an empty file": (
+        "a.csv",
+        b"",
+        "the file is empty; expected a trace (swf, csv, sacct, sacct-json, kueue, journal)",
+    ),
     "blank lines": ("a", b"\n \n", "the file is empty"),
     "an empty file, compressed": ("a.swf.gz", gzip.compress(b""), "the file is empty"),
     "no known format": (
@@ -188,5 +192,5 @@ def test_folder_of_another_format_is_refused(tmp_path: Path) -> None:
 
 
 def test_unknown_format_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TraceError, match="format 'xml': expected one of swf, csv, sacct, kueue, journal"):
+    with pytest.raises(TraceError, match="format 'xml': expected one of swf, csv, sacct, sacct-json, "):
         traces.read(tmp_path, "xml")

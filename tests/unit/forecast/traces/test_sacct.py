@@ -3,6 +3,7 @@
 import pytest
 
 from muster.forecast.traces import sacct
+from muster.forecast.traces.pod_sets import MERGED
 from muster.forecast.traces.rows import ROUNDED
 from muster.forecast.traces.sacct import SacctOptions
 from muster.forecast.traces.trace import TraceError, TraceJob
@@ -199,6 +200,38 @@ def test_allocated_resources_count_if_none_were_requested() -> None:
     columns = "jobid|submit|start|end|reqtres|alloctres"
     trace = sacct.read([columns, f"1|{at(0)}|{at(5)}|{at(65)}||gres/gpu=2"], "sacct.txt")
     assert list(trace.jobs) == [job(requests={GPU: 2}, waited_ms=5_000)]
+
+
+GRES = {
+    "GPUs": ("cpu=8,node=2", "gpu:4", {"cpu": 4_000, GPU: 2}),
+    "GPUs by model, with sockets": ("cpu=8", "gpu:a100:3(S:0-1),gpu:h100:1,nvme:9", {"cpu": 8_000, GPU: 4}),
+    "one GPU": ("", "gpu", {GPU: 1}),
+    "GPUs of the TRES first": ("gres/gpu=2", "gpu:4", {GPU: 2}),
+}
+
+
+@pytest.mark.parametrize("name", GRES)
+def test_gpus_of_older_versions_are_in_another_column(name: str) -> None:
+    tres, gres, expected = GRES[name]
+    columns = "JobID|Submit|Start|End|AllocTRES|AllocGRES"
+    (read_job,) = sacct.read([columns, f"1|{at(0)}|{at(5)}|{at(65)}|{tres}|{gres}"], "sacct.txt").jobs
+    assert read_job.requests == expected
+
+
+def test_heterogeneous_job_is_one_gang() -> None:
+    lines = [
+        HEADER,
+        line(JobID="1007+0", ReqTRES="cpu=16,node=1", End=at(60)),
+        line(JobID="1007+1", ReqTRES="cpu=16,gres/gpu=8,node=2"),
+        line(JobID="1007+1.batch"),
+        line(JobID="1008"),
+    ]
+    trace = sacct.read(lines, "sacct.txt")
+    assert list(trace.jobs) == [
+        job("1008", waited_ms=5_000),
+        job("1007", pods=2, requests={"cpu": 16_000, GPU: 4}, waited_ms=5_000),
+    ]
+    assert trace.adjusted == {MERGED: 1}
 
 
 def test_queue_is_the_column_of_the_options() -> None:

@@ -51,15 +51,6 @@ REFUSED = [
         CHANGE,
     ),
     Case(
-        "no GPUs, and nobody who lends any",
-        with_quotas(cpu=HEADS, l4={"cpu": 16, "memory": "64Gi", "nvidia.com/gpu": 0}),
-        f"{QUOTAS}.l4",
-        '{"cpu": 16, "memory": "64Gi", "nvidia.com/gpu": 0}',
-        f"{ALONE} l4, {ONE_POD}, is never admitted: pod set workers requests nvidia.com/gpu, for which "
-        "ClusterQueue team-a has no quota",
-        CHANGE,
-    ),
-    Case(
         "fewer chips than a slice has",
         with_slices(12),
         f"{QUOTAS}.more",
@@ -93,17 +84,11 @@ def lent(limit: Any) -> dict[str, Any]:
 
 def test_borrowed_quota_lets_a_gang_run() -> None:
     assert parse(lent(None), FILE).queues.cluster_queues
-    assert "the smallest one for pool l4" in refusal(lent(0))
+    assert any("no gang of queue team-a can use pool l4" in text for text in warnings(parse(lent(0), FILE)))
 
 
 def test_a_stopped_queue_is_proven_too() -> None:
     assert parse(put(*TEAM_A, "stop", "HoldAndDrain"), FILE).queues.cluster_queues
-
-
-def test_devices_of_declared_nodes_are_known_in_any_cluster() -> None:
-    quotas = {"cpu": HEADS, "l4": {"cpu": 16, "memory": "64Gi", "nvidia.com/gpu": 1000}}
-    config = with_quotas(**quotas) | {"muster:cluster": EXISTING}
-    assert "at most 10 of nvidia.com/gpu in all quotas of flavor l4, which grant 1000" in refusal(config)
 
 
 EQUAL = {"engine": "muster", "priorities": {"all": 1}}
@@ -117,6 +102,17 @@ SPOT_ONLY = {
     },
 }
 WARNED = {
+    "no GPUs, and none to borrow": (
+        with_quotas(cpu=HEADS, l4={"cpu": 16, "memory": "64Gi", "nvidia.com/gpu": 0}),
+        f"{QUOTAS}.l4",
+        "no gang of queue team-a can use pool l4: the quota of its devices is 0, and no cohort lends any",
+    ),
+    "more GPUs than the nodes of a cluster elsewhere have": (
+        with_quotas(cpu=HEADS, l4={"cpu": 16, "memory": "64Gi", "nvidia.com/gpu": 1000})
+        | {"muster:cluster": EXISTING},
+        f"{QUOTAS}.l4.nvidia.com/gpu",
+        "expected at most 10 of nvidia.com/gpu in all quotas of flavor l4, which grant 1000",
+    ),
     "a quota of one and a half slices": (
         with_slices(24),
         f"{QUOTAS}.more.google.com/tpu",
@@ -151,7 +147,7 @@ WARNED = {
 def test_gangs_that_run_badly_are_a_warning(config: dict[str, Any], path: str, why: str) -> None:
     texts = [text for text in warnings(parse(config, FILE)) if "privateNodes" not in text]
     (text,) = (text for text in texts if "was not known in" not in text)
-    assert text.replace('["google.com/tpu"]', ".google.com/tpu").startswith(f"{path}\n")
+    assert text.replace('["', ".").replace('"]', "").startswith(f"{path}\n")
     assert f"\n  why:    {why}" in text
 
 
