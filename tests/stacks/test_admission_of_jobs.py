@@ -1,26 +1,18 @@
 """Tests that a team cannot bypass quota with Jobs, by stack local's policies."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 from sandbox.cluster.kubectl import Kubectl
 from tests.stacks.dry_runs import Manifest, Target
-from tests.stacks.ray_requests import ADMIN, ALICE, CONTROLLER, QUEUE, create, refusal, refused_patch
+from tests.stacks.job_requests import NAMESPACE, POD, batch_job
+from tests.stacks.ray_requests import ADMIN, ALICE, CONTROLLER, create, refusal, refused_patch
 from tests.stacks.updates import Operation, put, remove
 
-NAMESPACE = "team-a"
 UID = "muster.dev/workload-uid"
-POD = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox"}]}
 PART = "this Job is part of a job that holds quota for it: only KubeRay changes its spec and its controller"
 OWNER = {"apiVersion": "ray.io/v1", "kind": "RayJob", "name": "job", "uid": "1", "controller": True}
-
-
-def batch_job(name: str = "new", *, queue: str = "user-queue", labels: Any = None, **spec: Any) -> Manifest:
-    meta: Manifest = {"name": name, "namespace": NAMESPACE, "labels": {QUEUE: queue} if queue else {}}
-    template = {"metadata": {"labels": labels or {}}, "spec": POD}
-    body = {"parallelism": 2, "template": template, **spec}
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": body}
 
 
 def annotated(key: str) -> Manifest:
@@ -111,7 +103,7 @@ EDITS = (
         "mark pods",
         "queued",
         put("/spec/template/metadata/labels/muster.dev~1workload-uid", "1"),
-        "keep their label muster.dev/workload-uid",
+        f"label {UID}",  # by whichever of two policies is evaluated first
     ),
     Edit(
         "set an owner",
