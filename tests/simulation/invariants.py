@@ -308,7 +308,10 @@ class Invariants:
             if SIZES_ANNOTATION in workload["metadata"].get("annotations", {}):
                 self._gates_are_kept(workload, groups)
                 continue
-            too_many = {g: n for g, n in groups.items() if n > admitted_counts.get(g, 0)}
+            reclaimed = reclaimed_pods(workload)
+            too_many = {
+                g: n for g, n in groups.items() if n > admitted_counts.get(g, 0) - reclaimed.get(g, 0)
+            }
             expect(not too_many, f"{name} has quota for {admitted_counts}, but {too_many} live")
             expect_counted(workload, asked[uid])
 
@@ -489,13 +492,19 @@ def usage_of(workload: Body, live: Mapping[str, int] = NO_PODS) -> dict[Column, 
     """Returns what the admission counts, or the live pods of an elastic gang if there are more of them."""
     usage: dict[Column, Fraction] = defaultdict(Fraction)
     elastic = SIZES_ANNOTATION in workload["metadata"].get("annotations", {})
+    reclaimed = reclaimed_pods(workload)
     for assigned in workload["status"]["admission"]["podSetAssignments"]:
-        count = assigned["count"]
-        pods = max(count, live.get(assigned["name"], 0)) if elastic else count
+        count, name = assigned["count"], assigned["name"]
+        pods = max(count, live.get(name, 0)) if elastic else count - reclaimed.get(name, 0)
         for resource, amount in assigned["resourceUsage"].items():
             each = quantity(amount) / count if count else Fraction(0)
-            usage[assigned["flavors"][resource], resource] += each * pods if elastic else quantity(amount)
+            usage[assigned["flavors"][resource], resource] += each * pods
     return usage
+
+
+def reclaimed_pods(workload: Body) -> Mapping[str, int]:
+    """Returns the pods whose quota was released, as they have ended, by pod set."""
+    return {pods["name"]: pods["count"] for pods in workload["status"].get("reclaimablePods", ())}
 
 
 def limits(spec: Mapping[str, Any], column: Column) -> tuple[Fraction, Fraction | None, Fraction | None]:

@@ -2,8 +2,9 @@
 rule for changes of a Job's template.
 
 It creates the pods of a Job that is not suspended, replaces them once they are gone, deletes those of a
-suspended Job, and reports that once it has done so. As before Kubernetes 1.36, a suspension leaves the start
-time. Left out: failures of pods, indexes, deadlines.
+suspended Job, and reports that once it has done so. The seed chooses whether a suspension leaves the start
+time, as before Kubernetes 1.36. With `completions` one pod ends at a time, else all together. Left out:
+failures of single pods, indexes, deadlines.
 Source: pkg/controller/job/job_controller.go, pkg/registry/batch/job/strategy.go.
 """
 
@@ -32,6 +33,8 @@ class JobController:
     def __init__(self, api: Api, random: Random) -> None:
         self._api, self._random = api, random
         self._serial = 0
+        self._ended_ms: dict[str, int] = {}  # when a pod of the Job last ended
+        self._resets_start_time = random.random() < 0.5
 
     async def run(self) -> None:
         sweeps, busy = Sweeps(self._api, self._random, SWEEP_S_MAX), False
@@ -53,12 +56,14 @@ class JobController:
             if _is_users(job):
                 self._report(job, [], "True")
             return False
-        for _ in range(_parallelism(job) - len([p for p in pods if not _has_ended(p)])):
+        for _ in range(_pods_due(job) - len([p for p in pods if not _has_ended(p)])):
             self._make_pod(job)
         if not _is_users(job):
             return False
+        for pod in active[_pods_due(job) :]:
+            self._api.delete(kinds.PODS, key_of(pod), BY)
         job = self._report(job, active, "False")
-        if len(active) == _parallelism(job) and all(_runs(pod) for pod in active):
+        if len(active) == _pods_due(job) and all(_runs(pod) for pod in active):
             self._end_in_time(job, active)
         return True
 
@@ -67,21 +72,31 @@ class JobController:
         before = job.get("status", {})
         condition = {"type": "Suspended", "status": suspended}
         status: dict[str, Any] = {"active": len(active), "ready": sum(map(_runs, active))}
-        if suspended == "False" and before.get("conditions") != [condition]:
-            status["startTime"] = rfc3339(self._api.now_ms())
+        if before.get("conditions") != [condition]:
+            if suspended == "False":
+                status["startTime"] = rfc3339(self._api.now_ms())
+            elif self._resets_start_time:
+                status["startTime"] = None
         return self._patch(job, {**status, "conditions": [condition]})
 
     def _end_in_time(self, job: Body, pods: list[Body]) -> None:
         annotations = job["metadata"]["annotations"]
-        ran_ms = self._api.now_ms() - millis(job["status"]["startTime"])
-        if ran_ms < float(annotations[RUN_SECONDS]) * 1000:
+        uid, now_ms = job["metadata"]["uid"], self._api.now_ms()
+        since_ms = max(millis(job["status"]["startTime"]), self._ended_ms.get(uid, 0))
+        if now_ms - since_ms < float(annotations[RUN_SECONDS]) * 1000:
             return
-        succeeded = annotations[OUTCOME] == "SUCCEEDED"
-        phase = {"status": {"phase": "Succeeded" if succeeded else "Failed"}}
-        for pod in pods:
+        succeeds, completions = annotations[OUTCOME] == "SUCCEEDED", job["spec"].get("completions")
+        ending = pods[:1] if succeeds and completions else pods
+        phase = {"status": {"phase": "Succeeded" if succeeds else "Failed"}}
+        for pod in ending:
             self._api.merge_patch(kinds.PODS, key_of(pod), phase, BY, True)
-        end = {"type": "Complete" if succeeded else "Failed", "status": "True", "message": "Job finished"}
-        self._patch(job, {"active": 0, "ready": 0, "conditions": [end]})
+        self._ended_ms[uid] = now_ms
+        succeeded = job["status"].get("succeeded", 0) + len(ending) * succeeds
+        status: dict[str, Any] = {"active": len(pods) - len(ending), "succeeded": succeeded}
+        if not succeeds or succeeded >= (completions or 0):
+            kind = "Complete" if succeeds else "Failed"
+            status["conditions"] = [{"type": kind, "status": "True", "message": "Job finished"}]
+        self._patch(job, {**status, "ready": status["active"]})
 
     def _patch(self, job: Body, status: Body) -> Body:
         version = {"resourceVersion": job["metadata"]["resourceVersion"]}
@@ -127,8 +142,13 @@ def _is_users(job: Body) -> bool:
     return RUN_SECONDS in job["metadata"].get("annotations", {})
 
 
-def _parallelism(job: Body) -> int:
-    return int(job["spec"].get("parallelism", 1))
+def _pods_due(job: Body) -> int:
+    """Returns the pods that the Job runs now: no more than completions remain."""
+    parallelism, completions = (
+        int(job["spec"].get(f, d)) for f, d in (("parallelism", 1), ("completions", 0))
+    )
+    remaining = completions - job.get("status", {}).get("succeeded", 0)
+    return min(parallelism, remaining) if completions else parallelism
 
 
 def _has_ended(pod: Body) -> bool:
