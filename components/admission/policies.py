@@ -24,6 +24,7 @@ from pulumi_kubernetes.admissionregistration.v1 import (
 )
 from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, LabelSelectorRequirementArgs, ObjectMetaArgs
 
+from components.admission.accelerators import accelerators_need_a_queue
 from components.admission.autoscaling import changes_of_workloads, own_accounts
 from components.admission.gangs import queued_gangs
 from components.admission.gangs.redis_cleanup import REDIS_CLEANUP_HAS_QUOTA
@@ -42,12 +43,7 @@ from components.admission.ray import ENGINE_ACCOUNTS, Engine, Policy, asked_by_u
 from components.admission.reserved_labels import reserved_labels
 from components.admission.services import cluster_internal_services
 from components.admission.sizes import bounded_sizes
-from components.admission.tenants import (
-    VPA_MODE_OFF,
-    accelerators_need_a_queue,
-    token_required,
-    without_claims,
-)
+from components.admission.tenants import VPA_MODE_OFF, token_required, without_claims
 from components.base import Component
 from components.queues.kai_policies import KaiNames, kai_mutations, kai_validations
 from muster.objects.names import QUEUE_LABEL

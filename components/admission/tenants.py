@@ -5,7 +5,6 @@ from components.admission.ray import (
     Engine,
     Policy,
     asked_by_users,
-    queue_of,
     requests_of,
     spec_is_written,
     users_of,
@@ -13,7 +12,6 @@ from components.admission.ray import (
 )
 from components.admission.templates import template_variables
 from muster.cluster.jobs.kinds import JOB_KINDS, RESOURCES
-from muster.objects.names import QUEUE_LABEL
 from settings.model.tenants.tenant import NO_CLAIMS, TENANT, TOKEN_REQUIRED
 
 EMPTY = '""'
@@ -57,42 +55,6 @@ def without_claims(engine: Engine) -> list[Policy]:
             variables=template_variables(kind),
         )
         for kind in JOB_KINDS
-    ]
-
-
-def accelerators_need_a_queue(engine: Engine) -> list[Policy]:
-    """Returns policies for all tenants: jobs other than Ray's request accelerators only in a queue. KAI's
-    queues are for Ray objects only, so with it these jobs can't request any."""
-    queued = "false" if engine == "kai" else f'{queue_of("object")} != ""'
-    quantities = "[c.?resources.?requests.orValue({}), c.?resources.?limits.orValue({})]"
-    containers = " + ".join(f"t.?spec.?{key}.orValue([])" for key in ("containers", "initContainers"))
-    without = (
-        f"({containers}).all(c, {quantities}.all(amounts, amounts.all(r, !r.contains('/')))) && "
-        "t.?spec.?resourceClaims.orValue([]).size() == 0"
-    )
-    remedy = (
-        "run a Ray object in its queue instead"
-        if engine == "kai"
-        else f"add the label {QUEUE_LABEL} with the name of a queue (kubectl get localqueues)"
-    )
-    return [
-        Policy(
-            name=f"muster-{kind.plural}-use-accelerators-of-queues",
-            **requests_of(kind),
-            operations=("CREATE", "UPDATE"),
-            rules={
-                f"{queued} || variables.templates.all(t, {without})": (
-                    f"in this namespace accelerators have a quota, but this {kind.name} would use them "
-                    f"outside of it: {remedy}"
-                )
-            },
-            namespaces=TENANT,
-            condition=f"({asked_by_users(engine, kind.operator)}) && ({spec_is_written()})",
-            exempt_operators=users_of(kind),
-            variables=template_variables(kind),
-        )
-        for kind in JOB_KINDS
-        if not kind.ray_cluster
     ]
 
 

@@ -87,3 +87,9 @@ ANSWER_TIMEOUT_ANNOTATION = "muster.dev/answer-timeout-seconds"
 CAPACITY_TIMEOUT_ANNOTATION = "muster.dev/capacity-timeout-seconds"
 """Set by operators on a ProvisioningRequestConfig: seconds until a request is accepted, and seconds from its
 acceptance until it is provisioned (default: no limit)."""
+
+
+def unqueued_label(kind: str, name: str) -> str:
+    """Returns the label that a stack sets on namespaces of tenants to let pods of this object, such as the
+    Deployment inference, use accelerators outside the queues."""
+    return f"{kind.lower()}.unqueued.{MUSTER_PREFIX}{name}"

@@ -128,14 +128,15 @@ AUTOSCALER = {
 
 @pytest.fixture(scope="session")
 def server(local_stack: Stack, cluster: Kubectl) -> Kubectl:
-    """Stack local with an object of each of Ray's kinds in team-a, which no controller changes."""
+    """Stack local with a job of each kind in team-a, which no controller changes."""
     cluster.create([AUTOSCALER])
     wait_for_quotas(cluster)
     for namespace, label in NAMESPACES.items():
         cluster.run("create", "namespace", namespace)
         cluster.run("label", "namespace", namespace, label)
     wait_for_suspension(cluster)
-    for manifest in (rayjob("job"), raycluster("notebook"), rayservice("service"), unqueued("free")):
+    queued = (rayjob("job"), raycluster("notebook"), rayservice("service"), batch_job("queued"))
+    for manifest in (*queued, unqueued("free")):
         cluster.run("create", "-f", "-", *ALICE, stdin=json.dumps(manifest))
     uid = cluster.run("get", "rayjob/job", "--namespace=team-a", "-o", "jsonpath={.metadata.uid}")
     cluster.create([child("child", uid)])

@@ -72,9 +72,9 @@ def test_kuberays_submitters_are_not_suspended(server: Kubectl) -> None:
 
 @pytest.fixture(scope="module")
 def jobs(server: Kubectl) -> Kubectl:
-    """Adds a queued Job, and a submitter of a RayJob."""
+    """Adds a submitter of a RayJob."""
     uid = server.run("get", "rayjob/job", "--namespace=team-a", "-o", "jsonpath={.metadata.uid}")
-    server.create([batch_job("queued"), owned(batch_job("submitter", queue="", labels={UID: "1"}), uid)])
+    server.create([owned(batch_job("submitter", queue="", labels={UID: "1"}), uid)])
     return server
 
 

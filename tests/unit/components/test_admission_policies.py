@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from components.admission.accelerators import POD_OWNERS
 from components.admission.policies import AdmissionPolicies, AdmissionPoliciesArgs
 from components.admission.priorities import PriorityNames
 from components.admission.ray import Engine
@@ -18,6 +19,7 @@ ALWAYS = {
     "muster-vpa-leaves-ray-alone",
     "muster-ray-needs-a-queue",
     "muster-job-needs-a-queue",
+    *(f"muster-{owner.plural}-use-accelerators-of-queues" for owner in POD_OWNERS),
     "muster-jobs-use-accelerators-of-queues",
     *(f"muster-{kind}-stay-inside" for kind in ("rayjobs", "rayclusters", "rayservices")),
     *(f"muster-{kind}-need-a-token" for kind in ("rayjobs", "rayclusters", "rayservices")),
