@@ -120,7 +120,7 @@ class Platform(Component):
             image, signature = self._image(settings, controller.build)
         selector = settings.system_pool.node_labels if settings.system_pool else {}
         place, before = self._journal(settings, controller)
-        pods = PodArgs(controller, image, selector, place)
+        pods = PodArgs(controller, settings.admission.elastic, image, selector, place)
         reconciler = Reconciler("reconciler", pods, self._inside([*apis, *before]))
         if controller.page is not None:
             Page("page", PageArgs(controller.page, pods), self._inside([*apis, reconciler.namespace]))

@@ -16,7 +16,7 @@ from sandbox.scenario import ADMITTING, ENGINES, chosen, scenario
 from sandbox.shell import exports
 from sandbox.status import status
 from sandbox.up import down, up
-from sandbox.up_real import TRAINING, scenario_on_real_nodes, up_real
+from sandbox.up_real import SCENARIOS, scenarios_on_real_nodes, up_real
 from tools.toolchain.build import can_be_built
 from tools.toolchain.command import carry_out, sandbox_named
 from tools.toolchain.console import console, table
@@ -102,9 +102,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _up(options: argparse.Namespace) -> int:
     if options.nodes == "real":
-        scenario_name = None if options.no_scenario else options.scenario or TRAINING
+        names = () if options.no_scenario else _on_real_nodes(options.scenario)
         real_ray = options.ray == "real"
-        up_real(options.state, options.engine, scenario_name, fresh=options.fresh, real_ray=real_ray)
+        up_real(options.state, options.engine, names, fresh=options.fresh, real_ray=real_ray)
         return 0
     named = chosen(options.engine, options.scenario) if options.scenario else None
     scenarios = () if options.no_scenario else named
@@ -119,10 +119,14 @@ def _apply(options: argparse.Namespace) -> int:
 
 def _scenario(options: argparse.Namespace) -> int:
     if has_real_nodes(options.state):
-        scenario_on_real_nodes(options.state, options.scenario or TRAINING)
+        scenarios_on_real_nodes(options.state, _on_real_nodes(options.scenario))
     else:
         scenario(options.state, options.scenario)
     return 0
+
+
+def _on_real_nodes(name: str | None) -> Sequence[str]:
+    return SCENARIOS if name is None else (name,)
 
 
 def _env(options: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ from sandbox.cluster.volumes import create_volumes
 from sandbox.realnodes.environment import RealNodes
 from sandbox.running import only_run, require_api
 from sandbox.scenario import EXAMPLES, require_no_jobs
-from sandbox.scenarios import training_in_pods
+from sandbox.scenarios import elastic_in_pods, training_in_pods
 from sandbox.scenarios.milestones import Scenario
 from sandbox.stack_file import StackFile, read
 from sandbox.up import Environment, create
@@ -23,9 +23,12 @@ from tools.toolchain.paths import RunState
 from tools.toolchain.steps import Screen, Step, StepError, run_steps
 from tools.toolchain.tools import NODE_TOOLS, tools_for
 
-TRAINING = "training"
-"""The only scenario on real nodes."""
-_TRAINING_SUMMARY = "preempted in real pods, resumes from its checkpoint"
+TRAINING, ELASTIC = "training", "elastic"
+SCENARIOS = (TRAINING, ELASTIC)
+_SUMMARIES = {
+    TRAINING: "preempted in real pods, resumes from its checkpoint",
+    ELASTIC: "Ray's autoscaler grows a job into free quota, and returns workers to production",
+}
 
 
 @dataclass
@@ -33,7 +36,7 @@ class RealEnvironment(Environment):
     """The creation of a sandbox with real nodes."""
 
     real: RealNodes = field(init=False)
-    trains: bool = True
+    names: Sequence[str] = SCENARIOS
 
     OPERATORS: ClassVar = "KubeRay in a pod, a stand-in for GKE's autoscaler"
 
@@ -46,9 +49,7 @@ class RealEnvironment(Environment):
         images = Step("images", "Ray, KubeRay, the controller; without a container engine", self.images)
         after = next(i for i, step in enumerate(steps) if step.name == "tools") + 1
         steps.insert(after, images)
-        if self.trains:
-            steps.append(_training(self.train))
-        return steps
+        return [*steps, *(_scenario(name, partial(self.play_in_pods, name)) for name in self.names)]
 
     def settle(self, scenarios: Sequence[Scenario]) -> str:
         """Checks the machine before anything is replaced or built."""
@@ -97,33 +98,36 @@ class RealEnvironment(Environment):
             return super().page()
         return self.real.open_page(self.kubectl)
 
-    def train(self) -> str:
-        """Preempts training in real pods, and checks that it resumes."""
-        return training_in_pods.play(self.state, self.kubectl, EXAMPLES, self.screen)
+    def play_in_pods(self, name: str) -> str:
+        """Plays a scenario, whose jobs run in real pods."""
+        return _play(name, self.kubectl, self.screen)
 
 
-def scenario_on_real_nodes(state: RunState, name: str) -> None:
-    """Plays the scenario again. Raises StepError for an unknown name, or if the sandbox has other jobs."""
-    _require_known(name)
+def scenarios_on_real_nodes(state: RunState, names: Sequence[str] = SCENARIOS) -> None:
+    """Plays scenarios again. Raises StepError for an unknown name, or if the sandbox has other jobs."""
+    _require_known(names)
     with only_run(state):
         require_api(state)
         require_no_jobs(state)
         screen = Screen()
         kubectl = Kubectl(ensure_tools(["kubectl"], screen)["kubectl"].path, state.kubeconfig)
-        play = partial(training_in_pods.play, state, kubectl, EXAMPLES, screen)
-        run_steps([_training(play)], screen)
+        run_steps([_scenario(name, partial(_play, name, kubectl, screen)) for name in names], screen)
 
 
 def up_real(
-    state: RunState, engine: str, scenario: str | None, *, fresh: bool = False, real_ray: bool = False
+    state: RunState,
+    engine: str,
+    scenarios: Sequence[str] = SCENARIOS,
+    *,
+    fresh: bool = False,
+    real_ray: bool = False,
 ) -> None:
-    """Creates a sandbox with real nodes, and plays the scenario, if any.
+    """Creates a sandbox with real nodes, and plays these scenarios.
 
     Raises StepError if a step fails, if the options contradict each other, or if the sandbox is up and
     `fresh` is not set.
     """
-    if scenario is not None:
-        _require_known(scenario)
+    _require_known(scenarios)
     if real_ray:
         raise StepError(
             "RAY=real is for simulated nodes; on real nodes, pods run Ray",
@@ -134,14 +138,23 @@ def up_real(
             "the engine kai supports simulated nodes only",
             try_this=state.command("up", ENGINE="kai"),
         )
-    environment = RealEnvironment(state, engine, trains=scenario is not None)
+    environment = RealEnvironment(state, engine, names=scenarios)
     create(environment, environment.steps(()), fresh=fresh)
 
 
-def _require_known(scenario: str) -> None:
-    if scenario != TRAINING:
-        raise StepError(f"real nodes have no scenario {scenario!r}", try_this=f"SCENARIO={TRAINING}")
+def _require_known(names: Sequence[str]) -> None:
+    for name in names:
+        if name not in SCENARIOS:
+            raise StepError(
+                f"real nodes have no scenario {name!r}", try_this=f"SCENARIO= one of: {', '.join(SCENARIOS)}"
+            )
 
 
-def _training(play: Callable[[], str]) -> Step:
-    return Step(f"scenario: {TRAINING}", _TRAINING_SUMMARY, play)
+def _scenario(name: str, play: Callable[[], str]) -> Step:
+    return Step(f"scenario: {name}", _SUMMARIES[name], play)
+
+
+def _play(name: str, kubectl: Kubectl, screen: Screen) -> str:
+    if name == ELASTIC:
+        return elastic_in_pods.play(kubectl, EXAMPLES, screen)
+    return training_in_pods.play(kubectl, EXAMPLES, screen)

@@ -21,7 +21,6 @@ from components.admission.ray import (
 from components.admission.templates import from_old_object, head
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.raycluster import RAY_CLUSTER
-from muster.cluster.jobs.rayjob import RAY_JOB
 from settings.model.tenants.tenant import TENANT
 
 SHARED_ACCOUNT = "default"  # of every pod that names no other
@@ -151,7 +150,7 @@ def _pod_rules() -> dict[str, str]:
 
 def scalable(kind: JobKind, engine: Engine) -> bool:
     """Returns whether queued objects of the kind may be autoscaled: the engine then grants growth."""
-    return engine == "muster" and kind in (RAY_JOB, RAY_CLUSTER)
+    return engine == "muster" and bool(kind.ray_cluster)
 
 
 def autoscaled_as_created(kind: JobKind, engine: Engine) -> dict[str, str]:

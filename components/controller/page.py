@@ -112,7 +112,7 @@ def _deployment(args: PageArgs) -> DeploymentSpecArgs:
             "serve",
             f"--address=0.0.0.0:{HTTP_PORT}",
             *(f"--host-name={name}" for name in args.page.host_names),
-            *configuration_arguments(args.pods.controller),
+            *configuration_arguments(args.pods),
         ],
         ports=[ContainerPortArgs(name="http", container_port=HTTP_PORT)],
         liveness_probe=_probe(),

@@ -33,6 +33,7 @@ from settings.manifests.configuration import controller_configuration
 from settings.manifests.lost_nodes import lost_node_tolerations
 from settings.model.controller import Controller
 from settings.model.operators import namespaces
+from settings.model.queues.admission import Elastic
 
 NAMESPACE = namespaces.MUSTER
 NAME = "muster-controller"
@@ -50,6 +51,7 @@ class PodArgs:
     """`node_selector` selects the nodes that it may run on; `journal` None: none is kept."""
 
     controller: Controller
+    elastic: Elastic
     image: pulumi.Input[str]
     node_selector: Mapping[str, str]
     journal: JournalPlace | None
@@ -110,7 +112,7 @@ def _container(args: PodArgs) -> ContainerArgs:
             "controller",
             f"--log-level={settings.log_level}",
             f"--http-address=:{HTTP_PORT}",
-            *configuration_arguments(settings),
+            *configuration_arguments(args),
             *([f"--journal={journal.folder}"] if journal is not None else ()),
             *(["--eta"] if settings.eta else ()),
         ],
@@ -156,9 +158,9 @@ def container_security() -> SecurityContextArgs:
     )
 
 
-def configuration_arguments(settings: Controller) -> list[str]:
+def configuration_arguments(args: PodArgs) -> list[str]:
     """Returns the argument with the configuration; none if it is the default."""
-    differences = controller_configuration(settings)
+    differences = controller_configuration(args.controller, args.elastic)
     return [f"--configuration={json.dumps(differences)}"] if differences else []
 
 

@@ -67,7 +67,7 @@ def declared(settings: "Settings", title: str) -> SimulatedConfiguration:
 
     controller = DEFAULT
     if settings.controller is not None:
-        controller = from_fields(controller_configuration(settings.controller))
+        controller = from_fields(controller_configuration(settings.controller, settings.admission.elastic))
     forecast = settings.forecast
     queues = from_manifests(title, manifests(settings), controller)
     return SimulatedConfiguration(

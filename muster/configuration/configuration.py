@@ -13,6 +13,9 @@ from muster.configuration.durations import seconds
 from muster.configuration.feature_gates import CLEANUP, with_gates
 from muster.objects.meta import View
 
+NOTICE_MS = 30_000
+NOTICE_S_MAX = 3600
+
 _BACKOFF = Backoff()
 
 
@@ -32,6 +35,8 @@ class Configuration:
     wait_for_pods_ready: WaitForPodsReady | None = None
     retention: Retention = Retention()
     cleans_up_requests: bool = True  # ProvisioningRequests, on eviction
+    # Between the preemption of surplus of an elastic gang and the limit by which it is removed.
+    notice_ms: int = NOTICE_MS
 
     @property
     def backoff(self) -> Backoff:
@@ -85,12 +90,17 @@ class _Rules(View, forbid_unknown_fields=True):
     aging: _Aging | None = None
 
 
+class _Elastic(View, forbid_unknown_fields=True):
+    notice: str = f"{NOTICE_MS // 1000}s"
+
+
 class _File(View, forbid_unknown_fields=True):
     wait_for_pods_ready: _WaitForPodsReady | None = None
     fair_sharing: _FairSharing | None = None
     object_retention_policies: _ObjectRetention = _ObjectRetention()
     feature_gates: dict[str, bool] = {}
     rules: _Rules = _Rules()
+    elastic: _Elastic = _Elastic()
 
 
 def parse(text: str) -> Configuration:
@@ -112,8 +122,9 @@ def _configuration(file: _File) -> Configuration:
     rules = with_gates(rules, file.feature_gates)
     retention = _retention(file.object_retention_policies.workloads)
     cleans_up = file.feature_gates.get(CLEANUP, True)
+    notice_ms = _notice_ms(file.elastic)
     if wait is None:
-        return Configuration(rules, retention=retention, cleans_up_requests=cleans_up)
+        return Configuration(rules, retention=retention, cleans_up_requests=cleans_up, notice_ms=notice_ms)
     requeuing = wait.requeuing_strategy
     if requeuing.timestamp not in ("Eviction", "Creation"):
         raise ValueError(
@@ -135,6 +146,7 @@ def _configuration(file: _File) -> Configuration:
         ),
         retention=retention,
         cleans_up_requests=cleans_up,
+        notice_ms=notice_ms,
     )
 
 
@@ -160,6 +172,13 @@ def _additional_rules(rules: _Rules) -> Rules:
         run_time_ms_min=_seconds("rules.minimumRunTime", rules.minimum_run_time) * 1000,
         aging=aging,
     )
+
+
+def _notice_ms(elastic: _Elastic) -> int:
+    notice_s = _seconds("elastic.notice", elastic.notice)
+    if notice_s > NOTICE_S_MAX:
+        raise ValueError(f"elastic.notice is {elastic.notice!r}; expected at most {NOTICE_S_MAX}s")
+    return notice_s * 1000
 
 
 def _seconds(name: str, text: str) -> int:

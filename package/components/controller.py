@@ -17,6 +17,7 @@ from settings.model.base import Model
 from settings.model.controller import Controller as ControllerSettings
 from settings.model.operators.kuberay import KubeRay as KubeRaySettings
 from settings.model.operators.kueue import Kueue as KueueSettings
+from settings.model.queues.admission import Elastic
 from settings.model.stack import Settings
 
 ANY_IMAGE = "example.com/muster/controller:0"
@@ -37,6 +38,8 @@ class ControllerInputs(Model):
     """The API by which jobs are queued."""
     priorities: dict[str, int] = Field(default_factory=dict)
     """The priorities of Queues: policies refuse jobs that name others."""
+    elastic: Elastic = Elastic()
+    """Gangs that Ray's autoscaler scales."""
     node_selector: dict[str, str] = Field(default_factory=dict)
     """Labels of the nodes that operators may run on."""
     serves_mutating_policies: bool = True
@@ -62,6 +65,7 @@ class Controller(Exposed):
     places = {
         "controller.image": "image",
         "admission.priorities": "priorities",
+        "admission.elastic": "elastic",
         "cluster.servesMutatingPolicies": "servesMutatingPolicies",
     }
 
@@ -71,10 +75,11 @@ class Controller(Exposed):
         plain = image if isinstance(image, str) else ANY_IMAGE
         serves = inputs.get("servesMutatingPolicies", True)
         sections = {key: inputs[key] for key in ("kuberay", "kueue") if key in inputs}
+        elastic = {key: inputs[key] for key in ("elastic",) if key in inputs}
         return {
             **sections,
             "controller": {**(controller if isinstance(controller, Mapping) else {}), "image": plain},
-            "admission": {"priorities": inputs.get("priorities", {})},
+            "admission": {"priorities": inputs.get("priorities", {}), **elastic},
             "cluster": {**EXISTING, "servesMutatingPolicies": serves},
         }
 
@@ -91,6 +96,6 @@ class Controller(Exposed):
         )
         AdmissionPolicies("admission-policies", policies, self.child(depends_on=[kuberay]))
         journal = JournalPlace(journal_folder("journal")) if controller.journal else None
-        pods = PodArgs(controller, inputs["image"], selector, journal)
+        pods = PodArgs(controller, settings.admission.elastic, inputs["image"], selector, journal)
         reconciler = Reconciler("reconciler", pods, self.child(depends_on=[kuberay, kueue]))
         return {"namespace": reconciler.namespace.metadata["name"], "image": inputs["image"]}

@@ -20,7 +20,6 @@ from sandbox.scenarios.resumed_training import (
     submit,
     succeeded,
 )
-from tools.toolchain.paths import RunState
 from tools.toolchain.steps import Screen, StepError
 
 CLUSTER_LABEL = "ray.io/cluster"
@@ -29,7 +28,7 @@ SECONDS_MAX = 420.0
 """Per wait: a Ray head in a pod takes half a minute on a quiet machine."""
 
 
-def play(state: RunState, kubectl: Kubectl, examples: Path, screen: Screen) -> str:
+def play(kubectl: Kubectl, examples: Path, screen: Screen) -> str:
     """Submits training and, after its first checkpoints, production; waits for the success of both.
 
     Raises StepError if a wait takes too long, a job fails, production has pods before those of training have

@@ -12,6 +12,7 @@ from settings.model.operators.kueue import (
     Retention,
     WaitForPodsReady,
 )
+from settings.model.queues.admission import Elastic
 
 # As in the chart's own file, which ours replaces, and as Jobs for each further kind. Kueue's default is 1.
 CONCURRENCY = dict(
@@ -57,7 +58,7 @@ def kueue_configuration(settings: Kueue) -> dict[str, Any]:
     return result
 
 
-def controller_configuration(settings: Controller) -> dict[str, Any]:
+def controller_configuration(settings: Controller, elastic: Elastic) -> dict[str, Any]:
     """Returns the configuration of Muster's controller: the fields that differ from its defaults."""
     result: dict[str, Any] = {}
     if settings.wait_for_pods_ready:
@@ -70,6 +71,8 @@ def controller_configuration(settings: Controller) -> dict[str, Any]:
         result["featureGates"] = dict(settings.feature_gates)
     if rules := _own_rules(settings.rules):
         result["rules"] = rules
+    if elastic != Elastic():
+        result["elastic"] = {"notice": f"{elastic.notice_seconds}s"}
     return result
 
 

@@ -20,6 +20,19 @@ def engine_muster_has_its_controller(settings: Settings) -> Iterator[Finding]:
         )
 
 
+@rule("admission")
+def elastic_gangs_need_engine_muster(settings: Settings) -> Iterator[Finding]:
+    """Settings of elastic gangs need engine muster: with others, queued objects that are autoscaled are
+    refused (docs/elastic.md)."""
+    admission = settings.admission
+    if admission.engine != "muster" and "elastic" in admission.model_fields_set:
+        yield Finding(
+            ("muster:admission", "elastic"),
+            f"no value: with engine {admission.engine}, queued objects that are autoscaled are refused",
+            "remove it, or choose engine: muster",
+        )
+
+
 @rule("cluster", "controller")
 def images_are_built_for_google_cloud(settings: Settings) -> Iterator[Finding]:
     """An image is built for a GKE cluster only: the stack creates its registry in the cluster's project and

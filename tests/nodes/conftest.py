@@ -13,7 +13,7 @@ from sandbox.cluster.processes import Processes
 from sandbox.realnodes import cgroups
 from sandbox.realnodes.machine import missing
 from sandbox.up import down
-from sandbox.up_real import TRAINING, up_real
+from sandbox.up_real import up_real
 from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.paths import RunState
 from tools.toolchain.steps import Screen
@@ -39,13 +39,13 @@ def machine_state() -> dict[str, set[str]]:
 
 @pytest.fixture(scope="session")
 def state() -> Iterator[RunState]:
-    """A sandbox with real nodes, after its training scenario."""
+    """A sandbox with real nodes, after its scenarios."""
     if (reason := missing()) is not None:
         pytest.skip(reason)
     before = machine_state()
     state = RunState(NAME)
     try:
-        up_real(state, "muster", TRAINING, fresh=True)
+        up_real(state, "muster", fresh=True)
         yield state
     finally:
         down(state)

@@ -56,6 +56,7 @@ class Api:
         self.journal: dict[Kind[Any], list[Change]] = defaultdict(list)
         self.refusal: Callable[[Kind[Any], Body], str] = lambda kind, body: ""  # of a creation, by its schema
         self.immutable: dict[Kind[Any], Callable[[Body, Body], str]] = {}  # refuses changes of old to new
+        self.update_refusal: Callable[[Kind[Any], Body], str] = lambda kind, body: ""  # by a policy
         self.pruned: dict[Kind[Any], Callable[[Body], Body]] = {}  # drops fields that a CRD lacks
         self.watchers: list[Callable[[Change], None]] = []
         self.unserved: set[Kind[Any]] = set()  # CustomResourceDefinition deleted
@@ -271,6 +272,8 @@ class Api:
             return old
         if kind in self.immutable and (problem := self.immutable[kind](old, new)):
             raise Refused(422, f"{kind} {key_of(old)} is invalid: {problem}")
+        if problem := self.update_refusal(kind, new):
+            raise Refused(422, f"{kind} {key_of(new)} is invalid: {problem}")
         if new.get("spec") != old.get("spec"):
             new["metadata"]["generation"] += 1
         meta = new["metadata"]

@@ -15,8 +15,10 @@ from tests.simulation.manifests import (
     quotas,
     ray_cluster_spec,
     ray_job,
+    ray_service,
     stack,
 )
+from tests.simulation.ray_services import VERSIONS
 from tests.simulation.simulation import Simulation
 from tools.testing.effort import seeds
 
@@ -29,6 +31,14 @@ def elastic(name: str, *, least: int = 2, most: int = 8, asks: int = 2, **more: 
     group = {**cluster["workerGroupSpecs"][0], "minReplicas": least, "maxReplicas": most}
     scaled = {**cluster, "enableInTreeAutoscaling": True, "workerGroupSpecs": [group]}
     return ray_job(name, rayClusterSpec=scaled, seconds=more.pop("seconds", 600), **more)
+
+
+def elastic_service(name: str, *, least: int) -> Body:
+    """Returns a RayService whose workers are scaled; each has a GPU."""
+    service = ray_service(name)
+    spec = {**service["spec"]["rayClusterConfig"], "enableInTreeAutoscaling": True}
+    group = {**spec["workerGroupSpecs"][0], "replicas": least, "minReplicas": least, "maxReplicas": 8}
+    return ray_service(name, rayClusterConfig={**spec, "workerGroupSpecs": [group]})
 
 
 def platform(gpus: int = 6, **spec: Any) -> dict[Any, list[Body]]:
@@ -46,8 +56,8 @@ def workers(sim: Simulation, job: str, *, gated: bool = False) -> int:
     )
 
 
-def granted(sim: Simulation, job: str) -> int:
-    workload = sim.workload(job)
+def granted(sim: Simulation, job: str, kind: kinds.Kind[Any] = kinds.RAY_JOBS) -> int:
+    workload = sim.workload(job, kind)
     assert workload is not None
     assigned = workload.get("status", {}).get("admission", {}).get("podSetAssignments", [])
     return sum(a["count"] for a in assigned if a["name"] == "gpu")
@@ -78,6 +88,22 @@ def test_replicas_of_the_manifest_are_growth(seed: int) -> None:
         await sim.until(lambda: workers(sim, job) == 6, "it has what fits", 2)
 
     Simulation(seed, platform()).run(story)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_service_scales_with_its_traffic(seed: int, version: str) -> None:
+    async def story(sim: Simulation) -> None:
+        of = kinds.RAY_SERVICES
+        service = sim.submit(elastic_service("llm", least=1))
+        await sim.until(lambda: workers(sim, service) == 1, "it has its minimum", 2)
+        sim.autoscaler.demand["llm/gpu"] = 5
+        await sim.until(lambda: granted(sim, service, of) == workers(sim, service) == 5, "it has grown", 2)
+        sim.autoscaler.demand["llm/gpu"] = 2
+        await sim.until(lambda: granted(sim, service, of) == workers(sim, service) == 2, "it has shrunk", 2)
+        assert sim.has(service, "PodsReady", of)
+
+    Simulation(seed, platform(), kuberay=version).run(story)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -141,6 +167,29 @@ def test_growers_share_what_is_free_and_the_controller_rests(seed: int) -> None:
         writes = len(sim.api.journal[kinds.RAY_CLUSTERS])
         await sim.stays(lambda: sum(workers(sim, job) for job in jobs) == 6, "all quota is used", 5)
         assert len(sim.api.journal[kinds.RAY_CLUSTERS]) - writes <= 6
+
+    Simulation(seed, platform()).run(story)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_limits_do_not_flap_while_growth_cannot_be_written(seed: int) -> None:
+    """The core has granted what its Workload does not say yet, so nothing seems free."""
+
+    def refuses_growth(kind: kinds.Kind[Any], body: Body) -> str:
+        assigned = body.get("status", {}).get("admission", {}).get("podSetAssignments", ())
+        grown = kind is kinds.WORKLOADS and any(a["count"] > 2 for a in assigned)
+        return "status.admission is immutable" if grown else ""
+
+    async def story(sim: Simulation) -> None:
+        job = sim.submit(elastic("dev", asks=2))
+        await sim.until(lambda: workers(sim, job) == 2, "it has its minimum")
+        sim.api.update_refusal = refuses_growth
+        sim.autoscaler.demand["dev/gpu"] = 10
+        await sim.stays(lambda: workers(sim, job) == 2, "growth is refused", 5)
+        limits = sim.history(kinds.RAY_CLUSTERS, lambda c: c["spec"]["workerGroupSpecs"][0]["maxReplicas"])
+        assert len(limits) <= 4, limits
+        sim.api.update_refusal = lambda kind, body: ""
+        await sim.until(lambda: workers(sim, job) == 6, "it grows", 3)
 
     Simulation(seed, platform()).run(story)
 

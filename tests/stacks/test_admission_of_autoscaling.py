@@ -23,7 +23,6 @@ from tests.stacks.ray_requests import (
 )
 
 CHOSEN = "depends on whether it is autoscaled"
-QUEUED = "can't grow, so it can't be autoscaled"
 SHARED = "lets the service account of an autoscaled head change pods"
 LONG, TAKEN = "characters, as KubeRay derives the name of a service account", "can't be named default"
 SPECS = {"RayJob": "rayClusterSpec", "RayCluster": "", "RayService": "rayClusterConfig"}
@@ -62,7 +61,7 @@ CREATIONS = {
     "a queued RayJob": Autoscaled(rayjob, ""),
     "a queued RayCluster": Autoscaled(raycluster, ""),
     "a queued RayCluster as default": Autoscaled(raycluster, SHARED, "default"),
-    "a queued RayService": Autoscaled(rayservice, QUEUED),
+    "a queued RayService": Autoscaled(rayservice, ""),
     "a RayCluster as default": Autoscaled(unqueued, SHARED, "default"),
     "a RayCluster as another one": Autoscaled(unqueued, SHARED, "other"),
     "a RayCluster as itself": Autoscaled(unqueued, "", "elastic"),

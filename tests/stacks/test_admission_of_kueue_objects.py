@@ -312,6 +312,9 @@ STATUSES = [
     ),
     Status("another admission", RESERVED, admission(flavors={"cpu": "g"}), "is immutable until quota"),
     Status("another admission by another reservation", RESERVED, RESERVED_AGAIN),
+    Status(
+        "another count", RESERVED, admission(count=2, resourceUsage={"cpu": "1250m"}), "is immutable until"
+    ),
     Status("the same admission with a condition", RESERVED, {**RESERVED, **check("Pending", [])}),
     Status("evicted", RESERVED, {"conditions": [condition("QuotaReserved", "False")], "admission": None}),
     Status("reclaimable pods", RESERVED, {**RESERVED, **reclaimable(main=2)}),
@@ -386,6 +389,37 @@ def test_statuses_of_workloads_are_checked(server: Kubectl, with_status: Made, c
     error = refused_patch(server, ADMIN, written, {"status": case.after})
     assert case.message in error
     assert bool(error) is bool(case.message)
+
+
+SMALLER = {"cpu": "1250m", "memory": "2Ki"}
+NO_PODS = admission(count=0, flavors={}, resourceUsage={})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        pytest.param(RESERVED, admission(count=2, resourceUsage=SMALLER), "", id="fewer pods"),
+        pytest.param(admission(count=2, resourceUsage=SMALLER), RESERVED, "", id="more pods"),
+        pytest.param(RESERVED, admission(count=0, resourceUsage={}), "", id="no pods"),
+        pytest.param(NO_PODS, RESERVED, "", id="the first pods"),
+        pytest.param(RESERVED, admission(flavors={"cpu": "g"}), "is immutable until", id="another flavor"),
+        pytest.param(
+            RESERVED, RESERVED | {"admission": {**ADMISSION, "clusterQueue": "b"}}, "is immutable", id="queue"
+        ),
+    ],
+)
+def test_gangs_of_autoscaled_jobs_change_their_size(
+    server: Kubectl, before: dict[str, Any], after: dict[str, Any], message: str
+) -> None:
+    server.create([workload(*copy.deepcopy(SETS), name="autoscaled", annotations={"muster.dev/sizes": "{}"})])
+    try:
+        at = ("patch", "workload/autoscaled", "--namespace=team-a", "--subresource=status", "--type=merge")
+        server.run(*at, "--patch", json.dumps({"status": before}))
+        error = refused_patch(server, ADMIN, of_team("workload", "autoscaled", "status"), {"status": after})
+    finally:
+        server.run("delete", "workload", "autoscaled", "--namespace=team-a")
+    assert message in error
+    assert bool(error) is bool(message)
 
 
 @pytest.mark.parametrize(

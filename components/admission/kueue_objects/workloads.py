@@ -20,6 +20,7 @@ from muster.objects.names import (
     JOB_UID_LABEL,
     KUEUE_GROUP,
     KUEUE_VERSION,
+    SIZES_ANNOTATION,
 )
 
 GATE = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[-A-Za-z0-9/._~%!$&()*+;=:]+$"
@@ -64,6 +65,7 @@ def _variables() -> dict[str, str]:
         "statusChanged": 'request.operation == "CREATE" || object.?status != oldObject.?status',
         "names": "variables.newSets.map(s, s.name)",
         "elastic": f'object.metadata.?annotations[?"{ELASTIC_ANNOTATION}"].orValue("") == "true"',
+        "autoscaled": f'object.metadata.?annotations[?"{SIZES_ANNOTATION}"].hasValue()',
         "reserves": f"object.?{RESERVES}",
         "reserved": f'request.operation == "UPDATE" && oldObject.?{RESERVES}',
         "reservedAgain": f"object.?{SINCE} != oldObject.?{SINCE}",
@@ -136,6 +138,8 @@ def _admission() -> dict[str, str]:
     units = _units("a.resourceUsage[r]", "r")
     per_pod = f"a.?resourceUsage.orValue({{}}).all(r, {units} % a.count == 0)"
     same = " && ".join(f"n.?{key} == o.?{key}" for key in ("name", "count", "flavors", "resourceUsage"))
+    # Gangs of autoscaled jobs grow and shrink; a pod set without pods may have no flavors yet.
+    size = "n.?name == o.?name && (n.?flavors == o.?flavors || o.?count.orValue(0) == 0)"
     was = "oldObject.?status.?admission.hasValue()"
     return {
         f"!variables.reserves || object.status.?admission.hasValue() || (variables.reserved && !{was})": (
@@ -151,8 +155,9 @@ def _admission() -> dict[str, str]:
         "!object.?status.?admission.hasValue() || "
         "(object.status.admission.clusterQueue == oldObject.status.admission.clusterQueue && "
         "variables.newAssigned.size() == variables.oldAssigned.size() && variables.newAssigned.all(n, "
-        f"variables.oldAssigned.exists(o, {same})))": (
-            "status.admission is immutable until quota is reserved again, except its topologyAssignments"
+        f"variables.oldAssigned.exists(o, ({same}) || (variables.autoscaled && {size}))))": (
+            "status.admission is immutable until quota is reserved again, except its topologyAssignments, "
+            "and the counts and resourceUsage of an autoscaled job"
         ),
     }
 

@@ -211,7 +211,7 @@ class CycleReservations:
         self._reserved: list[tuple[Entry, Usage]] = []
 
     def claimant(self, head: Entry) -> str:
-        """Returns the key of a workload that claimed a target of the head first; empty without one."""
+        """Returns the key of the gang that claimed a target of the head first; empty without one."""
         if not self._claims:
             return ""
         claimed = (holding.workload.key for holding in head.claimed)
@@ -219,7 +219,7 @@ class CycleReservations:
 
     def claim(self, head: Entry) -> None:
         """Claims the head's targets and the slice that it replaces, so that no other head uses them."""
-        self._claims.update((holding.workload.key, head.workload.key) for holding in head.claimed)
+        self._claims.update((holding.workload.key, head.workload.gang_key) for holding in head.claimed)
         self._claimed_targets += (target.holding for target in head.targets)
 
     def reserve(self, head: Entry, usage: Usage) -> None:
@@ -283,9 +283,9 @@ class CycleReservations:
         return fits
 
     def rival(self, head: Entry) -> str:
-        """Returns the key of a workload with a reservation that the head needs; empty without one."""
+        """Returns the key of the gang with a reservation that the head needs; empty without one."""
         rivals = (
-            waiting.workload.key
+            waiting.workload.gang_key
             for waiting, usage in self._reserved
             if waiting.node.root is head.node.root and usage.keys() & head.usage.keys()
         )

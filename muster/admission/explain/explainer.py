@@ -107,10 +107,10 @@ class Explainer:
             return infeasible
         match verdict.wait:
             case Wait.PREEMPTING:
-                why = leaving(verdict.targets)
+                why = leaving(verdict)
                 return _waiting(workload, WaitReason.PREEMPTION, why, others=verdict.targets)
             case Wait.OVERLAPPING:
-                why = f"{leaving(verdict.targets)}, and for {verdict.other}, which is ahead of it"
+                why = f"{leaving(verdict)}, and for {verdict.other}, which is ahead of it"
                 return _waiting(workload, WaitReason.QUOTA, why, others=(*verdict.targets, verdict.other))
             case Wait.RESERVED:
                 why = (

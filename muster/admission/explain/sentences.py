@@ -5,6 +5,7 @@ from itertools import groupby
 
 from muster.admission import quantities
 from muster.admission.explain.diagnosis import Blocked
+from muster.admission.explain.verdict import HeadWait
 from muster.admission.model import ClusterQueue, Exclusion, ExclusionCause, FlavorResource, Shortfall
 from muster.admission.quota.tree import QuotaNode
 
@@ -57,11 +58,15 @@ def _without_quota(exclusions: Sequence[Exclusion]) -> str:
     return min(set.intersection(*lacking), default="") if lacking else ""
 
 
-def leaving(targets: tuple[str, ...]) -> str:
-    """Returns a clause about preempted workloads whose pods still run."""
+def leaving(verdict: HeadWait) -> str:
+    """Returns a clause about preempted workloads, or preempted surplus, whose pods still run."""
+    targets, replicas = verdict.targets, verdict.replicas
     named = list(targets[:_NAMES_MAX])
     if len(targets) > _NAMES_MAX:
         named.append(f"{len(targets) - _NAMES_MAX} more")
+    if replicas:
+        workers = "replica" if replicas == 1 else "replicas"
+        return f"waits for {replicas} preempted {workers} of {_enumerate(named)} to terminate"
     workloads = "workload" if len(targets) == 1 else "workloads"
     return f"waits for {len(targets)} preempted {workloads} to terminate: {_enumerate(named)}"
 

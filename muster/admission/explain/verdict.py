@@ -19,11 +19,12 @@ class Wait(Enum):
 
 
 class HeadWait(NamedTuple):
-    """The reason why a head of the last cycle waits, with the workloads that it waits for."""
+    """The reason why a head of the last cycle waits, with the gangs that it waits for."""
 
     wait: Wait
-    other: str = ""  # key of the workload that it waits for
-    targets: tuple[str, ...] = ()  # keys
+    other: str = ""  # key of the gang that it waits for
+    targets: tuple[str, ...] = ()  # keys of gangs that are preempted, or their surplus
+    replicas: int = 0  # that are preempted, if all of them are surplus
 
 
 _WAITS = {
@@ -39,9 +40,10 @@ def verdict_of(head: Entry | None, behind: Workload | None) -> HeadWait:
     """Returns the verdict on a workload. `head` is its entry in the last cycle, None if it was not a head;
     `behind` the head that blocks it, None if it is a head itself or was tried."""
     if behind is not None:
-        return HeadWait(Wait.BEHIND, behind.key)
+        return HeadWait(Wait.BEHIND, behind.gang_key)
     if head is None:
         return HeadWait(Wait.NO_FIT)
-    leaving = [target.holding for target in head.targets] or head.claimed
-    targets = tuple(holding.workload.key for holding in leaving)
-    return HeadWait(_WAITS.get(head.outcome, Wait.NO_FIT), head.rival, targets)
+    leaving = [holding.workload for holding in [t.holding for t in head.targets] or head.claimed]
+    targets = tuple(dict.fromkeys(workload.gang_key for workload in leaving))
+    replicas = len(leaving) if all(workload.surplus_of for workload in leaving) else 0
+    return HeadWait(_WAITS.get(head.outcome, Wait.NO_FIT), head.rival, targets, replicas)

@@ -102,6 +102,11 @@ class Workload:
         return self.key.partition("/")[0]
 
     @property
+    def gang_key(self) -> str:
+        """The key of its gang: that of the gang whose surplus it is, or its own."""
+        return self.surplus_of or self.key
+
+    @property
     def priority_rank(self) -> int:
         """Returns its rank by priority: surplus is below the gangs of its priority, and above those of the
         next lower one."""

@@ -110,24 +110,12 @@ def ineligibility(spec: RayClusterSpec, pointer: str, templates: tuple[PodSetTem
     """Returns why this gang can't be admitted as a whole, and how to fix it; None if it can. `pointer` is the
     JSON pointer to the RayCluster's spec in the job."""
     if spec.enable_in_tree_autoscaling and any(t.present and _topology(t) is not None for t in templates):
+        path = f"{pointer}/enableInTreeAutoscaling".strip("/").replace("/", ".")
         return (
-            f"{_autoscaling(pointer)} is on, but a gang whose pods request a topology is admitted with a "
+            f"{path} is on, but a gang whose pods request a topology is admitted with a "
             "fixed size: turn it off, or remove the topology's annotations from the pod templates"
         )
     return templates_problem(templates)
-
-
-def fixed_size(pointer: str) -> str:
-    """Returns why a job of a kind that Muster does not scale can't be admitted with Ray's autoscaler."""
-    return (
-        f"{_autoscaling(pointer)} is on, but a gang of this kind is admitted with a fixed size: turn it off, "
-        "or remove the queue label to run it outside the queues"
-    )
-
-
-def _autoscaling(pointer: str) -> str:
-    """Returns the path of the field that enables Ray's autoscaler."""
-    return f"{pointer}/enableInTreeAutoscaling".strip("/").replace("/", ".")
 
 
 def templates_problem(templates: tuple[PodSetTemplate, ...]) -> str | None:

@@ -14,11 +14,10 @@ from functools import cached_property
 from typing import Any
 
 from muster.cluster.jobs import kuberay
-from muster.cluster.jobs.gang import cluster_templates, fixed_size, ineligibility
+from muster.cluster.jobs.gang import cluster_templates, ineligibility
 from muster.cluster.jobs.job import GangTemplates, JobOutcome, JobView, Service, StatusReason
 from muster.cluster.jobs.ray_services import serve_service
 from muster.cluster.jobs.ray_view import RayView, TemplatesBySpec, ray_kind
-from muster.cluster.jobs.scaling import Sizes
 from muster.kube.kinds import RAY_SERVICES
 from muster.objects.meta import find_condition, is_true
 from muster.objects.ray import VERSION_ANNOTATION, RayClusterSpec, RayService
@@ -128,13 +127,7 @@ class RayServiceGang(RayView[RayService]):
         is_observed = service.status.observed_generation == service.metadata.generation
         if ready is not None and ready.reason == "ValidationFailed" and not is_observed:
             return f"KubeRay rejected the RayService ({ready.message}): correct and recreate it"
-        if service.spec.ray_cluster_config.enable_in_tree_autoscaling:
-            return fixed_size(_CLUSTER)
         return ineligibility(service.spec.ray_cluster_config, _CLUSTER, self.pod_set_templates) or self._fault
-
-    @property
-    def sizes(self) -> Sizes:
-        return {}
 
 
 def _keeps_its_suspension(cluster: JobView[Any]) -> bool:

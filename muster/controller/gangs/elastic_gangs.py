@@ -5,8 +5,8 @@ Muster sets to the replicas with quota and those that fit into free quota now: t
 another group in its next loop, while it would wait for minutes for a pod that is pending. All workers are
 created with a gate, which is opened for as many as hold quota.
 
-Quota that is preempted is still used by the pods. The autoscaler keeps its limit for `NOTICE_MS`, and then
-chooses the workers to remove. Pods that still run after that are deleted, whatever the tenant does.
+Quota that is preempted is still used by the pods. The autoscaler keeps its limit for the configured notice,
+and then chooses the workers to remove. Pods that still run after that are deleted, whatever the tenant does.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ from muster.cluster.pod_sets import by_pod_set
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import POD_GRACE_S
 from muster.controller.workload.events import on_workload
-from muster.controller.workload.surplus import NOTICE_MS, REMOVAL_MS, shrinking_ms
+from muster.controller.workload.surplus import REMOVAL_MS, shrinking_ms
 from muster.kube.kinds import PODS
 from muster.kube.writes import Delete, JsonPatch
 from muster.objects.core import Pod
@@ -36,26 +36,28 @@ def caps_at_start(workload: Workload) -> dict[str, int]:
 
 
 def elastic_writes(
-    workload: Workload, cluster: ClusterState, offers: Offers, now_ms: int
+    workload: Workload, cluster: ClusterState, offers: Offers | None, now_ms: int, notice_ms: int
 ) -> Iterator[PlannedWrite]:
-    """Yields the writes for a running gang: limits, gates to open, and pods to delete."""
+    """Yields the writes for a running gang: limits, gates to open, and pods to delete. Limits stay as they
+    are if `offers` is None, which is unknown."""
     sizes = stored_sizes(workload)
     if not sizes:
         return
+    elapsed_ms = shrinking_ms(workload.status, now_ms)
     pods = by_pod_set(p for p in cluster.live_pods_of(workload) if not p.metadata.deletion_timestamp)
     running, counts = running_counts(workload, cluster), granted_counts(workload.status)
     for name in sizes.keys() & counts.keys():
         free = counts[name] - running.get(name, 0)
         gated = [pod for pod in pods.get(name, ()) if pod.awaits_growth]
         yield from map(_open, gated[: max(0, free)])
-    for scaled in scaled_clusters(workload, cluster):
-        caps = _caps(workload, scaled, offers, running, now_ms)
+    for scaled in scaled_clusters(workload, cluster) if offers is not None else ():
+        caps = _caps(workload, scaled, offers, running, in_notice=elapsed_ms < notice_ms)
         operations = tuple(cap_operations(scaled.pod_set_templates, scaled.sizes, caps))
         if operations:
             meta = scaled.metadata
             patch = JsonPatch(scaled.kind, meta.key, operations, meta.resource_version)
             yield PlannedWrite(f"{meta.uid}/limits", patch, deferrable=True)
-    if shrinking_ms(workload.status, now_ms) >= NOTICE_MS + REMOVAL_MS:
+    if elapsed_ms >= notice_ms + REMOVAL_MS:
         yield from _removals(workload, sizes, pods, counts)
 
 
@@ -67,10 +69,9 @@ def _open(pod: Pod) -> PlannedWrite:
 
 
 def _caps(
-    workload: Workload, scaled: Job, offers: Offers, running: Mapping[str, int], now_ms: int
+    workload: Workload, scaled: Job, offers: Offers, running: Mapping[str, int], *, in_notice: bool
 ) -> dict[str, int]:
     counts, sizes = granted_counts(workload.status), stored_sizes(workload)
-    in_notice = shrinking_ms(workload.status, now_ms) < NOTICE_MS
     caps: dict[str, int] = {}
     for name, current in scaled.sizes.items():
         group = sizes.get(name)

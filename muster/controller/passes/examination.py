@@ -49,7 +49,7 @@ def examine(
     status, until_ms = workload.status, None
     if key not in backing_off:
         status, until_ms = advance(Facts(workload, cluster, configuration, now_ms))
-        status, surplus_ms = with_surplus(workload, status, cluster, now_ms)
+        status, surplus_ms = with_surplus(workload, status, cluster, now_ms, configuration.notice_ms)
         until_ms = min((ms for ms in (until_ms, surplus_ms) if ms is not None), default=None)
     problem, release = None, None
     holds_after_end = is_finished_with_quota(workload, cluster)

@@ -111,7 +111,9 @@ def reconcile(
         keys = {planned.write.key for planned in recorded}
         recorded += (planned for planned in conditions if planned.write.key not in keys)
         writes.before_reservations += _without(backing_off, recorded)
-    unsettled |= _add_elastic_writes(writes, memory, cluster, decided, backing_off, now_ms)
+    unsettled |= _add_elastic_writes(
+        writes, memory, cluster, decided, backing_off, now_ms, configuration.notice_ms
+    )
     # If one of these writes fails, its Workload backs off, which changes its next examination.
     unsettled |= cluster.workloads.keys() & {planned.subject for planned in writes.before_reservations}
     writes.before_reservations += _stops_for_waiting(cluster, decision, memory, backing_off, now_ms)
@@ -132,6 +134,7 @@ def _add_elastic_writes(
     decided: Mapping[str, WorkloadStatus],
     backing_off: Container[str],
     now_ms: int,
+    notice_ms: int,
 ) -> set[str]:
     """Adds the writes by which elastic gangs grow and shrink, for all of them: their limits depend on the
     quota that others leave. Returns the keys of those with writes."""
@@ -140,7 +143,9 @@ def _add_elastic_writes(
         workload, new = cluster.workloads[key], decided.get(key, memory.statuses[key])
         if not _is_persisted(new, workload.status) or not runs(workload, cluster.job_of(workload)):
             continue
-        planned = list(elastic_writes(workload, cluster, offers, now_ms))
+        # The core counts growth as granted whose write failed: nothing seems free until it is retried.
+        free = None if key in backing_off else offers
+        planned = list(elastic_writes(workload, cluster, free, now_ms, notice_ms))
         writes.before_reservations += _without(backing_off, planned)
         if planned:
             changed.add(key)

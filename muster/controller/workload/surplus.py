@@ -10,16 +10,14 @@ from muster.objects.meta import find_condition, is_true, millis
 from muster.translation import core_workload
 from muster.translation.elastic import resized
 
-NOTICE_MS = 30_000
-"""The time between the preemption of surplus and the limit by which Ray's autoscaler removes workers."""
 REMOVAL_MS = 15_000
-"""The time for the autoscaler and KubeRay to remove them after that."""
+"""The time after the notice in which Ray's autoscaler and KubeRay remove workers."""
 SCALED_DOWN = "ScaledDown"
 """The reason of Shrinking if the job asks for fewer pods."""
 
 
 def with_surplus(
-    workload: Workload, status: WorkloadStatus, cluster: ClusterState, now_ms: int
+    workload: Workload, status: WorkloadStatus, cluster: ClusterState, now_ms: int, notice_ms: int
 ) -> tuple[WorkloadStatus, int | None]:
     """Lowers the counts of an admitted gang to what its job asks for, and sets the condition Shrinking. Also
     returns the time at which pods without quota are removed; None if there are none."""
@@ -40,7 +38,7 @@ def with_surplus(
         message = f"Pods still run without quota: {pods}"
         return transitions.shrinking(status, SCALED_DOWN, message, now_ms), None
     elapsed_ms = shrinking_ms(status, now_ms)
-    remaining = (due_ms - elapsed_ms for due_ms in (NOTICE_MS, NOTICE_MS + REMOVAL_MS))
+    remaining = (due_ms - elapsed_ms for due_ms in (notice_ms, notice_ms + REMOVAL_MS))
     return status, min((now_ms + ms for ms in remaining if ms > 0), default=None)
 
 

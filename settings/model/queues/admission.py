@@ -9,6 +9,7 @@ from settings.model.base import DnsSubdomain, Model, refuse_bound_below_base
 # KubeRay 1.6.2 takes 31 bytes of memory for each; its chart limits it to 1 GiB.
 MAX_PODS = 1_000_000
 WEEK_SECONDS = 7 * 24 * 3600
+NOTICE_SECONDS_MAX = 3600
 
 Priority = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 
@@ -38,6 +39,15 @@ class QueuedProvisioning(Model):
     """Time after which GKE deletes the provisioned nodes; 604800 (7 days), the maximum, if unset."""
 
 
+class Elastic(Model):
+    """Gangs that Ray's autoscaler scales (docs/elastic.md)."""
+
+    notice_seconds: Annotated[int, Field(ge=0, le=NOTICE_SECONDS_MAX)] = 30
+    """Time between the preemption of workers beyond `minReplicas` and the limit by which Ray's autoscaler
+    removes them. Workers that still run 15 seconds later are deleted, so the gang that preempts them waits up
+    to this time and 15 seconds longer."""
+
+
 class Admission(Model):
     """The engine that admits gangs, and their priorities."""
 
@@ -52,3 +62,5 @@ class Admission(Model):
     KubeRay, which all teams share, needs memory for each, even of a suspended cluster."""
     queued_provisioning: QueuedProvisioning = QueuedProvisioning()
     """Requests for nodes of queued pools."""
+    elastic: Elastic = Elastic()
+    """Gangs that Ray's autoscaler scales; engine muster only."""

@@ -1,5 +1,7 @@
 """The sentences that a user reads. They complete "the workload …"."""
 
+from dataclasses import replace
+
 import pytest
 
 from muster.admission import (
@@ -273,6 +275,23 @@ SENTENCES = {  # of workload w
             workload("w", "q", 4, priority=1),
         ),
         "waits for 4 preempted workloads to terminate: ns/p, ns/r and 2 more",
+    ),
+    "surplus of an elastic gang": (
+        snapshot(
+            queue("q", 3, within_queue=LOWER),
+            running("r"),
+            *(replace(running(f"r+{n}"), surplus_of="ns/r") for n in (1, 2)),
+            workload("w", "q", 2, priority=1),
+        ),
+        "waits for 2 preempted replicas of ns/r to terminate",
+    ),
+    "a gang with its surplus": (
+        snapshot(
+            queue("q", 2, within_queue=LOWER),
+            *(running("r"), replace(running("r+1"), surplus_of="ns/r")),
+            workload("w", "q", 2, priority=1),
+        ),
+        "waits for 1 preempted workload to terminate: ns/r",
     ),
     "another one's victims": (
         snapshot(

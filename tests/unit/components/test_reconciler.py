@@ -18,8 +18,12 @@ CONTROLLER, NAMESPACE = "muster-controller", "muster-system"
 IMAGE = GOOD["muster:controller"]["image"]
 
 
-def declare_with(**controller: Any) -> Declarations:
-    config = {"muster:cluster": EXISTING, "muster:controller": {"image": IMAGE, **controller}}
+def declare_with(admission: dict[str, Any] | None = None, **controller: Any) -> Declarations:
+    config = {
+        "muster:cluster": EXISTING,
+        "muster:controller": {"image": IMAGE, **controller},
+        "muster:admission": GOOD["muster:admission"] | (admission or {}),
+    }
     return declare_platform({**GOOD, **config})
 
 
@@ -95,6 +99,13 @@ def test_fair_sharing_and_rules_are_passed_to_the_controller() -> None:
         run_time_ms_min=600_000,
         aging=Aging(10, 3_600_000, 100),
     )
+
+
+def test_notice_of_surplus_is_passed_to_the_controller() -> None:
+    declared = declare_with(admission={"elastic": {"noticeSeconds": 90}})
+    (container,) = declared.spec(f"Deployment/{CONTROLLER}")["template"]["spec"]["containers"]
+    (argument,) = [a for a in container["args"] if a.startswith("--configuration=")]
+    assert parse(argument.removeprefix("--configuration=")).notice_ms == 90_000
 
 
 @pytest.mark.parametrize(

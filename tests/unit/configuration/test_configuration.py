@@ -1,6 +1,7 @@
 """The part of Kueue's Configuration that the controller reads."""
 
 import json
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
@@ -17,6 +18,7 @@ def waiting(**fields: Any) -> Configuration:
     return Configuration(wait_for_pods_ready=WaitForPodsReady(**fields))
 
 
+PODS_READY = waiting(timeout_s=1800, recovery_timeout_s=1800)
 CONFIGURATIONS: dict[str, tuple[dict[str, Any], Configuration]] = {
     "no waitForPodsReady": ({}, Configuration()),
     "fair sharing": (
@@ -72,7 +74,9 @@ CONFIGURATIONS: dict[str, tuple[dict[str, Any], Configuration]] = {
             retention=Retention(1, None),
         ),
     ),
-    "Kueue's defaults": ({"waitForPodsReady": {}}, waiting(timeout_s=1800, recovery_timeout_s=1800)),
+    "notice of surplus": ({"elastic": {"notice": "2m"}}, Configuration(notice_ms=120_000)),
+    "no notice": ({"elastic": {"notice": "0s"}, "waitForPodsReady": {}}, replace(PODS_READY, notice_ms=0)),
+    "Kueue's defaults": ({"waitForPodsReady": {}}, PODS_READY),
     "recovery has the same timeout by default": (
         {"waitForPodsReady": {"timeout": "1h30m"}},
         waiting(timeout_s=5400, recovery_timeout_s=5400),
@@ -142,6 +146,10 @@ WRONG = {
     "an empty duration": (
         '{"waitForPodsReady": {"recoveryTimeout": ""}}',
         "recoveryTimeout is ''; expected a duration",
+    ),
+    "a notice of more than an hour": (
+        '{"elastic": {"notice": "61m"}}',
+        "elastic.notice is '61m'; expected at most 3600s",
     ),
     "no timestamp": (
         '{"waitForPodsReady": {"requeuingStrategy": {"timestamp": "Now"}}}',

@@ -78,10 +78,6 @@ def test_the_users_submitter() -> None:
 
 RACKED = template("worker", gpu=1)
 RACKED = {**RACKED, "metadata": {"annotations": {"kueue.x-k8s.io/podset-required-topology": "rack"}}}
-AUTOSCALING = (
-    "enableInTreeAutoscaling is on, but a gang of this kind is admitted with a fixed size: turn it off, or "
-    "remove the queue label to run it outside the queues"
-)
 TWO_CLUSTERS = (
     "KubeRay upgrades a RayService with a second cluster, but the gang has quota for one: set "
     "spec.upgradeStrategy.type to None, and upgrade with a RayService of another name"
@@ -128,10 +124,6 @@ REFUSALS: dict[str, tuple[Body, str]] = {
         "spec.rayClusterSpec.enableInTreeAutoscaling is on, but a gang whose pods request a topology is "
         "admitted with a fixed size: turn it off, or remove the topology's annotations from the pod "
         "templates",
-    ),
-    "autoscaling of a RayService": (
-        ray_service("llm", rayClusterConfig={**ray_cluster_spec(2), "enableInTreeAutoscaling": True}),
-        "spec.rayClusterConfig." + AUTOSCALING,
     ),
     "upgrades by a second cluster, the default": (ray_service("llm", upgradeStrategy={}), TWO_CLUSTERS),
     "upgrades by a second cluster": (

@@ -8,8 +8,9 @@ import pytest
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.elasticity import asked_pods, elastic_pod_sets, running_counts
 from muster.cluster.jobs.scaling import REPLICAS_MAX, GroupSizes, stored_sizes
+from muster.configuration.configuration import NOTICE_MS
 from muster.controller.gangs.elastic_gangs import caps_at_start, elastic_writes
-from muster.controller.workload.surplus import NOTICE_MS, REMOVAL_MS
+from muster.controller.workload.surplus import REMOVAL_MS
 from muster.kube import kinds
 from muster.kube.writes import Delete, JsonPatch
 from muster.objects.meta import rfc3339
@@ -83,9 +84,9 @@ class World:
         assert body["metadata"]["labels"][GROUP_LABEL] == "gpu"
         return body
 
-    def writes(self, offer: int = 0) -> list[str]:
+    def writes(self, offer: int = 0, notice_ms: int = NOTICE_MS) -> list[str]:
         cluster = self.cluster()
-        planned = elastic_writes(cluster.workloads[KEY], cluster, {"gpu": offer}, NOW_MS)
+        planned = elastic_writes(cluster.workloads[KEY], cluster, {"gpu": offer}, NOW_MS, notice_ms)
         return [described(p.write) for p in planned]
 
 
@@ -134,9 +135,25 @@ def test_writes_of_an_elastic_gang(world: World, offer: int, expected: list[str]
     assert world.writes(offer) == expected
 
 
+@pytest.mark.parametrize(
+    ("notice_ms", "elapsed_ms", "expected"),
+    [
+        pytest.param(0, 0, ["limit 2"], id="no notice"),
+        pytest.param(90_000, 89_000, [], id="in a longer notice"),
+        pytest.param(90_000, 90_000, ["limit 2"], id="after it"),
+        pytest.param(
+            5_000, 5_000 + REMOVAL_MS, ["limit 2", "delete worker-2", "delete worker-3"], id="a shorter one"
+        ),
+    ],
+)
+def test_notice_is_configured(notice_ms: int, elapsed_ms: int, expected: list[str]) -> None:
+    world = World(granted=2, cap=4, open=4, shrinking_ms=elapsed_ms)
+    assert world.writes(notice_ms=notice_ms) == expected
+
+
 def test_a_gang_of_a_fixed_size_is_left_alone() -> None:
     cluster = make_cluster({kinds.WORKLOADS: [workload_body(ray_job("dev"), "QuotaReserved", "Admitted")]})
-    assert list(elastic_writes(cluster.workloads[KEY], cluster, {}, NOW_MS)) == []
+    assert list(elastic_writes(cluster.workloads[KEY], cluster, {}, NOW_MS, NOTICE_MS)) == []
 
 
 @pytest.mark.parametrize("text", ["", "no", "[]", '{"gpu": 3}', '{"gpu": {"numOfHosts": 0}}'])

@@ -41,6 +41,22 @@ CASES = [
         "1 or more",
         "raise it",
     ),
+    Case(
+        "a notice of more than an hour",
+        put("muster:admission", "elastic", {"noticeSeconds": 3601}),
+        "muster:admission.elastic.noticeSeconds",
+        "3601",
+        "3600 or less",
+        "lower it",
+    ),
+    Case(
+        "a notice with engine kueue",
+        put("muster:admission", {"engine": "kueue", "elastic": {"noticeSeconds": 60}}),
+        "muster:admission.elastic",
+        '{"noticeSeconds": 60}',
+        "no value: with engine kueue, queued objects that are autoscaled are refused",
+        "remove it, or choose engine: muster",
+    ),
 ]
 
 KEY = "projects/acme-keys/locations/us-west1/keyRings/images/cryptoKeys/muster"
