@@ -280,12 +280,14 @@ class Invariants:
             checks = workload["status"].get("admissionChecks", [])
             expect(all(c["state"] == "Ready" for c in checks), f"{name} started before its checks")
             counts = {s["name"]: s["count"] for s in workload["spec"]["podSets"]}
+            remaining = remaining_pods(workload)
             admitted_counts = {
                 a["name"]: a["count"] for a in workload["status"]["admission"]["podSetAssignments"]
             }
             small = {n: count for n, count in counts.items() if admitted_counts[n] < count}
             sizes = SIZES_ANNOTATION in workload["metadata"].get("annotations", {})
-            whole = not small if sizes else admitted_counts == counts
+            between = [remaining[n] <= count <= counts[n] for n, count in admitted_counts.items()]
+            whole = not small if sizes else all(between) and admitted_counts.keys() == counts.keys()
             expect(whole, f"{name} started with {admitted_counts} of {counts}")
 
     @invariant("pods have quota")
@@ -308,11 +310,9 @@ class Invariants:
             if SIZES_ANNOTATION in workload["metadata"].get("annotations", {}):
                 self._gates_are_kept(workload, groups)
                 continue
-            reclaimed = reclaimed_pods(workload)
-            too_many = {
-                g: n for g, n in groups.items() if n > admitted_counts.get(g, 0) - reclaimed.get(g, 0)
-            }
-            expect(not too_many, f"{name} has quota for {admitted_counts}, but {too_many} live")
+            most = {g: min(n, remaining_pods(workload).get(g, n)) for g, n in admitted_counts.items()}
+            too_many = {g: n for g, n in groups.items() if n > most.get(g, 0)}
+            expect(not too_many, f"{name} has quota for {most}, but {too_many} live")
             expect_counted(workload, asked[uid])
 
     def _gates_are_kept(self, workload: Body, live: Mapping[str, int]) -> None:
@@ -492,19 +492,22 @@ def usage_of(workload: Body, live: Mapping[str, int] = NO_PODS) -> dict[Column, 
     """Returns what the admission counts, or the live pods of an elastic gang if there are more of them."""
     usage: dict[Column, Fraction] = defaultdict(Fraction)
     elastic = SIZES_ANNOTATION in workload["metadata"].get("annotations", {})
-    reclaimed = reclaimed_pods(workload)
+    remaining = remaining_pods(workload)
     for assigned in workload["status"]["admission"]["podSetAssignments"]:
         count, name = assigned["count"], assigned["name"]
-        pods = max(count, live.get(name, 0)) if elastic else count - reclaimed.get(name, 0)
+        pods = max(count, live.get(name, 0)) if elastic else min(count, remaining.get(name, count))
         for resource, amount in assigned["resourceUsage"].items():
             each = quantity(amount) / count if count else Fraction(0)
             usage[assigned["flavors"][resource], resource] += each * pods
     return usage
 
 
-def reclaimed_pods(workload: Body) -> Mapping[str, int]:
-    """Returns the pods whose quota was released, as they have ended, by pod set."""
-    return {pods["name"]: pods["count"] for pods in workload["status"].get("reclaimablePods", ())}
+def remaining_pods(workload: Body) -> dict[str, int]:
+    """Returns the pods that have not ended for good, by pod set: the quota of the others was released, and
+    is not reserved again (Kueue: podSetsCountsAfterReclaim in pkg/workload/workload.go)."""
+    reclaimed = {pods["name"]: pods["count"] for pods in workload["status"].get("reclaimablePods", ())}
+    pod_sets = workload["spec"].get("podSets", ())
+    return {pods["name"]: pods["count"] - reclaimed.get(pods["name"], 0) for pods in pod_sets}
 
 
 def limits(spec: Mapping[str, Any], column: Column) -> tuple[Fraction, Fraction | None, Fraction | None]:
