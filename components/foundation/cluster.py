@@ -57,6 +57,7 @@ class GkeCluster(Component):
     """A VPC-native Standard cluster with Workload Identity, and without a default pool.
 
     name, location: of the cluster in GKE's API.
+    endpoint: the URL of its control plane.
     kubeconfig: a kubeconfig without credentials.
     kubernetes: the provider of resources inside the cluster.
     """
@@ -75,8 +76,9 @@ class GkeCluster(Component):
         )
         self.name = self.cluster.name
         self.location = settings.location
-        kubeconfig = control_plane.kubeconfig(self.cluster, settings.dns_endpoint)
-        self.kubeconfig = pulumi.Output.json_dumps(kubeconfig)
+        connection = control_plane.connection(self.cluster, settings.dns_endpoint)
+        self.endpoint = connection["server"]
+        self.kubeconfig = pulumi.Output.json_dumps(control_plane.kubeconfig(connection))
         self.kubernetes = kubernetes.Provider(
             self.named("kubernetes"),
             kubeconfig=self.kubeconfig,

@@ -7,9 +7,11 @@ import click
 from muster.cli import live
 from muster.cli.terminal import visible
 from muster.cli.verb import verb
+from muster.cluster.jobs.scaling import stored_sizes
+from muster.live.growth import minimums
 from muster.live.named import workload_named
-from muster.live.report import assumption_lines, start_document, start_sentence
-from muster.live.start import estimated_start
+from muster.live.overview.document import document
+from muster.live.report import start_document, start_sentence
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition, rfc3339
 from muster.objects.workload_status import FINISHED, PODS_READY, QUOTA_RESERVED, is_finished
@@ -33,15 +35,18 @@ def command(job: str, opts: live.EstimateOptions) -> int:
     past = _past(workload)
     if past or workload.key not in state.workloads:
         message = past or f"It cannot be admitted in its current form. Reason: {_why_not(workload)}."
-        document = {"workload": workload.key, "message": message, "start": None}
-        print(json.dumps(document, indent=2) if opts.json else visible(f"Workload {workload.key}: {message}"))
+        refused = {"workload": workload.key, "message": message, "start": None}
+        print(json.dumps(refused, indent=2) if opts.json else visible(f"Workload {workload.key}: {message}"))
         return 0 if past else NEVER
-    start = estimated_start(state, workload.key, cluster.assumptions, cluster.seeds)
+    start = live.estimate(cluster, state, workload.key)
+    groups = minimums(stored_sizes(workload))
     if opts.json:
-        print(json.dumps({"workload": workload.key, "start": start_document(start)}, indent=2))
+        answer = {"workload": workload.key, "start": start_document(start), "growth": document(groups)}
+        print(json.dumps(answer, indent=2))
     else:
-        print(f"Workload {workload.key}. {start_sentence(start)}\n")
-        live.print_assumptions(assumption_lines(state, start, cluster.assumptions), cluster.unread)
+        print(f"Workload {workload.key}. {start_sentence(start)}")
+        print("".join(f"{visible(group.start)}.\n" for group in groups))
+        live.print_assumptions(cluster, state, start)
     return 0 if start.started else NEVER
 
 

@@ -12,15 +12,16 @@ from muster.cli.view import VerbOutput, ViewOptions, ago, size
 from muster.cluster.phases import Phase
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.report.tables import Table
+from muster.forecast.start_estimates import estimated_starts
 from muster.live.eta.start_range import StartRange, start_range
 from muster.live.overview.details import QueueDetails, all_rows, queue_details
 from muster.live.overview.overview import Overview
 from muster.live.overview.rows import WorkloadRow
-from muster.live.start import estimated_starts
 
 UNITS_S = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 AGE = re.compile(rf"([<>]?)(\d+)([{''.join(UNITS_S)}])")
 COLUMNS = ("#", "JOB", "NAMESPACE", "STATUS", "PRIORITY", "CLASS", "PODS", "SIZE", "AGE", "REASON", "START")
+WORKERS = "GRANTED/ASKED/RUNNING"  # only with autoscaled workloads
 WIDE = ("QUEUE", "CLUSTER QUEUE", "WORKLOAD", "FLAVORS", "FOR", "MESSAGE")
 
 
@@ -93,7 +94,8 @@ filter_options = options(
 @verb(
     """Lists the workloads of a ClusterQueue or a LocalQueue or, without NAME, of all queues in the namespace:
     first workloads that hold quota, then pending ones in queue order. Column # is the position among all
-    workloads of the ClusterQueue; START is the controller's estimate, from an annotation of the job."""
+    workloads of the ClusterQueue; START is the controller's estimate, from an annotation of the job.
+    GRANTED/ASKED/RUNNING counts the workers of autoscaled workloads."""
 )
 @click.argument(
     "name", metavar="[NAME]", required=False, help="a ClusterQueue, a LocalQueue or namespace/LocalQueue"
@@ -141,7 +143,10 @@ def _estimated(
     cluster_overview: Overview, rows: Iterable[WorkloadRow], seeds: int
 ) -> Mapping[str, StartRange]:
     keys = [row.key for row in rows if not row.runs and row.key in cluster_overview.state.workloads]
-    estimates = estimated_starts(cluster_overview.state, keys, Assumptions(), range(seeds)) if keys else {}
+    if not keys:
+        return {}
+    state = cluster_overview.state
+    estimates = estimated_starts(state, keys, Assumptions(), range(seeds), state.learned.delays)
     return {key: start_range(start) for key, start in estimates.items()}
 
 
@@ -164,11 +169,13 @@ def _tables(details: QueueDetails, wide: bool) -> list[Table]:
 
 
 def _table(title: str, rows: Sequence[WorkloadRow], now_ms: int, wide: bool) -> Table:
-    columns = (*COLUMNS, *(WIDE if wide else ()))
-    return Table(title, columns, [tuple(_cells(row, now_ms, wide)) for row in rows], numbers=len(columns))
+    is_elastic = any(row.elastic is not None for row in rows)
+    columns = (*COLUMNS, *((WORKERS,) if is_elastic else ()), *(WIDE if wide else ()))
+    cells = [tuple(_cells(row, now_ms, wide, is_elastic)) for row in rows]
+    return Table(title, columns, cells, numbers=len(columns))
 
 
-def _cells(row: WorkloadRow, now_ms: int, wide: bool) -> Iterator[str]:
+def _cells(row: WorkloadRow, now_ms: int, wide: bool, is_elastic: bool) -> Iterator[str]:
     yield "" if row.position is None else str(row.position)
     yield row.job
     yield row.namespace
@@ -180,6 +187,8 @@ def _cells(row: WorkloadRow, now_ms: int, wide: bool) -> Iterator[str]:
     yield ago((now_ms - row.created_ms) / 1000)
     yield row.reason
     yield start_text(row.eta, now_ms)
+    if is_elastic:
+        yield "" if row.elastic is None else row.elastic.text
     if wide:
         yield row.local_queue
         yield row.cluster_queue

@@ -26,7 +26,8 @@ STOPPED, INACTIVE = "Stopped", "Inactive"
 @verb(
     """Shows the tree of cohorts and ClusterQueues with their quota, usage, borrowing and lending, and the
     demand of pending workloads. LENT is unused quota that its queue cannot use now, as other queues use
-    it; DEMAND is the sum over all flavors of a resource. Tables show devices, wide tables all resources.
+    it; DEMAND is the sum over all flavors of a resource, and
+    includes workers that autoscaled workloads ask for. Tables show devices, wide tables all resources.
     A second table shows budgets: COMMITTED is the remaining declared run time of running workloads, RUNS OUT
     is the time at which the budget is used up if as many devices stay in use."""
 )

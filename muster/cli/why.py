@@ -14,6 +14,7 @@ from muster.live.named import workload_named
 from muster.live.overview.overview import Overview
 from muster.live.overview.rows import WorkloadRow
 from muster.live.overview.why import Why, why
+from muster.live.overview.worker_groups import ElasticRow
 from muster.live.verdict import VerdictKind
 from muster.objects.meta import rfc3339
 
@@ -53,6 +54,7 @@ def _lines(explanation: Why) -> Iterator[str]:
     facts = (f"priority {row.priority}", size(row.requests), f"created {age} ago")
     yield f"{row.job} (Workload {row.key}): {row.phase}{place}; {', '.join(filter(None, facts))}"
     yield explanation.sentence
+    yield from explanation.size
     yield from (problem.sentence for problem in explanation.pod_problems)
     if explanation.pods_unread:
         yield f"The state of its pods is unknown: {explanation.pods_unread}."
@@ -72,6 +74,8 @@ def _lines(explanation: Why) -> Iterator[str]:
 
 
 def _tables(explanation: Why, wide: bool) -> Iterator[Table]:
+    if explanation.workload.elastic is not None:
+        yield _worker_groups(explanation.workload.elastic)
     if explanation.lacks:
         yield _lacks(explanation)
     if explanation.ahead:
@@ -83,6 +87,20 @@ def _tables(explanation: Why, wide: bool) -> Iterator[Table]:
         states = [(c.name, c.state, str(c.retries), rfc3339(c.at_ms), c.message) for c in explanation.checks]
         yield Table("Admission checks", ("NAME", "STATE", "RETRIES", "SINCE", "MESSAGE"), states, numbers=5)
     yield _history(explanation, wide)
+
+
+def _worker_groups(elastic: ElasticRow) -> Table:
+    rows = [
+        (
+            group.name,
+            *map(str, (group.minimum, group.granted, group.asked)),
+            "" if group.running is None else str(group.running),
+            "" if group.maximum is None else str(group.maximum),
+        )
+        for group in elastic.groups
+    ]
+    titles = ("GROUP", "MINIMUM", "GRANTED", "ASKED", "RUNNING", "MAXIMUM")
+    return Table("Workers", titles, rows, numbers=1)
 
 
 def _lacks(explanation: Why) -> Table:

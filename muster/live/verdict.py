@@ -8,7 +8,9 @@ from muster import admission as core
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.eligibility import SUSPENDED, ineligibility
 from muster.cluster.jobs.job import Job
+from muster.cluster.jobs.scaling import stored_sizes
 from muster.cluster.queue_counts import INADMISSIBLE
+from muster.live.growth import GroupGrowth, growth, minimums
 from muster.live.state import ObservedState
 from muster.live.submitted import Submitted
 from muster.objects.kueue import Workload
@@ -46,12 +48,28 @@ class Verdict:
     preemptions: tuple[core.Preemption, ...] = ()
     waiting: core.Waiting | None = None
     message: str = ""  # why it waits; continues a sentence about the workload
+    growth: tuple[GroupGrowth, ...] = ()  # of an autoscaled job that would get quota
 
 
 def verdict(state: ObservedState, added: Submitted) -> Verdict:
     """Decides on the cluster with the job added, and carries out the preemptions."""
     engine = core.Engine(state.snapshot(), state.configuration.rules)
-    return verdict_of(state, engine, added.workload, added.job, added.cluster)
+    decided = verdict_of(state, engine, added.workload, added.job, added.cluster)
+    sizes = stored_sizes(added.workload)
+    if decided.admission is None or not sizes:
+        return decided
+    if not _may_grow(state, decided.admission):
+        return replace(decided, growth=minimums(sizes))
+    workload = state.workloads[added.workload.key].workload
+    return replace(decided, growth=growth(engine, workload, decided.admission, sizes, state.now_ms))
+
+
+def _may_grow(state: ObservedState, admission: core.Admission) -> bool:
+    """Returns whether a gang may get more than its minimum (muster/cluster/elasticity.py)."""
+    flavors = {flavor for assigned in admission.pod_sets for flavor in assigned.flavors.values()}
+    provisioned = state.configuration.provisioned.get(admission.cluster_queue, frozenset())
+    placed = any(assigned.topology is not None for assigned in admission.pod_sets)
+    return not placed and flavors.isdisjoint(provisioned)
 
 
 def verdict_of(

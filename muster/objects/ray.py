@@ -123,6 +123,7 @@ class RayClusterStatus(View):
 
     state: str = ""
     reason: str = ""
+    available_worker_replicas: int = 0  # the workers whose pods run (CalculateAvailableReplicas)
     conditions: tuple[Condition, ...] = ()
 
 

@@ -1,7 +1,7 @@
 """Conditions of a Workload, and the states that they describe.
 
-Source: Kueue apis/kueue/v1beta2/workload_types.go; SuspensionBlocked and Shrinking are
-Muster's own.
+Source: Kueue apis/kueue/v1beta2/workload_types.go; SuspensionBlocked, Shrinking and
+GrowthLimited are Muster's own.
 """
 
 from muster.objects.kueue import WorkloadStatus
@@ -13,6 +13,7 @@ DEACTIVATION_TARGET = "DeactivationTarget"
 PENDING = "Pending"  # the reason of QuotaReserved=False after an eviction
 SUSPENSION_BLOCKED = "SuspensionBlocked"  # its gang must stop, and cannot be suspended
 SHRINKING = "Shrinking"  # more of its pods run than hold quota; they still use it
+GROWTH_LIMITED = "GrowthLimited"  # a worker group has no quota for another replica
 
 
 def is_finished(status: WorkloadStatus) -> bool:

@@ -63,6 +63,18 @@ def grown(admission: core.Admission, surplus: Iterable[core.Admission]) -> core.
     return replace(admission, pod_sets=tuple(pod_sets[a.name] for a in admission.pod_sets))
 
 
+def next_replicas(gang: core.Workload, elastic: Mapping[str, ElasticPodSet]) -> Mapping[str, core.Workload]:
+    """Returns a further replica of each pod set of a gang with quota, which the job does not ask for yet."""
+    held = {a.name: a for a in gang.admission.pod_sets} if gang.admission else {}
+    return {
+        pod_set.name: replica
+        for pod_set in gang.pod_sets
+        if pod_set.name in elastic and pod_set.name in held
+        for least, size in [(elastic[pod_set.name].minimum, elastic[pod_set.name].replica)]
+        for replica in _surplus(gang, pod_set, ElasticPodSet(least, size, least + size), held[pod_set.name])
+    }
+
+
 def offers(
     gang: core.Workload,
     elastic: Mapping[str, ElasticPodSet],

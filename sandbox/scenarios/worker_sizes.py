@@ -20,7 +20,7 @@ class WorkerSizes:
 
     def __str__(self) -> str:
         return (
-            f"{self.granted} workers granted, {self.asked} asked for, {self.running} running, "
+            f"workers: {self.granted} granted, {self.asked} asked for, {self.running} running, "
             f"maxReplicas {self.limit}"
         )
 

@@ -13,6 +13,7 @@ from tests.browser.live import Live, opened_live, served_cluster
 from tests.browser.opened import ColorScheme, Opened
 from tests.simulation.manifests import local_stack, ray_job
 from tests.unit.controller.builders import Body, condition, request, workload_body
+from tests.unit.live import elastic
 from tests.unit.live.builders import finished, running, waiting
 from tests.unit.live.pods import container, ended, labelled, pod
 
@@ -113,6 +114,25 @@ def test_workload_says_why_it_waits(live_page: Opened) -> None:
     assert "workload=team-a%2Frayjob-next-01" in page.url
     page.go_back()
     expect(page.locator("#workload")).to_be_hidden()
+
+
+def test_workers_of_an_autoscaled_job_are_counted(browser: Browser) -> None:
+    of_job = {getattr(kinds, name): bodies for name, bodies in elastic.objects(asked=3, runs=3).items()}
+    workload = elastic.running_elastic(shrinking=True)
+    with (
+        served_cluster({**local_stack(), kinds.WORKLOADS: [workload], **of_job}) as live,
+        opened_live(browser, live) as opened,
+    ):
+        page = opened.page
+        page.locator("#tree .row", has_text="team-a").click()
+        row = page.locator("#workloads .row", has_text="team-a/scaled")
+        expect(row).to_contain_text("2 granted, 3 asked, 3 running · Shrinking")
+        row.click()
+        expect(page.locator("#workload dl")).to_contain_text("Workers of gpu")
+        expect(page.locator("#workload dl")).to_contain_text("2 granted, 3 asked")
+        expect(page.locator("#workload h4").first).to_have_text("Size of its worker groups")
+        expect(page.locator("#workload ul").first).to_contain_text(elastic.NOTICE)
+        expect(page.locator("#workload ul").first).to_contain_text(elastic.LIMITED)
 
 
 def test_workload_says_why_its_pods_do_not_run(live_page: Opened, live: Live) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from muster.kube import kinds
+from muster.objects.names import WAIT_ANNOTATION as WAIT
 from tests.simulation.api import Body, key_of
 from tests.simulation.invariants import condition
 from tests.simulation.kuberay_pods import is_gated
@@ -147,6 +148,74 @@ def test_an_evicted_gang_comes_back_at_its_minimum(seed: int) -> None:
         await sim.until(lambda: size(sim, dev) == (2, 8, 6), "its own sizes are restored")
         assert not group["template"]["spec"].get("schedulingGates")
         await sim.until(lambda: workers(sim, dev) >= 2, "dev runs again", 4)
+
+    Simulation(seed, platform()).run(story)
+
+
+def messages(sim: Simulation, job: str, kind: str, status: str = "True") -> list[str]:
+    """Returns the different messages of a condition of a job's Workload with a status, in order."""
+    prefix = f"rayjob-{job.partition('/')[2]}-"
+    history = sim.history(kinds.WORKLOADS, lambda w: (w["metadata"]["name"], condition(w, kind)))
+    shown = (of for name, of in history if name.startswith(prefix) and of.get("status") == status)
+    return list(dict.fromkeys(str(of["message"]) for of in shown))
+
+
+def events(sim: Simulation, kind: str, name: str) -> list[str]:
+    """Returns the reasons of the events of an object, in order."""
+    created = (change.body for change in sim.api.journal[kinds.EVENTS])
+    about = [e for e in created if (e["involvedObject"]["kind"], e["involvedObject"]["name"]) == (kind, name)]
+    return [event["reason"] for event in about]
+
+
+NEEDS_GPU = (
+    "a worker needs 1 nvidia.com/gpu of flavor l4 but ClusterQueue team-a has 0 of 6 left and cohort ml has "
+    "nothing to lend"
+)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_user_sees_growth_its_limit_and_the_notice(seed: int) -> None:
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(elastic("dev", asks=9, most=12))
+        await sim.until(lambda: workers(sim, dev) == 6, "dev has all of the quota", 2)
+        at_limit = f"6 of up to 12 workers granted in group gpu; it can't grow because {NEEDS_GPU}"
+        await sim.until(lambda: messages(sim, dev, "GrowthLimited")[-1:] == [at_limit], "at its limit", 2)
+        asks = f"6 of 9 workers granted in group gpu; the next 3 wait because {NEEDS_GPU}"
+        assert messages(sim, dev, "GrowthLimited") == [asks, at_limit]
+        await sim.until(
+            lambda: "GrowthLimited" in sim.job(dev)["metadata"]["annotations"].get(WAIT, ""), "told"
+        )
+        prod = sim.submit(ray_job("prod", workers=3, priority="prod-priority", seconds=30))
+        await sim.until(lambda: sim.has(dev, "Shrinking"), "dev shrinks", 1)
+        (notice,) = messages(sim, dev, "Shrinking")
+        assert notice.startswith("Returns 3 workers of group gpu to ClusterQueue team-a by ")
+        assert " UTC (notice). Preempted to accommodate workload team-a/rayjob-prod-" in notice
+        await sim.until(lambda: sim.state(prod) == "Running", "production runs", 1.5)
+        waits = messages(sim, prod, "QuotaReserved", "False")
+        assert any("preempted replicas of team-a/rayjob-dev-" in message for message in waits)
+        assert not any("+" in message for message in waits), "names of the core's surplus"
+        await sim.until(lambda: "Shrunk" in events(sim, "RayJob", "dev"), "the end is an event", 1)
+        in_order = [r for r in events(sim, "RayJob", "dev") if r in ("Grew", "Shrinking", "Shrunk")]
+        assert in_order == ["Grew", "Shrinking", "Shrunk"]
+        assert "GrowthLimited" in events(sim, "RayJob", "dev")
+
+    Simulation(seed, platform()).run(story)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_limit_ends_with_free_quota_and_with_the_quota_of_the_gang(seed: int) -> None:
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(elastic("dev", asks=6))
+        await sim.until(lambda: sim.has(dev, "GrowthLimited"), "all quota is used", 2)
+        sim.autoscaler.demand["dev/gpu"] = 3
+        await sim.until(lambda: not sim.has(dev, "GrowthLimited"), "quota is free", 1)
+        assert condition(sim.workload(dev), "GrowthLimited")["reason"] == "QuotaAvailable"
+        sim.autoscaler.demand["dev/gpu"] = 8
+        await sim.until(lambda: sim.has(dev, "GrowthLimited"), "all quota is used again", 2)
+        prod = sim.submit(ray_job("prod", workers=5, priority="prod-priority", seconds=30))
+        await sim.until(lambda: sim.state(prod) == "Running", "production runs", 3)
+        kinds_of = {c["type"] for c in (sim.workload(dev) or {})["status"]["conditions"]}
+        assert not kinds_of & {"GrowthLimited", "Shrinking"}, "dev waits, and has no size"
 
     Simulation(seed, platform()).run(story)
 

@@ -6,9 +6,9 @@ import pytest
 
 from muster.configuration.configuration import Configuration
 from muster.forecast.assumptions import Assumptions
+from muster.forecast.start_estimates import estimated_start
 from muster.kube import kinds
 from muster.live.observed import observed
-from muster.live.start import estimated_start
 from muster.live.state import ObservedState, live_state
 from muster.live.submitted import Submitted, submitted
 from muster.live.verdict import VerdictKind, verdict
@@ -18,10 +18,11 @@ from tests.simulation.api import Body, key_of
 from tests.simulation.invariants import condition
 from tests.simulation.manifests import local_stack, ray_job
 from tests.simulation.simulation import Simulation
+from tests.simulation.test_elastic_gangs import elastic, granted, platform
 from tools.testing.effort import seeds
 
 SLACK_S = 15  # of a declared run time, for KubeRay, the pods and the submitter
-ASSUMED = Assumptions(start_up_s=0, termination_s=0, cleanup_s=0)
+ASSUMED = Assumptions(limit_share=1, start_up_s=0, termination_s=0, cleanup_s=0)
 JOBS = 6
 
 
@@ -58,6 +59,23 @@ def preempted(sim: Simulation) -> set[str]:
 
 async def settle(sim: Simulation) -> None:
     await sim.stays(lambda: True, "the controller has read everything, and victims are deleted", 1)
+
+
+@pytest.mark.parametrize("seed", seeds(1, 2))
+@pytest.mark.parametrize("others", [0, 2, 3])
+def test_autoscaled_job_grows_as_try_says(seed: int, others: int) -> None:
+    async def story(sim: Simulation) -> None:
+        if others:
+            sim.submit(ray_job("others", workers=others, seconds=10_000))
+        await settle(sim)
+        state, of = await tried(sim, elastic("dev", least=1, asks=9))
+        (group,) = verdict(state, of).growth
+        dev = sim.submit(elastic("dev", least=1, asks=9))
+        await sim.until(lambda: sim.has(dev, "Admitted"), "it starts")
+        await sim.until(lambda: granted(sim, dev) == group.fits, "it has what was said", 1)
+        await sim.stays(lambda: granted(sim, dev) == group.fits, "no more fits", 1)
+
+    Simulation(seed, platform(4)).run(story)
 
 
 @pytest.mark.parametrize("seed", seeds(*range(8)))

@@ -187,6 +187,11 @@ class Engine:
                     waiting = self._live.groups[workload.cluster_queue].waiting(workload, explainer)
                 yield waiting
 
+    def lacks(self, workload: Workload, now_ms: int) -> Waiting | None:
+        """Returns what would be missing for a workload that has not been put, as of the last decision; None
+        if it would fit."""
+        return Explainer(self._live.state, now_ms).hypothetical(workload)
+
     def queue_order(self, queue: str, now_ms: int) -> list[str]:
         """Returns the keys of the workloads that are queued in a ClusterQueue, in the order in which the next
         decision tries them; empty if the queue is inactive, stopped or unknown."""

@@ -60,6 +60,10 @@ class Explainer:
             return Waiting(workload.key, WaitReason.BACKOFF, why, until_ms)
         return None
 
+    def hypothetical(self, workload: Workload) -> Waiting | None:
+        """Explains what would be missing for a workload that is not in the state; None if it would fit."""
+        return self.not_queued(workload) or self._never_fits(workload) or self._lacks_now(workload)
+
     def pending(
         self,
         workload: Workload,

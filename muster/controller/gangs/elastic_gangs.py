@@ -50,15 +50,23 @@ def elastic_writes(
         free = counts[name] - running.get(name, 0)
         gated = [pod for pod in pods.get(name, ()) if pod.awaits_growth]
         yield from map(_open, gated[: max(0, free)])
-    for scaled in scaled_clusters(workload, cluster) if offers is not None else ():
-        caps = _caps(workload, scaled, offers, running, in_notice=elapsed_ms < notice_ms)
+    if offers is not None:
+        yield from _limits(workload, cluster, offers, running, in_notice=elapsed_ms < notice_ms)
+    if elapsed_ms >= notice_ms + REMOVAL_MS:
+        yield from _removals(workload, sizes, pods, counts)
+
+
+def _limits(
+    workload: Workload, cluster: ClusterState, offers: Offers, running: Mapping[str, int], *, in_notice: bool
+) -> Iterator[PlannedWrite]:
+    """Yields the limits of its RayClusters that change."""
+    for scaled in scaled_clusters(workload, cluster):
+        caps = _caps(workload, scaled, offers, running, in_notice=in_notice)
         operations = tuple(cap_operations(scaled.pod_set_templates, scaled.sizes, caps))
         if operations:
             meta = scaled.metadata
             patch = JsonPatch(scaled.kind, meta.key, operations, meta.resource_version)
             yield PlannedWrite(f"{meta.uid}/limits", patch, deferrable=True)
-    if elapsed_ms >= notice_ms + REMOVAL_MS:
-        yield from _removals(workload, sizes, pods, counts)
 
 
 def _open(pod: Pod) -> PlannedWrite:

@@ -4,7 +4,7 @@ All state of a Decider can be derived from the objects: a new Decider decides th
 from the engine's assumptions, as after a plan that was only partly carried out, the objects take precedence.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -16,7 +16,7 @@ from muster.cluster.elasticity import may_grow
 from muster.cluster.platform_snapshot import PlatformSnapshot
 from muster.controller.passes.explanations import Explained, ExplanationLimits, Explanations
 from muster.controller.workload.growth import Resize, of_gangs
-from muster.translation.elastic import gang_of, is_surplus, offers
+from muster.translation.elastic import ElasticPodSet, gang_of, is_surplus, next_replicas, offers
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,27 @@ class Decider:
             else:
                 available = partial(self._engine.available, gang.cluster_queue)
                 yield key, offers(gang, candidate.elastic, available)
+
+    def elastic_gangs(self) -> Iterator[tuple[str, Mapping[str, ElasticPodSet]]]:
+        """Yields each elastic gang with quota, by key, and its elastic pod sets before the last decision."""
+        for key in sorted(self._elastic):
+            yield key, self._converted[key][0].elastic
+
+    def growth_waits(self, key: str, full: Container[str], now_ms: int) -> Mapping[str, core.Waiting]:
+        """Returns why the next replica of each pod set of an elastic gang waits, or would if the job asked
+        for it; without pod sets whose next replica fits. `full` are those without free quota for one."""
+        candidate, (gang, *surplus) = self._converted[key]
+        assert self._engine is not None, "a gang has quota only after a decision"
+        waits: dict[str, core.Waiting] = {}
+        for replica in surplus:
+            name = replica.pod_sets[0].name
+            if replica.admission is None and name not in waits:
+                waits.update((name, waiting) for waiting in self._engine.waiting(now_ms, [replica.key]))
+        for name, replica in next_replicas(gang, candidate.elastic).items():
+            lacks = self._engine.lacks(replica, now_ms) if name in full and name not in waits else None
+            if lacks is not None:
+                waits[name] = lacks
+        return waits
 
     def _converted_workloads(self, candidate: WorkloadInfo) -> tuple[core.Workload, ...]:
         key = candidate.workload.key

@@ -50,8 +50,8 @@ class JobWait:
 
 
 def wait_of(workload: Workload, job: Job, cluster: ClusterState) -> JobWait | None:
-    """Returns why the job waits, without its position, from its persisted status; None if it does not wait or
-    the reason is not known yet."""
+    """Returns why the job waits, or its worker groups do not grow, without its position, from its persisted
+    status; None if it does not wait or the reason is not known yet."""
     status = workload.status
     if workload_status.is_finished(status) or job.outcome is not None:
         return None
@@ -66,7 +66,10 @@ def wait_of(workload: Workload, job: Job, cluster: ClusterState) -> JobWait | No
         message = f"is being stopped: {evicted.message}"
         return JobWait(evicted.reason, message[:MESSAGE_LENGTH_MAX], queue)
     if workload_status.is_admitted(status):
-        return None
+        limited = find_condition(status.conditions, workload_status.GROWTH_LIMITED)
+        if limited is None or limited.status != "True":
+            return None
+        return JobWait(workload_status.GROWTH_LIMITED, limited.message[:MESSAGE_LENGTH_MAX], queue)
     pending = (c for c in status.admission_checks if c.state != READY)
     checks = "; ".join(f"{check.name}: {check.message or check.state}" for check in pending)
     message = f"has its quota, and waits for admission checks: {checks}" if checks else "has its quota"
@@ -86,8 +89,20 @@ def annotated_reason(job: Job) -> str:
         return "?"
 
 
+def annotated_message(job: Job) -> str:
+    """Returns the message in the job's annotation; empty without one, and if it can't be parsed."""
+    text = job.metadata.annotations.get(WAIT_ANNOTATION, "")
+    if len(text) > ANNOTATION_LENGTH_MAX:
+        return ""
+    try:
+        return msgspec.json.decode(text, type=_AnnotatedReason).message
+    except msgspec.DecodeError:
+        return ""
+
+
 class _AnnotatedReason(msgspec.Struct):
     reason: str
+    message: str = ""
 
 
 def annotate(job: Job, wait: JobWait | None, now_ms: int, *, with_event: bool) -> PlannedWrite:

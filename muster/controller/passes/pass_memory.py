@@ -18,6 +18,7 @@ from muster.cluster.relations import QueueKey
 from muster.controller.gangs.finished_gangs import Contention
 from muster.controller.passes.decider import Decider
 from muster.controller.passes.examination import Examination
+from muster.controller.passes.growth_limits import GrowthLimits
 from muster.kube.kinds import (
     CHECKS,
     CLUSTER_QUEUES,
@@ -61,6 +62,7 @@ class PassMemory:
 
     def __init__(self, rules: Rules = Rules()) -> None:  # noqa: B008 - a frozen value
         self.decider = Decider(rules)
+        self.growth_limits = GrowthLimits()
         self.statuses: dict[str, WorkloadStatus] = {}  # before the decision, by key of the Workload
         self.counts = QueueCounts()  # from the persisted statuses
         self.contention: Contention | None = None  # None: to be computed

@@ -23,6 +23,7 @@ from muster.controller.passes.decider import PassDecision
 from muster.controller.passes.examination import examine
 from muster.controller.passes.explanations import ExplanationLimits
 from muster.controller.passes.finalizers import finalizers
+from muster.controller.passes.growth_conditions import Offers, growth_conditions
 from muster.controller.passes.job_syncs import sync_jobs
 from muster.controller.passes.job_waits import empty_queue_labels
 from muster.controller.passes.pass_memory import PassMemory
@@ -87,8 +88,19 @@ def reconcile(
         ineligible,
         evaluated,
         now_ms,
+        configuration.notice_ms,
     )
     decided |= blocked_admissions(decision.plan, statuses, configuration.wait_for_pods_ready, now_ms)
+    offers = dict(memory.decider.offers())
+    decided |= growth_conditions(
+        memory.decider,
+        memory.growth_limits,
+        offers,
+        lambda key: decided.get(key, statuses[key]),
+        cluster,
+        now_ms,
+        explains_all=limits is None,
+    )
     # Workloads that back off are part of the decision, but their statuses are not written.
     decided = {key: status for key, status in decided.items() if key not in backing_off}
     # 4. Changed statuses are written, releases before reservations.
@@ -112,7 +124,7 @@ def reconcile(
         recorded += (planned for planned in conditions if planned.write.key not in keys)
         writes.before_reservations += _without(backing_off, recorded)
     unsettled |= _add_elastic_writes(
-        writes, memory, cluster, decided, backing_off, now_ms, configuration.notice_ms
+        writes, memory, offers, cluster, decided, backing_off, now_ms, configuration.notice_ms
     )
     # If one of these writes fails, its Workload backs off, which changes its next examination.
     unsettled |= cluster.workloads.keys() & {planned.subject for planned in writes.before_reservations}
@@ -130,6 +142,7 @@ def reconcile(
 def _add_elastic_writes(
     writes: PassWrites,
     memory: PassMemory,
+    offers: Offers,
     cluster: ClusterState,
     decided: Mapping[str, WorkloadStatus],
     backing_off: Container[str],
@@ -139,12 +152,12 @@ def _add_elastic_writes(
     """Adds the writes by which elastic gangs grow and shrink, for all of them: their limits depend on the
     quota that others leave. Returns the keys of those with writes."""
     changed: set[str] = set()
-    for key, offers in memory.decider.offers():
+    for key, offer in offers.items():
         workload, new = cluster.workloads[key], decided.get(key, memory.statuses[key])
         if not _is_persisted(new, workload.status) or not runs(workload, cluster.job_of(workload)):
             continue
         # The core counts growth as granted whose write failed: nothing seems free until it is retried.
-        free = None if key in backing_off else offers
+        free = None if key in backing_off else offer
         planned = list(elastic_writes(workload, cluster, free, now_ms, notice_ms))
         writes.before_reservations += _without(backing_off, planned)
         if planned:

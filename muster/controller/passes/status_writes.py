@@ -10,6 +10,8 @@ from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.recorded_usage import with_usage
 from muster.controller.passes.finalizers import finalizer_of
 from muster.controller.passes.pass_plan import PassWrites
+from muster.controller.workload import transitions
+from muster.controller.workload.elastic_events import elastic_events
 from muster.controller.workload.events import ObjectEvent, on_job, status_events, wait_event
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import MergePatch, Write
@@ -34,8 +36,10 @@ def add_status_writes(
         if new is workload.status or new == workload.status:
             continue
         yield key
+        only_limits = transitions.without_limits(new) == transitions.without_limits(workload.status)
         new = with_usage(workload.status, new, now_ms, cluster.budgeted_resources)
         patch, events = status_patch(workload, new), tuple(status_events(workload, new, now_ms))
+        sizes = tuple(elastic_events(workload, cluster.job_of(workload), new))
         persisted = workload.status.admission
         released = persisted is not None and holds_quota(workload.status) and not holds_quota(before)
         no_pods_of = workload.metadata.uid if released else ""
@@ -47,13 +51,16 @@ def add_status_writes(
         elif _grows(before, new):
             assert new.admission is not None
             quota = contended_quota(new.admission, cluster)
-            writes.reservations.append(PlannedWrite(key, patch, events, needs=quota))
+            writes.reservations.append(PlannedWrite(key, patch, (*events, *sizes), needs=quota))
         elif before == workload.status and not holds_quota(new):
             writes.wait_reasons.append(PlannedWrite(key, patch, _wait_events(workload, new, cluster)))
+        elif only_limits:
+            writes.wait_reasons.append(PlannedWrite(key, patch, sizes))
         else:
             frees = persisted is not None and (released or new.admission != persisted)
             quota = contended_quota(persisted, cluster) if frees and persisted is not None else frozenset()
-            writes.before_reservations.append(PlannedWrite(key, patch, events, no_pods_of, provides=quota))
+            planned = PlannedWrite(key, patch, (*events, *sizes), no_pods_of, provides=quota)
+            writes.before_reservations.append(planned)
 
 
 def _grows(before: WorkloadStatus, new: WorkloadStatus) -> bool:

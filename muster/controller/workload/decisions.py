@@ -10,6 +10,7 @@ from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.job import StatusReason
 from muster.controller.workload import transitions
 from muster.controller.workload.growth import Resize
+from muster.controller.workload.surplus import notice, shrinking_ms
 from muster.objects import kueue_queues, workload_status
 from muster.objects.kueue import WorkloadStatus
 from muster.objects.meta import find_condition, is_true
@@ -43,6 +44,7 @@ def decided_statuses(
     ineligible: Mapping[str, StatusReason],
     evaluated: Iterable[str],
     now_ms: int,
+    notice_ms: int,
 ) -> dict[str, WorkloadStatus]:
     """Returns the statuses that result from a decision: of the workloads in its plan, of gangs with more or
     less surplus, and of pending workloads among `evaluated` whose reason for waiting has changed.
@@ -65,8 +67,7 @@ def decided_statuses(
     for key, resize in resizes.items():
         decided[key] = transitions.resize(statuses[key], resize.admission)
         if resize.preemptions:
-            first, message = resize.preemptions[0], _preempted(resize.preemptions[0], cluster)
-            decided[key] = transitions.shrinking(decided[key], first.reason, message, now_ms)
+            decided[key] = _shrinking(decided[key], resize.preemptions[0], cluster, now_ms, notice_ms)
     for key in plan.displaced:
         decided[key] = transitions.evict(statuses[key], "NodeFailures", _not_replaced(statuses[key]), now_ms)
     waiting = map(waiting_of, evaluated)
@@ -76,6 +77,17 @@ def decided_statuses(
         if not _reports(statuses[key], reason, message):
             decided[key] = transitions.wait(statuses[key], reason, message, now_ms)
     return decided
+
+
+def _shrinking(
+    status: WorkloadStatus, preemption: core.Preemption, cluster: ClusterState, now_ms: int, notice_ms: int
+) -> WorkloadStatus:
+    """Sets Shrinking with the end of the notice, which an earlier preemption may have begun."""
+    why = _preempted(preemption, cluster)
+    status = transitions.shrinking(status, preemption.reason, why, now_ms)
+    until_ms = now_ms - shrinking_ms(status, now_ms) + notice_ms
+    message = notice(cluster.workloads[preemption.workload], status, cluster, until_ms) + why
+    return transitions.shrinking(status, preemption.reason, message, now_ms)
 
 
 def _preempted(preemption: core.Preemption, cluster: ClusterState) -> str:

@@ -2,18 +2,18 @@
 quota."""
 
 from muster.cluster.cluster_state import ClusterState
-from muster.cluster.elasticity import elastic_pod_sets, granted_counts
+from muster.cluster.elasticity import elastic_pod_sets, granted_counts, running_counts
+from muster.cluster.jobs.scaling import stored_sizes
 from muster.controller.workload import transitions
+from muster.controller.workload.worker_counts import workers
 from muster.objects import workload_status
 from muster.objects.kueue import Workload, WorkloadStatus
-from muster.objects.meta import find_condition, is_true, millis
+from muster.objects.meta import find_condition, is_true, millis, rfc3339
 from muster.translation import core_workload
 from muster.translation.elastic import resized
 
 REMOVAL_MS = 15_000
 """The time after the notice in which Ray's autoscaler and KubeRay remove workers."""
-SCALED_DOWN = "ScaledDown"
-"""The reason of Shrinking if the job asks for fewer pods."""
 
 
 def with_surplus(
@@ -36,10 +36,26 @@ def with_surplus(
     if not shrinks:
         pods = ", ".join(f"{count} of {name}" for name, count in sorted(excess.items()))
         message = f"Pods still run without quota: {pods}"
-        return transitions.shrinking(status, SCALED_DOWN, message, now_ms), None
+        return transitions.shrinking(status, transitions.SCALED_DOWN, message, now_ms), None
     elapsed_ms = shrinking_ms(status, now_ms)
     remaining = (due_ms - elapsed_ms for due_ms in (notice_ms, notice_ms + REMOVAL_MS))
     return status, min((now_ms + ms for ms in remaining if ms > 0), default=None)
+
+
+def notice(workload: Workload, status: WorkloadStatus, cluster: ClusterState, until_ms: int) -> str:
+    """Returns the workers beyond the counts of a status, which are removed from a time on; empty if there are
+    none."""
+    counts, sizes = granted_counts(status), stored_sizes(workload)
+    excess = {
+        name: count - counts[name]
+        for name, count in running_counts(workload, cluster).items()
+        if name in sizes and count > counts.get(name, count)
+    }
+    if not excess or status.admission is None:
+        return ""
+    groups = " and ".join(f"{workers(count)} of group {name}" for name, count in sorted(excess.items()))
+    at = rfc3339(until_ms)[11:19]
+    return f"Returns {groups} to ClusterQueue {status.admission.cluster_queue} by {at} UTC (notice). "
 
 
 def shrinking_ms(status: WorkloadStatus, now_ms: int) -> int:

@@ -22,12 +22,13 @@ from muster.cluster.phases import PassStage, Phase, transition
 from muster.objects import kueue
 from muster.objects.kueue import AdmissionCheckState, ReclaimablePod, WorkloadStatus
 from muster.objects.kueue_checks import PENDING, READY
-from muster.objects.meta import Condition, find_condition, millis, rfc3339, set_condition
+from muster.objects.meta import Condition, find_condition, is_true, millis, rfc3339, set_condition
 from muster.objects.workload_status import (
     ADMITTED,
     DEACTIVATION_TARGET,
     EVICTED,
     FINISHED,
+    GROWTH_LIMITED,
     PODS_READY,
     PREEMPTED,
     QUOTA_RESERVED,
@@ -43,6 +44,9 @@ from muster.objects.workload_status import (
 )
 from muster.objects.workload_status import PENDING as UNRESERVED
 from muster.translation import assignments
+
+SCALED_DOWN = "ScaledDown"
+"""The reason of Shrinking if the job asks for fewer pods."""
 
 
 @transition({Phase.PENDING, Phase.QUOTA_RESERVED}, {Phase.QUOTA_RESERVED, Phase.ADMITTED}, PassStage.DECIDE)
@@ -117,8 +121,29 @@ def resize(status: WorkloadStatus, admission: CoreAdmission) -> WorkloadStatus:
 
 
 def shrinking(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
-    """Sets Shrinking: more pods run than hold quota."""
+    """Sets Shrinking: more pods run than hold quota. Its time is the begin of the notice, which pods that the
+    job itself removes don't need."""
+    before = find_condition(status.conditions, SHRINKING)
+    if before is not None and before.reason == SCALED_DOWN != reason:
+        status = _without(status, SHRINKING)
     return _with(status, SHRINKING, True, reason, message, now_ms)
+
+
+def growth_limited(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
+    """Sets GrowthLimited: a worker group has no quota for another replica."""
+    return _with(status, GROWTH_LIMITED, True, reason, message, now_ms)
+
+
+def growth_unlimited(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
+    """Sets GrowthLimited to False, if it was True."""
+    if not is_true(status.conditions, GROWTH_LIMITED):
+        return status
+    return _with(status, GROWTH_LIMITED, False, "QuotaAvailable", "The worker groups may grow", now_ms)
+
+
+def without_limits(status: WorkloadStatus) -> WorkloadStatus:
+    """Returns the status without GrowthLimited, on which no decision depends."""
+    return _without(status, GROWTH_LIMITED)
 
 
 def shrunk(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
@@ -133,6 +158,7 @@ def release(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
     ended."""
     evicted = find_condition(status.conditions, EVICTED) if is_evicted(status) else None
     message = evicted.message if evicted is not None else "The quota was released"
+    status = _without(status, GROWTH_LIMITED, SHRINKING)
     status = replace(status, accumulated_past_execution_time_seconds=_used_s(status, evicted, now_ms))
     status = _with(status, QUOTA_RESERVED, False, UNRESERVED, message, now_ms)
     if find_condition(status.conditions, ADMITTED) is not None:
@@ -157,6 +183,7 @@ def _used_s(status: WorkloadStatus, evicted: Condition | None, now_ms: int) -> i
 def finish(status: WorkloadStatus, outcome: JobOutcome, now_ms: int) -> WorkloadStatus:
     """Finishes the workload with the outcome of its job."""
     reason = "Succeeded" if outcome.succeeded else "Failed"
+    status = _without(status, GROWTH_LIMITED, SHRINKING)
     return _with(status, FINISHED, True, reason, outcome.message, now_ms)
 
 
@@ -189,8 +216,7 @@ def deactivate(status: WorkloadStatus, reason: str, message: str, now_ms: int) -
 def without_deactivation_target(status: WorkloadStatus) -> WorkloadStatus:
     """Removes DeactivationTarget and the requeue state of an inactive workload, which is not requeued
     automatically."""
-    conditions = tuple(c for c in status.conditions if c.type != DEACTIVATION_TARGET)
-    return replace(status, conditions=conditions, requeue_state=None)
+    return replace(_without(status, DEACTIVATION_TARGET), requeue_state=None)
 
 
 def suspension_blocked(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
@@ -225,6 +251,11 @@ def _with(
     status: WorkloadStatus, kind: str, value: bool, reason: str, message: str, now_ms: int
 ) -> WorkloadStatus:
     return replace(status, conditions=_set(status, kind, value, reason, message, now_ms))
+
+
+def _without(status: WorkloadStatus, *kinds: str) -> WorkloadStatus:
+    conditions = tuple(c for c in status.conditions if c.type not in kinds)
+    return status if len(conditions) == len(status.conditions) else replace(status, conditions=conditions)
 
 
 def _set(

@@ -3,16 +3,19 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from muster import admission as core
+from muster.cluster.elasticity import granted_counts
 from muster.cluster.phases import Phase, phase
 from muster.live.eta.start_range import StartRange, read_annotation
 from muster.live.named import job_name
 from muster.live.overview.document import Amounts
 from muster.live.overview.overview import Overview
-from muster.live.overview.tree import requested
+from muster.live.overview.tree import added, requested
+from muster.live.overview.worker_groups import ElasticRow, elastic_row, size_messages
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition, millis
 from muster.objects.names import ETA_ANNOTATION
-from muster.objects.workload_status import EVICTED, QUOTA_RESERVED
+from muster.objects.workload_status import EVICTED, QUOTA_RESERVED, holds_quota
 from muster.translation.core_workload import queued_at_ms
 
 CHECKS_PENDING = "AdmissionChecks"
@@ -38,9 +41,10 @@ class WorkloadRow:
     created_ms: int
     queued_ms: int
     since_ms: int  # when its phase began
-    reason: str = ""  # why it waits, from its status
+    reason: str = ""  # why it waits or does not grow, from its status
     message: str = ""
     eta: StartRange | None = field(default=None)  # from the annotation of its job
+    elastic: ElasticRow | None = None  # None: its size is fixed
 
     @property
     def key(self) -> str:
@@ -62,6 +66,7 @@ def row(overview: Overview, workload: Workload, cluster_queue: str) -> WorkloadR
         queued_of(overview, workload),
     )
     reason, message, since_ms = _why(workload, current)
+    elastic = elastic_row(workload, overview.cluster)
     ref = spec.priority_class_ref
     return WorkloadRow(
         namespace=meta.namespace,
@@ -73,8 +78,8 @@ def row(overview: Overview, workload: Workload, cluster_queue: str) -> WorkloadR
         position=overview.positions(cluster_queue).get(workload.key),
         priority=spec.priority or 0 if live is None else live.workload.priority,
         priority_class=ref.name if ref is not None else "",
-        pods=sum(pod_set.count for pod_set in spec.pod_sets),
-        requests=Amounts() if live is None else requested(live.workload),
+        pods=_pods(workload, elastic),
+        requests=Amounts() if live is None else _requests(live.workload, elastic),
         flavors=tuple(dict.fromkeys(_flavors(workload))),
         created_ms=millis(meta.creation_timestamp),
         queued_ms=queued_ms,
@@ -82,7 +87,22 @@ def row(overview: Overview, workload: Workload, cluster_queue: str) -> WorkloadR
         reason=reason,
         message=message,
         eta=_announced(overview, workload) if current in (Phase.PENDING, Phase.BACK_OFF) else None,
+        elastic=elastic,
     )
+
+
+def _requests(workload: core.Workload, elastic: ElasticRow | None) -> Amounts:
+    """Returns the requests of the pods that hold quota, or are requested."""
+    if elastic is None or workload.admission is None:
+        return requested(workload)
+    return added(Amounts(assigned.usage) for assigned in workload.admission.pod_sets)
+
+
+def _pods(workload: Workload, elastic: ElasticRow | None) -> int:
+    """Returns the pods that hold quota, or are requested."""
+    if elastic is not None and holds_quota(workload.status):
+        return sum(granted_counts(workload.status).values())
+    return sum(pod_set.count for pod_set in workload.spec.pod_sets)
 
 
 def queued_of(overview: Overview, workload: Workload) -> int:
@@ -103,7 +123,10 @@ def _why(workload: Workload, now: Phase) -> tuple[str, str, int]:
     condition = find_condition(status.conditions, kind)
     since_ms = millis(condition.last_transition_time) if condition is not None else 0
     match now:
-        case Phase.ADMITTED | Phase.FINISHED:
+        case Phase.ADMITTED:
+            reason, message = next(size_messages(workload), ("", ""))
+            return reason, message, since_ms
+        case Phase.FINISHED:
             return "", "", since_ms
         case Phase.QUOTA_RESERVED:
             waits = [check for check in status.admission_checks if check.state != "Ready"]

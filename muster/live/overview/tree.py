@@ -1,7 +1,7 @@
 """The tree of cohorts and ClusterQueues with quota, usage and demand."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -12,6 +12,7 @@ from muster.cluster.queue_problems import queue_problem
 from muster.kube.kinds import CLUSTER_QUEUES, COHORTS
 from muster.live.overview.document import Amounts
 from muster.live.overview.overview import Overview
+from muster.live.overview.worker_groups import waiting_growth
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +203,16 @@ def requested(workload: core.Workload) -> Amounts:
 def _demand(overview: Overview, queue: str) -> Amounts:
     live = overview.state.workloads
     waiting = (live[w.key].workload for w in overview.workloads_by_queue.get(queue, ()) if w.key in live)
-    return added(requested(workload) for workload in waiting if workload.admission is None)
+    starts = (requested(workload) for workload in waiting if workload.admission is None)
+    return added((*starts, *_growth(overview, queue)))
+
+
+def _growth(overview: Overview, queue: str) -> Iterator[Amounts]:
+    """Yields the requests of workers that running gangs of a queue ask for and are not granted."""
+    for workload in overview.workloads_by_queue.get(queue, ()):
+        growth, live = waiting_growth(workload, overview.cluster), overview.state.workloads.get(workload.key)
+        for pods in live.workload.pod_sets if growth and live is not None else ():
+            yield Amounts({r: n * growth.get(pods.name, 0) for r, n in pods.requests.items()})
 
 
 def _share(usage: core.NodeUsage) -> float | None:

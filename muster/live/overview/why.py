@@ -2,7 +2,7 @@
 history."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import ClassVar
 
@@ -14,6 +14,7 @@ from muster.live.overview.overview import Overview
 from muster.live.overview.pod_problems import PodProblem, pod_problems
 from muster.live.overview.remedies import remedies
 from muster.live.overview.rows import WorkloadRow, row
+from muster.live.overview.worker_groups import size_messages, with_running
 from muster.live.verdict import Verdict, VerdictKind, last_verdict, verdict_of
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition, millis, rfc3339
@@ -96,11 +97,12 @@ class Why:
     now_ms: int
     pod_problems: tuple[PodProblem, ...] = ()  # why its pods do not run, or were killed
     pods_unread: str = ""  # why its pods cannot be read
+    size: tuple[str, ...] = ()  # how its worker groups shrink, and why they do not grow
 
 
 def why(overview: Overview, workload: Workload, listing: PodListing = NO_PODS) -> Why:
     """Explains a Workload of the cluster, as its controller would decide now. `listing` includes its pods."""
-    current = _row(overview, workload)
+    current = _with_running(_row(overview, workload), overview, workload, listing)
     waits = current.phase in (Phase.PENDING, Phase.BACK_OFF)
     decision = _verdict(overview, workload) if waits else None
     waiting = decision.waiting if decision is not None else None
@@ -121,6 +123,7 @@ def why(overview: Overview, workload: Workload, listing: PodListing = NO_PODS) -
         now_ms=overview.now_ms,
         pod_problems=_pod_problems(overview, workload, listing),
         pods_unread=listing.refusal,
+        size=tuple(f"{message}." for _, message in size_messages(workload)),
     )
 
 
@@ -128,6 +131,16 @@ def _pod_problems(overview: Overview, workload: Workload, listing: PodListing) -
     if listing.pods is None:
         return ()
     return pod_problems(gang_pods(listing.pods, workload, overview.cluster), overview.now_ms)
+
+
+def _with_running(
+    current: WorkloadRow, overview: Overview, workload: Workload, listing: PodListing
+) -> WorkloadRow:
+    """Returns the row with the running pods of its worker groups, if pods were listed."""
+    if current.elastic is None or listing.pods is None:
+        return current
+    pods = gang_pods(listing.pods, workload, overview.cluster)
+    return replace(current, elastic=with_running(current.elastic, pods))
 
 
 def _row(overview: Overview, workload: Workload) -> WorkloadRow:

@@ -145,9 +145,3 @@ class Tenant(Model):
             labels |= TOKEN_REQUIRED
         labels |= {unqueued_label(entry.kind, entry.name): "true" for entry in self.unqueued}
         return labels
-
-    @property
-    def google_account(self) -> str:
-        """ID of its Google service account, if it has an identity."""
-        named = self.identity.account if self.identity else None
-        return named or f"{self.namespace}-ray"

@@ -24,6 +24,7 @@ from muster.objects.names import BUDGETS, ETA_ANNOTATION, RECORDED_USAGE
 from tests.simulation.manifests import GPU, local_stack, ray_job
 from tests.unit.controller.builders import NOW_MS, Body, stored
 from tests.unit.live.builders import running, since, waiting
+from tests.unit.live.elastic import LIMITED, NOTICE, objects, running_elastic
 from tests.unit.live.manifests import as_json, manifest
 from tests.unit.live.pods import ago, container, ended, labelled, pod, waits
 from tests.unit.live.running_cluster import Running
@@ -158,6 +159,33 @@ def test_queue_lists_what_runs_and_what_waits(there: str, capsys: pytest.Capture
         ["3", "rayjob/new", "team-a", "Pending"],
     ]
     assert jobs[-1][-5:] == ["WaitingForQuota", "2m00s", "(1m00s", "to", "later)"]
+
+
+@pytest.fixture
+def scaled(tmp_path: Path) -> str:
+    """An option that names the manifests of a cluster with an autoscaled job that shrinks."""
+    bodies = {getattr(kinds, name): of for name, of in objects(asked=3, runs=3).items()}
+    there = {**local_stack(check=False), kinds.WORKLOADS: [running_elastic(shrinking=True), DEV], **bodies}
+    path = tmp_path / "scaled.json"
+    items = [manifest(kind, body) for kind, of in there.items() for body in of]
+    path.write_text(json.dumps(as_json({"items": items})))
+    return f"--queues={path}"
+
+
+def test_queue_counts_workers_of_autoscaled_jobs(scaled: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["queue", "team-a", scaled]) == 0
+    title, *jobs = [row for row in rows(capsys.readouterr().out) if "JOB" in row or "Admitted" in row]
+    assert title[-1] == "GRANTED/ASKED/RUNNING"
+    assert {row[0]: row[-2:] for row in jobs}["rayjob/scaled"] == ["Shrinking", "2/3/3"]
+    assert all(row[-1] != "2/3/3" for row in jobs if row[0] != "rayjob/scaled")
+
+
+def test_why_has_the_notice_the_limit_and_the_groups(scaled: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", "rayjob/scaled", scaled, "-n", "team-a"]) == 0
+    output = capsys.readouterr().out
+    assert f"{NOTICE}.\n{LIMITED}.\n" in output
+    assert "2 nvidia.com/gpu" in output.splitlines()[0]
+    assert ["gpu", "1", "2", "3", "4"] in rows(output), "without RUNNING, as no pods are in the manifests"
 
 
 def test_queue_estimates_starts_if_asked(there: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,7 @@
 const WORKLOAD_ROW = 30;
 const PAGE_ROWS = 100;
 const PODS_MS = 5000; // between updates of the pods' problems, as the server does not watch pods
-const NOT_KNOWN_YET = {remedies: [], preempts: [], ahead: [], checks: [], history: [], podProblems: [], podsUnread: "", requeues: 0, requeue: null};
+const NOT_KNOWN_YET = {remedies: [], preempts: [], ahead: [], checks: [], history: [], podProblems: [], podsUnread: "", size: [], requeues: 0, requeue: null};
 
 class Details {
   #queue = ""; // an id of the table
@@ -142,7 +142,7 @@ class Details {
       element("span", {}, `${row.namespace}/${row.job.slice(row.job.indexOf("/") + 1)}`),
       element("span", {}, row.phase),
       element("span", {className: "muted"}, row.priorityClass || String(row.priority)),
-      element("span", {className: "muted"}, row.reason || sizeOf(row)),
+      element("span", {className: "muted"}, [row.elastic ? workersOf(row.elastic) : "", row.reason || sizeOf(row)].filter(Boolean).join(" · ")),
     );
   }
 }
@@ -160,6 +160,7 @@ function fillWorkload(box, found, open) {
   fact("Position", row.position === null ? "" : String(row.position));
   fact("Priority", [row.priority, row.priorityClass].filter((part) => part !== "").join(", "));
   fact("Size", sizeOf(row));
+  for (const group of row.elastic?.groups ?? []) fact(`Workers of ${group.name}`, groupOf(group));
   fact("Flavors", row.flavors.join(", "));
   fact("Created", momentOf(row.created));
   if (row.eta) fact("Starts", row.eta.p50 ? `about ${momentOf(row.eta.p50)}` : "beyond the forecast horizon");
@@ -167,12 +168,24 @@ function fillWorkload(box, found, open) {
   fact("Next attempt", found.requeue ? momentOf(found.requeue) : "");
   const link = (other, says) => element("span", {}, workloadLink(`${other.namespace}/${other.name}`, open.workload), ` ${says}`);
   box.replaceChildren(element("h3", {}, row.job), element("p", {className: "why"}, found.sentence), list,
+    ...listed("Size of its worker groups", found.size),
     ...listed("Problems of its pods", podProblems(found)),
     ...listed("It can be admitted once", found.remedies),
     ...listed("It would preempt", found.preempts.map(({workload, reason}) => link(workload, reason))),
     ...listed("Ahead in the queue", found.ahead.map((other) => link(other, sizeOf(other)))),
     ...listed("Admission checks", found.checks.map((check) => sentence([check.name, check.state, check.message]))),
     ...listed("History", found.history.map((event) => sentence([momentOf(event.at), `${event.condition} ${event.status}`, event.reason, event.message]))));
+}
+
+// The workers of an autoscaled gang: granted, asked and, if it is known, running.
+function workersOf({granted, asked, running}) {
+  const parts = [`${count(granted)} granted`, `${count(asked)} asked`, running === null ? "" : `${count(running)} running`];
+  return parts.filter(Boolean).join(", ");
+}
+
+function groupOf(group) {
+  const most = group.maximum === null ? "" : ` to ${count(group.maximum)}`;
+  return `${workersOf(group)} (${count(group.minimum)}${most})`;
 }
 
 function podProblems(found) {

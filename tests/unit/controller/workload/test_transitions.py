@@ -264,3 +264,18 @@ def test_the_time_that_orders_the_queue(name: str) -> None:
     if reason is not None:
         gang = replace(gang, status=transitions.evict(gang.status, reason, "", NOW_MS))
     assert core_workload.queued_at_ms(gang, gang.status, Rules()) == millis(expected)
+
+
+@pytest.mark.parametrize(
+    ("before", "begins_ms"),
+    [
+        pytest.param(transitions.SCALED_DOWN, NOW_MS, id="pods that the job removes had no notice"),
+        pytest.param("InClusterQueue", NOW_MS - 20_000, id="an earlier preemption began it"),
+    ],
+)
+def test_notice_begins_with_the_first_preemption(before: str, begins_ms: int) -> None:
+    status = transitions.shrinking(WorkloadStatus(), before, "before", NOW_MS - 20_000)
+    preempted = transitions.shrinking(status, "InCohortReclamation", "now", NOW_MS)
+    condition = find_condition(preempted.conditions, "Shrinking")
+    assert condition is not None
+    assert (condition.reason, millis(condition.last_transition_time)) == ("InCohortReclamation", begins_ms)
