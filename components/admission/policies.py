@@ -24,6 +24,7 @@ from pulumi_kubernetes.admissionregistration.v1 import (
 )
 from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, LabelSelectorRequirementArgs, ObjectMetaArgs
 
+from components.admission.accelerators import accelerators_need_a_queue
 from components.admission.autoscaling import changes_of_workloads, own_accounts
 from components.admission.gangs import queued_gangs
 from components.admission.gangs.redis_cleanup import REDIS_CLEANUP_HAS_QUOTA
@@ -151,7 +152,7 @@ def validating_policies(args: AdmissionPoliciesArgs) -> list[Policy]:
     """Returns all ValidatingAdmissionPolicies of a stack."""
     engine = args.engine
     policies = [VPA_MODE_OFF, *cluster_internal_services(engine), *token_required(engine)]
-    policies += without_claims(engine)
+    policies += [*without_claims(engine), *accelerators_need_a_queue(engine)]
     policies += [*queue_required(engine), *reserved_labels(engine), *pods_of_gangs(engine)]
     policies += [*own_accounts(engine, args.shared_accounts), *changes_of_workloads()]
     policies += [*bounded_sizes(engine, args.max_pods), *allowed_priorities(args.priorities, engine)]
@@ -172,7 +173,7 @@ def _mutate(
 ) -> MutatingAdmissionPolicySpecArgs:
     return MutatingAdmissionPolicySpecArgs(
         match_constraints=MatchResourcesArgs(object_selector=_labelled(QUEUE_LABEL), resource_rules=[rule]),
-        match_conditions=[_condition(condition)],
+        match_conditions=[_condition(condition), *_not_by(mutation.exempt_operators)],
         mutations=[
             MutationArgs(
                 patch_type="ApplyConfiguration",
@@ -200,7 +201,7 @@ def _validate(policy: Policy) -> ValidatingAdmissionPolicySpecArgs:
         match_conditions=[
             *([_condition(policy.condition)] if policy.condition else []),
             *([_condition(f"!({policy.exempt})", "not-by-a-controller")] if policy.exempt else []),
-            *(_condition(f"!({is_it})", f"not-by-{it}") for it, is_it in policy.exempt_operators.items()),
+            *_not_by(policy.exempt_operators),
         ]
         or None,
         variables=[VariableArgs(name=key, expression=value) for key, value in policy.variables.items()]
@@ -211,6 +212,10 @@ def _validate(policy: Policy) -> ValidatingAdmissionPolicySpecArgs:
         ],
         failure_policy="Fail",
     )
+
+
+def _not_by(operators: Mapping[str, str]) -> list[MatchConditionArgs]:
+    return [_condition(f"!({is_it})", f"not-by-{it}") for it, is_it in operators.items()]
 
 
 def _condition(expression: str, name: str = "asked-by-users") -> MatchConditionArgs:

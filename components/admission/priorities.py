@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from components.admission.ray import Engine, Policy, asked_by_users, queue_of, requests_of
+from components.admission.ray import Engine, Policy, asked_by_users, queue_of, requests_of, users_of
 from components.admission.templates import template_variables
 from components.queues.kai_policies import KAI_PRIORITY_LABEL
 from muster.cluster.jobs.job_kind import JobKind
@@ -69,6 +69,7 @@ def _policy(kind: JobKind, names: PriorityNames, engine: Engine) -> Policy:
         operations=("CREATE", "UPDATE"),
         rules=rules,
         condition=f"({asked_by_users(engine, kind.operator)}) && ({concerned})",
+        exempt_operators=users_of(kind),
         variables=template_variables(kind)
         | {
             "allowed": allowed(names),

@@ -1,6 +1,7 @@
 """Policies for objects that enter a queue: suspended, and only if KubeRay can suspend them again."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from components.admission.ray import (
     ENGINE_ACCOUNTS,
@@ -10,6 +11,7 @@ from components.admission.ray import (
     asked_by_users,
     queue_of,
     requests_of,
+    users_of,
     value_at,
 )
 from muster.cluster.jobs.job import Operator
@@ -58,6 +60,7 @@ class Mutation:
     applied: str
     operator: Operator = KUBERAY
     patches: tuple[str, ...] = ()
+    exempt_operators: Mapping[str, str] = field(default_factory=dict)  # as of Policy
 
 
 def suspending_mutations(engine: Engine) -> dict[str, Mutation]:
@@ -75,6 +78,7 @@ def suspending_mutations(engine: Engine) -> dict[str, Mutation]:
             _object(first),
             operator,
             tuple(map(_patch, others)) if knows_all_fields else (),
+            users_of(*same),
         )
         for (operator, (first, *others)), same in kinds.items()
     }
@@ -109,6 +113,7 @@ def created_suspended(engine: Engine) -> list[Policy]:
             },
             label=QUEUE_LABEL,
             condition=asked_by_users(engine, kind.operator),
+            exempt_operators=users_of(kind),
         )
         for kind in JOB_KINDS
     ]
@@ -129,6 +134,7 @@ def queue_required(engine: Engine) -> list[Policy]:
             },
             namespaces=QUEUE_REQUIRED,
             condition=asked_by_users(engine, operator),
+            exempt_operators=users_of(*kinds),
         )
         for operator, kinds in OPERATORS.items()
     ]

@@ -17,6 +17,9 @@ ENGINE_ACCOUNTS = {"muster": f"system:serviceaccount:{namespaces.MUSTER}:muster-
 
 Engine = Literal["muster", "kueue", "kai"]
 
+OWNED = "object.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false))"
+"""CEL for an object that has a controller."""
+
 
 RAY_KINDS = tuple(kind for kind in JOB_KINDS if kind.ray_cluster)
 
@@ -76,6 +79,17 @@ def may_write_status(group: str, resource: str) -> str:
     return f"authorizer.{check}.allowed()"
 
 
+def users_of(*kinds: JobKind) -> dict[str, str]:
+    """Returns CEL for a request by an operator whose jobs have objects of these kinds as parts, by its word.
+    It creates them for a job that controls them."""
+    return {
+        operator.word: f'(request.operation != "CREATE" || {OWNED}) && '
+        f"{may_write_status(operator.group, operator.status_of)}"
+        for kind in kinds
+        for operator in kind.used_by
+    }
+
+
 def other_operators() -> dict[str, str]:
     """Returns CEL for a request by an operator other than KubeRay, by the operator's word."""
     others = (operator for operator in OPERATORS if operator != KUBERAY)
@@ -91,9 +105,7 @@ def asked_by_users(engine: Engine, operator: Operator = KUBERAY) -> str:
     unless a controller owns them: KubeRay copies a RayJob's labels to its RayCluster, which must start when
     the job is resumed. Users cannot set an owner to bypass the queue.
     """
-    trusted = is_trusted(engine, operator)
-    owned = "object.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false))"
-    return f'!({trusted}) || (request.operation == "CREATE" && !{owned})'
+    return f'!({is_trusted(engine, operator)}) || (request.operation == "CREATE" && !{OWNED})'
 
 
 def spec_is_written() -> str:

@@ -13,6 +13,7 @@ from components.admission.ray import (
     optional,
     other_operators,
     requests_of,
+    users_of,
 )
 from components.admission.templates import from_old_object, group_variables, head
 from muster.cluster.jobs.job_kind import JobKind
@@ -27,8 +28,8 @@ MESSAGE = f"the label {WORKLOAD_UID_LABEL} is set by admission only, as pods wit
 
 
 def reserved_labels(engine: Engine) -> list[Policy]:
-    """Returns the policies that protect the label of admission on jobs, pods and Jobs."""
-    return [*(_of_kind(kind, engine) for kind in JOB_KINDS), _pods(engine), _jobs(engine)]
+    """Returns the policies that protect the label of admission on jobs and pods."""
+    return [*(_of_kind(kind, engine) for kind in JOB_KINDS), _pods(engine)]
 
 
 def _of_kind(kind: JobKind, engine: Engine) -> Policy:
@@ -53,6 +54,7 @@ def _of_kind(kind: JobKind, engine: Engine) -> Policy:
         operations=("CREATE", "UPDATE"),
         rules=rules,
         condition=asked_by_users(engine, kind.operator),
+        exempt_operators=users_of(kind),
         variables=group_variables(kind)
         | {
             "labels": _labels(kind, "object", "variables.groups"),
@@ -86,21 +88,5 @@ def _pods(engine: Engine) -> Policy:
         rules={f'request.operation == "UPDATE" && object.{UID_LABEL} == oldObject.{UID_LABEL}': MESSAGE},
         label=WORKLOAD_UID_LABEL,
         condition=f"!({creators})",
-        exempt_operators=other_operators(),
-    )
-
-
-def _jobs(engine: Engine) -> Policy:
-    template = f"spec.?template.?{UID_LABEL}"
-    return Policy(
-        name="muster-jobs-claim-no-quota",
-        group="batch",
-        resources=("jobs",),
-        operations=("CREATE", "UPDATE"),
-        rules={
-            f'!object.{template}.hasValue() || (request.operation == "UPDATE" && '
-            f"object.{template} == oldObject.{template})": MESSAGE
-        },
-        condition=f"!({is_trusted(engine)})",
         exempt_operators=other_operators(),
     )

@@ -7,6 +7,7 @@ from components.admission.ray import (
     asked_by_users,
     requests_of,
     spec_is_written,
+    users_of,
     value_at,
 )
 from components.admission.templates import template_variables
@@ -50,6 +51,7 @@ def without_claims(engine: Engine) -> list[Policy]:
             },
             namespaces=NO_CLAIMS,
             condition=f"({asked_by_users(engine, kind.operator)}) && ({spec_is_written()})",
+            exempt_operators=users_of(kind),
             variables=template_variables(kind),
         )
         for kind in JOB_KINDS

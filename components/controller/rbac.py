@@ -6,7 +6,7 @@ Every right is needed today; none is here for later.
 
 from pulumi_kubernetes.rbac.v1 import PolicyRuleArgs
 
-from muster.cluster.jobs.kinds import RESOURCES
+from muster.cluster.jobs.kinds import JOB_KINDS, RESOURCES
 from muster.objects.names import KUEUE_GROUP
 
 FOLLOW = ("get", "list", "watch")
@@ -35,9 +35,10 @@ CLUSTER_RULES = [
     # Dry runs of the pods and Services that KubeRay would create for a gang; a policy refuses other creations
     # (DRY_RUNS_ONLY in components/admission/policies.py).
     _rule("", ["pods", "services"], ("create",)),
+    # The start time of a stopped Job, before its template can change.
+    *(_rule(k.kind.group, [f"{k.plural}/status"], ("patch",)) for k in JOB_KINDS if k.resets_status),
     # Gangs that KubeRay does not stop: their submitter Jobs are suspended, their pods deleted. The gates of
     # workers that have quota are opened.
-    _rule("batch", ["jobs"], ("patch",)),
     _rule("", ["pods"], ("delete", "patch")),
     # The controller's own objects: a Workload for each job, and the requests for its capacity.
     _rule(KUEUE_GROUP, ["workloads"], (*FOLLOW, "create", "patch", "delete")),

@@ -37,7 +37,6 @@ TEAM_RULES = [
     *(_rule(group, [f"{p}/status" for p in plurals], ("get",)) for group, plurals in RESOURCES.items()),
     _rule(KUEUE_GROUP, ["localqueues", "workloads"], READ),
     _rule("", ["pods", "pods/log", "services", "events", "persistentvolumeclaims", "resourcequotas"], READ),
-    _rule("batch", ["jobs"], READ),
     _rule("resource.k8s.io", ["resourceclaimtemplates"], READ),
     _rule("", ["configmaps"], WRITE),
     # Access to Ray's dashboard and job port, authenticated by the API server.

@@ -52,7 +52,7 @@ def command(
         lists = [await kube.list(dependent, namespace=target.namespace) for dependent in created]
         dependents = [obj for _, objects in lists for obj in objects]
         _, pods = await kube.list(PODS, namespace=target.namespace)
-        names = chosen(pods_of(job_view.obj, dependents, pods), pod_set)
+        names = chosen(pods_of(kind, job_view.obj, dependents, pods), pod_set)
         sources = (kube.log(f"{target.namespace}/{pod}", parameters) for pod in names)
         prefixes = [f"[{pod}] " if len(names) > 1 else "" for pod in names]
         if follow:

@@ -8,6 +8,7 @@ import msgspec
 
 from muster.objects import (
     autoscaling,
+    batch,
     coordination,
     core,
     kueue,
@@ -115,7 +116,7 @@ POD_TEMPLATES = Kind("", "v1", "PodTemplate", "podtemplates", Object, namespaced
 NAMESPACES = Kind("", "v1", "Namespace", "namespaces", core.Namespace, namespaced=False)
 LIMIT_RANGES = Kind("", "v1", "LimitRange", "limitranges", limits.LimitRange, namespaced=True)
 SERVICES = Kind("", "v1", "Service", "services", Object, namespaced=True)
-BATCH_JOBS = Kind("batch", "v1", "Job", "jobs", Object, namespaced=True)
+BATCH_JOBS = Kind("batch", "v1", "Job", "jobs", batch.Job, namespaced=True)
 RUNTIME_CLASSES = Kind(
     "node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", core.RuntimeClass, namespaced=False
 )

@@ -2,21 +2,22 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.job import Job, StatusReason
-from muster.cluster.jobs.kinds import JOB_KINDS
+from muster.cluster.jobs.job_kind import PodSetOf
+from muster.cluster.jobs.kinds import BY_KIND, JOB_KINDS
 from muster.cluster.jobs.rayjob import SUBMITTER
 from muster.cluster.phases import Phase, phase
-from muster.kube.kinds import DETAILED_PODS
+from muster.kube.kinds import DETAILED_PODS, Kind
 from muster.live.observed import Lister, list_or_reason
+from muster.objects.batch import JOB_NAME_LABEL
 from muster.objects.kueue import Workload
 from muster.objects.meta import Object
 from muster.objects.names import WORKLOAD_UID_LABEL
 from muster.objects.pod_status import DetailedPod
 
-JOB_LABEL = "batch.kubernetes.io/job-name"
-POD_SETS = tuple(job_kind.pod_set_of for job_kind in JOB_KINDS if job_kind.pod_set_of is not None)
 PHASES = (Phase.ADMITTED, Phase.EVICTED, Phase.FINISHED)
 """Phases in which a gang may have pods."""
 
@@ -75,7 +76,7 @@ def gang_pods(pods: Iterable[DetailedPod], workload: Workload, cluster: ClusterS
     if job is None:
         return GangPods(_by_name(labelled))
     dependents = cluster.dependents_of(workload)
-    pod_sets = pods_of(job.obj, (dependent.obj for dependent in dependents), inside.values())
+    pod_sets = pods_of(job.kind, job.obj, (dependent.obj for dependent in dependents), inside.values())
     own = labelled | {name: inside[name] for name in pod_sets}
     failures = (creator.pod_creation_failure for creator in (job, *dependents))
     return GangPods(
@@ -99,24 +100,28 @@ def _expected(workload: Workload, job: Job) -> int:
     return sum(entry.count or 0 for entry in assigned)
 
 
-def pods_of(job: Object, dependents: Iterable[Object], pods: Iterable[Object]) -> dict[str, str]:
+def pods_of(
+    kind: Kind[Any], job: Object, dependents: Iterable[Object], pods: Iterable[Object]
+) -> dict[str, str]:
     """Returns the pod set of each pod of the job, by pod name, in order of names. `dependents` are jobs that
     the job may control, such as the RayClusters of a RayJob."""
     owned = [d.metadata.name for d in dependents if _controller(d) == job.metadata.uid]
     names = (job.metadata.name, *owned)
-    pod_sets = {pod.metadata.name: _pod_set(pod, names) for pod in pods}
+    job_kinds = (BY_KIND[kind], *(created for created in JOB_KINDS if kind in created.created_by))
+    pod_sets_of = [job_kind.pod_set_of for job_kind in job_kinds if job_kind.pod_set_of is not None]
+    pod_sets = {pod.metadata.name: _pod_set(pod, names, pod_sets_of) for pod in pods}
     return {pod: pod_set for pod, pod_set in sorted(pod_sets.items()) if pod_set is not None}
 
 
-def _pod_set(pod: Object, jobs: Sequence[str]) -> str | None:
+def _pod_set(pod: Object, jobs: Sequence[str], pod_sets_of: Iterable[PodSetOf]) -> str | None:
     """Returns the pod set of a pod of one of these jobs; None if it belongs to none of them."""
     labels = pod.metadata.labels
     for name in jobs:
-        for pod_set_of in POD_SETS:
+        for pod_set_of in pod_sets_of:
             pod_set = pod_set_of(labels, name)
             if pod_set is not None:
                 return pod_set
-    return SUBMITTER if labels.get(JOB_LABEL, "") in jobs else None
+    return SUBMITTER if labels.get(JOB_NAME_LABEL, "") in jobs else None
 
 
 def _controller(obj: Object) -> str:

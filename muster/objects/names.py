@@ -10,6 +10,7 @@ KUEUE_API = f"{KUEUE_GROUP}/{KUEUE_VERSION}"
 # Labels of jobs and of the objects that Kueue's API derives from them.
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
+MIN_PARALLELISM_ANNOTATION = "kueue.x-k8s.io/job-min-parallelism"  # of a Job
 MAX_EXEC_TIME_LABEL = "kueue.x-k8s.io/max-exec-time-seconds"
 JOB_UID_LABEL = "kueue.x-k8s.io/job-uid"
 MANAGED_LABEL = "kueue.x-k8s.io/managed"
@@ -86,3 +87,9 @@ ANSWER_TIMEOUT_ANNOTATION = "muster.dev/answer-timeout-seconds"
 CAPACITY_TIMEOUT_ANNOTATION = "muster.dev/capacity-timeout-seconds"
 """Set by operators on a ProvisioningRequestConfig: seconds until a request is accepted, and seconds from its
 acceptance until it is provisioned (default: no limit)."""
+
+
+def unqueued_label(kind: str, name: str) -> str:
+    """Returns the label that a stack sets on namespaces of tenants to let pods of this object, such as the
+    Deployment inference, use accelerators outside the queues."""
+    return f"{kind.lower()}.unqueued.{MUSTER_PREFIX}{name}"

@@ -19,7 +19,6 @@ CONCURRENCY = dict(
     sorted(
         {
             "ClusterQueue.kueue.x-k8s.io": 5,
-            "Job.batch": 5,
             "LocalQueue.kueue.x-k8s.io": 5,
             "ResourceFlavor.kueue.x-k8s.io": 1,
             "Workload.kueue.x-k8s.io": 10,

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from muster.cluster.jobs.rayservice import RAY_SERVICE
 from settings.model.base import Model
 from settings.model.foundation.existing import Existing
 from settings.model.operators.kuberay import KUBERAY_VERSION, SINCE_1_7, UNTIL_1_7
-from settings.model.operators.kueue import KUEUE_VERSION
+from settings.model.operators.kueue import DEFAULT_FRAMEWORKS, KUEUE_VERSION
 from settings.model.operators.kueue_gates import KUEUE_GATES
 from settings.model.stack import Settings
 from settings.problems import Finding, did_you_mean
@@ -13,7 +14,8 @@ from settings.rules.registry import rule
 
 KUEUE_OLDEST, KUBERAY_OLDEST, KUBERAY_1_7 = (0, 15, 0), (1, 1, 0), (1, 7, 0)
 # The admission policies suspend these; with engine `kueue` only Kueue unsuspends them.
-SUSPENDED_FRAMEWORKS = ("ray.io/rayjob", "ray.io/raycluster")
+# RayServices may be left to other engines, as Kueue 0.19 can't resume those of KubeRay 1.7 (see below).
+SUSPENDED_FRAMEWORKS = tuple(name for name in DEFAULT_FRAMEWORKS if name != RAY_SERVICE.framework)
 
 
 @rule("cluster", "kuberay", "admission", "tenants")
@@ -46,13 +48,13 @@ def kuberay_suits_the_stack(settings: Settings) -> Iterator[Finding]:
 
 @rule("kueue", "admission")
 def kueue_starts_what_is_suspended(settings: Settings) -> Iterator[Finding]:
-    """Frameworks include RayJobs and RayClusters with engine kueue: queued ones are suspended at
+    """Frameworks include RayJobs, RayClusters and Jobs with engine kueue: queued ones are suspended at
     creation, and only Kueue unsuspends them (Kueue: apis/config/v1beta2, Integrations)."""
     missing = [name for name in SUSPENDED_FRAMEWORKS if name not in settings.kueue.frameworks]
     if settings.admission.engine == "kueue" and missing:
         yield Finding(
             ("muster:kueue", "frameworks"),
-            f"a list with {' and '.join(SUSPENDED_FRAMEWORKS)}: queued ones are suspended at creation, and "
+            f"a list with {', '.join(SUSPENDED_FRAMEWORKS)}: queued ones are suspended at creation, and "
             "only Kueue unsuspends them",
             f"add {', '.join(missing)}",
         )

@@ -55,6 +55,7 @@ class Api:
         self.objects: dict[Kind[Any], dict[str, Body]] = defaultdict(dict)
         self.journal: dict[Kind[Any], list[Change]] = defaultdict(list)
         self.refusal: Callable[[Kind[Any], Body], str] = lambda kind, body: ""  # of a creation, by its schema
+        self.immutable: dict[Kind[Any], Callable[[Body, Body], str]] = {}  # refuses changes of old to new
         self.update_refusal: Callable[[Kind[Any], Body], str] = lambda kind, body: ""  # by a policy
         self.pruned: dict[Kind[Any], Callable[[Body], Body]] = {}  # drops fields that a CRD lacks
         self.watchers: list[Callable[[Change], None]] = []
@@ -269,6 +270,8 @@ class Api:
         new["metadata"] = {**new["metadata"], **retained}
         if {**new, "status": new.get("status", {})} == {**old, "status": old.get("status", {})}:
             return old
+        if kind in self.immutable and (problem := self.immutable[kind](old, new)):
+            raise Refused(422, f"{kind} {key_of(old)} is invalid: {problem}")
         if problem := self.update_refusal(kind, new):
             raise Refused(422, f"{kind} {key_of(new)} is invalid: {problem}")
         if new.get("spec") != old.get("spec"):

@@ -9,8 +9,7 @@ from muster.kube import kinds
 from muster.objects.meta import FOREGROUND_DELETION, millis, rfc3339
 from muster.objects.names import REQUEST_LABEL
 from tests.simulation.api import Api, Body, Refused, key_of
-from tests.simulation.kuberay_pods import GROUP_LABEL, is_gated
-from tests.simulation.operators import owned, pods_owned_by
+from tests.simulation.kuberay_pods import is_gated
 from tests.simulation.sweeps import Sweeps
 
 SWEEP_S_MAX, ANSWERS_S_MAX = 0.5, 2.0
@@ -63,38 +62,6 @@ def hosts_of(pod: Body) -> list[str]:
     affinity = pod["spec"].get("affinity", {}).get("nodeAffinity", {})
     terms = affinity.get("requiredDuringSchedulingIgnoredDuringExecution", {}).get("nodeSelectorTerms", [])
     return [value for term in terms for e in term["matchExpressions"] for value in e["values"]]
-
-
-class JobController:
-    """The Job controller: one pod at a time, recreated after deletion; none if suspended, complete or being
-    deleted."""
-
-    def __init__(self, api: Api, random: Random) -> None:
-        self._api, self._random = api, random
-        self._serial = 0
-
-    async def run(self) -> None:
-        sweeps = Sweeps(self._api, self._random, SWEEP_S_MAX)
-        while True:
-            await sweeps.next()
-            for job in self._api.all(kinds.BATCH_JOBS):
-                if job.get("status", {}).get("conditions") or "deletionTimestamp" in job["metadata"]:
-                    continue
-                pods = pods_owned_by(self._api, job)
-                active = [p for p in pods if "deletionTimestamp" not in p["metadata"]]
-                if job["spec"].get("suspend"):
-                    for pod in active:
-                        self._api.delete(kinds.PODS, key_of(pod), "job controller")
-                elif not active and not pods:
-                    self._make_pod(job)
-
-    def _make_pod(self, job: Body) -> None:
-        self._serial += 1
-        meta = owned(kinds.BATCH_JOBS, job, f"{key_of(job)}-0-submitter-{self._serial}")
-        template = job["spec"]["template"]
-        meta["labels"] = {GROUP_LABEL: "submitter", **template.get("metadata", {}).get("labels", {})}
-        body = {"metadata": meta, "spec": template["spec"], "status": {"phase": "Pending"}}
-        self._api.create(kinds.PODS, body, "job controller")
 
 
 class GarbageCollector:

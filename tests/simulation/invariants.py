@@ -27,6 +27,7 @@ Asked = dict[str, dict[str, Fraction]]  # by group and resource
 Column = tuple[str, str]  # (flavor, resource)
 S = TypeVar("S", "Queues", "Classes")
 P = ParamSpec("P")
+JOB_KINDS = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES, kinds.BATCH_JOBS)
 NO_PODS: Mapping[str, int] = {}
 SETTLED_MS = 5000  # decisions made before a change of the queues was received have been written
 
@@ -138,7 +139,7 @@ class Invariants:
             self._creator_ends_it(change)
             self._priority_is_kept(change)
             self._phases_follow_each_other(change)
-        if change.kind in (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES):
+        if change.kind in JOB_KINDS:
             self._starts_are_whole(change)
         if change.kind in (kinds.PODS, kinds.WORKLOADS, kinds.RAY_JOBS):
             self._pods_have_quota()
@@ -167,8 +168,7 @@ class Invariants:
 
     def _job_stays(self, uid: str) -> bool:
         """Returns whether the job exists, is in a queue, and has no other owner or controller."""
-        kinds_of_jobs = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES)
-        jobs = (job for kind in kinds_of_jobs for job in self._api.all(kind))
+        jobs = (job for kind in JOB_KINDS for job in self._api.all(kind))
         matches: Body = next((job for job in jobs if job["metadata"]["uid"] == uid), {})
         meta = matches.get("metadata", {})
         is_managed = matches.get("spec", {}).get("managedBy", KUBERAY_OPERATOR) == KUBERAY_OPERATOR
@@ -280,12 +280,14 @@ class Invariants:
             checks = workload["status"].get("admissionChecks", [])
             expect(all(c["state"] == "Ready" for c in checks), f"{name} started before its checks")
             counts = {s["name"]: s["count"] for s in workload["spec"]["podSets"]}
+            remaining = remaining_pods(workload)
             admitted_counts = {
                 a["name"]: a["count"] for a in workload["status"]["admission"]["podSetAssignments"]
             }
             small = {n: count for n, count in counts.items() if admitted_counts[n] < count}
             sizes = SIZES_ANNOTATION in workload["metadata"].get("annotations", {})
-            whole = not small if sizes else admitted_counts == counts
+            between = [remaining[n] <= count <= counts[n] for n, count in admitted_counts.items()]
+            whole = not small if sizes else all(between) and admitted_counts.keys() == counts.keys()
             expect(whole, f"{name} started with {admitted_counts} of {counts}")
 
     @invariant("pods have quota")
@@ -308,8 +310,9 @@ class Invariants:
             if SIZES_ANNOTATION in workload["metadata"].get("annotations", {}):
                 self._gates_are_kept(workload, groups)
                 continue
-            too_many = {g: n for g, n in groups.items() if n > admitted_counts.get(g, 0)}
-            expect(not too_many, f"{name} has quota for {admitted_counts}, but {too_many} live")
+            most = {g: min(n, remaining_pods(workload).get(g, n)) for g, n in admitted_counts.items()}
+            too_many = {g: n for g, n in groups.items() if n > most.get(g, 0)}
+            expect(not too_many, f"{name} has quota for {most}, but {too_many} live")
             expect_counted(workload, asked[uid])
 
     def _gates_are_kept(self, workload: Body, live: Mapping[str, int]) -> None:
@@ -489,13 +492,22 @@ def usage_of(workload: Body, live: Mapping[str, int] = NO_PODS) -> dict[Column, 
     """Returns what the admission counts, or the live pods of an elastic gang if there are more of them."""
     usage: dict[Column, Fraction] = defaultdict(Fraction)
     elastic = SIZES_ANNOTATION in workload["metadata"].get("annotations", {})
+    remaining = remaining_pods(workload)
     for assigned in workload["status"]["admission"]["podSetAssignments"]:
-        count = assigned["count"]
-        pods = max(count, live.get(assigned["name"], 0)) if elastic else count
+        count, name = assigned["count"], assigned["name"]
+        pods = max(count, live.get(name, 0)) if elastic else min(count, remaining.get(name, count))
         for resource, amount in assigned["resourceUsage"].items():
             each = quantity(amount) / count if count else Fraction(0)
-            usage[assigned["flavors"][resource], resource] += each * pods if elastic else quantity(amount)
+            usage[assigned["flavors"][resource], resource] += each * pods
     return usage
+
+
+def remaining_pods(workload: Body) -> dict[str, int]:
+    """Returns the pods that have not ended for good, by pod set: the quota of the others was released, and
+    is not reserved again (Kueue: podSetsCountsAfterReclaim in pkg/workload/workload.go)."""
+    reclaimed = {pods["name"]: pods["count"] for pods in workload["status"].get("reclaimablePods", ())}
+    pod_sets = workload["spec"].get("podSets", ())
+    return {pods["name"]: pods["count"] - reclaimed.get(pods["name"], 0) for pods in pod_sets}
 
 
 def limits(spec: Mapping[str, Any], column: Column) -> tuple[Fraction, Fraction | None, Fraction | None]:

@@ -74,6 +74,24 @@ def annotated(job: Body, **annotations: str) -> Body:
     return {**job, "metadata": {**meta, "annotations": {**meta.get("annotations", {}), **added}}}
 
 
+def batch_job(
+    name: str,
+    *,
+    pods: int = 4,
+    priority: str = "dev-priority",
+    namespace: str = "team-a",
+    queue: str = "user-queue",
+    seconds: float = 20,
+    outcome: str = "SUCCEEDED",
+    worker: Body = WORKER,
+    **spec: Any,
+) -> Body:
+    """Returns a Job, suspended as by the admission policy. `spec` adds or replaces fields."""
+    meta = metadata(name, namespace, queue, priority)
+    meta["annotations"] = {RUN_SECONDS: str(seconds), OUTCOME: outcome}
+    return {"metadata": meta, "spec": {"suspend": True, "parallelism": pods, "template": worker, **spec}}
+
+
 def ray_cluster(
     name: str, *, workers: int = 2, priority: str = "dev-priority", namespace: str = "team-a"
 ) -> Body:

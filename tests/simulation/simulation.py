@@ -23,7 +23,7 @@ from tests.simulation.api import Api, Body, Change, key_of
 from tests.simulation.autoscaler import Autoscaler
 from tests.simulation.bounds import Bounds
 from tests.simulation.clock import VirtualLoop
-from tests.simulation.cluster import Cloud, GarbageCollector, JobController, Kubelets
+from tests.simulation.cluster import Cloud, GarbageCollector, Kubelets
 from tests.simulation.creators import Creators
 from tests.simulation.invariants import (
     Broken,
@@ -33,6 +33,7 @@ from tests.simulation.invariants import (
     is_suspended,
     owner_uid,
 )
+from tests.simulation.job_controller import JobController, refused_change
 from tests.simulation.kube import CALM, EmulatedKube, Faults
 from tests.simulation.kuberay import KubeRay, state_of
 from tests.simulation.network import Network
@@ -82,6 +83,7 @@ class Simulation:
         version = kuberay or self.random_of("version of KubeRay").choice(VERSIONS)
         self.services = RayServices(self.api, self.random_of("services"), version)
         self.api.pruned[kinds.RAY_SERVICES] = partial(pruned, version)
+        self.api.immutable[kinds.BATCH_JOBS] = refused_change
         self.autoscaler = Autoscaler(self.api, self.random_of("autoscaler"))
         self.kubelets = Kubelets(self.api, self.random_of("kubelets"), self.cloud)
         self.creators = Creators(self.api, self.random_of("creators"))
@@ -246,6 +248,7 @@ class Simulation:
         by_field: dict[str, Kind[Any]] = {
             "rayClusterSpec": kinds.RAY_JOBS,
             "rayClusterConfig": kinds.RAY_SERVICES,
+            "parallelism": kinds.BATCH_JOBS,
         }
         (kind,) = [k for f, k in by_field.items() if f in job["spec"]] or [kinds.RAY_CLUSTERS]
         if kind is kinds.RAY_SERVICES and is_suspended(job):  # admission sets all fields that suspend it

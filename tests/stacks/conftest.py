@@ -13,6 +13,7 @@ from sandbox.cluster.control_plane import start_control_plane, wait_for_quotas
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes, wait_until
 from tests.stacks.dry_runs import Manifest
+from tests.stacks.job_requests import batch_job
 from tests.stacks.ray_requests import (
     ADMIN,
     ALICE,
@@ -79,7 +80,7 @@ def local_stack(local_cli: PulumiCli) -> Stack:
 
 def wait_for_suspension(cluster: Kubectl) -> None:
     """Waits for stack local's policies for each kind: the API server enforces new ones with some delay."""
-    for make in (rayjob, raycluster, rayservice):
+    for make in (rayjob, raycluster, rayservice, batch_job):
         wait_until("suspension at creation", partial(_is_suspended, cluster, make()), 15.0)
 
 
@@ -127,14 +128,15 @@ AUTOSCALER = {
 
 @pytest.fixture(scope="session")
 def server(local_stack: Stack, cluster: Kubectl) -> Kubectl:
-    """Stack local with an object of each of Ray's kinds in team-a, which no controller changes."""
+    """Stack local with a job of each kind in team-a, which no controller changes."""
     cluster.create([AUTOSCALER])
     wait_for_quotas(cluster)
     for namespace, label in NAMESPACES.items():
         cluster.run("create", "namespace", namespace)
         cluster.run("label", "namespace", namespace, label)
     wait_for_suspension(cluster)
-    for manifest in (rayjob("job"), raycluster("notebook"), rayservice("service"), unqueued("free")):
+    queued = (rayjob("job"), raycluster("notebook"), rayservice("service"), batch_job("queued"))
+    for manifest in (*queued, unqueued("free")):
         cluster.run("create", "-f", "-", *ALICE, stdin=json.dumps(manifest))
     uid = cluster.run("get", "rayjob/job", "--namespace=team-a", "-o", "jsonpath={.metadata.uid}")
     cluster.create([child("child", uid)])

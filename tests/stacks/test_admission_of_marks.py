@@ -26,10 +26,13 @@ def pod(*, labelled: bool = True, name: str = "new") -> Manifest:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": PODS}
 
 
-def job(*, labelled: bool = True) -> Manifest:
+def job(*, labelled: bool = True, owned: bool = False) -> Manifest:
     template = {"metadata": pod(labelled=labelled)["metadata"], "spec": PODS}
     template["metadata"] = {key: value for key, value in template["metadata"].items() if key == "labels"}
-    metadata = {"name": "new", "namespace": NAMESPACE}
+    metadata: Manifest = {"name": "new", "namespace": NAMESPACE}
+    if owned:
+        owner = {"apiVersion": "ray.io/v1", "kind": "RayJob", "name": "job", "uid": "1", "controller": True}
+        metadata["ownerReferences"] = [owner]
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"template": template}}
 
 
@@ -67,7 +70,7 @@ CREATIONS = [
     Creation("a user's Job", CAROL, job(), MESSAGE),
     Creation("a user's Job without it", CAROL, job(labelled=False)),
     Creation("KubeRay's pod", ADMIN, pod()),
-    Creation("KubeRay's Job", ADMIN, job()),
+    Creation("KubeRay's Job", ADMIN, job(owned=True)),
     Creation("a Job's pod by the Job controller", JOBS, pod()),
 ]
 

@@ -24,7 +24,10 @@ def cleanup(namespace: str, node_type: str = "redis-cleanup", **labels: str) -> 
     """Returns a Job as KubeRay builds it: its labels are those of its pods."""
     labels = {"ray.io/node-type": node_type, **labels}
     template = {"metadata": {"labels": labels}, "spec": PODS}
-    metadata = {"name": "notebook-redis-cleanup", "namespace": namespace, "labels": labels}
+    metadata: Manifest = {"name": "notebook-redis-cleanup", "namespace": namespace, "labels": labels}
+    metadata["ownerReferences"] = [
+        {"apiVersion": "ray.io/v1", "kind": "RayCluster", "name": "notebook", "uid": "1", "controller": True}
+    ]
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"template": template}}
 
 

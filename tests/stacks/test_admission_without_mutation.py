@@ -12,6 +12,7 @@ from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
 from tests.stacks.conftest import LOCAL, wait_for_suspension
 from tests.stacks.dry_runs import Manifest
+from tests.stacks.job_requests import batch_job
 from tests.stacks.ray_requests import (
     ADMIN,
     ALICE,
@@ -30,6 +31,7 @@ KINDS = {
     "RayJob": (rayjob, "spec.suspend"),
     "RayCluster": (raycluster, "spec.suspend"),
     "RayService": (rayservice, "spec.rayClusterConfig.suspend"),
+    "Job": (batch_job, "spec.suspend"),
 }
 
 
@@ -47,7 +49,7 @@ def older(
     changed: Path = tmp_path_factory.mktemp("older") / LOCAL.name
     changed.write_text(yaml.safe_dump(settings))
     # Policies that suspend are deleted, and policies that require suspension are created.
-    assert local_cli.select("local", changed).up().counts == {"create": 6, "delete": 4}
+    assert local_cli.select("local", changed).up().counts == {"create": 8, "delete": 6}
     try:
         for make, _ in KINDS.values():  # each kind has its own policy
             wait_until("the policies' effect", partial(is_refused, server, make), POLICY_SECONDS_MAX)

@@ -12,9 +12,11 @@ from sandbox.cluster.processes import wait_until
 from settings.model.base import amount
 from settings.model.tenants.tenant import JOB_OBJECTS
 from tests.stacks.dry_runs import Manifest
+from tests.stacks.job_requests import batch_job
 from tests.stacks.ray_requests import ADMIN, ALICE, raycluster, rayjob, rayservice, refusal, unqueued
 
-MAKERS = {"rayjobs": rayjob, "rayclusters": raycluster, "rayservices": rayservice}
+RAY = {"rayjobs.ray.io": rayjob, "rayclusters.ray.io": raycluster, "rayservices.ray.io": rayservice}
+MAKERS = {**RAY, "jobs.batch": batch_job}
 IN_TEAM_A = "--namespace=team-a"
 WITHOUT_CLAIMS = "team-a-unclaimed"
 
@@ -53,7 +55,7 @@ def exhausted(server: Kubectl) -> Iterator[str]:
 def test_more_ray_objects_than_the_bound_are_refused(server: Kubectl, exhausted: str, resource: str) -> None:
     """The message names the quota, the kind, how many there are, and how many there may be."""
     answer = refusal(server, ALICE, MAKERS[resource]())
-    key = f"count/{resource}.ray.io"
+    key = f"count/{resource}"
     assert f"exceeded quota: {exhausted}, requested: {key}=1, used: {key}=" in answer
     assert f"limited: {key}=0" in answer
 
@@ -109,7 +111,7 @@ def in_workers(manifest: Manifest) -> list[Any]:
 
 
 @pytest.mark.parametrize("place", [in_head, in_workers])
-@pytest.mark.parametrize("make", [*MAKERS.values(), unqueued])
+@pytest.mark.parametrize("make", [*RAY.values(), unqueued])
 def test_ephemeral_volumes_need_a_tenant_with_storage(
     server: Kubectl, make: Callable[[], Manifest], place: Callable[[Manifest], list[Any]]
 ) -> None:

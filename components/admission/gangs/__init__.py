@@ -5,10 +5,15 @@ One policy for creations and one for updates of each kind of job.
 
 from components.admission.autoscaling import autoscaled_as_created
 from components.admission.gangs.immutable_fields import immutable_fields
-from components.admission.gangs.ownership import cascading_deletions, ownership_rules, ownership_variables
+from components.admission.gangs.ownership import (
+    cascading_deletions,
+    kept_parts,
+    ownership_rules,
+    ownership_variables,
+)
 from components.admission.gangs.queue_managed_fields import queue_managed_fields
 from components.admission.gangs.requirements import requirement_variables, requirements
-from components.admission.ray import Engine, Policy, asked_by_users, requests_of
+from components.admission.ray import Engine, Policy, asked_by_users, requests_of, users_of
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.kinds import JOB_KINDS
 from muster.objects.names import QUEUE_LABEL
@@ -20,7 +25,8 @@ CHANGED = "object.spec != oldObject.spec || object.metadata.?labels != oldObject
 def queued_gangs(engine: Engine) -> list[Policy]:
     """Returns the policies that protect queued jobs of each kind."""
     each = [policy for kind in JOB_KINDS for policy in _policies(kind, engine)]
-    return [*each, *cascading_deletions(engine)]
+    parts = [policy for kind in JOB_KINDS for policy in kept_parts(kind, engine)]
+    return [*each, *parts, *cascading_deletions(engine)]
 
 
 def _policies(kind: JobKind, engine: Engine) -> list[Policy]:
@@ -38,6 +44,7 @@ def _policies(kind: JobKind, engine: Engine) -> list[Policy]:
             rules=owned | required,
             label=QUEUE_LABEL,
             condition=asked_by_users(engine, kind.operator),
+            exempt_operators=users_of(kind),
             variables=variables,
         ),
         Policy(
@@ -47,6 +54,7 @@ def _policies(kind: JobKind, engine: Engine) -> list[Policy]:
             rules=queue_managed_fields(kind) | immutable_fields(kind) | owned | if_changed,
             label=QUEUE_LABEL,
             condition=asked_by_users(engine, kind.operator),
+            exempt_operators=users_of(kind),
             variables=variables | {"changed": CHANGED},
         ),
     ]

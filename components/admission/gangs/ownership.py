@@ -6,12 +6,12 @@ finalizer without a controller keeps it forever. So users cannot set any of thes
 
 from collections.abc import Iterable
 
-from components.admission.ray import Engine, Policy, asked_by_users, requests_of, value_at
+from components.admission.ray import Engine, Policy, asked_by_users, optional, requests_of, users_of, value_at
 from components.admission.templates import from_old_object
 from muster.cluster.jobs.job import Operator
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.kinds import OPERATORS
-from muster.objects.names import QUEUE_LABEL
+from muster.objects.names import QUEUE_LABEL, WORKLOAD_UID_LABEL
 
 CASCADING = (
     'request.options.?propagationPolicy.orValue("") != "Orphan" && '
@@ -60,6 +60,35 @@ def _managed(path: str, manager: str, engine: Engine) -> str:
     return f'(request.operation == "CREATE" ? {first} : {new} == {old})'
 
 
+def kept_parts(kind: JobKind, engine: Engine) -> list[Policy]:
+    """Returns the policy for objects of the kind that another job has as its parts, such as the submitter of
+    a RayJob: their pods hold its quota."""
+    if not kind.used_by:
+        return []
+    operators = " or ".join(operator.name for operator in kind.used_by)
+    labelled = " || ".join(
+        f'{optional("oldObject", path)}.?metadata.?labels[?"{WORKLOAD_UID_LABEL}"].hasValue()'
+        for path in kind.templates
+    )
+    return [
+        Policy(
+            name=f"muster-{kind.plural}-of-gangs-are-kept",
+            **requests_of(kind),
+            operations=("UPDATE",),
+            rules={
+                f"!({labelled}) || !{HAS_CONTROLLER} || "
+                "(object.spec == oldObject.spec && variables.controllers == variables.oldControllers)": (
+                    f"this {kind.name} is part of a job that holds quota for it: only {operators} changes "
+                    "its spec and its controller"
+                )
+            },
+            condition=asked_by_users(engine, kind.operator),
+            exempt_operators=users_of(kind),
+            variables=ownership_variables(),
+        )
+    ]
+
+
 def cascading_deletions(engine: Engine) -> list[Policy]:
     """Returns the policies for deletions.
 
@@ -74,6 +103,7 @@ def cascading_deletions(engine: Engine) -> list[Policy]:
             rules=_deletion_rules(operator, kinds),
             label=QUEUE_LABEL,
             condition=asked_by_users(engine, operator),
+            exempt_operators=users_of(*kinds),
         )
         for operator, kinds in OPERATORS.items()
     ]

@@ -37,7 +37,7 @@ def _old_annotations() -> str:
 
 def requirements(kind: JobKind) -> dict[str, str]:
     """Returns the rules for creations, and for updates of the fields that they read."""
-    of_pods = _pods(kind) | topology_annotations()
+    of_pods = _pods(kind) | topology_annotations() | dict(kind.rules)
     if not kind.ray_cluster:
         return of_pods
     of_cluster = _groups(kind) | heads_without_devices(kind) | _without_additions(kind)

@@ -10,7 +10,8 @@ from muster.cluster.jobs.gang import PodSetTemplate, pod_sets
 from muster.cluster.jobs.scaling import Sizes
 from muster.cluster.jobs.templates import is_placed
 from muster.kube.kinds import Kind
-from muster.objects.kueue import PodSet
+from muster.kube.writes import Write
+from muster.objects.kueue import PodSet, ReclaimablePod
 from muster.objects.meta import Object, ObjectMeta
 from muster.objects.names import PRIORITY_LABEL, QUEUE_LABEL, STOP_ANNOTATION
 from muster.objects.pods import read_template
@@ -195,6 +196,17 @@ class JobView(ABC, Generic[T]):
     def ready_to_start(self) -> bool:
         """False while the operator still keeps objects of the last run that a start would reuse."""
         return True
+
+    @property
+    def status_reset(self) -> Write | None:
+        """The write of the status without which the API server refuses changes of a stopped job's templates;
+        None if it accepts them."""
+        return None
+
+    @property
+    def reclaimable_pods(self) -> tuple[ReclaimablePod, ...]:
+        """Pods that have ended and are not replaced, whose quota is released before the job ends."""
+        return ()
 
     @property
     def start_observed(self) -> bool:

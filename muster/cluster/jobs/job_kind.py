@@ -29,12 +29,18 @@ class JobKind:
     """Counts of pods, with their defaults. They must not grow while the job is queued."""
     frozen: tuple[str, ...] = ()
     """Further fields that must not change while the job is queued."""
+    rules: Mapping[str, str] = field(default_factory=dict)
+    """Further rules for queued objects: CEL that must be true, and the message of a refusal."""
     ray_cluster: str = ""
     """The RayClusterSpec; empty for jobs other than Ray's."""
     created_by: tuple[Kind[Any], ...] = ()
     """Kinds of jobs for which the operator creates objects of this kind: it marks these with `origin_label`,
     whose value is the kind of the job."""
     origin_label: str = ""
+    used_by: tuple[Operator, ...] = ()
+    """Operators of other kinds that create objects of this kind as parts of their own jobs."""
+    resets_status: bool = False
+    """Whether a stop resets a field of its status (JobView.status_reset)."""
     reads_dependents: bool = False
     """Whether the view reads the objects that the operator created for the job."""
     pod_set_of: PodSetOf | None = None

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from muster.cluster.jobs.batch_job import BATCH_JOB
 from muster.cluster.jobs.job import Operator
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.raycluster import RAY_CLUSTER
@@ -14,6 +15,7 @@ JOB_KINDS: tuple[JobKind, ...] = (
     RAY_JOB,
     RAY_CLUSTER,
     RAY_SERVICE,
+    BATCH_JOB,
 )
 BY_KIND: Mapping[Kind[Any], JobKind] = {job_kind.kind: job_kind for job_kind in JOB_KINDS}
 BY_OWNER: Mapping[tuple[str, str], JobKind] = {(k.kind.group, k.kind.name): k for k in JOB_KINDS}

@@ -70,7 +70,7 @@ def _duplicates(running: list[Pod], lost: list[Pod], counts: Mapping[str, int | 
     for pod in running:
         creator = pod.metadata.controller
         pod_set = pod_set_of(pod)
-        if creator is not None and pod_set is not None and pod not in lost:
+        if creator is not None and pod_set is not None and pod_set in counts and pod not in lost:
             groups[creator.uid, pod_set].append(pod)
     return [
         pod

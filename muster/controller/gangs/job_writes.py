@@ -14,6 +14,7 @@ from muster.configuration.configuration import DEFAULT, Configuration
 from muster.controller.gangs import retention
 from muster.controller.gangs.elastic_gangs import caps_at_start
 from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.gangs.stops import status_resets
 from muster.controller.provisioning import provisioning_requests
 from muster.controller.provisioning.provisioning_checks import NOT_CREATED
 from muster.controller.workload import transitions
@@ -57,8 +58,10 @@ def job_writes(
         yield from retention.deletions(workload, cluster, configuration.retention, now_ms)
     elif workload_status.is_admitted(status):
         # A user may have suspended it briefly: wait until the old pods are deleted.
-        if job is not None and is_stopped(workload, job, cluster) and job.ready_to_start:
-            yield from _start(workload, job, cluster, now_ms)
+        if job is not None and is_stopped(workload, job, cluster):
+            yield from status_resets(job)
+            if job.ready_to_start:
+                yield from _start(workload, job, cluster, now_ms)
         yield from sync_provisioning_requests(workload, cluster, now_ms)
     else:
         yield from sync_provisioning_requests(workload, cluster, now_ms)

@@ -68,6 +68,12 @@ def stop_dependents(
         yield from _delete_pods(workload, cluster)
 
 
+def status_resets(job: Job) -> Iterator[PlannedWrite]:
+    """Yields the write that lets the API server accept changes of a stopped job's templates."""
+    if job.status_reset is not None:
+        yield PlannedWrite(f"{job.metadata.uid}/status", job.status_reset)
+
+
 def template_resets(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:
     """Resets the templates of a suspended job to the user's own. The patch has a resource version, as it
     replaces lists that the user may edit. If the user edits the job continuously, the placement stays, which
@@ -75,7 +81,9 @@ def template_resets(workload: Workload, cluster: ClusterState) -> Iterator[Plann
     job = cluster.job_of(workload)
     if job is None or is_being_deleted(job) or job.outcome is not None or not must_stop(workload, job):
         return
-    if job.suspended and job.placed:
+    if job.status_reset is not None:
+        yield from status_resets(job)
+    elif job.suspended and job.placed:
         operations = tuple(_reset_operations(workload, job))
         if operations:
             meta = job.metadata

@@ -85,6 +85,7 @@ _CLEARED: dict[str, object] = {
     "requeueState": None,
     "accumulatedPastExecutionTimeSeconds": None,
     "unhealthyNodes": [],
+    "reclaimablePods": [],
 }
 
 

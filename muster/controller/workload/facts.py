@@ -23,6 +23,7 @@ from muster.controller.workload.suspension import quota_may_be_released
 from muster.controller.workload.transitions import core_check
 from muster.kube.kinds import BATCH_JOBS
 from muster.objects import workload_status
+from muster.objects.core import Pod
 from muster.objects.kueue import AdmissionCheckState, RequeueState, Workload, WorkloadStatus
 from muster.objects.meta import Condition, find_condition, millis, rfc3339
 
@@ -76,11 +77,11 @@ class Facts:
         groups, as many as the gang can't run without. Its job doesn't
         show that: KubeRay reports a RayCluster that was ready as ready, and its RayJob as Running, after a
         pod was lost and while its replacement finds no node (v1.6.2, raycluster_controller.go:
-        calculateStatus). Pods of Jobs don't count: KubeRay creates a submitter once the cluster is ready."""
+        calculateStatus). Its submitter doesn't count: KubeRay creates it once the cluster is ready."""
         pods, sizes = self.cluster.live_pods_of(self.workload), stored_sizes(self.workload)
         running = Counter[str | None]()
         for pod in pods:
-            if pod.metadata.controller is not None and pod.metadata.controller.kind == BATCH_JOBS.name:
+            if self._is_helper(pod):
                 continue
             runs = pod.status.phase == "Running" and not pod.metadata.deletion_timestamp
             runs = runs and not pod.is_on_lost_node
@@ -89,6 +90,13 @@ class Facts:
                 return False
             running[pod_set] += runs
         return all(running[name] >= group.minimum for name, group in sizes.items())
+
+    def _is_helper(self, pod: Pod) -> bool:
+        """Returns whether the pod is of a Job that KubeRay created for the gang."""
+        creator = pod.metadata.controller
+        if creator is None or creator.kind != BATCH_JOBS.name:
+            return False
+        return self.job is None or creator.uid != self.job.metadata.uid
 
     def retry_due_ms(self) -> int | None:
         """Returns when the retry that the job requests is granted; None if that is not in the future."""

@@ -20,7 +20,7 @@ from muster.admission.lifecycle import (
 from muster.cluster.jobs.job import JobOutcome
 from muster.cluster.phases import PassStage, Phase, transition
 from muster.objects import kueue
-from muster.objects.kueue import AdmissionCheckState, WorkloadStatus
+from muster.objects.kueue import AdmissionCheckState, ReclaimablePod, WorkloadStatus
 from muster.objects.kueue_checks import PENDING, READY
 from muster.objects.meta import Condition, find_condition, is_true, millis, rfc3339, set_condition
 from muster.objects.workload_status import (
@@ -39,6 +39,7 @@ from muster.objects.workload_status import (
     holds_quota,
     is_admitted,
     is_evicted,
+    is_finished,
     is_unplaced,
 )
 from muster.objects.workload_status import PENDING as UNRESERVED
@@ -192,6 +193,14 @@ POD_SENTENCES = {
     Readiness.STARTED: "All pods reached readiness and the workload is running",
     Readiness.RECOVERED: "All pods reached readiness and the workload is running",
 }
+
+
+def reclaim(status: WorkloadStatus, pods: tuple[ReclaimablePod, ...]) -> WorkloadStatus:
+    """Releases the quota of pods that have ended and are not replaced. A finished Workload keeps its last
+    counts."""
+    if is_finished(status) or pods == status.reclaimable_pods:
+        return status
+    return replace(status, reclaimable_pods=pods)
 
 
 def pods_ready(status: WorkloadStatus, pods: Readiness, now_ms: int) -> WorkloadStatus:

@@ -36,7 +36,7 @@ Framework = Literal[
 ]
 INTEGRATED: tuple[JobKind, ...] = tuple(kind for kind in JOB_KINDS if kind.framework in get_args(Framework))
 """Kinds of jobs that both Muster and Kueue admit."""
-DEFAULT_FRAMEWORKS: tuple[Framework, ...] = ("batch/job", *(cast(Framework, k.framework) for k in INTEGRATED))
+DEFAULT_FRAMEWORKS: tuple[Framework, ...] = tuple(cast(Framework, kind.framework) for kind in INTEGRATED)
 Seconds = Annotated[int, Field(ge=1)]
 Kept = Annotated[int, Field(ge=0)]  # in seconds
 Share = Literal["LessThanOrEqualToFinalShare", "LessThanInitialShare"]

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from settings.model.base import DnsSubdomain, Model
+from settings.model.base import DnsLabel, DnsSubdomain, Model
 
 Level = Literal["privileged", "baseline", "restricted"]
 
@@ -45,3 +45,14 @@ class DeviceClaim(Model):
     """The DeviceClass, such as gpu.nvidia.com; see the driver's documentation."""
     count: Annotated[int, Field(ge=1)] = 1
     """Devices per pod."""
+
+
+class Unqueued(Model):
+    """An object whose pods may use accelerators outside the queues."""
+
+    kind: Literal[
+        "Pod", "Job", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController"
+    ]
+    """Its kind."""
+    name: DnsLabel
+    """Its name in the namespace."""

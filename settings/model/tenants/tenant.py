@@ -8,13 +8,19 @@ from pydantic import Field
 from typing_extensions import Doc
 
 from muster.cluster.jobs.kinds import JOB_KINDS
-from muster.objects.names import CLAIMS_LABEL, QUEUE_REQUIRED_LABEL, RAY_AUTH_LABEL, TENANT_LABEL
+from muster.objects.names import (
+    CLAIMS_LABEL,
+    QUEUE_REQUIRED_LABEL,
+    RAY_AUTH_LABEL,
+    TENANT_LABEL,
+    unqueued_label,
+)
 from settings.model.base import DnsLabel, DnsSubdomain, Model, Quantity, amount, matching
 from settings.model.foundation.network import Cidr
 from settings.model.queues.queue import Weight
 from settings.model.tenants.google import CLAIM_SIZE, Checkpoints, Identity, Serving
 from settings.model.tenants.limits import Limits, QuotaKey
-from settings.model.tenants.pods import DeviceClaim, PodSecurity
+from settings.model.tenants.pods import DeviceClaim, PodSecurity, Unqueued
 
 # system: groups contain every user, or have all permissions already; gke-security-groups contains all groups.
 GROUP = re.compile(r"(?!system:|gke-security-groups@)\S+")
@@ -79,17 +85,22 @@ class Tenant(Model):
     """Weight by which the usage of its local queues is divided, in cluster queues with
     `admissionFairSharing`; 1 if unset."""
     queue_required: bool = False
-    """Refuses Ray objects without a queue label, which would bypass the queues."""
+    """Refuses Ray objects and Jobs without a queue label, which would bypass the queues. Jobs that request
+    accelerators need one in every tenant."""
+    unqueued: tuple[Unqueued, ...] = ()
+    """Objects whose pods may use accelerators outside the queues; all others are refused. The queues do not
+    count them: set `resourceQuota` to bound them, and leave their nodes out of the quotas."""
     priorities: Annotated[tuple[DnsSubdomain, ...], Field(min_length=1)] | None = None
     """WorkloadPriorityClasses that its jobs may use, out of `muster:admission.priorities`; all if unset.
     Pods may not have a PriorityClass of any other name."""
     group: IdentityGroup | None = None
-    """The team's group, which may run Ray in the namespace and read queues, workloads, pods and logs."""
+    """The team's group, which may run Ray and Jobs in the namespace and read queues, workloads, pods and
+    logs."""
     resource_quota: dict[QuotaKey, Quantity] = Field(default_factory=dict)
     """Hard limits of a ResourceQuota, for resources that the queues do not count or as a bound above them.
-    Counts of Ray objects, including finished ones, have defaults: count/rayjobs.ray.io 5000,
-    count/rayservices.ray.io 500, and count/rayclusters.ray.io, which includes clusters of jobs and services,
-    7000."""
+    Counts of jobs, including finished ones, have defaults: count/rayjobs.ray.io 5000,
+    count/rayservices.ray.io 500, count/rayclusters.ray.io, which includes clusters of jobs and services,
+    7000, and count/jobs.batch, which includes submitters of RayJobs, 10000."""
     storage: Quantity | None = None
     """Storage that the team may request in all by PersistentVolumeClaims, which it creates itself, and by
     ephemeral volumes; if unset, an administrator creates its claims, and pods have no ephemeral volumes
@@ -132,4 +143,5 @@ class Tenant(Model):
             labels |= NO_CLAIMS
         if self.ray_auth == "token":
             labels |= TOKEN_REQUIRED
+        labels |= {unqueued_label(entry.kind, entry.name): "true" for entry in self.unqueued}
         return labels

@@ -18,6 +18,7 @@ KINDS: dict[str, Kind[Any]] = {
         kinds.RAY_JOBS,
         kinds.RAY_CLUSTERS,
         kinds.RAY_SERVICES,
+        kinds.BATCH_JOBS,
         kinds.WORKLOADS,
         kinds.PODS,
         kinds.POD_TEMPLATES,
@@ -31,7 +32,8 @@ KINDS: dict[str, Kind[Any]] = {
         kinds.PROVISIONING_CONFIGS,
     )
 }
-JOB_KINDS = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES)
+RAY_KINDS = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES)
+JOB_KINDS = (*RAY_KINDS, kinds.BATCH_JOBS)
 RECENT = 6  # submitted jobs that actions are about
 
 
@@ -53,7 +55,8 @@ class Draw:
         return {"kind": kind, "key": key}
 
     def new_key(self, kind: Kind[Any]) -> str:
-        key = f"{self.random.choice(self.namespaces)}/{kind.name[3:].lower()}{len(self.submitted)}"
+        name = kind.name.removeprefix("Ray").lower()
+        key = f"{self.random.choice(self.namespaces)}/{name}{len(self.submitted)}"
         self.submitted.append((kind.name, key))
         return key
 

@@ -17,6 +17,7 @@ from tests.simulation.simulation import RESTARTS_S_MAX, Simulation
 WATCHED: tuple[Kind[Any], ...] = (
     kinds.RAY_JOBS,
     kinds.RAY_CLUSTERS,
+    kinds.BATCH_JOBS,
     kinds.WORKLOADS,
     kinds.PODS,
     kinds.PROVISIONING_REQUESTS,

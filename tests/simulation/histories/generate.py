@@ -7,7 +7,15 @@ from collections.abc import Collection, Mapping
 from random import Random
 
 from muster.kube import kinds
-from tests.simulation.histories import administrators, elastic, faults, hostile, tenants, without_jobs
+from tests.simulation.histories import (
+    administrators,
+    batch_jobs,
+    elastic,
+    faults,
+    hostile,
+    tenants,
+    without_jobs,
+)
 from tests.simulation.histories.actions import Act, Draw
 from tests.simulation.histories.history import Action, History
 from tests.simulation.histories.stacks import FAULTS, STACKS
@@ -37,6 +45,7 @@ FAMILIES: Mapping[str, tuple[float, Mapping[str, Act]]] = {
     "orphaned": (0.15, without_jobs.ORPHANED),
     "etcd": (0.15, faults.ETCD),
     "elastic": (0.35, elastic.ELASTIC),
+    "jobs": (0.5, batch_jobs.JOBS),
 }
 ACTIONS: Mapping[str, Act] = {name: act for _, acts in FAMILIES.values() for name, act in acts.items()}
 

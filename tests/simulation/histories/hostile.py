@@ -10,7 +10,16 @@ from muster.kube import kinds
 from muster.objects.names import QUEUE_LABEL, WORKLOAD_UID_LABEL
 from muster.objects.ray import CLUSTER_LABEL, GROUP_LABEL
 from tests.simulation.api import Body, key_of
-from tests.simulation.histories.actions import JOB_KINDS, KINDS, Act, Draw, find, owned_by, workload_of
+from tests.simulation.histories.actions import (
+    JOB_KINDS,
+    KINDS,
+    RAY_KINDS,
+    Act,
+    Draw,
+    find,
+    owned_by,
+    workload_of,
+)
 from tests.simulation.manifests import template
 from tests.simulation.simulation import Simulation
 
@@ -21,6 +30,10 @@ CLUSTER_FIELD = {kinds.RAY_JOBS.name: "rayClusterSpec", kinds.RAY_SERVICES.name:
 
 def a_job(draw: Draw) -> dict[str, Any]:
     return draw.job(*JOB_KINDS)
+
+
+def a_ray_object(draw: Draw) -> dict[str, Any]:
+    return draw.job(*RAY_KINDS)
 
 
 def a_ray_job(draw: Draw) -> dict[str, Any]:
@@ -183,18 +196,18 @@ def resume(sim: Simulation, kind: str, key: str) -> None:
 
 
 HOSTILE = {
-    "annotate-topology": Act(1, a_job, annotate_topology, hostile=True),
-    "duplicate-group": Act(1, a_job, duplicate_group, hostile=True),
-    "min-above-max": Act(1, a_job, min_above_max, hostile=True),
+    "annotate-topology": Act(1, a_ray_object, annotate_topology, hostile=True),
+    "duplicate-group": Act(1, a_ray_object, duplicate_group, hostile=True),
+    "min-above-max": Act(1, a_ray_object, min_above_max, hostile=True),
     "negative-backoff": Act(1, a_ray_job, negative_backoff, hostile=True),
-    "manage-elsewhere": Act(1, a_job, manage_elsewhere, hostile=True),
+    "manage-elsewhere": Act(1, a_ray_object, manage_elsewhere, hostile=True),
     "leave-queue": Act(1, a_job, leave_queue, hostile=True),
     "empty-queue-label": Act(1, a_job, empty_queue_label, hostile=True),
     "own": Act(1, a_job, own, hostile=True),
     "delete-with-finalizer": Act(1, a_job, delete_with_finalizer, hostile=True),
     "touch": Act(1, a_job, touch, hostile=True),
     "new-upgrade-strategy": Act(1, a_ray_service, new_upgrade_strategy, hostile=True),
-    "resume-cluster": Act(1, a_job, below(resume), hostile=True),
+    "resume-cluster": Act(1, a_ray_object, below(resume), hostile=True),
 }
 PODS = {
     "disown-pods": Act(2, a_job, disown_pods, hostile=True),

@@ -22,8 +22,9 @@ from tests.simulation.histories.administrators import restore
 from tests.simulation.histories.generate import ACTIONS
 from tests.simulation.histories.history import History
 from tests.simulation.histories.stacks import CONFIGURATIONS, FAULTS, NODES, PROBES, STACKS
-from tests.simulation.histories.tenants import TOO_MANY
+from tests.simulation.histories.tenants import RUNS, TOO_MANY
 from tests.simulation.invariants import Broken, condition, holds_quota, is_without_job
+from tests.simulation.job_controller import is_ended
 from tests.simulation.kuberay import FINALIZER, state_of
 from tests.simulation.kuberay_pods import REDIS_FINALIZER
 from tests.simulation.manifests import ray_job
@@ -186,7 +187,7 @@ def _stop_users(sim: Simulation) -> None:
             if "ownerReferences" in job["metadata"] and sim.invariants.trusts(job):
                 continue
             groups = job["spec"].get("rayClusterSpec", {}).get("workerGroupSpecs", [{}])
-            endless = kind is not kinds.RAY_JOBS or groups[0].get("replicas") == TOO_MANY
+            endless = kind not in RUNS or groups[0].get("replicas") == TOO_MANY
             if endless or not sim.invariants.trusts(job):
                 take_away(sim, kind, job)
     for pod in sim.api.all(kinds.PODS):
@@ -237,7 +238,8 @@ def unsettled(sim: Simulation) -> list[str]:
     remaining = [f"{key_of(r)} is left" for r in sim.api.all(kinds.PROVISIONING_REQUESTS)]
     remaining += [f"{key_of(w)} holds quota" for w in sim.api.all(kinds.WORKLOADS) if holds_quota(w)]
     remaining += [f"{key_of(p)} lives" for p in sim.api.all(kinds.PODS) if p["status"]["phase"] == "Running"]
-    remaining += [f"{key_of(j)} is {state_of(j)}" for j in sim.api.all(kinds.RAY_JOBS) if not settled(sim, j)]
+    jobs = [(kind, job) for kind in RUNS for job in sim.api.all(kind) if not is_part(job)]
+    remaining += [f"{kind} {key_of(j)} is {state_of(j)}" for kind, j in jobs if not settled(sim, kind, j)]
     for queue in (*sim.api.all(kinds.CLUSTER_QUEUES), *sim.api.all(kinds.LOCAL_QUEUES)):
         status = queue.get("status", {})
         totals = {r["total"] for f in status.get("flavorsReservation", []) for r in f["resources"]}
@@ -246,9 +248,14 @@ def unsettled(sim: Simulation) -> list[str]:
     return remaining
 
 
-def settled(sim: Simulation, job: Body) -> bool:
-    workload = sim.workload(key_of(job))
-    if state_of(job) in ("Complete", "Failed"):
+def is_part(job: Body) -> bool:
+    """Returns whether it is a Job that KubeRay created."""
+    return any(owner["kind"].startswith("Ray") for owner in job["metadata"].get("ownerReferences", ()))
+
+
+def settled(sim: Simulation, kind: kinds.Kind[Any], job: Body) -> bool:
+    workload = sim.workload(key_of(job), kind)
+    if state_of(job) in ("Complete", "Failed") or is_ended(job):
         return workload is None or condition(workload, "Finished").get("status") == "True"
     if workload is None:
         return False

@@ -11,6 +11,7 @@ from muster.controller.pacing.events import RepeatedEvents
 from muster.controller.process.loop import Controller
 from muster.kube import kinds
 from tests.simulation.api import key_of
+from tests.simulation.histories.actions import JOB_KINDS
 from tests.simulation.invariants import Broken
 from tests.simulation.simulation import Simulation
 
@@ -18,6 +19,7 @@ OF_JOBS = (
     kinds.RAY_JOBS,
     kinds.RAY_CLUSTERS,
     kinds.RAY_SERVICES,
+    kinds.BATCH_JOBS,
     kinds.WORKLOADS,
     kinds.PODS,
     kinds.POD_TEMPLATES,
@@ -55,7 +57,7 @@ def leftovers(sim: Simulation) -> list[str]:
 
 def gone(sim: Simulation) -> set[str]:
     """Returns the UIDs of all jobs and Workloads that ever existed."""
-    ours = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES, kinds.WORKLOADS)
+    ours = (*JOB_KINDS, kinds.WORKLOADS)
     return {c.body["metadata"]["uid"] for kind in ours for c in sim.api.journal[kind] if c.type == "DELETED"}
 
 

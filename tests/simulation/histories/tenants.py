@@ -23,6 +23,7 @@ from tests.simulation.manifests import ray_cluster, ray_job, ray_service, templa
 from tests.simulation.simulation import Simulation
 
 TOO_MANY = 40
+RUNS = (kinds.RAY_JOBS, kinds.BATCH_JOBS)  # they end by themselves
 UNREASONABLE: tuple[dict[str, Any], ...] = (
     {"queue": "nowhere"},
     {"worker": template("worker")},
@@ -142,7 +143,7 @@ def draw_label(draw: Draw) -> dict[str, Any]:
             (QUEUE_LABEL, ("user-queue", "user-queue", "elsewhere")),
         )
     )
-    return {**draw.job(kinds.RAY_JOBS), "label": label, "value": draw.random.choice(values)}
+    return {**draw.job(*RUNS), "label": label, "value": draw.random.choice(values)}
 
 
 def change_label(sim: Simulation, kind: str, key: str, label: str, value: str) -> None:

@@ -33,7 +33,7 @@ FOUND = {"dev-1-head": "head", "dev-1-worker": "gpu", "dev-submitter": "submitte
 def test_pods_of_a_job_have_the_names_of_their_pod_sets() -> None:
     clusters = [read(kinds.RAY_CLUSTERS, body) for body in (OWN, OTHER)]
     pods = [read(kinds.PODS, body) for body in LISTED]
-    assert pods_of(job(ray_job("dev")).obj, clusters, pods) == FOUND
+    assert pods_of(kinds.RAY_JOBS, job(ray_job("dev")).obj, clusters, pods) == FOUND
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_job_is_named_by_kind_and_name(name: str) -> None:
     assert split(name) == (kinds.RAY_JOBS, "dev")
 
 
-@pytest.mark.parametrize("name", ["dev", "job/dev", "rayjob/"])
+@pytest.mark.parametrize("name", ["dev", "pod/dev", "rayjob/"])
 def test_other_names_of_jobs_are_refused(name: str) -> None:
     with pytest.raises(ObservationError, match="expected one of rayjob/NAME"):
         split(name)

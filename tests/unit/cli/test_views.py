@@ -13,6 +13,7 @@ from muster.cli import main
 from muster.cli.main import VERBS
 from muster.cli.queue import age_range
 from muster.cli.top import bar
+from muster.cluster.jobs.kinds import BY_KIND
 from muster.kube import kinds
 from muster.kube.errors import Status, StatusError
 from muster.kube.kinds import Kind
@@ -431,7 +432,7 @@ def test_a_cluster_is_asked_in_the_context(
 ) -> None:
     code, asked = of_cluster(monkeypatch, "queues", "--context=far", "--kubeconfig=mine")
     assert (code, asked.kubeconfig, asked.context, asked.closed) == (0, "mine", "far", True)
-    assert sorted(asked.listed) == sorted([*map(str, READ), "RayJob", "RayCluster", "RayService"])
+    assert sorted(asked.listed) == sorted([*map(str, READ), *map(str, BY_KIND)])
     assert capsys.readouterr().err == ""
 
 

@@ -10,7 +10,7 @@ from muster.cluster.cluster_state import ClusterState
 from muster.cluster.relations import RELATED, Relations
 from muster.kube import kinds
 from muster.objects.ray import ORIGIN_LABEL
-from tests.simulation.manifests import ray_cluster, ray_job, ray_service
+from tests.simulation.manifests import batch_job, ray_cluster, ray_job, ray_service
 from tests.unit.controller.builders import (
     Body,
     controlled_by,
@@ -49,6 +49,7 @@ OBJECTS: dict[kinds.AnyKind, list[Body]] = {
         FOREIGN,
         child(kinds.RAY_JOBS, "x", "mine"),
     ],
+    kinds.BATCH_JOBS: [stored(batch_job("batch")), stored(batch_job("batch", queue=""))],
     kinds.RAY_SERVICES: [stored(ray_service("llm")), stored(ray_service("llm", workers=3))],
     kinds.WORKLOADS: [WORKLOAD, SERVED, CHECKED, workload_body(ray_job("dev"), uid="another")],
     kinds.PODS: [pod(UID), pod(UID, phase="Succeeded"), pod("another"), OF_FOREIGN],

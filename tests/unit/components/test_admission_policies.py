@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from components.admission.accelerators import POD_OWNERS
 from components.admission.policies import AdmissionPolicies, AdmissionPoliciesArgs
 from components.admission.priorities import PriorityNames
 from components.admission.ray import Engine
@@ -13,12 +14,16 @@ from components.controller.pod import NAME, NAMESPACE
 from tests.unit.components.harness import Declarations, declare
 
 QUEUED = {"matchExpressions": [{"key": "kueue.x-k8s.io/queue-name", "operator": "Exists"}]}
+QUEUED_KINDS = ("rayjobs", "rayclusters", "rayservices", "jobs")
 ALWAYS = {
     "muster-vpa-leaves-ray-alone",
     "muster-ray-needs-a-queue",
+    "muster-job-needs-a-queue",
+    *(f"muster-{owner.plural}-use-accelerators-of-queues" for owner in POD_OWNERS),
+    "muster-jobs-use-accelerators-of-queues",
     *(f"muster-{kind}-stay-inside" for kind in ("rayjobs", "rayclusters", "rayservices")),
     *(f"muster-{kind}-need-a-token" for kind in ("rayjobs", "rayclusters", "rayservices")),
-    *(f"muster-{kind}-claim-no-storage" for kind in ("rayjobs", "rayclusters", "rayservices")),
+    *(f"muster-{kind}-claim-no-storage" for kind in QUEUED_KINDS),
     *(f"muster-{kind}-are-bounded" for kind in ("rayjobs", "rayclusters", "rayservices")),
     *(f"muster-{kind}-scale-themselves" for kind in ("rayjobs", "rayclusters", "rayservices")),
     "muster-workloads-scale-their-raycluster",
@@ -26,13 +31,15 @@ ALWAYS = {
     "muster-pods-of-gangs-are-kept",
     "muster-pods-of-gangs-do-not-grow",
     *(f"muster-{kind}-claim-no-quota" for kind in ("rayjobs", "rayclusters", "rayservices", "pods", "jobs")),
-    *(f"muster-{kind}-have-allowed-priorities" for kind in ("rayjobs", "rayclusters", "rayservices")),
+    *(f"muster-{kind}-have-allowed-priorities" for kind in QUEUED_KINDS),
 }
 GANGS = {
     "muster-queued-rayjobs-can-be-suspended",
     "muster-queued-ray-is-deleted-whole",
-    *(f"muster-queued-{kind}-can-be-admitted" for kind in ("rayjobs", "rayclusters", "rayservices")),
-    *(f"muster-queued-{kind}-stay-as-admitted" for kind in ("rayjobs", "rayclusters", "rayservices")),
+    "muster-queued-job-is-deleted-whole",
+    "muster-jobs-of-gangs-are-kept",
+    *(f"muster-queued-{kind}-can-be-admitted" for kind in QUEUED_KINDS),
+    *(f"muster-queued-{kind}-stay-as-admitted" for kind in QUEUED_KINDS),
 }
 KUEUE = {
     f"muster-{kind}-are-valid"
@@ -40,8 +47,8 @@ KUEUE = {
 }
 CLEANUP = "muster-redis-cleanup-has-quota"  # it applies to KubeRay too
 OWN = {"muster-controller-makes-only-dry-runs", "muster-controller-opens-only-gates", CLEANUP}
-SUSPEND = {"muster-suspend-queued-ray", "muster-suspend-queued-rayservices"}
-ASK = {f"muster-queued-{kind}-are-suspended" for kind in ("rayjobs", "rayclusters", "rayservices")}
+SUSPEND = {f"muster-suspend-queued-{word}" for word in ("ray", "rayservices", "jobs")}
+ASK = {f"muster-queued-{kind}-are-suspended" for kind in QUEUED_KINDS}
 
 
 @cache

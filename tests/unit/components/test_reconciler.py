@@ -50,6 +50,8 @@ WRITES = {
     *[("patch", RAY, kind) for kind in RAY_KINDS],
     *[("update", RAY, f"{kind}/finalizers") for kind in RAY_KINDS],
     ("patch", "batch", "jobs"),
+    ("patch", "batch", "jobs/status"),
+    ("update", "batch", "jobs/finalizers"),
     ("create", "", "pods"),
     ("create", "", "services"),
     ("delete", "", "pods"),

@@ -69,6 +69,15 @@ LABELS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
             "muster.dev/ray-auth": "token",
         },
     ),
+    "objects outside the queues": (
+        {"podSecurity": "baseline", "unqueued": [{"kind": "Deployment", "name": "inference"}]},
+        {
+            f"{LEVEL}/enforce": "baseline",
+            f"{LEVEL}/audit": "baseline",
+            f"{LEVEL}/warn": "baseline",
+            "deployment.unqueued.muster.dev/inference": "true",
+        },
+    ),
 }
 
 
@@ -106,6 +115,7 @@ def test_a_team_writes_ray_objects_and_reads_the_rest() -> None:
         ("ray.io", "rayjobs"),
         ("ray.io", "rayclusters"),
         ("ray.io", "rayservices"),
+        ("batch", "jobs"),
         ("", "configmaps"),
         ("", "pods/portforward"),
     }

@@ -27,7 +27,7 @@ OTHER_WORDS = {
     "Complete "
     "DeactivationTarget Evicted False Finished InitializingTimeout RayClusterSuspended "
     "ReplicaFailure Running True",
-    "values of fields": "ClusterIP DeleteNone In IdenticalPodTemplates InteractiveMode "
+    "values of fields": "ClusterIP DeleteNone In IdenticalPodTemplates Indexed InteractiveMode "
     "IdenticalWorkloadSchedulingRequirements Never None Normal OnFailure Recreate SidecarMode Warning",
     "kinds, operators, types of the code, prefixes": "Json KubeRay Merge Metrics PriorityClass Ts WatchAges "
     "WorkloadPriorityClass",

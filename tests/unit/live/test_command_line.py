@@ -135,7 +135,10 @@ BAD: dict[str, tuple[list[object], str]] = {
     ),
     "no document": ([], "0 documents; expected one, of the job to try"),
     "no mapping": (["RayJob"], "expected a mapping with apiVersion, kind, metadata and spec"),
-    "another kind": ([{"apiVersion": "v1", "kind": "Pod"}], "v1 Pod: expected one of RayCluster, RayJob"),
+    "another kind": (
+        [{"apiVersion": "v1", "kind": "Pod"}],
+        "v1 Pod: expected one of Job of batch/v1; RayCluster, RayJob",
+    ),
 }
 
 

@@ -130,9 +130,9 @@ def unlabelled() -> Body:
 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "not a Ray object": (
-        {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "x"}},
-        "batch/v1 Job: expected one of RayCluster, RayJob, RayService of ray.io/v1",
+    "not a job": (
+        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x"}},
+        "apps/v1 Deployment: expected one of Job of batch/v1; RayCluster, RayJob, RayService of ray.io/v1",
     ),
     "an old version": (
         {**ray_job("x"), "apiVersion": "ray.io/v1alpha1", "kind": "RayJob"},

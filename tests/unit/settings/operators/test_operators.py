@@ -164,8 +164,8 @@ CASES = [
         engine("kueue", kueue={"frameworks": ["batch/job", "ray.io/rayjob"]}),
         "muster:kueue.frameworks",
         '["batch/job", "ray.io/rayjob"]',
-        "a list with ray.io/rayjob and ray.io/raycluster: queued ones are suspended at creation, and "
-        "only Kueue unsuspends them",
+        "a list with ray.io/rayjob, ray.io/raycluster, batch/job: queued ones are suspended at creation, "
+        "and only Kueue unsuspends them",
         "add ray.io/raycluster",
     ),
     Case(
@@ -339,7 +339,7 @@ ACCEPTED = {
     "KubeRay 1.7 with Kueue, without RayServices": engine(
         "kueue",
         kuberay={"version": "1.7.0"},
-        kueue={"frameworks": ["ray.io/rayjob", "ray.io/raycluster"]},
+        kueue={"frameworks": ["batch/job", "ray.io/rayjob", "ray.io/raycluster"]},
     ),
     "an image with tag and digest": put(
         "muster:kuberay", {"image": f"quay.io/kuberay/operator:v1.6.2@sha256:{'0' * 64}"}

@@ -1,0 +1,132 @@
+"""Policies by which pods of tenants have accelerators only on quota of a queue.
+
+Each object is checked when it is written: pods themselves, Jobs, and Kubernetes' other objects that create
+pods. What a controller of Kubernetes creates for an object that was checked is exempt. All other controllers
+create pods or Jobs, which are checked like those of users.
+"""
+
+from dataclasses import dataclass
+
+from components.admission.ray import (
+    Engine,
+    Policy,
+    asked_by_users,
+    is_trusted,
+    may_write_status,
+    queue_of,
+    requests_of,
+    spec_is_written,
+    users_of,
+)
+from components.admission.templates import template_variables
+from muster.cluster.jobs.job_kind import JobKind
+from muster.cluster.jobs.kinds import JOB_KINDS
+from muster.objects.names import QUEUE_LABEL, unqueued_label
+from settings.model.tenants.tenant import TENANT
+
+SETTING = "muster:tenants[].unqueued"
+
+
+@dataclass(frozen=True)
+class PodOwner:
+    """A kind of Kubernetes' own with pods: the path of their template, and the resources of the API group
+    `apps` or, with a slash, of others for which controllers create objects of this kind."""
+
+    name: str
+    group: str
+    plural: str
+    template: str = "object.spec.template"
+    created_for: tuple[str, ...] = ()
+
+
+POD_OWNERS = (
+    PodOwner(
+        "Pod",
+        "",
+        "pods",
+        "object",
+        ("replicasets", "statefulsets", "daemonsets", "batch/jobs", "/replicationcontrollers"),
+    ),
+    PodOwner("Deployment", "apps", "deployments"),
+    PodOwner("StatefulSet", "apps", "statefulsets"),
+    PodOwner("DaemonSet", "apps", "daemonsets"),
+    PodOwner("ReplicaSet", "apps", "replicasets", created_for=("deployments",)),
+    PodOwner("ReplicationController", "", "replicationcontrollers"),
+)
+
+
+def accelerators_need_a_queue(engine: Engine) -> list[Policy]:
+    """Returns the policies for all tenants, whose namespaces name the exceptions in labels. KAI's
+    queues are for Ray objects only, so with it Jobs can't request any either."""
+    jobs = (kind for kind in JOB_KINDS if not kind.ray_cluster)
+    return [*(_of_jobs(kind, engine) for kind in jobs), *(_of_pods(owner, engine) for owner in POD_OWNERS)]
+
+
+def _of_jobs(kind: JobKind, engine: Engine) -> Policy:
+    queued = "false" if engine == "kai" else f'{queue_of("object")} != ""'
+    remedy = (
+        "run a Ray object in its queue instead"
+        if engine == "kai"
+        else f"add the label {QUEUE_LABEL} with the name of a queue (kubectl get localqueues)"
+    )
+    return Policy(
+        name=f"muster-{kind.plural}-use-accelerators-of-queues",
+        **requests_of(kind),
+        operations=("CREATE", "UPDATE"),
+        rules={
+            f"{queued} || {_is_named(kind.name)} || variables.templates.all(t, {_has_none('t')})": _message(
+                kind.name, remedy
+            )
+        },
+        namespaces=TENANT,
+        condition=f"({asked_by_users(engine, kind.operator)}) && ({spec_is_written()})",
+        exempt_operators=users_of(kind),
+        variables=template_variables(kind),
+    )
+
+
+def _of_pods(owner: PodOwner, engine: Engine) -> Policy:
+    """Returns the policy for objects that no queue admits. A pod's resources only shrink after its creation
+    (muster-pods-of-gangs-do-not-grow), and extended ones do not change at all."""
+    remedy = "run a Ray object instead" if engine == "kai" else "run a Ray object or a Job instead"
+    created_for = (_resource(text) for text in owner.created_for)
+    return Policy(
+        name=f"muster-{owner.plural}-use-accelerators-of-queues",
+        group=owner.group,
+        resources=(owner.plural,),
+        operations=("CREATE",) if owner.plural == "pods" else ("CREATE", "UPDATE"),
+        rules={f"{_is_named(owner.name)} || {_has_none(owner.template)}": _message(owner.name, remedy)},
+        namespaces=TENANT,
+        condition=f"!({is_trusted(engine)}) && ({spec_is_written()})",
+        exempt_operators={plural: may_write_status(group, plural) for group, plural in created_for},
+    )
+
+
+def _resource(text: str) -> tuple[str, str]:
+    group, slash, plural = text.rpartition("/")
+    return (group if slash else "apps", plural)
+
+
+def _is_named(kind: str) -> str:
+    """CEL for: the tenant's settings allow accelerators to this object."""
+    label = f'"{unqueued_label(kind, "")}" + object.metadata.name'
+    return f'namespaceObject.metadata.?labels[?{label}].orValue("") == "true"'
+
+
+def _has_none(template: str) -> str:
+    """CEL for: pods of the template request neither extended resources nor claims of devices."""
+    containers = " + ".join(
+        f"{template}.?spec.?{key}.orValue([])" for key in ("containers", "initContainers")
+    )
+    quantities = "[c.?resources.?requests.orValue({}), c.?resources.?limits.orValue({})]"
+    return (
+        f"({containers}).all(c, {quantities}.all(amounts, amounts.all(r, !r.contains('/')))) && "
+        f"{template}.?spec.?resourceClaims.orValue([]).size() == 0"
+    )
+
+
+def _message(kind: str, remedy: str) -> str:
+    return (
+        f"in this namespace accelerators have a quota, but this {kind} would use them outside of it: "
+        f"{remedy}, or ask an administrator to add it to {SETTING}"
+    )

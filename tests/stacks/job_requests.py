@@ -1,0 +1,17 @@
+"""Jobs of a team, for requests to the API server."""
+
+from typing import Any
+
+from tests.stacks.dry_runs import Manifest
+from tests.stacks.ray_requests import QUEUE
+
+NAMESPACE = "team-a"
+POD = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox"}]}
+
+
+def batch_job(name: str = "new", *, queue: str = "user-queue", labels: Any = None, **spec: Any) -> Manifest:
+    """Returns a Job of two pods with these labels."""
+    meta: Manifest = {"name": name, "namespace": NAMESPACE, "labels": {QUEUE: queue} if queue else {}}
+    template = {"metadata": {"labels": labels or {}}, "spec": POD}
+    body = {"parallelism": 2, "template": template, **spec}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": body}

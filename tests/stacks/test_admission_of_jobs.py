@@ -1,0 +1,136 @@
+"""Tests that a team cannot bypass quota with Jobs, by stack local's policies."""
+
+from typing import NamedTuple
+
+import pytest
+
+from sandbox.cluster.kubectl import Kubectl
+from tests.stacks.dry_runs import Manifest, Target
+from tests.stacks.job_requests import NAMESPACE, POD, batch_job
+from tests.stacks.ray_requests import ADMIN, ALICE, CONTROLLER, create, refusal, refused_patch
+from tests.stacks.updates import Operation, put, remove
+
+UID = "muster.dev/workload-uid"
+PART = "this Job is part of a job that holds quota for it: only KubeRay changes its spec and its controller"
+OWNER = {"apiVersion": "ray.io/v1", "kind": "RayJob", "name": "job", "uid": "1", "controller": True}
+
+
+def annotated(key: str) -> Manifest:
+    job = batch_job()
+    job["metadata"]["annotations"] = {key: "1"}
+    return job
+
+
+def owned(job: Manifest, uid: str = "1") -> Manifest:
+    return {**job, "metadata": {**job["metadata"], "ownerReferences": [{**OWNER, "uid": uid}]}}
+
+
+GPUS = {"resources": {"limits": {"nvidia.com/gpu": "1"}}}
+GPU_POD = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox", **GPUS}]}
+
+CREATIONS: dict[str, tuple[Manifest, str]] = {
+    "a queued Job": (batch_job(), ""),
+    "with accelerators": (batch_job(template={"spec": GPU_POD}), ""),
+    "with accelerators outside of the queues": (
+        batch_job(queue="", template={"spec": GPU_POD}),
+        "this Job would use them outside of it: add the label",
+    ),
+    "with a Workload's label": (batch_job(labels={UID: "1"}), f"the label {UID} is set by admission only"),
+    "as part of a RayJob": (owned(batch_job()), "only the Job controller makes a queued Job part of another"),
+    "managed by another controller": (batch_job(managedBy="a.b/c"), "is run by the Job controller"),
+    "with a selector": (
+        batch_job(
+            manualSelector=True, labels={"app": "x"}, selector={"matchLabels": {"app": "x"}}, completions=2
+        ),
+        "could adopt pods of others",
+    ),
+    "partial admission": (annotated("kueue.x-k8s.io/job-min-parallelism"), "a gang is admitted whole"),
+    "on a node": (
+        batch_job(template={"spec": {**POD, "nodeName": "n"}}),
+        "a queued Job runs where its queue has quota",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CREATIONS)
+def test_created_jobs_can_be_admitted(server: Kubectl, name: str) -> None:
+    manifest, message = CREATIONS[name]
+    refused = refusal(server, ALICE, manifest)
+    assert message in refused
+    assert bool(refused) == bool(message)
+
+
+def test_a_queued_job_is_created_suspended(server: Kubectl) -> None:
+    assert create(server, ALICE, batch_job())["spec"]["suspend"] is True
+
+
+def test_kuberays_submitters_are_not_suspended(server: Kubectl) -> None:
+    """KubeRay runs as the administrator of the test's cluster."""
+    submitter = owned(batch_job(queue="", labels={UID: "1"}))
+    assert create(server, ADMIN, submitter)["spec"]["suspend"] is False
+
+
+@pytest.fixture(scope="module")
+def jobs(server: Kubectl) -> Kubectl:
+    """Adds a submitter of a RayJob."""
+    uid = server.run("get", "rayjob/job", "--namespace=team-a", "-o", "jsonpath={.metadata.uid}")
+    server.create([owned(batch_job("submitter", queue="", labels={UID: "1"}), uid)])
+    return server
+
+
+class Edit(NamedTuple):
+    name: str
+    target: str
+    patch: Operation
+    message: str = ""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+EDITS = (
+    Edit("resume", "queued", put("/spec/suspend", False), "spec.suspend of a queued Job is managed by its"),
+    Edit("grow", "queued", put("/spec/parallelism", 3), "a queued Job cannot grow"),
+    Edit("shrink", "queued", put("/spec/parallelism", 1)),
+    Edit("leave the queue", "queued", remove("/metadata/labels"), "a Job stays in the queue it was"),
+    Edit(
+        "choose nodes",
+        "queued",
+        put("/spec/template/spec/nodeSelector", {"pool": "gpu"}),
+        "the pods of a queued Job keep their resources and nodeSelector",
+    ),
+    Edit(
+        "mark pods",
+        "queued",
+        put("/spec/template/metadata/labels/muster.dev~1workload-uid", "1"),
+        f"label {UID}",  # by whichever of two policies is evaluated first
+    ),
+    Edit(
+        "set an owner",
+        "queued",
+        put("/metadata/ownerReferences", [OWNER]),
+        "only the Job controller makes a queued Job part of another object",
+    ),
+    Edit("grow a submitter", "submitter", put("/spec/parallelism", 50), PART),
+    Edit("detach a submitter", "submitter", remove("/metadata/ownerReferences"), PART),
+    Edit("label a submitter", "submitter", put("/metadata/labels", {"a": "b"})),
+)
+
+
+@pytest.mark.parametrize("case", EDITS, ids=str)
+def test_a_team_cannot_change_what_quota_is_reserved_for(jobs: Kubectl, case: Edit) -> None:
+    target = Target("batch/v1", "job", case.target, NAMESPACE)
+    refused = refused_patch(jobs, ALICE, target, [case.patch])
+    assert case.message in refused
+    assert bool(refused) == bool(case.message)
+
+
+def test_the_controller_resumes_it(jobs: Kubectl) -> None:
+    target = Target("batch/v1", "job", "queued", NAMESPACE)
+    placed = put("/spec/template/spec/nodeSelector", {"pool": "gpu"})
+    assert refused_patch(jobs, CONTROLLER, target, [placed, put("/spec/suspend", False)]) == ""
+
+
+def test_the_controller_resets_the_start_time(jobs: Kubectl) -> None:
+    target = Target("batch/v1", "job", "queued", NAMESPACE, "status")
+    assert refused_patch(jobs, CONTROLLER, target, {"status": {"startTime": None}}) == ""
