@@ -7,8 +7,8 @@ import pytest
 from muster.admission import PreemptionReason
 from muster.configuration.configuration import Configuration
 from muster.forecast.assumptions import Assumptions
+from muster.forecast.start_estimates import estimated_start
 from muster.live.growth import GroupGrowth
-from muster.live.start import estimated_start
 from muster.live.state import live_state
 from muster.live.verdict import Shrink, VerdictKind
 from tests.simulation.manifests import ray_job
@@ -97,6 +97,6 @@ def test_estimated_start_waits_for_the_surplus_of_others() -> None:
     new = waiting(ray_job("new", workers=2))
     state = live_state(cluster(holder, new), Configuration(), NOW_MS)
     key = f"team-a/{new['metadata']['name']}"
-    (start_ms,) = estimated_start(state, key, Assumptions(start_up_s=0), [0]).starts_ms
+    (start_ms,) = estimated_start(state, key, Assumptions(start_up_s=0, limit_share=1), [0]).starts_ms
     assert start_ms is not None
     assert start_ms >= NOW_MS + 3_500_000
