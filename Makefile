@@ -10,7 +10,7 @@ run = $(PYTHON) tools/bootstrap.py
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
 
-up: ## a whole environment on this machine, with its scenarios (ENGINE=muster|kueue|kai SCENARIO=jobs|serving|training|elastic|no RAY=real NODES=real FRESH=1)
+up: ## a whole environment on this machine, with its scenarios (ENGINE=muster|kueue|kai SCENARIO=jobs|serving|elastic|training|no RAY=real NODES=real FRESH=1)
 	@$(run) sandbox up --engine $(ENGINE) --name $(NAME) $(if $(FRESH),--fresh) $(if $(RAY),--ray $(RAY)) $(if $(NODES),--nodes $(NODES)) \
 		$(if $(filter no,$(SCENARIO)),--no-scenario,$(if $(SCENARIO),--scenario $(SCENARIO)))
 
@@ -27,7 +27,7 @@ logs: ## the log of one of its processes (PROCESS=controller FOLLOW=1 LINES=100 
 	@$(run) sandbox logs --name $(NAME) $(if $(PROCESS),--process $(PROCESS)) $(if $(FOLLOW),--follow) \
 		$(if $(LINES),--lines $(LINES))
 
-scenario: ## play the scenarios again in it (SCENARIO=jobs|serving|training|elastic NAME=local)
+scenario: ## play the scenarios again in it (SCENARIO=jobs|serving|elastic|training NAME=local)
 	@$(run) sandbox scenario --name $(NAME) $(if $(SCENARIO),--scenario $(SCENARIO))
 
 down: ## stop it and all its processes (NAME=local)

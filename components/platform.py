@@ -23,6 +23,7 @@ from components.operators.gpudirect import GpuDirect, GpuDirectArgs, installers
 from components.operators.kai import Kai, KaiArgs
 from components.operators.kuberay import KubeRay, KubeRayArgs
 from components.operators.kueue import Kueue, KueueArgs
+from components.outputs import outputs
 from components.queues.kai_policies import KaiNames
 from components.queues.kai_queues import KaiQueues, KaiQueuesArgs
 from components.queues.queues import Priorities, PrioritiesArgs, Queues, QueuesArgs
@@ -51,6 +52,7 @@ class Platform(Component):
     def __init__(self, name: str, args: PlatformArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Platform", name, opts)
         settings = args.settings
+        self._place: JournalPlace | None = None
         self.cluster = self._cluster(settings)
         kuberay, kueue, operators = self._operators(settings, self._inside([self.cluster]))
         policies = AdmissionPolicies("admission-policies", _policies(settings), self._inside([kuberay]))
@@ -58,7 +60,7 @@ class Platform(Component):
         engine: list[pulumi.Resource] = [*apis, policies]
         if settings.admission.engine == "muster" and settings.controller:
             engine.append(self._reconciler(settings, settings.controller, apis))
-        self._observability(settings, engine)
+        archive = self._observability(settings, engine)
         if settings.admission.engine == "kai":
             kai = KaiQueuesArgs(settings.queues, settings.admission.priorities)
             kai_queues = KaiQueues("kai-queues", kai, self._inside(operators))
@@ -67,13 +69,7 @@ class Platform(Component):
             queues = self._queues(settings, engine)
             tenants = self._tenants(settings, [*engine, *queues.cluster_queues.values()])
             queues.add_local_queues(settings.tenants, tenants.namespaces)
-        self.outputs = {
-            "cluster": self.cluster.name,
-            "engine": settings.admission.engine,
-            "queues": settings.local_queues,
-            "kubectl": _kubectl(settings),
-            "serving": tenants.addresses,
-        }
+        self.outputs = outputs(settings, self.cluster, tenants, self._place, archive)
         self.register_outputs(self.outputs)
 
     def _inside(self, after: Sequence[pulumi.Resource]) -> pulumi.ResourceOptions:
@@ -119,8 +115,8 @@ class Platform(Component):
         if controller.build:
             image, signature = self._image(settings, controller.build)
         selector = settings.system_pool.node_labels if settings.system_pool else {}
-        place, before = self._journal(settings, controller)
-        pods = PodArgs(controller, settings.admission.elastic, image, selector, place)
+        self._place, before = self._journal(settings, controller)
+        pods = PodArgs(controller, settings.admission.elastic, image, selector, self._place)
         reconciler = Reconciler("reconciler", pods, self._inside([*apis, *before]))
         if controller.page is not None:
             Page("page", PageArgs(controller.page, pods), self._inside([*apis, reconciler.namespace]))
@@ -173,7 +169,10 @@ class Platform(Component):
         bucket = JournalBucket("journal", args, self.child(depends_on=[self.cluster]))
         return bucket.place, [bucket]
 
-    def _observability(self, settings: Settings, engine: Sequence[pulumi.Resource]) -> None:
+    def _observability(
+        self, settings: Settings, engine: Sequence[pulumi.Resource]
+    ) -> pulumi.Output[str] | None:
+        """Declares logs, metrics and alerts of a new cluster; returns the bucket of old logs, if any."""
         cluster = settings.cluster
         if settings.observability and isinstance(cluster, Gke) and isinstance(self.cluster, Foundation):
             args = ObservabilityArgs(
@@ -184,7 +183,8 @@ class Platform(Component):
                 tenants=[tenant.namespace for tenant in settings.tenants],
                 google=self.cluster.google,
             )
-            Observability("observability", args, self._inside(engine))
+            return Observability("observability", args, self._inside(engine)).archive
+        return None
 
     def _tenants(self, settings: Settings, after: Sequence[pulumi.Resource]) -> Tenants:
         args = TenantsArgs(
@@ -228,14 +228,3 @@ def _policies(settings: Settings) -> AdmissionPoliciesArgs:
         kai,
         PriorityNames(priorities, tenants),
     )
-
-
-def _kubectl(settings: Settings) -> str:
-    """Returns the stack's `kubectl` output: a command that logs in and lists the queues."""
-    kai = settings.admission.engine == "kai"
-    kinds = "queues.scheduling.run.ai,podgroups" if kai else "clusterqueues,localqueues,workloads"
-    cluster, look = settings.cluster, f"get {kinds} --all-namespaces"
-    if isinstance(cluster, Existing):
-        return f"kubectl --context {cluster.context} {look}" if cluster.context else f"kubectl {look}"
-    login = f"gcloud container clusters get-credentials {cluster.name}"
-    return f"{login} --location {cluster.location} --project {settings.project} && kubectl {look}"

@@ -7,6 +7,7 @@ from sandbox.cluster import kai_process, kinds
 from sandbox.cluster.processes import Processes
 from sandbox.running import engine_of, named, only_run, require_api, users_objects
 from sandbox.scenarios import runner
+from sandbox.scenarios.elastic import ELASTIC
 from sandbox.scenarios.fit import changes, fit
 from sandbox.scenarios.jobs import JOBS
 from sandbox.scenarios.milestones import Scenario
@@ -19,7 +20,7 @@ from tools.toolchain.steps import Screen, Step, StepError, run_steps
 EXAMPLES = CHECKOUT / "examples"
 # JOBS needs provisioned nodes, which KAI cannot request.
 SCENARIOS: dict[str, tuple[Scenario, ...]] = {
-    "muster": (JOBS, serving("muster")),
+    "muster": (JOBS, serving("muster"), ELASTIC),
     "kueue": (JOBS, serving("kueue")),
     "kai": (serving("kai"),),
 }

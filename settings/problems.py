@@ -158,6 +158,8 @@ def _finding(error: ErrorDetails, known_keys: Iterable[str]) -> Finding:
             return Finding(place, f"{context['le']} or less", "lower it")
         case "too_short":
             return Finding(place, "at least one entry", "add one")
+        case "too_long":
+            return Finding(place, f"at most {context['max_length']} entries", "remove the others")
     expected, remedy = _KINDS.get(kind, (error["msg"], "fix it"))
     return Finding(place, expected, remedy)
 

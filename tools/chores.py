@@ -25,6 +25,7 @@ LOCKS = {
     "requirements/all.lock": ("pyproject.toml", "--extra", "platform", "--extra", "development"),
     "requirements/controller.lock": ("pyproject.toml", "--constraints", "requirements/all.lock"),
     "requirements/core.lock": ("requirements/core.in", "--constraints", "requirements/all.lock"),
+    "requirements/deploy.lock": ("requirements/deploy.in", "--constraints", "requirements/all.lock"),
     "requirements/go.lock": ("requirements/go.in",),
     "requirements/accasim.lock": ("requirements/accasim.in",),  # the simulator that make bench compares with
     "requirements/ray.lock": ("requirements/ray.in",),  # for make up RAY=real

@@ -12,6 +12,7 @@ from components.foundation.google_cloud import (
     GoogleCloud,
     account_id,
     deleted_after,
+    name_at_creation,
     pod_identity,
 )
 from settings.model.journal import Journal
@@ -71,10 +72,10 @@ class JournalBucket(Component):
         bucket = args.journal.existing_bucket or self._bucket(args)
         account = serviceaccount.Account(
             self.named("journal"),
-            account_id=account_id(args.cluster, "muster"),
+            account_id=account_id(self._google.cluster, "muster"),
             display_name=f"Muster's controller on {args.cluster}",
             project=self._google.project,
-            opts=self._in_cloud(),
+            opts=self.child(provider=self._google.provider, ignore_changes=name_at_creation("accountId")),
         )
         pod_identity(
             self.named("journal-pods"), account, args.service_account, self._google, self._in_cloud()

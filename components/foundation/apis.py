@@ -9,6 +9,7 @@ import pulumi_gcp as gcp
 from components.base import Component
 from components.foundation.google_cloud import GoogleCloud
 from settings.model.foundation.cluster import Gke
+from settings.model.foundation.place import GkePlace
 from settings.model.stack import Settings
 
 # Of every stack: the project's IAM policy, network and nodes, clusters, service accounts, logs and metrics.
@@ -45,7 +46,7 @@ class Apis(Component):
 
 
 def enter_project(
-    owner: Component, settings: Settings, region: str, labels: Mapping[str, str], enable_apis: bool
+    owner: Component, settings: Settings, cluster: GkePlace, labels: Mapping[str, str], enable_apis: bool
 ) -> GoogleCloud:
     """Declares, below `owner`, the provider of the stack's Google Cloud resources, and enables their APIs."""
     assert settings.project, "the settings' rules require a project for GKE"
@@ -54,7 +55,7 @@ def enter_project(
     if enable_apis:
         args = ApisArgs(required_apis(settings), settings.project)
         services = Apis("apis", args, owner.child(provider=provider)).services
-    return GoogleCloud(settings.project, region, provider, labels, services)
+    return GoogleCloud(settings.project, cluster.region, provider, labels, cluster, services)
 
 
 def required_apis(settings: Settings) -> tuple[str, ...]:

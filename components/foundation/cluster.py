@@ -14,6 +14,7 @@ from pulumi_gcp.container import (
     ClusterEnableK8sBetaApisArgs,
     ClusterFleetArgs,
     ClusterGatewayApiConfigArgs,
+    ClusterIpAllocationPolicyAdditionalPodRangesConfigArgs,
     ClusterIpAllocationPolicyArgs,
     ClusterNodeConfigArgs,
     ClusterNotificationConfigArgs,
@@ -26,7 +27,8 @@ from pulumi_gcp.container import (
 
 from components.base import Component
 from components.foundation import cluster_features, control_plane, upkeep
-from components.foundation.network import PODS_RANGE, SERVICES_RANGE, Network
+from components.foundation.network import Network
+from components.foundation.shared_vpc import SharedVpc, SharedVpcArgs
 from settings.model.foundation.cluster import Gke
 from settings.model.operators.kuberay import Addon
 
@@ -57,6 +59,7 @@ class GkeCluster(Component):
     """A VPC-native Standard cluster with Workload Identity, and without a default pool.
 
     name, location: of the cluster in GKE's API.
+    endpoint: the URL of its control plane.
     kubeconfig: a kubeconfig without credentials.
     kubernetes: the provider of resources inside the cluster.
     """
@@ -69,14 +72,15 @@ class GkeCluster(Component):
             _cluster(args),
             opts=self.child(
                 protect=settings.deletion_protection,
-                depends_on=self._key_access(args),
+                depends_on=[*self._key_access(args), *self._host_access(args)],
                 ignore_changes=MANAGED_BY_GKE,
             ),
         )
         self.name = self.cluster.name
         self.location = settings.location
-        kubeconfig = control_plane.kubeconfig(self.cluster, settings.dns_endpoint)
-        self.kubeconfig = pulumi.Output.json_dumps(kubeconfig)
+        connection = control_plane.connection(self.cluster, settings.dns_endpoint)
+        self.endpoint = connection["server"]
+        self.kubeconfig = pulumi.Output.json_dumps(control_plane.kubeconfig(connection))
         self.kubernetes = kubernetes.Provider(
             self.named("kubernetes"),
             kubeconfig=self.kubeconfig,
@@ -86,6 +90,16 @@ class GkeCluster(Component):
             opts=self.child(),
         )
         self.register_outputs({"name": self.name, "location": self.location})
+
+    def _host_access(self, args: GkeClusterArgs) -> Sequence[pulumi.Resource]:
+        """Lets GKE's service agents use the network of the host project of a Shared VPC."""
+        cluster = args.cluster
+        if cluster.host_project in (None, args.project) or not cluster.host_roles:
+            return []
+        assert cluster.host_project, "checked above"
+        assert cluster.subnetwork, "the settings' rules require one"
+        shared = SharedVpcArgs(args.project, cluster.host_project, cluster.subnetwork, cluster.region)
+        return [SharedVpc("shared-vpc", shared, self.child())]
 
     def _key_access(self, args: GkeClusterArgs) -> Sequence[pulumi.Resource]:
         """Lets GKE's service agent use the key; for a key in another project, its owner must do so."""
@@ -107,9 +121,6 @@ class GkeCluster(Component):
 
 def _cluster(args: GkeClusterArgs) -> ClusterArgs:
     settings, network = args.cluster, args.network
-    own_ranges = ClusterIpAllocationPolicyArgs(
-        cluster_secondary_range_name=PODS_RANGE, services_secondary_range_name=SERVICES_RANGE
-    )
     cluster = ClusterArgs(
         name=settings.name,
         project=args.project,
@@ -121,7 +132,7 @@ def _cluster(args: GkeClusterArgs) -> ClusterArgs:
         network=network.network if network else settings.network or "default",
         subnetwork=network.subnetwork if network else settings.subnetwork or "default",
         networking_mode="VPC_NATIVE",
-        ip_allocation_policy=own_ranges if network else ClusterIpAllocationPolicyArgs(),
+        ip_allocation_policy=_ranges(network or settings),
         datapath_provider="ADVANCED_DATAPATH" if settings.dataplane_v2 else "LEGACY_DATAPATH",
         enable_intranode_visibility=settings.intranode_visibility,
         enable_multi_networking=args.multi_networking,
@@ -138,6 +149,17 @@ def _cluster(args: GkeClusterArgs) -> ClusterArgs:
     _secure(cluster, args)
     _equip(cluster, args)
     return cluster
+
+
+def _ranges(named: Network | Gke) -> ClusterIpAllocationPolicyArgs:
+    """Returns the names of the subnet's secondary ranges; without names, GKE creates ranges."""
+    additional = list(named.additional_pods_ranges)
+    more = ClusterIpAllocationPolicyAdditionalPodRangesConfigArgs(pod_range_names=additional)
+    return ClusterIpAllocationPolicyArgs(
+        cluster_secondary_range_name=named.pods_range,
+        services_secondary_range_name=named.services_range,
+        additional_pod_ranges_config=more if additional else None,
+    )
 
 
 def _secure(cluster: ClusterArgs, args: GkeClusterArgs) -> None:

@@ -9,9 +9,12 @@ from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.base import Component
+from components.foundation.node_config import SHARING_STRATEGIES
+from settings.model.pools.parts import Consolidation, NodePriority
 from settings.model.pools.pool import Pool
 
 API_VERSION = "cloud.google.com/v1"
+ANY_RESERVATION = {"best-effort": "AnyBestEffort", "required": "AnyThenFail"}
 DRIVER_VERSIONS = {"default": "default", "latest": "latest", "disabled": "autoinstall-disabled"}
 
 
@@ -50,10 +53,14 @@ def compute_class(pool: Pool, service_account: pulumi.Input[str]) -> dict[str, A
     nodes: dict[str, Any] = {"serviceAccount": service_account}
     if pool.declared_labels:
         nodes["nodeLabels"] = pool.declared_labels
-    if pool.image_streaming is not None:
-        nodes["imageStreaming"] = {"enabled": pool.image_streaming}
-    return {
-        "priorities": [_priority(variant) for variant in pool.variants],
+    if pool.image_streaming is not None or pool.image_streamed:
+        nodes["imageStreaming"] = {"enabled": pool.image_streamed}
+    if pool.dranet:
+        nodes |= {"dra": {"networking": {"enabled": True}}, "gvnic": {"enabled": True}}
+    assert pool.compute_class, "only pools with one are declared"
+    ways = zip(pool.compute_class.priorities, pool.variants, strict=True)
+    spec = {
+        "priorities": [_priority(way, variant) for way, variant in ways],
         "nodePoolAutoCreation": {
             "enabled": True,
             "shieldedInstanceConfig": {"enableSecureBoot": pool.secure_boot},
@@ -63,18 +70,36 @@ def compute_class(pool: Pool, service_account: pulumi.Input[str]) -> dict[str, A
         "whenUnsatisfiable": "DoNotScaleUp",
         # Migration to nodes of a higher priority would end gangs.
         "activeMigration": {"optimizeRulePriority": False},
+        "autoscalingPolicy": _consolidation(pool.compute_class.consolidation),
+        "minimumCapacity": {"targetNodeCount": pool.nodes.min} if pool.nodes and pool.nodes.min else None,
     }
+    return {key: value for key, value in spec.items() if value is not None}
 
 
-def _priority(pool: Pool) -> dict[str, Any]:
+def _consolidation(settings: Consolidation | None) -> dict[str, int] | None:
+    if settings is None:
+        return None
+    fields = {
+        "consolidationDelayMinutes": settings.delay_minutes,
+        "consolidationThreshold": settings.threshold_percent,
+        "gpuConsolidationThreshold": settings.gpu_threshold_percent,
+    }
+    return {key: value for key, value in fields.items() if value is not None}
+
+
+def _priority(way: NodePriority, pool: Pool) -> dict[str, Any]:
+    """Returns a priority: `pool` is as it would be with this way to get its nodes."""
     fields = {
         "machineType": pool.machine_type,
         "gpu": _gpu(pool),
         "tpu": _tpu(pool),
         "spot": pool.provisioning == "spot",
-        "flexStart": {"enabled": True} if pool.provisioning == "flex-start" else None,
-        "reservations": _reservations(pool.reservation) if pool.reservation else None,
-        "location": {"zones": list(pool.zones)} if pool.zones else None,
+        "flexStart": _flex_start(way) if pool.provisioning == "flex-start" else None,
+        "capacityCheckWaitTimeSeconds": way.capacity_check_wait_seconds,
+        "reservations": _reservations(way, pool),
+        "location": {"zones": list(pool.zones)} if pool.zones and not pool.reservation else None,
+        "placement": {"policyName": way.placement_policy} if way.placement_policy else None,
+        "acceleratorNetworkProfile": "auto" if pool.dranet else None,
         "maxRunDurationSeconds": pool.max_run_seconds,
         "maxPodsPerNode": pool.max_pods_per_node,
         "storage": _storage(pool),
@@ -85,8 +110,20 @@ def _priority(pool: Pool) -> dict[str, Any]:
 def _gpu(pool: Pool) -> dict[str, Any] | None:
     if not pool.gpu:
         return None
-    driver = DRIVER_VERSIONS[pool.gpu.driver]
-    return {"type": pool.gpu.type, "count": pool.gpu.count, "driverVersion": driver}
+    driver, sharing = DRIVER_VERSIONS[pool.gpu.driver], pool.gpu.sharing
+    gpu = {"type": pool.gpu.type, "count": pool.gpu.count, "driverVersion": driver}
+    shared = {
+        "gpuPartitionSize": pool.gpu.partition,
+        "sharingStrategy": SHARING_STRATEGIES[sharing.strategy] if sharing else None,
+        "maxSharedClientsPerGPU": sharing.max_clients if sharing else None,
+    }
+    shared = {key: value for key, value in shared.items() if value is not None}
+    return {**gpu, "gpuSharing": shared} if shared else gpu
+
+
+def _flex_start(way: NodePriority) -> dict[str, Any]:
+    recycling = {"leadTimeSeconds": way.recycle_lead_seconds}
+    return {"enabled": True, **({"nodeRecycling": recycling} if way.recycle_lead_seconds else {})}
 
 
 def _tpu(pool: Pool) -> dict[str, Any] | None:
@@ -99,7 +136,18 @@ def _tpu(pool: Pool) -> dict[str, Any] | None:
     }
 
 
-def _reservations(path: str) -> dict[str, Any]:
+def _reservations(way: NodePriority, pool: Pool) -> dict[str, Any] | None:
+    if way.any_reservation:
+        return {"affinity": ANY_RESERVATION[way.any_reservation]}
+    if not pool.reservation:
+        return None
+    specific = _reservation(pool.reservation)
+    if pool.zones:
+        specific["zones"] = list(pool.zones)
+    return {"affinity": "Specific", "specific": [specific]}
+
+
+def _reservation(path: str) -> dict[str, Any]:
     """Returns how a reservation is named: [projects/PROJECT/reservations/]NAME[/reservationBlocks/BLOCK]."""
     whole, _, block = path.partition("/reservationBlocks/")
     project, _, name = whole.removeprefix("projects/").rpartition("/reservations/")
@@ -108,13 +156,21 @@ def _reservations(path: str) -> dict[str, Any]:
         specific["project"] = project
     if block:
         specific["reservationBlock"] = {"name": block}
-    return {"affinity": "Specific", "specific": [specific]}
+    return specific
 
 
 def _storage(pool: Pool) -> dict[str, Any]:
     fields = {
+        "secondaryBootDisks": [_image_disk(image) for image in pool.secondary_boot_disks],
         "bootDiskType": pool.boot_disk.type,
         "bootDiskSize": pool.boot_disk.size_gb,
         "localSSDCount": pool.local_ssd_count or None,
     }
     return {key: value for key, value in fields.items() if value}
+
+
+def _image_disk(path: str) -> dict[str, str]:
+    """Returns a disk of container images, whose image is [projects/PROJECT/]global/images/NAME."""
+    project, _, name = path.removeprefix("projects/").rpartition("global/images/")
+    disk = {"diskImageName": name, "mode": "CONTAINER_IMAGE_CACHE"}
+    return {**disk, "project": project.rstrip("/")} if project else disk

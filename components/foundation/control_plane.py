@@ -1,5 +1,7 @@
 """Access to a GKE cluster's control plane: authentication, networks, and the kubeconfig."""
 
+from collections.abc import Mapping
+
 import pulumi
 import pulumi_gcp as gcp
 from pulumi_gcp.container import (
@@ -51,7 +53,12 @@ def authorized_networks(cluster: Gke) -> ClusterMasterAuthorizedNetworksConfigAr
     )
 
 
-def kubeconfig(cluster: gcp.container.Cluster, dns_endpoint: bool) -> dict[str, object]:
+def connection(cluster: gcp.container.Cluster, dns_endpoint: bool) -> dict[str, pulumi.Output[str]]:
+    """Returns the control plane's URL, and the certificate if the URL has no public one."""
+    return _by_name(cluster) if dns_endpoint else _by_address(cluster)
+
+
+def kubeconfig(connection: Mapping[str, pulumi.Output[str]]) -> dict[str, object]:
     """Returns a kubeconfig without credentials: Google's plugin uses the account of the user that runs
     `pulumi`.
 
@@ -66,19 +73,19 @@ def kubeconfig(cluster: gcp.container.Cluster, dns_endpoint: bool) -> dict[str, 
     return {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": "gke", "cluster": _by_name(cluster) if dns_endpoint else _by_address(cluster)}],
+        "clusters": [{"name": "gke", "cluster": connection}],
         "users": [{"name": "gke", "user": {"exec": login}}],
         "contexts": [{"name": "gke", "context": {"cluster": "gke", "user": "gke"}}],
         "current-context": "gke",
     }
 
 
-def _by_name(cluster: gcp.container.Cluster) -> dict[str, object]:
+def _by_name(cluster: gcp.container.Cluster) -> dict[str, pulumi.Output[str]]:
     name = cluster.control_plane_endpoints_config.dns_endpoint_config.endpoint
     return {"server": _url(name, "controlPlaneEndpointsConfig.dnsEndpointConfig.endpoint")}
 
 
-def _by_address(cluster: gcp.container.Cluster) -> dict[str, object]:
+def _by_address(cluster: gcp.container.Cluster) -> dict[str, pulumi.Output[str]]:
     return {
         "server": _url(cluster.endpoint, "endpoint"),
         "certificate-authority-data": cluster.master_auth.cluster_ca_certificate,

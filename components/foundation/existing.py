@@ -28,6 +28,7 @@ class ExistingClusterArgs:
 class ExistingCluster(Component):
     """An existing cluster, with the stack's node pools if it is GKE's.
 
+    nodes_account: the e-mail address of the account of the stack's own pools, if it has any.
     google: None if the settings have no place of the cluster in GKE.
     kubernetes: the provider of resources inside the cluster.
     """
@@ -45,11 +46,10 @@ class ExistingCluster(Component):
             opts=self.child(),
         )
         self.google: GoogleCloud | None = None
+        self.nodes_account: pulumi.Output[str] | None = None
         if cluster.gke and cluster.place:
             joined = cluster.gke
-            self.google = enter_project(
-                self, args.settings, cluster.place.region, joined.labels, joined.enable_apis
-            )
+            self.google = enter_project(self, args.settings, cluster.place, joined.labels, joined.enable_apis)
             self._node_pools(args.settings, cluster.place, self.google)
         self.register_outputs({"name": self.name})
 
@@ -60,7 +60,8 @@ class ExistingCluster(Component):
             return
         options = self.child(provider=google.provider, depends_on=google.apis)
         # Not `nodes`: a stack that created the cluster has an account of that name.
-        nodes = NodeIdentity("pools", NodeIdentityArgs(cluster.name, "pools", google.project), options)
+        nodes = NodeIdentity("pools", NodeIdentityArgs(cluster, "pools", google.project), options)
+        self.nodes_account = nodes.email
         pools = NodePoolsArgs(added, google.project, cluster, cluster.name, nodes.email)
         NodePools("node-pools", pools, options)
         if any(pool.compute_class for pool in added):

@@ -37,7 +37,8 @@ class Foundation(Component):
 
     google: project, region, labels and provider of the stack's other Google Cloud resources.
     kubernetes: the provider of resources inside the cluster.
-    name, kubeconfig: the cluster's; `cluster_id`, which identifies it at any address.
+    name, kubeconfig, endpoint: the cluster's; `cluster_id`, which identifies it at any address.
+    network, subnetwork: their names or paths. nodes_account: the e-mail address of the nodes' account.
     node_pools: the names of its node pools.
     """
 
@@ -45,12 +46,12 @@ class Foundation(Component):
         super().__init__("Foundation", name, opts)
         settings = args.cluster
         self.google: GoogleCloud = enter_project(
-            self, args.settings, settings.region, settings.labels, settings.enable_apis
+            self, args.settings, settings.place, settings.labels, settings.enable_apis
         )
         network, gpus = self._network(args), self._gpu_networks(args)
         kuberay = args.settings.kuberay
         nodes = NodeIdentity(
-            "nodes", NodeIdentityArgs(settings.name, "nodes", args.project), self._in_cloud()
+            "nodes", NodeIdentityArgs(settings.place, "nodes", args.project), self._in_cloud()
         )
         cluster = GkeCluster(
             "cluster",
@@ -66,6 +67,8 @@ class Foundation(Component):
         )
         self.name, self.kubernetes = cluster.name, cluster.kubernetes
         self.kubeconfig, self.cluster_id = cluster.kubeconfig, cluster.cluster.id
+        self.endpoint, self.nodes_account = cluster.endpoint, nodes.email
+        self.network, self.subnetwork = cluster.cluster.network, cluster.cluster.subnetwork
         self.node_pools = self._node_pools(args, cluster, nodes, gpus)
         self.register_outputs({"name": self.name})
 

@@ -6,12 +6,16 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_gcp import serviceaccount, storage
 
-LONGEST_ID = 30
+from settings.model.foundation.place import GkePlace
+
+LONGEST_ACCOUNT_ID = 30
 
 
 @dataclass(frozen=True)
 class GoogleCloud:
     """`region` is the cluster's; `labels` are set on every resource that has labels, to attribute its costs.
+
+    `cluster` is the cluster whose name its resources have.
 
     `apis` are enabled before any other resource is created; resources that depend on the cluster need not
     name them.
@@ -21,13 +25,22 @@ class GoogleCloud:
     region: str
     provider: pulumi.ProviderResource
     labels: Mapping[str, str]
+    cluster: GkePlace
     apis: Sequence[pulumi.Resource]
 
 
-def account_id(cluster: str, suffix: str) -> str:
-    """Returns the ID of a cluster's own service account: its name, cut so that IAM accepts it, and a
-    suffix."""
-    return f"{cluster[: LONGEST_ID - len(suffix) - 1].rstrip('-')}-{suffix}"
+def account_id(cluster: GkePlace, *parts: str) -> str:
+    """Returns the ID of a service account that belongs to this cluster only."""
+    return cluster.unique(*parts, longest=LONGEST_ACCOUNT_ID)
+
+
+def name_at_creation(key: str = "name") -> list[str]:
+    """Returns the option `ignore_changes` of a resource whose name, by this key, is decided at its creation.
+
+    Another name would replace the resource, and a replaced service account loses its permissions elsewhere.
+    Stacks that were deployed when names had no cluster in them keep those names.
+    """
+    return [key]
 
 
 FUSE_DRIVER = "gcsfuse.csi.storage.gke.io"

@@ -13,8 +13,6 @@ from pulumi_gcp.compute import (
 from components.base import Component
 from settings.model.foundation.network import Network as NetworkSettings
 
-PODS_RANGE, SERVICES_RANGE = "pods", "services"
-
 
 @dataclass(frozen=True)
 class NetworkArgs:
@@ -29,7 +27,8 @@ class NetworkArgs:
 class Network(Component):
     """A VPC with one subnet, whose secondary ranges are for the cluster's pods and services.
 
-    network, subnetwork: their names, for the cluster.
+    network, subnetwork: their names, for the cluster. pods_range, services_range,
+    additional_pods_ranges: the names of its secondary ranges.
     """
 
     def __init__(self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -46,6 +45,9 @@ class Network(Component):
         if args.network.nat:
             self._nat(args, vpc)
         self.network, self.subnetwork = vpc.name, subnet.name
+        ranges = args.network.subnet
+        self.pods_range, self.services_range = ranges.pods_range, ranges.services_range
+        self.additional_pods_ranges = tuple(ranges.additional_pods)
         self.register_outputs({"network": self.network, "subnetwork": self.subnetwork})
 
     def _subnet(self, args: NetworkArgs, vpc: gcp.compute.Network) -> gcp.compute.Subnetwork:
@@ -58,8 +60,12 @@ class Network(Component):
             network=vpc.id,
             ip_cidr_range=ranges.nodes,
             secondary_ip_ranges=[
-                SubnetworkSecondaryIpRangeArgs(range_name=PODS_RANGE, ip_cidr_range=ranges.pods),
-                SubnetworkSecondaryIpRangeArgs(range_name=SERVICES_RANGE, ip_cidr_range=ranges.services),
+                SubnetworkSecondaryIpRangeArgs(range_name=name, ip_cidr_range=addresses)
+                for name, addresses in {
+                    ranges.pods_range: ranges.pods,
+                    ranges.services_range: ranges.services,
+                    **ranges.additional_pods,
+                }.items()
             ],
             # Artifact Registry, Cloud Logging and buckets are reached without NAT.
             private_ip_google_access=True,

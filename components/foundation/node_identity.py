@@ -6,7 +6,8 @@ import pulumi
 import pulumi_gcp as gcp
 
 from components.base import Component
-from components.foundation.google_cloud import account_id
+from components.foundation.google_cloud import account_id, name_at_creation
+from settings.model.foundation.place import GkePlace
 
 # The least that a node needs: to write logs and metrics, and to pull images from the project's registries.
 ROLES = ("roles/container.defaultNodeServiceAccount", "roles/artifactregistry.reader")
@@ -16,7 +17,7 @@ ROLES = ("roles/container.defaultNodeServiceAccount", "roles/artifactregistry.re
 class NodeIdentityArgs:
     """`suffix` is what the account's name has after the cluster's."""
 
-    cluster: str
+    cluster: GkePlace
     suffix: str
     project: str
 
@@ -34,8 +35,8 @@ class NodeIdentity(Component):
             self.named(args.suffix),
             account_id=account_id(args.cluster, args.suffix),
             project=args.project,
-            display_name=f"Nodes of {args.cluster}",
-            opts=self.child(),
+            display_name=f"Nodes of {args.cluster.name}",
+            opts=self.child(ignore_changes=name_at_creation("accountId")),
         )
         for role in ROLES:
             gcp.projects.IAMMember(

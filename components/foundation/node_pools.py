@@ -19,6 +19,7 @@ from pulumi_gcp.container import (
 )
 
 from components.base import Component
+from components.foundation.google_cloud import name_at_creation
 from components.foundation.gpu_networks import NodeInterface
 from components.foundation.node_config import node_config
 from settings.model.foundation.network import GPUDIRECT_NETWORKS
@@ -123,16 +124,15 @@ class NodePools(Component):
         return placement
 
     def _workload_policy(self, pool: Pool, topology: str) -> gcp.compute.ResourcePolicy:
-        name = f"{self._args.cluster.name}-{pool.name}"
         return gcp.compute.ResourcePolicy(
-            self.named(name),
-            name=name,
+            self.named(f"{self._args.cluster.name}-{pool.name}"),
+            name=self._args.cluster.unique(pool.name),
             project=self._args.project,
             region=self._args.cluster.region,
             workload_policy=ResourcePolicyWorkloadPolicyArgs(
                 type="HIGH_THROUGHPUT", accelerator_topology=topology
             ),
-            opts=self.child(),
+            opts=self.child(ignore_changes=name_at_creation()),
         )
 
 

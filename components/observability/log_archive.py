@@ -7,7 +7,7 @@ import pulumi
 from pulumi_gcp import logging, storage
 
 from components.base import Component
-from components.foundation.google_cloud import GoogleCloud, deleted_after
+from components.foundation.google_cloud import GoogleCloud, deleted_after, name_at_creation
 from muster.cluster.jobs.kinds import JOB_KINDS
 from settings.model.observability import Logs
 
@@ -35,14 +35,17 @@ class LogArchiveArgs:
 
 
 class LogArchive(Component):
-    """The cluster's own log bucket, and a Cloud Storage bucket with a retention policy."""
+    """The cluster's own log bucket, and a Cloud Storage bucket with a retention policy, whose name is
+    `bucket`."""
 
     def __init__(self, name: str, args: LogArchiveArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("LogArchive", name, opts)
         self._provider = args.google.provider
+        self.bucket: pulumi.Output[str] | None = None
         self._sink("searchable", self._log_bucket(args), args)
         if args.logs.archive_days is not None:
             bucket = self._storage_bucket(args, args.logs.archive_days)
+            self.bucket = bucket.name
             target = bucket.name.apply(lambda name: f"storage.googleapis.com/{name}")
             sink = self._sink("archive", target, args)
             storage.BucketIAMMember(
@@ -59,17 +62,19 @@ class LogArchive(Component):
             self.named("ray-logs"),
             project=args.google.project,
             location=args.google.region,
-            bucket_id=f"{args.cluster}-ray",
+            bucket_id=args.google.cluster.unique("ray"),
             description=f"Ray, its operators and its queues on {args.cluster}.",
             retention_days=args.logs.searchable_days,
-            opts=self.child(provider=self._provider, protect=args.protect),
+            opts=self.child(
+                provider=self._provider, protect=args.protect, ignore_changes=name_at_creation("bucketId")
+            ),
         )
         return bucket.id.apply(lambda path: f"logging.googleapis.com/{path}")
 
     def _storage_bucket(self, args: LogArchiveArgs, days: int) -> storage.Bucket:
         return storage.Bucket(
             self.named("ray-logs"),
-            name=f"{args.google.project}-{args.cluster}-logs",
+            name=args.google.cluster.unique(args.google.project, "logs"),
             project=args.google.project,
             location=args.google.region.upper(),
             uniform_bucket_level_access=True,
@@ -78,18 +83,18 @@ class LogArchive(Component):
             lifecycle_rules=deleted_after(days),
             labels=args.google.labels,
             force_destroy=False,
-            opts=self.child(provider=self._provider, protect=args.protect),
+            opts=self.child(provider=self._provider, protect=args.protect, ignore_changes=name_at_creation()),
         )
 
     def _sink(self, what: str, target: pulumi.Input[str], args: LogArchiveArgs) -> logging.ProjectSink:
         return logging.ProjectSink(
             self.named(f"ray-{what}"),
-            name=f"{args.cluster}-ray-{what}",
+            name=args.google.cluster.unique(f"ray-{what}"),
             project=args.google.project,
             destination=target,
             filter=log_filter(args.cluster, args.location, args.namespaces),
             unique_writer_identity=True,
-            opts=self.child(provider=self._provider),
+            opts=self.child(provider=self._provider, ignore_changes=name_at_creation()),
         )
 
 

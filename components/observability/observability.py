@@ -36,7 +36,7 @@ class ObservabilityArgs:
 
 
 class Observability(Component):
-    """Logs, metrics, dashboards and alerts, kept outside the cluster."""
+    """Logs, metrics, dashboards and alerts, kept outside the cluster; `archive` is the bucket of old logs."""
 
     def __init__(
         self, name: str, args: ObservabilityArgs, opts: pulumi.ResourceOptions | None = None
@@ -52,7 +52,7 @@ class Observability(Component):
             google=google,
             protect=cluster.deletion_protection,
         )
-        LogArchive("log-archive", logs, self.child())
+        self.archive = LogArchive("log-archive", logs, self.child()).bucket
         addon = args.kuberay.install == "addon"
         scraping = ScrapingArgs(
             engine=args.engine,

@@ -10,9 +10,9 @@ from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.base import Component
-from components.foundation.google_cloud import GoogleCloud
+from components.foundation.google_cloud import GoogleCloud, name_at_creation
 from components.tenants.network_isolation import SERVE
-from settings.model.tenants.google import Serving, certificate_name
+from settings.model.tenants.google import Serving
 
 GATEWAY_API, GKE_API = "gateway.networking.k8s.io/v1", "networking.gke.io/v1"
 # The global external Application Load Balancer: supports certificate maps and IAP.
@@ -40,12 +40,13 @@ class Gateway(Component):
         super().__init__("Gateway", name, opts)
         self._args = args
         self._google = self.child(provider=args.google.provider)
+        self._named_once = self.child(provider=args.google.provider, ignore_changes=name_at_creation())
         address = compute.GlobalAddress(
             self.named(f"{args.namespace}-serving"),
-            name=f"{args.namespace}-serving",
+            name=args.google.cluster.unique(args.namespace, "serving"),
             project=args.google.project,
             labels=args.google.labels,
-            opts=self._google,
+            opts=self._named_once,
         )
         self.address = address.address
         certificates = args.serving.certificate_map or self._certificates()
@@ -101,30 +102,30 @@ class Gateway(Component):
     def _certificates(self) -> pulumi.Output[str]:
         """Declares certificates that Google issues and renews, and returns their map's name."""
         namespace, project = self._args.namespace, self._args.google.project
-        hosts = list(self._args.serving.hosts)
+        cluster, hosts = self._args.google.cluster, list(self._args.serving.hosts)
         entries = certificatemanager.CertificateMap(
             self.named(f"{namespace}-serving"),
-            name=f"{namespace}-serving",
+            name=cluster.unique(namespace, "serving"),
             project=project,
-            opts=self._google,
+            opts=self._named_once,
         )
         for host in hosts:
-            name = certificate_name(namespace, host)
+            name = f"{namespace}-{host.replace('.', '-')}"
             certificate = certificatemanager.Certificate(
                 self.named(name),
-                name=name,
+                name=cluster.unique(namespace, host, "tls"),
                 project=project,
                 managed=certificatemanager.CertificateManagedArgs(domains=[host]),
-                opts=self._google,
+                opts=self._named_once,
             )
             certificatemanager.CertificateMapEntry(
                 self.named(name),
-                name=name,
+                name=cluster.unique(namespace, host, "tls"),
                 project=project,
                 map=entries.name,
                 hostname=host,
                 certificates=[certificate.id],
-                opts=self._google,
+                opts=self._named_once,
             )
         return entries.name
 

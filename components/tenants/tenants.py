@@ -30,7 +30,7 @@ class TenantsArgs:
 
 
 class Tenants(Component):
-    """`namespaces` are the tenants' Namespaces, `addresses` their Gateways' addresses, both by namespace.
+    """By namespace: `namespaces`, the Gateways' `addresses`, the Google service `accounts`, and `buckets`.
 
     A namespace is declared after the identity and the volume that its pods use, and deleted before them. The
     objects in it are deleted with it: deleted before, they would wait for running pods (claims), or leave
@@ -43,6 +43,8 @@ class Tenants(Component):
         self._args = args
         self.namespaces: dict[str, Namespace] = {}
         self.addresses: dict[str, pulumi.Output[str]] = {}
+        self.accounts: dict[str, pulumi.Output[str]] = {}
+        self.buckets: dict[str, pulumi.Output[str]] = {}
         for tenant in args.tenants:
             identity = self._identity(tenant)
             checkpoints = self._checkpoints(tenant, identity)
@@ -51,8 +53,10 @@ class Tenants(Component):
             namespace = self.namespaces[tenant.namespace] = self._namespace(tenant, before)
             if identity:
                 identity.add_service_account(namespace)
+                self.accounts[tenant.namespace] = identity.account.email
             if checkpoints:
                 checkpoints.add_claim(namespace)
+                self.buckets[tenant.namespace] = checkpoints.bucket.name
             self._inside(tenant, namespace)
         TeamAccess("team-access", TeamAccessArgs(args.tenants, self.namespaces), self.child())
         self.register_outputs({"namespaces": list(self.namespaces), "addresses": self.addresses})
@@ -71,7 +75,7 @@ class Tenants(Component):
         google, identity = self._args.google, tenant.identity
         if google is None or identity is None:
             return None
-        args = WorkloadIdentityArgs(tenant, identity.service_account, google)
+        args = WorkloadIdentityArgs(tenant.namespace, identity, google)
         return WorkloadIdentity(f"{tenant.namespace}-identity", args, self.child())
 
     def _checkpoints(self, tenant: Tenant, identity: WorkloadIdentity | None) -> Checkpoints | None:

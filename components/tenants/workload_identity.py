@@ -8,16 +8,22 @@ from pulumi_kubernetes.core.v1 import ServiceAccount
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.base import Component
-from components.foundation.google_cloud import IDENTITY_ANNOTATION, GoogleCloud, pod_identity
-from settings.model.tenants.tenant import Tenant
+from components.foundation.google_cloud import (
+    IDENTITY_ANNOTATION,
+    GoogleCloud,
+    account_id,
+    name_at_creation,
+    pod_identity,
+)
+from settings.model.tenants.google import Identity
 
 
 @dataclass(frozen=True)
 class WorkloadIdentityArgs:
-    """`service_account`: the name of the pods' ServiceAccount."""
+    """`identity` is that of the tenant."""
 
-    tenant: Tenant
-    service_account: str
+    namespace: str
+    identity: Identity
     google: GoogleCloud
 
 
@@ -33,18 +39,20 @@ class WorkloadIdentity(Component):
     ) -> None:
         super().__init__("WorkloadIdentity", name, opts)
         self._args = args
-        tenant, google = args.tenant, args.google
+        namespace, google, explicit = args.namespace, args.google, args.identity.account
         self.account = serviceaccount.Account(
-            self.named(f"{tenant.namespace}-ray"),
-            account_id=tenant.google_account,
-            display_name=f"Ray in {tenant.namespace}",
+            self.named(f"{namespace}-ray"),
+            account_id=explicit or account_id(google.cluster, namespace, "ray"),
+            display_name=f"Ray in {namespace} of {google.cluster.name}",
             project=google.project,
-            opts=self.child(provider=google.provider),
+            opts=self.child(
+                provider=google.provider, ignore_changes=None if explicit else name_at_creation("accountId")
+            ),
         )
         self.member = self.account.member
-        self._kubernetes_account = f"{tenant.namespace}/{args.service_account}"
+        self._kubernetes_account = f"{namespace}/{args.identity.service_account}"
         self.impersonation = pod_identity(
-            self.named(f"{tenant.namespace}-ray-pods"),
+            self.named(f"{namespace}-ray-pods"),
             self.account,
             self._kubernetes_account,
             google,
@@ -57,8 +65,8 @@ class WorkloadIdentity(Component):
         ServiceAccount(
             self.named(self._kubernetes_account),
             metadata=ObjectMetaArgs(
-                name=self._args.service_account,
-                namespace=self._args.tenant.namespace,
+                name=self._args.identity.service_account,
+                namespace=self._args.namespace,
                 annotations={IDENTITY_ANNOTATION: self.account.email},
             ),
             # Google's token comes from the metadata server; these pods need no Kubernetes token.

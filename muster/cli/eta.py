@@ -11,8 +11,7 @@ from muster.cluster.jobs.scaling import stored_sizes
 from muster.live.growth import minimums
 from muster.live.named import workload_named
 from muster.live.overview.document import document
-from muster.live.report import assumption_lines, start_document, start_sentence
-from muster.live.start import estimated_start
+from muster.live.report import start_document, start_sentence
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition, rfc3339
 from muster.objects.workload_status import FINISHED, PODS_READY, QUOTA_RESERVED, is_finished
@@ -39,7 +38,7 @@ def command(job: str, opts: live.EstimateOptions) -> int:
         refused = {"workload": workload.key, "message": message, "start": None}
         print(json.dumps(refused, indent=2) if opts.json else visible(f"Workload {workload.key}: {message}"))
         return 0 if past else NEVER
-    start = estimated_start(state, workload.key, cluster.assumptions, cluster.seeds)
+    start = live.estimate(cluster, state, workload.key)
     groups = minimums(stored_sizes(workload))
     if opts.json:
         answer = {"workload": workload.key, "start": start_document(start), "growth": document(groups)}
@@ -47,7 +46,7 @@ def command(job: str, opts: live.EstimateOptions) -> int:
     else:
         print(f"Workload {workload.key}. {start_sentence(start)}")
         print("".join(f"{visible(group.start)}.\n" for group in groups))
-        live.print_assumptions(assumption_lines(state, start, cluster.assumptions), cluster.unread)
+        live.print_assumptions(cluster, state, start)
     return 0 if start.started else NEVER
 
 

@@ -34,12 +34,7 @@ class ConfigurationSource:
     context: str | None
 
 
-@verb(
-    "Replays a trace of jobs through the admission core that decides in production, and prints waits by "
-    "queue, priority class and gang size, flavor usage, and accelerator-hours by team. The same seed gives "
-    "the same result."
-)
-@options(
+source_options = options(
     "source",
     ConfigurationSource,
     click.option(
@@ -60,6 +55,14 @@ class ConfigurationSource:
     ),
     live.context_option,
 )
+
+
+@verb(
+    "Replays a trace of jobs through the admission core that decides in production, and prints waits by "
+    "queue, priority class and gang size, flavor usage, and accelerator-hours by team. The same seed gives "
+    "the same result."
+)
+@source_options
 @click.option("--json", "as_json", is_flag=True, help="print every future as JSON")
 @inputs.forecast_options
 def command(source: ConfigurationSource, as_json: bool, opts: ForecastOptions) -> int:
@@ -71,7 +74,7 @@ def command(source: ConfigurationSource, as_json: bool, opts: ForecastOptions) -
         show([assumptions_table()])
         return 0
     inputs.writable(opts.html)
-    side, trace = _inputs(source, opts)
+    side, trace = read_inputs(source, opts)
     inputs.check_targets(inputs.targets(opts), [side])
     placed = inputs.scenario(opts, side, trace)
     scenario, assumed = placed.inputs, remarks(trace, [placed])
@@ -94,7 +97,7 @@ def command(source: ConfigurationSource, as_json: bool, opts: ForecastOptions) -
     return 0
 
 
-def _inputs(source: ConfigurationSource, opts: ForecastOptions) -> tuple[SimulatedConfiguration, Trace]:
+def read_inputs(source: ConfigurationSource, opts: ForecastOptions) -> tuple[SimulatedConfiguration, Trace]:
     """Reads the configuration and the trace; a file of Kueue's performance generator holds both."""
     if source.stack:
         side = configurations.stack(source.stack)

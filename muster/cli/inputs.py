@@ -14,6 +14,7 @@ from muster.cli.verb import InputError, options, parsed
 from muster.files.writing import check_writable
 from muster.forecast.assumptions import Assumptions, check
 from muster.forecast.futures import SEEDS, SimulationInputs
+from muster.forecast.learning.trace_assumptions import trace_assumptions
 from muster.forecast.placement import Mapped, missing_queues, place
 from muster.forecast.report.assumed import PlacedTrace
 from muster.forecast.traces.cancellations import Cancellations, treated
@@ -156,7 +157,7 @@ def scenario(
             f"no job of {trace.source} maps to a queue of {side.configuration.name}: {problems}. Its queues "
             f"are {queues}; use --map NAME=QUEUE, or --queue QUEUE for all"
         )
-    simulated = SimulationInputs(side.configuration, placed.jobs, assumed(opts, side))
+    simulated = SimulationInputs(side.configuration, placed.jobs, assumed(opts, side, trace))
     return PlacedTrace(simulated, placed.left_out)
 
 
@@ -177,10 +178,11 @@ def targets(opts: ForecastOptions) -> list[str]:
     return [*(target for _, target in opts.map), opts.queue]
 
 
-def assumed(opts: ForecastOptions, side: SimulatedConfiguration) -> Assumptions:
-    """Returns the default assumptions, overridden by the stack file and then by the command line. Raises:
-    InputError."""
-    return assumptions((*side.assumptions.items(), *opts.assume))
+def assumed(opts: ForecastOptions, side: SimulatedConfiguration, trace: Trace) -> Assumptions:
+    """Returns the default assumptions, overridden by delays that the trace records, then by the stack file,
+    and then by the command line. Raises: InputError."""
+    recorded = trace_assumptions(trace.jobs)
+    return assumptions((*recorded.items(), *side.assumptions.items(), *opts.assume))
 
 
 def assumptions(replaced: Iterable[tuple[str, str | float]]) -> Assumptions:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -15,6 +15,8 @@ from muster.cli.verb import Decorator, exclusive, options, parsed
 from muster.cluster.cluster_state import ClusterState
 from muster.configuration.configuration import Configuration, parse
 from muster.forecast.assumptions import Assumptions
+from muster.forecast.learning.delays import Delays
+from muster.forecast.start_estimates import StartEstimate, estimated_start
 from muster.forecast.traces.read import read
 from muster.kube.access import default_namespace
 from muster.kube.client import Kube
@@ -22,6 +24,7 @@ from muster.kube.errors import ConfigError
 from muster.kube.kinds import DETAILED_PODS, AnyKind
 from muster.live.gang_pods import NO_PODS, PodListing, list_pods
 from muster.live.observed import READ, Observed, from_manifests, observed, of_kind
+from muster.live.report import assumption_lines
 from muster.live.state import ObservedState, live_state, state_with_trace
 from muster.objects.kueue import Workload
 
@@ -35,6 +38,7 @@ class LiveCluster:
     objects: ClusterState
     configuration: Configuration
     assumptions: Assumptions
+    fixed: frozenset[str]  # names of the assumptions that the user has set
     seeds: Sequence[int]
     now_ms: int
     history: Path | None = None
@@ -143,6 +147,7 @@ def read_cluster(opts: EstimateOptions) -> LiveCluster:
         objects=observed.cluster,
         configuration=opts.configuration,
         assumptions=inputs.assumptions(opts.assume),
+        fixed=frozenset(name for name, _ in opts.assume),
         seeds=range(opts.seeds),
         now_ms=time.time_ns() // 1_000_000,
         history=opts.history,
@@ -150,9 +155,20 @@ def read_cluster(opts: EstimateOptions) -> LiveCluster:
     )
 
 
-def print_assumptions(lines: Iterable[str], unread: Mapping[str, str]) -> None:
-    """Prints the assumptions of an answer, including the kinds that could not be read."""
-    missing = (f"there is no {kind}: {why}" for kind, why in unread.items())
+def estimate(cluster: LiveCluster, state: ObservedState, key: str) -> StartEstimate:
+    """Returns the estimated start of a workload. What the user has not set is learned."""
+    return estimated_start(state, key, cluster.assumptions, cluster.seeds, delays(cluster, state))
+
+
+def delays(cluster: LiveCluster, state: ObservedState) -> Delays:
+    """Returns the delays of the estimates: learned, unless the user has set them."""
+    return state.learned.delays.without(cluster.fixed)
+
+
+def print_assumptions(cluster: LiveCluster, state: ObservedState, start: StartEstimate) -> None:
+    """Prints the assumptions of an estimate, including the kinds that could not be read."""
+    lines = assumption_lines(state, start, cluster.assumptions, delays(cluster, state))
+    missing = (f"there is no {kind}: {why}" for kind, why in cluster.unread.items())
     print("Assumed:", *lines, *missing, sep="\n- ")
 
 

@@ -13,6 +13,7 @@ from muster.cli.terminal import visible
 from muster.cli.verb import WRONG
 
 VERBS = {
+    "backtest": "compare estimates of starts in the past with the starts",
     "controller": "run the admission controller",
     "doctor": "find problems that keep a cluster from admitting jobs",
     "eta": "estimate when a pending workload starts",

@@ -12,11 +12,11 @@ from muster.cli.view import VerbOutput, ViewOptions, ago, size
 from muster.cluster.phases import Phase
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.report.tables import Table
+from muster.forecast.start_estimates import estimated_starts
 from muster.live.eta.start_range import StartRange, start_range
 from muster.live.overview.details import QueueDetails, all_rows, queue_details
 from muster.live.overview.overview import Overview
 from muster.live.overview.rows import WorkloadRow
-from muster.live.start import estimated_starts
 
 UNITS_S = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 AGE = re.compile(rf"([<>]?)(\d+)([{''.join(UNITS_S)}])")
@@ -143,7 +143,10 @@ def _estimated(
     cluster_overview: Overview, rows: Iterable[WorkloadRow], seeds: int
 ) -> Mapping[str, StartRange]:
     keys = [row.key for row in rows if not row.runs and row.key in cluster_overview.state.workloads]
-    estimates = estimated_starts(cluster_overview.state, keys, Assumptions(), range(seeds)) if keys else {}
+    if not keys:
+        return {}
+    state = cluster_overview.state
+    estimates = estimated_starts(state, keys, Assumptions(), range(seeds), state.learned.delays)
     return {key: start_range(start) for key, start in estimates.items()}
 
 

@@ -17,10 +17,8 @@ from muster.live.report import (
     answer_document,
     answer_sentence,
     answer_tables,
-    assumption_lines,
     start_sentence,
 )
-from muster.live.start import estimated_start
 from muster.live.submitted import submitted
 from muster.live.verdict import VerdictKind, verdict
 
@@ -55,7 +53,7 @@ def command(filename: str, opts: live.EstimateOptions) -> int:
     ]
     target, start = queue.spec.cluster_queue, None
     if key in state.workloads and decision.answer is not VerdictKind.NEVER:
-        start = estimated_start(state, key, cluster.assumptions, cluster.seeds)
+        start = live.estimate(cluster, state, key)
     if opts.json:
         print(json.dumps(answer_document(subject, key, target, state, decision, start), indent=2))
         return EXIT_CODES[decision.answer]
@@ -69,7 +67,7 @@ def command(filename: str, opts: live.EstimateOptions) -> int:
     print()
     show(answer_tables(state, decision))
     if start is not None:
-        live.print_assumptions(assumption_lines(state, start, cluster.assumptions), cluster.unread)
+        live.print_assumptions(cluster, state, start)
     return EXIT_CODES[decision.answer]
 
 

@@ -85,6 +85,12 @@ class Assumptions:
         "from a release of quota until inadmissible workloads are tried again",
         "Muster: immediately; Kueue: 1 s (requeueBatchPeriod), during which new arrivals may be tried first",
     )
+    limit_share: float = _assumed(
+        0.0,
+        "share",
+        "in estimates of starts: the share of its declared limit that a job runs; 0: learned from past jobs",
+        "a limit is an upper bound: past jobs show how much of it jobs use",
+    )
     failures_per_node_hour: float = _assumed(
         0.0,
         "per hour",
@@ -103,6 +109,7 @@ def reference() -> list[tuple[str, str, str, str]]:
 
 _BOUNDS = {
     "stock_out_probability": (0.0, 1.0, "from 0 to 1"),
+    "limit_share": (0.0, 1.0, "from 0 to 1"),
     # Without a delay, gangs that preempt each other in turn would do so thousands of times a second.
     "termination_s": (1.0, inf, "1 or more, as no pod terminates sooner"),
 }

@@ -37,6 +37,7 @@ class PodSetRecord(View):
     name: str
     count: Annotated[int, msgspec.Meta(ge=1, le=PODS_MAX)]
     requests: dict[str, str]
+    flavors: dict[str, str] = {}  # by resource, of its last admission
 
 
 class Eviction(View):
@@ -47,7 +48,8 @@ class Eviction(View):
 
 
 class JournalRecord(View):
-    """One workload. `admitted_at` and `started_at` are from its last admission."""
+    """One workload. `reserved_at` (with admission checks), `admitted_at` and `started_at` are from its last
+    admission; `limit_seconds` is its maximum execution time."""
 
     version: int
     uid: str
@@ -60,9 +62,11 @@ class JournalRecord(View):
     queue: str = ""
     priority_class: str = ""
     user: str = ""
+    reserved_at: Time | None = None
     admitted_at: Time | None = None
     started_at: Time | None = None
     finished_at: Time | None = None
+    limit_seconds: int | None = None
     evictions: tuple[Eviction, ...] = ()
 
 

@@ -6,10 +6,11 @@ from typing import Any
 from muster import admission as core
 from muster.admission import quantities
 from muster.forecast.assumptions import Assumptions
+from muster.forecast.learning.delays import Delay, Delays
 from muster.forecast.report.tables import Table
 from muster.forecast.report.text import duration
+from muster.forecast.start_estimates import HORIZON_MS, StartEstimate
 from muster.live.overview.document import document
-from muster.live.start import HORIZON_MS, StartEstimate
 from muster.live.state import ObservedState
 from muster.live.verdict import Verdict, VerdictKind
 from muster.objects.meta import rfc3339
@@ -50,26 +51,43 @@ def _after(estimate: StartEstimate, quantile: float) -> str:
     return "never" if at_ms is None else duration((at_ms - estimate.now_ms) / 1000)
 
 
-def assumption_lines(state: ObservedState, estimate: StartEstimate, assumed: Assumptions) -> Iterator[str]:
+def assumption_lines(
+    state: ObservedState, estimate: StartEstimate, assumed: Assumptions, delays: Delays
+) -> Iterator[str]:
     """Yields the assumptions of the estimate."""
-    yield "no other job is submitted: later jobs with a higher priority would delay it"
+    if state.learned.arrivals.count:
+        yield f"jobs are submitted as in the past ({state.learned.arrivals.count} past jobs)"
+    else:
+        yield "no other job is submitted: later jobs with a higher priority would delay it"
     if estimate.sources:
         counted = "; ".join(f"{number} {source}" for source, number in sorted(estimate.sources.items()))
-        past = f" ({state.history.count} past jobs with a run time)" if state.history.count else ""
+        count = state.learned.run_times.count
+        past = f" ({count} past jobs with a run time)" if count else ""
         yield f"run times of other workloads: {counted}{past}"
-    yield (
-        f"gangs start {assumed.start_up_s:g} s after admission and end {assumed.termination_s:g} s after "
-        "preemption"
-    )
+    if delays.start_up is None:
+        yield f"gangs start {assumed.start_up_s:g} s after admission"
+    else:
+        yield f"gangs start {_delay(delays.start_up.other)} after admission"
     if any(state.configuration.provisioned.values()):
-        yield (
-            f"nodes are provisioned in {duration(assumed.provisioning_median_s)} (median, spread "
-            f"{assumed.provisioning_spread:g}), and {assumed.stock_out_probability:.0%} of the requests fail"
-        )
+        if delays.provisioning is None:
+            provisioned = (
+                f"{duration(assumed.provisioning_median_s)} (spread {assumed.provisioning_spread:g})"
+            )
+        else:
+            provisioned = _delay(delays.provisioning.other)
+        failing = f"{assumed.stock_out_probability:.0%} of the requests fail"
+        yield f"nodes are provisioned in {provisioned}, and {failing}"
     if any(live.elastic for live in state.workloads.values()):
         yield "autoscaled gangs keep the workers that they have until they end"
     for key, problem in state.unreadable.items():
         yield f"Workload {key} is ignored: {problem}"
+
+
+def _delay(delay: Delay) -> str:
+    """Returns the range of a delay, and whether it was learned."""
+    low_s, high_s = delay.range_s
+    source = f"learned from {delay.count} past jobs" if delay.count else "nothing was learned yet: wide range"
+    return f"{duration(low_s)} to {duration(high_s)} ({source})"
 
 
 def answer_tables(state: ObservedState, verdict: Verdict) -> list[Table]:

@@ -1,4 +1,4 @@
-"""A live cluster as input of forecasts: its configuration, workloads and run times."""
+"""A live cluster as input of forecasts: its configuration, its workloads, and the lessons of past jobs."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -9,10 +9,14 @@ from muster.cluster.cluster_state import ClusterState
 from muster.cluster.platform_snapshot import PlatformSnapshot
 from muster.configuration.configuration import Configuration
 from muster.forecast.configuration import QueueConfiguration, QueueObjects, with_snapshot
-from muster.forecast.placement import PlacedJob, accelerators, place
+from muster.forecast.learning.learned import Learned
+from muster.forecast.learning.past_job import PastJob, past_jobs
+from muster.forecast.placement import place
+from muster.forecast.start_estimates import ObservedWorkload
+from muster.forecast.traces.rows import moved
 from muster.forecast.traces.trace import Trace
-from muster.live.run_times import RunTimeHistory
-from muster.live.workloads import LiveWorkload, live_workloads
+from muster.live.past_workloads import past_workloads
+from muster.live.workloads import live_workloads
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +24,8 @@ class ObservedState:
     """The configuration and workloads of a cluster at one moment."""
 
     configuration: QueueConfiguration
-    workloads: Mapping[str, LiveWorkload]  # queued or holding quota, by key, sorted by key
-    history: RunTimeHistory
+    workloads: Mapping[str, ObservedWorkload]  # queued or holding quota, by key, sorted by key
+    learned: Learned
     now_ms: int
     unreadable: Mapping[str, str] = field(default_factory=dict)  # ignored Workloads, with the reason
 
@@ -34,19 +38,18 @@ class ObservedState:
 
 
 def live_state(
-    cluster: ClusterState, configuration: Configuration, now_ms: int, history: Iterable[PlacedJob] = ()
+    cluster: ClusterState, configuration: Configuration, now_ms: int, history: Iterable[PastJob] = ()
 ) -> ObservedState:
     """Converts the objects of a cluster. `configuration` is the controller's; `history` adds past jobs to the
-    finished Workloads of the cluster."""
+    Workloads of the cluster."""
     converted = live_workloads(cluster, configuration.rules)
-    finished = (
-        placed(number, past.workload, past.priority_class, past.run_ms)
-        for number, past in enumerate(converted.finished)
-    )
+    past = past_workloads(cluster, configuration.rules)
+    recorded = {(one_job.job.name, one_job.job.submit_ms) for one_job in past}
+    earlier = (h for h in history if (h.job.name, h.job.submit_ms) not in recorded)
     return ObservedState(
         configuration=queue_configuration(cluster, configuration),
         workloads=converted.current,
-        history=RunTimeHistory([*finished, *history]),
+        learned=Learned([*earlier, *past]),
         now_ms=now_ms,
         unreadable=converted.unreadable,
     )
@@ -55,9 +58,13 @@ def live_state(
 def state_with_trace(
     cluster: ClusterState, configuration: Configuration, now_ms: int, trace: Trace
 ) -> ObservedState:
-    """Converts the objects, with the run times of a trace added to the history."""
-    past = place(trace.jobs, queue_configuration(cluster, configuration)).jobs
-    return live_state(cluster, configuration, now_ms, past)
+    """Converts the objects, and learns also from a trace. Without a date, the trace ends now."""
+    jobs, origin_ms = trace.jobs, trace.begins_ms
+    if origin_ms is None:
+        origin_ms = now_ms - (jobs[-1].submit_ms if jobs else 0)
+    dated = [moved(job, origin_ms) for job in jobs]
+    placement = place(dated, queue_configuration(cluster, configuration))
+    return live_state(cluster, configuration, now_ms, past_jobs(dated, placement.jobs))
 
 
 def queue_configuration(cluster: ClusterState, configuration: Configuration) -> QueueConfiguration:
@@ -78,22 +85,4 @@ def queue_objects(cluster: ClusterState) -> QueueObjects:
         priorities=list(cluster.priorities.values()),
         checks=list(cluster.checks.values()),
         provisioning_configs=list(cluster.provisioning_configs.values()),
-    )
-
-
-def placed(number: int, workload: core.Workload, priority_class: str, run_ms: int | None) -> PlacedJob:
-    """Returns a Workload as a job of a simulation. Its namespace is used as its user."""
-    queue = workload.admission.cluster_queue if workload.admission else workload.cluster_queue
-    return PlacedJob(
-        name=workload.key,
-        submit_ms=workload.queued_at_ms,
-        queue=queue,
-        priority_class=priority_class,
-        user=workload.namespace,
-        pods=sum(pod_set.count for pod_set in workload.pod_sets),
-        accelerators=sum(pod_set.count * accelerators(pod_set.requests) for pod_set in workload.pod_sets),
-        number=number,
-        run_ms=run_ms,
-        priority=workload.priority,
-        pod_sets=workload.pod_sets,
     )

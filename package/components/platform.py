@@ -23,6 +23,28 @@ class PlatformOutputs(Model):
     """A command that logs in and lists the queues."""
     serving: dict[str, str]
     """Addresses of the tenants' Ray Serve applications, by namespace."""
+    accounts: dict[str, str]
+    """E-mail addresses of the Google service accounts of `nodes`, and with a journal of the `controller`."""
+    buckets: dict[str, str]
+    """Names of the buckets of the `journal` and of archived `logs`."""
+    tenant_accounts: dict[str, str]
+    """E-mail addresses of the tenants' Google service accounts, by namespace."""
+    tenant_buckets: dict[str, str]
+    """Names of the tenants' buckets, by namespace."""
+    project: str | None = None
+    """Google Cloud project of a cluster that the platform created, as all outputs below."""
+    location: str | None = None
+    """Zone or region of the cluster."""
+    cluster_id: str | None = None
+    """Resource ID of the cluster, which identifies it at any address."""
+    endpoint: str | None = None
+    """URL of the cluster's control plane."""
+    kubeconfig: str | None = None
+    """A kubeconfig without credentials, for gke-gcloud-auth-plugin; secret."""
+    network: dict[str, str] | None = None
+    """`network` and `subnetwork`: the names of the VPC and the subnet of the nodes."""
+    node_pools: tuple[str, ...] | None = None
+    """Names of the cluster's node pools."""
 
 
 class Platform(Exposed):

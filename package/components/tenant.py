@@ -11,6 +11,8 @@ from components.queues.queues import local_queue
 from components.tenants.tenants import Tenants, TenantsArgs
 from package.base import EXISTING, Exposed
 from settings.model.base import Model
+from settings.model.foundation.cluster import ClusterName
+from settings.model.foundation.place import GkePlace
 from settings.model.stack import Settings
 from settings.model.tenants.tenant import Tenant as TenantSettings
 
@@ -18,7 +20,7 @@ OF_GOOGLE = ("identity", "checkpoints", "serving")
 # The cluster of a tenant on Google Cloud: with everything that a tenant may need.
 GKE: dict[str, Any] = {
     "kind": "gke",
-    "name": "elsewhere",
+    "name": "ray",
     "csiDrivers": ["persistent-disk", "gcs-fuse"],
     "gatewayApi": True,
     "securityGroup": "gke-security-groups@example.com",
@@ -32,6 +34,9 @@ class TenantInputs(TenantSettings):
     """The cluster's Google Cloud project; required with `identity`, `checkpoints` and `serving`."""
     region: str | None = None
     """The cluster's region; required with `project`."""
+    cluster: ClusterName | None = None
+    """The cluster's name, which its Google Cloud resources have in their names; set it if several clusters of
+    the project have tenants."""
     google_labels: dict[str, str] = Field(default_factory=dict)
     """Labels of its Google Cloud resources, to attribute their costs."""
     protect_data: bool = False
@@ -57,20 +62,24 @@ class Tenant(Exposed):
     inputs = TenantInputs
     outputs = TenantOutputs
     absent = frozenset({"admission", "controller", "pools", "queues"})
-    places = {"tenants[0].": "", "cluster.location": "region"}
+    places = {"tenants[0].": "", "cluster.location": "region", "cluster.name": "cluster"}
 
     def sections(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
-        elsewhere = {"project", "region", "googleLabels", "protectData"}
+        elsewhere = {"project", "region", "cluster", "googleLabels", "protectData"}
         tenant = {key: value for key, value in inputs.items() if key not in elsewhere}
         sections: dict[str, Any] = {"tenants": [tenant], "cluster": EXISTING}
         if "project" in inputs or any(key in inputs for key in OF_GOOGLE):
-            sections["cluster"] = {**GKE, "location": inputs.get("region", "")}
+            name = inputs.get("cluster", GKE["name"])
+            sections["cluster"] = {**GKE, "name": name, "location": inputs.get("region", "")}
             sections |= {"project": inputs["project"]} if "project" in inputs else {}
         return sections
 
     def declare(self, settings: Settings, inputs: Mapping[str, Any]) -> dict[str, Any]:
         args = TenantsArgs(
-            settings.tenants, inputs.get("protectData", False), self._google(inputs), operator_hosted=False
+            settings.tenants,
+            inputs.get("protectData", False),
+            self._google(settings.place, inputs),
+            operator_hosted=False,
         )
         tenants = Tenants("tenants", args, self.child())
         (tenant,) = settings.tenants
@@ -83,10 +92,11 @@ class Tenant(Exposed):
             "addresses": tenants.addresses,
         }
 
-    def _google(self, inputs: Mapping[str, Any]) -> GoogleCloud | None:
-        if "project" not in inputs:
+    def _google(self, cluster: GkePlace | None, inputs: Mapping[str, Any]) -> GoogleCloud | None:
+        if "project" not in inputs or cluster is None:
             return None
         project = inputs["project"]
         inherited = self.get_provider("gcp:index:Provider")
         provider = inherited or gcp.Provider(self.named("google"), project=project, opts=self.child())
-        return GoogleCloud(project, inputs["region"], provider, inputs.get("googleLabels", {}), ())
+        labels = inputs.get("googleLabels", {})
+        return GoogleCloud(project, cluster.region, provider, labels, cluster, ())

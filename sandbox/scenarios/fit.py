@@ -12,7 +12,9 @@ from sandbox.cluster.kinds import Object
 from sandbox.scenarios.gangs import cluster_spec
 from sandbox.scenarios.milestones import Scenario
 from sandbox.scenarios.queue_capacity import PodSet, QueueCapacity, capacity_of
+from sandbox.scenarios.worker_sizes import is_autoscaled
 from sandbox.stand_ins.capacity import pod_requests
+from sandbox.stand_ins.ray_autoscaler import WORKERS
 from settings.load import Settings
 from settings.model.queues.queue import ClusterQueue
 from settings.model.tenants.tenant import Tenant
@@ -33,6 +35,8 @@ def fit(
     if not problems:
         first, second = manifests.values()
         capacity = capacity_of(settings, _queue(first, settings))
+        if is_autoscaled(first):  # it grows in one flavor, in which the second preempts it
+            capacity = capacity.first_flavors()
         sizes = _sizes(first, second, capacity)
         if sizes is not None:
             return {role: resized(manifests[role], n) for role, n in zip(manifests, sizes, strict=True)}
@@ -43,16 +47,20 @@ def fit(
 
 
 def workers(manifest: Object) -> int:
-    """Returns the replicas of the job's worker group."""
+    """Returns the largest number of workers of the job."""
     (group,) = cluster_spec(manifest)["workerGroupSpecs"]
-    return int(group["replicas"])
+    return int(group["maxReplicas"])
 
 
 def resized(manifest: Object, replicas: int) -> Object:
-    """Returns the manifest with this many workers."""
+    """Returns the manifest with this many workers, at most if it is autoscaled."""
     changed = copy.deepcopy(manifest)
     (group,) = cluster_spec(changed)["workerGroupSpecs"]
-    group |= {"replicas": replicas, "minReplicas": replicas, "maxReplicas": replicas}
+    group["maxReplicas"] = replicas
+    if is_autoscaled(manifest):
+        changed["metadata"]["annotations"][WORKERS] = f"{group['groupName']}={replicas}"
+    else:
+        group |= {"replicas": replicas, "minReplicas": replicas}
     return changed
 
 
@@ -126,10 +134,13 @@ def _gang(manifest: Object) -> list[PodSet]:
     """Returns the pod sets of the gang: the head, the submitter of a RayJob, and last the workers."""
     spec = cluster_spec(manifest)
     (group,) = spec["workerGroupSpecs"]
-    head = PodSet(1, pod_requests(spec["headGroupSpec"]["template"]["spec"]))
-    submitter = PodSet(1, pod_requests({"containers": [{"resources": {"requests": SUBMITTER}}]}))
+    pod = spec["headGroupSpec"]["template"]["spec"]
+    autoscaler = [spec["autoscalerOptions"]] if is_autoscaled(manifest) else []
+    head = PodSet(1, pod_requests({**pod, "containers": [*pod["containers"], *autoscaler]}))
+    default = {"spec": {"containers": [{"resources": {"requests": SUBMITTER}}]}}
+    submitter = PodSet(1, pod_requests(manifest["spec"].get("submitterPodTemplate", default)["spec"]))
     hosts = int(group.get("numOfHosts", 1))
-    pods = PodSet(int(group["replicas"]) * hosts, pod_requests(group["template"]["spec"]))
+    pods = PodSet(int(group["maxReplicas"]) * hosts, pod_requests(group["template"]["spec"]))
     return [head, *([submitter] if manifest["kind"] == "RayJob" else []), pods]
 
 

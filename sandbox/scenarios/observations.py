@@ -57,6 +57,10 @@ class ObservedObjects:
         """Returns the job's Workload, or an empty dictionary."""
         return self._owned_by("Workload", self.job(ref))
 
+    def ray_cluster(self, ref: JobRef) -> Object:
+        """Returns the RayCluster of a RayJob or RayService, or an empty dictionary."""
+        return self._owned_by("RayCluster", self.job(ref))
+
     def pod_group(self, ref: JobRef) -> Object:
         """Returns the job's PodGroup, created by KAI, or an empty dictionary."""
         return self._owned_by("PodGroup", self.job(ref))

@@ -5,7 +5,7 @@ preemption. The queue may borrow the quota of the others in its cohort tree, as 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from sandbox.stand_ins.capacity import quantity
@@ -43,6 +43,10 @@ class QueueCapacity:
     borrowed: Usage
     pods_max: Mapping[str, Sequence[tuple[Mapping[str, str], int]]]
     """Pools of each flavor: the capacity of a node, and the maximum number of nodes."""
+
+    def first_flavors(self) -> "QueueCapacity":
+        """Returns the capacity of the flavors that are tried first."""
+        return replace(self, groups=[ResourceGroup(g.covered, g.flavors[:1]) for g in self.groups])
 
     def place(self, gang: Sequence[PodSet], used: Usage, borrowing: bool) -> Usage | None:
         """Returns the usage including the gang; None if the whole gang does not fit."""

@@ -26,6 +26,7 @@ from sandbox.cluster.processes import wait_until
 from sandbox.scenarios.milestones import JobsByRole, MilestoneResult, MilestoneTracker, Scenario, is_suspended
 from sandbox.scenarios.observations import JobRef, ObservedChange, ObservedObjects, job_status
 from sandbox.scenarios.timeline import Timeline, bars, phase
+from sandbox.scenarios.worker_sizes import is_autoscaled, worker_sizes
 from sandbox.stand_ins.reflector import Reflector
 from tools.toolchain.steps import StepError
 
@@ -116,6 +117,7 @@ class ScenarioRun:
         self._jobs: JobsByRole = {role: JobRef(m["kind"], *kinds.key(m)) for role, m in manifests.items()}
         self._tracker = MilestoneTracker(scenario, self._jobs)
         self._timeline = Timeline()
+        self._granted: dict[JobRef, int] = {}
         self._changes: queue.SimpleQueue[ObservedChange] = queue.SimpleQueue()
         self._began = time.monotonic()
 
@@ -178,9 +180,18 @@ class ScenarioRun:
             now = phase(self._tracker.observed, ref)
             if self._timeline.record(change.at, ref.name, now) and now is not None:
                 self._print(f"{ref.name}: {now.value}", change.at)
+            self._report_size(ref, change.at)
         for milestone in reached:
             self._print(f"OK {milestone.title}: {milestone.detail}", change.at, style="green")
         return reached
+
+    def _report_size(self, ref: JobRef, at: float) -> None:
+        """Prints the size of an autoscaled job if its quota has changed."""
+        if is_autoscaled(self._tracker.observed.job(ref)):
+            sizes = worker_sizes(self._tracker.observed, ref)
+            if sizes.granted != self._granted.setdefault(ref, 0):
+                self._granted[ref] = sizes.granted
+                self._print(f"{ref.name}: {sizes}", at)
 
     def _elapsed(self) -> float:
         """Returns the elapsed seconds, rounded to milliseconds."""

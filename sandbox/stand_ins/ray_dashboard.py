@@ -4,7 +4,7 @@ Run as `python -m sandbox.stand_ins.ray_dashboard --kubeconfig FILE --port N`, w
 `HTTP_PROXY=http://127.0.0.1:N` in the operator's environment: it receives the operator's calls to
 `http://<head service>:8265/api/...` and to Serve's proxy at `http://<head pod>:8000/-/healthz`. `ray_jobs.py`
 simulates the jobs, `ray_serve.py` Ray Serve. With `--ray PYTHON --logs FOLDER`, a local Ray executes the jobs
-(`real_jobs.py`).
+(`real_jobs.py`). Ray's autoscalers (`ray_autoscaler.py`) run in the same process.
 
 Not simulated: authentication; without `--ray`, also logs and runtime environments.
 """
@@ -20,6 +20,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from sandbox.cluster import kinds
+from sandbox.stand_ins.ray_autoscaler import Autoscalers
 from sandbox.stand_ins.ray_jobs import Jobs
 from sandbox.stand_ins.ray_serve import Serve
 from sandbox.stand_ins.real_jobs import RealJobs
@@ -154,6 +155,7 @@ def main() -> None:
     applications = Serve(client)
     jobs.start()
     applications.start()
+    Autoscalers(client).start()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     try:
         serve(jobs, applications, arguments.port).serve_forever()

@@ -16,8 +16,10 @@ PROJECT_ID = re.compile(PROJECT)
 LABEL_KEY = re.compile(r"[a-z][-_a-z0-9]{0,62}")
 LABEL_VALUE = re.compile(r"[-_a-z0-9]{0,63}")
 RESOURCE = r"[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?"
-NETWORK = re.compile(rf"(?:projects/{PROJECT}/global/networks/)?{RESOURCE}")
-SUBNETWORK = re.compile(rf"(?:projects/{PROJECT}/regions/(?P<region>[^/]+)/subnetworks/)?{RESOURCE}")
+NETWORK = re.compile(rf"(?:projects/(?P<project>{PROJECT})/global/networks/)?{RESOURCE}")
+SUBNETWORK = re.compile(
+    rf"(?:projects/(?P<project>{PROJECT})/regions/(?P<region>[^/]+)/subnetworks/)?{RESOURCE}"
+)
 
 
 ProjectId = Annotated[
@@ -64,6 +66,17 @@ ExistingSubnetwork = Annotated[
         "write NAME, or projects/PROJECT/regions/REGION/subnetworks/NAME for one of another project",
     ),
     Doc("subnet"),
+]
+
+
+RangeName = Annotated[
+    str,
+    matching(
+        re.compile(RESOURCE),
+        "the name of a secondary range: 1 to 63 of a-z, 0-9 and '-', from a letter on (Compute Engine)",
+        "write its name in the subnet, not its addresses",
+    ),
+    Doc("range name"),
 ]
 
 

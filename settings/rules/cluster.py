@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from ipaddress import IPv4Network
 
-from settings.model.foundation.cluster import DRA_BETA, KMS_KEY, Gke
+from settings.model.foundation.cluster import CLUSTER_NAME, DRA_BETA, KMS_KEY, Gke
+from settings.model.foundation.existing import Existing
 from settings.model.foundation.node_auto_provisioning import Limit
 from settings.model.observability import EMAIL
 from settings.model.pools.gpus import ATTACHABLE
@@ -93,6 +94,18 @@ def secrets_key_is_near(settings: Settings) -> Iterator[Finding]:
             ("muster:cluster", "secretsEncryption"),
             f"a key in {region}, where the cluster is (GKE, application-layer secrets encryption)",
             "choose or create a key there: keys cannot be moved",
+        )
+
+
+@rule("cluster")
+def joined_clusters_have_gkes_names(settings: Settings) -> Iterator[Finding]:
+    """An existing cluster in GKE has a name that GKE accepts (GKE API: Cluster.name)."""
+    cluster = settings.cluster
+    if isinstance(cluster, Existing) and cluster.gke and not CLUSTER_NAME.fullmatch(cluster.name):
+        yield Finding(
+            ("muster:cluster", "name"),
+            "its name in GKE: 1 to 40 of a-z, 0-9 and '-', from a letter on (GKE API: Cluster.name)",
+            "copy it from `gcloud container clusters list`",
         )
 
 

@@ -12,6 +12,7 @@ from settings.model.versions import GkeVersion
 from settings.problems import Finding, Path
 from settings.rules.registry import rule
 
+FLEX_START_SECONDS = 7 * 24 * 3600  # the longest run time (GKE, flex-start)
 OLDEST = GkeVersion.parse("1.33.3-gke.1136000")
 QUEUED = (
     "other provisioning: a ComputeClass has no queued nodes, which belong to one node pool and are created "
@@ -38,9 +39,7 @@ def _of_node_pools(pool: Pool) -> Mapping[str, object]:
         "slices": pool.slices,
         "placement": pool.placement,
         "upgrade": pool.upgrade,
-        "secondaryBootDisks": pool.secondary_boot_disks,
         "gpudirect": pool.gpudirect,
-        "dranet": pool.dranet,
         "fastSocket": pool.fast_socket,
     }
 
@@ -58,42 +57,65 @@ def classes_have_what_gke_can_create(settings: Settings) -> Iterator[Finding]:
             )
         for key in (key for key, is_set in _of_node_pools(pool).items() if is_set):
             yield Finding((*path, key), f"no value: {FIXED}", "remove it, or `computeClass`")
-        if pool.gpu:
-            shared = {"partition": pool.gpu.partition, "sharing": pool.gpu.sharing}
-            for key in (key for key, is_set in shared.items() if is_set):
-                yield Finding((*path, "gpu", key), f"no value: {FIXED}", "remove it, or `computeClass`")
 
 
 @rule("pools")
 def class_nodes_are_created_for_pods(settings: Settings) -> Iterator[Finding]:
-    """A ComputeClass has no nodes in advance: GKE creates them when pods need them (GKE, node pool
-    auto-creation)."""
+    """The nodes that a ComputeClass has in advance are its `nodes.min` (compute-class-api:
+    MinimumCapacity)."""
     for path, pool in _classes(settings):
-        counts = {"min": pool.nodes.min, "initial": pool.nodes.initial} if pool.nodes else {}
-        for key in (key for key, count in counts.items() if count):
+        if pool.nodes and pool.nodes.initial:
             yield Finding(
-                (*path, "nodes", key),
-                "0: GKE creates the nodes of a ComputeClass when pods need them",
-                f"remove `{key}`",
+                (*path, "nodes", "initial"),
+                "no value: GKE creates the nodes of a ComputeClass when pods need them, and `min` in advance",
+                "remove `initial`, or write `min`",
             )
+
+
+@rule("pools")
+def keys_of_priorities_suit_their_nodes(settings: Settings) -> Iterator[Finding]:
+    """Reservations that need not be named are for on-demand nodes, node recycling for flex-start, and a time
+    for which GKE tries a priority for flex-start and TPUs (compute-class-api: Priority, FlexStart)."""
+    for path, pool in _classes(settings):
+        assert pool.compute_class, "_classes yields pools with one"
+        for j, way in enumerate(pool.compute_class.priorities):
+            flex, here = way.provisioning == "flex-start", (*path, "computeClass", "priorities", j)
+            if way.any_reservation and way.provisioning != "on-demand":
+                yield Finding(
+                    (*here, "anyReservation"),
+                    "no value: only on-demand nodes are taken from reservations that are not named",
+                    "remove it, or write provisioning: on-demand",
+                )
+            if way.recycle_lead_seconds and not flex:
+                yield Finding(
+                    (*here, "recycleLeadSeconds"),
+                    "no value: only flex-start nodes are recycled (compute-class-api: FlexStart)",
+                    "remove it, or write provisioning: flex-start",
+                )
+            if way.capacity_check_wait_seconds and not flex and not pool.tpu:
+                yield Finding(
+                    (*here, "capacityCheckWaitSeconds"),
+                    "no value: GKE waits only for flex-start nodes and TPUs (compute-class-api: Priority)",
+                    "remove it, or write provisioning: flex-start",
+                )
+            run_seconds = way.max_run_seconds or FLEX_START_SECONDS
+            if flex and way.recycle_lead_seconds and way.recycle_lead_seconds >= run_seconds:
+                yield Finding(
+                    (*here, "recycleLeadSeconds"),
+                    f"less than {run_seconds}, the run time of the nodes (compute-class-api: FlexStart)",
+                    "lower it",
+                )
 
 
 @rule("pools")
 def priorities_are_of_one_kind(settings: Settings) -> Iterator[Finding]:
     """No priority is queued, and each has nodes with the pool's accelerators that are at least as large: the
-    flavor's quotas and pods count on them. Nodes of a reservation are in its zones (compute-class-api:
-    Priority)."""
+    flavor's quotas and pods count on them (compute-class-api: Priority)."""
     for path, pool in _classes(settings):
         for j, variant in enumerate(pool.variants):
             here = (*path, "computeClass", "priorities", j)
             if variant.queued:
                 yield Finding((*here, "provisioning"), QUEUED, "choose one, or remove `computeClass`")
-            if variant.reservation and variant.zones:
-                yield Finding(
-                    (*here, "zones"),
-                    "no zones: the nodes of a reservation are in its zones (GKE, ComputeClass)",
-                    "remove it",
-                )
             if why := _unlike(pool, variant):
                 yield Finding(
                     (*here, "machineType"),

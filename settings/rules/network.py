@@ -12,6 +12,7 @@ from settings.model.google_cloud import SUBNETWORK
 from settings.model.pools.pool import PODS_PER_NODE, Pool
 from settings.model.stack import Settings
 from settings.problems import Doubt, Finding, Path
+from settings.rules.names import unique
 from settings.rules.registry import doubt, rule
 
 NETWORK = "muster:network"
@@ -81,10 +82,82 @@ def subnet_belongs_to_the_network(settings: Settings) -> Iterator[Finding]:
         )
 
 
+@rule("network", "cluster")
+def ranges_are_named_in_their_subnet(settings: Settings) -> Iterator[Finding]:
+    """Secondary ranges of an existing subnet are named together with it; a network that the stack creates has
+    its ranges in `muster:network.subnet` (GKE API: IPAllocationPolicy)."""
+    cluster = settings.cluster
+    if not isinstance(cluster, Gke):
+        return
+    named = {"podsRange": cluster.pods_range, "servicesRange": cluster.services_range}
+    keys = {**named, "additionalPodsRanges": cluster.additional_pods_ranges}
+    for key in (key for key, name in keys.items() if name):
+        if settings.network:
+            own = "additionalPods" if key == "additionalPodsRanges" else key
+            yield Finding(
+                ("muster:cluster", key),
+                f"no value: `{NETWORK}` has the cluster's ranges",
+                f"write it as `{NETWORK}.subnet.{own}`",
+            )
+        elif not cluster.subnetwork:
+            yield Finding(
+                ("muster:cluster", key),
+                "a range of `subnetwork`, which is not set (GKE API: IPAllocationPolicy)",
+                "add `subnetwork`",
+            )
+    for key, other in (("podsRange", "servicesRange"), ("servicesRange", "podsRange")):
+        if named[key] and not named[other] and not settings.network:
+            yield Finding(
+                ("muster:cluster", other),
+                f"a range too, as `{key}` is set: GKE creates both or none (GKE API: IPAllocationPolicy)",
+                f"add it, or remove `{key}`",
+            )
+
+
+@rule("network", "cluster")
+def ranges_have_different_names(settings: Settings) -> Iterator[Finding]:
+    """Pods, Services and additional pods have different ranges (Compute Engine, secondary ranges)."""
+    cluster, network = settings.cluster, settings.network
+    if not isinstance(cluster, Gke):
+        return
+    place: Path = (NETWORK, "subnet") if network else ("muster:cluster",)
+    owner = network.subnet if network else cluster
+    names = [((*place, "podsRange"), owner.pods_range), ((*place, "servicesRange"), owner.services_range)]
+    for name in network.subnet.additional_pods if network else ():
+        names.append((("muster:network", "subnet", "additionalPods", name), name))
+    more = cluster.additional_pods_ranges
+    names += [(("muster:cluster", "additionalPodsRanges", i), name) for i, name in enumerate(more)]
+    yield from unique(((path, name) for path, name in names if name), "range name")
+
+
+@rule("cluster", "project")
+def shared_networks_are_prepared(settings: Settings) -> Iterator[Finding]:
+    """A cluster in the network of another project names its subnet there by its path, and the ranges that
+    GKE may not create (GKE, "Set up clusters with Shared VPC")."""
+    cluster = settings.cluster
+    if not isinstance(cluster, Gke) or cluster.host_project in (None, settings.project):
+        return
+    host, subnet = cluster.host_project, SUBNETWORK.fullmatch(cluster.subnetwork or "")
+    if subnet is None or subnet["project"] != host:
+        yield Finding(
+            ("muster:cluster", "subnetwork"),
+            f"a subnet of project {host}, as the network is (GKE, Shared VPC)",
+            f"write projects/{host}/regions/{cluster.region}/subnetworks/NAME",
+        )
+    if cluster.pods_range is None and cluster.services_range is None:
+        yield Finding(
+            ("muster:cluster", "podsRange"),
+            "a secondary range of the subnet: GKE creates none in a Shared VPC (GKE, Shared VPC)",
+            "add `podsRange` and `servicesRange`",
+        )
+
+
 def ranges(network: Network) -> Iterator[tuple[Path, IPv4Network]]:
     """Yields the ranges of a network, each with its path."""
     for key in SIZES:
         yield (NETWORK, "subnet", key), IPv4Network(getattr(network.subnet, key))
+    for name, text in network.subnet.additional_pods.items():
+        yield (NETWORK, "subnet", "additionalPods", name), IPv4Network(text)
     yield (NETWORK, "gpuTraffic"), IPv4Network(network.gpu_traffic)
 
 
@@ -108,11 +181,12 @@ def ranges_have_accepted_sizes(settings: Settings) -> Iterator[Finding]:
     """The ranges of the cluster's subnet have sizes that VPC and GKE accept (GKE, VPC-native clusters)."""
     if settings.network is None:
         return
-    for key, (longest, shortest) in SIZES.items():
-        network = IPv4Network(getattr(settings.network.subnet, key))
+    for path, network in ranges(settings.network):
+        key = "pods" if "additionalPods" in path else str(path[-1])
+        longest, shortest = SIZES.get(key, (32, 0))
         if not shortest <= network.prefixlen <= longest:
             yield Finding(
-                (NETWORK, "subnet", key),
+                path,
                 f"a range from /{longest} to /{shortest} for {key} (GKE, VPC-native clusters)",
                 f"write a /{longest if network.prefixlen > longest else shortest}",
             )
@@ -150,7 +224,8 @@ def ranges_hold_the_nodes(settings: Settings) -> Iterator[Finding]:
             "subnets)",
             f"write a /{_prefix(nodes + RESERVED_ADDRESSES)} or a larger range",
         )
-    if IPv4Network(subnet.pods).num_addresses < needed:
+    pods = [subnet.pods, *subnet.additional_pods.values()]
+    if sum(IPv4Network(text).num_addresses for text in pods) < needed:
         yield Finding(
             (NETWORK, "subnet", "pods"),
             f"at least {needed} addresses for the {nodes} nodes that the pools may have: each takes twice "

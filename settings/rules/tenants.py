@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from settings.model.foundation.cluster import RESOURCE_CLAIMS, Gke
 from settings.model.operators.namespaces import OPERATORS
 from settings.model.stack import Settings
-from settings.model.tenants.google import ACCOUNT, NAME, certificate_name
 from settings.model.tenants.tenant import Tenant
 from settings.model.versions import GkeVersion
 from settings.problems import Doubt, Finding, Path, did_you_mean
@@ -77,8 +76,8 @@ def tenants_share_no_names(settings: Settings) -> Iterator[Finding]:
     for path, tenant in tenants_of(settings):
         if tenant.checkpoints:
             buckets.append(((*path, "checkpoints", "bucket"), tenant.checkpoints.bucket))
-        if tenant.identity:
-            accounts.append(((*path, "identity", "account"), tenant.google_account))
+        if tenant.identity and tenant.identity.account:
+            accounts.append(((*path, "identity", "account"), tenant.identity.account))
         if tenant.serving:
             hosts += [((*path, "serving", "hosts", host), host) for host in tenant.serving.hosts]
     yield from unique(buckets, "bucket")
@@ -136,8 +135,7 @@ def _suits_gke(tenant: Tenant, cluster: Gke, path: Path) -> Iterator[Finding]:
 
 @rule("tenants")
 def tenants_have_dependencies(settings: Settings) -> Iterator[Finding]:
-    """A tenant's bucket requires an identity and egress to Google APIs; an identity requires a valid account
-    ID (IAM: accountId)."""
+    """A tenant's bucket requires an identity and egress to Google APIs (Cloud Storage FUSE)."""
     for path, tenant in tenants_of(settings):
         if tenant.checkpoints and not tenant.identity:
             yield Finding(
@@ -151,36 +149,6 @@ def tenants_have_dependencies(settings: Settings) -> Iterator[Finding]:
                 "https or google-apis: pods reach the bucket of `checkpoints` through Google APIs",
                 "write google-apis",
             )
-        if tenant.identity and not ACCOUNT.fullmatch(tenant.google_account):
-            yield Finding(
-                (*path, "identity", "account"),
-                f"a name of 6 to 30 characters; the default {tenant.google_account} is not (IAM: accountId)",
-                "set `account` to such a name",
-            )
-
-
-@rule("tenants")
-def gateways_can_be_named(settings: Settings) -> Iterator[Finding]:
-    """Names of addresses and certificates, made from namespace and host, follow Google Cloud's rules
-    (Compute Engine, Certificate Manager)."""
-    for path, tenant in tenants_of(settings):
-        if not tenant.serving:
-            continue
-        if not NAME.fullmatch(address := f"{tenant.namespace}-serving"):
-            yield Finding(
-                (*path, "namespace"),
-                f"with `serving`, a namespace for which {address} is a valid name: 1 to 63 characters, from "
-                "a letter on (Compute Engine)",
-                "choose another namespace, or remove `serving`",
-            )
-        for host in () if tenant.serving.certificate_map else tenant.serving.hosts:
-            if not NAME.fullmatch(certificate_name(tenant.namespace, host)):
-                yield Finding(
-                    (*path, "serving", "hosts", host),
-                    "a host whose certificate name, which includes the namespace, has at most 63 characters "
-                    "(Certificate Manager)",
-                    "choose a shorter host, or create its certificate yourself and set `certificateMap`",
-                )
 
 
 @rule("kuberay", "tenants")

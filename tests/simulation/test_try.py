@@ -6,9 +6,9 @@ import pytest
 
 from muster.configuration.configuration import Configuration
 from muster.forecast.assumptions import Assumptions
+from muster.forecast.start_estimates import estimated_start
 from muster.kube import kinds
 from muster.live.observed import observed
-from muster.live.start import estimated_start
 from muster.live.state import ObservedState, live_state
 from muster.live.submitted import Submitted, submitted
 from muster.live.verdict import VerdictKind, verdict
@@ -22,7 +22,7 @@ from tests.simulation.test_elastic_gangs import elastic, granted, platform
 from tools.testing.effort import seeds
 
 SLACK_S = 15  # of a declared run time, for KubeRay, the pods and the submitter
-ASSUMED = Assumptions(start_up_s=0, termination_s=0, cleanup_s=0)
+ASSUMED = Assumptions(limit_share=1, start_up_s=0, termination_s=0, cleanup_s=0)
 JOBS = 6
 
 

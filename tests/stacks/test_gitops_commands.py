@@ -36,6 +36,15 @@ CONDITIONS: dict[str | None, Callable[[str], bool]] = {
     "inputs.command == 'drift'": lambda command: command == "drift",
     "startsWith(inputs.command, 'up ')": lambda command: command.startswith("up "),
 }
+# Of the steps that depend on the plan, by the input.
+PLANS = {"inputs.plan == 'apply'": "apply", "inputs.plan == 'save'": "save"}
+# The flags by which pulumi.yaml's expression passes the plan.
+FLAGS = {"save": "--save-plan plan.json", "apply": "--plan plan.json", "none": ""}
+# Copies between files and the folder that replaces the bucket.
+GCLOUD = """#!/bin/sh
+from=${3#file://} to=${4#file://}
+mkdir -p "$(dirname "$to")" && cp "$from" "$to"
+"""
 KEY = "hashivault://stacks"
 NO_DRIFT = "objects compared with what was deployed: nothing was changed by hand"
 
@@ -94,23 +103,36 @@ class Runner:
         subprocess.run(["git", "clone", "--quiet", self.origin, folder], check=True)
         return Terminal(self.cli, folder, {**self.env, **env})
 
-    def job(self, command: str) -> str:
-        """Runs the steps of pulumi.yaml with this command, and returns their output."""
+    def job(self, command: str, plan: str = "none") -> str:
+        """Runs the steps of pulumi.yaml with this command and use of a plan, and returns their output."""
         job = yaml.safe_load((WORKFLOWS / "pulumi.yaml").read_text())["jobs"]["pulumi"]
         variables = {
             "GOOGLE_REGION": "us-west1",
             "PULUMI_BACKEND_URL": self.bucket,
             "PULUMI_SECRETS_PROVIDER": KEY,
         }
-        context = {"inputs": {"stack": STACK, "environment": STACK, "command": command}, "vars": variables}
+        inputs = {"stack": STACK, "environment": STACK, "command": command, "plan": plan}
+        context = {"inputs": inputs, "vars": variables}
 
         def filled(text: str) -> str:
             return EXPRESSION.sub(lambda match: context[match[1]][match[2]], text)
 
-        terminal = self.clone(**{name: filled(value) for name, value in job["env"].items()})
-        steps = [step for step in job["steps"] if step.get("run", "").startswith(("pulumi ", "python -m "))]
-        typed = [filled(step["run"]) for step in steps if CONDITIONS[step.get("if")](command)]
-        return "".join(terminal.type(step) for step in typed)
+        env = {name: filled(value) for name, value in job["env"].items() if name != "PLAN"}
+        terminal = self.clone(**env, PLAN=FLAGS[plan])
+        gcloud = self.folder / "gcloud"
+        gcloud.write_text(GCLOUD)
+        gcloud.chmod(0o755)
+        steps = [
+            step
+            for step in job["steps"]
+            if re.match(r"pulumi |python -m |.*gcloud storage", step.get("run", ""), re.DOTALL)
+        ]
+        typed = [filled(step["run"]) for step in steps if _runs(step.get("if"), command, plan)]
+        return "".join(terminal.type(step.replace("gcloud storage", f"{gcloud} storage")) for step in typed)
+
+
+def _runs(condition: str | None, command: str, plan: str) -> bool:
+    return PLANS[condition] == plan if condition in PLANS else CONDITIONS[condition](command)
 
 
 @pytest.fixture
@@ -133,6 +155,39 @@ def test_every_workflow_runs_again_from_a_fresh_clone(runner: Runner) -> None:
         assert re.search(r"muster(@v|\|local)", runner.job(command)), "no policies"
     assert NO_DRIFT in runner.job("drift")
     assert NO_DRIFT in runner.job(deploy)
+
+
+def test_a_merge_applies_the_plan_of_its_pull_request(runner: Runner) -> None:
+    """The files of the merge are those of the pull request; another change is not what was reviewed."""
+    (live,), (deploy,) = commands("preview.yaml"), commands("deploy.yaml")
+    runner.job(live, "save")
+    assert "created" in runner.job(deploy, "apply")
+
+    (runner.origin / "README.md").write_text("merged without a plan")
+    subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qam", "b"],
+        cwd=runner.origin,
+        check=True,
+    )
+    with pytest.raises(AssertionError, match="no plan of these files was reviewed"):
+        runner.job(deploy, "apply")
+
+
+def test_a_program_that_does_more_than_its_plan_is_stopped(runner: Runner) -> None:
+    (live,), (deploy,) = commands("preview.yaml"), commands("deploy.yaml")
+    (runner.origin / "__main__.py").write_text(
+        PROGRAM
+        + "import os\nif os.environ.get('MORE'):\n    pulumi.ComponentResource('test:index:Thing', 'more')\n"
+    )
+    subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qam", "b"],
+        cwd=runner.origin,
+        check=True,
+    )
+    runner.job(live, "save")
+    runner.env["MORE"] = "1"
+    with pytest.raises(AssertionError, match="not allowed by the plan"):
+        runner.job(deploy, "apply")
 
 
 def test_the_manual_steps_work_in_any_clone(runner: Runner) -> None:

@@ -88,8 +88,9 @@ def _caps(
         hosts = group.num_of_hosts
         granted = counts.get(name, 0) // hosts
         runs = -(-running.get(name, 0) // hosts)
-        if in_notice and runs > granted:
-            caps[name] = max(granted, min(runs, current.max_replicas))
+        if runs > granted:
+            # What is free now may be reserved for the gang that preempts.
+            caps[name] = max(granted, min(runs, current.max_replicas)) if in_notice else granted
         else:
             largest = min(group.max_replicas, granted + offers.get(name, 0))
             caps[name] = _stable(current.max_replicas, granted, max(granted, largest))

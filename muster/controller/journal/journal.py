@@ -20,6 +20,7 @@ from muster.objects.workload_status import (
     EVICTED,
     FINISHED,
     PODS_READY,
+    QUOTA_RESERVED,
     holds_quota,
 )
 
@@ -118,7 +119,7 @@ class Journal(Observer):
         cluster: ClusterState,
         finished_ms: int | None,
     ) -> None:
-        pod_sets = tuple(_pod_sets(workload))
+        pod_sets = tuple(_pod_sets(workload, status))
         if not pod_sets:
             return
         owner, reference = workload.metadata.controller, workload.spec.priority_class_ref
@@ -134,9 +135,11 @@ class Journal(Observer):
             outcome=outcome,
             queue=_queue(workload, status, cluster),
             priority_class=reference.name if reference is not None else "",
+            reserved_at=_provisioned_from(status),
             admitted_at=None if admitted_ms is None else _time(admitted_ms),
             started_at=None if admitted_ms is None or ready_ms is None else _time(max(admitted_ms, ready_ms)),
             finished_at=None if finished_ms is None else _time(finished_ms),
+            limit_seconds=workload.spec.maximum_execution_time_seconds,
             evictions=tuple(self._evictions.get(workload.metadata.uid, ())),
         )
         self._put(write(record))
@@ -152,7 +155,15 @@ def _queue(workload: Workload, status: WorkloadStatus, cluster: ClusterState) ->
     return local.spec.cluster_queue if local is not None else workload.spec.queue_name
 
 
-def _pod_sets(workload: Workload) -> Iterator[PodSetRecord]:
+def _provisioned_from(status: WorkloadStatus) -> datetime | None:
+    """Returns when its admission checks began; None without checks or without quota."""
+    reserved_ms = _since_ms(status, QUOTA_RESERVED) if status.admission_checks else None
+    return None if reserved_ms is None else _time(reserved_ms)
+
+
+def _pod_sets(workload: Workload, status: WorkloadStatus) -> Iterator[PodSetRecord]:
+    admission = status.admission or workload.status.admission
+    flavors = {a.name: a.flavors for a in admission.pod_set_assignments} if admission is not None else {}
     for pod_set in workload.spec.pod_sets:
         if pod_set.count < 1:
             continue
@@ -161,7 +172,12 @@ def _pod_sets(workload: Workload) -> Iterator[PodSetRecord]:
         except QuantityError:
             continue  # such a workload is never admitted
         texts = {resource: quantities.format(resource, units) for resource, units in requests.items()}
-        yield PodSetRecord(name=pod_set.name, count=pod_set.count, requests=texts)
+        yield PodSetRecord(
+            name=pod_set.name,
+            count=pod_set.count,
+            requests=texts,
+            flavors=dict(flavors.get(pod_set.name, {})),
+        )
 
 
 def _first_ready_ms(status: WorkloadStatus) -> int | None:

@@ -19,6 +19,7 @@ from muster.controller.workload.events import ObjectEvent
 from muster.kube.client import WriteError
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import MergePatch, Write
+from muster.live.eta.start_errors import StartError
 from muster.objects import workload_status
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import find_condition, millis
@@ -118,10 +119,11 @@ class Metrics(Observer, Collector):
         """Counts a failed round of estimates."""
         self._counters["eta_failures_total"].inc()
 
-    def gang_started(self, queue: str, priority_class: str, band: str, error_s: float | None) -> None:
-        """Counts the start of a gang that had an estimate."""
-        self._counters["eta_starts_total"].labels(band).inc()
-        if error_s is not None:
+    def gang_started(self, error: StartError) -> None:
+        """Counts an estimate of a gang that has started."""
+        queue, priority_class, error_s = error.queue, error.priority_class, error.error_s
+        self._counters["eta_starts_total"].labels(queue, priority_class, error.age, error.band).inc()
+        if error.is_first and error_s is not None:
             self._histograms["eta_error_seconds"].labels(queue, priority_class).observe(error_s)
 
     def collect(self) -> Iterator[Metric]:

@@ -242,11 +242,13 @@ METRICS: tuple[MetricSpec, ...] = (
     MetricSpec(
         "eta_starts_total",
         COUNTER,
-        ("band",),
-        "Gangs that started before, within or after the range (p10 to p90) of their first estimate.",
+        ("cluster_queue", "priority_class", "age", "band"),
+        "Starts of gangs before, within or after the range (p10 to p90) of their first and of their latest "
+        "estimate, by the age of the estimate at the start.",
         Direct("Metrics.gang_started"),
-        query="3600 * sum by (band) (rate($eta_starts_total[10m]))",
-        charts=(Chart("Starts per hour by estimate", controller=True),),
+        query='sum by (priority_class, age) (increase($eta_starts_total{band="within"}[1d]))'
+        " / sum by (priority_class, age) (increase($eta_starts_total[1d]))",
+        charts=(Chart("Starts within the range of their estimate (expected: 0.8)", controller=True),),
     ),
     MetricSpec(
         "eta_error_seconds",

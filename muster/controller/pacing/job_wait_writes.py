@@ -1,5 +1,6 @@
 """Selects the annotations of waiting jobs to write: decisions and admissions take precedence."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -9,13 +10,14 @@ from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.job import Job
 from muster.controller.gangs.planned_write import PlannedWrite, round_robin
 from muster.controller.pacing.rates import TokenBucket
-from muster.controller.passes.job_waits import JobWait, annotate, annotated_reason, wait_of
+from muster.controller.passes.job_waits import JobWait, annotate, annotated_message, annotated_reason, wait_of
 from muster.objects.names import WAIT_ANNOTATION
 
 CALM_MS = 3000
 """The time for which a reason must last: a job that is admitted earlier costs no write."""
 INTERVAL_MS = 1000
 BURST, PER_S = 20, 5  # each costs the API server as much as an admission, and its event as much again
+BEHIND = re.compile(r"waits behind (\S+),")
 REFRESH_MS = 60_000  # the minimum between two writes of a job with the same reason
 REFRESHED_MAX = 100  # jobs per interval whose position and numbers are compared with their annotations
 RETRY_MS = 60_000  # after a refused write
@@ -32,6 +34,7 @@ class _Annotated:
     reason: str
     sentence: str = ""  # empty if unknown, as after a restart
     at_ms: int = 0
+    head: str = ""  # the workload that it waits behind, if any
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +72,16 @@ class JobWaitWrites:
             annotated = self._annotated.get(key)
             if annotated is None or annotated.uid != job.metadata.uid:
                 self._forget(key)
-                annotated = self._remember(key, _Annotated(job.metadata.uid, annotated_reason(job)))
+                head = _head_of(annotated_message(job))
+                annotated = self._remember(
+                    key, _Annotated(job.metadata.uid, annotated_reason(job), head=head)
+                )
             wait = wait_of(cluster.workloads[key], job, cluster)
             if wait is None and WAIT_ANNOTATION not in job.metadata.annotations:
                 annotated = self._remember(key, _Annotated(annotated.uid, ""))  # removed by its start
-            if (wait.reason if wait else "") == annotated.reason or (wait is None and job.suspended):
+            reason, head = (wait.reason, _head_of(wait.message)) if wait else ("", "")
+            is_same = (reason, head) == (annotated.reason, annotated.head)
+            if is_same or (wait is None and job.suspended):
                 self._settle(key)
             elif key not in self._due and key not in self._calm:
                 self._calm.set(key, at_ms + CALM_MS)
@@ -98,7 +106,7 @@ class JobWaitWrites:
         self._due.update(dict.fromkeys(self._calm.take_due(at_ms)))
         due = (key for key in self._due if key not in busy)
         chosen = [
-            self._write(key, waits, now_ms, with_event=True)
+            self._write(key, waits, now_ms, with_event=self._has_new_reason(key, waits))
             for key in round_robin(due, _namespace, available)
         ]
         for write in chosen:
@@ -117,9 +125,15 @@ class JobWaitWrites:
 
     def written(self, write: JobWaitWrite, at_ms: int) -> None:
         """Records that the annotation has been written."""
-        reason, sentence = (write.wait.reason, write.wait.sentence) if write.wait else ("", "")
+        annotated, wait = _Annotated(write.uid, ""), write.wait
+        if wait is not None:
+            annotated = _Annotated(write.uid, wait.reason, wait.sentence, at_ms, _head_of(wait.message))
         self._settle(write.key)
-        self._remember(write.key, _Annotated(write.uid, reason, sentence, at_ms))
+        self._remember(write.key, annotated)
+
+    def _has_new_reason(self, key: str, waits: "_PositionedWaits") -> bool:
+        wait = waits.of(key)
+        return wait is not None and wait.reason != self._annotated[key].reason
 
     def _write(self, key: str, waits: "_PositionedWaits", now_ms: int, *, with_event: bool) -> JobWaitWrite:
         job, wait = waits.job(key), waits.of(key)
@@ -162,6 +176,12 @@ class _PositionedWaits:
         if wait.queue not in self._positions:
             self._positions[wait.queue] = {other: n for n, other in enumerate(self._order(wait.queue), 1)}
         return replace(wait, position=self._positions[wait.queue].get(key))
+
+
+def _head_of(message: str) -> str:
+    """Returns the workload that a job waits behind. Once that has started, the annotation is untrue."""
+    match = BEHIND.search(message)
+    return match.group(1) if match is not None else ""
 
 
 def _job(key: str, cluster: ClusterState) -> Job | None:

@@ -89,8 +89,20 @@ def annotated_reason(job: Job) -> str:
         return "?"
 
 
+def annotated_message(job: Job) -> str:
+    """Returns the message in the job's annotation; empty without one, and if it can't be parsed."""
+    text = job.metadata.annotations.get(WAIT_ANNOTATION, "")
+    if len(text) > ANNOTATION_LENGTH_MAX:
+        return ""
+    try:
+        return msgspec.json.decode(text, type=_AnnotatedReason).message
+    except msgspec.DecodeError:
+        return ""
+
+
 class _AnnotatedReason(msgspec.Struct):
     reason: str
+    message: str = ""
 
 
 def annotate(job: Job, wait: JobWait | None, now_ms: int, *, with_event: bool) -> PlannedWrite:

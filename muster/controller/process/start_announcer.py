@@ -22,12 +22,18 @@ from muster.live.eta.calculation import (
 )
 from muster.live.eta.start_errors import StartErrors, started_at_ms
 from muster.live.eta.start_range import StartRange
+from muster.objects.kueue import Workload
+from muster.objects.meta import find_condition, millis
 from muster.objects.names import ETA_ANNOTATION
+from muster.objects.workload_status import QUOTA_RESERVED, is_finished
 
 log = logging.getLogger(__name__)
 
 INTERVAL_S_MIN = 60.0
 CPU_SHARE_MAX = 0.05  # of one core, on average
+UNTRUE_INTERVAL_S_MIN = 5.0
+UNTRUE_CPU_SHARE_MAX = 0.2  # while an annotated estimate is untrue
+POLL_S = 1.0
 ANSWER_S_MAX = 1800.0  # generous: on a busy node the process has the lowest CPU priority
 WRITES_A_ROUND_MAX = 200
 
@@ -54,12 +60,14 @@ class StartAnnouncer(Background):
         self._leads = asyncio.Event()
         self._errors = StartErrors()
         self._written: dict[str, StartRange] = {}  # the annotated estimates, by UID
+        self._round_ms = 0  # the time of the latest estimates
+        self._early_s = INTERVAL_S_MIN  # the minimum pause while an estimate is untrue
 
     def passed(self, passed: CompletedPass) -> None:
         self._cluster = passed.cluster
         self._leads.set()
         for error in self._errors.started(passed.cluster):
-            self._metrics.gang_started(error.queue, error.priority_class, error.band, error.error_s)
+            self._metrics.gang_started(error)
 
     async def run(self, kube: Kube) -> None:
         """Runs rounds until cancelled, starting after the first pass."""
@@ -70,8 +78,35 @@ class StartAnnouncer(Background):
             except Exception:
                 log.exception("a round of start estimates failed")
                 self._metrics.eta_failed()
-                pause_s = _pause_s(CPU_S_MAX)
-            await asyncio.sleep(pause_s)
+                pause_s = self._early_s = _pause_s(CPU_S_MAX)
+            await self._pause(pause_s)
+
+    async def _pause(self, pause_s: float) -> None:
+        """Pauses until the next round; an untrue estimate ends the pause early."""
+        began_s = self._clock_s()
+        while (passed_s := self._clock_s() - began_s) < pause_s and not self.ends_early(passed_s):
+            await asyncio.sleep(min(POLL_S, pause_s - passed_s))
+
+    def ends_early(self, passed_s: float) -> bool:
+        """Returns whether a pause ends after `passed_s` because an annotated estimate is untrue."""
+        if passed_s < self._early_s:
+            return False
+        return any(
+            (start := self._written.get(workload.metadata.uid)) is not None
+            and self._is_untrue(workload, start)
+            for workload in self._cluster.workloads.values()
+        )
+
+    def _is_untrue(self, workload: Workload, start: StartRange) -> bool:
+        """Returns whether a gang has not started by the end of its range, or has got its quota since the
+        latest estimates."""
+        if started_at_ms(workload) is not None or is_finished(workload.status):
+            return False
+        if start.p90_ms is not None and self._now_ms() > start.p90_ms:
+            return True
+        reserved = find_condition(workload.status.conditions, QUOTA_RESERVED)
+        holds = reserved is not None and reserved.status == "True"
+        return holds and reserved is not None and millis(reserved.last_transition_time) > self._round_ms
 
     async def round(self, kube: Kube) -> float:
         """Runs one round. Returns the seconds until the next."""
@@ -82,10 +117,13 @@ class StartAnnouncer(Background):
         except CalculationError as error:
             log.warning("cannot estimate starts of pending jobs: %s", error)
             self._metrics.eta_failed()
-            return _pause_s(min(CPU_S_MAX, self._clock_s() - began_s))
+            self._early_s = _pause_s(min(CPU_S_MAX, self._clock_s() - began_s))
+            return self._early_s
         for uid, start in answer.starts.items():
             self._errors.estimated(uid, start)
         await self._write(kube, answer.starts)
+        self._round_ms = question.now_ms
+        self._early_s = max(UNTRUE_INTERVAL_S_MIN, answer.cpu_s / UNTRUE_CPU_SHARE_MAX)
         return _pause_s(answer.cpu_s)
 
     async def _write(self, kube: Kube, starts: Mapping[str, StartRange]) -> None:
@@ -112,7 +150,7 @@ class StartAnnouncer(Background):
             start, before = starts.get(uid), self._written.get(uid)
             if start is None or job is None or started_at_ms(workload) is not None:
                 continue
-            if before is None or start.has_moved(before):
+            if before is None or start.has_moved(before) or self._is_untrue(workload, before):
                 body = {"metadata": {"annotations": {ETA_ANNOTATION: start.annotation}}}
                 yield uid, Overwrite(job.kind, job.obj.key, body, job.metadata.uid)
 

@@ -12,6 +12,8 @@ from math import exp, log
 from random import Random
 
 from muster.forecast.assumptions import Assumptions
+from muster.forecast.learning.delays import AS_ASSUMED, Delays, DelayTable
+from muster.forecast.learning.shared_draws import standard_normal
 from muster.forecast.placement import PlacedJob
 
 
@@ -22,16 +24,47 @@ class Purpose(IntEnum):
     PROVISIONING = 1
     STOCK_OUT = 2
     FAILURE = 3
+    START_UP = 4
+    TERMINATION = 5
+    CLEANUP = 6
+
+
+SHARED = {Purpose.START_UP: 0, Purpose.PROVISIONING: 1}
+"""Delays whose median is uncertain, with the stream of the draw that a future's jobs share."""
 
 
 class Future:
     """The random draws of one seed. All times are in milliseconds."""
 
-    def __init__(self, seed: int, assumptions: Assumptions) -> None:
-        self._seed, self._assumptions = seed, assumptions
+    def __init__(self, seed: int, assumptions: Assumptions, delays: Delays = AS_ASSUMED) -> None:
+        self._seed, self._assumptions, self._delays = seed, assumptions, delays
 
-    def provisioning_ms(self, job: PlacedJob, attempt: int) -> int:
-        """Returns the delay until a ProvisioningRequest is provisioned."""
+    def start_up_ms(self, job: PlacedJob, attempt: int, passed_ms: int = 0) -> int:
+        """Returns the time from admission until the gang runs, given that `passed_ms` of it have passed."""
+        assumed_ms = round(1000 * self._assumptions.start_up_s)
+        return self._delay_ms(
+            self._delays.start_up, Purpose.START_UP, job, attempt, job.queue, assumed_ms, passed_ms
+        )
+
+    def termination_ms(self, job: PlacedJob, attempt: int) -> int:
+        """Returns the time from a preemption until the pods have terminated."""
+        assumed_ms = round(1000 * self._assumptions.termination_s)
+        return self._delay_ms(
+            self._delays.termination, Purpose.TERMINATION, job, attempt, job.queue, assumed_ms
+        )
+
+    def cleanup_ms(self, job: PlacedJob, attempt: int) -> int:
+        """Returns the time from the end of a job until its pods have terminated."""
+        assumed_ms = round(1000 * self._assumptions.cleanup_s)
+        return self._delay_ms(self._delays.cleanup, Purpose.CLEANUP, job, attempt, job.queue, assumed_ms)
+
+    def provisioning_ms(self, job: PlacedJob, attempt: int, flavor: str = "", passed_ms: int = 0) -> int:
+        """Returns the delay until a ProvisioningRequest for nodes of this flavor is provisioned, given that
+        `passed_ms` of it have passed."""
+        if self._delays.provisioning is not None:
+            return self._delay_ms(
+                self._delays.provisioning, Purpose.PROVISIONING, job, attempt, flavor, 0, passed_ms
+            )
         assumed = self._assumptions
         if not assumed.provisioning_spread or not assumed.provisioning_median_s:
             return round(1000 * assumed.provisioning_median_s)
@@ -54,6 +87,22 @@ class Future:
         """Draws a run time from `history`, in ascending order. As a quantile is drawn, one more similar job
         changes it little."""
         return history[int(self._random(Purpose.RUN_TIME, job, 0).random() * len(history))]
+
+    def _delay_ms(
+        self,
+        table: DelayTable | None,
+        purpose: Purpose,
+        job: PlacedJob,
+        attempt: int,
+        name: str,
+        assumed_ms: int,
+        passed_ms: int = 0,
+    ) -> int:
+        """Draws a delay of the table; without one, it is as assumed."""
+        if table is None:
+            return assumed_ms
+        shift = standard_normal(self._seed, SHARED[purpose]) if purpose in SHARED else 0.0
+        return table.of(name).drawn_ms(self._random(purpose, job, attempt), shift, passed_ms)
 
     def _random(self, purpose: Purpose, job: PlacedJob, attempt: int) -> Random:
         return Random(f"{self._seed}/{purpose.value}/{attempt}/{job.occurrence}/{job.name}")

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from muster import admission as core
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration
+from muster.forecast.learning.delays import AS_ASSUMED, Delays
+from muster.forecast.main_flavor import main_flavor
 from muster.forecast.placement import PlacedJob
 from muster.forecast.results.outcome import Attempts, End
 from muster.forecast.simulation.events import EventKind, Events
@@ -75,11 +77,11 @@ class Gangs:
         assumptions: Assumptions,
         seed: int,
         events: Events,
+        delays: Delays = AS_ASSUMED,
     ) -> None:
         self._configuration, self._jobs, self._assumptions = configuration, jobs, assumptions
-        self._future, self._run_times, self._events = Future(seed, assumptions), RunTimes(jobs), events
-        self._start_up_ms = round(1000 * assumptions.start_up_s)
-        self._cleanup_ms = round(1000 * assumptions.cleanup_s)
+        self._future, self._run_times = Future(seed, assumptions, delays), RunTimes(jobs)
+        self._events = events
         self.attempts = Attempts()
         self.on_start: Callable[[int, int, int], None] | None = (
             None  # called with the time, the job and its row
@@ -100,7 +102,7 @@ class Gangs:
         attempts = self.attempts
         self._tries[job] = self._tries.get(job, 0) + 1
         row = len(attempts.job)
-        flavor = self.flavors.get(_main_flavor(admission), -1)
+        flavor = self.flavors.get(_flavor_of(admission), -1)
         attempts.job.append(job)
         attempts.reserved_ms.append(reserved_ms)
         attempts.started_ms.append(-1)
@@ -122,10 +124,12 @@ class Gangs:
                 at_ms = max(now_ms, reserved_ms + round(1000 * self._assumptions.stock_out_after_s))
                 self._events.add(at_ms, EventKind.STOCKED_OUT, job, self.running[job].row)
                 return
-            provided_ms = max(now_ms, reserved_ms + self._future.provisioning_ms(placed, tries))
+            flavor, passed_ms = _flavor_of(admission), now_ms - reserved_ms
+            delay_ms = self._future.provisioning_ms(placed, tries, flavor, passed_ms)
+            provided_ms = max(now_ms, reserved_ms + delay_ms)
         elif not self.running[job].has_nodes:
             provided_ms = max(now_ms, reserved_ms + round(1000 * self._assumptions.scale_up_s))
-        self.start(job, provided_ms + self._start_up_ms, now_ms)
+        self.start(job, provided_ms + self._future.start_up_ms(placed, tries), now_ms)
 
     def start(self, job: int, started_ms: int, now_ms: int) -> None:
         """Runs the gang from `started_ms`, which may be in the past, until it ends or fails."""
@@ -137,12 +141,12 @@ class Gangs:
         fails_ms = self._future.failure_ms(placed, self._tries[job] - 1, placed.pods)
         if fails_ms is not None and from_ms + fails_ms < ends_ms:
             self._events.add(from_ms + fails_ms, EventKind.FAILED, job, running.row)
-        elif placed.cancelled_ms is None:  # else its cancellation ends it
+        elif placed.cancelled_ms is None or placed.run_ms is not None:  # else its cancellation ends it
             self.finish(job, max(ends_ms, now_ms))
 
     def finish(self, job: int, ends_ms: int) -> None:
         """Ends the work of the gang at `ends_ms`; its pods terminate shortly after."""
-        terminated_ms = ends_ms + self._cleanup_ms
+        terminated_ms = ends_ms + self._future.cleanup_ms(self._jobs[job], self._tries[job] - 1)
         self._events.add(terminated_ms, EventKind.ENDED, job, self.running[job].row)
 
     def cancel(self, job: int, now_ms: int) -> None:
@@ -172,7 +176,7 @@ class Gangs:
         # Pods must be deleted even if the gang has not started. If it released its quota immediately, it
         # could be
         # admitted and preempted again at the same moment, in an endless loop.
-        terminated_ms = now_ms + round(1000 * self._assumptions.termination_s)
+        terminated_ms = now_ms + self._future.termination_ms(self._jobs[job], self._tries[job] - 1)
         self._events.add(terminated_ms, EventKind.PREEMPTED, job, running.row)
 
     def handle(self, kind: int, job: int, row: int, now_ms: int) -> End | None:
@@ -239,12 +243,5 @@ class Gangs:
             self._remaining_ms[job] += round(1000 * self._assumptions.restart_s)
 
 
-def _main_flavor(admission: core.Admission) -> str:
-    """Returns the flavor of the accelerators, else of the first resource."""
-    first = ""
-    for assigned in admission.pod_sets:
-        for resource, flavor in assigned.flavors.items():
-            if "/" in resource:
-                return flavor
-            first = first or flavor
-    return first
+def _flavor_of(admission: core.Admission) -> str:
+    return main_flavor(assigned.flavors for assigned in admission.pod_sets)

@@ -7,7 +7,9 @@ from heapq import heappop, heappush
 from muster import admission as core
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration
+from muster.forecast.learning.delays import AS_ASSUMED, Delays
 from muster.forecast.placement import PlacedJob
+from muster.forecast.simulation.events import EventKind
 from muster.forecast.simulation.simulator import Simulator
 
 
@@ -38,8 +40,9 @@ class ResumedSimulator(Simulator):
         assumptions: Assumptions,
         seed: int,
         initial: Initial,
+        delays: Delays = AS_ASSUMED,
     ) -> None:
-        super().__init__(configuration, jobs, assumptions, seed)
+        super().__init__(configuration, jobs, assumptions, seed, delays)
         self._initial = initial
         self._starts: list[tuple[int, int, int]] = []  # future starts: time, job, attempt
         self._gangs.on_start = self._expect
@@ -71,6 +74,9 @@ class ResumedSimulator(Simulator):
             self._engine.put(workload)
             if workload.admission is None:
                 self._pending += 1
+                if (cancelled_ms := self._jobs[job].cancelled_ms) is not None:
+                    at_ms = max(now_ms + 1, self._jobs[job].submit_ms + cancelled_ms)
+                    self._events.add(at_ms, EventKind.CANCELLED, job)
             else:
                 self._resume(job, initial, workload.admission)
         self._decide(now_ms)  # even if nothing is pending, as queues may be drained
@@ -95,7 +101,8 @@ class ResumedSimulator(Simulator):
     def _key(self, job: int) -> str:
         """Returns a key in the workload's own namespace, as queues may select namespaces."""
         if job >= len(self._initial.workloads):
-            return super()._key(job)
+            namespace, slash, _ = self._jobs[job].name.partition("/")
+            return f"{namespace}/{job}" if slash else super()._key(job)
         return f"{self._initial.workloads[job].workload.namespace}/{job}"
 
     def _queued(self, job: int, queued_ms: int, requeue_ms: int | None) -> core.Workload:

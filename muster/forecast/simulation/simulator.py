@@ -11,6 +11,7 @@ from dataclasses import replace
 from muster import admission as core
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration
+from muster.forecast.learning.delays import AS_ASSUMED, Delays
 from muster.forecast.placement import PlacedJob
 from muster.forecast.results.outcome import End, QueueCapacity, SimulationOutcome
 from muster.forecast.simulation.budgets import SpentUsage
@@ -30,13 +31,15 @@ class Simulator:
         jobs: Sequence[PlacedJob],
         assumptions: Assumptions,
         seed: int = 0,
+        delays: Delays = AS_ASSUMED,
     ) -> None:
         self._configuration, self._jobs, self._seed = configuration, jobs, seed
         self._engine = core.Engine(configuration.snapshot, configuration.rules)
         self._spent = SpentUsage(configuration.snapshot)
         self._events = Events()
-        self._gangs = Gangs(configuration, jobs, assumptions, seed, self._events)
+        self._gangs = Gangs(configuration, jobs, assumptions, seed, self._events, delays)
         self._stock_outs: dict[int, int] = {}
+        self._finished: set[int] = set()  # jobs whose cancellation comes too late
         self._pending = 0  # workloads in the core without quota
         self._wakes_ms = -1  # next decision without another event; an event WAKE exists for it
         self._write_ms = 1000 * assumptions.admission_s
@@ -103,16 +106,21 @@ class Simulator:
             self._events.add(now_ms + cancelled_ms, EventKind.CANCELLED, job)
 
     def _cancel(self, job: int, now_ms: int) -> None:
-        """Cancels a job that waits or holds quota."""
+        """Cancels a job that waits or holds quota. A job with a run time is cancelled only while it waits."""
         if job in self._gangs.running:
-            self._gangs.cancel(job, now_ms)
+            if self._jobs[job].run_ms is None:
+                self._gangs.cancel(job, now_ms)
+        elif job in self._finished:
+            return
         elif self._stock_outs.get(job, 0) <= self._configuration.retries_max:  # else it is deactivated
             self._engine.remove(self._key(job))
             self._pending -= 1
 
     def _is_cancelled(self, job: int, now_ms: int) -> bool:
         cancelled_ms = self._jobs[job].cancelled_ms
-        return cancelled_ms is not None and self._jobs[job].submit_ms + cancelled_ms <= now_ms
+        if cancelled_ms is None or self._jobs[job].run_ms is not None:
+            return False
+        return self._jobs[job].submit_ms + cancelled_ms <= now_ms
 
     def _key(self, job: int) -> str:
         """Returns the key of the job's workload, named after the job's number."""
@@ -196,6 +204,8 @@ class Simulator:
             self._events.add(self._unpark_ms, EventKind.WAKE)
         if end in (End.FINISHED, End.CANCELLED) or self._is_cancelled(job, now_ms):
             self._stock_outs.pop(job, None)
+            if self._jobs[job].cancelled_ms is not None:
+                self._finished.add(job)
         elif end is End.NOT_PROVISIONED:
             self._retry_later(job, row, now_ms)
         else:

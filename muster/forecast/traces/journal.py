@@ -8,6 +8,7 @@ from sys import intern
 import msgspec
 
 from muster.admission import QuantityError, quantities
+from muster.forecast.main_flavor import main_flavor
 from muster.forecast.traces.pod_sets import MERGED, merged
 from muster.forecast.traces.rows import RowError, Rows
 from muster.forecast.traces.trace import Trace, TraceJob
@@ -87,6 +88,11 @@ def _job(record: JournalRecord, pods: int, requests: Mapping[str, int]) -> Trace
     if begun is None and record.finished_at is not None and not record.evictions:
         finished_ms = _millis(record.finished_at)
         cancelled_ms = duration("the time in the queue", created_ms, finished_ms, "createdAt", "finishedAt")
+    provisioning_ms = start_up_ms = None
+    if record.reserved_at is not None and record.admitted_at is not None:
+        provisioning_ms = _measured_ms(record.reserved_at, record.admitted_at)
+    if record.admitted_at is not None and record.started_at is not None:
+        start_up_ms = _measured_ms(record.admitted_at, record.started_at)
     return TraceJob(
         f"{record.namespace}/{record.name}",
         created_ms,
@@ -97,8 +103,16 @@ def _job(record: JournalRecord, pods: int, requests: Mapping[str, int]) -> Trace
         intern(record.priority_class),
         intern(record.user or record.namespace),
         waited_ms,
-        cancelled_ms=cancelled_ms,
+        None if record.limit_seconds is None else record.limit_seconds * SECOND,
+        cancelled_ms,
+        provisioning_ms,
+        start_up_ms,
+        intern(main_flavor(pod_set.flavors for pod_set in record.pod_sets)),
     )
+
+
+def _measured_ms(begin: datetime, end: datetime) -> int:
+    return max(0, _millis(end) - _millis(begin))
 
 
 PodSetsKey = tuple[tuple[int, tuple[tuple[str, str], ...]], ...]

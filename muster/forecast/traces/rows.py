@@ -81,4 +81,7 @@ def moved(job: TraceJob, by_ms: int) -> TraceJob:
         job.waited_ms,
         job.limit_ms,
         job.cancelled_ms,
+        job.provisioning_ms,
+        job.start_up_ms,
+        job.flavor,
     )

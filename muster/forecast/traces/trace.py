@@ -21,6 +21,9 @@ class TraceJob:
     limit_ms: int | None = None  # run time limit that the user requested
     # Time in the queue until it was cancelled, if it never started; such a job has no recorded wait.
     cancelled_ms: int | None = None
+    provisioning_ms: int | None = None  # recorded time from its quota reservation until its admission
+    start_up_ms: int | None = None  # recorded time from its admission until its pods were ready
+    flavor: str = ""  # recorded flavor of its accelerators
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,15 +26,14 @@ from muster.files.errors import FileError
 from muster.files.reading import read_text
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.futures import SEEDS
+from muster.forecast.start_estimates import ObservedWorkload, estimated_starts
 from muster.forecast.traces.journal import read
 from muster.forecast.traces.trace import Trace
 from muster.journal.files import newest
 from muster.kube.kinds import AnyKind
 from muster.live.eta.start_range import StartRange, start_range
 from muster.live.observed import READ
-from muster.live.start import estimated_starts
 from muster.live.state import live_state, state_with_trace
-from muster.live.workloads import LiveWorkload
 
 NICENESS = 19
 MEMORY_BYTES_MAX = 256 << 20
@@ -122,11 +121,11 @@ def starts(question: Question) -> dict[str, StartRange]:
     waiting = [key for key, workload in state.workloads.items() if _waits(workload)]
     if not waiting:
         return {}
-    estimates = estimated_starts(state, waiting, Assumptions(), range(SEEDS))
+    estimates = estimated_starts(state, waiting, Assumptions(), range(SEEDS), state.learned.delays)
     return {state.workloads[key].workload.uid: start_range(workload) for key, workload in estimates.items()}
 
 
-def _waits(workload: LiveWorkload) -> bool:
+def _waits(workload: ObservedWorkload) -> bool:
     return workload.ready_ms is None and not workload.ended
 
 

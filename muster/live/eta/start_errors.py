@@ -27,31 +27,41 @@ class StartError:
     priority_class: str
     band: Band
     error_s: float | None  # start minus median; None if no median was within the horizon
+    age: str = ""  # of the estimate at the start
+    is_first: bool = True  # the first estimate of the gang, else the latest
+
+
+AGES = ((60_000, "up to 1m"), (600_000, "1m to 10m"), (3_600_000, "10m to 1h"), (6 * 3_600_000, "1h to 6h"))
+OLDER = "more than 6h"
 
 
 class StartErrors:
-    """Measures the error of each workload's first estimate; the last estimate comes just before the start."""
+    """Measures the errors of each workload's first estimate, and of its latest if that differs."""
 
     def __init__(self) -> None:
-        self._first: dict[str, StartRange] = {}  # by UID
+        self._estimates: dict[str, tuple[StartRange, StartRange]] = {}  # the first and the latest, by UID
 
     def estimated(self, uid: str, start: StartRange) -> None:
-        """Records the estimate unless the workload already has one."""
-        self._first.setdefault(uid, start)
+        """Records an estimate."""
+        first, _ = self._estimates.get(uid, (start, start))
+        self._estimates[uid] = first, start
 
     def started(self, cluster: ClusterState) -> list[StartError]:
         """Returns the errors of gangs that started since the last call; forgets deleted workloads."""
         errors, pending = [], {}
-        for workload in cluster.workloads.values() if self._first else ():
-            first = self._first.get(workload.metadata.uid)
-            if first is None:
+        for workload in cluster.workloads.values() if self._estimates else ():
+            estimates = self._estimates.get(workload.metadata.uid)
+            if estimates is None:
                 continue
             at_ms = started_at_ms(workload)
             if at_ms is None:
-                pending[workload.metadata.uid] = first
-            else:
-                errors.append(_error(workload, first, at_ms, cluster))
-        self._first = pending
+                pending[workload.metadata.uid] = estimates
+                continue
+            first, latest = estimates
+            errors.append(_error(workload, first, at_ms, cluster, is_first=True))
+            if latest is not first:
+                errors.append(_error(workload, latest, at_ms, cluster, is_first=False))
+        self._estimates = pending
         return errors
 
 
@@ -61,11 +71,13 @@ def started_at_ms(workload: Workload) -> int | None:
     return millis(ready.last_transition_time) if ready is not None and ready.status == "True" else None
 
 
-def _error(workload: Workload, first: StartRange, at_ms: int, cluster: ClusterState) -> StartError:
+def _error(
+    workload: Workload, estimate: StartRange, at_ms: int, cluster: ClusterState, *, is_first: bool
+) -> StartError:
     reference = workload.spec.priority_class_ref
-    if first.p10_ms is None or at_ms < first.p10_ms // 1000 * 1000:  # conditions have whole seconds
+    if estimate.p10_ms is None or at_ms < estimate.p10_ms // 1000 * 1000:  # conditions have whole seconds
         band = Band.BEFORE
-    elif first.p90_ms is None or at_ms <= first.p90_ms:
+    elif estimate.p90_ms is None or at_ms <= estimate.p90_ms:
         band = Band.WITHIN
     else:
         band = Band.AFTER
@@ -73,5 +85,7 @@ def _error(workload: Workload, first: StartRange, at_ms: int, cluster: ClusterSt
         queue=queue_of(workload, cluster),
         priority_class=reference.name if reference is not None else "",
         band=band,
-        error_s=None if first.p50_ms is None else (at_ms - first.p50_ms) / 1000,
+        error_s=None if estimate.p50_ms is None else (at_ms - estimate.p50_ms) / 1000,
+        age=next((name for age_ms, name in AGES if at_ms - estimate.at_ms <= age_ms), OLDER),
+        is_first=is_first,
     )

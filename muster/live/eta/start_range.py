@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import msgspec
 
+from muster.forecast.start_estimates import StartEstimate
 from muster.live.report import QUANTILES
-from muster.live.start import StartEstimate
 from muster.objects.meta import millis, rfc3339
 
-MOVED_MS_MIN = 60_000
+MOVED_MS_MIN = 10_000
 MOVED_SHARE_MIN = 0.2  # of the time until the start
 
 

@@ -12,12 +12,14 @@ from settings.model.foundation.network import Cidr
 from settings.model.foundation.node_auto_provisioning import NodeAutoProvisioning
 from settings.model.foundation.place import Autopilot, GkePlace
 from settings.model.google_cloud import (
+    NETWORK,
     PROJECT,
     ExistingNetwork,
     ExistingSubnetwork,
     GoogleLabelKey,
     GoogleLabelValue,
     ProjectId,
+    RangeName,
 )
 from settings.model.regions import Location, Zone
 from settings.model.versions import GkeVersion
@@ -147,6 +149,16 @@ class Gke(Model):
     """An existing network of the project, if `muster:network` is unset (none: default)."""
     subnetwork: ExistingSubnetwork | None = None
     """The subnet of `network`, in the cluster's region (none: default)."""
+    pods_range: RangeName | None = None
+    """The secondary range for pods in `subnetwork`; if unset, GKE creates one. Required with a Shared VPC."""
+    services_range: RangeName | None = None
+    """The secondary range for Services in `subnetwork`; if unset, GKE creates one. Required with a Shared
+    VPC."""
+    additional_pods_ranges: tuple[RangeName, ...] = ()
+    """Further secondary ranges of the subnet, which nodes use when the range for pods is full."""
+    host_roles: bool = True
+    """Grants GKE's service agents the roles that they need in the host project of a Shared VPC; `false` if
+    its administrators do so."""
     dataplane_v2: bool = True
     """GKE Dataplane V2, which enforces NetworkPolicies by eBPF (CIS GKE 4.3.1)."""
     intranode_visibility: bool = True
@@ -196,6 +208,12 @@ class Gke(Model):
     def place(self) -> GkePlace:
         """The name and the location of the cluster."""
         return GkePlace(self.name, self.location, self.zones, self.deletion_protection)
+
+    @property
+    def host_project(self) -> str | None:
+        """The project of an existing network that `network` names by its path."""
+        path = NETWORK.fullmatch(self.network or "")
+        return path["project"] if path else None
 
     @property
     def region(self) -> str:

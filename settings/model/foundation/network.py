@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from ipaddress import IPv4Network
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 from typing_extensions import Doc
 
 from settings.model.base import Model, matching, refuse
+from settings.model.google_cloud import RangeName
 from settings.model.pools.pool import Pool
 
 # 48 of 63 characters, because "-gpu-8-internal" is appended.
@@ -46,6 +47,12 @@ class Subnet(Model):
     """One block per node: twice its pods, rounded up to a power of two (256 for 110 pods)."""
     services: Cidr = "10.8.0.0/20"
     """One address per Service."""
+    additional_pods: dict[RangeName, Cidr] = Field(default_factory=dict)
+    """Further ranges for pods by name, which nodes use when `pods` is full; they can be added at any time."""
+    pods_range: RangeName = "pods"
+    """Name of the range for pods in the subnet; changing it recreates the cluster."""
+    services_range: RangeName = "services"
+    """Name of the range for Services in the subnet; changing it recreates the cluster."""
 
 
 class Network(Model):

@@ -1,5 +1,7 @@
-"""The place of a GKE cluster: its location and zones."""
+"""The place of a GKE cluster: its location and zones, and names that it shares with no other cluster."""
 
+import hashlib
+import re
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -7,6 +9,9 @@ from pydantic import AfterValidator
 
 from settings.model.base import refuse
 from settings.model.pools.pool import Pool
+
+LONGEST_NAME = 63  # of most resources of Google Cloud
+HASH_LENGTH = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,19 @@ class GkePlace:
     def regional(self) -> bool:
         """Returns whether the cluster is regional rather than zonal."""
         return self.location == self.region
+
+    def unique(self, *parts: str, longest: int = LONGEST_NAME) -> str:
+        """Returns the name of a resource of the cluster in its project: the cluster's name, these parts, and
+        a hash of the location and of all parts in full.
+
+        The hash tells apart clusters of one name in several locations, names that differ only in characters
+        that were cut off, and parts that are joined to the same text. The last part is never cut.
+        """
+        digest = hashlib.sha256("/".join((self.location, self.name, *parts)).encode()).hexdigest()
+        *cut, last = [re.sub(r"[^a-z0-9]+", "-", part) for part in (self.name, *parts)]
+        end = f"-{last}-{digest[:HASH_LENGTH]}"
+        assert len(end) < longest, "callers pass a short last part"
+        return "-".join(cut)[: longest - len(end)].rstrip("-") + end
 
 
 def _not_autopilot(autopilot: bool) -> bool:

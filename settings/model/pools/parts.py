@@ -88,6 +88,17 @@ class DaemonSets(Model):
         return {resource: amount(quantity) for resource, quantity in self.model_dump().items()}
 
 
+PlacementPolicy = Annotated[
+    str,
+    matching(
+        re.compile(RESOURCE),
+        "the name of a resource policy in the cluster's region (compute-class-api: Placement)",
+        "write the bare name, such as my-policy",
+    ),
+    Doc("resource policy"),
+]
+
+
 class NodePriority(Model):
     """One way to get nodes; GKE tries the next one if it cannot get them this way."""
 
@@ -101,13 +112,36 @@ class NodePriority(Model):
     """Zones of the nodes (none: the cluster's, or the reservation's)."""
     max_run_seconds: Annotated[int, Field(ge=1)] | None = None
     """Time after which GKE stops a node, even if it is in use."""
+    any_reservation: Literal["best-effort", "required"] | None = None
+    """For on-demand nodes: takes them from any reservation that need not be named, and if none has capacity,
+    outside of reservations (`best-effort`) or not at all (`required`)."""
+    capacity_check_wait_seconds: Annotated[int, Field(ge=1, le=86400)] | None = None
+    """For flex-start and TPUs: time for which GKE tries this way before the next one."""
+    recycle_lead_seconds: Annotated[int, Field(ge=1, le=604800)] | None = None
+    """For flex-start: time before the end of a node at which GKE looks for its replacement."""
+    placement_policy: PlacementPolicy | None = None
+    """A resource policy of yours in the cluster's project and region, by which the nodes are placed."""
+
+
+class Consolidation(Model):
+    """When GKE removes nodes of a ComputeClass that are hardly used; the cluster's settings if unset."""
+
+    delay_minutes: Annotated[int, Field(ge=1, le=1440)] | None = None
+    """Time for which a node is not needed before it is removed."""
+    threshold_percent: Annotated[int, Field(ge=0, le=100)] | None = None
+    """Utilization of CPU and memory below which a node may be removed."""
+    gpu_threshold_percent: Annotated[int, Field(ge=0, le=100)] | None = None
+    """Utilization of GPUs below which a node with GPUs may be removed."""
 
 
 class ComputeClass(Model):
     """GKE's ComputeClass, whose nodes GKE creates when pods of the flavor need them; it has the pool's name.
 
-    Its nodes are never of another kind: if no priority can be met, pods wait.
+    Its nodes are never of another kind: if no priority can be met, pods wait. The pool's `nodes.min` is the
+    number of nodes that GKE creates in advance. Limits are those of compute-class-api, v1.
     """
 
-    priorities: Annotated[tuple[NodePriority, ...], Field(min_length=1)]
+    priorities: Annotated[tuple[NodePriority, ...], Field(min_length=1, max_length=1000)]
     """Ways to get nodes, the preferred one first."""
+    consolidation: Consolidation | None = None
+    """When GKE removes nodes that are hardly used."""

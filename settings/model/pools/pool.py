@@ -78,7 +78,8 @@ class Pool(PoolFields):
         """The pools whose nodes it may have: itself, or one for each priority of its ComputeClass."""
         if self.compute_class is None:
             return (self,)
-        priorities = [way.model_dump(exclude_none=True) for way in self.compute_class.priorities]
+        own = set(type(self).model_fields)
+        priorities = [way.model_dump(include=own, exclude_none=True) for way in self.compute_class.priorities]
         return tuple(self.model_copy(update={**way, "compute_class": None}) for way in priorities)
 
     @property

@@ -77,11 +77,6 @@ OauthClientId = Annotated[
 ]
 
 
-def certificate_name(namespace: str, host: str) -> str:
-    """Returns the name of the managed certificate of a tenant's host."""
-    return f"{namespace}-{host.replace('.', '-')}"
-
-
 Member = Annotated[str, AfterValidator(_member), Doc("IAM member")]
 Host = Annotated[str, AfterValidator(_host), Doc("host")]
 
@@ -96,7 +91,8 @@ class Identity(Model):
     service_account: DnsLabel = "ray"
     """The Kubernetes ServiceAccount that pods set as `serviceAccountName`."""
     account: AccountId | None = None
-    """ID of the Google service account; `<namespace>-ray` if unset."""
+    """ID of the Google service account; if unset, made of the cluster's name, the namespace and a hash, so
+    that clusters of one project share none."""
 
 
 # A claim needs a size; Cloud Storage FUSE ignores it, but a ResourceQuota counts it.

@@ -133,9 +133,3 @@ class Tenant(Model):
         if self.ray_auth == "token":
             labels |= TOKEN_REQUIRED
         return labels
-
-    @property
-    def google_account(self) -> str:
-        """ID of its Google service account, if it has an identity."""
-        named = self.identity.account if self.identity else None
-        return named or f"{self.namespace}-ray"

@@ -48,7 +48,8 @@ OUTPUTS: dict[str, dict[str, Any]] = {
         "writerIdentity": "serviceAccount:sink@gcp-sa-logging.iam.gserviceaccount.com"
     },
     "gcp:projects/serviceIdentity:ServiceIdentity": {
-        "member": "serviceAccount:service-1@container-engine-robot.iam.gserviceaccount.com"
+        "email": "service-1@container-engine-robot.iam.gserviceaccount.com",
+        "member": "serviceAccount:service-1@container-engine-robot.iam.gserviceaccount.com",
     },
 }
 

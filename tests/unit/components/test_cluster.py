@@ -8,14 +8,14 @@ from unittest import mock
 import pulumi
 import pytest
 
-from components.foundation.control_plane import kubeconfig
+from components.foundation.control_plane import connection
 from components.platform import Platform, PlatformArgs
 from settings.load import load
 from tests.unit.components.harness import declare, declare_platform
 from tests.unit.settings.builders import EXISTING, GOOD, put
 
 DEV = Path(__file__).parents[3] / "stacks" / "Pulumi.dev.yaml"
-NODES = "ray-nodes@acme-ml.iam.gserviceaccount.com"
+NODES = "ray-nodes-2ceadf@acme-ml.iam.gserviceaccount.com"
 SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]
 KEY = "projects/acme-ml/locations/us-west1/keyRings/ray/cryptoKeys/etcd"
 NO_READONLY_PORT = {"insecureKubeletReadonlyPortEnabled": "FALSE"}
@@ -123,7 +123,15 @@ PROVISIONED = {
 CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "regional, in two zones": (
         {"location": "us-west1", "zones": ["us-west1-a", "us-west1-b"]},
-        {"location": "us-west1", "nodeLocations": ["us-west1-a", "us-west1-b"]},
+        {
+            "location": "us-west1",
+            "nodeLocations": ["us-west1-a", "us-west1-b"],
+            # The account's name has a hash of the location.
+            "nodeConfig": {
+                "oauthScopes": SCOPES,
+                "serviceAccount": "ray-nodes-6a20e8@acme-ml.iam.gserviceaccount.com",
+            },
+        },
     ),
     "an upgrade policy": (
         {"channel": "stable", "version": "1.35", "maintenance": NIGHTLY},
@@ -171,6 +179,24 @@ CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "a network that exists": (
         {"network": "shared", "subnetwork": "ray"},
         {"network": "shared", "subnetwork": "ray"},
+    ),
+    "ranges that exist": (
+        {
+            "network": "shared",
+            "subnetwork": "ray",
+            "podsRange": "ray-pods",
+            "servicesRange": "ray-services",
+            "additionalPodsRanges": ["more-pods"],
+        },
+        {
+            "network": "shared",
+            "subnetwork": "ray",
+            "ipAllocationPolicy": {
+                "clusterSecondaryRangeName": "ray-pods",
+                "servicesSecondaryRangeName": "ray-services",
+                "additionalPodRangesConfig": {"podRangeNames": ["more-pods"]},
+            },
+        },
     ),
     "public, for the office": (
         {
@@ -317,7 +343,9 @@ def test_the_ray_add_on_replaces_the_kuberay_release() -> None:
     assert not declared.kinds("Release")
 
 
-@pytest.mark.parametrize(("name", "account"), [("ray", "ray-nodes"), ("r" * 40, f"{'r' * 24}-nodes")])
+@pytest.mark.parametrize(
+    ("name", "account"), [("ray", "ray-nodes-2ceadf"), ("r" * 40, "rrrrrrrrrrrrrrrrr-nodes-c6ac15")]
+)
 def test_nodes_run_as_a_service_account_with_two_roles(name: str, account: str) -> None:
     declared = declare_platform(with_cluster(name=name))
     grants = [declared.inputs(grant) for grant in declared.kinds("IAMMember") if "/nodes-" in grant]
@@ -392,4 +420,4 @@ def test_mocks_without_outputs_are_told_which_one_is_missing(dns_endpoint: bool,
     cluster = mock.Mock(endpoint=nothing, control_plane_endpoints_config=dns)
 
     with pytest.raises(pulumi.RunError, match=f"no output `{output}`.*let the mocks return one"):
-        kubeconfig(cluster, dns_endpoint)
+        connection(cluster, dns_endpoint)

@@ -1,15 +1,37 @@
 """ComputeClasses: their priorities, and the flavors that select their nodes."""
 
-from typing import Any
+import json
+from pathlib import Path
+from typing import Any, get_args
 
 import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # its types are a package
 
 from components.foundation.compute_classes import compute_class
 from settings.load import parse
+from settings.model.base import Model
+from settings.model.pools.machine_facts import BootDiskType
+from settings.model.pools.parts import Consolidation, NodePriority
 from tests.unit.components.harness import Declarations, declare_platform
 from tests.unit.settings.builders import FILE, GOOD, with_pool
-from tests.unit.settings.pools.builders import CPU, GPU, V6E
+from tests.unit.settings.pools.builders import B200, CPU, GPU, V6E
 
+
+def closed(schema: Any) -> Any:
+    """Returns the schema with no other keys than those that it names."""
+    if isinstance(schema, list):
+        return [closed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    parts = {key: closed(part) for key, part in schema.items()}
+    return {**parts, "additionalProperties": False} if isinstance(schema.get("properties"), dict) else parts
+
+
+# As GKE's API server: it drops unknown keys, so that here none may be unknown.
+SCHEMA = Draft202012Validator(
+    closed(json.loads((Path(__file__).parent / "compute_class_schema.json").read_text())["spec"])
+)
+A100 = {"machineType": "a2-highgpu-1g", "nodes": {"max": 4}}
 L4 = {"type": "nvidia-l4", "count": 1, "driverVersion": "latest"}
 L4_NODE = {"machineType": "g2-standard-4", "gpu": L4}
 SPOT, FLEX = {"provisioning": "spot"}, {"provisioning": "flex-start"}
@@ -65,6 +87,76 @@ PRIORITIES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
             "maxPodsPerNode": 32,
         },
     ),
+    "shared partitions of GPUs": (
+        {
+            **A100,
+            "gpu": {
+                "type": "nvidia-tesla-a100",
+                "count": 1,
+                "partition": "1g.5gb",
+                "sharing": {"strategy": "mps", "maxClients": 4},
+            },
+        },
+        {},
+        {
+            "machineType": "a2-highgpu-1g",
+            "gpu": {
+                "type": "nvidia-tesla-a100",
+                "count": 1,
+                "driverVersion": "latest",
+                "gpuSharing": {
+                    "gpuPartitionSize": "1g.5gb",
+                    "sharingStrategy": "MPS",
+                    "maxSharedClientsPerGPU": 4,
+                },
+            },
+        },
+    ),
+    "disks of container images": (
+        {**GPU, "secondaryBootDisks": ["projects/acme-ml/global/images/ray", "global/images/own"]},
+        {},
+        {
+            **L4_NODE,
+            "storage": {
+                "secondaryBootDisks": [
+                    {"diskImageName": "ray", "mode": "CONTAINER_IMAGE_CACHE", "project": "acme-ml"},
+                    {"diskImageName": "own", "mode": "CONTAINER_IMAGE_CACHE"},
+                ]
+            },
+        },
+    ),
+    "a reservation in a zone": (
+        GPU,
+        {"provisioning": "reserved", "reservation": "l4s", "zones": ["us-west1-b"]},
+        {
+            **L4_NODE,
+            "reservations": {"affinity": "Specific", "specific": [{"name": "l4s", "zones": ["us-west1-b"]}]},
+        },
+    ),
+    "any reservation, or none": (
+        GPU,
+        {"anyReservation": "best-effort"},
+        {**L4_NODE, "reservations": {"affinity": "AnyBestEffort"}},
+    ),
+    "any reservation only": (
+        GPU,
+        {"anyReservation": "required"},
+        {**L4_NODE, "reservations": {"affinity": "AnyThenFail"}},
+    ),
+    "flex-start nodes that are replaced": (
+        GPU,
+        {**FLEX, "recycleLeadSeconds": 3600, "capacityCheckWaitSeconds": 600},
+        {
+            **L4_NODE,
+            "flexStart": {"enabled": True, "nodeRecycling": {"leadTimeSeconds": 3600}},
+            "capacityCheckWaitTimeSeconds": 600,
+        },
+    ),
+    "a placement policy": (
+        GPU,
+        {"placementPolicy": "rack"},
+        {**L4_NODE, "placement": {"policyName": "rack"}},
+    ),
     "TPUs": (
         V6E,
         FLEX,
@@ -87,7 +179,9 @@ def test_priority_says_how_nodes_are_obtained(
     pool: dict[str, Any], priority: dict[str, Any], expected: dict[str, Any]
 ) -> None:
     config = with_pool({**pool, "computeClass": {"priorities": [priority]}})
-    assert compute_class(parse(config, FILE).pools[2], "nodes")["priorities"] == [expected]
+    manifest = compute_class(parse(config, FILE).pools[2], "nodes")
+    assert manifest["priorities"] == [expected]
+    assert list(SCHEMA.iter_errors(manifest)) == []
 
 
 def test_gke_installs_no_driver_where_something_else_does() -> None:
@@ -106,7 +200,7 @@ def test_class_of_a_pool_takes_the_place_of_its_node_pool(declared: Declarations
     manifest = declared["ComputeClass/more"]
     assert {key: value for key, value in manifest.inputs["spec"].items() if key != "priorities"} == {
         "nodePoolAutoCreation": {"enabled": True, "shieldedInstanceConfig": {"enableSecureBoot": True}},
-        "nodePoolConfig": {"serviceAccount": "ray-nodes@acme-ml.iam.gserviceaccount.com"},
+        "nodePoolConfig": {"serviceAccount": "ray-nodes-2ceadf@acme-ml.iam.gserviceaccount.com"},
         "whenUnsatisfiable": "DoNotScaleUp",
         "activeMigration": {"optimizeRulePriority": False},
     }
@@ -147,6 +241,57 @@ def test_class_is_added_to_a_cluster_made_elsewhere() -> None:
     declared = declare_platform({**GOOD, "muster:cluster": JOINED, "muster:pools": pools})
     manifest = declared["ComputeClass/l4"]
     assert manifest.inputs["spec"]["nodePoolConfig"] == {
-        "serviceAccount": "shared-pools@acme-ml.iam.gserviceaccount.com"
+        "serviceAccount": "shared-pools-d8c074@acme-ml.iam.gserviceaccount.com"
     }
     assert (declared.kinds("NodePool"), manifest.provider) == ([], "kubernetes/kubernetes")
+
+
+def bounds(model: type[Model]) -> list[tuple[str, int]]:
+    """Returns the smallest and the largest value of each bounded number, by its key in a stack file."""
+    properties = model.model_json_schema()["properties"]
+    return [
+        (key, kind[bound])
+        for key, field in properties.items()
+        for kind in field.get("anyOf", ())
+        for bound in ("minimum", "maximum")
+        if bound in kind
+    ]
+
+
+@pytest.mark.parametrize(("key", "value"), bounds(NodePriority), ids=str)
+def test_bounds_of_a_priority_are_accepted_by_gke(key: str, value: int) -> None:
+    way: dict[str, Any] = {**FLEX, key: value}
+    if key == "recycleLeadSeconds":
+        way[key] = min(value, 604799)  # nodes run for 604,800 seconds at most
+    config = with_pool({**GPU, "computeClass": {"priorities": [way]}})
+    manifest = compute_class(parse(config, FILE).pools[2], "nodes")
+    assert list(SCHEMA.iter_errors(manifest)) == []
+
+
+@pytest.mark.parametrize(("key", "value"), bounds(Consolidation), ids=str)
+def test_bounds_of_consolidation_are_accepted_by_gke(key: str, value: int) -> None:
+    pool = {**GPU, "computeClass": {"priorities": [SPOT], "consolidation": {key: value}}}
+    manifest = compute_class(parse(with_pool(pool), FILE).pools[2], "nodes")
+    assert list(manifest["autoscalingPolicy"].values()) == [value]
+    assert list(SCHEMA.iter_errors(manifest)) == []
+
+
+def test_nodes_in_advance_and_network_interfaces_are_those_of_the_pool() -> None:
+    pool = {**GPU, **CLASS, "nodes": {"min": 2, "max": 4}, "secondaryBootDisks": ["global/images/ray"]}
+    manifest = compute_class(parse(with_pool(pool), FILE).pools[2], "nodes")
+    assert manifest["minimumCapacity"] == {"targetNodeCount": 2}
+    assert manifest["nodePoolConfig"]["imageStreaming"] == {"enabled": True}
+    assert list(SCHEMA.iter_errors(manifest)) == []
+
+
+def test_dranet_uses_the_networks_of_gke() -> None:
+    pool = {**B200, "dranet": True, "computeClass": {"priorities": [SPOT]}}
+    manifest = compute_class(parse(with_pool(pool), FILE).pools[2], "nodes")
+    assert manifest["priorities"][0]["acceleratorNetworkProfile"] == "auto"
+    assert manifest["nodePoolConfig"]["dra"] == {"networking": {"enabled": True}}
+    assert list(SCHEMA.iter_errors(manifest)) == []
+
+
+def test_gke_accepts_every_type_of_boot_disk() -> None:
+    storage = SCHEMA.schema["properties"]["priorities"]["items"]["properties"]["storage"]
+    assert set(get_args(BootDiskType)) <= set(storage["properties"]["bootDiskType"]["enum"])

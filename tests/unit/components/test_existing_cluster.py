@@ -14,6 +14,7 @@ JOINED: dict[str, Any] = {
     "gke": {"location": "us-west1-b", "labels": {"team": "ml"}},
 }
 SYSTEM, L4 = GOOD["muster:pools"]
+NODES = "shared-pools-d8c074@acme-ml.iam.gserviceaccount.com"
 POOLS = [{**SYSTEM, "existing": True}, L4]
 
 
@@ -33,7 +34,7 @@ def test_only_pools_that_are_not_there_are_added(declared: Declarations) -> None
     assert declared.kinds("Cluster", "NodePool") == ["NodePool/l4"]
     keys = ("cluster", "location", "project", "deletionPolicy")
     assert [pool.inputs[key] for key in keys] == ["shared", "us-west1-b", "acme-ml", "PREVENT"]
-    assert pool.inputs["nodeConfig"]["serviceAccount"] == "shared-pools@acme-ml.iam.gserviceaccount.com"
+    assert pool.inputs["nodeConfig"]["serviceAccount"] == NODES
     assert pool.protect
     assert "Service/container" in pool.depends_on
 

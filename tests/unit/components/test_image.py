@@ -146,7 +146,7 @@ def test_the_tag_changes_with_the_content(tmp_path: Path) -> None:
     assert content_tag(tmp_path, "compiled") != first
 
 
-@pytest.mark.parametrize("name", ["controller", "core"])
+@pytest.mark.parametrize("name", ["controller", "core", "deploy"])
 def test_a_lock_has_the_versions_that_tests_use(name: str) -> None:
     pin = re.compile(r"(?m)^[a-z0-9-]+==\S+")
     everywhere, locked = (REQUIREMENTS / "all.lock").read_text(), (REQUIREMENTS / f"{name}.lock").read_text()

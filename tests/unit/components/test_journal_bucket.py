@@ -9,7 +9,7 @@ from tests.unit.settings.builders import EXISTING, GOOD, put
 
 CONTROLLER = "muster-controller"
 BUCKET = "acme-ml-journal"
-EMAIL = "ray-muster@acme-ml.iam.gserviceaccount.com"
+EMAIL = "ray-muster-6427da@acme-ml.iam.gserviceaccount.com"
 FUSE = "gke-gcsfuse/volumes"
 
 

@@ -55,6 +55,43 @@ def test_the_network_has_a_subnet_with_secondary_ranges_and_nat() -> None:
     }
 
 
+def test_ranges_of_an_adopted_network_keep_their_names() -> None:
+    subnet = {"podsRange": "gke-pods", "servicesRange": "gke-svc", "additionalPods": {"more": "10.16.0.0/16"}}
+    declared = declare_platform({**GOOD, "muster:network": {"name": "ray", "subnet": subnet}})
+    assert declared.inputs("Subnetwork/ray")["secondaryIpRanges"] == [
+        {"rangeName": "gke-pods", "ipCidrRange": "10.4.0.0/14"},
+        {"rangeName": "gke-svc", "ipCidrRange": "10.8.0.0/20"},
+        {"rangeName": "more", "ipCidrRange": "10.16.0.0/16"},
+    ]
+    assert declared.inputs("Cluster/ray")["ipAllocationPolicy"] == {
+        "clusterSecondaryRangeName": "gke-pods",
+        "servicesSecondaryRangeName": "gke-svc",
+        "additionalPodRangesConfig": {"podRangeNames": ["more"]},
+    }
+
+
+def test_gkes_agents_may_use_the_subnet_of_a_shared_vpc() -> None:
+    cluster = {
+        "network": "projects/acme-host/global/networks/shared",
+        "subnetwork": "projects/acme-host/regions/us-west1/subnetworks/ray",
+        "podsRange": "ray-pods",
+        "servicesRange": "ray-services",
+    }
+    declared = declare_platform({**GOOD, "muster:cluster": GOOD["muster:cluster"] | cluster})
+    users = declared.kinds("SubnetworkIAMMember")
+    assert {declared.inputs(user)["member"] for user in users} == {
+        "serviceAccount:service-1@container-engine-robot.iam.gserviceaccount.com",
+        "serviceAccount:1@cloudservices.gserviceaccount.com",
+    }
+    place = {"project": "acme-host", "region": "us-west1", "subnetwork": "ray"}
+    assert [declared.inputs(user)[key] for user in users for key in place] == [*place.values()] * 2
+    assert declared.inputs("IAMMember/host-agent")["role"] == "roles/container.hostServiceAgentUser"
+    assert declared["Cluster/ray"].depends_on >= {*users, "IAMMember/host-agent"}
+
+    config = {**GOOD, "muster:cluster": GOOD["muster:cluster"] | cluster | {"hostRoles": False}}
+    assert not declare_platform(config).kinds("SubnetworkIAMMember")
+
+
 def test_the_cluster_is_in_it_and_waits_for_it() -> None:
     declared = with_network()
     cluster = declared["Cluster/ray"]

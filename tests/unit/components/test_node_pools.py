@@ -312,14 +312,14 @@ def test_each_nvlink_domain_is_a_node_pool_with_one_policy() -> None:
         "NodePool/system",
     ]
     assert declared.inputs("ResourcePolicy/ray-more") == {
-        "name": "ray-more",
+        "name": "ray-more-ac8d78",
         "project": "acme-ml",
         "region": "us-west1",
         "workloadPolicy": {"type": "HIGH_THROUGHPUT", "acceleratorTopology": "1x72"},
     }
     for name, most in (("more-0", 18), ("more-1", 2)):
         inputs = declared.inputs(f"NodePool/{name}")
-        assert inputs["placementPolicy"] == {"type": "COMPACT", "policyName": "ray-more"}
+        assert inputs["placementPolicy"] == {"type": "COMPACT", "policyName": "ray-more-ac8d78"}
         assert inputs["autoscaling"] == nodes_of(0, most, "ANY")["autoscaling"]
         assert inputs["nodeConfig"]["labels"]["muster.dev/pool"] == "more"
         assert inputs["nodeConfig"]["ephemeralStorageLocalSsdConfig"] == {"localSsdCount": 4}
@@ -402,7 +402,7 @@ def test_tpu7x_slices_have_a_workload_policy_of_their_topology() -> None:
     declared = declared_pools(with_pool(pool))
 
     assert declared.inputs("ResourcePolicy/ray-more") == {
-        "name": "ray-more",
+        "name": "ray-more-ac8d78",
         "project": "acme-ml",
         "region": "us-west1",
         "workloadPolicy": {"type": "HIGH_THROUGHPUT", "acceleratorTopology": "2x2x2"},
@@ -410,7 +410,7 @@ def test_tpu7x_slices_have_a_workload_policy_of_their_topology() -> None:
     assert declared.inputs("NodePool/more-0")["placementPolicy"] == {
         "type": "COMPACT",
         "tpuTopology": "2x2x2",
-        "policyName": "ray-more",
+        "policyName": "ray-more-ac8d78",
     }
     assert "ResourcePolicy/ray-more" in declared["NodePool/more-0"].depends_on
 

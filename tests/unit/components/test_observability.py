@@ -52,7 +52,11 @@ def test_logs_stay_searchable(declared: Declarations) -> None:
         declared.inputs("ProjectSink/ray-searchable"),
     )
 
-    assert (bucket["bucketId"], bucket["location"], bucket["retentionDays"]) == ("ray-ray", "us-west1", 90)
+    assert (bucket["bucketId"], bucket["location"], bucket["retentionDays"]) == (
+        "ray-ray-e36f62",
+        "us-west1",
+        90,
+    )
     assert sink["destination"] == "logging.googleapis.com/ray-logs-id"
     assert sink["filter"] == FILTER
 
@@ -60,12 +64,12 @@ def test_logs_stay_searchable(declared: Declarations) -> None:
 def test_archived_logs_cannot_be_deleted_too_soon(declared: Declarations) -> None:
     bucket, sink = declared.inputs("Bucket/ray-logs"), declared.inputs("ProjectSink/ray-archive")
 
-    assert bucket["name"] == "acme-ml-ray-logs"
+    assert bucket["name"] == "ray-acme-ml-logs-ac0285"
     assert bucket["retentionPolicy"] == {"retentionPeriod": str(400 * 24 * 3600)}
     assert bucket["lifecycleRules"] == [{"action": {"type": "Delete"}, "condition": {"age": 400}}]
     assert (bucket["uniformBucketLevelAccess"], bucket["publicAccessPrevention"]) == (True, "enforced")
     assert bucket["forceDestroy"] is False
-    assert sink["destination"] == "storage.googleapis.com/acme-ml-ray-logs"
+    assert sink["destination"] == "storage.googleapis.com/ray-acme-ml-logs-ac0285"
     assert sink["filter"] == FILTER
 
 

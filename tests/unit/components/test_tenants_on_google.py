@@ -11,7 +11,8 @@ TEAM_A: dict[str, Any] = GOOD["muster:tenants"][0]
 BUCKET = "acme-ml-team-a-checkpoints"
 IAP = {"members": ["group:ml@example.com"]}
 SERVING: dict[str, Any] = {"hosts": {"models.example.com": "vllm", "chat.example.com": "vllm"}, "iap": IAP}
-EMAIL = "team-a-ray@acme-ml.iam.gserviceaccount.com"
+ADDRESS = "ray-team-a-serving-8fed07"
+EMAIL = "ray-team-a-ray-167271@acme-ml.iam.gserviceaccount.com"
 
 
 def tenant(**settings: Any) -> Declarations:
@@ -24,7 +25,7 @@ def checkpoints(**settings: Any) -> Declarations:
 
 def test_an_identity_can_be_used_by_its_pods_only() -> None:
     declared = tenant(identity={})
-    assert declared.inputs("Account/team-a-ray")["accountId"] == "team-a-ray"
+    assert declared.inputs("Account/team-a-ray")["accountId"] == EMAIL.partition("@")[0]
     impersonation = declared["IAMMember/team-a-ray-pods"]
     assert impersonation.inputs["role"] == "roles/iam.workloadIdentityUser"
     assert impersonation.inputs["member"] == "serviceAccount:acme-ml.svc.id.goog[team-a/ray]"
@@ -107,10 +108,10 @@ def test_storage_is_in_addition_to_the_buckets_claim() -> None:
 def test_the_gateway_serves_https_for_its_own_namespace() -> None:
     declared = tenant(serving=SERVING)
     gateway = declared["Gateway/team-a/serving"]
-    assert gateway.inputs["metadata"]["annotations"] == {"networking.gke.io/certmap": "team-a-serving"}
+    assert gateway.inputs["metadata"]["annotations"] == {"networking.gke.io/certmap": ADDRESS}
     assert gateway.inputs["spec"] == {
         "gatewayClassName": "gke-l7-global-external-managed",
-        "addresses": [{"type": "NamedAddress", "value": "team-a-serving"}],
+        "addresses": [{"type": "NamedAddress", "value": ADDRESS}],
         "listeners": [
             {
                 "name": "https",

@@ -1,4 +1,4 @@
-"""The comment on pull requests: the script of preview.yaml with a `gh` that keeps what it is given.
+"""The comments on pull requests: the scripts of preview.yaml with a `gh` that stores its arguments.
 
 The text of the plan is by the pull request's own code, so it is hostile here.
 """
@@ -19,9 +19,12 @@ from tools.toolchain.paths import CHECKOUT
 
 PREVIEW = CHECKOUT / "examples" / "gitops" / "github" / "preview.yaml"
 GH = """#!/bin/sh
-case "$1" in
-  api) cat "$FILES" ;;
-  pr) shift 2; echo "$@" > "$POSTED.arguments"; cat > "$POSTED" ;;
+case "$*" in
+  *compare*) cat "$FILES" ;;
+  *logs) cat "$LOGS" ;;
+  *runs*) echo "11 success" ;;
+  *PATCH*|"pr comment"*) echo "$@" > "$POSTED.arguments"; cp body.md "$POSTED" ;;
+  *comments*) cat "$COMMENTS" ;;
 esac
 """
 HEAD = "c" * 40
@@ -30,35 +33,48 @@ ONLY_STACKS = f"Plan of {HEAD}, which changes stack files only."
 Post = Callable[..., str]
 
 
-def comment_job() -> dict[str, Any]:
-    job: dict[str, Any] = yaml.safe_load(PREVIEW.read_text())["jobs"]["comment"]
+def comment_job(name: str = "comment") -> dict[str, Any]:
+    job: dict[str, Any] = yaml.safe_load(PREVIEW.read_text())["jobs"][name]
     return job
+
+
+def run_script(job: str, folder: Path, **files: str) -> tuple[str, str]:
+    """Runs the script as GitHub's runners do; returns the posted text, and the command that posted it.
+
+    files: what `gh` answers: the changed `FILES`, `COMMENTS` of the pull request, `LOGS` of a job.
+    """
+    gh, posted = folder / "gh", folder / "posted"
+    gh.write_text(GH)
+    gh.chmod(0o755)
+    (step,) = comment_job(job)["steps"]
+    for name, text in {"COMMENTS": "", **files}.items():
+        (folder / name).write_text(text)
+    env = {
+        "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
+        **{name: str(folder / name) for name in ("FILES", "COMMENTS", "LOGS")},
+        "POSTED": str(posted),
+        "PLAN": files.get("PLAN", ""),
+        "NUMBER": "7",
+        "BASE": "b" * 40,
+        "HEAD": HEAD,
+        "GH_REPO": "acme/muster",
+        "RUN": "5",
+    }
+    bash = shutil.which("bash")
+    assert bash
+    subprocess.run([bash, "-e", "-c", step["run"]], env=env, cwd=folder, check=True)
+    return posted.read_text(errors="replace"), posted.with_suffix(".arguments").read_text().strip()
 
 
 @pytest.fixture
 def post(tmp_path: Path) -> Post:
-    """Runs the script as GitHub's runners do, and returns the posted text."""
-    gh, files, posted = tmp_path / "gh", tmp_path / "files", tmp_path / "posted"
-    gh.write_text(GH)
-    gh.chmod(0o755)
-    (step,) = comment_job()["steps"]
+    """Returns what is posted for a plan and the changed files, without the mark of the comment."""
 
     def posts(plan: str, *changed: str) -> str:
-        files.write_text("".join(f"{name}\n" for name in changed or (STACK,)))
-        env = {
-            "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
-            "FILES": str(files),
-            "POSTED": str(posted),
-            "PLAN": plan,
-            "NUMBER": "7",
-            "BASE": "b" * 40,
-            "HEAD": HEAD,
-            "GH_REPO": "acme/muster",
-        }
-        bash = shutil.which("bash")
-        assert bash
-        subprocess.run([bash, "-e", "-c", step["run"]], env=env, cwd=tmp_path, check=True)
-        return posted.read_text(errors="replace")
+        listed = "".join(f"{name}\n" for name in changed or (STACK,))
+        mark, _, text = run_script("comment", tmp_path, FILES=listed, PLAN=plan)[0].partition("\n")
+        assert mark == "<!-- offline -->"
+        return text
 
     return posts
 
@@ -72,7 +88,7 @@ def test_a_plan_is_shown_as_it_is(post: Post) -> None:
 
 HARMLESS = {
     "a mention": ("@acme/admins approved", r"@(?=[a-z])"),
-    "an image, which tells its server about every reader": ("![x](https://evil.example/x.png)", r"\]\("),
+    "an image, whose server learns of every reader": ("![x](https://evil.example/x.png)", r"\]\("),
     "a link with another text": ("[docs](https://evil.example)", r"\]\("),
     "a link by reference": ("[docs][1]\n\n[1]: https://evil.example", r"\]\[|\]:"),
     "an image as a tag": ('<img src="https://evil.example/x.png">', r"<(?!/?(details|summary)>)[A-Za-z!/?]"),
@@ -93,7 +109,8 @@ def test_text_of_a_pull_request_has_no_effect(plan: str, effective: str, post: P
 def test_the_shell_reads_nothing_of_it(post: Post, tmp_path: Path) -> None:
     post("$(touch a) `touch b` '; touch c; '\" && touch d #", "stacks/$(touch e)`touch f`.py")
 
-    assert {file.name for file in tmp_path.iterdir()} == {"gh", "files", "posted", "posted.arguments"}
+    created = {file.name for file in tmp_path.iterdir()} - {"gh", "FILES", "COMMENTS", "PLAN"}
+    assert created == {"body.md", "posted", "posted.arguments"}
 
 
 @pytest.mark.parametrize(
@@ -126,10 +143,52 @@ def test_a_huge_plan_fits_into_a_comment(post: Post) -> None:
 
 
 def test_the_comment_is_about_the_commit_whose_plan_it_is() -> None:
-    """The head may have moved since: the files are those of the event's commits, not of the current ones."""
+    """The head may have moved since: the files come from the commits of the event."""
     job = comment_job()
 
     assert job["permissions"] == {"contents": "read", "pull-requests": "write"}
     assert json.dumps(job["steps"]).count("uses") == 0
     assert job["steps"][0]["env"]["HEAD"] == "${{ github.event.pull_request.head.sha }}"
     assert "compare/$BASE...$HEAD" in job["steps"][0]["run"]
+
+
+LOG = """2026-11-26T10:00:00.1234567Z ##[group]Run pulumi preview
+2026-11-26T10:00:00.2345678Z STACK: prod
+2026-11-26T10:00:01.1234567Z Previewing update (prod):
+2026-11-26T10:00:02.1234567Z  \x1b[32m+\x1b[0m gcp:container:NodePool l4 create
+2026-11-26T10:00:02.1234567Z  @acme/admins ```` <img src=x>
+2026-11-26T10:00:03.1234567Z Resources:
+2026-11-26T10:00:03.1234567Z     + 1 to create
+2026-11-26T10:00:04.1234567Z ##[group]Run gcloud storage cp
+2026-11-26T10:00:05.1234567Z Copying plan.json
+"""
+
+
+def test_a_live_plan_is_posted_from_the_log_of_its_job(tmp_path: Path) -> None:
+    text, command = run_script("live-comment", tmp_path, LOGS=LOG)
+    assert command == "pr comment 7 --body-file body.md"
+    mark, heading, *shown = text.splitlines()
+    assert (mark, HEAD in heading) == ("<!-- live -->", True)
+    assert shown[:5] == ["", "**prod**", "success", "````text", "Previewing update (prod):"]
+    assert " + gcp:container:NodePool l4 create" in shown
+    assert shown[-2:] == ["    + 1 to create", "````"]
+    assert "STACK" not in text
+    assert "Copying" not in text
+
+
+def test_text_of_a_live_plan_ends_no_block_and_mentions_no_user(tmp_path: Path) -> None:
+    text, _ = run_script("live-comment", tmp_path, LOGS=LOG)
+    assert text.count("````") == 2
+    assert "@acme" not in text
+
+
+@pytest.mark.parametrize("job", ["comment", "live-comment"])
+def test_a_second_run_edits_the_comment_of_the_first(job: str, tmp_path: Path) -> None:
+    _, command = run_script(job, tmp_path, FILES=STACK, LOGS=LOG, COMMENTS="41\n42\n")
+    assert command == "api --method PATCH repos/acme/muster/issues/comments/41 --field body=@body.md"
+
+
+def test_live_plans_are_posted_by_a_job_without_code_of_the_pull_request() -> None:
+    job = comment_job("live-comment")
+    assert job["permissions"] == {"actions": "read", "pull-requests": "write"}
+    assert json.dumps(job["steps"]).count("uses") == 0

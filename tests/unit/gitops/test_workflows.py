@@ -1,5 +1,7 @@
 """The workflows and the operator's Stack that users copy: valid, pinned, consistent with this checkout."""
 
+import json
+import os
 import re
 import subprocess
 import sys
@@ -86,7 +88,7 @@ def test_symbolic_links_are_refused_right_after_each_checkout(tmp_path: Path) ->
         for i, step in enumerate(job.get("steps", []))
         if "checkout" in step.get("uses", "")
     ]
-    assert len(after) == 2
+    assert len(after) == 3
 
     subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
     (tmp_path / "Pulumi.dev.yaml").write_text("config: {}\n")
@@ -130,14 +132,15 @@ def test_code_of_a_pull_request_may_only_read_until_a_reviewer_approves() -> Non
 
 def test_jobs_without_a_reviewer_use_no_environment_of_pull_requests() -> None:
     """Required reviewers would block the drift check; its environments allow only main instead."""
-    used = {where: job["with"]["environment"].partition("-")[0] for where, _, job in calls()}
+    used = {where: job["with"]["environment"] for where, name, job in calls() if name == "pulumi.yaml"}
+    stack = "${{ matrix.stack }}"
     assert used == {
-        "deploy.yaml: dev": "dev",
-        "deploy.yaml: staging": "staging",
-        "deploy.yaml: prod": "prod",
-        "drift.yaml: check": "drift",
-        "drift.yaml: objects": "drift",
-        "preview.yaml: live": "preview",
+        "deploy.yaml: dev": stack,
+        "deploy.yaml: staging": stack,
+        "deploy.yaml: prod": stack,
+        "drift.yaml: check": f"drift-{stack}",
+        "drift.yaml: objects": f"drift-{stack}",
+        "preview.yaml: live": f"preview-{stack}",
     }
     text = (CHECKOUT / "docs" / "gitops.md").read_text()
     for stack in STACKS - {"local"}:
@@ -149,15 +152,93 @@ def test_workflows_are_called_with_their_inputs() -> None:
     for where, name, job in calls():
         called = yaml.safe_load((GITOPS / "github" / name).read_text())
         # YAML 1.1 parses the key `on` as true.
-        inputs = called[True]["workflow_call"]["inputs"]
-        assert set(job["with"]) == set(inputs), where
-        stacks = job.get("strategy", {}).get("matrix", {}).get("stack", [job["with"]["stack"]])
-        assert set(stacks) <= STACKS, where
+        inputs = called[True]["workflow_call"].get("inputs", {})
+        assert set(job.get("with", {})) == set(inputs), where
+
+
+def test_no_workflow_names_a_stack() -> None:
+    """The jobs read the stacks from the folder; the environments dev, staging and prod only order them."""
+    listed = {
+        where: (re.findall(r"outputs\.(\w+)", job["strategy"]["matrix"]["stack"]), job["with"]["stack"])
+        for where, name, job in calls()
+        if name == "pulumi.yaml"
+    }
+    assert {stack for _, stack in listed.values()} == {"${{ matrix.stack }}"}
+    assert {where: output for where, ([output], _) in listed.items()} == {
+        "deploy.yaml: dev": "dev",
+        "deploy.yaml: staging": "staging",
+        "deploy.yaml: prod": "prod",
+        "drift.yaml: check": "all",
+        "drift.yaml: objects": "all",
+        "preview.yaml: live": "all",
+    }
+
+
+FOLDER = {
+    "research": 'config:\n  "muster:environment": "dev"\n',
+    "dev": "config:\n  muster:environment: dev # small\n",
+    "eu": "config:\n  muster:environment: staging\n",
+    "prod": "config:\n  gcp:project: acme\n",  # the default
+    "local": "config:\n  muster:environment: local\n",
+}
+
+
+def list_stacks(folder: Path, files: dict[str, str]) -> tuple[int, dict[str, Any]]:
+    """Runs the script of stacks.yaml in a folder of these stacks; returns its exit code and its outputs."""
+    (folder / "stacks").mkdir()
+    for name, text in files.items():
+        (folder / "stacks" / f"Pulumi.{name}.yaml").write_text(text)
+    output = folder / "output"
+    output.touch()
+    (script,) = [s["run"] for s in jobs(GITOPS / "github" / "stacks.yaml")["list"]["steps"] if "id" in s]
+    env = {**os.environ, "RUNNER_TEMP": str(folder), "GITHUB_OUTPUT": str(output)}
+    done = subprocess.run(["bash", "-e", "-c", script], cwd=folder, env=env, check=False, capture_output=True)
+    lines = (line.partition("=") for line in output.read_text().splitlines())
+    return done.returncode, {name: json.loads(value) for name, _, value in lines}
+
+
+def test_stacks_are_listed_by_their_environment(tmp_path: Path) -> None:
+    assert list_stacks(tmp_path, FOLDER) == (
+        0,
+        {
+            "dev": ["dev", "research"],
+            "staging": ["eu"],
+            "prod": ["prod"],
+            "all": ["dev", "eu", "prod", "research"],
+        },
+    )
+
+
+def test_a_folder_may_have_no_stack_of_an_environment(tmp_path: Path) -> None:
+    _, listed = list_stacks(tmp_path, {"prod": FOLDER["prod"]})
+    assert listed == {"dev": [], "staging": [], "prod": ["prod"], "all": ["prod"]}
+
+
+def test_a_stack_whose_name_is_a_command_is_refused(tmp_path: Path) -> None:
+    assert list_stacks(tmp_path, {"$(touch a)": FOLDER["prod"]})[0] == 1
+
+
+def test_merges_apply_saved_plans_and_manual_runs_do_not() -> None:
+    plans = {where: job["with"]["plan"] for where, name, job in calls() if name == "pulumi.yaml"}
+    applied = "${{ github.event_name == 'push' && 'apply' || 'none' }}"
+    assert plans == {
+        "deploy.yaml: dev": applied,
+        "deploy.yaml: staging": applied,
+        "deploy.yaml: prod": applied,
+        "drift.yaml: check": "none",
+        "drift.yaml: objects": "none",
+        "preview.yaml: live": "save",
+    }
 
 
 def test_deployment_promotes_from_dev_to_staging_to_prod() -> None:
     order = [(name, job.get("needs")) for name, job in jobs(GITOPS / "github" / "deploy.yaml").items()]
-    assert order == [("dev", None), ("staging", "dev"), ("prod", "staging")]
+    assert order == [
+        ("stacks", None),
+        ("dev", "stacks"),
+        ("staging", ["stacks", "dev"]),
+        ("prod", ["stacks", "dev", "staging"]),
+    ]
 
 
 def test_workflows_use_the_locked_pulumi_version() -> None:

@@ -26,12 +26,12 @@ def _spec(replicas: int, most: int | None) -> dict[str, Any]:
 
 
 def waiting_elastic(**sizes: Any) -> Body:
-    """Its Workload without quota."""
+    """Returns the Workload of an elastic gang without quota."""
     return waiting(elastic(**sizes))
 
 
 def running_elastic(granted: int = 2, shrinking: bool = False, limited: bool = True, **sizes: Any) -> Body:
-    """Its Workload with quota for these workers."""
+    """Returns the Workload of an elastic gang with quota for these workers."""
     body = running(elastic(**sizes))
     for assigned in body["status"]["admission"]["podSetAssignments"]:
         if assigned["name"] == "gpu":

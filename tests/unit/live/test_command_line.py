@@ -15,6 +15,9 @@ from tests.unit.live.builders import RAY_JOB, finished, running, waiting
 from tests.unit.live.elastic import elastic, waiting_elastic
 from tests.unit.live.manifests import as_json, manifest
 
+FIXED = ("--assume", "start_up_s=30", "--assume", "cleanup_s=2", "--assume", "limit_share=1")
+"""Delays that do not vary, and jobs that run until their declared limit."""
+
 DEV, NEW = running(ray_job("dev"), maximumExecutionTimeSeconds=300), waiting(ray_job("new"))
 
 
@@ -40,7 +43,7 @@ def job_file(folder: Path, *documents: object) -> str:
 
 def test_job_that_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = job_file(tmp_path, {**RAY_JOB, **ray_job("train")})
-    assert main(["try", "-f", file, "--queues", queues(tmp_path)]) == 0
+    assert main(["try", "-f", file, "--queues", queues(tmp_path), *FIXED]) == 0
     output = capsys.readouterr().out
     assert "RayJob team-a/train fits now: it would get quota in ClusterQueue team-a immediately." in output
     assert "Start: in 30s (30s to 30s), at " in output
@@ -70,12 +73,12 @@ def test_job_that_preempts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_job_that_waits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = job_file(tmp_path, {**RAY_JOB, **ray_job("train")})
-    assert main(["try", "-f", file, "--queues", queues(tmp_path, DEV)]) == 4
+    assert main(["try", "-f", file, "--queues", queues(tmp_path, DEV), *FIXED]) == 4
     output = capsys.readouterr().out
     assert "would wait in ClusterQueue team-a. Reason: needs 4 nvidia.com/gpu" in output
     assert "Start: in 4m3" in output  # 240 s are left of the run time, and its pods have to leave and start
     assert "Missing quota" in output
-    assert "- run times of other workloads: 1 declared" in output
+    assert "- run times of other workloads: 1 a fixed share of their declared limit" in output
 
 
 def test_job_that_never_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,7 +91,7 @@ def test_job_that_never_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 def test_answer_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = job_file(tmp_path, {**RAY_JOB, **ray_job("train")})
-    assert main(["try", "-f", file, "--queues", queues(tmp_path, DEV), "--json", "--seeds", "3"]) == 4
+    assert main(["try", "-f", file, "--queues", queues(tmp_path, DEV), "--json", "--seeds", "3", *FIXED]) == 4
     answer = json.loads(capsys.readouterr().out)
     assert answer["answer"] == "waits"
     assert answer["reason"] == "QUOTA"
@@ -102,7 +105,7 @@ def test_answer_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     }
     assert answer["start"]["futures"] == answer["start"]["started"] == answer["start"]["agreeing"] == 3
     assert answer["start"]["waitSeconds"]["p10"] == answer["start"]["waitSeconds"]["p90"]
-    assert answer["start"]["runTimes"] == {"declared": 1}
+    assert answer["start"]["runTimes"] == {"fixed": 1}
 
 
 def test_job_from_standard_input(
@@ -122,8 +125,7 @@ def test_history_of_a_trace_gives_run_times(tmp_path: Path, capsys: pytest.Captu
     cluster = queues(tmp_path, running(ray_job("dev"), 3_600))
     assert main(["try", "-f", file, "--queues", cluster, "--history", str(trace)]) == 4
     output = capsys.readouterr().out
-    assert "Start: in 1h00m" in output
-    assert "1 from similar jobs (6 past jobs with a run time)" in output
+    assert "1 learned from past jobs (6 past jobs with a run time)" in output
 
 
 BAD: dict[str, tuple[list[object], str]] = {
@@ -164,10 +166,17 @@ def eta(tmp_path: Path, job: str, *workloads: Body, options: tuple[str, ...] = (
 
 
 def test_estimated_start_of_a_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert eta(tmp_path, "rayjob/new", DEV, NEW) == 0
+    assert eta(tmp_path, "rayjob/new", DEV, NEW, options=FIXED) == 0
     output = capsys.readouterr().out
     assert f"Workload team-a/{NEW['metadata']['name']}. Start: in 4m3" in output
-    assert "- run times of other workloads: 1 declared" in output
+    assert "- run times of other workloads: 1 a fixed share of their declared limit" in output
+
+
+def test_estimate_says_where_nothing_was_learned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert eta(tmp_path, "rayjob/new", NEW) == 0
+    assert "- gangs start 3s to 1m54s (nothing was learned yet: wide range) after" in capsys.readouterr().out
+    assert eta(tmp_path, "rayjob/new", DEV, NEW) == 0
+    assert "as there are few past jobs (wide range)" in capsys.readouterr().out
 
 
 def test_estimated_start_of_an_autoscaled_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -233,5 +242,5 @@ def test_last_workload_of_a_job_counts(tmp_path: Path, capsys: pytest.CaptureFix
     later = workload_body(
         ray_job("new"), name="rayjob-new-later", uid="later", creationTimestamp="2027-01-15T08:00:00Z"
     )
-    assert eta(tmp_path, "rayjob/new", older, later) == 0
+    assert eta(tmp_path, "rayjob/new", older, later, options=FIXED) == 0
     assert "Workload team-a/rayjob-new-later. Start: in 30s" in capsys.readouterr().out

@@ -8,17 +8,23 @@ import pytest
 from muster.cluster.cluster_state import ClusterState
 from muster.configuration.configuration import Configuration
 from muster.forecast.assumptions import Assumptions
-from muster.live.run_times import RunTimeSource
-from muster.live.start import StartEstimate, drawn_jobs, estimated_start, estimated_starts
+from muster.forecast.learning.run_times import RunTimeSource
+from muster.forecast.start_estimates import StartEstimate, drawn_jobs, estimated_start, estimated_starts
 from muster.live.state import live_state
 from muster.objects.meta import rfc3339
 from tests.simulation.manifests import ray_cluster, ray_job
 from tests.unit.controller.builders import NOW_MS, Body, workload_body
-from tests.unit.live.builders import cluster, finished, running, since, waiting
+from tests.unit.live.builders import cluster, running, since, waiting
 
 ASSUMED = Assumptions(
-    start_up_s=30, termination_s=0, cleanup_s=0, provisioning_median_s=60, provisioning_spread=0
+    start_up_s=30,
+    termination_s=0,
+    cleanup_s=0,
+    provisioning_median_s=60,
+    provisioning_spread=0,
+    limit_share=1,
 )
+"""Deterministic delays, and jobs that run until their declared limit."""
 SEEDS = range(20)
 NEW = waiting(ray_job("new"))
 KEY = f"team-a/{NEW['metadata']['name']}"
@@ -67,44 +73,40 @@ class Case:
 
 DEV = ray_job("dev")
 TOO_LARGE = waiting(ray_job("new", workers=5))
-PAST = [finished(ray_job(f"past-{n}"), 60 * n) for n in (1, 2, 3, 4, 5, 6)]
 
 CASES: dict[str, Case] = {
     "quota is free": Case(cluster(NEW), {30}, {}),
     "nodes are provisioned first": Case(cluster(NEW, check=True), {90}, {}),
     "a declared run time": Case(
-        cluster(NEW, running(DEV, 60, maximumExecutionTimeSeconds=300)), {270}, {RunTimeSource.DECLARED: 1}
+        cluster(NEW, running(DEV, 60, maximumExecutionTimeSeconds=300)), {270}, {RunTimeSource.FIXED: 1}
     ),
     "an exceeded run time": Case(
-        cluster(NEW, running(DEV, 400, maximumExecutionTimeSeconds=300)), {30}, {RunTimeSource.DECLARED: 1}
-    ),
-    "finished Workloads that ran for longer": Case(
-        cluster(NEW, *PAST, running(DEV, 200)), {70, 130, 190}, {RunTimeSource.SIMILAR: 1}
+        cluster(NEW, running(DEV, 400, maximumExecutionTimeSeconds=300)), {30}, {RunTimeSource.FIXED: 1}
     ),
     "a RayCluster keeps its quota": Case(
         cluster(NEW, running(ray_cluster("notebook", workers=4))), {None}, {RunTimeSource.ENDLESS: 1}
     ),
     "a gang whose pods start": Case(
-        cluster(NEW, admitted(DEV, 10, reports=True)), {320}, {RunTimeSource.DECLARED: 1}
+        cluster(NEW, admitted(DEV, 10, reports=True)), {320}, {RunTimeSource.FIXED: 1}
     ),
     "a gang whose pods are late": Case(
-        cluster(NEW, admitted(DEV, 100, reports=True)), {230}, {RunTimeSource.DECLARED: 1}
+        cluster(NEW, admitted(DEV, 100, reports=True)), {230}, {RunTimeSource.FIXED: 1}
     ),
     "a gang without the condition PodsReady": Case(
-        cluster(NEW, admitted(DEV, 100, reports=False)), {230}, {RunTimeSource.DECLARED: 1}
+        cluster(NEW, admitted(DEV, 100, reports=False)), {230}, {RunTimeSource.FIXED: 1}
     ),
     "what was queued before": Case(
         cluster(NEW, running(DEV, 60, maximumExecutionTimeSeconds=100), before(200)),
         {40 + 30 + 200 + 30},
-        {RunTimeSource.DECLARED: 2},
+        {RunTimeSource.FIXED: 2},
     ),
     "a preempted gang that was queued before starts over": Case(
-        cluster(NEW, preempted(DEV, 300)), {30 + 1_000 + 30}, {RunTimeSource.DECLARED: 1}
+        cluster(NEW, preempted(DEV, 300)), {30 + 1_000 + 30}, {RunTimeSource.FIXED: 1}
     ),
     "a gang that is being deleted": Case(
         cluster(NEW, deleted(running(DEV, 300, maximumExecutionTimeSeconds=1_000))),
         {30},
-        {RunTimeSource.DECLARED: 1},
+        {RunTimeSource.FIXED: 1},
     ),
     "it is too large": Case(cluster(TOO_LARGE), {None}, {}),
 }
@@ -130,8 +132,8 @@ def test_a_future_does_not_depend_on_the_number_of_futures() -> None:
 
 
 def test_a_workload_that_is_added_leaves_the_run_times_of_others_as_they_are() -> None:
-    alone = drawn_jobs(live_state(cluster(running(DEV, 200)), Configuration(), NOW_MS), ASSUMED, 7)[0]
-    both = drawn_jobs(live_state(cluster(NEW, running(DEV, 200)), Configuration(), NOW_MS), ASSUMED, 7)[0]
+    alone = drawn_jobs(live_state(cluster(running(DEV, 200)), Configuration(), NOW_MS), ASSUMED, 7)
+    both = drawn_jobs(live_state(cluster(NEW, running(DEV, 200)), Configuration(), NOW_MS), ASSUMED, 7)
     assert {start.name: start.run_ms for start in alone}.items() <= {
         start.name: start.run_ms for start in both
     }.items()
@@ -143,7 +145,8 @@ def started(*waits_s: float | None) -> StartEstimate:
 
 QUANTILES: dict[str, tuple[StartEstimate, tuple[float | None, ...], int, int]] = {
     "all alike": (started(60, 60, 60), (60, 60, 60), 3, 3),
-    "spread": (started(10, 49, 50, 100, 150, 200, 201, 300, 400), (49, 150, 300), 9, 5),
+    "spread": (started(10, 49, 50, 100, 150, 200, 201, 300, 400), (10, 150, 400), 9, 5),
+    "between two futures": (started(*range(20)), (1.1, 9.5, 17.9), 20, 15),
     "half of them never": (started(10, 20, None, None), (10, None, None), 2, 2),
     "none": (started(None, None), (None, None, None), 0, 2),
     "immediately": (started(0, 0), (0, 0, 0), 2, 2),

@@ -36,7 +36,11 @@ DECLARED: dict[str, tuple[str, dict[str, Any]]] = {
     "Controller": ("Release/one-kuberay-operator", {"name": "kuberay-operator"}),
 }
 OUTPUTS = {
-    "Platform": {"cluster", "engine", "queues", "kubectl", "serving"},
+    "Platform": {
+        *("cluster", "engine", "queues", "kubectl", "serving"),
+        *("accounts", "buckets", "tenantAccounts", "tenantBuckets"),
+        *("project", "location", "clusterId", "endpoint", "kubeconfig", "network", "nodePools"),
+    },
     "RayCluster": {"name", "location", "project", "clusterId", "kubeconfig", "nodePools"},
     "Queues": {"clusterQueues", "flavors", "priorities"},
     "Tenant": {"namespace", "queues", "addresses"},

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from sandbox.scenario import EXAMPLES
+from sandbox.scenarios.elastic import ELASTIC
 from sandbox.scenarios.fit import changes, fit, workers
 from sandbox.scenarios.jobs import JOBS
 from sandbox.scenarios.milestones import Scenario
@@ -82,6 +83,10 @@ def stack(edit: Edit) -> Settings:
         pytest.param(quota("l4", cpu=4), JOBS, (4, 2), id="the first borrows cpu, the second may not"),
         pytest.param(all_of(gpus(4), nodes_max(3)), JOBS, (3, 3), id="3 nodes"),
         pytest.param(borrowing, JOBS, (5, 4), id="a job of 5 borrows 1 of the cohort's other 4"),
+        pytest.param(lambda _: None, ELASTIC, (20, 1), id="the repository's stack, elastic"),
+        pytest.param(
+            quota("cpu", cpu={"nominal": "2500m", "borrowingLimit": 0}), ELASTIC, (7, 1), id="2.5 CPUs"
+        ),
     ],
 )
 def test_each_job_fits_alone_but_not_all_together(

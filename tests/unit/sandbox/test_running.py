@@ -130,7 +130,7 @@ def test_an_unknown_scenario_is_refused_with_a_list() -> None:
         scenario.chosen("kai", "jobs")
     assert refused.value.try_this == "SCENARIO= one of: serving"
     assert [s.name for s in scenario.chosen("muster", "serving")] == ["serving"]
-    assert [s.name for s in scenario.chosen("muster", None)] == ["jobs", "serving"]
+    assert [s.name for s in scenario.chosen("muster", None)] == ["jobs", "serving", "elastic"]
 
 
 def test_env_prints_nothing_to_evaluate_if_it_fails(

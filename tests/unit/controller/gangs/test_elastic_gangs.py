@@ -123,6 +123,12 @@ AFTER_NOTICE, OVERDUE = NOTICE_MS, NOTICE_MS + REMOVAL_MS
             World(granted=2, cap=4, open=4, shrinking_ms=AFTER_NOTICE), 0, ["limit 2"], id="after its notice"
         ),
         pytest.param(
+            World(granted=3, cap=4, open=4, shrinking_ms=AFTER_NOTICE),
+            5,
+            ["limit 3"],
+            id="after its notice, and the preemptor waits for more than is free",
+        ),
+        pytest.param(
             World(granted=2, cap=2, open=4, shrinking_ms=OVERDUE),
             0,
             ["delete worker-2", "delete worker-3"],

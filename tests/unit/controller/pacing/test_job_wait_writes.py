@@ -79,6 +79,21 @@ def test_new_numbers_are_told_after_a_minute_without_an_event() -> None:
     assert writer.at(10_000 + 2 * REFRESH_MS, other) == []
 
 
+def behind(head: str) -> Body:
+    return reason("WaitingForQuota", f"waits behind team-a/{head}, the head of ClusterQueue team-a")
+
+
+def test_another_head_replaces_the_annotation_within_ten_seconds() -> None:
+    """A job does not "wait behind" a workload that has started."""
+    writer = Writer()
+    writer.at(0, cluster_of(ONE, behind("first")))
+    assert writer.at(10_000, cluster_of(ONE, behind("first"))) == ["team-a/dev 1"]
+    assert writer.at(20_000, cluster_of(ONE, behind("second"))) == []
+    assert writer.at(20_000 + CALM_MS, cluster_of(ONE, behind("second"))) == ["team-a/dev 0"]
+    assert CALM_MS + INTERVAL_MS < 10_000
+    assert writer.at(40_000, cluster_of(ONE, behind("second"))) == []
+
+
 def test_another_reason_is_told_with_an_event() -> None:
     writer = Writer()
     writer.at(0, cluster_of(ONE, reason("WaitingForQuota")))

@@ -22,7 +22,7 @@ from muster.live.eta.start_range import StartRange
 from muster.objects.names import ETA_ANNOTATION
 from tests.simulation.manifests import ray_job
 from tests.unit.controller.builders import NOW_MS, stored
-from tests.unit.live.builders import cluster, running, waiting
+from tests.unit.live.builders import cluster, running, since, waiting
 
 MINUTE_MS = 60_000
 
@@ -45,13 +45,14 @@ def uid(name: str) -> str:
 
 
 class Fixture:
-    """An announcer with given answers; it is always NOW_MS."""
+    """An announcer with given answers; it is NOW_MS unless a test changes it."""
 
     def __init__(self, of: ClusterState | None) -> None:
         self.metrics = Metrics(lambda: True)
         self.answer: EstimatedStarts | Exception = EstimatedStarts({}, 0.0)
         self.error: Exception | None = None
         self.clock_s, self.took_s = 0.0, 0.0
+        self.now_ms = NOW_MS
         self.questions: list[Question] = []
         self.written: list[Overwrite] = []
         self.announcer = StartAnnouncer(
@@ -59,7 +60,7 @@ class Fixture:
             None,
             self.metrics,
             calculate=self._calculate,
-            now_ms=lambda: NOW_MS,
+            now_ms=lambda: self.now_ms,
             clock_s=lambda: self.clock_s,
         )
         if of is not None:
@@ -104,7 +105,7 @@ def test_estimate_is_written_on_the_job() -> None:
 
 def test_estimate_is_written_again_only_if_it_has_moved() -> None:
     fixture = Fixture(jobs("new"))
-    for minutes in (10, 10.5, 20):
+    for minutes in (10, 10.1, 20):
         fixture.round({"new": in_minutes(minutes)})
     output = [
         json.loads(write.body["metadata"]["annotations"][ETA_ANNOTATION])["p50"] for write in fixture.written
@@ -181,7 +182,57 @@ def test_error_of_the_first_estimate_is_measured_at_the_start() -> None:
     assert fixture.value("muster_eta_error_seconds_count", **labels) == 1
     assert fixture.value("muster_eta_error_seconds_bucket", **labels, le="60.0") == 0
     assert fixture.value("muster_eta_error_seconds_bucket", **labels, le="600.0") == 1
-    assert fixture.value("muster_eta_starts_total", band="after") == 1
+    # the first estimate was five minutes too early, the latest is right
+    for band in ("after", "within"):
+        assert fixture.value("muster_eta_starts_total", **labels, age="up to 1m", band=band) == 1
+
+
+def with_quota(ago_s: float) -> ClusterState:
+    """A job that got its quota, and whose pods have not started."""
+    body = running(ray_job("new"))
+    body["status"]["conditions"] = [
+        *(since(kind, ago_s) for kind in ("QuotaReserved", "Admitted")),
+        since("PodsReady", ago_s, False, "WaitForStart"),
+    ]
+    return cluster(body, RAY_JOBS=[stored(ray_job("new"))])
+
+
+EARLY: dict[str, tuple[ClusterState, float, float, bool]] = {
+    "its range has not passed": (jobs("new"), 9, 6, False),
+    "its range has passed": (jobs("new"), 11, 6, True),
+    "its range has just passed": (jobs("new"), 11, 4, False),
+    "it has started": (jobs(start=("new",)), 11, 6, False),
+    "it is gone": (jobs("other"), 11, 6, False),
+    "it has got quota since": (with_quota(-30), 1, 6, True),
+    "it had quota before": (with_quota(30), 1, 6, False),
+}
+
+
+@pytest.mark.parametrize("name", EARLY)
+def test_untrue_estimate_ends_the_pause_within_ten_seconds(name: str) -> None:
+    """Estimates that a job starts in ten minutes; after `minutes`, and `passed_s` of the pause."""
+    after, minutes, passed_s, is_early = EARLY[name]
+    fixture = Fixture(jobs("new"))
+    fixture.round({"new": in_minutes(10)}, cpu_s=0.5)
+    fixture.passed(after)
+    fixture.now_ms += round(MINUTE_MS * minutes)
+    assert fixture.announcer.ends_early(passed_s) is is_early
+
+
+def test_untrue_estimate_is_replaced_even_if_the_new_one_is_close() -> None:
+    fixture = Fixture(jobs("new"))
+    fixture.round({"new": in_minutes(10)})
+    fixture.now_ms += 10 * MINUTE_MS + 1_000
+    fixture.round({"new": in_minutes(10.05, fixture.now_ms)})
+    assert len(fixture.written) == 2
+
+
+def test_expensive_rounds_are_not_repeated_early() -> None:
+    """A round of 10 s of CPU time is repeated after 50 s at the earliest: 20% of a core."""
+    fixture = Fixture(jobs("new"))
+    fixture.round({"new": in_minutes(1)}, cpu_s=10)
+    fixture.now_ms += 2 * MINUTE_MS
+    assert [fixture.announcer.ends_early(passed_s) for passed_s in (49, 51)] == [False, True]
 
 
 async def loops() -> None:

@@ -14,6 +14,7 @@ from muster.forecast.traces.trace import Trace, TraceJob
 from muster.journal.record import VERSION, Eviction, JournalRecord, PodSetRecord, WorkloadOutcome, write
 from tests.unit.forecast.traces.builders import GIB, GPU, QUANTITY, job, problems
 
+L4 = {"cpu": "default", GPU: "l4"}
 BEGIN = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 
@@ -48,7 +49,8 @@ def read(*records: JournalRecord) -> Trace:
 
 
 def trained(run: float | None = 60, **changes: Any) -> TraceJob:
-    return job("team-a/train", 0, run, **({"waited_ms": 5_000, "user": "team-a"} | changes))
+    values = {"waited_ms": 5_000, "user": "team-a", "start_up_ms": 0}
+    return job("team-a/train", 0, run, **(values | changes))
 
 
 JOBS: dict[str, tuple[JournalRecord, TraceJob]] = {
@@ -57,11 +59,21 @@ JOBS: dict[str, tuple[JournalRecord, TraceJob]] = {
         record(queue="user-queue", priority_class="high", user="ada"),
         trained(queue="user-queue", priority_class="high", user="ada"),
     ),
-    "its pods started later than it was admitted": (record(started_at=at(15)), trained(run=50)),
-    "its start is not recorded": (record(started_at=None), trained()),
+    "its pods started later than it was admitted": (
+        record(started_at=at(15)),
+        trained(run=50, start_up_ms=10_000),
+    ),
+    "its start is not recorded": (record(started_at=None), trained(start_up_ms=None)),
+    "its nodes were provisioned": (
+        record(
+            reserved_at=at(2), pod_sets=(PodSetRecord(name="w", count=1, requests={GPU: "1"}, flavors=L4),)
+        ),
+        trained(provisioning_ms=3_000, flavor="l4"),
+    ),
+    "it declared a limit": (record(limit_seconds=600), trained(limit_ms=600_000)),
     "it was deleted while it waited": (
         record(admitted_at=None, started_at=None, finished_at=at(9), outcome=WorkloadOutcome.DELETED),
-        trained(run=None, waited_ms=None, cancelled_ms=9_000),
+        trained(run=None, waited_ms=None, cancelled_ms=9_000, start_up_ms=None),
     ),
     "it was deactivated while it ran": (
         record(finished_at=None, outcome=WorkloadOutcome.DEACTIVATED),

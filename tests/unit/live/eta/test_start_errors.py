@@ -1,6 +1,6 @@
 """Errors of estimates, measured when gangs start."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -11,6 +11,7 @@ from tests.unit.controller.builders import NOW_MS
 from tests.unit.live.builders import cluster, running, waiting
 
 DEV = ray_job("dev")
+LATE_MS = NOW_MS - 630_000
 UID = running(DEV)["metadata"]["uid"]
 
 
@@ -44,10 +45,23 @@ CASES: dict[str, Case] = {
 def test_start_is_compared_with_the_first_estimate(name: str) -> None:
     case, errors = CASES[name], StartErrors()
     errors.estimated(UID, case.estimate)
-    errors.estimated(UID, minutes_ago(10, 10, 10))
     assert errors.started(cluster(waiting(DEV))) == []
-    expected = StartError("team-a", "dev-priority", case.band, case.error_s)
+    expected = StartError("team-a", "dev-priority", case.band, case.error_s, "10m to 1h")
     assert errors.started(cluster(running(DEV, 600))) == [expected]
+
+
+def test_latest_estimate_is_compared_as_well() -> None:
+    errors = StartErrors()
+    for estimated in (
+        minutes_ago(9, 5, 1),
+        minutes_ago(50, 40, 30),
+        replace(minutes_ago(11, 10, 9), at_ms=LATE_MS),
+    ):
+        errors.estimated(UID, estimated)
+    assert [(e.band, e.age, e.is_first) for e in errors.started(cluster(running(DEV, 600)))] == [
+        (Band.BEFORE, "10m to 1h", True),
+        (Band.WITHIN, "up to 1m", False),
+    ]
 
 
 def test_each_start_is_measured_once() -> None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from muster.forecast.start_estimates import StartEstimate
 from muster.live.eta.start_range import StartRange, start_range
-from muster.live.start import StartEstimate
 from tests.unit.controller.builders import NOW_MS
 
 
@@ -24,7 +24,8 @@ class Case:
 
 CASES: dict[str, Case] = {
     "the same": Case(after(10, 20, 30), after(10, 20, 30), False),
-    "by less than a minute": Case(after(1, 2, 3), after(1.9, 2.9, 3.9), False),
+    "by a few seconds": Case(after(0.1, 0.2, 0.3), after(0.2, 0.3, 0.4), False),
+    "by half a minute of a few": Case(after(1, 2, 3), after(1.5, 2.5, 3.5), True),
     "the median, by a minute of a few": Case(after(1, 2, 3), after(1, 3, 3), True),
     "by a minute of an hour": Case(after(60, 60, 60), after(61, 61, 61), False),
     "by a fifth": Case(after(60, 60, 60), after(60, 75, 75), True),
@@ -48,7 +49,7 @@ def test_annotation_has_the_range_as_json() -> None:
         StartEstimate(NOW_MS, [NOW_MS + 60_000 * n for n in range(10)] + [None] * 10, {})
     )
     assert json.loads(estimate_range.annotation) == {
-        "p10": "2027-01-15T08:02:00Z",
+        "p10": "2027-01-15T08:01:06Z",
         "p50": None,
         "p90": None,
         "futures": 20,

@@ -238,6 +238,14 @@ BROKEN = [
         "add it, or remove `group` from the tenants",
     ),
     Case(
+        "an existing cluster whose name GKE would refuse",
+        {**GOOD, "muster:cluster": {**IN_GKE, "name": "1-ray"}},
+        "muster:cluster.name",
+        '"1-ray"',
+        "its name in GKE: 1 to 40 of a-z, 0-9 and '-', from a letter on (GKE API: Cluster.name)",
+        "copy it from `gcloud container clusters list`",
+    ),
+    Case(
         "a topic without its full name",
         with_cluster(notifications="gke"),
         "muster:cluster.notifications",

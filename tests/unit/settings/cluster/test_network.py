@@ -24,7 +24,82 @@ def with_cluster(config: dict[str, Any], **keys: object) -> dict[str, Any]:
     return {**config, "muster:cluster": GOOD["muster:cluster"] | keys}
 
 
+HOST = "projects/acme-host/global/networks/shared"
+SUBNET = "projects/acme-host/regions/us-west1/subnetworks/ray"
+RANGES = {"podsRange": "ray-pods", "servicesRange": "ray-services"}
+
+
+def shared(**keys: object) -> dict[str, Any]:
+    """Returns the valid stack in a Shared VPC, changed by `keys`; None removes one."""
+    cluster = {"network": HOST, "subnetwork": SUBNET, **RANGES, **keys}
+    return with_cluster(GOOD, **{key: value for key, value in cluster.items() if value is not None})
+
+
 BROKEN = [
+    Case(
+        "a Shared VPC without ranges for pods",
+        shared(podsRange=None, servicesRange=None),
+        "muster:cluster.podsRange",
+        "nothing",
+        "a secondary range of the subnet: GKE creates none in a Shared VPC (GKE, Shared VPC)",
+        "add `podsRange` and `servicesRange`",
+    ),
+    Case(
+        "a subnet of another project than its network",
+        shared(subnetwork="projects/acme-ml/regions/us-west1/subnetworks/ray"),
+        "muster:cluster.subnetwork",
+        '"projects/acme-ml/regions/us-west1/subnetworks/ray"',
+        "a subnet of project acme-host, as the network is (GKE, Shared VPC)",
+        "write projects/acme-host/regions/us-west1/subnetworks/NAME",
+    ),
+    Case(
+        "a range of Services only",
+        with_cluster(GOOD, network="vpc", subnetwork="ray", servicesRange="ray-services"),
+        "muster:cluster.podsRange",
+        "nothing",
+        "a range too, as `servicesRange` is set: GKE creates both or none (GKE API: IPAllocationPolicy)",
+        "add it, or remove `servicesRange`",
+    ),
+    Case(
+        "one range for pods and Services",
+        shared(servicesRange="ray-pods"),
+        "muster:cluster.servicesRange",
+        '"ray-pods"',
+        "a unique range name",
+        "ray-pods is already in use; choose another name",
+    ),
+    Case(
+        "the addresses of a range instead of its name",
+        shared(podsRange="10.4.0.0/14"),
+        "muster:cluster.podsRange",
+        '"10.4.0.0/14"',
+        "the name of a secondary range: 1 to 63 of a-z, 0-9 and '-', from a letter on (Compute Engine)",
+        "write its name in the subnet, not its addresses",
+    ),
+    Case(
+        "ranges of an existing subnet for a new one",
+        with_cluster(with_network(), additionalPodsRanges=["more"]),
+        "muster:cluster.additionalPodsRanges",
+        '["more"]',
+        "no value: `muster:network` has the cluster's ranges",
+        "write it as `muster:network.subnet.additionalPods`",
+    ),
+    Case(
+        "additional pods in the range of nodes",
+        with_network(subnet={"additionalPods": {"more": "10.0.0.0/20"}}),
+        "muster:network.subnet.additionalPods.more",
+        '"10.0.0.0/20"',
+        "a range that does not overlap 10.0.0.0/20 (VPC, subnets)",
+        "choose another one, such as an unused part of 10.0.0.0/8",
+    ),
+    Case(
+        "additional pods under the name of the first range",
+        with_network(subnet={"additionalPods": {"pods": "10.16.0.0/16"}}),
+        "muster:network.subnet.additionalPods.pods",
+        '"10.16.0.0/16"',
+        "a unique range name",
+        "pods is already in use; choose another name",
+    ),
     Case(
         "a network for an existing cluster",
         {**with_network(), "muster:cluster": EXISTING},

@@ -1,5 +1,6 @@
 """Rules of ComputeClasses."""
 
+import json
 from typing import Any
 
 import pytest
@@ -84,20 +85,6 @@ BROKEN = [
     fixed("compact placement", "placement", placement="compact", zones=[]),
     fixed("Fast Socket", "fastSocket", fastSocket=True),
     Case(
-        "shared GPUs",
-        with_class(
-            SPOT,
-            pool={
-                **GPU,
-                "gpu": {**GPU["gpu"], "sharing": {"strategy": "mps", "maxClients": 2}},
-            },
-        ),
-        f"{MORE}.gpu.sharing",
-        '{"strategy": "mps", "maxClients": 2}',
-        NODE_POOLS_ONLY,
-        "remove it, or `computeClass`",
-    ),
-    Case(
         "slices of several hosts",
         with_class(FLEX, pool=SLICES, **{"zones": []}),
         f"{MORE}.slices",
@@ -106,20 +93,68 @@ BROKEN = [
         "remove it, or `computeClass`",
     ),
     Case(
-        "nodes in advance",
-        with_class(SPOT, nodes={"min": 1, "max": 4}),
-        f"{MORE}.nodes.min",
+        "nodes at first",
+        with_class(SPOT, nodes={"initial": 1, "max": 4}),
+        f"{MORE}.nodes.initial",
         "1",
-        "0: GKE creates the nodes of a ComputeClass when pods need them",
-        "remove `min`",
+        "no value: GKE creates the nodes of a ComputeClass when pods need them, and `min` in advance",
+        "remove `initial`, or write `min`",
     ),
     Case(
-        "zones of a reservation",
-        with_class({**RESERVED, "zones": ["us-west1-b"]}),
-        f"{FIRST}.zones",
-        '["us-west1-b"]',
-        "no zones: the nodes of a reservation are in its zones (GKE, ComputeClass)",
-        "remove it",
+        "any reservation for spot",
+        with_class({**SPOT, "anyReservation": "best-effort"}),
+        f"{FIRST}.anyReservation",
+        '"best-effort"',
+        "no value: only on-demand nodes are taken from reservations that are not named",
+        "remove it, or write provisioning: on-demand",
+    ),
+    Case(
+        "recycled spot nodes",
+        with_class({**SPOT, "recycleLeadSeconds": 600}),
+        f"{FIRST}.recycleLeadSeconds",
+        "600",
+        "no value: only flex-start nodes are recycled (compute-class-api: FlexStart)",
+        "remove it, or write provisioning: flex-start",
+    ),
+    Case(
+        "nodes that are recycled when they start",
+        with_class({**FLEX, "maxRunSeconds": 3600, "recycleLeadSeconds": 3600}),
+        f"{FIRST}.recycleLeadSeconds",
+        "3600",
+        "less than 3600, the run time of the nodes (compute-class-api: FlexStart)",
+        "lower it",
+    ),
+    Case(
+        "a wait for spot GPUs",
+        with_class({**SPOT, "capacityCheckWaitSeconds": 600}),
+        f"{FIRST}.capacityCheckWaitSeconds",
+        "600",
+        "no value: GKE waits only for flex-start nodes and TPUs (compute-class-api: Priority)",
+        "remove it, or write provisioning: flex-start",
+    ),
+    Case(
+        "a wait of two days",
+        with_class({**FLEX, "capacityCheckWaitSeconds": 172800}),
+        f"{FIRST}.capacityCheckWaitSeconds",
+        "172800",
+        "86400 or less",
+        "lower it",
+    ),
+    Case(
+        "a placement policy by its path",
+        with_class({"placementPolicy": "projects/acme/regions/us-west1/resourcePolicies/rack"}),
+        f"{FIRST}.placementPolicy",
+        '"projects/acme/regions/us-west1/resourcePolicies/rack"',
+        "the name of a resource policy in the cluster's region (compute-class-api: Placement)",
+        "write the bare name, such as my-policy",
+    ),
+    Case(
+        "more priorities than GKE accepts",
+        with_class(*[SPOT] * 1001),
+        f"{CLASS}.priorities",
+        json.dumps([SPOT] * 1001),
+        "at most 1000 entries",
+        "remove the others",
     ),
     Case(
         "a zone of another region",
@@ -242,6 +277,11 @@ KEPT = {
     "all ways": with_class(RESERVED, ON_DEMAND, {**SPOT, "zones": ["us-west1-a"]}, FLEX),
     "a larger machine": with_class(SPOT, {**SPOT, "machineType": "g2-standard-16"}),
     "single-host TPUs": with_class(FLEX, pool=V6E),
+    "nodes in advance": with_class(SPOT, nodes={"min": 1, "max": 4}),
+    "zones of a reservation": with_class({**RESERVED, "zones": ["us-west1-b"]}),
+    "shared GPUs": with_class(
+        SPOT, pool={**GPU, "gpu": {**GPU["gpu"], "sharing": {"strategy": "mps", "maxClients": 2}}}
+    ),
     "no nodes at first": with_class(SPOT, nodes={"min": 0, "initial": 0, "max": 4}),
     "SSDs that both machines have": with_class(
         SPOT, {"machineType": "n2-standard-16"}, pool={**CPU, "localSsds": 2}

@@ -1,0 +1,1 @@
+"""Backtests: estimates of starts in the past, from earlier records only, compared with the starts."""

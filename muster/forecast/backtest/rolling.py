@@ -1,0 +1,128 @@
+"""Rolling backtests: the starts of each period are estimated from the records of earlier periods."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from random import Random
+
+from muster.forecast.assumptions import Assumptions
+from muster.forecast.backtest.moment import jobs_until, key_of, moment
+from muster.forecast.backtest.past_run import PastRun
+from muster.forecast.configuration import QueueConfiguration
+from muster.forecast.cores import usable_cores
+from muster.forecast.learning.learned import Learned
+from muster.forecast.learning.past_job import PastJob
+from muster.forecast.start_estimates import StartEstimate, estimated_starts
+
+WEEK_MS = 7 * 86_400_000
+PERIODS_MIN = 4  # of a trace that is shorter than four weeks
+SAMPLES_A_PROCESS_MIN = 10
+WAITING_MAX = 2
+"""Jobs that already wait, for which a start is estimated at each moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastEstimate:
+    """An estimate and the start; times are on the trace's clock, None is beyond the horizon."""
+
+    of_job: PastJob
+    at_ms: int
+    p10_ms: int | None
+    p50_ms: int | None
+    p90_ms: int | None
+    start_ms: int
+
+    @property
+    def age_ms(self) -> int:
+        """The time that the job had waited."""
+        return self.at_ms - self.of_job.job.submit_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Backtest:
+    """The inputs of a backtest."""
+
+    run: PastRun
+    configuration: QueueConfiguration
+    seeds: Sequence[int]
+    period_ms: int
+    samples: int
+
+
+def period_of(run: PastRun) -> int:
+    """Returns a week, or a quarter of a shorter trace."""
+    span_ms = run.jobs[-1].job.submit_ms - run.jobs[0].job.submit_ms if run.jobs else 0
+    return min(WEEK_MS, span_ms // PERIODS_MIN + 1)
+
+
+def backtested(test: Backtest, progress: Callable[[float], None] | None = None) -> list[PastEstimate]:
+    """Returns the estimates of a sample of jobs at their submission, and of jobs that waited then."""
+    sampled = _sampled(test)
+    workers = min(usable_cores(), len(sampled) // SAMPLES_A_PROCESS_MIN)
+    _shared[:] = [test]
+    _learned.clear()
+    if workers <= 1:
+        return [estimate for number in sampled for estimate in _estimates(number)]
+    estimates: list[PastEstimate] = []
+    with ProcessPoolExecutor(workers, get_context("fork")) as pool:
+        for done, chunk in enumerate(pool.map(_estimates, sampled), 1):
+            estimates += chunk
+            if progress is not None:
+                progress(done / len(sampled))
+    return estimates
+
+
+_shared: list[Backtest] = []  # with the worker processes
+_learned: dict[int, Learned] = {}  # by the begin of the period
+
+
+def _sampled(test: Backtest) -> list[int]:
+    """Returns jobs of the second period and later, evenly spread over all that started."""
+    first_ms = test.run.jobs[0].job.submit_ms + test.period_ms if test.run.jobs else 0
+    numbers = [
+        n
+        for n, of_job in enumerate(test.run.jobs)
+        if of_job.job.submit_ms >= first_ms and test.run.start_ms(n) is not None
+    ]
+    count = min(test.samples, len(numbers))
+    return [numbers[index * len(numbers) // count] for index in range(count)]
+
+
+def _estimates(number: int) -> list[PastEstimate]:
+    """Estimates at the submission of a job, in a worker process."""
+    (test,) = _shared
+    run, now_ms = test.run, test.run.jobs[number].job.submit_ms
+    begin_ms = run.jobs[0].job.submit_ms
+    period_ms = begin_ms + (now_ms - begin_ms) // test.period_ms * test.period_ms
+    if period_ms not in _learned:
+        _learned.clear()
+        _learned[period_ms] = Learned(jobs_until(run, period_ms - 1))
+    state = moment(run, test.configuration, _learned[period_ms], now_ms)
+    numbers = {number, *_waiting(run, now_ms, number)}
+    numbers = {n for n in numbers if key_of(n) in state.workloads}
+    delays = state.learned.delays
+    estimates = estimated_starts(state, [key_of(n) for n in numbers], Assumptions(), test.seeds, delays)
+    return [
+        _past_estimate(run.jobs[n], estimates[key_of(n)], start_ms)
+        for n in sorted(numbers)
+        if (start_ms := run.start_ms(n)) is not None
+    ]
+
+
+def _past_estimate(of_job: PastJob, estimate: StartEstimate, start_ms: int) -> PastEstimate:
+    low_ms, median_ms, high_ms = (estimate.quantile_ms(share) for share in (0.1, 0.5, 0.9))
+    return PastEstimate(of_job, estimate.now_ms, low_ms, median_ms, high_ms, start_ms)
+
+
+def _waiting(run: PastRun, now_ms: int, number: int) -> Iterator[int]:
+    """Yields jobs that have waited for some time, and start later."""
+    waiting = [
+        n
+        for n, of_job in enumerate(run.jobs[:number])
+        if (start_ms := run.start_ms(n)) is not None
+        and start_ms > now_ms
+        and of_job.job.submit_ms < now_ms
+        and all(attempt.reserved_ms > now_ms for attempt in run.attempts[n])
+    ]
+    yield from Random(number).sample(waiting, min(WAITING_MAX, len(waiting)))

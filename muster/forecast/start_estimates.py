@@ -1,0 +1,256 @@
+"""Estimates when pending workloads start: futures of a cluster with random run times, delays, cancellations
+and later submissions."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from random import Random
+from typing import Protocol
+
+from muster import admission as core
+from muster.forecast.assumptions import Assumptions
+from muster.forecast.configuration import QueueConfiguration
+from muster.forecast.learning.delays import AS_ASSUMED, Delays
+from muster.forecast.learning.learned import Learned
+from muster.forecast.learning.run_times import FutureRunTimes, RunTimeSource
+from muster.forecast.placement import PlacedJob, accelerators
+from muster.forecast.simulation.futures import Future
+from muster.forecast.simulation.resumed import Initial, InitialWorkload, ResumedSimulator
+
+DAY_MS = 86_400_000
+HORIZON_MS = 30 * DAY_MS
+ENDLESS_MS = 3650 * DAY_MS
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedWorkload:
+    """A workload that is queued or holds quota."""
+
+    workload: core.Workload  # an elastic gang at its current size
+    priority_class: str = ""
+    user: str = ""
+    admitted_ms: int | None = None  # None until its admission checks are ready
+    ready_ms: int | None = None  # None until its pods are ready
+    reports_ready: bool = False
+    ended: bool = False  # finished, while its pods still hold quota
+    is_endless: bool = False  # it runs until it is deleted, such as a RayService
+    submitted_ms: int | None = None  # None: when it was queued
+    elastic: tuple[core.Workload, ...] = ()  # an elastic gang and its granted surplus; empty for a fixed size
+
+    @property
+    def parts(self) -> tuple[core.Workload, ...]:
+        """The workloads that the core decides on: a gang, and its surplus."""
+        return self.elastic or (self.workload,)
+
+
+class State(Protocol):
+    """The state of a cluster at one moment."""
+
+    @property
+    def configuration(self) -> QueueConfiguration:
+        """The queues and rules."""
+
+    @property
+    def workloads(self) -> Mapping[str, ObservedWorkload]:
+        """The workloads that are queued or hold quota, by key."""
+
+    @property
+    def learned(self) -> Learned:
+        """The lessons of past jobs."""
+
+    @property
+    def now_ms(self) -> int:
+        """The moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartEstimate:
+    """The starts of a workload in the simulated futures, without futures in which it is cancelled."""
+
+    now_ms: int
+    starts_ms: Sequence[int | None]  # None: not within the horizon
+    sources: Mapping[RunTimeSource, int]  # number of other workloads by the source of their run time
+
+    def quantile_ms(self, quantile: float) -> int | None:
+        """Returns a quantile of the start over the futures; None if it is beyond the horizon.
+
+        A start is as likely between any two of n futures as before the first, so the k-th start is the
+        quantile k / (n + 1); between two starts, it is interpolated."""
+        in_order = sorted(HORIZON_MS + self.now_ms + 1 if s is None else s for s in self.starts_ms)
+        rank = min(max(quantile * (len(in_order) + 1) - 1, 0.0), len(in_order) - 1.0)
+        low, high = in_order[int(rank)], in_order[ceil(rank)]
+        end_ms = self.now_ms + HORIZON_MS
+        if high > end_ms:
+            return low if quantile < 0.5 and low <= end_ms else None
+        return round(low + (rank - int(rank)) * (high - low))
+
+    @property
+    def started(self) -> int:
+        """The number of futures in which the workload starts."""
+        return sum(start is not None for start in self.starts_ms)
+
+    @property
+    def agreeing(self) -> int:
+        """The number of futures whose wait is between half and twice the median."""
+        median_ms = self.quantile_ms(0.5)
+        if median_ms is None:
+            return len(self.starts_ms) - self.started
+        waits_ms = (start - self.now_ms for start in self.starts_ms if start is not None)
+        return sum(median_ms - self.now_ms <= 2 * wait <= 4 * (median_ms - self.now_ms) for wait in waits_ms)
+
+
+def estimated_start(
+    state: State, key: str, assumptions: Assumptions, seeds: Sequence[int], delays: Delays = AS_ASSUMED
+) -> StartEstimate:
+    """Simulates one future per seed until the workload with this key starts."""
+    return estimated_starts(state, [key], assumptions, seeds, delays)[key]
+
+
+def estimated_starts(
+    state: State,
+    keys: Collection[str],
+    assumptions: Assumptions,
+    seeds: Sequence[int],
+    delays: Delays = AS_ASSUMED,
+) -> dict[str, StartEstimate]:
+    """Simulates one future per seed until the workloads with these keys start. Returns the
+    estimates by key."""
+    numbers = {key: number for number, key in enumerate(state.workloads) if key in keys}
+    starts_ms: dict[str, list[int | None]] = {key: [] for key in keys}
+    for seed in seeds:
+        started, cancelled = _future(state, numbers.values(), assumptions, seed, delays)
+        for key, number in numbers.items():
+            if number not in cancelled:
+                starts_ms[key].append(started.get(number))
+    sources = run_time_sources(state, assumptions)
+    counted = Counter(sources.values())
+    return {
+        key: StartEstimate(state.now_ms, starts_ms[key] or [None], counted - Counter([sources[key]]))
+        for key in keys
+    }
+
+
+def _future(
+    state: State, numbers: Collection[int], assumptions: Assumptions, seed: int, delays: Delays
+) -> tuple[Mapping[int, int], Collection[int]]:
+    """Simulates one future. Returns the starts of these workloads, and the cancelled ones among them."""
+    jobs = drawn_jobs(state, assumptions, seed, delays)
+    future = Future(seed, assumptions, delays)
+    initial = [
+        InitialWorkload(live.workload, started_ms(live, job, future, state.now_ms), live.ended)
+        for live, job in zip(state.workloads.values(), jobs, strict=True)
+    ]
+    jobs += _arrivals(state, len(jobs), seed)
+    simulator = ResumedSimulator(
+        state.configuration, jobs, assumptions, seed, Initial(state.now_ms, initial), delays
+    )
+    started = simulator.starts_ms(numbers, state.now_ms + HORIZON_MS)
+    return started, {n for n in numbers if n not in started and jobs[n].cancelled_ms is not None}
+
+
+def drawn_jobs(
+    state: State, assumptions: Assumptions, seed: int, delays: Delays = AS_ASSUMED
+) -> list[PlacedJob]:
+    """Returns the workloads as jobs with the run times and cancellations of one future."""
+    run_times, future = state.learned.run_times.in_future(seed), Future(seed, assumptions, delays)
+    jobs = []
+    for number, live in enumerate(state.workloads.values()):
+        job = observed_job(number, live, None)
+        start_ms = started_ms(live, job, future, state.now_ms)
+        random = Random(f"{seed}/{live.workload.uid}")
+        run_ms = _run_ms(live, job, start_ms, assumptions, run_times, state.now_ms, random)
+        cancelled_ms = None
+        if live.workload.admission is None:
+            waited_ms = max(0, state.now_ms - job.submit_ms)
+            cancelled_ms = state.learned.cancellations.drawn_ms(job.queue, waited_ms, random)
+        jobs.append(replace(job, run_ms=run_ms, cancelled_ms=cancelled_ms))
+    return jobs
+
+
+def run_time_sources(state: State, assumptions: Assumptions) -> dict[str, RunTimeSource]:
+    """Returns the source of each workload's run time, by key."""
+    return {
+        key: _source(live, observed_job(0, live, None), state, assumptions)
+        for key, live in state.workloads.items()
+    }
+
+
+def observed_job(number: int, live: ObservedWorkload, run_ms: int | None) -> PlacedJob:
+    """Returns a workload as a job of a simulation."""
+    workload = live.workload
+    queue = workload.admission.cluster_queue if workload.admission else workload.cluster_queue
+    return PlacedJob(
+        name=workload.key,
+        submit_ms=workload.queued_at_ms if live.submitted_ms is None else live.submitted_ms,
+        queue=queue,
+        priority_class=live.priority_class,
+        user=live.user,
+        pods=sum(pod_set.count for pod_set in workload.pod_sets),
+        accelerators=sum(pod_set.count * accelerators(pod_set.requests) for pod_set in workload.pod_sets),
+        number=number,
+        run_ms=run_ms,
+        priority=workload.priority,
+        pod_sets=workload.pod_sets,
+    )
+
+
+def started_ms(live: ObservedWorkload, job: PlacedJob, future: Future, now_ms: int) -> int | None:
+    """Returns when the gang started or starts in this future; None if it waits for quota or admission
+    checks."""
+    if live.workload.admission is None or live.admitted_ms is None:
+        return None
+    if live.ready_ms is not None:
+        return min(live.ready_ms, now_ms)
+    passed_ms = max(0, now_ms - live.admitted_ms) if live.reports_ready else 0
+    expected_ms = live.admitted_ms + future.start_up_ms(job, 0, passed_ms)
+    return max(now_ms, expected_ms) if live.reports_ready else expected_ms
+
+
+def _run_ms(
+    live: ObservedWorkload,
+    job: PlacedJob,
+    start_ms: int | None,
+    assumptions: Assumptions,
+    run_times: FutureRunTimes,
+    now_ms: int,
+    random: Random,
+) -> int:
+    """Returns the total run time of the gang in a future, from its last start if it already runs."""
+    if live.is_endless:
+        return ENDLESS_MS
+    ran_ms = 0 if start_ms is None else max(0, now_ms - start_ms)
+    limit_ms = live.workload.run_time_ms
+    if limit_ms is not None and start_ms is not None and live.admitted_ms is not None:
+        limit_ms = max(0, live.admitted_ms + limit_ms - start_ms)
+    if limit_ms is not None and assumptions.limit_share:
+        return max(ran_ms, round(assumptions.limit_share * limit_ms))
+    return run_times.drawn_ms(job, limit_ms, ran_ms, random)
+
+
+def _source(live: ObservedWorkload, job: PlacedJob, state: State, assumptions: Assumptions) -> RunTimeSource:
+    if live.is_endless:
+        return RunTimeSource.ENDLESS
+    limit_ms = live.workload.run_time_ms
+    if limit_ms is not None and assumptions.limit_share:
+        return RunTimeSource.FIXED
+    ran_ms = 0 if live.ready_ms is None else max(0, state.now_ms - live.ready_ms)
+    return state.learned.run_times.source(job, limit_ms, ran_ms)
+
+
+def _arrivals(state: State, first: int, seed: int) -> list[PlacedJob]:
+    """Returns the jobs that are submitted later in a future; `first` is the number of the first."""
+    random, queues = Random(f"{seed}/arrivals"), state.configuration.snapshot.cluster_queues
+    run_times = state.learned.run_times.in_future(seed)
+    jobs: list[PlacedJob] = []
+    for past, after_ms in state.learned.arrivals.drawn(state.now_ms, random):
+        if past.queue not in queues:
+            continue
+        number = first + len(jobs)
+        run_ms = past.run_ms if past.run_ms is not None else run_times.drawn_ms(past, None, 0, random)
+        submit_ms = state.now_ms + 1 + after_ms
+        cancelled_ms = past.cancelled_ms if past.run_ms is None else None
+        jobs.append(
+            replace(past, number=number, submit_ms=submit_ms, run_ms=run_ms, cancelled_ms=cancelled_ms)
+        )
+    return jobs

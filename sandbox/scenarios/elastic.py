@@ -1,0 +1,92 @@
+"""A scenario in which an autoscaled job grows into free quota, and gives workers to production.
+
+The head and the minimum go on; only workers above the minimum are preempted, after a notice. The stand-in for
+Ray's autoscaler asks for as many workers as the job's annotation says (sandbox/stand_ins/ray_autoscaler.py).
+"""
+
+from sandbox.cluster import kinds
+from sandbox.cluster.kinds import condition, is_true
+from sandbox.scenarios.gangs import admitted_whole, cluster_spec
+from sandbox.scenarios.milestones import JobsByRole, Milestone, Scenario, is_suspended
+from sandbox.scenarios.observations import ObservedObjects, job_status, labels, seconds
+from sandbox.scenarios.worker_sizes import worker_sizes
+from sandbox.stand_ins.ray_autoscaler import work_of
+
+RUNS_WHOLE = "production gang runs whole"
+SUCCEEDS = "production job succeeds"
+
+
+def starts_at_its_minimum(observed: ObservedObjects, jobs: JobsByRole) -> str:
+    """Checks that the Workload is admitted with the minimum of its workers."""
+    job, workload = observed.job(jobs["elastic"]), observed.workload(jobs["elastic"])
+    if not job or not workload or not is_true(workload, "Admitted"):
+        return ""
+    (group,) = cluster_spec(job)["workerGroupSpecs"]
+    granted = worker_sizes(observed, jobs["elastic"]).granted
+    if granted != group["minReplicas"]:
+        return ""
+    return f"Workload Admitted with {granted} of {_wanted(observed, jobs)} workers"
+
+
+def has_grown(observed: ObservedObjects, jobs: JobsByRole) -> str:
+    """Checks that all workers run that the job has work for."""
+    sizes, wanted = worker_sizes(observed, jobs["elastic"]), _wanted(observed, jobs)
+    return str(sizes) if sizes.granted == sizes.running == wanted > 0 else ""
+
+
+def surplus_is_preempted(observed: ObservedObjects, jobs: JobsByRole) -> str:
+    """Checks that workers above the minimum are preempted for production."""
+    shrinking = condition(observed.workload(jobs["elastic"]), "Shrinking")
+    if shrinking.get("status") != "True" or "Preempted" not in shrinking.get("message", ""):
+        return ""
+    sizes = worker_sizes(observed, jobs["elastic"])
+    return f"notice to {sizes.running - sizes.granted} of {sizes.running} workers"
+
+
+def production_runs_whole(observed: ObservedObjects, jobs: JobsByRole) -> str:
+    """Checks that the production Workload is Admitted and that its whole gang runs."""
+    return admitted_whole(observed, jobs["prod"])
+
+
+def elastic_job_goes_on(observed: ObservedObjects, jobs: JobsByRole) -> str:
+    """Checks that the job still runs, on the head that it started with."""
+    elastic, workload = jobs["elastic"], observed.workload(jobs["elastic"])
+    heads = [pod for pod in observed.gang(elastic) if labels(pod).get("ray.io/node-type") == "head"]
+    admitted = condition(workload, "Admitted")
+    if job_status(observed.job(elastic))[0] != "RUNNING" or condition(workload, "Evicted") or not heads:
+        return ""
+    production = condition(observed.workload(jobs["prod"]), "Admitted")
+    created = min(seconds(head["metadata"]["creationTimestamp"]) for head in heads)
+    if not seconds(admitted["lastTransitionTime"]) <= created < seconds(production["lastTransitionTime"]):
+        return ""
+    return f"the same head, {worker_sizes(observed, elastic)}"
+
+
+def production_succeeds(observed: ObservedObjects, jobs: JobsByRole) -> str:
+    """Checks that the production job succeeded, according to Ray and KubeRay."""
+    done = job_status(observed.job(jobs["prod"])) == ("SUCCEEDED", "Complete")
+    return "SUCCEEDED" if done else ""
+
+
+def _wanted(observed: ObservedObjects, jobs: JobsByRole) -> int:
+    """Returns the number of workers that the job has work for."""
+    job = observed.job(jobs["elastic"])
+    return sum(work_of(job).values()) if job else 0
+
+
+ELASTIC = Scenario(
+    name="elastic",
+    summary="an autoscaled job that grows, then a production job that needs some of its workers",
+    kinds=(kinds.RayJob, kinds.RayCluster, kinds.Workload, kinds.Pod),
+    policies_active=is_suspended,
+    examples={"elastic": "cpu-elastic.rayjob.yaml", "prod": "cpu-batch.rayjob.yaml"},
+    milestones=(
+        Milestone("elastic job starts at its minimum", starts_at_its_minimum),
+        Milestone("it grows into free quota", has_grown, submit="prod"),
+        Milestone("workers above its minimum are preempted", surplus_is_preempted),
+        Milestone(RUNS_WHOLE, production_runs_whole),
+        Milestone("elastic job goes on", elastic_job_goes_on, after=RUNS_WHOLE),
+        Milestone(SUCCEEDS, production_succeeds),
+        Milestone("elastic job grows again", has_grown, after=SUCCEEDS),
+    ),
+)
