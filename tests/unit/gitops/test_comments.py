@@ -1,4 +1,4 @@
-"""The comments on pull requests: the scripts of preview.yaml with a `gh` that keeps what it is given.
+"""The comments on pull requests: the scripts of preview.yaml with a `gh` that records its input.
 
 The text of the plan is by the pull request's own code, so it is hostile here.
 """
