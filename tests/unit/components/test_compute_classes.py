@@ -18,7 +18,7 @@ from tests.unit.settings.pools.builders import B200, CPU, GPU, V6E
 
 
 def closed(schema: Any) -> Any:
-    """Returns the schema with no other keys than those that it names."""
+    """Returns the schema, which then refuses unknown keys."""
     if isinstance(schema, list):
         return [closed(part) for part in schema]
     if not isinstance(schema, dict):

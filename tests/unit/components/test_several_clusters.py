@@ -12,7 +12,7 @@ from tools.toolchain.paths import CHECKOUT
 STACK = yaml.safe_load((CHECKOUT / "tests/stacks/earlier/Pulumi.accounts.yaml").read_text())["config"]
 # Inputs that name a resource in its project; the names of all other resources are Google's.
 NAMES = ("accountId", "bucketId", "name", "repositoryId")
-# A bucket is named by its users, and so is an account with an ID of its own.
+# Users name buckets, and accounts whose ID they set.
 CHOSEN = {"acme-ml-journal", "acme-ml-team-a", "team-b-jobs"}
 # Named within their cluster.
 OF_CLUSTERS = ("NodePool",)

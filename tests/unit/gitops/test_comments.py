@@ -1,4 +1,4 @@
-"""The comments on pull requests: the scripts of preview.yaml with a `gh` that stores its arguments.
+"""The comments on pull requests: the scripts of preview.yaml with a `gh` that records its input.
 
 The text of the plan is by the pull request's own code, so it is hostile here.
 """
@@ -88,7 +88,7 @@ def test_a_plan_is_shown_as_it_is(post: Post) -> None:
 
 HARMLESS = {
     "a mention": ("@acme/admins approved", r"@(?=[a-z])"),
-    "an image, whose server learns of every reader": ("![x](https://evil.example/x.png)", r"\]\("),
+    "an image, which tells its server about every reader": ("![x](https://evil.example/x.png)", r"\]\("),
     "a link with another text": ("[docs](https://evil.example)", r"\]\("),
     "a link by reference": ("[docs][1]\n\n[1]: https://evil.example", r"\]\[|\]:"),
     "an image as a tag": ('<img src="https://evil.example/x.png">', r"<(?!/?(details|summary)>)[A-Za-z!/?]"),
@@ -143,7 +143,7 @@ def test_a_huge_plan_fits_into_a_comment(post: Post) -> None:
 
 
 def test_the_comment_is_about_the_commit_whose_plan_it_is() -> None:
-    """The head may have moved since: the files come from the commits of the event."""
+    """The head may have moved since: the files are those of the event's commits, not of the current ones."""
     job = comment_job()
 
     assert job["permissions"] == {"contents": "read", "pull-requests": "write"}
