@@ -15,10 +15,10 @@ from muster.live.verdict import VerdictKind, verdict
 from muster.objects.meta import millis
 from muster.objects.names import MAX_EXEC_TIME_LABEL
 from tests.simulation.api import Body, key_of
+from tests.simulation.elastic_gangs import elastic, granted, platform
 from tests.simulation.invariants import condition
 from tests.simulation.manifests import local_stack, ray_job
 from tests.simulation.simulation import Simulation
-from tests.simulation.test_elastic_gangs import elastic, granted, platform
 from tools.testing.effort import seeds
 
 SLACK_S = 15  # of a declared run time, for KubeRay, the pods and the submitter

@@ -45,6 +45,7 @@ NEEDS: Mapping[str, RequiredRole] = {
         "compute",
     ),
     **_of("compute.Firewall", "compute.securityAdmin", "compute"),
+    **_of("compute.SubnetworkIAMMember", "compute.xpnAdmin", "compute"),
     **_of("compute.ResourcePolicy", "compute.instanceAdmin.v1", "compute"),
     **_of("containeranalysis.Note", "containeranalysis.notes.editor", "containeranalysis"),
     # Also covers objects in the cluster, including RBAC roles and admission policies.

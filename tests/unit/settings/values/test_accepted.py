@@ -28,7 +28,10 @@ UNUSUAL: dict[str, dict[str, Any]] = {
     "a label of a domain of one's own": put(*L4, "labels", {"example.com/purpose": "Batch.v2"}),
     "a label that kubelets cannot set": put(*L4, "labels", {"node-restriction.kubernetes.io/team": "a"}),
     "a network of another project": with_cluster(
-        network=f"{SHARED}/global/networks/ray", subnetwork=f"{SHARED}/regions/us-west1/subnetworks/ray"
+        network=f"{SHARED}/global/networks/ray",
+        subnetwork=f"{SHARED}/regions/us-west1/subnetworks/ray",
+        podsRange="pods",
+        servicesRange="services",
     ),
     "a fleet of another project": with_cluster(fleet="acme-fleet"),
     "a bucket in a multi-region": bucket_in("EU"),

@@ -37,12 +37,13 @@ CASES = [
         put("muster:cluster", "zone", "us-west1-b"),
         "muster:cluster.zone",
         '"us-west1-b"',
-        "a known key: authorizedNetworks, autopilot, binaryAuthorization, channel, costManagement, "
-        "csiDrivers, dataplaneV2, deletionProtection, dnsEndpoint, dynamicResourceAllocation, enableApis, "
-        "fleet, gatewayApi, "
-        "intranodeVisibility, kind, labels, location, logs, maintenance, managedPrometheus, metrics, name, "
-        "network, nodeAutoProvisioning, notifications, privateNodes, publicEndpoint, secretsEncryption, "
-        "securityGroup, securityPosture, subnetwork, version, verticalPodAutoscaling, zones",
+        "a known key: additionalPodsRanges, authorizedNetworks, autopilot, binaryAuthorization, "
+        "channel, costManagement, csiDrivers, dataplaneV2, deletionProtection, dnsEndpoint, "
+        "dynamicResourceAllocation, enableApis, fleet, gatewayApi, hostRoles, intranodeVisibility, "
+        "kind, labels, location, logs, maintenance, managedPrometheus, metrics, name, network, "
+        "nodeAutoProvisioning, notifications, podsRange, privateNodes, publicEndpoint, "
+        "secretsEncryption, securityGroup, securityPosture, servicesRange, subnetwork, version, "
+        "verticalPodAutoscaling, zones",
         "did you mean zones?",
     ),
     Case(
