@@ -1,7 +1,7 @@
 """A scenario in which an autoscaled job grows into free quota, and gives workers to production.
 
-The head and the minimum go on; only workers above the minimum are preempted, after a notice. The stand-in for
-Ray's autoscaler asks for as many workers as the job's annotation says (sandbox/stand_ins/ray_autoscaler.py).
+The head and the minimum continue; only workers above the minimum are preempted, after a notice. The
+annotation of the job says how many workers it has work for (sandbox/stand_ins/ray_autoscaler.py).
 """
 
 from sandbox.cluster import kinds
@@ -25,13 +25,13 @@ def starts_at_its_minimum(observed: ObservedObjects, jobs: JobsByRole) -> str:
     granted = worker_sizes(observed, jobs["elastic"]).granted
     if granted != group["minReplicas"]:
         return ""
-    return f"Workload Admitted with {granted} of {_wanted(observed, jobs)} workers"
+    return f"Workload Admitted with {granted} of {_workers_needed(observed, jobs)} workers"
 
 
 def has_grown(observed: ObservedObjects, jobs: JobsByRole) -> str:
     """Checks that all workers run that the job has work for."""
-    sizes, wanted = worker_sizes(observed, jobs["elastic"]), _wanted(observed, jobs)
-    return str(sizes) if sizes.granted == sizes.running == wanted > 0 else ""
+    sizes, needed = worker_sizes(observed, jobs["elastic"]), _workers_needed(observed, jobs)
+    return str(sizes) if sizes.granted == sizes.running == needed > 0 else ""
 
 
 def surplus_is_preempted(observed: ObservedObjects, jobs: JobsByRole) -> str:
@@ -48,7 +48,7 @@ def production_runs_whole(observed: ObservedObjects, jobs: JobsByRole) -> str:
     return admitted_whole(observed, jobs["prod"])
 
 
-def elastic_job_goes_on(observed: ObservedObjects, jobs: JobsByRole) -> str:
+def elastic_job_continues(observed: ObservedObjects, jobs: JobsByRole) -> str:
     """Checks that the job still runs, on the head that it started with."""
     elastic, workload = jobs["elastic"], observed.workload(jobs["elastic"])
     heads = [pod for pod in observed.gang(elastic) if labels(pod).get("ray.io/node-type") == "head"]
@@ -68,7 +68,7 @@ def production_succeeds(observed: ObservedObjects, jobs: JobsByRole) -> str:
     return "SUCCEEDED" if done else ""
 
 
-def _wanted(observed: ObservedObjects, jobs: JobsByRole) -> int:
+def _workers_needed(observed: ObservedObjects, jobs: JobsByRole) -> int:
     """Returns the number of workers that the job has work for."""
     job = observed.job(jobs["elastic"])
     return sum(work_of(job).values()) if job else 0
@@ -85,7 +85,7 @@ ELASTIC = Scenario(
         Milestone("it grows into free quota", has_grown, submit="prod"),
         Milestone("workers above its minimum are preempted", surplus_is_preempted),
         Milestone(RUNS_WHOLE, production_runs_whole),
-        Milestone("elastic job goes on", elastic_job_goes_on, after=RUNS_WHOLE),
+        Milestone("elastic job continues", elastic_job_continues, after=RUNS_WHOLE),
         Milestone(SUCCEEDS, production_succeeds),
         Milestone("elastic job grows again", has_grown, after=SUCCEEDS),
     ),

@@ -71,7 +71,7 @@ def test_every_example_can_be_queued(file: Path) -> None:
         assert {"cpu", "memory"} <= container["resources"]["requests"].keys()
         requests, limits = (container["resources"][key] for key in ("requests", "limits"))
         assert requests.keys() == limits.keys()
-        # CPU beyond the request is used only while nobody else needs it; memory cannot be taken back.
+        # A container may use CPU beyond its request while others leave it; memory cannot be taken back.
         assert {**requests, "cpu": ""} == {**limits, "cpu": ""}
     if example["kind"] == "RayJob":
         assert example["spec"]["shutdownAfterJobFinishes"] is True
