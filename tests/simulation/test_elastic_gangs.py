@@ -1,5 +1,6 @@
 """Gangs that Ray's autoscaler scales: growth, shrinking and preemption of surplus."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from muster.objects.names import WAIT_ANNOTATION as WAIT
 from tests.simulation.api import Body, key_of
 from tests.simulation.elastic_gangs import elastic, elastic_service, granted, platform, workers
 from tests.simulation.invariants import condition
+from tests.simulation.kuberay_pods import is_gated
 from tests.simulation.manifests import ray_job
 from tests.simulation.ray_services import VERSIONS
 from tests.simulation.simulation import Simulation
@@ -72,6 +74,27 @@ def test_production_preempts_surplus_and_the_gang_goes_on(seed: int) -> None:
         sim.autoscaler.demand["dev/gpu"] = 8
         await sim.until(lambda: sim.state(prod) == "Complete", "production ends", 3)
         await sim.until(lambda: workers(sim, dev) == 6, "dev has grown again", 3)
+
+    Simulation(seed, platform()).run(story)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_quota_that_a_preemptor_waits_for_is_not_offered(seed: int) -> None:
+    """Two GPUs are free, and production waits for a third: workers would be created only to wait."""
+
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(elastic("dev", asks=3))
+        other = sim.submit(elastic("other", least=1, asks=1))
+        await sim.until(lambda: (workers(sim, dev), workers(sim, other)) == (3, 1), "both run", 2)
+        prod = sim.submit(ray_job("prod", workers=3, priority="prod-priority", seconds=30))
+        await sim.until(lambda: sim.has(dev, "Shrinking"), "a worker of dev is preempted", 1)
+        await asyncio.sleep(1)  # limits are written in the next pass
+        sim.autoscaler.demand["other/gpu"] = 8
+        created: set[str] = set()
+        while sim.state(prod) != "Running":
+            created |= {key_of(pod) for pod in sim.pods_of(other) if is_gated(pod)}
+            await asyncio.sleep(0.2)
+        assert created == set()
 
     Simulation(seed, platform()).run(story)
 

@@ -202,9 +202,14 @@ class Engine:
         return [] if pending is None else pending.keys_in_order()
 
     def available(self, queue: str, resource: FlavorResource) -> int:
-        """Returns the unused quota of a ClusterQueue, own and borrowed; 0 if it is inactive or unknown."""
-        node = self._live.state.tree.queues.get(queue)
-        return 0 if node is None else max(0, node.available(resource))
+        """Returns the unused quota of a ClusterQueue, own and borrowed; 0 if it is inactive or unknown.
+
+        Of this, what the gangs of its cohort request that wait for preempted quota is left out, whatever
+        flavor they will get: they take it before others."""
+        node, group = self._live.state.tree.queues.get(queue), self._live.groups.get(queue)
+        if node is None or group is None:
+            return 0
+        return max(0, node.available(resource) - _awaited(group, resource.resource))
 
     def quota_usage(self) -> tuple[NodeUsage, ...]:
         """Returns the quota, usage, borrowing and lending of each cohort and ClusterQueue, with the last plan
@@ -263,3 +268,13 @@ def decide(
     Raises: SnapshotError for inconsistent input.
     """
     return Engine(snapshot, rules, pruning).decide(now_ms)
+
+
+def _awaited(group: ContentionGroup, resource: str) -> int:
+    """Returns the amount that gangs of the group request which wait for preempted quota."""
+    return sum(
+        pod_set.requests.get(resource, 0) * pod_set.count
+        for queue in group.queues.values()
+        for workload in queue.preemptors.values()
+        for pod_set in workload.pod_sets
+    )
