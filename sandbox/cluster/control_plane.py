@@ -16,7 +16,8 @@ import yaml
 
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.nodes import KWOK_ANNOTATION
-from sandbox.cluster.processes import Processes, free_port, wait_until
+from sandbox.cluster.ports import free_port
+from sandbox.cluster.processes import Processes, wait_until
 from tools.toolchain.paths import CHECKOUT, RunState
 from tools.toolchain.steps import StepError, tail
 from tools.toolchain.tools import KUBERNETES

@@ -14,7 +14,8 @@ import psutil
 import yaml
 
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.cluster.processes import Processes, free_port
+from sandbox.cluster.ports import free_port
+from sandbox.cluster.processes import Processes
 from tools.toolchain.paths import RunState
 from tools.toolchain.steps import StepError
 

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from sandbox.cluster.processes import Processes, answers, free_port, wait_until
+from sandbox.cluster.ports import free_port
+from sandbox.cluster.processes import Processes, answers, wait_until
 
 SERVICES = ("kai-scheduler", "kai-binder", "kai-podgrouper", "kai-queuecontroller")
 READY_SECONDS_MAX = 30.0

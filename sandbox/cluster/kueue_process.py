@@ -23,7 +23,8 @@ from lightkube.core.exceptions import ApiError
 from lightkube.types import PatchType
 
 from sandbox.cluster import kinds
-from sandbox.cluster.processes import Processes, answers, free_port, wait_until
+from sandbox.cluster.ports import free_port
+from sandbox.cluster.processes import Processes, answers, wait_until
 
 NAME = "kueue"
 NAMESPACE = "kueue-system"

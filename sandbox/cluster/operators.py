@@ -4,7 +4,8 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from sandbox.cluster.processes import Processes, answers, free_port, listens, wait_until
+from sandbox.cluster.ports import free_port
+from sandbox.cluster.processes import Processes, answers, listens, wait_until
 from tools.toolchain.paths import RunState
 
 READY_SECONDS_MAX = 30.0

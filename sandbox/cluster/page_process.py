@@ -2,7 +2,8 @@
 
 import sys
 
-from sandbox.cluster.processes import Processes, answers, free_port, wait_until
+from sandbox.cluster.ports import free_port
+from sandbox.cluster.processes import Processes, answers, wait_until
 from tools.toolchain.paths import RunState
 
 NAME = "page"

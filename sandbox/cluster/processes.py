@@ -1,7 +1,6 @@
 """Background processes of one sandbox, identified by pid and start time: no other is ever signaled."""
 
 import os
-import random
 import signal
 import socket
 import subprocess
@@ -20,8 +19,6 @@ from tools.toolchain.steps import StepError, tail
 
 START_SECONDS_MAX = 60.0  # of a supervisor on a busy machine
 KILLS_MAX = 5
-LOWEST_PORT = 10_000  # of ports that are chosen here; services have lower ones
-EPHEMERAL_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 class Processes:
@@ -202,20 +199,6 @@ def _signal(processes: Iterable[psutil.Process], send: Callable[[psutil.Process]
             send(process)
         except psutil.NoSuchProcess:
             continue
-
-
-def free_port() -> int:
-    """Returns a TCP port on loopback that is free now, below the kernel's ephemeral range: from that, the
-    kernel may give it to an outgoing connection of any program before it is used."""
-    low = int(EPHEMERAL_PORTS.read_text().split()[0])
-    while True:
-        port = random.randrange(LOWEST_PORT, low) if low > 2 * LOWEST_PORT else 0  # 0: the kernel chooses
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return int(probe.getsockname()[1])
 
 
 def wait_until(

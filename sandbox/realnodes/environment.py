@@ -14,7 +14,8 @@ from sandbox.cluster.control_plane import NodeNetwork, authority
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.page_process import NAME as PAGE_PROCESS
 from sandbox.cluster.page_process import save_address
-from sandbox.cluster.processes import Processes, answers, free_port, wait_until
+from sandbox.cluster.ports import free_port
+from sandbox.cluster.processes import Processes, answers, wait_until
 from sandbox.images.debian import extracted
 from sandbox.images.ensure import bytes_to_build, ensure_images
 from sandbox.images.ensure import check as check_images

@@ -4,7 +4,7 @@ import contextlib
 import socket
 import threading
 
-from sandbox.cluster.processes import free_port
+from sandbox.cluster.ports import free_port
 
 CHUNK = 65536
 

@@ -10,7 +10,8 @@ import yaml
 
 from sandbox.cluster.controller_process import DEPLOYMENT, NAMESPACE, command_of, write_token_kubeconfig
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.cluster.processes import Processes, free_port
+from sandbox.cluster.ports import free_port
+from sandbox.cluster.processes import Processes
 from tests.storm.proxy import Proxy
 from tools.toolchain.paths import RunState
 

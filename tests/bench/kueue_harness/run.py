@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sandbox.cluster.processes import Processes, free_port, stop_all
+from sandbox.cluster.ports import free_port
+from sandbox.cluster.processes import Processes, stop_all
 from tests.bench.compiled import has_compiler, site
 from tests.bench.kueue_harness.engine import COST, LOG
 from tests.bench.kueue_harness.measured import Run, parse, problem

@@ -1,6 +1,5 @@
 """Supervision of real, short-lived processes: only the sandbox's processes are changed."""
 
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,11 +10,7 @@ import psutil
 import pytest
 
 from sandbox.cluster.processes import (
-    EPHEMERAL_PORTS,
-    LOWEST_PORT,
     Processes,
-    free_port,
-    listens,
     wait_until,
 )
 from sandbox.cluster.records import ProcessRecord, id_of, write_record
@@ -114,30 +109,6 @@ def test_processes_of_another_sandbox_keep_running(processes: Processes, tmp_pat
     processes.stop_everything(grace_seconds=0)
     assert started.process() is not None
     assert other.stop_everything(grace_seconds=0) == []
-
-
-def test_free_ports_are_not_those_that_the_kernel_gives_to_outgoing_connections() -> None:
-    """The controller manager of a sandbox ended immediately: a connection had taken its port meanwhile."""
-    low, high = map(int, EPHEMERAL_PORTS.read_text().split())
-    if low <= 2 * LOWEST_PORT:
-        pytest.skip(f"{EPHEMERAL_PORTS} leaves no ports to choose from")
-    assert not [port for port in (free_port() for _ in range(200)) if low <= port <= high]
-
-
-def test_the_kernel_chooses_where_it_leaves_few_ports(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    narrow = tmp_path / "range"
-    narrow.write_text("1024\t65535\n")
-    monkeypatch.setattr("sandbox.cluster.processes.EPHEMERAL_PORTS", narrow)
-    assert free_port() > 1023
-
-
-def test_a_free_port_is_free_until_it_is_bound() -> None:
-    port = free_port()
-    assert not listens(port)
-    with socket.create_server(("127.0.0.1", port)):
-        assert listens(port)
 
 
 def test_wait_until_times_out_and_names_the_condition() -> None:
