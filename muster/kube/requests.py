@@ -43,7 +43,12 @@ def request_of(write: Write, *, dry_run: bool = False) -> Request:
 
 
 def _delete_options(write: Delete) -> dict[str, Any]:
-    options: dict[str, Any] = {"apiVersion": "v1", "kind": "DeleteOptions"}
+    """Returns the options. Without a policy, the API server would orphan the pods of batch/v1 Jobs."""
+    options: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "DeleteOptions",
+        "propagationPolicy": "Background",
+    }
     if write.grace_s is not None:
         options["gracePeriodSeconds"] = write.grace_s
     if write.uid:

@@ -11,6 +11,7 @@ from typing import Any
 
 from lightkube import ApiError, Client, KubeConfig
 from lightkube.generic_resource import create_global_resource, create_namespaced_resource
+from lightkube.types import CascadeType
 
 from muster.cluster.jobs.kinds import JOB_KINDS
 
@@ -78,7 +79,8 @@ def delete(client: Client, kind: Kind, obj: Object) -> None:
     """Deletes `obj` if it exists: the garbage collector may have deleted a RayJob's RayCluster."""
     namespace, name = key(obj)
     try:
-        client.delete(kind, name, namespace=namespace)
+        # By default, the API server would orphan the pods of batch/v1 Jobs.
+        client.delete(kind, name, namespace=namespace, cascade=CascadeType.BACKGROUND)
     except ApiError as error:
         if error.status.code != 404:
             raise

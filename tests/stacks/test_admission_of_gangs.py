@@ -489,7 +489,7 @@ def test_an_existing_finalizer_can_be_removed(server: Kubectl) -> None:
 
 @pytest.mark.parametrize(
     ("cascade", "message"),
-    [("orphan", "delete it without --cascade=orphan"), ("foreground", ""), ("background", "")],
+    [("orphan", "with the propagation policy Background or"), ("foreground", ""), ("background", "")],
 )
 def test_a_job_is_not_deleted_with_orphan_propagation(server: Kubectl, cascade: str, message: str) -> None:
     arguments = ("delete", JOB, "--namespace=team-a", "--dry-run=server", f"--cascade={cascade}", *ALICE)

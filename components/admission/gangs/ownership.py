@@ -13,10 +13,6 @@ from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.kinds import OPERATORS
 from muster.objects.names import QUEUE_LABEL, WORKLOAD_UID_LABEL
 
-CASCADING = (
-    'request.options.?propagationPolicy.orValue("") != "Orphan" && '
-    "!request.options.?orphanDependents.orValue(false)"
-)
 HAS_CONTROLLER = "oldObject.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false))"
 
 
@@ -109,11 +105,20 @@ def cascading_deletions(engine: Engine) -> list[Policy]:
     ]
 
 
+def _is_cascading(operator: Operator) -> str:
+    """CEL for: the objects below the deleted one are deleted too."""
+    return (
+        f'request.options.?propagationPolicy.orValue("{operator.propagation}") != "Orphan" && '
+        "!request.options.?orphanDependents.orValue(false)"
+    )
+
+
 def _deletion_rules(operator: Operator, kinds: Iterable[JobKind]) -> dict[str, str]:
     rules = {
-        CASCADING: (
+        _is_cascading(operator): (
             f"objects below a queued {operator.noun} are deleted with it, or they would run on without "
-            "quota: delete it without --cascade=orphan"
+            "quota: delete it with the propagation policy Background or Foreground, as kubectl does without "
+            "--cascade=orphan"
         )
     }
     for kind in kinds:

@@ -42,6 +42,7 @@ class BatchJobGang(JobView[Job]):
         managed_by=JOB_CONTROLLER,
         word="job",
         noun="Job",
+        propagation="Orphan",  # pkg/registry/batch/job/strategy.go, for batch/v1
     )
 
     @property

@@ -27,7 +27,8 @@ class Operator:
 
     Its accounts are recognized by their permission to write the status of the resource `status_of` in all
     namespaces, as their names differ between installations. `managed_by` is its name in spec.managedBy;
-    `word` is part of policies' names, and `noun` is what messages call one of its objects."""
+    `word` is part of policies' names, and `noun` is what messages call one of its objects. `propagation` is
+    the API server's policy for deletions of its objects that name none."""
 
     name: str
     group: str
@@ -35,6 +36,7 @@ class Operator:
     managed_by: str
     word: str
     noun: str
+    propagation: str = "Background"
 
 
 @dataclass(frozen=True, slots=True)

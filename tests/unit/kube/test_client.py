@@ -114,6 +114,7 @@ WRITES: dict[str, tuple[Write, tuple[str, str, str, Any]]] = {
             {
                 "apiVersion": "v1",
                 "kind": "DeleteOptions",
+                "propagationPolicy": "Background",
                 "gracePeriodSeconds": 0,
                 "preconditions": {"uid": "uid"},
             },
