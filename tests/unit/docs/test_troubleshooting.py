@@ -27,8 +27,8 @@ OTHER_WORDS = {
     "Complete "
     "DeactivationTarget Evicted False Finished InitializingTimeout RayClusterSuspended "
     "ReplicaFailure Running True",
-    "values of fields": "ClusterIP DeleteNone In IdenticalPodTemplates Indexed InteractiveMode "
-    "IdenticalWorkloadSchedulingRequirements Never None Normal OnFailure Recreate SidecarMode Warning",
+    "values of fields": "Background ClusterIP DeleteNone In IdenticalPodTemplates Indexed InteractiveMode "
+    "IdenticalWorkloadSchedulingRequirements Never None Normal OnFailure Orphan Recreate SidecarMode Warning",
     "kinds, operators, types of the code, prefixes": "Json KubeRay Merge Metrics PriorityClass Ts WatchAges "
     "WorkloadPriorityClass",
 }
