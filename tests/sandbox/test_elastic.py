@@ -78,4 +78,5 @@ def test_an_autoscaled_job_grows_to_its_quota_and_shrinks(cluster: Cluster) -> N
     assert kinds.condition(cluster.workload(job), "Admitted")["status"] == "True"
     scale(cluster, job, 1, sorted(pod["metadata"]["name"] for pod in workers(cluster, job))[:2])
     cluster.until("the end of two workers", lambda: len(workers(cluster, job)) == granted(cluster, job) == 1)
-    cluster.until("the offer of free quota", lambda: limit(cluster, job) == 4)
+    # The limit is changed only when it must be: it may still be that of the three workers.
+    cluster.until("room to grow again", lambda: limit(cluster, job) > 1)
