@@ -24,8 +24,9 @@ def with_resources(deployment: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
 def _resource(urn: str, planned: Mapping[str, Any]) -> dict[str, Any]:
     goal = planned["goal"]
     inputs = goal["inputDiff"].get("adds", {})
-    # A provider that cannot be asked yet has no outputs.
-    outputs = planned.get("state") or inputs
+    # A provider that cannot be asked yet has no outputs. Those of components are not compared, and may be
+    # secrets that are encrypted for the plan only.
+    outputs = (planned.get("state") or inputs) if goal["custom"] else {}
     resource = {
         "urn": urn,
         "type": goal["type"],
