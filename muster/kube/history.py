@@ -51,6 +51,12 @@ class History:
         """Notes the version of an event, a bookmark or a list."""
         self._highest[kind] = max(self.highest(kind), int(version or 0))
 
+    def note_answer(self, kind: Kind[Any], version: str) -> None:
+        """Notes the version in the answer to a write or to a read of one object, if the kind is listed. Its
+        event may never arrive, while the object stays in the store as the newest."""
+        if kind in self._highest:
+            self.note(kind, version)
+
     def compare(self, kind: Kind[Any], version: str, before: int) -> None:
         """Compares the version of an answer, as described above, with the highest one before its request."""
         if version and int(version) < before:

@@ -17,6 +17,7 @@ from muster.kube.history import History
 from muster.kube.kinds import PODS, WORKLOADS, Kind
 from muster.kube.store import Stores
 from muster.kube.writes import Create, Write
+from muster.objects.meta import Object
 from muster.objects.names import WORKLOAD_UID_LABEL
 
 log = logging.getLogger(__name__)
@@ -56,9 +57,13 @@ class Applier:
                 log.warning("reading %s %s: %s %s", kind, key, type(error).__name__, error)
                 return False
             if obj is not None:
-                self._stores.put(kind, obj)
+                self._store(kind, obj)
             self._unanswered.discard((kind, key))
         return True
+
+    def _store(self, kind: Kind[Any], obj: Object) -> None:
+        self._stores.put(kind, obj)
+        self._history.note_answer(kind, obj.metadata.resource_version)
 
     async def apply(self, writes: PassWrites, now_ms: int) -> list[PlannedWrite]:
         """Sends the writes of a pass, the most important first. Returns the writes that succeeded.
@@ -126,7 +131,7 @@ class Applier:
                     return done
             self._observe_write(planned.write, None)
             if obj is not None:
-                self._stores.put(planned.write.kind, obj)
+                self._store(planned.write.kind, obj)
             self._backoff.forget(planned.subject)
             done.append(planned)
         return done
@@ -163,7 +168,7 @@ class Applier:
             log.debug("%s", second_error)
         else:
             if obj is not None:
-                self._stores.put(replacement.write.kind, obj)
+                self._store(replacement.write.kind, obj)
         for event in replacement.events:
             self._record_event(event)
 

@@ -75,6 +75,16 @@ def test_an_answer_that_was_requested_before_a_later_event_came_is_no_proof() ->
     assert history.highest(PODS) == 9
 
 
+@pytest.mark.parametrize(("listed", "went_back"), [(WORKLOADS, True), (PODS, False)])
+def test_an_answer_to_a_write_counts_if_its_kind_is_listed(listed: Kind[Any], went_back: bool) -> None:
+    """Its event may never come: only the answer shows that the lost history reached its version."""
+    history = History()
+    history.note(listed, "7")
+    history.note_answer(WORKLOADS, "12")
+    history.compare(WORKLOADS, "9", history.highest(WORKLOADS))
+    assert history.went_back is went_back
+
+
 class Doubt(NamedTuple):
     """Answers to a doubt when Workloads are at version 7 and pods at 9: how long it lasts, whether the
     history went back, and the kinds that are asked about."""
