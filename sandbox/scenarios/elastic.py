@@ -6,7 +6,8 @@ annotation of the job says how many workers it has work for (sandbox/stand_ins/r
 
 from sandbox.cluster import kinds
 from sandbox.cluster.kinds import condition, is_true
-from sandbox.scenarios.gangs import admitted_whole, cluster_spec
+from sandbox.scenarios.gangs import cluster_spec
+from sandbox.scenarios.jobs import prod_is_admitted_whole, prod_succeeds
 from sandbox.scenarios.milestones import JobsByRole, Milestone, Scenario, is_suspended
 from sandbox.scenarios.observations import ObservedObjects, job_status, labels, seconds
 from sandbox.scenarios.worker_sizes import worker_sizes
@@ -43,11 +44,6 @@ def surplus_is_preempted(observed: ObservedObjects, jobs: JobsByRole) -> str:
     return f"notice to {sizes.running - sizes.granted} of {sizes.running} workers"
 
 
-def production_runs_whole(observed: ObservedObjects, jobs: JobsByRole) -> str:
-    """Checks that the production Workload is Admitted and that its whole gang runs."""
-    return admitted_whole(observed, jobs["prod"])
-
-
 def elastic_job_continues(observed: ObservedObjects, jobs: JobsByRole) -> str:
     """Checks that the job still runs, on the head that it started with."""
     elastic, workload = jobs["elastic"], observed.workload(jobs["elastic"])
@@ -60,12 +56,6 @@ def elastic_job_continues(observed: ObservedObjects, jobs: JobsByRole) -> str:
     if not seconds(admitted["lastTransitionTime"]) <= created < seconds(production["lastTransitionTime"]):
         return ""
     return f"the same head, {worker_sizes(observed, elastic)}"
-
-
-def production_succeeds(observed: ObservedObjects, jobs: JobsByRole) -> str:
-    """Checks that the production job succeeded, according to Ray and KubeRay."""
-    done = job_status(observed.job(jobs["prod"])) == ("SUCCEEDED", "Complete")
-    return "SUCCEEDED" if done else ""
 
 
 def _workers_needed(observed: ObservedObjects, jobs: JobsByRole) -> int:
@@ -84,9 +74,9 @@ ELASTIC = Scenario(
         Milestone("elastic job starts at its minimum", starts_at_its_minimum),
         Milestone("it grows into free quota", has_grown, submit="prod"),
         Milestone("workers above its minimum are preempted", surplus_is_preempted),
-        Milestone(RUNS_WHOLE, production_runs_whole),
+        Milestone(RUNS_WHOLE, prod_is_admitted_whole),
         Milestone("elastic job continues", elastic_job_continues, after=RUNS_WHOLE),
-        Milestone(SUCCEEDS, production_succeeds),
+        Milestone(SUCCEEDS, prod_succeeds),
         Milestone("elastic job grows again", has_grown, after=SUCCEEDS),
     ),
 )

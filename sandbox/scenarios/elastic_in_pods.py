@@ -4,16 +4,14 @@ Everything is read from the API server and from the autoscaler's log. Workers th
 in the job's Workload, and the autoscaler's limit is `maxReplicas` of its RayCluster.
 """
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.cluster.processes import wait_until
 from sandbox.scenarios.notes import Notes
 from sandbox.scenarios.observations import JobRef, ObservedChange, ObservedObjects, labels
-from sandbox.scenarios.resumed_training import NAMESPACE, PAUSE_SECONDS, submit, succeeded
-from sandbox.scenarios.training_in_pods import SECONDS_MAX, list_pods, output, pods_of
+from sandbox.scenarios.resumed_training import NAMESPACE, submit, succeeded
+from sandbox.scenarios.training_in_pods import list_pods, output, pods_of, wait
 from sandbox.scenarios.worker_sizes import WorkerSizes, worker_sizes
 from tools.toolchain.steps import Screen, StepError
 
@@ -37,25 +35,25 @@ def play(kubectl: Kubectl, examples: Path, screen: Screen) -> str:
     def sizes() -> WorkerSizes:
         return observe(kubectl, job)[0]
 
-    _wait(f"the first worker of {job}", lambda: sizes().running >= 1)
+    wait(f"the first worker of {job}", lambda: sizes().running >= 1)
     first, heads = observe(kubectl, job)
     note(f"{job}: {first}")
-    _wait(f"growth of {job} into free quota", lambda: is_grown(sizes()))
+    wait(f"growth of {job} into free quota", lambda: is_grown(sizes()))
     note(f"{job}: {sizes()}")
     production = submit(kubectl, examples / "cpu-batch.rayjob.yaml")
     note(f"{production}: submitted, and preempts workers above the minimum")
-    _wait(f"pods of {production}", lambda: bool(pods_of(production, list_pods(kubectl))))
+    wait(f"pods of {production}", lambda: bool(pods_of(production, list_pods(kubectl))))
     shrunk, heads_now = observe(kubectl, job)
     note(f"{job}: {shrunk}")
     if heads_now != heads:
         raise StepError(f"the head of {job} was replaced, although it has enough surplus")
-    _wait(f"the success of {production}", partial(succeeded, kubectl, production))
+    wait(f"the success of {production}", partial(succeeded, kubectl, production))
     note(f"{production}: {result(kubectl, production)}")
-    _wait(f"growth of {job} after production", lambda: sizes().granted > shrunk.granted)
+    wait(f"growth of {job} after production", lambda: sizes().granted > shrunk.granted)
     note(f"{job}: {sizes()}")
     if STUCK in autoscaler_log(kubectl, job):
         raise StepError(f"Ray's autoscaler gave up on a worker of {job} that did not start: {STUCK}")
-    _wait(f"the success of {job}", partial(succeeded, kubectl, job))
+    wait(f"the success of {job}", partial(succeeded, kubectl, job))
     note(f"{job}: {result(kubectl, job)}")
     return "surplus made room for production, and the head stayed"
 
@@ -86,7 +84,3 @@ def result(kubectl: Kubectl, job: str) -> str:
     """Returns the result that the job has printed."""
     lines = [line for line in output(kubectl, job).splitlines() if line.startswith("result:")]
     return lines[-1] if lines else "no result"
-
-
-def _wait(what: str, done: Callable[[], bool]) -> None:
-    wait_until(what, done, SECONDS_MAX, pause_seconds=PAUSE_SECONDS)

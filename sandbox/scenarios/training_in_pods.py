@@ -37,7 +37,7 @@ def play(kubectl: Kubectl, examples: Path, screen: Screen) -> str:
     note = Notes(screen).add
     training = submit(kubectl, examples / "cpu-train.rayjob.yaml")
     note(f"{training}: submitted")
-    _wait(
+    wait(
         f"step {CHECKPOINTS_BEFORE} of {training}",
         lambda: last_step(output(kubectl, training)) >= CHECKPOINTS_BEFORE,
     )
@@ -45,13 +45,13 @@ def play(kubectl: Kubectl, examples: Path, screen: Screen) -> str:
     note(f"{training}: step {last_step(output(kubectl, training))}, in {len(first)} pods")
     production = submit(kubectl, examples / "cpu-batch.rayjob.yaml")
     note(f"{production}: submitted, and preempts training")
-    _wait(
+    wait(
         f"the end of the first pods of {training}",
         lambda: are_gone(first, training, production, list_pods(kubectl)),
     )
     note(f"{training}: all pods have terminated")
     for job in (production, training):
-        _wait(f"the success of {job}", partial(succeeded, kubectl, job))
+        wait(f"the success of {job}", partial(succeeded, kubectl, job))
         lines = output(kubectl, job).strip().splitlines()
         note(f"{job}: {lines[-1] if lines else 'no output'}")
     resumed = RESUMED.search(output(kubectl, training))
@@ -98,5 +98,6 @@ def are_gone(first: set[str], training: str, production: str, pods: Sequence[Obj
     return not first & pods_of(training, pods)
 
 
-def _wait(what: str, done: Callable[[], bool]) -> None:
+def wait(what: str, done: Callable[[], bool]) -> None:
+    """Waits for something that takes minutes at most. Raises StepError."""
     wait_until(what, done, SECONDS_MAX, pause_seconds=PAUSE_SECONDS)

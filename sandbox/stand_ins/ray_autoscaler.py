@@ -2,11 +2,9 @@
 
 The annotation `sandbox.muster.dev/workers`, such as `gpu=6,cpu=2`, is the number of replicas that each
 group has work for; KubeRay copies it from a RayJob or RayService to its RayCluster. Without it, the groups
-keep their replicas. Like Ray's, it reads the limits in each loop, removes workers above `maxReplicas`, those
-that have not started first, and writes `replicas` and `scaleStrategy.workersToDelete`.
+keep their replicas. Like Ray's, it reads the limits in each loop (ray_scaling.py).
 
 Not simulated: the resources of tasks, idle timeouts, and the autoscaler's own account.
-Source: python/ray/autoscaler/v2/instance_manager/cloud_providers/kuberay/cloud_provider.py at Ray 2.55.
 """
 
 import logging
@@ -21,11 +19,11 @@ from lightkube.types import PatchType
 
 from sandbox.cluster import kinds
 from sandbox.cluster.kinds import Object
+from sandbox.stand_ins.ray_scaling import scaled_group
 from sandbox.stand_ins.ray_serve import CLUSTER_LABEL, HEAD_LABELS
 from sandbox.stand_ins.reflector import Reflector
 
 WORKERS = "sandbox.muster.dev/workers"
-GROUP_LABEL = "ray.io/group"
 LOOP_SECONDS = 2.0  # Ray's is 5 s
 
 log = logging.getLogger("ray-autoscaler")
@@ -49,26 +47,13 @@ def scaled(cluster: Object, pods: Sequence[Object]) -> list[Object]:
     the cluster."""
     work = work_of(cluster)
     return [
-        _scaled(group, work.get(group["groupName"], int(group.get("replicas", 0))), pods)
+        scaled_group(group, work.get(group["groupName"], int(group.get("replicas", 0))), pods, _created)
         for group in cluster["spec"].get("workerGroupSpecs", ())
     ]
 
 
-def _scaled(group: Object, work: int, pods: Sequence[Object]) -> Object:
-    own = [pod for pod in pods if pod["metadata"]["labels"].get(GROUP_LABEL) == group["groupName"]]
-    own = [pod for pod in own if "deletionTimestamp" not in pod["metadata"]]
-    deleting = set((group.get("scaleStrategy") or {}).get("workersToDelete") or ())
-    if deleting & {pod["metadata"]["name"] for pod in own}:
-        return group  # KubeRay is about to delete them
-    replicas = max(int(group.get("minReplicas", 0)), min(work, int(group.get("maxReplicas", work))))
-    changed: Object = {key: value for key, value in group.items() if key != "scaleStrategy"}
-    excess = len(own) - replicas * int(group.get("numOfHosts", 1))
-    if excess > 0:
-        own.sort(key=lambda pod: pod["metadata"]["creationTimestamp"], reverse=True)
-        own.sort(key=lambda pod: pod["status"].get("phase") == "Running")
-        names = sorted(pod["metadata"]["name"] for pod in own[:excess])
-        changed["scaleStrategy"] = {"workersToDelete": names}
-    return {**changed, "replicas": replicas}
+def _created(pod: Object) -> str:
+    return str(pod["metadata"]["creationTimestamp"])
 
 
 def runs(pods: Sequence[Object]) -> bool:

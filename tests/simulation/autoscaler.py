@@ -1,9 +1,7 @@
 """Ray's autoscaler (v2) by its protocol: it scales the worker groups of a RayCluster whose head runs.
 
-It reads the RayCluster in each loop, and writes `replicas` and `scaleStrategy.workersToDelete` of the groups
-that it changes. Above `maxReplicas` it removes workers that have not started, then the newest, and below
-`minReplicas` it adds some. Left out: idle timeouts, and the resources of tasks: `demand` is in replicas.
-Source: python/ray/autoscaler/v2/instance_manager/cloud_providers/kuberay/cloud_provider.py at Ray 2.55.
+It reads the RayCluster in each loop, and writes the groups that it changes. Left out: idle timeouts, and the
+resources of tasks: `demand` is in replicas.
 """
 
 import asyncio
@@ -12,6 +10,7 @@ from random import Random
 from typing import Any
 
 from muster.kube import kinds
+from sandbox.stand_ins.ray_scaling import scaled_group
 from tests.simulation.api import Api, Body, Refused, key_of
 from tests.simulation.kuberay_pods import GROUP_LABEL
 from tests.simulation.operators import pods_owned_by
@@ -45,7 +44,11 @@ class Autoscaler:
         )
 
     def _scale(self, cluster: Body) -> None:
-        groups = [self._scaled(cluster, group) for group in cluster["spec"]["workerGroupSpecs"]]
+        pods = list(pods_owned_by(self._api, cluster))
+        groups = [
+            scaled_group(group, self._demand(cluster, group), pods, _serial)
+            for group in cluster["spec"]["workerGroupSpecs"]
+        ]
         if groups != cluster["spec"]["workerGroupSpecs"]:
             patch = {
                 "metadata": {"resourceVersion": cluster["metadata"]["resourceVersion"]},
@@ -53,32 +56,11 @@ class Autoscaler:
             }
             self._api.merge_patch(kinds.RAY_CLUSTERS, key_of(cluster), patch, BY, False)
 
-    def _scaled(self, cluster: Body, group: Body) -> Body:
-        pods = [
-            pod
-            for pod in pods_owned_by(self._api, cluster)
-            if pod["metadata"]["labels"].get(GROUP_LABEL) == group["groupName"]
-            and "deletionTimestamp" not in pod["metadata"]
-        ]
-        names = {pod["metadata"]["name"] for pod in pods}
-        deleting = names & set(group.get("scaleStrategy", {}).get("workersToDelete", ()))
-        if deleting:
-            return group  # the last scale-down is in progress
-        low, high = group["minReplicas"], group["maxReplicas"]
-        replicas = max(low, min(self._demand(cluster, group), high))
-        group = {key: value for key, value in group.items() if key != "scaleStrategy"}
-        excess = len(pods) - replicas * group["numOfHosts"]
-        if excess > 0:
-            started = sorted(pods, key=lambda pod: (pod["status"]["phase"] == "Running", _newest_first(pod)))
-            victims = sorted(pod["metadata"]["name"] for pod in started[:excess])
-            group["scaleStrategy"] = {"workersToDelete": victims}
-        return {**group, "replicas": replicas}
-
     def _demand(self, cluster: Body, group: Body) -> int:
         owners: list[dict[str, Any]] = cluster["metadata"].get("ownerReferences", [])
         name = owners[0]["name"] if owners else cluster["metadata"]["name"]
         return self.demand.get(f"{name}/{group['groupName']}", int(group["replicas"]))
 
 
-def _newest_first(pod: Body) -> int:
-    return -int(pod["metadata"]["uid"].rpartition("-")[2])
+def _serial(pod: Body) -> int:
+    return int(pod["metadata"]["uid"].rpartition("-")[2])

@@ -55,7 +55,7 @@ RUNNING = {"phase": "Running"}
 
 def prod(status: str, deployment: str) -> ObservedChange:
     spec = {"rayClusterSpec": {"workerGroupSpecs": [{"replicas": 0}]}}
-    state = {"jobStatus": status, "jobDeploymentStatus": deployment}
+    state = {"jobStatus": status, "jobDeploymentStatus": deployment, "jobId": "prod-id"}
     return change("RayJob", "prod", spec=spec, status=state)
 
 
