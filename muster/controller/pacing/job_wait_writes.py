@@ -10,7 +10,7 @@ from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.job import Job
 from muster.controller.gangs.planned_write import PlannedWrite, round_robin
 from muster.controller.pacing.rates import TokenBucket
-from muster.controller.passes.job_waits import JobWait, annotate, annotated_message, annotated_reason, wait_of
+from muster.controller.passes.job_waits import JobWait, annotate, annotated_wait, wait_of
 from muster.objects.names import WAIT_ANNOTATION
 
 CALM_MS = 3000
@@ -72,10 +72,9 @@ class JobWaitWrites:
             annotated = self._annotated.get(key)
             if annotated is None or annotated.uid != job.metadata.uid:
                 self._forget(key)
-                head = _head_of(annotated_message(job))
-                annotated = self._remember(
-                    key, _Annotated(job.metadata.uid, annotated_reason(job), head=head)
-                )
+                written = annotated_wait(job)
+                head = _head_of(written.message)
+                annotated = self._remember(key, _Annotated(job.metadata.uid, written.reason, head=head))
             wait = wait_of(cluster.workloads[key], job, cluster)
             if wait is None and WAIT_ANNOTATION not in job.metadata.annotations:
                 annotated = self._remember(key, _Annotated(annotated.uid, ""))  # removed by its start

@@ -76,33 +76,29 @@ def wait_of(workload: Workload, job: Job, cluster: ClusterState) -> JobWait | No
     return JobWait(WAITING_FOR_CHECKS, message[:MESSAGE_LENGTH_MAX], queue)
 
 
-def annotated_reason(job: Job) -> str:
-    """Returns the reason in the job's annotation; empty without an annotation, "?" if it can't be parsed."""
-    text = job.metadata.annotations.get(WAIT_ANNOTATION)
-    if text is None:
-        return ""
-    if len(text) > ANNOTATION_LENGTH_MAX:
-        return "?"
-    try:
-        return msgspec.json.decode(text, type=_AnnotatedReason).reason or "?"
-    except msgspec.DecodeError:
-        return "?"
+class AnnotatedWait(msgspec.Struct, frozen=True):
+    """What a job's annotation says. The reason is empty without an annotation, and "?" if it can't be
+    parsed."""
 
-
-def annotated_message(job: Job) -> str:
-    """Returns the message in the job's annotation; empty without one, and if it can't be parsed."""
-    text = job.metadata.annotations.get(WAIT_ANNOTATION, "")
-    if len(text) > ANNOTATION_LENGTH_MAX:
-        return ""
-    try:
-        return msgspec.json.decode(text, type=_AnnotatedReason).message
-    except msgspec.DecodeError:
-        return ""
-
-
-class _AnnotatedReason(msgspec.Struct):
     reason: str
     message: str = ""
+
+
+_UNREADABLE = AnnotatedWait("?")
+
+
+def annotated_wait(job: Job) -> AnnotatedWait:
+    """Returns the reason and the message in the job's annotation."""
+    text = job.metadata.annotations.get(WAIT_ANNOTATION)
+    if text is None:
+        return AnnotatedWait("")
+    if len(text) > ANNOTATION_LENGTH_MAX:
+        return _UNREADABLE
+    try:
+        parsed = msgspec.json.decode(text, type=AnnotatedWait)
+    except msgspec.DecodeError:
+        return _UNREADABLE
+    return parsed if parsed.reason else _UNREADABLE
 
 
 def annotate(job: Job, wait: JobWait | None, now_ms: int, *, with_event: bool) -> PlannedWrite:

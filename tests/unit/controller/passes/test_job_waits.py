@@ -10,7 +10,7 @@ from muster.controller.passes.job_waits import (
     MESSAGE_LENGTH_MAX,
     JobWait,
     annotate,
-    annotated_reason,
+    annotated_wait,
     wait_of,
 )
 from muster.kube import kinds
@@ -102,7 +102,7 @@ def test_long_messages_are_cut() -> None:
 )
 def test_the_reason_is_read_from_the_annotation(text: str | None, reason: str) -> None:
     annotations = {} if text is None else {WAIT_ANNOTATION: text}
-    assert annotated_reason(job(ray_job("dev"), annotations=annotations)) == reason
+    assert annotated_wait(job(ray_job("dev"), annotations=annotations)).reason == reason
 
 
 @pytest.mark.parametrize(
