@@ -6,7 +6,7 @@ from the engine's assumptions, as after a plan that was only partly carried out,
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 
 from muster import admission as core
 from muster.cluster import budget_usage
@@ -99,13 +99,14 @@ class Decider:
     def offers(self) -> Iterator[tuple[str, Mapping[str, int]]]:
         """Yields each elastic gang with quota, by key, and the replicas of each of its pod sets that would
         fit into free quota after the last decision."""
+        engine = self._engine
+        available = None if engine is None else cache(engine.available)  # many gangs share a queue
         for key in sorted(self._elastic):
             candidate, (gang, *_) = self._converted[key]
-            if self._engine is None or not may_grow(candidate.status):
+            if available is None or not may_grow(candidate.status):
                 yield key, {}
             else:
-                available = partial(self._engine.available, gang.cluster_queue)
-                yield key, offers(gang, candidate.elastic, available)
+                yield key, offers(gang, candidate.elastic, partial(available, gang.cluster_queue))
 
     def elastic_gangs(self) -> Iterator[tuple[str, Mapping[str, ElasticPodSet]]]:
         """Yields each elastic gang with quota, by key, and its elastic pod sets before the last decision."""

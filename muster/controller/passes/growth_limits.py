@@ -43,13 +43,13 @@ class GrowthLimits:
         `limit` explanations are new or refreshed; None for all."""
         for key in self._by_gang.keys() - sizes.keys():
             del self._by_gang[key]
-        due = [key for key in sizes if self._is_new(key, sizes[key])]
-        due += [
+        due = dict.fromkeys(key for key in sizes if self._is_new(key, sizes[key]))
+        due |= dict.fromkeys(
             key
             for key, explanation in self._by_gang.items()
-            if key not in due and (limit is None or not 0 <= now_ms - explanation.at_ms < AGAIN_INTERVAL_MS)
-        ]
-        for key in due[:limit]:
+            if limit is None or not 0 <= now_ms - explanation.at_ms < AGAIN_INTERVAL_MS
+        )
+        for key in list(due)[:limit]:
             self._by_gang.pop(key, None)
             self._by_gang[key] = _Explanation(waits_of(key), sizes[key], now_ms)
         return [(key, e.waits) for key, e in self._by_gang.items() if e.size == sizes[key]]
