@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from muster import admission as core
-from muster.cluster.jobs.scaling import Sizes
+from muster.cluster.jobs.scaling import Sizes, workers
 from muster.translation.elastic import ElasticPodSet, split
 
 DECISIONS_MAX = 10
@@ -21,8 +21,7 @@ class GroupGrowth:
     @property
     def start(self) -> str:
         """The start as a clause."""
-        workers = "worker" if self.minimum == 1 else "workers"
-        return f"Group {self.group} starts with {self.minimum} {workers} of the {self.asked} that it asks for"
+        return f"Group {self.group} starts with {workers(self.minimum)} of the {self.asked} that it asks for"
 
     @property
     def sentence(self) -> str:

@@ -15,9 +15,11 @@ LIMITS: Mapping[str, int] = table("kueue_schema").facts
 def flavors_have_few_labels(settings: Settings) -> Iterator[Finding]:
     """A ResourceFlavor has at most 8 node labels, GKE's own included (Kueue: ResourceFlavorSpec)."""
     most = LIMITS["node_labels"]
-    for i, pool in enumerate(settings.pools if settings.admission.engine != "kai" else ()):
+    if settings.admission.engine == "kai":
+        return
+    for i, pool in enumerate(settings.pools):
         own = len(pool.node_labels) - len(pool.labels)
-        if own + len(pool.labels) > most:
+        if len(pool.node_labels) > most:
             yield Finding(
                 ("muster:pools", i, "labels"),
                 f"at most {most - own} labels: with {own} others, by which the flavor selects the nodes, a "

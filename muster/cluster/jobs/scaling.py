@@ -62,6 +62,11 @@ def sizes_of(spec: RayClusterSpec) -> dict[str, GroupSizes]:
     }
 
 
+def workers(count: int) -> str:
+    """Returns a number of workers with its noun."""
+    return f"{count} worker{'s' if count != 1 else ''}"
+
+
 def annotation(sizes: Sizes) -> str:
     """Returns the value of SIZES_ANNOTATION."""
     return msgspec.json.encode(sizes, order="sorted").decode()

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from muster import admission as core
-from muster.cluster.jobs.scaling import REPLICAS_MAX, GroupSizes, Sizes
+from muster.cluster.jobs.scaling import REPLICAS_MAX, GroupSizes, Sizes, workers
 from muster.controller.workload.decisions import WAIT_REASONS
-from muster.controller.workload.worker_counts import workers
 
 UNSUPPORTED = "GrowthUnsupported"
 """The reason of GrowthLimited for a gang that keeps its minimum."""

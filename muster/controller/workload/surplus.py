@@ -3,9 +3,8 @@ quota."""
 
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.elasticity import elastic_pod_sets, granted_counts, running_counts
-from muster.cluster.jobs.scaling import stored_sizes
+from muster.cluster.jobs.scaling import stored_sizes, workers
 from muster.controller.workload import transitions
-from muster.controller.workload.worker_counts import workers
 from muster.objects import workload_status
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import find_condition, is_true, millis, rfc3339
