@@ -44,7 +44,7 @@ def live_state(
     Workloads of the cluster."""
     converted = live_workloads(cluster, configuration.rules)
     past = past_workloads(cluster, configuration.rules)
-    recorded = {(one_job.job.name, one_job.job.submit_ms) for one_job in past}
+    recorded = {(past_job.job.name, past_job.job.submit_ms) for past_job in past}
     earlier = (h for h in history if (h.job.name, h.job.submit_ms) not in recorded)
     return ObservedState(
         configuration=queue_configuration(cluster, configuration),

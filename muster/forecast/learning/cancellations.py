@@ -52,11 +52,11 @@ class Cancellations:
 
     def __init__(self, past: Iterable[PastJob]) -> None:
         waits: dict[str, list[tuple[int, bool]]] = defaultdict(list)
-        for one_job in past:
-            if one_job.job.cancelled_ms is not None:
-                waits[one_job.job.queue].append((one_job.job.cancelled_ms, True))
-            elif one_job.waited_ms is not None:
-                waits[one_job.job.queue].append((one_job.waited_ms, False))
+        for past_job in past:
+            if past_job.job.cancelled_ms is not None:
+                waits[past_job.job.queue].append((past_job.job.cancelled_ms, True))
+            elif past_job.waited_ms is not None:
+                waits[past_job.job.queue].append((past_job.waited_ms, False))
         self._all = PatienceCurve(wait for of_queue in waits.values() for wait in of_queue)
         self._queues: Mapping[str, PatienceCurve] = {
             queue: PatienceCurve(of_queue) for queue, of_queue in waits.items() if len(of_queue) >= JOBS_MIN

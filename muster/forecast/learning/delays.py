@@ -9,12 +9,12 @@ from math import exp, hypot, log, sqrt
 from random import Random
 from statistics import NormalDist
 
+from muster.forecast.learning.normal_draws import drawn_above
 from muster.forecast.learning.past_job import PastJob
 
 WEIGHT = 2.0
 """The number of past delays of a queue or flavor that counts as much as the delays of all others."""
 
-PROBABILITY_MAX = 1 - 1e-9
 ROUNDING_S = 0.5
 """Conditions record whole seconds."""
 
@@ -43,9 +43,8 @@ class Delay:
         if passed_ms <= 0 or not self.spread:
             return max(passed_ms, round(1000 * exp(random.gauss(log_median, self.spread))))
         normal = NormalDist(log_median, self.spread)
-        passed = normal.cdf(log(passed_ms / 1000))
-        quantile = min(PROBABILITY_MAX, passed + (1 - passed) * random.random())
-        return max(passed_ms, round(1000 * exp(normal.inv_cdf(max(quantile, 1 - PROBABILITY_MAX)))))
+        drawn = drawn_above(normal, normal.cdf(log(passed_ms / 1000)), random)
+        return max(passed_ms, round(1000 * exp(drawn)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +94,11 @@ def learned_delays(past: Iterable[PastJob]) -> Delays:
     """Returns the delays of past jobs."""
     start_up: dict[str, list[float]] = defaultdict(list)
     provisioning: dict[str, list[float]] = defaultdict(list)
-    for one_job in past:
-        if one_job.start_up_ms is not None:
-            start_up[one_job.job.queue].append(_measured_s(one_job.start_up_ms))
-        if one_job.provisioning_ms is not None:
-            provisioning[one_job.flavor].append(_measured_s(one_job.provisioning_ms))
+    for past_job in past:
+        if past_job.start_up_ms is not None:
+            start_up[past_job.job.queue].append(_measured_s(past_job.start_up_ms))
+        if past_job.provisioning_ms is not None:
+            provisioning[past_job.flavor].append(_measured_s(past_job.provisioning_ms))
     return Delays(
         _table(start_up, UNLEARNED_START_UP.other),
         _table(provisioning, UNLEARNED_PROVISIONING.other),

@@ -15,8 +15,8 @@ from random import Random
 from statistics import NormalDist
 
 from muster.forecast.learning.log_samples import LogSamples
+from muster.forecast.learning.normal_draws import drawn_above, standard_normal
 from muster.forecast.learning.past_job import PastJob
-from muster.forecast.learning.shared_draws import standard_normal
 from muster.forecast.placement import PlacedJob
 from muster.forecast.results.waits import size_of
 
@@ -39,7 +39,6 @@ DRIFT = 0.15
 LIMIT_SHARES_MIN = 5
 """Number of past jobs with a limit from which on their shares of it are used."""
 
-PROBABILITY_MAX = 1 - 1e-9
 SECOND_MS = 1000
 
 
@@ -94,16 +93,16 @@ class RunTimes:
         run_times: dict[Group, list[float]] = defaultdict(list)
         shares: dict[Group, list[float]] = defaultdict(list)
         self.count = 0
-        for one_job in past:
-            run_ms = one_job.job.run_ms
+        for past_job in past:
+            run_ms = past_job.job.run_ms
             if run_ms is None:
                 continue
             self.count += 1
             run_s = max(run_ms, SECOND_MS) / SECOND_MS
-            for group in groups_of(one_job.job):
+            for group in groups_of(past_job.job):
                 run_times[group].append(run_s)
-                if one_job.limit_ms:
-                    shares[group].append(min(1.0, run_s * SECOND_MS / one_job.limit_ms))
+                if past_job.limit_ms:
+                    shares[group].append(min(1.0, run_s * SECOND_MS / past_job.limit_ms))
         self._groups: Mapping[Group, _Samples] = {
             group: _Samples(LogSamples(values), LogSamples(shares.get(group, ())))
             for group, values in run_times.items()
@@ -173,9 +172,7 @@ class FutureRunTimes:
         the shares of their limits that jobs run are spread almost evenly)."""
         if limit_ms is not None:
             return ran_ms + random.random() * (limit_ms - ran_ms)
-        passed = self._general_passed(None, ran_ms)
-        quantile = min(PROBABILITY_MAX, passed + (1 - passed) * random.random())
-        return SECOND_MS * exp(self._general().inv_cdf(max(quantile, 1 - PROBABILITY_MAX)))
+        return SECOND_MS * exp(drawn_above(self._general(), self._general_passed(None, ran_ms), random))
 
     def _general_passed(self, limit_ms: int | None, ran_ms: int) -> float:
         """Returns the share of the general distribution up to `ran_ms`."""

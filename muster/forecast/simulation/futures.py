@@ -13,7 +13,7 @@ from random import Random
 
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.learning.delays import AS_ASSUMED, Delays, DelayTable
-from muster.forecast.learning.shared_draws import standard_normal
+from muster.forecast.learning.normal_draws import standard_normal
 from muster.forecast.placement import PlacedJob
 
 
