@@ -204,8 +204,8 @@ class Engine:
     def available(self, queue: str, resource: FlavorResource) -> int:
         """Returns the unused quota of a ClusterQueue, own and borrowed; 0 if it is inactive or unknown.
 
-        Of this, what the gangs of its cohort request that wait for preempted quota is left out, whatever
-        flavor they will get: they take it before others."""
+        Subtracts the requests of gangs in its cohort that wait for preempted quota, which they take first.
+        Their flavors are not known yet, so the requests count against every flavor."""
         node, group = self._live.state.tree.queues.get(queue), self._live.groups.get(queue)
         if node is None or group is None:
             return 0
@@ -271,7 +271,7 @@ def decide(
 
 
 def _awaited(group: ContentionGroup, resource: str) -> int:
-    """Returns the amount that gangs of the group request which wait for preempted quota."""
+    """Returns the requests of the group's gangs that wait for preempted quota."""
     return sum(
         pod_set.requests.get(resource, 0) * pod_set.count
         for queue in group.queues.values()

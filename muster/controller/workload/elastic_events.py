@@ -15,7 +15,7 @@ GREW = "Grew"
 
 
 def elastic_events(workload: Workload, job: Job | None, new: WorkloadStatus) -> Iterator[ObjectEvent]:
-    """Yields events for growth, for limits with a new reason, and for the begin and the end of shrinking. A
+    """Yields events for growth, for limits with a new reason, and for the start and the end of shrinking. A
     job gets its event about a limit with its annotation."""
     sizes = stored_sizes(workload)
     if not sizes:

@@ -121,8 +121,8 @@ def resize(status: WorkloadStatus, admission: CoreAdmission) -> WorkloadStatus:
 
 
 def shrinking(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
-    """Sets Shrinking: more pods run than hold quota. Its time is the begin of the notice, which pods that the
-    job itself removes don't need."""
+    """Sets Shrinking: more pods run than hold quota. The notice starts with the first preemption, so the time
+    of an earlier scale-down by the job itself is dropped."""
     before = find_condition(status.conditions, SHRINKING)
     if before is not None and before.reason == SCALED_DOWN != reason:
         status = _without(status, SHRINKING)

@@ -113,8 +113,8 @@ def test_a_run_that_goes_wrong_misses_a_milestone(
 def test_the_sizes_are_those_of_the_job_alone() -> None:
     observed = ObservedObjects()
     other = obj("x", labels={"ray.io/cluster": "other-abcde", "ray.io/group": "cpu"}, status=RUNNING)
-    for one_change in (job(), workload(3), cluster(5, 4), *pods(2), ObservedChange(0, "Pod", other)):
-        observed.apply(one_change)
+    for observation in (job(), workload(3), cluster(5, 4), *pods(2), ObservedChange(0, "Pod", other)):
+        observed.apply(observation)
     assert worker_sizes(observed, JOB) == WorkerSizes(granted=3, limit=5, asked=4, running=2)
     assert worker_sizes(ObservedObjects(), JOB) == WorkerSizes()
 
