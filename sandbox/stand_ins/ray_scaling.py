@@ -1,4 +1,4 @@
-"""What Ray's autoscaler (v2) writes to a worker group of a RayCluster. Pure; also used by the simulation.
+"""The writes of Ray's autoscaler (v2) to a worker group of a RayCluster. Pure; also used by the simulation.
 
 Above `maxReplicas` it removes workers that have not started, then the newest, and below `minReplicas` it adds
 some. It writes `replicas` and `scaleStrategy.workersToDelete`.

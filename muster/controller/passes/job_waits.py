@@ -77,7 +77,7 @@ def wait_of(workload: Workload, job: Job, cluster: ClusterState) -> JobWait | No
 
 
 class AnnotatedWait(msgspec.Struct, frozen=True):
-    """What a job's annotation says. The reason is empty without an annotation, and "?" if it can't be
+    """The content of a job's annotation. The reason is empty without an annotation, and "?" if it can't be
     parsed."""
 
     reason: str
