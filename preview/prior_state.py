@@ -7,6 +7,8 @@ which distinguishes updates and replacements from creations. Nothing is created;
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from preview.resources.values import SECRET, SIGNATURE
+
 # By URN: `goal`, `state` and more, as `pulumi preview --save-plan` writes it.
 Plan = Mapping[str, Mapping[str, Any]]
 
@@ -24,9 +26,11 @@ def with_resources(deployment: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
 def _resource(urn: str, planned: Mapping[str, Any]) -> dict[str, Any]:
     goal = planned["goal"]
     inputs = goal["inputDiff"].get("adds", {})
-    # A provider that cannot be asked yet has no outputs. Those of components are not compared, and may be
-    # secrets that are encrypted for the plan only.
-    outputs = (planned.get("state") or inputs) if goal["custom"] else {}
+    # A provider that cannot be asked yet has no outputs.
+    outputs = planned.get("state") or inputs
+    if not goal["custom"]:
+        # Secrets are encrypted for the plan only, and the outputs of components are not compared.
+        outputs = {name: value for name, value in outputs.items() if not _is_secret(value)}
     resource = {
         "urn": urn,
         "type": goal["type"],
@@ -41,6 +45,10 @@ def _resource(urn: str, planned: Mapping[str, Any]) -> dict[str, Any]:
     if goal.get("provider"):
         resource["provider"] = f"{_provider(goal)}::{_PROVIDER_ID}"
     return resource
+
+
+def _is_secret(value: object) -> bool:
+    return isinstance(value, Mapping) and value.get(SIGNATURE) == SECRET
 
 
 def _provider(goal: Mapping[str, Any]) -> str:

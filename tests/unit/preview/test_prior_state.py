@@ -3,6 +3,7 @@
 from typing import Any
 
 from preview.prior_state import with_resources
+from preview.resources.values import SECRET, SIGNATURE
 
 STACK = "urn:pulumi:dev::muster::"
 COMPONENT, CLUSTER = f"{STACK}muster:platform:Cluster::c", f"{STACK}gcp:container/cluster:Cluster::ray"
@@ -61,3 +62,9 @@ def test_resource_without_outputs_has_its_inputs_and_a_placeholder_id() -> None:
 
 def test_component_has_no_id() -> None:
     assert "id" not in resources(PLAN)[COMPONENT]
+
+
+def test_outputs_of_components_have_no_secrets_of_the_plan() -> None:
+    state = {"clusterId": "ray", "kubeconfig": {SIGNATURE: SECRET, "ciphertext": "v1:of-the-plan"}}
+    component = planned("muster:platform:Cluster", "c", custom=False, state=state)
+    assert resources({COMPONENT: component})[COMPONENT]["outputs"] == {"clusterId": "ray"}
