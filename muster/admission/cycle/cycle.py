@@ -6,8 +6,9 @@ it admits; the caller evicts the targets of preemptors and requeues the other he
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from contextlib import AbstractContextManager
 
+from muster.admission.cycle.claimed_targets import ClaimedTargets
 from muster.admission.cycle.entry import (
     CycleOrder,
     Entry,
@@ -20,12 +21,13 @@ from muster.admission.cycle.nominate import nominate, renominate
 from muster.admission.cycle.tournament import Tournament
 from muster.admission.flavors.fungibility import Mode
 from muster.admission.flavors.placement import needs_replacement
-from muster.admission.model import FlavorResource, PreemptionPolicy, Rules
+from muster.admission.model import Admission, FlavorResource, PreemptionPolicy, Rules
 from muster.admission.preemption.shared_targets import SharedTargets
 from muster.admission.queueing.groups import queue_order
 from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState, usage_of
+from muster.admission.topology import TopologyUsage
 from muster.admission.wait_note import earliest
 
 _RESTARTS_SCAN = frozenset({EntryOutcome.PREEMPTING, EntryOutcome.DEFERRED, EntryOutcome.GATED})
@@ -126,9 +128,8 @@ class Cycle:
             self._state.remove_holding(head.replaced)
             usage = usage_of(head.admission, workload)
         if workload.admission is not None:
-            self._state.place(
-                self._state.holdings[head.queue.name][workload.key], usage, head.admission, placed
-            )
+            holding = self._state.holdings[head.queue.name][workload.key]
+            self._reserved.place(holding, usage, head.admission, placed)
             return
         priority_boost = self._state.priority_boost(workload, self._now_ms)
         self._state.add_holding(
@@ -202,12 +203,12 @@ class CycleReservations:
     Kueue: PreemptedWorkloads, and the usage that processEntry adds to its snapshot.
     """
 
-    __slots__ = ("_claimed_targets", "_claims", "_reserved", "_state")
+    __slots__ = ("_claims", "_reserved", "_state", "_targets")
 
     def __init__(self, state: WorkingState) -> None:
         self._state = state
         self._claims: dict[str, str] = {}  # the claiming workload's key by the claimed workload's
-        self._claimed_targets: list[Holding] = []
+        self._targets = ClaimedTargets(state)
         self._reserved: list[tuple[Entry, Usage]] = []
 
     def claimant(self, head: Entry) -> str:
@@ -220,7 +221,20 @@ class CycleReservations:
     def claim(self, head: Entry) -> None:
         """Claims the head's targets and the slice that it replaces, so that no other head uses them."""
         self._claims.update((holding.workload.key, head.workload.gang_key) for holding in head.claimed)
-        self._claimed_targets += (target.holding for target in head.targets)
+        for target in head.targets:
+            if target.holding not in self._targets:
+                self._targets.add(target.holding)
+
+    def place(
+        self, holding: Holding, usage: Usage, admission: Admission, placed: Iterable[TopologyUsage]
+    ) -> None:
+        """Sets a new admission of a workload that holds quota, and that a head may have claimed."""
+        claimed = holding in self._targets
+        if claimed:
+            self._targets.discard(holding)
+        self._state.place(holding, usage, admission, placed)
+        if claimed:
+            self._targets.add(holding)
 
     def reserve(self, head: Entry, usage: Usage) -> None:
         """Reserves quota for a head, and the nodes assigned to its pods."""
@@ -236,16 +250,15 @@ class CycleReservations:
 
     def claimed_targets(self, node: QuotaNode) -> list[Holding]:
         """Returns targets that release quota of the node's tree, or topology nodes."""
-        root = node.root
-        return [holding for holding in self._claimed_targets if holding.placed or holding.node.root is root]
+        return self._targets.affecting(node)
 
     def fits(self, head: Entry) -> bool:
         """Returns whether the head fits next to everything that the cycle has admitted and reserved, once all
         targets are released."""
         # Most heads: a simulated release of nothing would cost more than the check.
-        if not (self._claimed_targets or head.targets):
+        if not (self._targets or head.targets):
             return self._fits(head)
-        with self._state.without(self._released(head)):
+        with self._released(head):
             return self._fits(head)
 
     def lacks_only_nodes(self, head: Entry) -> bool:
@@ -253,15 +266,11 @@ class CycleReservations:
         placed = head.assignment.placed
         if not placed:
             return False
-        with self._state.without(self._released(head)):
+        with self._released(head):
             return head.node.fits(head.usage) and not self._state.topologies().fits(placed)
 
-    def _released(self, head: Entry) -> Iterable[Holding]:
-        targets = [target.holding for target in head.targets]
-        # Deduplicated: another head may have claimed the same target.
-        if not self._claimed_targets:
-            return targets
-        return dict.fromkeys(chain(self.claimed_targets(head.node), targets))
+    def _released(self, head: Entry) -> AbstractContextManager[None]:
+        return self._targets.released(head.node, (target.holding for target in head.targets))
 
     def _fits(self, head: Entry) -> bool:
         placed = head.assignment.placed
@@ -272,7 +281,7 @@ class CycleReservations:
 
         Kueue does not check this, and may exceed the quota until they have terminated.
         """
-        if not self.claimed_targets(head.node):
+        if not self._targets.affects(head.node):
             return True
         # Reservations come out of the targets' quota, which would count twice while these run.
         self.release()

@@ -39,6 +39,7 @@ class QuotaNode:
         "units",
         "usage",
         "weight",
+        "withholds_quota",
     )
 
     def __init__(
@@ -65,6 +66,7 @@ class QuotaNode:
         self.subtree = {fr: quota.nominal for fr, quota in quotas.items()}
         self.usage: dict[FlavorResource, int] = {}
         self.height = 0  # above the deepest leaf
+        self.withholds_quota = False  # used in roots: a lending limit withholds quota in the tree
         self.units: dict[str, Fraction] | None = None  # by resource; computed by quota/share.py
         self._local: dict[FlavorResource, int] = {}  # without zeros
         self._ceilings: dict[FlavorResource, int] = {}  # maximum usage, if borrowing is limited
@@ -76,6 +78,7 @@ class QuotaNode:
             subtree = self.subtree[fr]
             if quota.lending_limit is not None and subtree > quota.lending_limit:
                 self._local[fr] = subtree - quota.lending_limit
+                self.root.withholds_quota = True
             if quota.borrowing_limit is not None:
                 self._ceilings[fr] = subtree + quota.borrowing_limit
 
