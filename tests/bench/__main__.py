@@ -10,6 +10,7 @@ from tests.bench import (
     engine_load,
     first_decision,
     forecasts,
+    hard_forecasts,
     setup_times,
     sustained_load,
     victim_searches,
@@ -35,7 +36,7 @@ def main() -> int:
     show("Setting up", figures)
     decided = [*decisions.figures(), *victim_searches.figures(), *first_decision.figures()]
     show("Decisions", decided)
-    forecast = forecasts.figures()
+    forecast = [*forecasts.figures(), *hard_forecasts.figures()]
     show("Forecasts", forecast, "AccaSim")
     loads = {engine: engine_load.measure(engine) for engine in ("muster", "kueue")}
     ours, peer = loads["muster"], loads["kueue"]

@@ -58,6 +58,10 @@ class Measured:
 
 
 def configuration(queues: int, gpus: int) -> QueueConfiguration:
+    return from_manifests("bench", manifests(queues, gpus))
+
+
+def manifests(queues: int, gpus: int) -> list[dict[str, Any]]:
     manifests: list[dict[str, Any]] = [_manifest("ResourceFlavor", "gpu", {})]
     for number in range(queues):
         quotas = [{"name": "gpu", "resources": [{"name": GPU, "nominalQuota": str(gpus)}]}]
@@ -67,7 +71,7 @@ def configuration(queues: int, gpus: int) -> QueueConfiguration:
             "resourceGroups": [{"coveredResources": [GPU], "flavors": quotas}],
         }
         manifests.append(_manifest("ClusterQueue", f"queue-{number}", spec))
-    return from_manifests("bench", manifests)
+    return manifests
 
 
 def _manifest(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
