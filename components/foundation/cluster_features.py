@@ -2,6 +2,7 @@
 
 from pulumi_gcp.container import (
     ClusterAddonsConfigArgs,
+    ClusterAddonsConfigDnsCacheConfigArgs,
     ClusterAddonsConfigGcePersistentDiskCsiDriverConfigArgs,
     ClusterAddonsConfigGcpFilestoreCsiDriverConfigArgs,
     ClusterAddonsConfigGcsFuseCsiDriverConfigArgs,
@@ -9,7 +10,9 @@ from pulumi_gcp.container import (
     ClusterAddonsConfigRayOperatorConfigArgs,
     ClusterAddonsConfigRayOperatorConfigRayClusterLoggingConfigArgs,
     ClusterAddonsConfigRayOperatorConfigRayClusterMonitoringConfigArgs,
+    ClusterAddonsConfigSliceControllerConfigArgs,
     ClusterDatabaseEncryptionArgs,
+    ClusterDnsConfigArgs,
     ClusterLoggingConfigArgs,
     ClusterMonitoringConfigArgs,
     ClusterMonitoringConfigManagedPrometheusArgs,
@@ -20,6 +23,7 @@ from pulumi_gcp.container import (
 )
 
 from settings.model.foundation.cluster import Gke
+from settings.model.foundation.dns import Dns
 from settings.model.operators.kuberay import Addon
 
 SYSTEM = "SYSTEM_COMPONENTS"
@@ -39,8 +43,9 @@ AUTO_NODE_DEFAULTS = ClusterNodePoolAutoConfigArgs(
 
 def addons(cluster: Gke, ray: Addon | None) -> ClusterAddonsConfigArgs:
     """Returns the cluster's add-ons; `ray` is GKE's Ray add-on, None where KubeRay is installed otherwise."""
-    drivers = cluster.csi_drivers
+    drivers, cache = cluster.csi_drivers, cluster.dns.node_cache if cluster.dns else None
     return ClusterAddonsConfigArgs(
+        dns_cache_config=None if cache is None else ClusterAddonsConfigDnsCacheConfigArgs(enabled=cache),
         gce_persistent_disk_csi_driver_config=ClusterAddonsConfigGcePersistentDiskCsiDriverConfigArgs(
             enabled="persistent-disk" in drivers
         ),
@@ -52,6 +57,9 @@ def addons(cluster: Gke, ray: Addon | None) -> ClusterAddonsConfigArgs:
         ),
         lustre_csi_driver_config=ClusterAddonsConfigLustreCsiDriverConfigArgs(enabled="lustre" in drivers),
         ray_operator_configs=[_ray_operator(ray)] if ray else None,
+        slice_controller_config=ClusterAddonsConfigSliceControllerConfigArgs(enabled=True)
+        if cluster.slice_controller
+        else None,
     )
 
 
@@ -64,6 +72,18 @@ def _ray_operator(addon: Addon) -> ClusterAddonsConfigRayOperatorConfigArgs:
         ray_cluster_monitoring_config=ClusterAddonsConfigRayOperatorConfigRayClusterMonitoringConfigArgs(
             enabled=addon.monitoring
         ),
+    )
+
+
+def dns(settings: Dns | None) -> ClusterDnsConfigArgs | None:
+    """Returns the provider of the cluster's DNS; None for GKE's default."""
+    if settings is None or settings.provider is None:
+        return None
+    return ClusterDnsConfigArgs(
+        cluster_dns=_component(settings.provider),
+        cluster_dns_scope=f"{_component(settings.scope)}_SCOPE" if settings.provider == "cloud-dns" else None,
+        cluster_dns_domain=settings.domain,
+        additive_vpc_scope_dns_domain=settings.additive_vpc_domain,
     )
 
 

@@ -1,4 +1,4 @@
-"""Names in Google Cloud: projects, labels, networks and their subnets."""
+"""Names in Google Cloud: projects, labels, keys, networks and their subnets."""
 
 import re
 from typing import Annotated
@@ -15,6 +15,9 @@ PROJECT_ID = re.compile(PROJECT)
 # Resource Manager, "Requirements for labels".
 LABEL_KEY = re.compile(r"[a-z][-_a-z0-9]{0,62}")
 LABEL_VALUE = re.compile(r"[-_a-z0-9]{0,63}")
+KMS_KEY = re.compile(
+    rf"projects/{PROJECT}/locations/(?P<location>[a-z0-9-]+)/keyRings/[\w-]{{1,63}}/cryptoKeys/[\w-]{{1,63}}"
+)
 RESOURCE = r"[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?"
 NETWORK = re.compile(rf"(?:projects/(?P<project>{PROJECT})/global/networks/)?{RESOURCE}")
 SUBNETWORK = re.compile(
@@ -48,6 +51,15 @@ GoogleLabelValue = Annotated[
         "write it in lower case, with '-' or '_' for other characters",
     ),
     Doc("label value of Google Cloud"),
+]
+KmsKey = Annotated[
+    str,
+    matching(
+        KMS_KEY,
+        "the full name of a Cloud KMS key",
+        "write projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY",
+    ),
+    Doc("key of Cloud KMS"),
 ]
 ExistingNetwork = Annotated[
     str,

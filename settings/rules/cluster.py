@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Iterator
 from ipaddress import IPv4Network
 
-from settings.model.foundation.cluster import CLUSTER_NAME, DRA_BETA, KMS_KEY, Gke
+from settings.model.foundation.cluster import CLUSTER_NAME, DRA_BETA, Gke
 from settings.model.foundation.existing import Existing
 from settings.model.foundation.node_auto_provisioning import Limit
+from settings.model.google_cloud import KMS_KEY
 from settings.model.observability import EMAIL
 from settings.model.pools.gpus import ATTACHABLE
 from settings.model.pools.machines import MACHINES

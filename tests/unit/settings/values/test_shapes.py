@@ -37,12 +37,14 @@ CASES = [
         put("muster:cluster", "zone", "us-west1-b"),
         "muster:cluster.zone",
         '"us-west1-b"',
-        "a known key: additionalPodsRanges, authorizedNetworks, autopilot, binaryAuthorization, "
-        "channel, costManagement, csiDrivers, dataplaneV2, deletionProtection, dnsEndpoint, "
+        "a known key: additionalPodsRanges, anonymousAuthentication, authorizedNetworks, autopilot, "
+        "autoscalingProfile, binaryAuthorization, "
+        "channel, costManagement, csiDrivers, dataplaneV2, deletionProtection, dns, dnsEndpoint, "
         "dynamicResourceAllocation, enableApis, fleet, gatewayApi, hostRoles, intranodeVisibility, "
         "kind, labels, location, logs, maintenance, managedPrometheus, metrics, name, network, "
         "nodeAutoProvisioning, notifications, podsRange, privateNodes, publicEndpoint, "
-        "secretsEncryption, securityGroup, securityPosture, servicesRange, subnetwork, version, "
+        "secretsEncryption, securityGroup, securityPosture, servicesRange, sliceController, subnetwork, "
+        "version, "
         "verticalPodAutoscaling, zones",
         "did you mean zones?",
     ),
