@@ -182,7 +182,7 @@ def _secure(cluster: ClusterArgs, args: GkeClusterArgs) -> None:
     )
     cluster.enable_shielded_nodes = True
     cluster.node_pool_defaults = cluster_features.NODE_DEFAULTS
-    cluster.node_pool_auto_config = cluster_features.AUTO_NODE_DEFAULTS
+    cluster.node_pool_auto_config = cluster_features.auto_node_defaults(settings)
     cluster.database_encryption = cluster_features.encryption(settings.secrets_encryption)
     cluster.binary_authorization = ClusterBinaryAuthorizationArgs(
         evaluation_mode="PROJECT_SINGLETON_POLICY_ENFORCE" if settings.binary_authorization else "DISABLED"

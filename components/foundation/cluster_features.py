@@ -6,6 +6,7 @@ from pulumi_gcp.container import (
     ClusterAddonsConfigGcePersistentDiskCsiDriverConfigArgs,
     ClusterAddonsConfigGcpFilestoreCsiDriverConfigArgs,
     ClusterAddonsConfigGcsFuseCsiDriverConfigArgs,
+    ClusterAddonsConfigGkeBackupAgentConfigArgs,
     ClusterAddonsConfigLustreCsiDriverConfigArgs,
     ClusterAddonsConfigRayOperatorConfigArgs,
     ClusterAddonsConfigRayOperatorConfigRayClusterLoggingConfigArgs,
@@ -34,11 +35,16 @@ NODE_DEFAULTS = ClusterNodePoolDefaultsArgs(
         insecure_kubelet_readonly_port_enabled="FALSE"
     )
 )
-AUTO_NODE_DEFAULTS = ClusterNodePoolAutoConfigArgs(
-    node_kubelet_config=ClusterNodePoolAutoConfigNodeKubeletConfigArgs(
-        insecure_kubelet_readonly_port_enabled="FALSE"
+
+
+def auto_node_defaults(cluster: Gke) -> ClusterNodePoolAutoConfigArgs:
+    """Returns what all pools have that GKE creates by itself."""
+    return ClusterNodePoolAutoConfigArgs(
+        node_kubelet_config=ClusterNodePoolAutoConfigNodeKubeletConfigArgs(
+            insecure_kubelet_readonly_port_enabled="FALSE"
+        ),
+        resource_manager_tags=cluster.resource_manager_tags or None,
     )
-)
 
 
 def addons(cluster: Gke, ray: Addon | None) -> ClusterAddonsConfigArgs:
@@ -56,6 +62,9 @@ def addons(cluster: Gke, ray: Addon | None) -> ClusterAddonsConfigArgs:
             enabled="filestore" in drivers
         ),
         lustre_csi_driver_config=ClusterAddonsConfigLustreCsiDriverConfigArgs(enabled="lustre" in drivers),
+        gke_backup_agent_config=ClusterAddonsConfigGkeBackupAgentConfigArgs(enabled=True)
+        if cluster.backup
+        else None,
         ray_operator_configs=[_ray_operator(ray)] if ray else None,
         slice_controller_config=ClusterAddonsConfigSliceControllerConfigArgs(enabled=True)
         if cluster.slice_controller

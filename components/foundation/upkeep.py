@@ -79,6 +79,7 @@ def cluster_autoscaling(cluster: Gke, service_account: pulumi.Input[str]) -> Clu
             management=ClusterClusterAutoscalingAutoProvisioningDefaultsManagementArgs(
                 auto_repair=True, auto_upgrade=True
             ),
+            boot_disk_kms_key=cluster.boot_disk_kms_key,
             shielded_instance_config=ClusterClusterAutoscalingAutoProvisioningDefaultsShieldedInstanceConfigArgs(
                 enable_secure_boot=True, enable_integrity_monitoring=True
             ),

@@ -35,8 +35,8 @@ def domains_are_cloud_dns(settings: Settings) -> Iterator[Finding]:
 
 @rule("cluster")
 def domains_are_unique_in_the_vpc(settings: Settings) -> Iterator[Finding]:
-    """Records of scope `vpc` have a domain of their own, as the clusters of a VPC would share cluster.local;
-    a second domain for the VPC belongs to scope `cluster` (GKE, "Use Cloud DNS for GKE"; GKE API:
+    """Records of scope `vpc` have a separate domain, as the clusters of a VPC would share cluster.local; a
+    second domain for the VPC belongs to scope `cluster` (GKE, "Use Cloud DNS for GKE"; GKE API:
     DNSConfig.additiveVpcScopeDnsDomain)."""
     dns = _dns(settings)
     if dns is None or dns.provider != "cloud-dns" or dns.scope != "vpc":

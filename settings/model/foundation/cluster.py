@@ -7,10 +7,12 @@ from pydantic import AfterValidator, Field
 from typing_extensions import Doc
 
 from settings.model.base import Model, matching, refuse
+from settings.model.foundation.backup import Backup
 from settings.model.foundation.dns import Dns
 from settings.model.foundation.maintenance import Maintenance
 from settings.model.foundation.network import Cidr
 from settings.model.foundation.node_auto_provisioning import NodeAutoProvisioning
+from settings.model.foundation.node_defaults import NodeDefaults
 from settings.model.foundation.place import Autopilot, GkePlace
 from settings.model.google_cloud import (
     NETWORK,
@@ -22,6 +24,8 @@ from settings.model.google_cloud import (
     KmsKey,
     ProjectId,
     RangeName,
+    TagKey,
+    TagValue,
 )
 from settings.model.regions import Location, Zone
 from settings.model.versions import GkeVersion
@@ -174,6 +178,12 @@ class Gke(Model):
     """gke-security-groups@DOMAIN, the group that contains the Google groups used in RBAC."""
     secrets_encryption: KmsKey | None = None
     """The KMS key that encrypts Secrets in etcd."""
+    boot_disk_kms_key: KmsKey | None = None
+    """The KMS key that encrypts boot disks of nodes, also of auto-provisioned ones, whose pool names no other
+    (CIS GKE 5.9.2)."""
+    resource_manager_tags: dict[TagKey, TagValue] = Field(default_factory=dict)
+    """Tags of all nodes for network firewall policies: tagKeys/ID to tagValues/ID, or PROJECT/KEY to VALUE;
+    at most 5 (GKE API: ResourceManagerTags)."""
     anonymous_authentication: Literal["limited", "enabled"] | None = None
     """Requests without credentials that the API server accepts: health checks only (`limited`), or all that
     RBAC allows (`enabled`); GKE's default if unset (GKE API: AnonymousAuthenticationConfig.mode)."""
@@ -205,6 +215,8 @@ class Gke(Model):
     """Scheduling of pods and removal of idle nodes by the cluster autoscaler: `optimize-utilization` fills
     nodes and removes idle ones sooner; GKE's default if unset (GKE API:
     ClusterAutoscaling.autoscalingProfile)."""
+    backup: Backup | None = None
+    """Backups of the cluster's objects and volumes by Backup for GKE; none if unset."""
     dns: Dns | None = None
     """DNS of the cluster; GKE's defaults if unset."""
     slice_controller: bool = False
@@ -219,6 +231,11 @@ class Gke(Model):
     def place(self) -> GkePlace:
         """The name and the location of the cluster."""
         return GkePlace(self.name, self.location, self.zones, self.deletion_protection)
+
+    @property
+    def node_defaults(self) -> NodeDefaults:
+        """Settings that pools inherit."""
+        return NodeDefaults(self.boot_disk_kms_key, self.resource_manager_tags)
 
     @property
     def host_project(self) -> str | None:

@@ -20,7 +20,7 @@ SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]
 KEY = "projects/acme-ml/locations/us-west1/keyRings/ray/cryptoKeys/etcd"
 NO_READONLY_PORT = {"insecureKubeletReadonlyPortEnabled": "FALSE"}
 
-SECURE_ZONAL = {
+SECURE_ZONAL: dict[str, Any] = {
     "addonsConfig": {
         "gcePersistentDiskCsiDriverConfig": {"enabled": True},
         "gcpFilestoreCsiDriverConfig": {"enabled": False},

@@ -1,4 +1,4 @@
-"""Rules of a cluster's features: DNS and dynamic TPU slices, with violating and valid stacks."""
+"""Rules of a cluster's features: DNS, backups and dynamic TPU slices, with violating and valid stacks."""
 
 from typing import Any
 
@@ -59,6 +59,22 @@ BROKEN = [
         "remove it, or write scope: cluster",
     ),
     Case(
+        "backups that are deleted while they are locked",
+        cluster(backup={"retainDays": 7, "deleteLockDays": 14}),
+        "muster:cluster.backup.retainDays",
+        "7",
+        "at least 14, the days of deleteLockDays (Backup for GKE: RetentionPolicy)",
+        "raise it, or lower `deleteLockDays`",
+    ),
+    Case(
+        "hourly backups for a month",
+        cluster(backup={"rpoMinutes": 60}),
+        "muster:cluster.backup.retainDays",
+        "nothing",
+        "at most 15, 360 times rpoMinutes (Backup for GKE: RetentionPolicy)",
+        "lower it, or raise `rpoMinutes`",
+    ),
+    Case(
         "dynamic slices in channel regular",
         cluster(sliceController=True),
         "muster:cluster.channel",
@@ -88,6 +104,8 @@ KEPT: dict[str, dict[str, Any]] = {
     "Cloud DNS with a domain of its own": cluster(dns={**CLOUD, "domain": "ray.internal"}),
     "Cloud DNS with a second domain": cluster(dns={**CLOUD, "additiveVpcDomain": "ray.internal"}),
     "Cloud DNS in the VPC": cluster(dns={**IN_VPC, "domain": "ray.internal"}),
+    "daily backups": cluster(backup={}),
+    "hourly backups": cluster(backup={"rpoMinutes": 60, "retainDays": 15, "deleteLockDays": 15}),
     "dynamic slices": cluster(sliceController=True, channel="rapid", version="1.35.2-gke.1842000"),
 }
 

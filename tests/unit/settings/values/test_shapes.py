@@ -38,11 +38,12 @@ CASES = [
         "muster:cluster.zone",
         '"us-west1-b"',
         "a known key: additionalPodsRanges, anonymousAuthentication, authorizedNetworks, autopilot, "
-        "autoscalingProfile, binaryAuthorization, "
+        "autoscalingProfile, backup, binaryAuthorization, bootDiskKmsKey, "
         "channel, costManagement, csiDrivers, dataplaneV2, deletionProtection, dns, dnsEndpoint, "
         "dynamicResourceAllocation, enableApis, fleet, gatewayApi, hostRoles, intranodeVisibility, "
         "kind, labels, location, logs, maintenance, managedPrometheus, metrics, name, network, "
         "nodeAutoProvisioning, notifications, podsRange, privateNodes, publicEndpoint, "
+        "resourceManagerTags, "
         "secretsEncryption, securityGroup, securityPosture, servicesRange, sliceController, subnetwork, "
         "version, "
         "verticalPodAutoscaling, zones",
