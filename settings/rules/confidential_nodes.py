@@ -20,8 +20,8 @@ def confidential_nodes_suit_machines(settings: Settings) -> Iterator[Finding]:
     """Confidential nodes are of machine types that have their technology (compute-class-api:
     NodePoolConfig.confidentialNodeType, August 2026; settings/facts/confidential_nodes.toml)."""
     for path, pool in ways_to_get_nodes(settings):
-        technology, known = pool.confidential_nodes, pool.machine_type in MACHINES
-        if technology and known and not _has(technology, pool.machine_type):
+        technology, listed = pool.confidential_nodes, pool.machine_type in MACHINES
+        if technology and listed and not _has(technology, pool.machine_type):
             fitting = table("confidential_nodes").facts[technology]
             yield Finding(
                 (*path, "machineType"),

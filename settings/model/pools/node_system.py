@@ -44,7 +44,7 @@ class Kubelet(Model):
     """Alignment of a pod's CPUs, memory and devices to NUMA nodes: preferred (`best-effort`), or required, so
     that other pods fail (`restricted`: as few NUMA nodes as possible, `single-numa-node`: one)."""
     topology_manager_scope: Literal["container", "pod"] | None = None
-    """Whether each container or a pod as a whole is aligned."""
+    """Unit of alignment: each container, or a pod as a whole."""
     pod_pids_limit: Annotated[int, Field(ge=1024, le=4194303)] | None = None
     """The most processes and threads in a pod; Ray starts hundreds on a node with many CPUs."""
 
