@@ -93,7 +93,7 @@ CONTROLS: dict[str, tuple[str, str]] = {
     "5.8.2": ("Google groups in RBAC", ""),
     "5.8.3": ("no legacy authorization", ""),
     "5.9.1": ("own keys for persistent disks", "a StorageClass of your own; Muster declares no disks"),
-    "5.9.2": ("own keys for boot disks", "the settings have no such key yet; Google's encryption is on"),
+    "5.9.2": ("own keys for boot disks", ""),
     "5.10.1": ("no Kubernetes dashboard", "GKE no longer offers it as an add-on since 1.15"),
     "5.10.2": ("no alpha clusters", ""),
     "5.10.3": (

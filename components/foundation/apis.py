@@ -61,8 +61,11 @@ def enter_project(
 def required_apis(settings: Settings) -> tuple[str, ...]:
     """Returns the APIs of the resources that a stack declares, and of the features that it switches on."""
     cluster = settings.cluster
-    of_cluster = _of_cluster(cluster, f"projects/{settings.project}/") if isinstance(cluster, Gke) else ()
-    return tuple(sorted({*ALWAYS, *of_cluster, *_of_platform(settings), *_of_tenants(settings)}))
+    project = f"projects/{settings.project}/"
+    of_cluster = _of_cluster(cluster, project) if isinstance(cluster, Gke) else ()
+    keys = (pool.boot_disk.kms_key or "" for pool in settings.pools)
+    of_pools = ("cloudkms",) if any(key.startswith(project) for key in keys) else ()
+    return tuple(sorted({*ALWAYS, *of_cluster, *of_pools, *_of_platform(settings), *_of_tenants(settings)}))
 
 
 def _of_cluster(cluster: Gke, project: str) -> Iterator[str]:
@@ -70,10 +73,13 @@ def _of_cluster(cluster: Gke, project: str) -> Iterator[str]:
         yield "binaryauthorization"
     if cluster.security_posture:
         yield "containersecurity"
-    if (cluster.secrets_encryption or "").startswith(project):
+    keys = (cluster.secrets_encryption, cluster.boot_disk_kms_key)
+    if any((key or "").startswith(project) for key in keys):
         yield "cloudkms"
     if (cluster.notifications or "").startswith(project):
         yield "pubsub"
+    if cluster.backup:
+        yield "gkebackup"
     if cluster.fleet:
         yield "gkehub"
 

@@ -7,6 +7,7 @@ import pulumi
 import pulumi_gcp as gcp
 import pulumi_kubernetes as kubernetes
 from pulumi_gcp.container import (
+    ClusterAnonymousAuthenticationConfigArgs,
     ClusterArgs,
     ClusterAuthenticatorGroupsConfigArgs,
     ClusterBinaryAuthorizationArgs,
@@ -170,6 +171,8 @@ def _secure(cluster: ClusterArgs, args: GkeClusterArgs) -> None:
     cluster.master_auth = control_plane.MASTER_AUTH
     cluster.rbac_binding_config = control_plane.BINDINGS
     cluster.enable_legacy_abac = False
+    if mode := settings.anonymous_authentication:
+        cluster.anonymous_authentication_config = ClusterAnonymousAuthenticationConfigArgs(mode=mode.upper())
     if settings.security_group:
         cluster.authenticator_groups_config = ClusterAuthenticatorGroupsConfigArgs(
             security_group=settings.security_group
@@ -179,7 +182,7 @@ def _secure(cluster: ClusterArgs, args: GkeClusterArgs) -> None:
     )
     cluster.enable_shielded_nodes = True
     cluster.node_pool_defaults = cluster_features.NODE_DEFAULTS
-    cluster.node_pool_auto_config = cluster_features.AUTO_NODE_DEFAULTS
+    cluster.node_pool_auto_config = cluster_features.auto_node_defaults(settings)
     cluster.database_encryption = cluster_features.encryption(settings.secrets_encryption)
     cluster.binary_authorization = ClusterBinaryAuthorizationArgs(
         evaluation_mode="PROJECT_SINGLETON_POLICY_ENFORCE" if settings.binary_authorization else "DISABLED"
@@ -201,9 +204,8 @@ def _equip(cluster: ClusterArgs, args: GkeClusterArgs) -> None:
     cluster.gateway_api_config = ClusterGatewayApiConfigArgs(
         channel="CHANNEL_STANDARD" if settings.gateway_api else "CHANNEL_DISABLED"
     )
-    cluster.cluster_autoscaling = upkeep.cluster_autoscaling(
-        settings.node_auto_provisioning, args.service_account
-    )
+    cluster.cluster_autoscaling = upkeep.cluster_autoscaling(settings, args.service_account)
+    cluster.dns_config = cluster_features.dns(settings.dns)
     if settings.beta_apis:
         cluster.enable_k8s_beta_apis = ClusterEnableK8sBetaApisArgs(enabled_apis=list(settings.beta_apis))
     if settings.fleet:

@@ -2,14 +2,18 @@
 
 from pulumi_gcp.container import (
     ClusterAddonsConfigArgs,
+    ClusterAddonsConfigDnsCacheConfigArgs,
     ClusterAddonsConfigGcePersistentDiskCsiDriverConfigArgs,
     ClusterAddonsConfigGcpFilestoreCsiDriverConfigArgs,
     ClusterAddonsConfigGcsFuseCsiDriverConfigArgs,
+    ClusterAddonsConfigGkeBackupAgentConfigArgs,
     ClusterAddonsConfigLustreCsiDriverConfigArgs,
     ClusterAddonsConfigRayOperatorConfigArgs,
     ClusterAddonsConfigRayOperatorConfigRayClusterLoggingConfigArgs,
     ClusterAddonsConfigRayOperatorConfigRayClusterMonitoringConfigArgs,
+    ClusterAddonsConfigSliceControllerConfigArgs,
     ClusterDatabaseEncryptionArgs,
+    ClusterDnsConfigArgs,
     ClusterLoggingConfigArgs,
     ClusterMonitoringConfigArgs,
     ClusterMonitoringConfigManagedPrometheusArgs,
@@ -20,6 +24,7 @@ from pulumi_gcp.container import (
 )
 
 from settings.model.foundation.cluster import Gke
+from settings.model.foundation.dns import Dns
 from settings.model.operators.kuberay import Addon
 
 SYSTEM = "SYSTEM_COMPONENTS"
@@ -30,17 +35,23 @@ NODE_DEFAULTS = ClusterNodePoolDefaultsArgs(
         insecure_kubelet_readonly_port_enabled="FALSE"
     )
 )
-AUTO_NODE_DEFAULTS = ClusterNodePoolAutoConfigArgs(
-    node_kubelet_config=ClusterNodePoolAutoConfigNodeKubeletConfigArgs(
-        insecure_kubelet_readonly_port_enabled="FALSE"
+
+
+def auto_node_defaults(cluster: Gke) -> ClusterNodePoolAutoConfigArgs:
+    """Returns what all pools have that GKE creates by itself."""
+    return ClusterNodePoolAutoConfigArgs(
+        node_kubelet_config=ClusterNodePoolAutoConfigNodeKubeletConfigArgs(
+            insecure_kubelet_readonly_port_enabled="FALSE"
+        ),
+        resource_manager_tags=cluster.resource_manager_tags or None,
     )
-)
 
 
 def addons(cluster: Gke, ray: Addon | None) -> ClusterAddonsConfigArgs:
     """Returns the cluster's add-ons; `ray` is GKE's Ray add-on, None where KubeRay is installed otherwise."""
-    drivers = cluster.csi_drivers
+    drivers, cache = cluster.csi_drivers, cluster.dns.node_cache if cluster.dns else None
     return ClusterAddonsConfigArgs(
+        dns_cache_config=None if cache is None else ClusterAddonsConfigDnsCacheConfigArgs(enabled=cache),
         gce_persistent_disk_csi_driver_config=ClusterAddonsConfigGcePersistentDiskCsiDriverConfigArgs(
             enabled="persistent-disk" in drivers
         ),
@@ -51,7 +62,13 @@ def addons(cluster: Gke, ray: Addon | None) -> ClusterAddonsConfigArgs:
             enabled="filestore" in drivers
         ),
         lustre_csi_driver_config=ClusterAddonsConfigLustreCsiDriverConfigArgs(enabled="lustre" in drivers),
+        gke_backup_agent_config=ClusterAddonsConfigGkeBackupAgentConfigArgs(enabled=True)
+        if cluster.backup
+        else None,
         ray_operator_configs=[_ray_operator(ray)] if ray else None,
+        slice_controller_config=ClusterAddonsConfigSliceControllerConfigArgs(enabled=True)
+        if cluster.slice_controller
+        else None,
     )
 
 
@@ -64,6 +81,18 @@ def _ray_operator(addon: Addon) -> ClusterAddonsConfigRayOperatorConfigArgs:
         ray_cluster_monitoring_config=ClusterAddonsConfigRayOperatorConfigRayClusterMonitoringConfigArgs(
             enabled=addon.monitoring
         ),
+    )
+
+
+def dns(settings: Dns | None) -> ClusterDnsConfigArgs | None:
+    """Returns the provider of the cluster's DNS; None for GKE's default."""
+    if settings is None or settings.provider is None:
+        return None
+    return ClusterDnsConfigArgs(
+        cluster_dns=_component(settings.provider),
+        cluster_dns_scope=f"{_component(settings.scope)}_SCOPE" if settings.provider == "cloud-dns" else None,
+        cluster_dns_domain=settings.domain,
+        additive_vpc_scope_dns_domain=settings.additive_vpc_domain,
     )
 
 

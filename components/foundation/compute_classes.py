@@ -9,7 +9,9 @@ from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.base import Component
-from components.foundation.node_config import SHARING_STRATEGIES
+from components.foundation import node_system
+from components.foundation.node_config import SHARING_STRATEGIES, confidential_type
+from settings.model.foundation.node_defaults import NodeDefaults
 from settings.model.pools.parts import Consolidation, NodePriority
 from settings.model.pools.pool import Pool
 
@@ -20,10 +22,11 @@ DRIVER_VERSIONS = {"default": "default", "latest": "latest", "disabled": "autoin
 
 @dataclass(frozen=True)
 class ComputeClassesArgs:
-    """`service_account`: of the nodes of pools that name none."""
+    """`service_account`, `defaults`: of the nodes of pools that name none."""
 
     pools: Sequence[Pool]
     service_account: pulumi.Input[str]
+    defaults: NodeDefaults
 
 
 class ComputeClasses(Component):
@@ -42,30 +45,23 @@ class ComputeClasses(Component):
             api_version=API_VERSION,
             kind="ComputeClass",
             metadata=ObjectMetaArgs(name=pool.name),
-            spec=compute_class(pool, pool.service_account or args.service_account),
+            spec=compute_class(pool, pool.service_account or args.service_account, args.defaults),
             opts=self.child(),
         )
         return pool.name
 
 
-def compute_class(pool: Pool, service_account: pulumi.Input[str]) -> dict[str, Any]:
+def compute_class(pool: Pool, service_account: pulumi.Input[str], defaults: NodeDefaults) -> dict[str, Any]:
     """Returns a ComputeClass's spec (compute-class-api, api/cloud.google.com/v1/types.go)."""
-    nodes: dict[str, Any] = {"serviceAccount": service_account}
-    if pool.declared_labels:
-        nodes["nodeLabels"] = pool.declared_labels
-    if pool.image_streaming is not None or pool.image_streamed:
-        nodes["imageStreaming"] = {"enabled": pool.image_streamed}
-    if pool.dranet:
-        nodes |= {"dra": {"networking": {"enabled": True}}, "gvnic": {"enabled": True}}
     assert pool.compute_class, "only pools with one are declared"
     ways = zip(pool.compute_class.priorities, pool.variants, strict=True)
     spec = {
-        "priorities": [_priority(way, variant) for way, variant in ways],
+        "priorities": [_priority(way, variant, defaults.key_of(pool)) for way, variant in ways],
         "nodePoolAutoCreation": {
             "enabled": True,
             "shieldedInstanceConfig": {"enableSecureBoot": pool.secure_boot},
         },
-        "nodePoolConfig": nodes,
+        "nodePoolConfig": {"serviceAccount": service_account, **_nodes(pool, defaults)},
         # Nodes of any other kind would not have what the flavor's quotas count on.
         "whenUnsatisfiable": "DoNotScaleUp",
         # Migration to nodes of a higher priority would end gangs.
@@ -74,6 +70,23 @@ def compute_class(pool: Pool, service_account: pulumi.Input[str]) -> dict[str, A
         "minimumCapacity": {"targetNodeCount": pool.nodes.min} if pool.nodes and pool.nodes.min else None,
     }
     return {key: value for key, value in spec.items() if value is not None}
+
+
+def _nodes(pool: Pool, defaults: NodeDefaults) -> dict[str, Any]:
+    """Returns what all nodes of the class have, apart from their service account."""
+    tags = [{"key": key, "value": value} for key, value in defaults.tags_of(pool).items()]
+    fields = {
+        "nodeLabels": pool.declared_labels,
+        "confidentialNodeType": confidential_type(pool),
+        "resourceManagerTags": tags,
+        "maintenanceExclusion": "UNTIL_END_OF_SUPPORT" if pool.maintenance_exclusion else None,
+    }
+    nodes: dict[str, Any] = {key: value for key, value in fields.items() if value}
+    if pool.image_streaming is not None or pool.image_streamed:
+        nodes["imageStreaming"] = {"enabled": pool.image_streamed}
+    if pool.dranet:
+        nodes |= {"dra": {"networking": {"enabled": True}}, "gvnic": {"enabled": True}}
+    return nodes
 
 
 def _consolidation(settings: Consolidation | None) -> dict[str, int] | None:
@@ -87,7 +100,7 @@ def _consolidation(settings: Consolidation | None) -> dict[str, int] | None:
     return {key: value for key, value in fields.items() if value is not None}
 
 
-def _priority(way: NodePriority, pool: Pool) -> dict[str, Any]:
+def _priority(way: NodePriority, pool: Pool, disk_key: str | None) -> dict[str, Any]:
     """Returns a priority: `pool` is as it would be with this way to get its nodes."""
     fields = {
         "machineType": pool.machine_type,
@@ -100,9 +113,11 @@ def _priority(way: NodePriority, pool: Pool) -> dict[str, Any]:
         "location": {"zones": list(pool.zones)} if pool.zones and not pool.reservation else None,
         "placement": {"policyName": way.placement_policy} if way.placement_policy else None,
         "acceleratorNetworkProfile": "auto" if pool.dranet else None,
+        "gpuDirect": pool.gpudirect,
         "maxRunDurationSeconds": pool.max_run_seconds,
         "maxPodsPerNode": pool.max_pods_per_node,
-        "storage": _storage(pool),
+        "nodeSystemConfig": node_system.of_class(pool),
+        "storage": _storage(pool, disk_key),
     }
     return {key: value for key, value in fields.items() if value}
 
@@ -159,11 +174,12 @@ def _reservation(path: str) -> dict[str, Any]:
     return specific
 
 
-def _storage(pool: Pool) -> dict[str, Any]:
+def _storage(pool: Pool, disk_key: str | None) -> dict[str, Any]:
     fields = {
         "secondaryBootDisks": [_image_disk(image) for image in pool.secondary_boot_disks],
         "bootDiskType": pool.boot_disk.type,
         "bootDiskSize": pool.boot_disk.size_gb,
+        "bootDiskKMSKey": disk_key,
         "localSSDCount": pool.local_ssd_count or None,
     }
     return {key: value for key, value in fields.items() if value}

@@ -6,8 +6,10 @@ import pulumi
 
 from components.base import Component
 from components.foundation.apis import enter_project
+from components.foundation.backups import Backups, BackupsArgs
 from components.foundation.cluster import GkeCluster, GkeClusterArgs
 from components.foundation.compute_classes import ComputeClasses, ComputeClassesArgs
+from components.foundation.disk_keys import DiskKeys, DiskKeysArgs, own_keys
 from components.foundation.google_cloud import GoogleCloud
 from components.foundation.gpu_networks import (
     DeviceNetworks,
@@ -63,13 +65,16 @@ class Foundation(Component):
                 multi_networking=any(pool.gpudirect or pool.dranet for pool in args.settings.pools),
                 ray_addon=kuberay.addon if kuberay.install == "addon" else None,
             ),
-            self._in_cloud(*([network] if network else []), nodes),
+            self._in_cloud(*([network] if network else []), nodes, *self._disk_keys(args)),
         )
         self.name, self.kubernetes = cluster.name, cluster.kubernetes
         self.kubeconfig, self.cluster_id = cluster.kubeconfig, cluster.cluster.id
         self.endpoint, self.nodes_account = cluster.endpoint, nodes.email
         self.network, self.subnetwork = cluster.cluster.network, cluster.cluster.subnetwork
         self.node_pools = self._node_pools(args, cluster, nodes, gpus)
+        if settings.backup:
+            backups = BackupsArgs(settings.backup, self.cluster_id, self.google)
+            Backups("backups", backups, self._in_cloud(cluster))
         self.register_outputs({"name": self.name})
 
     def _in_cloud(self, *after: pulumi.Resource) -> pulumi.ResourceOptions:
@@ -81,6 +86,10 @@ class Foundation(Component):
             return None
         network = NetworkArgs(settings, args.project, self.google.region, args.cluster.deletion_protection)
         return Network("network", network, self._in_cloud())
+
+    def _disk_keys(self, args: FoundationArgs) -> list[DiskKeys]:
+        keys = own_keys(args.settings.pools, args.cluster.node_defaults, args.project)
+        return [DiskKeys("disk-keys", DiskKeysArgs(keys, args.project), self._in_cloud())] if keys else []
 
     def _gpu_networks(self, args: FoundationArgs) -> GpuNetworks | None:
         settings, count = args.settings.network, gpu_networks(args.settings.pools)
@@ -99,11 +108,13 @@ class Foundation(Component):
             name=cluster.name,
             service_account=nodes.email,
             interfaces=gpus.interfaces if gpus else (),
+            defaults=args.cluster.node_defaults,
         )
         created = NodePools("node-pools", pools, self._in_cloud())
         inside = self.child(provider=self.kubernetes, depends_on=[cluster])
         if any(pool.compute_class for pool in pools.pools):
-            ComputeClasses("compute-classes", ComputeClassesArgs(pools.pools, nodes.email), inside)
+            classes = ComputeClassesArgs(pools.pools, nodes.email, pools.defaults)
+            ComputeClasses("compute-classes", classes, inside)
         if gpus:
             interfaces = DeviceNetworksArgs(gpus.interfaces)
             DeviceNetworks("device-networks", interfaces, inside)

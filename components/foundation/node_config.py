@@ -3,6 +3,7 @@
 import pulumi
 from pulumi_gcp.container import (
     NodePoolNodeConfigArgs,
+    NodePoolNodeConfigConfidentialNodesArgs,
     NodePoolNodeConfigEphemeralStorageLocalSsdConfigArgs,
     NodePoolNodeConfigFastSocketArgs,
     NodePoolNodeConfigGcfsConfigArgs,
@@ -17,7 +18,9 @@ from pulumi_gcp.container import (
     NodePoolNodeConfigWorkloadMetadataConfigArgs,
 )
 
+from components.foundation import node_system
 from components.foundation.upkeep import PLATFORM_SCOPE
+from settings.model.foundation.node_defaults import NodeDefaults
 from settings.model.pools.gpus import Gpu, Sharing
 from settings.model.pools.pool import Pool
 
@@ -31,8 +34,10 @@ TAINT_EFFECTS = {
 }
 
 
-def node_config(pool: Pool, service_account: pulumi.Input[str]) -> NodePoolNodeConfigArgs:
-    """Returns a pool's node configuration; `service_account` is for pools that name none."""
+def node_config(
+    pool: Pool, service_account: pulumi.Input[str], defaults: NodeDefaults
+) -> NodePoolNodeConfigArgs:
+    """Returns a pool's node configuration; `service_account` and `defaults` are for pools that name none."""
     config = NodePoolNodeConfigArgs(
         machine_type=pool.machine_type,
         guest_accelerators=[_accelerator(pool.gpu)] if pool.gpu else None,
@@ -53,9 +58,22 @@ def node_config(pool: Pool, service_account: pulumi.Input[str]) -> NodePoolNodeC
         ),
         workload_metadata_config=NodePoolNodeConfigWorkloadMetadataConfigArgs(mode="GKE_METADATA"),
     )
+    if pool.confidential_nodes:
+        config.confidential_nodes = NodePoolNodeConfigConfidentialNodesArgs(
+            enabled=True, confidential_instance_type=confidential_type(pool)
+        )
+    config.kubelet_config = node_system.kubelet(pool.kubelet)
+    config.linux_node_config = node_system.linux(pool.linux)
+    config.resource_manager_tags = defaults.tags_of(pool) or None
+    config.boot_disk_kms_key = defaults.key_of(pool)
     _add_disks(config, pool)
     _add_network_cards(config, pool)
     return config
+
+
+def confidential_type(pool: Pool) -> str | None:
+    """Returns the API's word for the technology of confidential nodes."""
+    return pool.confidential_nodes and pool.confidential_nodes.upper().replace("-", "_")
 
 
 def _reservation(pool: Pool) -> NodePoolNodeConfigReservationAffinityArgs | None:
@@ -106,6 +124,8 @@ def _add_disks(config: NodePoolNodeConfigArgs, pool: Pool) -> None:
 
 def _add_network_cards(config: NodePoolNodeConfigArgs, pool: Pool) -> None:
     """Enables gVNIC for GPUDirect, DRANET and Fast Socket, which need it; otherwise GKE chooses."""
+    if pool.gpudirect == "rdma":
+        config.gpudirect_strategy = "RDMA"
     if pool.gpudirect or pool.dranet or pool.fast_socket:
         config.gvnic = NodePoolNodeConfigGvnicArgs(enabled=True)
     if pool.fast_socket:

@@ -1,13 +1,15 @@
 """GKE node pools of the settings' pools."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pulumi
 import pulumi_gcp as gcp
 from pulumi_gcp.compute import ResourcePolicyWorkloadPolicyArgs
 from pulumi_gcp.container import (
     NodePoolAutoscalingArgs,
+    NodePoolMaintenancePolicyArgs,
+    NodePoolMaintenancePolicyExclusionUntilEndOfSupportArgs,
     NodePoolManagementArgs,
     NodePoolNetworkConfigAdditionalNodeNetworkConfigArgs,
     NodePoolNetworkConfigArgs,
@@ -22,10 +24,10 @@ from components.base import Component
 from components.foundation.google_cloud import name_at_creation
 from components.foundation.gpu_networks import NodeInterface
 from components.foundation.node_config import node_config
-from settings.model.foundation.network import GPUDIRECT_NETWORKS
+from settings.model.foundation.node_defaults import NodeDefaults
 from settings.model.foundation.place import GkePlace, zones_of
 from settings.model.pools.parts import Upgrade
-from settings.model.pools.pool import Pool
+from settings.model.pools.pool import GPUDIRECT_NETWORKS, Pool
 
 # Machines whose slices are placed by a workload policy (xpk, requires_workload_policy).
 PLACED_BY_POLICY = ("tpu7x-",)
@@ -38,6 +40,7 @@ class NodePoolsArgs:
 
     service_account: for pools that name none.
     interfaces: for GPU traffic; a pool uses the first ones, as many as its machines have.
+    defaults: the cluster's, for pools that say nothing else.
     """
 
     pools: tuple[Pool, ...]
@@ -46,6 +49,7 @@ class NodePoolsArgs:
     name: pulumi.Input[str]
     service_account: pulumi.Input[str]
     interfaces: Sequence[NodeInterface] = ()
+    defaults: NodeDefaults = field(default_factory=NodeDefaults)
 
 
 class NodePools(Component):
@@ -90,11 +94,12 @@ class NodePools(Component):
             autoscaling=_autoscaling(pool, cluster),
             queued_provisioning=NodePoolQueuedProvisioningArgs(enabled=True) if pool.queued else None,
             management=_management(pool),
+            maintenance_policies=_maintenance(pool),
             upgrade_settings=_upgrade_settings(pool.upgrade) if pool.upgrade else None,
             placement_policy=placement,
             max_pods_per_node=pool.max_pods_per_node,
             network_config=_network_config(pool, args.interfaces),
-            node_config=node_config(pool, args.service_account),
+            node_config=node_config(pool, args.service_account, args.defaults),
             # Also against deletion that gets past Pulumi's `protect`; the cluster has its own protection.
             deletion_policy="PREVENT" if cluster.protected else None,
             opts=self.child(
@@ -174,6 +179,13 @@ def _management(pool: Pool) -> NodePoolManagementArgs | None:
     return NodePoolManagementArgs(auto_repair=not pool.flex_start_vms, auto_upgrade=True)
 
 
+def _maintenance(pool: Pool) -> list[NodePoolMaintenancePolicyArgs] | None:
+    if pool.maintenance_exclusion is None:
+        return None
+    exclusion = NodePoolMaintenancePolicyExclusionUntilEndOfSupportArgs(enabled=True)
+    return [NodePoolMaintenancePolicyArgs(exclusion_until_end_of_supports=[exclusion])]
+
+
 def _upgrade_settings(upgrade: Upgrade) -> NodePoolUpgradeSettingsArgs:
     if upgrade.strategy == "surge":
         return NodePoolUpgradeSettingsArgs(
@@ -193,7 +205,7 @@ def _upgrade_settings(upgrade: Upgrade) -> NodePoolUpgradeSettingsArgs:
 def _network_config(pool: Pool, interfaces: Sequence[NodeInterface]) -> NodePoolNetworkConfigArgs | None:
     if pool.dranet:
         return NodePoolNetworkConfigArgs(accelerator_network_profile="auto")
-    if not pool.gpudirect:
+    if pool.gpudirect not in GPUDIRECT_NETWORKS:
         return None
     return NodePoolNetworkConfigArgs(
         additional_node_network_configs=[

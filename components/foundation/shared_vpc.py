@@ -1,15 +1,14 @@
 """Roles in the host project of a Shared VPC, without which GKE cannot create a cluster in its network."""
 
-import re
 from dataclasses import dataclass
 
 import pulumi
 import pulumi_gcp as gcp
 
 from components.base import Component
+from components.foundation.service_agents import project_number
 
 # Source: GKE, "Set up clusters with Shared VPC", November 2026.
-NUMBER = re.compile(r"service-(\d+)@")
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,5 @@ class SharedVpc(Component):
 
 
 def _google_apis(agent: str) -> str:
-    """Returns the project's service agent of Google APIs, whose name has the number that GKE's has too."""
-    number = NUMBER.match(agent)
-    assert number, f"{agent} is service-NUMBER@…"
-    return f"serviceAccount:{number[1]}@cloudservices.gserviceaccount.com"
+    """Returns the project's service agent of Google APIs."""
+    return f"serviceAccount:{project_number(agent)}@cloudservices.gserviceaccount.com"

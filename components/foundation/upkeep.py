@@ -15,8 +15,8 @@ from pulumi_gcp.container import (
     ClusterMaintenancePolicyRecurringWindowArgs,
 )
 
+from settings.model.foundation.cluster import Gke
 from settings.model.foundation.maintenance import INSTANT, WEEK, Exclusion, Maintenance, Window
-from settings.model.foundation.node_auto_provisioning import NodeAutoProvisioning
 
 # Any Monday in the past: GKE needs the first occurrence of a window, and repeats it from then on.
 MONDAY = datetime(2024, 1, 1)
@@ -57,14 +57,16 @@ def _exclusion(exclusion: Exclusion) -> ClusterMaintenancePolicyMaintenanceExclu
     )
 
 
-def cluster_autoscaling(
-    provisioning: NodeAutoProvisioning | None, service_account: pulumi.Input[str]
-) -> ClusterClusterAutoscalingArgs:
-    """Returns node auto-provisioning, whose nodes get the security settings of the stack's own pools."""
+def cluster_autoscaling(cluster: Gke, service_account: pulumi.Input[str]) -> ClusterClusterAutoscalingArgs:
+    """Returns the autoscaler's profile and node auto-provisioning, whose nodes get the security settings of
+    the stack's own pools."""
+    profile = cluster.autoscaling_profile and cluster.autoscaling_profile.upper().replace("-", "_")
+    provisioning = cluster.node_auto_provisioning
     if provisioning is None:
-        return ClusterClusterAutoscalingArgs(enabled=False)
+        return ClusterClusterAutoscalingArgs(enabled=False, autoscaling_profile=profile)
     return ClusterClusterAutoscalingArgs(
         enabled=True,
+        autoscaling_profile=profile,
         resource_limits=[
             ClusterClusterAutoscalingResourceLimitArgs(
                 resource_type=resource, minimum=limit.min, maximum=limit.max
@@ -77,6 +79,7 @@ def cluster_autoscaling(
             management=ClusterClusterAutoscalingAutoProvisioningDefaultsManagementArgs(
                 auto_repair=True, auto_upgrade=True
             ),
+            boot_disk_kms_key=cluster.boot_disk_kms_key,
             shielded_instance_config=ClusterClusterAutoscalingAutoProvisioningDefaultsShieldedInstanceConfigArgs(
                 enable_secure_boot=True, enable_integrity_monitoring=True
             ),

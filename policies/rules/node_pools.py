@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from pulumi_policy.proxy import UnknownValueError
 
-from policies.reading import must_be, must_not_be, pick
+from policies.reading import must_be, must_have, must_not_be, pick
 from policies.rule import Resource, resource_rule
 from policies.rules.cluster import CLUSTER
 
@@ -141,3 +141,22 @@ def secure_boot(resource: Resource) -> Iterator[str]:
     """Nodes boot signed software only, which prevents rootkits. GPU drivers that GKE installs are signed."""
     for where in _instances(resource):
         yield from must_be(resource, f"{where}.shieldedInstanceConfig.enableSecureBoot", True)
+
+
+@resource_rule(
+    "cis-gke-5.9.2-boot-disk-keys",
+    NODE_POOL,
+    COMPUTE_CLASS,
+    CLUSTER,
+    source="CIS GKE 1.9, 5.9.2",
+    severity="medium",
+)
+def boot_disk_keys(resource: Resource) -> Iterator[str]:
+    """Boot disks of nodes are encrypted with a key of Cloud KMS, whose use is logged and can be revoked."""
+    if resource.kind != COMPUTE_CLASS:
+        for where in node_configs(resource):
+            yield from must_have(resource, f"{where}.bootDiskKmsKey")
+        return
+    for i, priority in enumerate(pick(resource.props, "spec", "priorities") or ()):
+        if pick(priority, "storage", "bootDiskKMSKey") is None:
+            yield f"set spec.priorities[{i}].storage.bootDiskKMSKey: it is absent"

@@ -92,7 +92,7 @@ def _quantity(text: str) -> str:
     return text
 
 
-def _whole_number_as_text(value: object) -> object:
+def whole_number_as_text(value: object) -> object:
     """Turns a whole number into text: YAML reads `4` as a number, but a quantity is a string."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
@@ -106,4 +106,4 @@ DnsLabel = Annotated[
 ]
 DnsSubdomain = Annotated[str, AfterValidator(_dns_subdomain), Doc("object name")]
 ResourceName = Annotated[str, AfterValidator(_resource_name), Doc("resource")]
-Quantity = Annotated[str, BeforeValidator(_whole_number_as_text), AfterValidator(_quantity), Doc("quantity")]
+Quantity = Annotated[str, BeforeValidator(whole_number_as_text), AfterValidator(_quantity), Doc("quantity")]

@@ -1,4 +1,4 @@
-"""Names in Google Cloud: projects, labels, networks and their subnets."""
+"""Names in Google Cloud: projects, labels, tags, keys, networks and their subnets."""
 
 import re
 from typing import Annotated
@@ -15,6 +15,9 @@ PROJECT_ID = re.compile(PROJECT)
 # Resource Manager, "Requirements for labels".
 LABEL_KEY = re.compile(r"[a-z][-_a-z0-9]{0,62}")
 LABEL_VALUE = re.compile(r"[-_a-z0-9]{0,63}")
+KMS_KEY = re.compile(
+    rf"projects/{PROJECT}/locations/(?P<location>[a-z0-9-]+)/keyRings/[\w-]{{1,63}}/cryptoKeys/[\w-]{{1,63}}"
+)
 RESOURCE = r"[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?"
 NETWORK = re.compile(rf"(?:projects/(?P<project>{PROJECT})/global/networks/)?{RESOURCE}")
 SUBNETWORK = re.compile(
@@ -48,6 +51,36 @@ GoogleLabelValue = Annotated[
         "write it in lower case, with '-' or '_' for other characters",
     ),
     Doc("label value of Google Cloud"),
+]
+TAG_ID, TAG_NAME = r"[0-9]+", r"[A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?"
+TAG_KEY = re.compile(rf"tagKeys/{TAG_ID}|([0-9]+|{PROJECT})/{TAG_NAME}")
+TAG_VALUE = re.compile(rf"tagValues/{TAG_ID}|{TAG_NAME}")
+TagKey = Annotated[
+    str,
+    matching(
+        TAG_KEY,
+        "a key of a tag: tagKeys/ID, ORGANIZATION/KEY or PROJECT/KEY (GKE API: ResourceManagerTags)",
+        "write the ID or the namespaced name that `gcloud resource-manager tags keys list` prints",
+    ),
+    Doc("key of a tag"),
+]
+TagValue = Annotated[
+    str,
+    matching(
+        TAG_VALUE,
+        "a value of a tag: tagValues/ID, or its short name (GKE API: ResourceManagerTags)",
+        "write the ID or the short name that `gcloud resource-manager tags values list` prints",
+    ),
+    Doc("value of a tag"),
+]
+KmsKey = Annotated[
+    str,
+    matching(
+        KMS_KEY,
+        "the full name of a Cloud KMS key",
+        "write projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY",
+    ),
+    Doc("key of Cloud KMS"),
 ]
 ExistingNetwork = Annotated[
     str,

@@ -11,7 +11,12 @@ from settings.model.versions import GkeVersion
 from settings.problems import Finding, Path, did_you_mean
 from settings.rules.registry import rule
 
-GPUDIRECT_MACHINES = {"tcpx": "a3-highgpu-8g", "tcpxo": "a3-megagpu-8g"}
+# RDMA: GKE API, GPUDirectConfig.gpuDirectStrategy (revision of October 2026).
+GPUDIRECT_MACHINES = {
+    "tcpx": ("a3-highgpu-8g",),
+    "tcpxo": ("a3-megagpu-8g",),
+    "rdma": ("a3-ultragpu-8g", "a4-highgpu-8g"),
+}
 DRANET_MACHINES = ("a3-", "a4-", "a4x-", "ct6e-", "tpu7x-")
 DRANET_VERSION = GkeVersion.parse("1.34.1-gke.1829001")
 
@@ -93,13 +98,21 @@ def gpudirect_suits_machines(settings: Settings) -> Iterator[Finding]:
     GPU network bandwidth in Standard mode clusters")."""
     for i, pool in enumerate(settings.pools):
         path: Path = ("muster:pools", i)
-        if pool.gpudirect and pool.machine_type != GPUDIRECT_MACHINES[pool.gpudirect]:
+        fitting = GPUDIRECT_MACHINES[pool.gpudirect] if pool.gpudirect else ()
+        if fitting and pool.machine_type not in fitting:
             yield Finding(
                 (*path, "gpudirect"),
-                f"no {pool.gpudirect}: it requires {GPUDIRECT_MACHINES[pool.gpudirect]} (GKE, GPUDirect)",
+                f"no {pool.gpudirect}: it requires {' or '.join(fitting)} (GKE, GPUDirect)",
                 "remove `gpudirect`, or choose that machine type",
             )
-        if pool.gpudirect and pool.dranet:
+        if pool.gpudirect == "rdma" and not pool.dranet:
+            yield Finding(
+                (*path, "dranet"),
+                "true: GPUDirect RDMA uses the networks of GKE's accelerator network profile "
+                "(compute-class-api: Priority)",
+                "write dranet: true, or remove `gpudirect`",
+            )
+        if pool.has_gpu_vpcs and pool.dranet:
             yield Finding(
                 (*path, "dranet"),
                 "either dranet or gpudirect: DRANET creates the networks itself (cluster-toolkit)",

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from ipaddress import IPv4Network
 
-from settings.model.foundation.cluster import CLUSTER_NAME, DRA_BETA, KMS_KEY, Gke
+from settings.model.foundation.cluster import CLUSTER_NAME, DRA_BETA, Gke
 from settings.model.foundation.existing import Existing
 from settings.model.foundation.node_auto_provisioning import Limit
 from settings.model.observability import EMAIL
@@ -79,21 +79,6 @@ def control_plane_can_be_reached(settings: Settings) -> Iterator[Finding]:
             "at least one entry: without a DNS endpoint only these networks reach the control plane "
             "(GKE, network isolation)",
             "add one, such as {vpn: 10.200.0.0/16}, or write dnsEndpoint: true",
-        )
-
-
-@rule("cluster")
-def secrets_key_is_near(settings: Settings) -> Iterator[Finding]:
-    """The key that encrypts Secrets is in the cluster's region (GKE, "Encrypt secrets at the application
-    layer")."""
-    if not isinstance(settings.cluster, Gke) or settings.cluster.secrets_encryption is None:
-        return
-    key, region = KMS_KEY.fullmatch(settings.cluster.secrets_encryption), settings.cluster.region
-    if key and key["location"] != region:
-        yield Finding(
-            ("muster:cluster", "secretsEncryption"),
-            f"a key in {region}, where the cluster is (GKE, application-layer secrets encryption)",
-            "choose or create a key there: keys cannot be moved",
         )
 
 

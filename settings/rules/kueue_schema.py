@@ -59,3 +59,21 @@ def _oversized(path: Path, groups: Sequence[ResourceGroup]) -> Iterator[Finding]
                 f"{len(group.flavors)} (Kueue: ResourceGroup)",
                 "move quotas to another queue of the cohort",
             )
+
+
+@rule("queues", "pools", "admission")
+def checks_fit_into_a_queue(settings: Settings) -> Iterator[Finding]:
+    """A queue has at most 64 admission checks, the check of queued pools included (Kueue:
+    AdmissionChecksStrategy)."""
+    if settings.admission.engine == "kai":
+        return
+    queued = {pool.flavor_name for pool in settings.pools if pool.queued}
+    for i, queue in enumerate(settings.queues.cluster_queues):
+        path: Path = ("muster:queues", "clusterQueues", i, "checks")
+        most = LIMITS["checks_of_queue"] - bool(queued.intersection(queue.quotas))
+        if len(queue.checks) > most:
+            yield Finding(
+                path,
+                f"at most {most} checks; these are {len(queue.checks)} (Kueue: AdmissionChecksStrategy)",
+                "remove some, or let one controller decide several",
+            )

@@ -248,7 +248,7 @@ def _prefix(addresses: int) -> int:
 def gpudirect_has_its_networks(settings: Settings) -> Iterator[Finding]:
     """GPUDirect requires Dataplane V2 and its own VPCs, with an address for each node (GKE, "Maximize GPU
     network bandwidth")."""
-    direct = [i for i, pool in enumerate(settings.pools) if pool.gpudirect]
+    direct = [i for i, pool in enumerate(settings.pools) if pool.has_gpu_vpcs]
     if not direct or not isinstance(settings.cluster, Gke):
         return
     if settings.network is None:
@@ -278,7 +278,8 @@ def gpudirect_needs_a_network_of_the_stack(settings: Settings) -> Iterator[Findi
     """The networks for GPU traffic, and multi-networking, are declared with the cluster (GKE API:
     Cluster.networkConfig.enableMultiNetworking)."""
     for i, pool in enumerate(settings.pools):
-        if pool.gpudirect and not pool.existing and settings.place and isinstance(settings.cluster, Existing):
+        joined = settings.place and isinstance(settings.cluster, Existing)
+        if pool.has_gpu_vpcs and not pool.existing and joined:
             yield Finding(
                 ("muster:pools", i, "gpudirect"),
                 "no value: the stack creates networks for GPU traffic only in clusters that it creates",

@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator
 
+from settings.model.foundation.cluster import Gke
 from settings.model.foundation.place import zones_of
 from settings.model.pools.tpus import is_topology_of, smallest_topology
 from settings.model.stack import Settings
+from settings.model.versions import GkeVersion
 from settings.problems import Finding, Path
 from settings.rules.registry import rule
+
+SLICE_CONTROLLER = GkeVersion.parse("1.35.2-gke.1842000")
 
 
 @rule("pools")
@@ -72,3 +76,24 @@ def slices_are_in_one_zone(settings: Settings) -> Iterator[Finding]:
                 "a single zone: the machines of a slice are connected to each other (cluster-toolkit)",
                 "add `zones: [<zone>]` with the zone that has these TPUs",
             )
+
+
+@rule("cluster")
+def slices_are_formed_by_new_versions(settings: Settings) -> Iterator[Finding]:
+    """The controller of dynamic TPU slices runs in channel rapid, from 1.35.2-gke.1842000 on (GKE, "Configure
+    TPUs with dynamic slicing", November 2026)."""
+    cluster = settings.cluster
+    if not isinstance(cluster, Gke) or not cluster.slice_controller:
+        return
+    if cluster.channel != "rapid":
+        yield Finding(
+            ("muster:cluster", "channel"),
+            "rapid, the only channel with the slice controller (GKE, dynamic slicing)",
+            "write rapid, or remove `sliceController`",
+        )
+    if GkeVersion.parse(cluster.version) < SLICE_CONTROLLER:
+        yield Finding(
+            ("muster:cluster", "version"),
+            f"{SLICE_CONTROLLER} or later, for the slice controller (GKE, dynamic slicing)",
+            "raise it, or remove `sliceController`",
+        )

@@ -50,6 +50,7 @@ NEEDS: Mapping[str, RequiredRole] = {
     **_of("containeranalysis.Note", "containeranalysis.notes.editor", "containeranalysis"),
     # Also covers objects in the cluster, including RBAC roles and admission policies.
     **_of("container.Cluster container.NodePool", "container.admin", "container"),
+    **_of("gkebackup.BackupPlan", "gkebackup.backupAdmin", "gkebackup"),
     **_of("iap.WebIamMember", "iap.admin", "iap"),
     **_of("kms.CryptoKeyIAMMember", "cloudkms.admin", "cloudkms"),
     **_of("logging.ProjectBucketConfig logging.ProjectSink", "logging.configWriter", "logging"),

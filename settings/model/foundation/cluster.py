@@ -7,9 +7,12 @@ from pydantic import AfterValidator, Field
 from typing_extensions import Doc
 
 from settings.model.base import Model, matching, refuse
+from settings.model.foundation.backup import Backup
+from settings.model.foundation.dns import Dns
 from settings.model.foundation.maintenance import Maintenance
 from settings.model.foundation.network import Cidr
 from settings.model.foundation.node_auto_provisioning import NodeAutoProvisioning
+from settings.model.foundation.node_defaults import NodeDefaults
 from settings.model.foundation.place import Autopilot, GkePlace
 from settings.model.google_cloud import (
     NETWORK,
@@ -18,16 +21,16 @@ from settings.model.google_cloud import (
     ExistingSubnetwork,
     GoogleLabelKey,
     GoogleLabelValue,
+    KmsKey,
     ProjectId,
     RangeName,
+    TagKey,
+    TagValue,
 )
 from settings.model.regions import Location, Zone
 from settings.model.versions import GkeVersion
 
 CLUSTER_NAME = re.compile(r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?")
-KMS_KEY = re.compile(
-    rf"projects/{PROJECT}/locations/(?P<location>[a-z0-9-]+)/keyRings/[\w-]{{1,63}}/cryptoKeys/[\w-]{{1,63}}"
-)
 TOPIC = re.compile(rf"projects/{PROJECT}/topics/[A-Za-z][\w.~+%-]{{2,254}}")
 
 # The first versions that serve these APIs as v1: ValidatingAdmissionPolicy, which keeps Ray objects in their
@@ -56,7 +59,16 @@ Metrics = Literal[
     "jobset",
     "dcgm",
 ]
-Logs = Literal["workloads", "apiserver", "scheduler", "controller-manager"]
+Logs = Literal[
+    "workloads",
+    "apiserver",
+    "scheduler",
+    "controller-manager",
+    "kcp-connection",
+    "kcp-sshd",
+    "kcp-hpa",
+    "kcp-vpa",
+]
 # The Parallelstore driver is left out: GKE no longer supports it.
 CsiDriver = Literal["persistent-disk", "gcs-fuse", "filestore", "lustre"]
 
@@ -88,16 +100,6 @@ def _version(version: str) -> str:
         )
     return version
 
-
-KmsKey = Annotated[
-    str,
-    matching(
-        KMS_KEY,
-        "the full name of a Cloud KMS key",
-        "write projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY",
-    ),
-    Doc("key of Cloud KMS"),
-]
 
 PubSubTopic = Annotated[
     str,
@@ -176,6 +178,15 @@ class Gke(Model):
     """gke-security-groups@DOMAIN, the group that contains the Google groups used in RBAC."""
     secrets_encryption: KmsKey | None = None
     """The KMS key that encrypts Secrets in etcd."""
+    boot_disk_kms_key: KmsKey | None = None
+    """The KMS key that encrypts boot disks of nodes, also of auto-provisioned ones, whose pool names no other
+    (CIS GKE 5.9.2)."""
+    resource_manager_tags: dict[TagKey, TagValue] = Field(default_factory=dict)
+    """Tags of all nodes for network firewall policies: tagKeys/ID to tagValues/ID, or PROJECT/KEY to VALUE;
+    at most 5 (GKE API: ResourceManagerTags)."""
+    anonymous_authentication: Literal["limited", "enabled"] | None = None
+    """Requests without credentials that the API server accepts: health checks only (`limited`), or all that
+    RBAC allows (`enabled`); GKE's default if unset (GKE API: AnonymousAuthenticationConfig.mode)."""
     binary_authorization: bool = True
     """Admits images according to the project's Binary Authorization policy."""
     security_posture: bool = True
@@ -186,7 +197,8 @@ class Gke(Model):
     managed_prometheus: bool = True
     """Google Cloud Managed Service for Prometheus scrapes the pods selected by PodMonitorings."""
     logs: tuple[Logs, ...] = ("workloads",)
-    """Logs to collect, in addition to logs of system components."""
+    """Logs to collect, in addition to logs of system components. `kcp-connection` and `kcp-sshd` are
+    connections to the control plane's machines, `kcp-hpa` and `kcp-vpa` decisions of pod autoscalers."""
     metrics: tuple[Metrics, ...] = ("dcgm", "pod", "deployment", "storage", "cadvisor", "kubelet")
     """Metrics to collect, in addition to metrics of system components; `dcgm` are NVIDIA's GPU metrics."""
     gateway_api: bool = True
@@ -199,6 +211,17 @@ class Gke(Model):
     """Enables the beta APIs of ResourceClaims; 1.34 and later serve them as v1 in any case."""
     node_auto_provisioning: NodeAutoProvisioning | None = None
     """Lets GKE create its own node pools. If unset, pods run on the stack's pools only."""
+    autoscaling_profile: Literal["balanced", "optimize-utilization"] | None = None
+    """Scheduling of pods and removal of idle nodes by the cluster autoscaler: `optimize-utilization` fills
+    nodes and removes idle ones sooner; GKE's default if unset (GKE API:
+    ClusterAutoscaling.autoscalingProfile)."""
+    backup: Backup | None = None
+    """Backups of the cluster's objects and volumes by Backup for GKE; none if unset."""
+    dns: Dns | None = None
+    """DNS of the cluster; GKE's defaults if unset."""
+    slice_controller: bool = False
+    """Runs GKE's controller of dynamic TPU slices, which forms slices of tpu7x nodes from Slice objects (GKE
+    API: AddonsConfig.sliceControllerConfig). The stack and its queues declare no Slices."""
     fleet: ProjectId | None = None
     """Project of the fleet that the cluster joins."""
     notifications: PubSubTopic | None = None
@@ -208,6 +231,11 @@ class Gke(Model):
     def place(self) -> GkePlace:
         """The name and the location of the cluster."""
         return GkePlace(self.name, self.location, self.zones, self.deletion_protection)
+
+    @property
+    def node_defaults(self) -> NodeDefaults:
+        """Settings that pools inherit."""
+        return NodeDefaults(self.boot_disk_kms_key, self.resource_manager_tags)
 
     @property
     def host_project(self) -> str | None:

@@ -10,14 +10,10 @@ from typing_extensions import Doc
 
 from settings.model.base import Model, matching, refuse
 from settings.model.google_cloud import RangeName
-from settings.model.pools.pool import Pool
+from settings.model.pools.pool import GPUDIRECT_NETWORKS, Pool
 
 # 48 of 63 characters, because "-gpu-8-internal" is appended.
 NETWORK_NAME = re.compile(r"[a-z]([-a-z0-9]{0,46}[a-z0-9])?")
-
-# Additional VPCs in which a node with GPUDirect has an interface: a3-highgpu-8g (TCPX) and a3-megagpu-8g
-# (TCPXO); GKE, "Maximize GPU network bandwidth".
-GPUDIRECT_NETWORKS = {"tcpx": 4, "tcpxo": 8}
 
 
 def _cidr(text: str) -> str:
@@ -78,4 +74,4 @@ class Network(Model):
 
 def gpu_networks(pools: Iterable[Pool]) -> int:
     """Returns how many GPU networks the pools share: the most that any of them needs."""
-    return max((GPUDIRECT_NETWORKS[pool.gpudirect] for pool in pools if pool.gpudirect), default=0)
+    return max((GPUDIRECT_NETWORKS.get(pool.gpudirect or "", 0) for pool in pools), default=0)

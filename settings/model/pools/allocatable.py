@@ -44,7 +44,7 @@ def allocatable(pool: Pool) -> Amounts:
     capacity = {resource: amount(quantity) for resource, quantity in pool.capacity.items()}
     return capacity | {
         "cpu": machine.vcpus - _tiered(machine.vcpus, CPU_TIERS) - extra,
-        "memory": memory * GIB,
+        "memory": memory * GIB - (pool.linux.hugepage_bytes if pool.linux else 0),
         "ephemeral-storage": _ephemeral_storage_gib(pool) * GIB,
     }
 

@@ -5,7 +5,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from settings.model.base import DnsSubdomain, Model
+from settings.model.google_cloud import TagKey, TagValue
 from settings.model.pools.gpus import Gpu
+from settings.model.pools.node_system import Kubelet, Linux
 from settings.model.pools.parts import BootDisk, ComputeClass, DaemonSets, DiskImage, Nodes, Upgrade
 from settings.model.pools.tpus import Slices, Tpu
 from settings.model.pools.values import (
@@ -58,6 +60,9 @@ class PoolFields(Model):
     upgrade: Upgrade | None = None
     """Upgrade strategy; GKE's default (surge, one node at a time) if unset. Not for queued and flex-start
     pools, which GKE upgrades in its own way."""
+    maintenance_exclusion: Literal["until-end-of-support"] | None = None
+    """Upgrades nodes only at the end of support of their version, so that they get no security fixes before
+    (GKE API: NodePoolMaintenancePolicy.exclusionUntilEndOfSupport); with the cluster if unset."""
     max_run_seconds: Annotated[int, Field(ge=1)] | None = None
     """Time after which GKE stops a node, even if it is in use."""
     boot_disk: BootDisk = BootDisk()
@@ -68,8 +73,9 @@ class PoolFields(Model):
     """Disk images that contain container images, such as Ray's, so that nodes need not pull them."""
     image_streaming: bool | None = None
     """Starts containers before their images are fully pulled."""
-    gpudirect: Literal["tcpx", "tcpxo"] | None = None
-    """GPUDirect: traffic between GPUs of several nodes bypasses the CPUs, over dedicated networks."""
+    gpudirect: Literal["tcpx", "tcpxo", "rdma"] | None = None
+    """GPUDirect: traffic between GPUs of several nodes bypasses the CPUs, over dedicated networks that the
+    stack creates, or with `rdma` the networks of `dranet` (GKE API: GPUDirectConfig.gpuDirectStrategy)."""
     dranet: bool = False
     """DRANET: exposes the network interfaces of accelerators as Kubernetes resources, on networks that GKE
     creates."""
@@ -85,6 +91,16 @@ class PoolFields(Model):
     images."""
     secure_boot: bool = True
     """Loads signed kernel modules only (CIS GKE 5.5.7); set to false for drivers of your own."""
+    confidential_nodes: Literal["sev", "sev-snp", "tdx"] | None = None
+    """Encrypts the nodes' memory with keys that stay in the CPU, by AMD's or Intel's technology (GKE API:
+    ConfidentialNodes.confidentialInstanceType). Changing it recreates the node pool."""
+    kubelet: Kubelet | None = None
+    """Settings of the kubelet; GKE's defaults if unset."""
+    linux: Linux | None = None
+    """Kernel parameters and huge pages; GKE's defaults if unset."""
+    resource_manager_tags: dict[TagKey, TagValue] = Field(default_factory=dict)
+    """Tags of the nodes for network firewall policies, in addition to the cluster's; at most 5 (GKE API:
+    ResourceManagerTags)."""
     labels: dict[LabelKey, LabelValue] = Field(default_factory=dict)
     """Additional node labels, which the flavor has too."""
     existing: bool = False

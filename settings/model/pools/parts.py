@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from typing_extensions import Doc
 
 from settings.model.base import Model, Quantity, amount, matching, refuse
-from settings.model.google_cloud import PROJECT, RESOURCE
+from settings.model.google_cloud import PROJECT, RESOURCE, KmsKey
 from settings.model.pools.machine_facts import BootDiskType
 from settings.model.pools.values import MachineType, Provisioning, Reservation
 from settings.model.regions import Zone
@@ -36,6 +36,9 @@ class BootDisk(Model):
     """Disk type; GKE's default for the machine type if unset. The newest families support Hyperdisks only."""
     size_gb: Annotated[int, Field(ge=10)] | None = None
     """Size in GB; GKE's default if unset."""
+    kms_key: KmsKey | None = None
+    """The KMS key that encrypts the disk (GKE API: NodeConfig.bootDiskKmsKey); the cluster's
+    `bootDiskKmsKey` if unset. Changing it recreates the node pool."""
 
 
 DiskImage = Annotated[

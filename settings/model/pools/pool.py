@@ -10,11 +10,15 @@ from settings.model.pools.fields import PoolFields
 from settings.model.pools.gpus import GPU_RESOURCE
 from settings.model.pools.machine_facts import described_machines
 from settings.model.pools.machines import MACHINES, Machine
+from settings.model.pools.node_system import HUGEPAGE_BYTES
 from settings.model.pools.parts import Nodes
 from settings.model.pools.tpus import TPU_RESOURCE
 
 RDMA = ("a3-ultragpu-", "a4-", "a4x-")
 PODS_PER_NODE = 110  # GKE Standard's default
+# Additional VPCs in which a node with GPUDirect has an interface: a3-highgpu-8g (TCPX) and a3-megagpu-8g
+# (TCPXO); GKE, "Maximize GPU network bandwidth".
+GPUDIRECT_NETWORKS = {"tcpx": 4, "tcpxo": 8}
 NVLINK_NODES = 18  # of a4x machines, whose 72 GPUs are connected to each other
 
 # Label and taint of the nodes of a ComputeClass (GKE, "About custom ComputeClasses").
@@ -133,11 +137,16 @@ class Pool(PoolFields):
         return self.image_streaming or bool(self.secondary_boot_disks)
 
     @property
+    def has_gpu_vpcs(self) -> bool:
+        """Returns whether GPU traffic uses networks that the stack creates."""
+        return self.gpudirect in GPUDIRECT_NETWORKS
+
+    @property
     def nccl_plugin(self) -> Literal["tcpx", "tcpxo", "rdma", "rdma-arm"] | None:
         """The plug-in by which NCCL uses the GPUs' own network interfaces, if they have any."""
         if self.dranet and self.machine_type.startswith(RDMA):
             return "rdma-arm" if self.machine.arm else "rdma"
-        return self.gpudirect
+        return self.gpudirect if self.gpudirect != "rdma" else None
 
     @property
     def local_ssd_count(self) -> int:
@@ -204,6 +213,8 @@ class Pool(PoolFields):
             capacity[GPU_RESOURCE] = str(gpus)
         if self.machine.tpu_chips:
             capacity[TPU_RESOURCE] = str(self.machine.tpu_chips)
+        for size, count in self.linux.hugepages.items() if self.linux else ():
+            capacity[f"hugepages-{size}"] = str(HUGEPAGE_BYTES[size] * count)
         return capacity | {"pods": str(self.max_pods_per_node or PODS_PER_NODE)}
 
     @property

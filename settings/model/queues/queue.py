@@ -7,14 +7,15 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from typing_extensions import Doc
 
 from muster.objects.names import PROVISIONING_CONTROLLER
-from settings.model.base import DnsSubdomain, Model, amount, matching, refuse
+from settings.model.base import DnsLabel, DnsSubdomain, Model, amount, matching, refuse
 from settings.model.queues.budget import Budget
 from settings.model.queues.resource_groups import Quotas, ResourceGroup, resource_groups
 
 Strategy = Literal["StrictFIFO", "BestEffortFIFO"]
 FlavorPolicy = Literal["MayStopSearch", "TryNextFlavor"]
-KIND = re.compile(r"[A-Z][A-Za-z0-9]*")
+KIND = re.compile(r"[A-Z][A-Za-z0-9]{0,62}")
 CONTROLLER = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
+CONTROLLER_LENGTH_MAX = 253
 # Controller name of the check on queued pools (Kueue's name, which Muster uses as well).
 
 
@@ -137,7 +138,11 @@ class ClusterQueue(Model):
 
 Kind = Annotated[
     str,
-    matching(KIND, "a kind of the API, in CamelCase", "write it as in its manifests, such as Budget"),
+    matching(
+        KIND,
+        "a kind of the API, in CamelCase, up to 63 characters",
+        "write it as in its manifests, such as Budget",
+    ),
     Doc("kind"),
 ]
 
@@ -149,7 +154,7 @@ class CheckParameters(Model):
     """API group of the object, such as budgets.example.com."""
     kind: Kind
     """Kind of the object, such as Budget."""
-    name: DnsSubdomain
+    name: DnsLabel
     """Name of the object."""
 
 
@@ -159,12 +164,16 @@ def _foreign_controller(name: str) -> str:
             "another controller: the stack adds the provisioning check of queued pools",
             "remove this check; configure it in `muster:admission.queuedProvisioning`",
         )
-    if not CONTROLLER.fullmatch(name):
+    if not CONTROLLER.fullmatch(name) or len(name) > CONTROLLER_LENGTH_MAX:
         refuse(
-            "the name of a controller: a domain, '/' and a path (Kueue: AdmissionCheckSpec.controllerName)",
+            "the name of a controller: a domain, '/' and a path, up to 253 characters (Kueue: "
+            "AdmissionCheckSpec.controllerName)",
             "write it as its controller expects it, such as example.com/budget",
         )
     return name
+
+
+Controller = Annotated[str, AfterValidator(_foreign_controller), Doc("controller name")]
 
 
 class AdmissionCheck(Model):
@@ -172,7 +181,7 @@ class AdmissionCheck(Model):
 
     name: DnsSubdomain
     """Name by which cluster queues' `checks` refer to it."""
-    controller: Annotated[str, AfterValidator(_foreign_controller), Doc("controller name")]
+    controller: Controller
     """The check's `spec.controllerName`."""
     parameters: CheckParameters | None = None
     """The check's `spec.parameters`."""

@@ -88,6 +88,12 @@ class Declarations(dict[str, Declared]):
         return spec
 
 
+def with_integers(inputs: dict[str, Any]) -> dict[str, Any]:
+    """Converts whole floats to integers: protocol buffers, which the harness reads, have one number type."""
+    whole: dict[str, Any] = json.loads(json.dumps(inputs), parse_float=lambda text: int(float(text)))
+    return whole
+
+
 def declare(build: Callable[[], object]) -> Declarations:
     """Calls `build` as a Pulumi program; returns after every registration."""
     print(f"delays of registrations: REGISTRATION_SEED={SEED}")  # pytest shows it if a test fails

@@ -44,6 +44,15 @@ FEATURES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         in_cluster(notifications="projects/acme-ml/topics/upgrades"),
         (*SECURE, "pubsub"),
     ),
+    "boot disks encrypted with a key of the project": (
+        in_cluster(bootDiskKmsKey=KEY.format("acme-ml")),
+        (*SECURE, "cloudkms"),
+    ),
+    "boot disks of a pool encrypted with a key of the project": (
+        put("muster:pools", 0, "bootDisk", {"kmsKey": KEY.format("acme-ml")}),
+        (*SECURE, "cloudkms"),
+    ),
+    "backups": (in_cluster(backup={}), (*SECURE, "gkebackup")),
     "a fleet": (in_cluster(fleet="acme-ml"), (*SECURE, "gkehub")),
     "an image that is built": (put("muster:controller", {"build": {}}), (*SECURE, "artifactregistry")),
     "an image that is signed": (

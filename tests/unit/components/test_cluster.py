@@ -20,7 +20,7 @@ SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]
 KEY = "projects/acme-ml/locations/us-west1/keyRings/ray/cryptoKeys/etcd"
 NO_READONLY_PORT = {"insecureKubeletReadonlyPortEnabled": "FALSE"}
 
-SECURE_ZONAL = {
+SECURE_ZONAL: dict[str, Any] = {
     "addonsConfig": {
         "gcePersistentDiskCsiDriverConfig": {"enabled": True},
         "gcpFilestoreCsiDriverConfig": {"enabled": False},
@@ -119,6 +119,8 @@ PROVISIONED = {
     "accelerators": {"nvidia-l4": {"max": 16}},
 }
 
+LOGS = ["SYSTEM_COMPONENTS", "CONTROLLER_MANAGER", "KCP_CONNECTION", "KCP_SSHD"]
+ADDONS = SECURE_ZONAL["addonsConfig"]
 # Name of the case -> keys of the cluster, and the inputs that differ from those of SECURE_ZONAL.
 CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "regional, in two zones": (
@@ -251,7 +253,7 @@ CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "optional features on": (
         {
             "csiDrivers": ["filestore", "lustre"],
-            "logs": ["controller-manager"],
+            "logs": ["controller-manager", "kcp-connection", "kcp-sshd"],
             "fleet": "acme-fleet",
             "notifications": "projects/acme-ml/topics/gke",
         },
@@ -262,10 +264,57 @@ CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
                 "gcsFuseCsiDriverConfig": {"enabled": False},
                 "lustreCsiDriverConfig": {"enabled": True},
             },
-            "loggingConfig": {"enableComponents": ["SYSTEM_COMPONENTS", "CONTROLLER_MANAGER"]},
+            "loggingConfig": {"enableComponents": LOGS},
             "fleet": {"project": "acme-fleet"},
             "notificationConfig": {"pubsub": {"enabled": True, "topic": "projects/acme-ml/topics/gke"}},
         },
+    ),
+    "limited anonymous authentication": (
+        {"anonymousAuthentication": "limited"},
+        {"anonymousAuthenticationConfig": {"mode": "LIMITED"}},
+    ),
+    "an autoscaler that fills nodes": (
+        {"autoscalingProfile": "optimize-utilization"},
+        {"clusterAutoscaling": {"enabled": False, "autoscalingProfile": "OPTIMIZE_UTILIZATION"}},
+    ),
+    "the slice controller": (
+        {"sliceController": True, "channel": "rapid"},
+        {
+            "addonsConfig": {**ADDONS, "sliceControllerConfig": {"enabled": True}},
+            "releaseChannel": {"channel": "RAPID"},
+        },
+    ),
+    "DNS of Cloud DNS in the cluster, without a cache": (
+        {"dns": {"provider": "cloud-dns", "additiveVpcDomain": "ray.internal", "nodeCache": False}},
+        {
+            "addonsConfig": {**ADDONS, "dnsCacheConfig": {"enabled": False}},
+            "dnsConfig": {
+                "clusterDns": "CLOUD_DNS",
+                "clusterDnsScope": "CLUSTER_SCOPE",
+                "additiveVpcScopeDnsDomain": "ray.internal",
+            },
+        },
+    ),
+    "DNS of Cloud DNS in the VPC": (
+        {"dns": {"provider": "cloud-dns", "scope": "vpc", "domain": "ray.internal"}},
+        {
+            "dnsConfig": {
+                "clusterDns": "CLOUD_DNS",
+                "clusterDnsScope": "VPC_SCOPE",
+                "clusterDnsDomain": "ray.internal",
+            }
+        },
+    ),
+    "DNS of kube-dns with a cache": (
+        {"dns": {"provider": "kube-dns", "nodeCache": True}},
+        {
+            "addonsConfig": {**ADDONS, "dnsCacheConfig": {"enabled": True}},
+            "dnsConfig": {"clusterDns": "KUBE_DNS"},
+        },
+    ),
+    "a cache in front of GKE's DNS": (
+        {"dns": {"nodeCache": True}},
+        {"addonsConfig": {**ADDONS, "dnsCacheConfig": {"enabled": True}}},
     ),
     "resource claims before 1.34": (
         {"version": "1.33", "dynamicResourceAllocation": True},

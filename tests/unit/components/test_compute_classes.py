@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # i
 from components.foundation.compute_classes import compute_class
 from settings.load import parse
 from settings.model.base import Model
+from settings.model.foundation.node_defaults import NodeDefaults
 from settings.model.pools.machine_facts import BootDiskType
 from settings.model.pools.parts import Consolidation, NodePriority
 from tests.unit.components.harness import Declarations, declare_platform
@@ -179,7 +180,7 @@ def test_priority_says_how_nodes_are_obtained(
     pool: dict[str, Any], priority: dict[str, Any], expected: dict[str, Any]
 ) -> None:
     config = with_pool({**pool, "computeClass": {"priorities": [priority]}})
-    manifest = compute_class(parse(config, FILE).pools[2], "nodes")
+    manifest = compute_class(parse(config, FILE).pools[2], "nodes", NodeDefaults())
     assert manifest["priorities"] == [expected]
     assert list(SCHEMA.iter_errors(manifest)) == []
 
@@ -188,7 +189,7 @@ def test_gke_installs_no_driver_where_something_else_does() -> None:
     config = with_pool({**GPU, "gpu": {**GPU["gpu"], "driver": "disabled"}, **CLASS})
     config["muster:gpuOperator"] = {"install": "helm"}
     config["muster:pools"][1]["gpu"]["driver"] = "disabled"
-    manifest = compute_class(parse(config, FILE).pools[2], "nodes")
+    manifest = compute_class(parse(config, FILE).pools[2], "nodes", NodeDefaults())
     assert {priority["gpu"]["driverVersion"] for priority in manifest["priorities"]} == {
         "autoinstall-disabled"
     }
@@ -224,7 +225,7 @@ def test_flavor_selects_nodes_of_the_class_and_tolerates_their_taints(declared: 
 def test_labels_and_images_of_nodes_are_those_of_the_pool() -> None:
     pool = {**GPU, **CLASS, "labels": {"team": "ml"}, "imageStreaming": True, "secureBoot": False}
     parsed = parse(with_pool({**pool, "serviceAccount": "l4@acme-ml.iam.gserviceaccount.com"}), FILE).pools[2]
-    manifest = compute_class(parsed, "nodes")
+    manifest = compute_class(parsed, "nodes", NodeDefaults())
     assert manifest["nodePoolConfig"] == {
         "serviceAccount": "nodes",
         "nodeLabels": {"team": "ml"},
@@ -264,21 +265,21 @@ def test_bounds_of_a_priority_are_accepted_by_gke(key: str, value: int) -> None:
     if key == "recycleLeadSeconds":
         way[key] = min(value, 604799)  # nodes run for 604,800 seconds at most
     config = with_pool({**GPU, "computeClass": {"priorities": [way]}})
-    manifest = compute_class(parse(config, FILE).pools[2], "nodes")
+    manifest = compute_class(parse(config, FILE).pools[2], "nodes", NodeDefaults())
     assert list(SCHEMA.iter_errors(manifest)) == []
 
 
 @pytest.mark.parametrize(("key", "value"), bounds(Consolidation), ids=str)
 def test_bounds_of_consolidation_are_accepted_by_gke(key: str, value: int) -> None:
     pool = {**GPU, "computeClass": {"priorities": [SPOT], "consolidation": {key: value}}}
-    manifest = compute_class(parse(with_pool(pool), FILE).pools[2], "nodes")
+    manifest = compute_class(parse(with_pool(pool), FILE).pools[2], "nodes", NodeDefaults())
     assert list(manifest["autoscalingPolicy"].values()) == [value]
     assert list(SCHEMA.iter_errors(manifest)) == []
 
 
 def test_nodes_in_advance_and_network_interfaces_are_those_of_the_pool() -> None:
     pool = {**GPU, **CLASS, "nodes": {"min": 2, "max": 4}, "secondaryBootDisks": ["global/images/ray"]}
-    manifest = compute_class(parse(with_pool(pool), FILE).pools[2], "nodes")
+    manifest = compute_class(parse(with_pool(pool), FILE).pools[2], "nodes", NodeDefaults())
     assert manifest["minimumCapacity"] == {"targetNodeCount": 2}
     assert manifest["nodePoolConfig"]["imageStreaming"] == {"enabled": True}
     assert list(SCHEMA.iter_errors(manifest)) == []
@@ -286,7 +287,7 @@ def test_nodes_in_advance_and_network_interfaces_are_those_of_the_pool() -> None
 
 def test_dranet_uses_the_networks_of_gke() -> None:
     pool = {**B200, "dranet": True, "computeClass": {"priorities": [SPOT]}}
-    manifest = compute_class(parse(with_pool(pool), FILE).pools[2], "nodes")
+    manifest = compute_class(parse(with_pool(pool), FILE).pools[2], "nodes", NodeDefaults())
     assert manifest["priorities"][0]["acceleratorNetworkProfile"] == "auto"
     assert manifest["nodePoolConfig"]["dra"] == {"networking": {"enabled": True}}
     assert list(SCHEMA.iter_errors(manifest)) == []

@@ -1,6 +1,5 @@
 """Node pools: their inputs and resource options."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from components.foundation.node_pools import NodePools, NodePoolsArgs
 from preview.plugins import gke_document
 from settings.load import load, parse
 from settings.model.foundation.cluster import Gke
-from tests.unit.components.harness import Declarations, declare
+from tests.unit.components.harness import Declarations, declare, with_integers
 from tests.unit.settings.builders import FILE, put, with_pool
 
 REGIONAL = {"location": "us-west1"}
@@ -246,12 +245,6 @@ def test_pools_become_node_pool_inputs(
     assert declared.inputs == {**POOL, "name": "more", "nodeConfig": {**NODES, **nodes}, **asked}
     message = gke_document.MESSAGES[declared.type]
     assert not list(gke_document.problems(message, with_integers(declared.inputs)))
-
-
-def with_integers(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Converts whole floats to integers: protocol buffers, which the harness reads, have one number type."""
-    whole: dict[str, Any] = json.loads(json.dumps(inputs), parse_float=lambda text: int(float(text)))
-    return whole
 
 
 def test_gpudirect_tcpxo_takes_eight_networks() -> None:

@@ -30,7 +30,9 @@ CLUSTER: dict[str, Any] = {
     "resourceLabels": {"environment": "prod", "cost-center": "ml-platform"},
     "workloadIdentityConfig": {"workloadPool": "acme.svc.id.goog"},
 }
+DISK_KEY = "projects/acme/locations/us-west1/keyRings/gke/cryptoKeys/disks"
 NODE_CONFIG: dict[str, Any] = {
+    "bootDiskKmsKey": DISK_KEY,
     "machineType": "e2-standard-4",
     "serviceAccount": "nodes@acme.iam.gserviceaccount.com",
     "shieldedInstanceConfig": {"enableSecureBoot": True},

@@ -4,7 +4,7 @@ from typing import Any
 
 from policies.rule import Resource
 from policies.rules import compute_classes as rules
-from policies.rules import node_pools
+from policies.rules import maintenance, node_pools
 from tests.unit.policies.builders import Case, fails, flavor, kubernetes, passes
 
 ACCOUNT = "to one that may only write logs and metrics and pull images"
@@ -24,7 +24,26 @@ def compute_class(**changes: Any) -> Resource:
     return kubernetes("cloud.google.com/v1:ComputeClass", "l4", namespace=None, spec=spec)
 
 
+EXCLUDED = {
+    "serviceAccount": "nodes@acme.iam.gserviceaccount.com",
+    "maintenanceExclusion": "UNTIL_END_OF_SUPPORT",
+}
+DISK = {"storage": {"bootDiskKMSKey": "projects/acme/locations/us-west1/keyRings/gke/cryptoKeys/disks"}}
 CASES: tuple[Case, ...] = (
+    passes(node_pools.boot_disk_keys, "of each priority", compute_class(priorities=[DISK, DISK])),
+    fails(
+        node_pools.boot_disk_keys,
+        "of some priorities",
+        compute_class(priorities=[DISK, {}]),
+        "l4: set spec.priorities[1].storage.bootDiskKMSKey: it is absent",
+    ),
+    passes(maintenance.upgrades_are_not_withheld, "of a class", compute_class()),
+    fails(
+        maintenance.upgrades_are_not_withheld,
+        "from a class",
+        compute_class(nodePoolConfig=EXCLUDED),
+        'l4: remove spec.nodePoolConfig.maintenanceExclusion: it is "UNTIL_END_OF_SUPPORT"',
+    ),
     passes(rules.flavor_has_a_compute_class, "its own", compute_class(), flavor(compute_class="l4")),
     passes(rules.flavor_has_a_compute_class, "a flavor of a node pool", flavor()),
     fails(

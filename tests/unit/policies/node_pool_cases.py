@@ -3,9 +3,10 @@
 from typing import Any
 
 from policies.rule import Resource
-from policies.rules import capacity
+from policies.rules import capacity, maintenance
 from policies.rules import node_pools as rules
 from tests.unit.policies.builders import (
+    DISK_KEY,
     L4,
     Case,
     auto_provisioning,
@@ -53,6 +54,32 @@ CASES: tuple[Case, ...] = (
         f"none: set nodeConfig.serviceAccount {ACCOUNT}",
         f"named: set nodeConfig.serviceAccount {ACCOUNT}",
         f"ray: set {DEFAULTS}.serviceAccount {ACCOUNT}",
+    ),
+    passes(
+        rules.boot_disk_keys,
+        "of pools and of auto-provisioned ones",
+        pool(),
+        auto_provisioning(bootDiskKmsKey=DISK_KEY),
+        cluster(),
+    ),
+    fails(
+        rules.boot_disk_keys,
+        "Google's",
+        [pool(config={"bootDiskKmsKey": None}), auto_provisioning()],
+        "system: set nodeConfig.bootDiskKmsKey: it is absent",
+        f"ray: set {DEFAULTS}.bootDiskKmsKey: it is absent",
+    ),
+    passes(
+        maintenance.upgrades_are_not_withheld,
+        "of pools",
+        pool(),
+        pool(maintenancePolicies=[{"exclusionUntilEndOfSupports": [{"enabled": False}]}]),
+    ),
+    fails(
+        maintenance.upgrades_are_not_withheld,
+        "from a pool",
+        pool(maintenancePolicies=[{"exclusionUntilEndOfSupports": [{"enabled": True}]}]),
+        "system: remove maintenancePolicies: nodes get no fixes until the end of support",
     ),
     passes(rules.metadata_server, "GKE's", pool()),
     fails(

@@ -97,6 +97,11 @@ FREEZES = [("no-upgrades", "2026-10-01", "2026-12-25"), ("no-upgrades", "2026-12
 REFUSED: dict[str, tuple[Callable[[Config], None], str]] = {
     "environment: dev on prod's project": (dev, "muster-project-of-environment"),
     "no KMS key": (cluster(secretsEncryption=None), "cis-gke-5.3.1-secrets-encryption"),
+    "no key of boot disks": (cluster(bootDiskKmsKey=None), "cis-gke-5.9.2-boot-disk-keys"),
+    "no upgrades of nodes until the end of support": (
+        pools(maintenanceExclusion="until-end-of-support"),
+        "muster-upgrades-are-not-withheld",
+    ),
     "no Binary Authorization": (cluster(binaryAuthorization=False), "cis-gke-4.5.1-binary-authorization"),
     "no security posture": (cluster(securityPosture=False), "cis-gke-5.10.4-security-posture"),
     "jobs outside of queues": (tenants(queueRequired=False), "muster-tenants-need-queues"),

@@ -36,7 +36,64 @@ def shown(config: dict[str, Any], *path: str | int) -> str:
     return json.dumps(here)
 
 
+def with_checks(count: int) -> dict[str, Any]:
+    """Returns the valid stack with this number of checks in its queue, which has a queued pool."""
+    names = [f"check-{i}" for i in range(count)]
+    checks = [{"name": name, "controller": f"example.com/{name}"} for name in names]
+    config = put("muster:queues", "checks", checks)
+    config["muster:queues"]["clusterQueues"][0]["checks"] = {name: [] for name in names}
+    return config
+
+
+def with_check(**keys: Any) -> dict[str, Any]:
+    """Returns the valid stack with a check, changed by `keys`."""
+    budget = {"apiGroup": "acme.example", "kind": "Budget", "name": "gpus"}
+    check = {"name": "budget", "controller": "acme.example/budget", "parameters": budget}
+    config = put("muster:queues", "checks", [{**check, **keys}])
+    config["muster:queues"]["clusterQueues"][0]["checks"] = {"budget": []}
+    return config
+
+
+def parameters(**keys: str) -> dict[str, Any]:
+    return with_check(parameters={"apiGroup": "acme.example", "kind": "Budget", "name": "gpus", **keys})
+
+
+CONTROLLER = f"acme.example/{'c' * 241}"  # 254 characters
+CHECKS = ("muster:queues", "clusterQueues", 0, "checks")
 BROKEN = [
+    Case(
+        "64 checks in addition to the stack's",
+        with_checks(64),
+        "muster:queues.clusterQueues[0].checks",
+        shown(with_checks(64), *CHECKS),
+        "at most 63 checks; these are 64 (Kueue: AdmissionChecksStrategy)",
+        "remove some, or let one controller decide several",
+    ),
+    Case(
+        "a name of 64 characters for a check's parameters",
+        parameters(name="n" * 64),
+        "muster:queues.checks[0].parameters.name",
+        f'"{"n" * 64}"',
+        "a DNS label: 1 to 63 of a-z, 0-9 and '-', no '-' at either end (RFC 1123)",
+        "rename it",
+    ),
+    Case(
+        "a kind of 64 characters",
+        parameters(kind="K" * 64),
+        "muster:queues.checks[0].parameters.kind",
+        f'"{"K" * 64}"',
+        "a kind of the API, in CamelCase, up to 63 characters",
+        "write it as in its manifests, such as Budget",
+    ),
+    Case(
+        "a controller of 254 characters",
+        with_check(controller=CONTROLLER),
+        "muster:queues.checks[0].controller",
+        f'"{CONTROLLER}"',
+        "the name of a controller: a domain, '/' and a path, up to 253 characters (Kueue: "
+        "AdmissionCheckSpec.controllerName)",
+        "write it as its controller expects it, such as example.com/budget",
+    ),
     Case(
         "seven labels in addition to two",
         with_labels(7),
@@ -62,6 +119,16 @@ def test_a_size_above_the_limit_is_refused(case: Case) -> None:
     assert refusal(case.config) == case.message
 
 
-@pytest.mark.parametrize("config", [with_labels(6), with_flavors(64)], ids=["six labels", "64 flavors"])
+KEPT = {
+    "six labels": with_labels(6),
+    "64 flavors": with_flavors(64),
+    "63 checks": with_checks(63),
+    "63 characters of a name": parameters(name="n" * 63),
+    "63 characters of a kind": parameters(kind="K" * 63),
+    "253 characters of a controller": with_check(controller=CONTROLLER[:-1]),
+}
+
+
+@pytest.mark.parametrize("config", KEPT.values(), ids=list(KEPT))
 def test_a_size_at_the_limit_is_accepted(config: dict[str, Any]) -> None:
     assert parse(config, FILE).pools

@@ -335,7 +335,8 @@ CASES = [
         put("muster:queues", "checks", [{"name": "budget", "controller": "budget"}]),
         "muster:queues.checks[0].controller",
         '"budget"',
-        "the name of a controller: a domain, '/' and a path (Kueue: AdmissionCheckSpec.controllerName)",
+        "the name of a controller: a domain, '/' and a path, up to 253 characters (Kueue: "
+        "AdmissionCheckSpec.controllerName)",
         "write it as its controller expects it, such as example.com/budget",
     ),
     Case(
@@ -353,7 +354,7 @@ CASES = [
         ),
         "muster:queues.checks[0].parameters.kind",
         '"budget"',
-        "a kind of the API, in CamelCase",
+        "a kind of the API, in CamelCase, up to 63 characters",
         "write it as in its manifests, such as Budget",
     ),
 ]

@@ -1,0 +1,55 @@
+"""Access of Compute Engine to the keys that encrypt boot disks."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_gcp as gcp
+
+from components.base import Component
+from components.foundation.service_agents import project_number
+from settings.model.foundation.node_defaults import NodeDefaults
+from settings.model.pools.pool import Pool
+
+
+@dataclass(frozen=True)
+class DiskKeysArgs:
+    """`keys` of Cloud KMS, all of the project."""
+
+    keys: tuple[str, ...]
+    project: str
+
+
+class DiskKeys(Component):
+    """Lets Compute Engine's service agent use the keys, without which no node starts (GKE, "Use
+    customer-managed encryption keys")."""
+
+    def __init__(self, name: str, args: DiskKeysArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("DiskKeys", name, opts)
+        agent = gcp.projects.ServiceIdentity(
+            self.named("gke-of-disks"),
+            project=args.project,
+            service="container.googleapis.com",
+            opts=self.child(),
+        )
+        for index, key in enumerate(args.keys):
+            gcp.kms.CryptoKeyIAMMember(
+                self.named(f"boot-disks-{index}"),
+                crypto_key_id=key,
+                role="roles/cloudkms.cryptoKeyEncrypterDecrypter",
+                member=agent.email.apply(_compute_engine),
+                opts=self.child(),
+            )
+        self.register_outputs({"keys": list(args.keys)})
+
+
+def own_keys(pools: Iterable[Pool], defaults: NodeDefaults, project: str) -> tuple[str, ...]:
+    """Returns the keys of boot disks that belong to the project, sorted; for others, their owner grants
+    access."""
+    keys = {defaults.boot_disk_kms_key, *(pool.boot_disk.kms_key for pool in pools if not pool.existing)}
+    return tuple(sorted(key for key in keys if key and key.startswith(f"projects/{project}/")))
+
+
+def _compute_engine(agent: str) -> str:
+    """Returns the project's service agent of Compute Engine."""
+    return f"serviceAccount:service-{project_number(agent)}@compute-system.iam.gserviceaccount.com"

@@ -1,0 +1,35 @@
+"""Rules of backups (Backup for GKE API, v1: RetentionPolicy; discovery document of 2026)."""
+
+from collections.abc import Iterator
+
+from settings.model.foundation.cluster import Gke
+from settings.model.stack import Settings
+from settings.problems import Finding, Path
+from settings.rules.registry import rule
+
+PATH: Path = ("muster:cluster", "backup")
+MOST_BACKUPS = 360
+DAY_MINUTES = 24 * 60
+
+
+@rule("cluster")
+def backups_are_kept_as_google_allows(settings: Settings) -> Iterator[Finding]:
+    """Backups are retained at least as long as their deletion is locked, and for at most 360 times the time
+    between two (Backup for GKE API: RetentionPolicy.backupRetainDays)."""
+    backup = settings.cluster.backup if isinstance(settings.cluster, Gke) else None
+    if backup is None:
+        return
+    if backup.retain_days < backup.delete_lock_days:
+        yield Finding(
+            (*PATH, "retainDays"),
+            f"at least {backup.delete_lock_days}, the days of deleteLockDays (Backup for GKE: "
+            "RetentionPolicy)",
+            "raise it, or lower `deleteLockDays`",
+        )
+    most = MOST_BACKUPS * backup.rpo_minutes // DAY_MINUTES
+    if backup.retain_days > most:
+        yield Finding(
+            (*PATH, "retainDays"),
+            f"at most {most}, {MOST_BACKUPS} times rpoMinutes (Backup for GKE: RetentionPolicy)",
+            "lower it, or raise `rpoMinutes`",
+        )
