@@ -285,3 +285,66 @@ def test_growth_with_a_sigkill_after_any_write(after: int) -> None:
         assert not sim.has(dev, "Evicted")
 
     queued(after, nodes=2 * QUOTA).run(story)
+
+
+def disturb(sim: Simulation) -> None:
+    """Does something that may happen to a growing gang and its nodes."""
+    assert sim.kube is not None
+    requests = [r for r in sim.api.all(kinds.PROVISIONING_REQUESTS) if is_provisioned(r)]
+    pods = [p for p in sim.api.all(kinds.PODS) if group_of(p) == "gpu"]
+    match sim.random.randrange(8):
+        case 0 | 1:
+            sim.autoscaler.demand["dev/gpu"] = sim.random.choice((0, 2, 3, 5, 10))
+        case 2:
+            sim.cloud.stock_outs = sim.random.choice((0, 1, 2))
+        case 3:
+            sim.cloud.nodes_max = sim.random.choice((QUOTA // 2, QUOTA, 2 * QUOTA))
+        case 4 if requests:
+            kind = sim.random.choice(("CapacityRevoked", "BookingExpired"))
+            sim.cloud.say(sim.random.choice(requests), kind, f"{kind} by the cloud")
+        case 5 if pods:
+            sim.api.delete(kinds.PODS, key_of(sim.random.choice(pods)), "node controller")
+        case 6:
+            sim.kube.killed.set()
+        case 7:
+            sim.autoscaler.running = not sim.autoscaler.running
+
+
+def is_provisioned(request: Body) -> bool:
+    """Returns whether it is a request for growth that the cloud has only provisioned so far."""
+    reported = {c["type"] for c in request.get("status", {}).get("conditions", [])}
+    return GROWTH_LABEL in request["metadata"]["labels"] and reported == {"Accepted", "Provisioned"}
+
+
+@pytest.mark.parametrize("seed", seeds(*range(1, 25)))
+def test_growth_recovers_from_anything(seed: int) -> None:
+    async def story(sim: Simulation) -> None:
+        job = await starts(sim)
+        before = head(sim, job)
+        for number in range(30):
+            disturb(sim)
+            if number % 10 == 9:
+                # Three workers together, so the minimum always fits.
+                sim.submit(ray_job(f"prod{number}", workers=1, priority="prod-priority", seconds=20))
+            await asyncio.sleep(sim.random.uniform(0, 30))
+        sim.cloud.stock_outs, sim.cloud.nodes_max, sim.autoscaler.running = 0, 4 * QUOTA, True
+        sim.autoscaler.demand["dev/gpu"] = 10
+        await sim.until(lambda: workers(sim, job) == QUOTA, "it has all of the quota", 40)
+        assert head(sim, job) == before
+        sim.autoscaler.demand["dev/gpu"] = MINIMUM
+        await sim.until(lambda: granted(sim, job) == workers(sim, job) == MINIMUM, "it shrinks", 3)
+        used = {p["metadata"].get("annotations", {}).get(CONSUME_ANNOTATION) for p in sim.pods_of(job)}
+        await sim.until(lambda: all(name in used for name in idle(sim)), "no idle nodes are requested", 3)
+
+    queued(seed, base_s=5).run(story)
+
+
+def idle(sim: Simulation) -> list[str]:
+    """Returns the names of the requests for growth that have nodes, or may get some."""
+    return [
+        request["metadata"]["name"]
+        for request in sim.api.all(kinds.PROVISIONING_REQUESTS)
+        if GROWTH_LABEL in request["metadata"]["labels"]
+        and not condition(request, "Failed")
+        and not condition(request, "CapacityRevoked")
+    ]
