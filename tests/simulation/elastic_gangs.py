@@ -19,10 +19,10 @@ from tests.simulation.manifests import (
 from tests.simulation.simulation import Simulation
 
 
-def elastic(name: str, *, least: int = 2, most: int = 8, asks: int = 2, **more: Any) -> Body:
+def elastic(name: str, *, least: int = 2, most: int = 8, asks: int = 2, hosts: int = 1, **more: Any) -> Body:
     """Returns a RayJob whose workers are scaled; each has a GPU."""
     cluster = ray_cluster_spec(asks, WORKER)
-    group = {**cluster["workerGroupSpecs"][0], "minReplicas": least, "maxReplicas": most}
+    group = {**cluster["workerGroupSpecs"][0], "minReplicas": least, "maxReplicas": most, "numOfHosts": hosts}
     scaled = {**cluster, "enableInTreeAutoscaling": True, "workerGroupSpecs": [group]}
     return ray_job(name, rayClusterSpec=scaled, seconds=more.pop("seconds", 600), **more)
 

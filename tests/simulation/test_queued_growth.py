@@ -8,7 +8,7 @@ import pytest
 from muster.kube import kinds
 from muster.objects.names import CONSUME_ANNOTATION, GROWTH_LABEL, REQUEST_LABEL
 from tests.simulation.api import Body, Change, key_of
-from tests.simulation.elastic_gangs import elastic, granted, platform, workers
+from tests.simulation.elastic_gangs import elastic, elastic_service, granted, platform, workers
 from tests.simulation.invariants import condition
 from tests.simulation.kuberay_pods import GROUP_LABEL, is_gated
 from tests.simulation.manifests import ray_job
@@ -66,6 +66,12 @@ def limit(sim: Simulation) -> int:
     return int(cluster["spec"]["workerGroupSpecs"][0]["maxReplicas"])
 
 
+def writes(sim: Simulation) -> int:
+    """Returns the number of the controller's writes about gangs."""
+    about = (kinds.WORKLOADS, kinds.RAY_CLUSTERS, kinds.PODS, kinds.PROVISIONING_REQUESTS)
+    return sum(change.by == "controller" for kind in about for change in sim.api.journal[kind])
+
+
 def limit_message(sim: Simulation, job: str) -> str:
     limited = condition(sim.workload(job), "GrowthLimited")
     return str(limited["message"]) if limited.get("status") == "True" else ""
@@ -96,6 +102,33 @@ def test_a_gang_grows_onto_nodes_of_further_requests(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_replicas_of_several_hosts_are_whole(seed: int) -> None:
+    async def story(sim: Simulation) -> None:
+        job = sim.submit(elastic("dev", asks=1, least=1, hosts=2, seconds=7200))
+        await sim.until(lambda: workers(sim, job) == 2, "it has its minimum", 2)
+        sim.autoscaler.demand["dev/gpu"] = 8
+        await sim.until(lambda: bool(growth(sim)), "nodes are requested", 2)
+        assert all(count % 2 == 0 for count in growth(sim).values())
+        await sim.until(lambda: limit(sim) == 1, "the limit is in replicas", 1)
+        sim.cloud.nodes_max = QUOTA
+        await sim.until(lambda: workers(sim, job) == QUOTA, "it has three replicas", 3)
+
+    queued(seed, nodes=2).run(story)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_service_grows_onto_nodes_of_further_requests(seed: int) -> None:
+    async def story(sim: Simulation) -> None:
+        service = sim.submit(elastic_service("dev", least=1))
+        await sim.until(lambda: workers(sim, service) == 1, "it has its minimum", 2)
+        sim.autoscaler.demand["dev/gpu"] = 5
+        await sim.until(lambda: workers(sim, service) == 5, "it has grown", 3)
+        assert sum(growth(sim).values()) == 4
+
+    queued(seed).run(story)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_growth_waits_for_its_nodes_without_pods(seed: int) -> None:
     """The quota is reserved, and Ray's autoscaler may turn to another group."""
 
@@ -104,6 +137,8 @@ def test_growth_waits_for_its_nodes_without_pods(seed: int) -> None:
         await sim.until(lambda: bool(growth(sim)), "nodes are requested", 2)
         await sim.until(lambda: limit(sim) == MINIMUM and not workers(sim, job, gated=True), "no pod waits")
         (count,) = growth(sim).values()
+        await asyncio.sleep(60)
+        before = writes(sim)
         await sim.stays(
             lambda: (
                 granted(sim, job) == MINIMUM + count
@@ -113,6 +148,7 @@ def test_growth_waits_for_its_nodes_without_pods(seed: int) -> None:
             "it keeps its quota and its limit",
             60,
         )
+        assert writes(sim) == before, "the controller rests"
         assert "2 of " in limit_message(sim, job), limit_message(sim, job)
         assert "have nodes; the next" in limit_message(sim, job)
         sim.cloud.nodes_max = QUOTA

@@ -48,16 +48,18 @@ def admitted_templates(workload: Workload, flavors: Mapping[str, ResourceFlavor]
 def _admitted(pod_set: PodSet, workload: Workload, flavors: Mapping[str, ResourceFlavor]) -> PodTemplate:
     target = _flavored(workload, pod_set, flavors)
     target.labels[WORKLOAD_UID_LABEL] = workload.metadata.uid
-    is_elastic = pod_set.name in stored_sizes(workload)
-    if is_elastic:
+    of_request = target
+    if pod_set.name in stored_sizes(workload):
         target.gates.append({"name": GROWTH_GATE})
+        # Pods of an elastic group use nodes of several requests, so each is placed when its gate is opened:
+        # the update must fit the template, but is no part of it.
+        of_request = _flavored(workload, pod_set, flavors)
     for update in updates_of(workload.status, pod_set.name):
-        # Pods of an elastic group use nodes of several requests: each gets its own when its gate is opened.
-        if not is_elastic or CONSUME_ANNOTATION not in update.annotations:
-            target.merge(target.labels, update.labels, "label")
-            target.merge(target.annotations, update.annotations, "annotation")
-            target.merge(target.selector, update.node_selector, "nodeSelector")
-            target.tolerate(update.tolerations)
+        updated = of_request if CONSUME_ANNOTATION in update.annotations else target
+        updated.merge(updated.labels, update.labels, "label")
+        updated.merge(updated.annotations, update.annotations, "annotation")
+        updated.merge(updated.selector, update.node_selector, "nodeSelector")
+        updated.tolerate(update.tolerations)
     assigned = assignment_of(workload, pod_set).topology_assignment
     if assigned is not None:
         target.confine(assignments.expanded(assigned))

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.elasticity import elastic_pod_sets, may_grow
-from muster.cluster.jobs.templates import admitted_templates
+from muster.cluster.jobs.templates import PlacementError, admitted_templates
 from muster.configuration.configuration import NOTICE_MS
 from muster.controller.gangs.elastic_gangs import elastic_writes
 from muster.controller.gangs.job_writes import sync_provisioning_requests
@@ -199,6 +200,17 @@ def test_the_template_of_a_group_names_no_request() -> None:
     template = admitted_templates(workload, cluster.flavors)["gpu"]
     assert CONSUME_ANNOTATION not in template.metadata.annotations
     assert REQUEST_LABEL not in template.spec.node_selector
+
+
+def test_two_requests_for_a_pod_conflict() -> None:
+    workload, cluster = QueuedGang().workload()
+    (state,) = workload.status.admission_checks
+    (update,) = state.pod_set_updates
+    second = replace(update, annotations={**update.annotations, CONSUME_ANNOTATION: "another"})
+    states = (state, replace(state, name="another", pod_set_updates=(second,)))
+    status = replace(workload.status, admission_checks=states)
+    with pytest.raises(PlacementError, match="sets annotation"):
+        admitted_templates(replace(workload, status=status), cluster.flavors)
 
 
 def check(name: str, controller: str = "") -> Body:
