@@ -266,10 +266,10 @@ REQUEST = {
     "autoscaling.x-k8s.io/consume-provisioning-request": "dev-growth-gpu-1",
     "autoscaling.x-k8s.io/provisioning-class-name": "queued-provisioning.gke.io",
 }
-NODES = {"autoscaling.gke.io/provisioning-request": "resize-1"}
+SELECTOR = {"autoscaling.gke.io/provisioning-request": "resize-1"}
 PLACED: Patch = {
     "metadata": {"annotations": REQUEST},
-    "spec": {"schedulingGates": None, "nodeSelector": NODES},
+    "spec": {"schedulingGates": None, "nodeSelector": SELECTOR},
 }
 
 
@@ -292,7 +292,7 @@ def test_the_controller_changes_nothing_else_of_a_gated_pod(pods: Kubectl, name:
 
 
 def test_the_controller_does_not_move_a_pod_to_another_request(pods: Kubectl) -> None:
-    """One whose gate is open."""
+    """Its gate is open."""
     error = refused_patch(
         pods, CONTROLLER, Target("v1", "Pod", "mine", "team-a"), {"metadata": {"annotations": REQUEST}}
     )
