@@ -292,7 +292,7 @@ def test_the_controller_changes_nothing_else_of_a_gated_pod(pods: Kubectl, name:
 
 
 def test_the_controller_does_not_move_a_pod_to_another_request(pods: Kubectl) -> None:
-    """Its gate is open."""
+    """A pod with an open gate may run already."""
     error = refused_patch(
         pods, CONTROLLER, Target("v1", "Pod", "mine", "team-a"), {"metadata": {"annotations": REQUEST}}
     )
