@@ -1,5 +1,6 @@
 """The stack's admission policies: the API server runs them, without a webhook."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -46,7 +47,7 @@ from components.admission.sizes import bounded_sizes
 from components.admission.tenants import VPA_MODE_OFF, token_required, without_claims
 from components.base import Component
 from components.queues.kai_policies import KaiNames, kai_mutations, kai_validations
-from muster.objects.names import QUEUE_LABEL
+from muster.objects.names import CLASS_ANNOTATION, CONSUME_ANNOTATION, QUEUE_LABEL
 
 # RBAC cannot express that the controller creates pods and Services as dry runs only.
 DRY_RUNS_ONLY = Policy(
@@ -62,6 +63,10 @@ DRY_RUNS_ONLY = Policy(
     condition=f'request.userInfo.username == "{ENGINE_ACCOUNTS["muster"]}"',
 )
 
+# Pods of an autoscaled group are placed on the nodes of a ProvisioningRequest when their gate is opened: the
+# API server allows further node selectors for gated pods only, and none of the existing ones may change.
+_PLACED = json.dumps([CONSUME_ANNOTATION, CLASS_ANNOTATION])
+_ANNOTATIONS = ("object.metadata.?annotations.orValue({})", "oldObject.metadata.?annotations.orValue({})")
 GATES_ONLY = Policy(
     name="muster-controller-opens-only-gates",
     group="",
@@ -71,10 +76,14 @@ GATES_ONLY = Policy(
         " && ".join(
             [
                 same_owners_and_finalizers(),
-                *(same_of_prefixes(field, [""]) for field in ("labels", "annotations")),
-                same_except("object.spec", "oldObject.spec", 'k == "schedulingGates"'),
+                same_of_prefixes("labels", [""]),
+                same_except(*_ANNOTATIONS, f"k in {_PLACED}"),
+                same_except("object.spec", "oldObject.spec", 'k in ["schedulingGates", "nodeSelector"]'),
             ]
-        ): "Muster's controller changes only the scheduling gates of pods"
+        ): ("Muster's controller changes only the scheduling gates of pods, and the nodes of gated pods"),
+        f"size(oldObject.spec.?schedulingGates.orValue([])) > 0 || {same_except(*_ANNOTATIONS, 'false')}": (
+            "Muster's controller changes the ProvisioningRequest only of pods whose gate is closed"
+        ),
     },
     condition=DRY_RUNS_ONLY.condition,
 )

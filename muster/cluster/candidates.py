@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from muster import admission as core
 from muster.cluster import eligibility, job_workload
 from muster.cluster.cluster_state import ClusterState
-from muster.cluster.elasticity import elastic_pod_sets
 from muster.cluster.job_workload import has_left_queue
 from muster.cluster.jobs.job import StatusReason
 from muster.objects import kueue, workload_status
@@ -93,9 +92,14 @@ def is_unchecked(workload: Workload, cluster: ClusterState) -> bool:
     return job is not None and cluster.pod_refusal(workload, job) is None
 
 
-def candidate(workload: Workload, status: WorkloadStatus, cluster: ClusterState) -> WorkloadInfo | None:
+def candidate(
+    workload: Workload,
+    status: WorkloadStatus,
+    cluster: ClusterState,
+    elastic: Mapping[str, ElasticPodSet],
+) -> WorkloadInfo | None:
     """Returns the candidate for the decision; None if the Workload neither holds quota nor may get it. A
-    Workload that has just finished still holds its quota."""
+    Workload that has just finished still holds its quota. `elastic` are its elastic pod sets."""
     if workload_status.is_finished(status) and not cluster.counts_against_quota(workload):
         return None
     admission = status.admission if workload_status.holds_quota(status) else None
@@ -103,5 +107,4 @@ def candidate(workload: Workload, status: WorkloadStatus, cluster: ClusterState)
     if queue is None or (admission is None and workload.metadata.deletion_timestamp):
         return None
     ranges, priority = cluster.limit_ranges_of(workload), job_workload.priority_now(workload, cluster)
-    elastic = elastic_pod_sets(workload, status, cluster)
     return WorkloadInfo(workload, status, queue, priority, ranges, cluster.runtime_classes, elastic)

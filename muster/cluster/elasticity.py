@@ -6,6 +6,7 @@ from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.scaling import GroupSizes, stored_sizes
 from muster.cluster.pod_sets import by_pod_set
+from muster.cluster.queued_growth import checks_allow_growth, nodes_by_group
 from muster.kube.kinds import RAY_CLUSTERS
 from muster.objects import workload_status
 from muster.objects.kueue import Workload, WorkloadStatus
@@ -16,7 +17,7 @@ GROWTH_MAX = 64
 
 
 def elastic_pod_sets(
-    workload: Workload, status: WorkloadStatus, cluster: ClusterState
+    workload: Workload, status: WorkloadStatus, cluster: ClusterState, now_ms: int
 ) -> Mapping[str, ElasticPodSet]:
     """Returns the elastic pod sets of a gang with quota; empty for a gang of a fixed size or without
     quota."""
@@ -24,9 +25,12 @@ def elastic_pod_sets(
     if not sizes or status.admission is None or not workload_status.holds_quota(status):
         return {}
     counts = granted_counts(status)
-    grows = may_grow(status)
+    grows = may_grow(workload, status, cluster)
     running = running_counts(workload, cluster)
-    asked = asked_pods(workload, cluster)
+    asked = {**asked_pods(workload, cluster)}
+    if grows:
+        for name, nodes in nodes_by_group(workload, status, cluster, now_ms).items():
+            asked[name] = nodes.asked(asked[name], sizes[name].num_of_hosts)
     return {
         name: ElasticPodSet(
             minimum=group.minimum,
@@ -45,13 +49,14 @@ def granted_counts(status: WorkloadStatus) -> dict[str, int]:
     return {assignment.name: assignment.count or 0 for assignment in assigned}
 
 
-def may_grow(status: WorkloadStatus) -> bool:
-    """Returns whether an admitted gang may get more than its minimum: its nodes exist without a request of
-    its own, and its pods may run on any of them."""
+def may_grow(workload: Workload, status: WorkloadStatus, cluster: ClusterState) -> bool:
+    """Returns whether an admitted gang may get more than its minimum: its pods may run on any node of their
+    flavors, which exist or can be requested."""
     if not workload_status.is_admitted(status) or workload_status.is_evicted(status):
         return False
     assigned = status.admission.pod_set_assignments if status.admission is not None else ()
-    return not status.admission_checks and not any(a.topology_assignment for a in assigned)
+    placed = any(a.topology_assignment for a in assigned)
+    return not placed and checks_allow_growth(workload, status, cluster)
 
 
 def running_counts(workload: Workload, cluster: ClusterState) -> dict[str, int]:

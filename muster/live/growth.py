@@ -17,6 +17,7 @@ class GroupGrowth:
     minimum: int  # that start with the head
     asked: int  # by `replicas`
     fits: int  # of those asked, including the minimum, right after the start
+    queued: bool = False  # nodes of further workers are requested by an admission check
 
     @property
     def start(self) -> str:
@@ -28,8 +29,10 @@ class GroupGrowth:
         """The growth as a sentence."""
         if self.asked <= self.minimum:
             return f"{self.start}."
-        grows = f"grows to {self.fits}" if self.fits > self.minimum else "does not grow"
-        return f"{self.start}, and {grows} right after."
+        if self.fits <= self.minimum:
+            return f"{self.start}, and does not grow right after."
+        when = "once the nodes are provisioned" if self.queued else "right after"
+        return f"{self.start}, and grows to {self.fits} {when}."
 
 
 def growth(

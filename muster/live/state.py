@@ -42,7 +42,7 @@ def live_state(
 ) -> ObservedState:
     """Converts the objects of a cluster. `configuration` is the controller's; `history` adds past jobs to the
     Workloads of the cluster."""
-    converted = live_workloads(cluster, configuration.rules)
+    converted = live_workloads(cluster, configuration.rules, now_ms)
     past = past_workloads(cluster, configuration.rules)
     recorded = {(past_job.job.name, past_job.job.submit_ms) for past_job in past}
     earlier = (h for h in history if (h.job.name, h.job.submit_ms) not in recorded)

@@ -84,15 +84,25 @@ def verdict(state: ObservedState, added: Submitted) -> Verdict:
     if not _may_grow(state, decided.admission):
         return replace(decided, growth=minimums(sizes))
     workload = state.workloads[added.workload.key].workload
-    return replace(decided, growth=growth(engine, workload, decided.admission, sizes, state.now_ms))
+    groups = growth(engine, workload, decided.admission, sizes, state.now_ms)
+    queued = _on_queued_pools(state, decided.admission)
+    groups = tuple(replace(group, queued=group.group in queued) for group in groups)
+    return replace(decided, growth=groups)
 
 
 def _may_grow(state: ObservedState, admission: core.Admission) -> bool:
     """Returns whether a gang may get more than its minimum (muster/cluster/elasticity.py)."""
     flavors = {flavor for assigned in admission.pod_sets for flavor in assigned.flavors.values()}
-    provisioned = state.configuration.provisioned.get(admission.cluster_queue, frozenset())
+    checks = state.snapshot().cluster_queues[admission.cluster_queue].checks
     placed = any(assigned.topology is not None for assigned in admission.pod_sets)
-    return not placed and flavors.isdisjoint(provisioned)
+    applied = [check for check in checks if not check.flavors or check.flavors & flavors]
+    return not placed and all(check.provisions for check in applied)
+
+
+def _on_queued_pools(state: ObservedState, admission: core.Admission) -> set[str]:
+    """Returns the pod sets whose nodes are requested by an admission check."""
+    provisioned = state.configuration.provisioned.get(admission.cluster_queue, frozenset())
+    return {a.name for a in admission.pod_sets if not provisioned.isdisjoint(a.flavors.values())}
 
 
 def verdict_of(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from muster import admission as core
 from muster.cluster.candidates import WorkloadInfo, candidate
 from muster.cluster.cluster_state import ClusterState
+from muster.cluster.elasticity import elastic_pod_sets
 from muster.cluster.eligibility import MISCONFIGURED, SUSPENDED
 from muster.cluster.jobs.kinds import JOB_KINDS
 from muster.forecast.start_estimates import ObservedWorkload
@@ -32,11 +33,14 @@ class LiveWorkloads:
     unreadable: dict[str, str] = field(default_factory=dict)  # ignored Workloads, with the reason
 
 
-def live_workloads(cluster: ClusterState, rules: core.Rules) -> LiveWorkloads:
+def live_workloads(cluster: ClusterState, rules: core.Rules, now_ms: int) -> LiveWorkloads:
     """Converts all Workloads that may be queued or hold quota now, sorted by key."""
     workloads = LiveWorkloads()
     for key, workload in sorted(cluster.workloads.items()):
-        considered = None if _is_ineligible(workload) else candidate(workload, workload.status, cluster)
+        if _is_ineligible(workload):
+            continue
+        elastic = elastic_pod_sets(workload, workload.status, cluster, now_ms)
+        considered = candidate(workload, workload.status, cluster, elastic)
         if considered is None:
             continue
         try:

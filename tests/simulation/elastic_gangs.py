@@ -1,5 +1,6 @@
 """Builders and sizes of gangs that Ray's autoscaler scales."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from muster.kube import kinds
@@ -18,10 +19,10 @@ from tests.simulation.manifests import (
 from tests.simulation.simulation import Simulation
 
 
-def elastic(name: str, *, least: int = 2, most: int = 8, asks: int = 2, **more: Any) -> Body:
+def elastic(name: str, *, least: int = 2, most: int = 8, asks: int = 2, hosts: int = 1, **more: Any) -> Body:
     """Returns a RayJob whose workers are scaled; each has a GPU."""
     cluster = ray_cluster_spec(asks, WORKER)
-    group = {**cluster["workerGroupSpecs"][0], "minReplicas": least, "maxReplicas": most}
+    group = {**cluster["workerGroupSpecs"][0], "minReplicas": least, "maxReplicas": most, "numOfHosts": hosts}
     scaled = {**cluster, "enableInTreeAutoscaling": True, "workerGroupSpecs": [group]}
     return ray_job(name, rayClusterSpec=scaled, seconds=more.pop("seconds", 600), **more)
 
@@ -34,10 +35,10 @@ def elastic_service(name: str, *, least: int) -> Body:
     return ray_service(name, rayClusterConfig={**spec, "workerGroupSpecs": [group]})
 
 
-def platform(gpus: int = 6, **spec: Any) -> dict[Any, list[Body]]:
+def platform(gpus: int = 6, *, retry: Mapping[str, int] | None = None, **spec: Any) -> dict[Any, list[Body]]:
     cpu = quotas("cpu", cpu=64, memory="256Gi", gpu=0)
     l4 = quotas("l4", cpu=64, memory="256Gi", gpu={"nominalQuota": str(gpus)})
-    return stack(cluster_queue("team-a", cpu, l4, **{"preemption": PREEMPTION, **spec}))
+    return stack(cluster_queue("team-a", cpu, l4, **{"preemption": PREEMPTION, **spec}), retry=retry)
 
 
 def workers(sim: Simulation, job: str, *, gated: bool = False) -> int:

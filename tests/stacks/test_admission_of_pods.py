@@ -64,8 +64,11 @@ def pods(server: Kubectl) -> Iterator[Kubectl]:
     del plain["metadata"]["labels"][UID]
     others = gang_pod("of-another-cluster")
     others["metadata"]["labels"] = {"ray.io/cluster": "other"}
-    gated = gang_pod("gated", schedulingGates=[{"name": GATE}])
-    server.create([node, gang_pod("mine"), gated, bound, plain, others])
+    gated = [
+        gang_pod(name, schedulingGates=[{"name": GATE}], nodeSelector={"pool": "l4"})
+        for name in ("gated", "gated-queued", "gated-too")
+    ]
+    server.create([node, gang_pod("mine"), *gated, bound, plain, others])
     with existing(server, [*by_kuberay(CLUSTER, CLUSTER), *granted("dave", dave, subject)]):
         yield server
 
@@ -257,6 +260,43 @@ def test_only_the_controller_opens_the_gate_of_a_pod(pods: Kubectl) -> None:
     target = Target("v1", "Pod", "gated", "team-a")
     assert refused_patch(pods, CONTROLLER, target, OPEN) == ""
     assert "is immutable" in refused_patch(pods, DAVE, target, OPEN)
+
+
+REQUEST = {
+    "autoscaling.x-k8s.io/consume-provisioning-request": "dev-growth-gpu-1",
+    "autoscaling.x-k8s.io/provisioning-class-name": "queued-provisioning.gke.io",
+}
+SELECTOR = {"autoscaling.gke.io/provisioning-request": "resize-1"}
+PLACED: Patch = {
+    "metadata": {"annotations": REQUEST},
+    "spec": {"schedulingGates": None, "nodeSelector": SELECTOR},
+}
+
+
+def test_the_controller_opens_a_gate_with_the_nodes_of_a_request(pods: Kubectl) -> None:
+    target = Target("v1", "Pod", "gated-queued", "team-a")
+    assert refused_patch(pods, DAVE, target, PLACED)
+    assert refused_patch(pods, CONTROLLER, target, PLACED) == ""
+
+
+BY_CONTROLLER_OF_GATED: dict[str, Any] = {
+    "another annotation": (NOTES, "changes only the scheduling gates"),
+    "another node": ({"spec": {"nodeSelector": {"pool": "h100"}}}, "nodeSelector"),
+}
+
+
+@pytest.mark.parametrize("name", BY_CONTROLLER_OF_GATED)
+def test_the_controller_changes_nothing_else_of_a_gated_pod(pods: Kubectl, name: str) -> None:
+    patch, message = BY_CONTROLLER_OF_GATED[name]
+    assert message in refused_patch(pods, CONTROLLER, Target("v1", "Pod", "gated-too", "team-a"), patch)
+
+
+def test_the_controller_does_not_move_a_pod_to_another_request(pods: Kubectl) -> None:
+    """A pod with an open gate may run already."""
+    error = refused_patch(
+        pods, CONTROLLER, Target("v1", "Pod", "mine", "team-a"), {"metadata": {"annotations": REQUEST}}
+    )
+    assert "only of pods whose gate is closed" in error
 
 
 def test_pods_are_still_created_by_kuberay_only(pods: Kubectl) -> None:

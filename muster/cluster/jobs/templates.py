@@ -13,10 +13,10 @@ from muster.admission import TopologyAssignment
 from muster.cluster.jobs import domains
 from muster.cluster.jobs.gang import PodSetTemplate
 from muster.cluster.jobs.scaling import stored_sizes
-from muster.objects.kueue import PodSet, PodSetAssignment, Workload
+from muster.objects.kueue import PodSet, PodSetAssignment, PodSetUpdate, Workload, WorkloadStatus
 from muster.objects.kueue_queues import ResourceFlavor
 from muster.objects.meta import builtins
-from muster.objects.names import GROWTH_GATE, WORKLOAD_UID_LABEL, WRITTEN_OUT
+from muster.objects.names import CONSUME_ANNOTATION, GROWTH_GATE, WORKLOAD_UID_LABEL, WRITTEN_OUT
 from muster.objects.pods import PodTemplate, Template, read_template
 from muster.translation import assignments
 
@@ -48,18 +48,28 @@ def admitted_templates(workload: Workload, flavors: Mapping[str, ResourceFlavor]
 def _admitted(pod_set: PodSet, workload: Workload, flavors: Mapping[str, ResourceFlavor]) -> PodTemplate:
     target = _flavored(workload, pod_set, flavors)
     target.labels[WORKLOAD_UID_LABEL] = workload.metadata.uid
+    of_request = target
     if pod_set.name in stored_sizes(workload):
         target.gates.append({"name": GROWTH_GATE})
-    for update in (u for c in workload.status.admission_checks for u in c.pod_set_updates):
-        if update.name == pod_set.name:
-            target.merge(target.labels, update.labels, "label")
-            target.merge(target.annotations, update.annotations, "annotation")
-            target.merge(target.selector, update.node_selector, "nodeSelector")
-            target.tolerate(update.tolerations)
+        # Pods of an elastic group use nodes of several requests, so each is placed when its gate is opened:
+        # the update must fit the template, but is no part of it.
+        of_request = _flavored(workload, pod_set, flavors)
+    for update in updates_of(workload.status, pod_set.name):
+        updated = of_request if CONSUME_ANNOTATION in update.annotations else target
+        updated.merge(updated.labels, update.labels, "label")
+        updated.merge(updated.annotations, update.annotations, "annotation")
+        updated.merge(updated.selector, update.node_selector, "nodeSelector")
+        updated.tolerate(update.tolerations)
     assigned = assignment_of(workload, pod_set).topology_assignment
     if assigned is not None:
         target.confine(assignments.expanded(assigned))
     return target.template()
+
+
+def updates_of(status: WorkloadStatus, pod_set: str) -> Iterator[PodSetUpdate]:
+    """Yields the updates of a pod set by the admission checks."""
+    for check in status.admission_checks:
+        yield from (update for update in check.pod_set_updates if update.name == pod_set)
 
 
 def flavored_template(

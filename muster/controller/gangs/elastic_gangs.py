@@ -3,7 +3,10 @@
 Ray's autoscaler creates and removes workers by `replicas` of its RayCluster, up to `maxReplicas`, which
 Muster sets to the replicas with quota and those that fit into free quota now: the autoscaler then turns to
 another group in its next loop, while it would wait for minutes for a pod that is pending. All workers are
-created with a gate, which is opened for as many as hold quota.
+created with a gate, which is opened for as many as hold quota (growth_gates.py).
+
+Growth on a queued pool also needs nodes. The autoscaler asks for it under a limit by quota. Once the quota is
+granted, the limit falls to the pods with nodes until the request for the others is provisioned.
 
 Quota that is preempted is still used by the pods. The autoscaler keeps its limit for the configured notice,
 and then chooses the workers to remove. Pods that still run after that are deleted, whatever the tenant does.
@@ -13,9 +16,12 @@ from collections.abc import Iterator, Mapping
 
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.elasticity import granted_counts, running_counts, scaled_clusters
+from muster.cluster.growth_nodes import GroupNodes
 from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.scaling import Sizes, cap_operations, stored_sizes
 from muster.cluster.pod_sets import by_pod_set
+from muster.cluster.queued_growth import nodes_by_group
+from muster.controller.gangs.growth_gates import openings
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import POD_GRACE_S
 from muster.controller.workload.events import on_workload
@@ -46,22 +52,28 @@ def elastic_writes(
     elapsed_ms = shrinking_ms(workload.status, now_ms)
     pods = by_pod_set(p for p in cluster.live_pods_of(workload) if not p.metadata.deletion_timestamp)
     running, counts = running_counts(workload, cluster), granted_counts(workload.status)
-    for name in sizes.keys() & counts.keys():
-        free = counts[name] - running.get(name, 0)
-        gated = [pod for pod in pods.get(name, ()) if pod.awaits_growth]
-        yield from map(_open, gated[: max(0, free)])
+    nodes = nodes_by_group(workload, workload.status, cluster, now_ms)
+    free = {name: counts[name] - running.get(name, 0) for name in sorted(sizes.keys() & counts.keys())}
+    yield from openings(workload, cluster, pods, free, nodes)
     if offers is not None:
-        yield from _limits(workload, cluster, offers, running, in_notice=elapsed_ms < notice_ms)
+        in_notice = elapsed_ms < notice_ms
+        yield from _limits(workload, cluster, offers, running, nodes, in_notice=in_notice)
     if elapsed_ms >= notice_ms + REMOVAL_MS:
         yield from _removals(workload, sizes, pods, counts)
 
 
 def _limits(
-    workload: Workload, cluster: ClusterState, offers: Offers, running: Mapping[str, int], *, in_notice: bool
+    workload: Workload,
+    cluster: ClusterState,
+    offers: Offers,
+    running: Mapping[str, int],
+    nodes: Mapping[str, GroupNodes],
+    *,
+    in_notice: bool,
 ) -> Iterator[PlannedWrite]:
     """Yields the limits of its RayClusters that change."""
     for scaled in scaled_clusters(workload, cluster):
-        caps = _caps(workload, scaled, offers, running, in_notice=in_notice)
+        caps = _caps(workload, scaled, offers, running, nodes, in_notice=in_notice)
         operations = tuple(cap_operations(scaled.pod_set_templates, scaled.sizes, caps))
         if operations:
             meta = scaled.metadata
@@ -69,15 +81,14 @@ def _limits(
             yield PlannedWrite(f"{meta.uid}/limits", patch, deferrable=True)
 
 
-def _open(pod: Pod) -> PlannedWrite:
-    """Opens the gate of a pod; it has no other, as queued jobs can't have gates."""
-    operation = {"op": "remove", "path": "/spec/schedulingGates"}
-    patch = JsonPatch(PODS, pod.key, (operation,), pod.metadata.resource_version)
-    return PlannedWrite(pod.metadata.uid, patch)
-
-
 def _caps(
-    workload: Workload, scaled: Job, offers: Offers, running: Mapping[str, int], *, in_notice: bool
+    workload: Workload,
+    scaled: Job,
+    offers: Offers,
+    running: Mapping[str, int],
+    nodes: Mapping[str, GroupNodes],
+    *,
+    in_notice: bool,
 ) -> dict[str, int]:
     counts, sizes = granted_counts(workload.status), stored_sizes(workload)
     caps: dict[str, int] = {}
@@ -91,6 +102,8 @@ def _caps(
         if runs > granted:
             # What is free now may be reserved for the gang that preempts.
             caps[name] = max(granted, min(runs, current.max_replicas)) if in_notice else granted
+        elif name in nodes and nodes[name].is_limited:
+            caps[name] = min(granted, nodes[name].limit(hosts))
         else:
             largest = min(group.max_replicas, granted + offers.get(name, 0))
             caps[name] = _stable(current.max_replicas, granted, max(granted, largest))

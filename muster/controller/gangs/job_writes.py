@@ -1,6 +1,7 @@
 """Syncs a job with its persisted Workload. The writes that stop it are in stops.py."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from muster.cluster import job_workload, retries
@@ -15,7 +16,7 @@ from muster.controller.gangs import retention
 from muster.controller.gangs.elastic_gangs import caps_at_start
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import status_resets
-from muster.controller.provisioning import provisioning_requests
+from muster.controller.provisioning import growth_writes, provisioning_requests
 from muster.controller.provisioning.provisioning_checks import NOT_CREATED
 from muster.controller.workload import transitions
 from muster.controller.workload.events import ObjectEvent, on_job, on_workload, status_events
@@ -130,10 +131,24 @@ def sync_provisioning_requests(
             yield from _request_writes(workload, needed)
         for needed in provisioning_requests.repairs(workload, cluster):
             yield from _request_writes(workload, needed)
+        yield from _sync_growth_requests(workload, cluster, now_ms)
         for write in provisioning_requests.owner_transfers(workload, cluster):
             yield PlannedWrite(workload.key, write)
     except PlacementError as conflict:
         yield _deactivate(workload, f"It can't be provisioned: {conflict}", now_ms)
+
+
+def _sync_growth_requests(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]:
+    """Requests nodes for growth, and deletes requests whose pods no longer exist. If a write fails, only
+    these writes back off."""
+    subject = f"{workload.metadata.uid}/growth"
+    for write in growth_writes.unneeded(workload, cluster, now_ms):
+        yield PlannedWrite(subject, write)
+    with suppress(PlacementError):  # a flavor was deleted: running pods keep it
+        for needed in growth_writes.missing(workload, cluster, now_ms):
+            yield from (PlannedWrite(subject, template) for template in needed.templates)
+            if needed.request is not None:
+                yield PlannedWrite(subject, needed.request, _created(workload, needed.request))
 
 
 def _request_writes(
@@ -150,8 +165,7 @@ def _create(workload: Workload, needed: provisioning_requests.RequestWrites, wri
     name = write.body["metadata"]["name"]
     events: tuple[ObjectEvent, ...] = ()
     if write is needed.request:
-        created = f'Created ProvisioningRequest: "{name}"'
-        events = (on_workload(workload, "ProvisioningRequestCreated", created),)
+        events = _created(workload, write)
 
     def on_refusal(why: str) -> PlannedWrite:
         message = f'{NOT_CREATED} {write.kind} "{name}": {why}'
@@ -162,6 +176,11 @@ def _create(workload: Workload, needed: provisioning_requests.RequestWrites, wri
         return PlannedWrite(workload.key, patch, (event,))
 
     return PlannedWrite(workload.key, write, events, on_refusal=on_refusal)
+
+
+def _created(workload: Workload, write: Create) -> tuple[ObjectEvent, ...]:
+    created = f'Created ProvisioningRequest: "{write.body["metadata"]["name"]}"'
+    return (on_workload(workload, "ProvisioningRequestCreated", created),)
 
 
 def _delete_requests(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:

@@ -96,14 +96,14 @@ class Decider:
             return []
         return [k for k in self._engine.queue_order(queue, self._decided_ms) if not is_surplus(k)]
 
-    def offers(self) -> Iterator[tuple[str, Mapping[str, int]]]:
+    def offers(self, cluster: ClusterState) -> Iterator[tuple[str, Mapping[str, int]]]:
         """Yields each elastic gang with quota, by key, and the replicas of each of its pod sets that would
         fit into free quota after the last decision."""
         engine = self._engine
         available = None if engine is None else cache(engine.available)  # many gangs share a queue
         for key in sorted(self._elastic):
             candidate, (gang, *_) = self._converted[key]
-            if available is None or not may_grow(candidate.status):
+            if available is None or not may_grow(candidate.workload, candidate.status, cluster):
                 yield key, {}
             else:
                 yield key, offers(gang, candidate.elastic, partial(available, gang.cluster_queue))

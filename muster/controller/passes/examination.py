@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from muster.cluster.budget_usage import is_recorded
 from muster.cluster.candidates import WorkloadInfo, candidate, ineligibility, is_pending, is_unchecked
 from muster.cluster.cluster_state import ClusterState
+from muster.cluster.elasticity import elastic_pod_sets
 from muster.cluster.jobs.job import StatusReason
 from muster.cluster.queue_counts import Contribution, share_of
+from muster.cluster.queued_growth import growth_due_ms, nodes_by_group
 from muster.configuration.configuration import Configuration
 from muster.controller.gangs.finished_gangs import is_finished_with_quota, quota_release
 from muster.controller.gangs.planned_write import PlannedWrite
@@ -50,7 +52,9 @@ def examine(
     if key not in backing_off:
         status, until_ms = advance(Facts(workload, cluster, configuration, now_ms))
         status, surplus_ms = with_surplus(workload, status, cluster, now_ms, configuration.notice_ms)
-        until_ms = min((ms for ms in (until_ms, surplus_ms) if ms is not None), default=None)
+        nodes_ms = growth_due_ms(nodes_by_group(workload, status, cluster, now_ms), now_ms)
+        due = (until_ms, surplus_ms, nodes_ms)
+        until_ms = min((ms for ms in due if ms is not None), default=None)
     problem, release = None, None
     holds_after_end = is_finished_with_quota(workload, cluster)
     if holds_after_end and key not in backing_off:
@@ -59,6 +63,7 @@ def examine(
     if is_pending(workload, status):
         problem = ineligibility(workload, status, cluster)
         is_excluded = is_excluded or problem is not None or is_unchecked(workload, cluster)
-    decision_input = None if is_excluded else candidate(workload, status, cluster)
+    elastic = elastic_pod_sets(workload, status, cluster, now_ms)
+    decision_input = None if is_excluded else candidate(workload, status, cluster, elastic)
     share = share_of(workload, cluster)
     return Examination(status, until_ms, problem, decision_input, release, holds_after_end, share)

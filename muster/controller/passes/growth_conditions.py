@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.elasticity import granted_counts, may_grow
 from muster.cluster.jobs.scaling import stored_sizes
+from muster.cluster.queued_growth import nodes_by_group
 from muster.controller.passes.decider import Decider
 from muster.controller.passes.growth_limits import GangSize, GrowthLimits
 from muster.controller.workload import transitions
@@ -37,7 +38,7 @@ def growth_conditions(
         if not _runs(cluster.workloads[key], status):
             continue
         counts = granted_counts(status)
-        if may_grow(status):
+        if may_grow(cluster.workloads[key], status, cluster):
             full = frozenset(name for name, count in offers[key].items() if not count)
             sizes[key] = GangSize(counts, {name: e.asked for name, e in elastic.items()}, full)
         else:
@@ -46,7 +47,9 @@ def growth_conditions(
     waits_of = lambda key: decider.growth_waits(key, sizes[key].full, now_ms)  # noqa: E731
     for key, waits in limits.explain(sizes, waits_of, now_ms, None if explains_all else EXPLAINED_MAX):
         size, stored = sizes[key], stored_sizes(cluster.workloads[key])
-        new[key] = _limited(status_of(key), growth_limit(stored, size.granted, size.asked, waits), now_ms)
+        nodes = nodes_by_group(cluster.workloads[key], status_of(key), cluster, now_ms)
+        limit = growth_limit(stored, size.granted, size.asked, waits, nodes)
+        new[key] = _limited(status_of(key), limit, now_ms)
     return {key: status for key, status in new.items() if status != status_of(key)}
 
 

@@ -91,7 +91,7 @@ def reconcile(
         configuration.notice_ms,
     )
     decided |= blocked_admissions(decision.plan, statuses, configuration.wait_for_pods_ready, now_ms)
-    offers = dict(memory.decider.offers())
+    offers = dict(memory.decider.offers(cluster))
     decided |= growth_conditions(
         memory.decider,
         memory.growth_limits,
@@ -197,7 +197,8 @@ def _add_job_writes(
         *redis_cleanup.finalizer_removals(workload, cluster, now_ms),
     ]
     resets = [*template_resets(workload, cluster), *redis_cleanup.label_removals(workload, cluster)]
-    syncs = [] if workload.key in backing_off else list(job_writes(workload, cluster, now_ms, configuration))
+    planned = [] if workload.key in backing_off else job_writes(workload, cluster, now_ms, configuration)
+    syncs = list(_without(backing_off, planned))
     writes.stops += _without(backing_off, halts)
     writes.template_resets += _without(backing_off, resets)
     writes.before_reservations += syncs

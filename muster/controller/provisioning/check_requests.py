@@ -4,18 +4,17 @@ Source: Kueue pkg/controller/admissionchecks/provisioning at v0.19.2.
 """
 
 import hashlib
-from collections.abc import Iterator
 
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.templates import assignment_of
+from muster.cluster.managed_checks import matches, pod_sets_managed
 from muster.controller.provisioning.pod_set_groups import PodSetGroup, grouped
 from muster.objects import kueue, workload_status
 from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.kueue import AdmissionCheckState, PodSet, WorkloadStatus
 from muster.objects.kueue_checks import ProvisioningRequestConfig
 from muster.objects.meta import is_true
-from muster.objects.names import PROVISIONING_CONTROLLER
-from muster.objects.pods import read_template
+from muster.objects.names import GROWTH_LABEL
 
 NAME_PREFIX_LENGTH_MAX = 247
 HASH_LENGTH = 5
@@ -35,15 +34,23 @@ def request_name(workload: str, check: str, attempt: int) -> str:
     return _limited(f"{workload}-{check}-{attempt}")
 
 
+def growth_request_name(workload: str, check: str, pod_set: str, number: int) -> str:
+    """Returns the name of a ProvisioningRequest for growth of a pod set."""
+    return _limited(f"{workload}-{check}-growth-{pod_set}-{number}")
+
+
 def template_name(request: str, pod_set: str) -> str:
     """Returns the name of the PodTemplate of a request's pod set, as Kueue names it."""
     return _limited(f"ppt-{request}-{pod_set}")
 
 
 def attempt_of(request: ProvisioningRequest, workload: str, state: AdmissionCheckState) -> int | None:
-    """Returns the attempt of this check that the request belongs to; None if it belongs to another check.
-    (For a truncated name, only the current attempt is recognized, as the hash has replaced the number.)"""
+    """Returns the attempt of this check that the request belongs to; None if it belongs to another check or
+    to growth. (For a truncated name, only the current attempt is recognized, as the hash has replaced the
+    number.)"""
     name, current = request.metadata.name, state.retry_count + 1
+    if GROWTH_LABEL in request.metadata.labels:
+        return None
     if name == request_name(workload, state.name, current):
         return current
     prefix = f"{workload}-{state.name}-"
@@ -51,35 +58,11 @@ def attempt_of(request: ProvisioningRequest, workload: str, state: AdmissionChec
     return int(number) if number != name and number.isascii() and number.isdecimal() else None
 
 
-def managed_checks(
-    status: WorkloadStatus, cluster: ClusterState
-) -> Iterator[tuple[AdmissionCheckState, ProvisioningRequestConfig | None]]:
-    """Yields the workload's provisioning checks, each with its config; None if the config is missing."""
-    for state in status.admission_checks:
-        check = cluster.checks.get(state.name)
-        if check is not None and check.spec.controller_name == PROVISIONING_CONTROLLER:
-            name = check.spec.parameters.name if check.spec.parameters else ""
-            yield state, cluster.provisioning_configs.get(name)
-
-
-def pod_sets_managed(workload: kueue.Workload, config: ProvisioningRequestConfig) -> Iterator[PodSet]:
-    """Yields the pod sets that request a managed resource; all pod sets if the config names no resources."""
-    managed = set(config.spec.managed_resources)
-    for pod_set in workload.spec.pod_sets:
-        if pod_set.count > 0 and (not managed or managed & _resources_of(pod_set)):
-            yield pod_set
-
-
-def _resources_of(pod_set: PodSet) -> set[str]:
-    spec = read_template(pod_set.template).spec
-    containers = (*spec.init_containers, *spec.containers)
-    return {name for c in containers for name in (*c.resources.requests, *c.resources.limits)}
-
-
 def admitted_count(workload: kueue.Workload, pod_set: PodSet) -> int:
-    """Returns the number of admitted pods. Raises: PlacementError if the admission has no such pod set."""
+    """Returns the number of admitted pods of the gang; those by which it has grown have requests of their
+    own. Raises: PlacementError if the admission has no such pod set."""
     count = assignment_of(workload, pod_set).count
-    return pod_set.count if count is None else count
+    return pod_set.count if count is None else min(count, pod_set.count)
 
 
 def is_needed(workload: kueue.Workload, config: ProvisioningRequestConfig) -> bool:
@@ -103,15 +86,10 @@ def latest_request(
     """Returns the request of the check's last attempt. Ignores requests that differ from the current config
     or are being deleted."""
     existing = (r for r in cluster.requests_of(workload) if not r.metadata.deletion_timestamp)
-    matching = (r for r in existing if _matches(r, config))
+    matching = (r for r in existing if matches(r, config))
     attempts = ((attempt_of(r, workload.metadata.name, state), r) for r in matching)
     numbered = [(attempt, request) for attempt, request in attempts if attempt is not None]
     return max(numbered, key=lambda pair: pair[0])[1] if numbered else None
-
-
-def _matches(request: ProvisioningRequest, config: ProvisioningRequestConfig) -> bool:
-    same_class = request.spec.provisioning_class_name == config.spec.provisioning_class_name
-    return same_class and config.spec.parameters.items() <= request.spec.parameters.items()
 
 
 def has_failed(request: ProvisioningRequest, status: WorkloadStatus) -> bool:

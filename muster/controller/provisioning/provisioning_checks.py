@@ -11,12 +11,12 @@ from muster.admission.lifecycle import Backoff
 from muster.cluster import provisioning_timeouts
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.templates import PlacementError
+from muster.cluster.managed_checks import managed_checks
 from muster.controller.provisioning.check_requests import (
     attempt_of,
     groups_of,
     is_needed,
     latest_request,
-    managed_checks,
     template_name,
 )
 from muster.objects import kueue, workload_status
@@ -165,6 +165,19 @@ def _pod_set_updates(
 ) -> tuple[kueue.PodSetUpdate, ...]:
     """Returns the updates of all pod sets in the request, including pod sets that use the template of
     another: Kueue omits these, so their pods would not be scheduled on the nodes provisioned for them."""
+    templates = {ps.pod_template_ref.name for ps in request.spec.pod_sets}
+    return tuple(
+        pod_set_update(ps.name, config, request)
+        for group in groups_of(workload, config)
+        if template_name(request.metadata.name, group.first.name) in templates
+        for ps in group.pod_sets
+    )
+
+
+def pod_set_update(
+    pod_set: str, config: ProvisioningRequestConfig, request: ProvisioningRequest
+) -> kueue.PodSetUpdate:
+    """Returns the annotations and node selectors by which pods use the nodes of a request."""
     details = request.status.provisioning_class_details
     updates = config.spec.pod_set_updates.node_selector if config.spec.pod_set_updates else ()
     selector = {
@@ -176,10 +189,4 @@ def _pod_set_updates(
         CONSUME_ANNOTATION: request.metadata.name,
         CLASS_ANNOTATION: request.spec.provisioning_class_name,
     }
-    templates = {ps.pod_template_ref.name for ps in request.spec.pod_sets}
-    return tuple(
-        kueue.PodSetUpdate(name=ps.name, annotations=annotations, node_selector=selector)
-        for group in groups_of(workload, config)
-        if template_name(request.metadata.name, group.first.name) in templates
-        for ps in group.pod_sets
-    )
+    return kueue.PodSetUpdate(name=pod_set, annotations=annotations, node_selector=selector)

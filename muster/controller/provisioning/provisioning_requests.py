@@ -3,19 +3,21 @@
 Source: Kueue pkg/controller/admissionchecks/provisioning (syncOwnedProvisionRequest, createPodTemplate).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.templates import flavored_template, merged_template
+from muster.cluster.managed_checks import managed_checks
+from muster.cluster.queued_growth import requests_for_growth
 from muster.controller.provisioning.check_requests import (
     attempt_of,
     groups_of,
     has_failed,
     is_needed,
     latest_request,
-    managed_checks,
     request_name,
     template_name,
 )
@@ -30,6 +32,8 @@ from muster.objects.limits import adjusted
 from muster.objects.meta import Object, ObjectMeta
 from muster.objects.names import MANAGED_LABEL, PROVREQ_ANNOTATION_PREFIX
 from muster.objects.pods import read_template
+
+NOT_GROWTH: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +65,25 @@ def missing(workload: kueue.Workload, cluster: ClusterState) -> Iterator[Request
         if all(
             r.metadata.name != name for r in cluster.requests_of(workload)
         ):  # otherwise that is deleted first
-            yield _request_writes(workload, state, config, name, cluster)
+            yield new_request(workload, state, config, name, groups_of(workload, config), cluster)
 
 
-def _request_writes(
+def new_request(
     workload: kueue.Workload,
     state: AdmissionCheckState,
     config: ProvisioningRequestConfig,
     name: str,
+    groups: list[PodSetGroup],
     cluster: ClusterState,
+    growth: Mapping[str, Mapping[str, str]] = NOT_GROWTH,
 ) -> RequestWrites:
-    groups = groups_of(workload, config)
+    """Returns the writes that create a request and its pod templates. `growth` are labels and annotations of
+    a request for growth, by field. Raises: PlacementError."""
     owner = _controlled_by(WORKLOADS, workload.metadata)
     writes = tuple(w for g in groups for w in _template_writes(workload, g, name, owner, cluster))
     existing = [g for g in groups if _find_template(workload, template_name(name, g.first.name), cluster)]
     permanent = [g for g in existing if _is_permanent(workload, template_name(name, g.first.name), cluster)]
-    request = _request(workload, config, name, groups) if existing == permanent else None
+    request = _request(workload, config, name, groups, growth) if existing == permanent else None
     return RequestWrites(state.name, writes, request)
 
 
@@ -100,6 +107,15 @@ def repairs(workload: kueue.Workload, cluster: ClusterState) -> Iterator[Request
             continue
         writes = tuple(w for g in groups for w in _template_writes(workload, g, name, owner, cluster))
         yield RequestWrites(state.name, writes, None)
+
+
+def template_repairs(
+    workload: kueue.Workload, group: PodSetGroup, request: ProvisioningRequest, cluster: ClusterState
+) -> Iterator[Write]:
+    """Yields the writes that recreate the template of an existing request with a single pod set. Raises:
+    PlacementError."""
+    owner = _controlled_by(PROVISIONING_REQUESTS, request.metadata)
+    yield from _template_writes(workload, group, request.metadata.name, owner, cluster)
 
 
 def _template_writes(
@@ -152,15 +168,21 @@ def _template(workload: kueue.Workload, group: PodSetGroup, cluster: ClusterStat
 
 
 def _request(
-    workload: kueue.Workload, config: ProvisioningRequestConfig, name: str, groups: list[PodSetGroup]
+    workload: kueue.Workload,
+    config: ProvisioningRequestConfig,
+    name: str,
+    groups: list[PodSetGroup],
+    growth: Mapping[str, Mapping[str, str]],
 ) -> Create:
     by_user = {
         key.removeprefix(PROVREQ_ANNOTATION_PREFIX): value
         for key, value in workload.metadata.annotations.items()
         if key.startswith(PROVREQ_ANNOTATION_PREFIX)
     }
+    metadata = _metadata(workload, name, _controlled_by(WORKLOADS, workload.metadata))
+    metadata |= {field: {**metadata.get(field, {}), **added} for field, added in growth.items()}
     body: dict[str, Any] = {
-        "metadata": _metadata(workload, name, _controlled_by(WORKLOADS, workload.metadata)),
+        "metadata": metadata,
         "spec": {
             "provisioningClassName": config.spec.provisioning_class_name,
             "parameters": {**by_user, **config.spec.parameters},  # the administrator's values take precedence
@@ -210,17 +232,22 @@ def unused(workload: kueue.Workload, cluster: ClusterState, *, needs_any: bool =
     """Deletes requests that the Workload does not need, with their pod templates. Without `needs_any`,
     deletes all requests."""
     needed = {r.metadata.name for r in _needed_requests(workload, cluster)} if needs_any else set()
-    namespace = workload.metadata.namespace
     for request in cluster.requests_of(workload):
-        if request.metadata.deletion_timestamp or request.metadata.name in needed:
-            continue
-        for pod_set in request.spec.pod_sets:
-            yield Delete(POD_TEMPLATES, f"{namespace}/{pod_set.pod_template_ref.name}")
-        yield Delete(PROVISIONING_REQUESTS, request.key)
+        if not request.metadata.deletion_timestamp and request.metadata.name not in needed:
+            yield from deletions(request)
+
+
+def deletions(request: ProvisioningRequest) -> Iterator[Write]:
+    """Yields the deletions of a request and its pod templates."""
+    for pod_set in request.spec.pod_sets:
+        yield Delete(POD_TEMPLATES, f"{request.metadata.namespace}/{pod_set.pod_template_ref.name}")
+    yield Delete(PROVISIONING_REQUESTS, request.key)
 
 
 def _needed_requests(workload: kueue.Workload, cluster: ClusterState) -> Iterator[ProvisioningRequest]:
-    """Yields the latest request of each check that needs a request. Raises: PlacementError."""
+    """Yields the latest request of each check that needs a request, and those for growth. Raises:
+    PlacementError."""
+    yield from requests_for_growth(workload, cluster)
     for state, config in managed_checks(workload.status, cluster):
         if config is not None and is_needed(workload, config):
             request = latest_request(workload, state, config, cluster)

@@ -4,11 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from muster import admission as core
+from muster.cluster.growth_nodes import GroupNodes
 from muster.cluster.jobs.scaling import REPLICAS_MAX, GroupSizes, Sizes, workers
 from muster.controller.workload.decisions import WAIT_REASONS
+from muster.objects.meta import rfc3339
 
 UNSUPPORTED = "GrowthUnsupported"
 """The reason of GrowthLimited for a gang that keeps its minimum."""
+WAITS_FOR_NODES, NO_NODES = "WaitingForNodes", "ProvisioningFailed"
+"""The reasons of GrowthLimited for a group whose further pods need nodes of a queued pool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,28 +25,60 @@ class GrowthLimit:
 
 
 def growth_limit(
-    sizes: Sizes, granted: Mapping[str, int], asked: Mapping[str, int], waits: Mapping[str, core.Waiting]
+    sizes: Sizes,
+    granted: Mapping[str, int],
+    asked: Mapping[str, int],
+    waits: Mapping[str, core.Waiting],
+    nodes: Mapping[str, GroupNodes],
 ) -> GrowthLimit | None:
-    """Returns the limit of groups whose next replica does not fit, with the reason of the first; None without
-    such groups. Counts are of pods, by pod set."""
-    limited = {name: waits[name] for name in sorted(waits) if _may_be_larger(sizes[name], granted[name])}
-    if not limited:
+    """Returns the limit of groups whose granted pods have no nodes yet, or whose next replica does not fit,
+    with the reason of the first; None without such groups. Counts are of pods, by pod set."""
+    limits = [
+        limit
+        for name in sorted(waits.keys() | nodes.keys())
+        for limit in [
+            _nodes_limit(name, sizes[name], granted[name], nodes.get(name))
+            or _quota_limit(name, sizes[name], granted[name], asked.get(name, 0), waits.get(name))
+        ]
+        if limit is not None
+    ]
+    return GrowthLimit(limits[0].reason, ". ".join(limit.message for limit in limits)) if limits else None
+
+
+def _nodes_limit(name: str, group: GroupSizes, granted: int, nodes: GroupNodes | None) -> GrowthLimit | None:
+    if nodes is not None and nodes.pending is not None:
+        request, count = nodes.pending, nodes.pending.count
+        counts = f"{nodes.ready} of {workers(granted)} granted in group {name} have nodes"
+        waits = f"the next {count} wait{'s' if count == 1 else ''} for ProvisioningRequest {request.name}"
+        return GrowthLimit(WAITS_FOR_NODES, f"{counts}; {waits}{_detail(request.message)}")
+    if nodes is not None and nodes.failed is not None:
+        until = rfc3339(nodes.retry_at_ms)[11:19]
+        why = f"ProvisioningRequest {nodes.failed.name} got no nodes{_detail(nodes.failed.message)}"
+        message = f"{_granted(name, group, granted)}; it can't grow before {until} UTC because {why}"
+        return GrowthLimit(NO_NODES, message)
+    return None
+
+
+def _detail(message: str) -> str:
+    return f": {message.rstrip('.')}" if message else ""
+
+
+def _quota_limit(
+    name: str, group: GroupSizes, granted: int, asked: int, waiting: core.Waiting | None
+) -> GrowthLimit | None:
+    if waiting is None or not _may_be_larger(group, granted):
         return None
-    sentences = (
-        _limited(name, sizes[name], granted[name], asked.get(name, 0), waiting.message)
-        for name, waiting in limited.items()
-    )
-    first = next(iter(limited.values()))
-    return GrowthLimit(WAIT_REASONS[first.reason], ". ".join(sentences))
+    return GrowthLimit(WAIT_REASONS[waiting.reason], _limited(name, group, granted, asked, waiting.message))
 
 
 def unsupported(sizes: Sizes, granted: Mapping[str, int]) -> GrowthLimit | None:
-    """Returns the limit of a gang that holds quota with admission checks or in a topology."""
+    """Returns the limit of a gang that holds quota in a topology, or with an admission check that can't be
+    repeated for further pods."""
     limited = sorted(name for name in sizes if name in granted and _may_be_larger(sizes[name], granted[name]))
     if not limited:
         return None
     counts = ", ".join(_granted(name, sizes[name], granted[name]) for name in limited)
-    why = "gangs with admission checks or a topology keep their minimum"
+    why = "gangs in a topology, and those with admission checks other than for nodes, keep their minimum"
     return GrowthLimit(UNSUPPORTED, f"{counts}: {why}")
 
 

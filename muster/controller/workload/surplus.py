@@ -20,7 +20,7 @@ def with_surplus(
 ) -> tuple[WorkloadStatus, int | None]:
     """Lowers the counts of an admitted gang to what its job asks for, and sets the condition Shrinking. Also
     returns the time at which pods without quota are removed; None if there are none."""
-    elastic = elastic_pod_sets(workload, status, cluster)
+    elastic = elastic_pod_sets(workload, status, cluster, now_ms)
     if not elastic or workload_status.is_evicted(status) or status.admission is None:
         return status, None
     counts = granted_counts(status)

@@ -59,7 +59,7 @@ def test_autoscaled_job_that_fits(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert f"immediately.\n{sentence}\nStart: " in capsys.readouterr().out
     assert main(["try", "-f", file, "--queues", queues(tmp_path), "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert answer["growth"] == [{"group": "gpu", "minimum": 1, "asked": 9, "fits": 4}]
+    assert answer["growth"] == [{"group": "gpu", "minimum": 1, "asked": 9, "fits": 4, "queued": False}]
 
 
 def test_job_that_preempts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,11 +3,13 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from muster.admission import PreemptionReason
 from muster.configuration.configuration import Configuration
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.start_estimates import estimated_start
+from muster.kube import kinds
 from muster.live.growth import GroupGrowth
 from muster.live.state import live_state
 from muster.live.verdict import Shrink, VerdictKind
@@ -45,8 +47,17 @@ def test_growth_right_after_the_start(
     assert [group.fits for group in decided.growth] == ([] if fits is None else [fits])
 
 
-def test_gang_with_admission_checks_keeps_its_minimum() -> None:
+def test_gang_on_a_queued_pool_grows_as_nodes_are_provisioned() -> None:
     decided, _, _ = tried(elastic(), cluster(check=True))
+    assert decided.growth == (GroupGrowth("gpu", 1, 3, 3, queued=True),)
+
+
+def test_gang_with_another_admission_check_keeps_its_minimum() -> None:
+    there = cluster(check=True)
+    (check,) = there.checks.values()
+    spec = replace(check.spec, controller_name="example.com/cost")
+    there = there.with_objects(kinds.CHECKS, {check.key: replace(check, spec=spec)})
+    decided, _, _ = tried(elastic(), there)
     assert decided.growth == (GroupGrowth("gpu", 1, 3, 1),)
 
 
@@ -61,6 +72,11 @@ def test_gang_of_a_fixed_size_does_not_grow() -> None:
         (
             GroupGrowth("gpu", 1, 6, 4),
             "Group gpu starts with 1 worker of the 6 that it asks for, and grows to 4 right after.",
+        ),
+        (
+            GroupGrowth("gpu", 1, 6, 4, queued=True),
+            "Group gpu starts with 1 worker of the 6 that it asks for, and grows to 4 once the nodes are "
+            "provisioned.",
         ),
         (
             GroupGrowth("gpu", 2, 6, 2),

@@ -12,7 +12,7 @@ from muster.configuration.configuration import NOTICE_MS
 from muster.controller.gangs.elastic_gangs import caps_at_start, elastic_writes
 from muster.controller.workload.surplus import REMOVAL_MS
 from muster.kube import kinds
-from muster.kube.writes import Delete, JsonPatch
+from muster.kube.writes import Delete, JsonPatch, MergePatch
 from muster.objects.meta import rfc3339
 from muster.objects.names import GROWTH_GATE, SIZES_ANNOTATION
 from muster.objects.ray import GROUP_LABEL, ORIGIN_LABEL
@@ -91,8 +91,8 @@ class World:
 
 
 def described(write: object) -> str:
-    if isinstance(write, JsonPatch) and write.kind is kinds.PODS:
-        assert [op["op"] for op in write.operations] == ["remove"]
+    if isinstance(write, MergePatch):
+        assert (write.kind, write.body) == (kinds.PODS, {"spec": {"schedulingGates": None}})
         return f"open {write.key.rpartition('/')[2]}"
     if isinstance(write, JsonPatch):
         (operation,) = write.operations
@@ -193,7 +193,7 @@ def test_pods_whose_gate_is_closed_use_nothing() -> None:
     cluster = World(open=3, gated=2).cluster()
     workload = cluster.workloads[KEY]
     assert running_counts(workload, cluster) == {"head": 1, "gpu": 3}
-    assert elastic_pod_sets(workload, workload.status, cluster) == {"gpu": ElasticPodSet(2, 1, 2, 3)}
+    assert elastic_pod_sets(workload, workload.status, cluster, NOW_MS) == {"gpu": ElasticPodSet(2, 1, 2, 3)}
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 """Messages about elastic gangs: what is granted, and why no more is."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from muster.admission import Waiting, WaitReason
+from muster.cluster.growth_nodes import GroupNodes, GrowthRequest, GrowthState
 from muster.cluster.jobs.scaling import GroupSizes
 from muster.controller.workload.growth_messages import GrowthLimit, grown, growth_limit, unsupported
 
@@ -17,6 +19,65 @@ LACKS = "needs 1 nvidia.com/gpu of flavor l4 but ClusterQueue team-a has 0 of 8 
 
 def waits(*names: str, reason: WaitReason = WaitReason.QUOTA) -> dict[str, Waiting]:
     return {name: Waiting(f"team-a/dev+{name}+1", reason, LACKS) for name in names}
+
+
+REQUEST = GrowthRequest("dev-growth-gpu-1", 1, 1, 4, GrowthState.PENDING, message="Expected at 15:00.")
+ENDED = replace(REQUEST, state=GrowthState.FAILED, message="out of stock")
+WAITS = GroupNodes(ready=4, pending=REQUEST)
+RETRIED = GroupNodes(ready=4, failed=ENDED, retry_at_ms=1_800_000_000_000)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "limited", "expected"),
+    [
+        pytest.param(GroupNodes(ready=8), {}, None, id="all have nodes"),
+        pytest.param(
+            WAITS,
+            waits("gpu"),
+            GrowthLimit(
+                "WaitingForNodes",
+                "4 of 8 workers granted in group gpu have nodes; the next 4 wait for ProvisioningRequest "
+                "dev-growth-gpu-1: Expected at 15:00",
+            ),
+            id="wait for nodes, and for quota after that",
+        ),
+        pytest.param(
+            replace(WAITS, pending=replace(REQUEST, count=1, message="")),
+            {},
+            GrowthLimit(
+                "WaitingForNodes",
+                "4 of 8 workers granted in group gpu have nodes; the next 1 waits for ProvisioningRequest "
+                "dev-growth-gpu-1",
+            ),
+            id="one waits",
+        ),
+        pytest.param(
+            RETRIED,
+            {},
+            GrowthLimit(
+                "ProvisioningFailed",
+                "8 of up to 12 workers granted in group gpu; it can't grow before 08:00:00 UTC because "
+                "ProvisioningRequest dev-growth-gpu-1 got no nodes: out of stock",
+            ),
+            id="out of stock",
+        ),
+        pytest.param(
+            RETRIED,
+            waits("pairs"),
+            GrowthLimit(
+                "ProvisioningFailed",
+                "8 of up to 12 workers granted in group gpu; it can't grow before 08:00:00 UTC because "
+                "ProvisioningRequest dev-growth-gpu-1 got no nodes: out of stock. 4 of up to 12 workers "
+                f"granted in group pairs; it can't grow because a replica of 2 workers {LACKS}",
+            ),
+            id="and another group lacks quota",
+        ),
+    ],
+)
+def test_limit_by_nodes(
+    nodes: GroupNodes, limited: Mapping[str, Waiting], expected: GrowthLimit | None
+) -> None:
+    assert growth_limit(SIZES, {"gpu": 8, "pairs": 4}, {}, limited, {"gpu": nodes}) == expected
 
 
 @pytest.mark.parametrize(
@@ -74,7 +135,7 @@ def test_limit_of_growth(
     limited: Mapping[str, Waiting],
     expected: GrowthLimit | None,
 ) -> None:
-    assert growth_limit(SIZES, granted, asked, limited) == expected
+    assert growth_limit(SIZES, granted, asked, limited, {}) == expected
 
 
 @pytest.mark.parametrize(
@@ -85,7 +146,7 @@ def test_limit_of_growth(
     ],
 )
 def test_gang_that_keeps_its_minimum(granted: Mapping[str, int], message: str) -> None:
-    why = "gangs with admission checks or a topology keep their minimum"
+    why = "gangs in a topology, and those with admission checks other than for nodes, keep their minimum"
     assert unsupported(SIZES, granted) == GrowthLimit("GrowthUnsupported", f"{message}: {why}")
     assert unsupported({"gpu": GPU}, {"gpu": 12}) is None
 
