@@ -76,7 +76,13 @@ def declared(settings: "Settings", title: str) -> SimulatedConfiguration:
         ENGINES.get(settings.admission.engine, {}) | forecast.assumptions,
         forecast.prices,
         [
-            WaitLimit(limit.queue, limit.priority or "", limit.statistic, 60 * limit.max_minutes)
+            WaitLimit(
+                limit.queue,
+                limit.priority or "",
+                limit.statistic,
+                60 * limit.max_minutes,
+                (limit.min_percent or 0) / 100,
+            )
             for limit in forecast.limits
         ],
     )

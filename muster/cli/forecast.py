@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,13 +10,18 @@ import click
 
 from muster.cli import configurations, inputs, live
 from muster.cli.configurations import SimulatedConfiguration
+from muster.cli.demand import DemandOptions, demand_options, with_demand
+from muster.cli.headroom import GrowingDemand, headrooms
 from muster.cli.inputs import ForecastOptions
+from muster.cli.levels import LevelOptions, checked_limits, level_options, shown_levels
 from muster.cli.paths import InputPath
 from muster.cli.verb import InputError, exclusive, options, verb
 from muster.forecast import assumptions, futures
 from muster.forecast.configuration import from_manifests, from_objects, parse_controller
 from muster.forecast.report.assumed import remarks, remarks_table
 from muster.forecast.report.document import forecast_document
+from muster.forecast.report.headroom import headroom_document, headroom_tables
+from muster.forecast.report.service_levels import level_tables, levels_document
 from muster.forecast.report.tables import Table, forecast_tables, recorded_tables, totals
 from muster.forecast.results.recorded import recorded_waits
 from muster.forecast.traces.trace import Trace
@@ -64,8 +70,24 @@ source_options = options(
 )
 @source_options
 @click.option("--json", "as_json", is_flag=True, help="print every future as JSON")
+@click.option(
+    "--headroom",
+    metavar="QUEUE",
+    multiple=True,
+    help="find the growth of this ClusterQueue's demand, or of `all`, at which each limit is first exceeded; "
+    "repeatable",
+)
+@level_options
+@demand_options
 @inputs.forecast_options
-def command(source: ConfigurationSource, as_json: bool, opts: ForecastOptions) -> int:
+def command(
+    source: ConfigurationSource,
+    as_json: bool,
+    headroom: Sequence[str],
+    level: LevelOptions,
+    demand: DemandOptions,
+    opts: ForecastOptions,
+) -> int:
     """Prints the waits under a configuration; returns the exit code."""
     from muster.cli.screen import show
 
@@ -74,25 +96,35 @@ def command(source: ConfigurationSource, as_json: bool, opts: ForecastOptions) -
         show([assumptions_table()])
         return 0
     inputs.writable(opts.html)
-    side, trace = read_inputs(source, opts)
+    side, recorded = read_inputs(source, opts)
     inputs.check_targets(inputs.targets(opts), [side])
+    changed = with_demand(demand, opts, [side], recorded)
+    (side,), trace, opts = changed.sides, changed.trace, changed.opts
     placed = inputs.scenario(opts, side, trace)
     scenario, assumed = placed.inputs, remarks(trace, [placed])
+    limits = checked_limits(level, side.limits, [scenario])
     with inputs.progress(f"{len(scenario.jobs):,} jobs") as progress:
         outcomes = futures.run(scenario, range(opts.seeds), progress)
     name = side.configuration.name
+    levels = shown_levels(level, limits, [outcomes], trace.begins_ms)
+    growing = headrooms(headroom, GrowingDemand(opts, side, trace, outcomes), limits)
+    tables = [*level_tables(levels), *headroom_tables(growing)]
     waited_ms = {n: job.waited_ms for n, job in enumerate(trace.jobs) if job.waited_ms is not None}
+    if trace is not recorded:
+        waited_ms = {}  # they were waits under another demand
     if as_json:
-        print(json.dumps(forecast_document(name, outcomes, side.prices, waited_ms, assumed), indent=2))
+        document = forecast_document(name, outcomes, side.prices, waited_ms, assumed)
+        document |= {"service_levels": levels_document(levels), "headroom": headroom_document(growing)}
+        print(json.dumps(document, indent=2))
     else:
         count = f"{len(outcomes)} futures" if futures.is_random(scenario) else "deterministic"
         print(f"{name}: {totals(outcomes)} ({count})\n")
-        recorded = recorded_tables(recorded_waits(outcomes, waited_ms))
-        show([*forecast_tables(outcomes, side.prices), *recorded, *remarks_table(assumed)])
+        past = recorded_tables(recorded_waits(outcomes, waited_ms))
+        show([*forecast_tables(outcomes, side.prices), *tables, *past, *remarks_table(assumed)])
     if opts.html:
         from muster.forecast.page import ForecastSide, write_page
 
-        write_page([ForecastSide(name, outcomes)], opts.html, remarks=assumed)
+        write_page([ForecastSide(name, outcomes)], opts.html, remarks=assumed, tables=tables)
         print(f"page: {opts.html}")
     return 0
 

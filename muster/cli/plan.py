@@ -9,16 +9,24 @@ import click
 
 from muster.cli import configurations, inputs
 from muster.cli.configurations import SimulatedConfiguration
+from muster.cli.demand import DemandOptions, demand_options, with_demand
 from muster.cli.forecast import assumptions_table
 from muster.cli.inputs import ForecastOptions
+from muster.cli.levels import LevelOptions, checked_limits, level_options, shown_levels
 from muster.cli.paths import InputPath, OutputPath
 from muster.cli.verb import InputError, options, verb
 from muster.files.writing import write_text
 from muster.forecast import futures
 from muster.forecast.limits import ExceededLimit, exceeded
-from muster.forecast.report.assumed import PlacedTrace, Remark, remarks, remarks_table
+from muster.forecast.report.assumed import Remark, remarks, remarks_table
 from muster.forecast.report.document import plan_document
 from muster.forecast.report.markdown import markdown
+from muster.forecast.report.service_levels import (
+    LevelsWithin,
+    level_tables,
+    levels_document,
+    levels_of_limits,
+)
 from muster.forecast.report.tables import plan_tables, totals
 from muster.forecast.results.comparison import Comparison, compare
 from muster.forecast.results.outcome import SimulationOutcome
@@ -90,8 +98,16 @@ class OutputOptions:
         "--markdown", metavar="FILE", type=OutputPath(), help="also write a pull request comment in Markdown"
     ),
 )
+@level_options
+@demand_options
 @inputs.forecast_options
-def command(plan: PlanOptions, output: OutputOptions, opts: ForecastOptions) -> int:
+def command(
+    plan: PlanOptions,
+    output: OutputOptions,
+    level: LevelOptions,
+    demand: DemandOptions,
+    opts: ForecastOptions,
+) -> int:
     """Prints the effect of a change on waits, and the violated limits; returns the exit code."""
     from muster.cli.screen import show
 
@@ -102,25 +118,30 @@ def command(plan: PlanOptions, output: OutputOptions, opts: ForecastOptions) -> 
     base, changed = _configurations(plan, opts.configuration)
     trace = inputs.read_trace(opts, changed.trace).trace
     results: list[list[SimulationOutcome]] = []
-    placed: list[PlacedTrace] = []
     inputs.check_targets([*inputs.targets(opts), *(target for _, target in plan.base_map)], (base, changed))
-    for side, replaced in ((base, plan.base_map), (changed, ())):
-        placed.append(inputs.scenario(opts, side, trace, replaced))
-        scenario = placed[-1].inputs
-        with inputs.progress(f"{side.configuration.name}: {len(scenario.jobs):,} jobs") as progress:
-            results.append(futures.run(scenario, range(opts.seeds), progress))
+    demanded = with_demand(demand, opts, (base, changed), trace, plan.base_map)
+    (base, changed), trace, opts = demanded.sides, demanded.trace, demanded.opts
+    placed = [
+        inputs.scenario(opts, side, trace, replaced)
+        for side, replaced in ((base, plan.base_map), (changed, ()))
+    ]
+    declared = checked_limits(level, changed.limits, [side.inputs for side in placed])
+    for side in placed:
+        text = f"{side.inputs.configuration.name}: {len(side.inputs.jobs):,} jobs"
+        with inputs.progress(text) as progress:
+            results.append(futures.run(side.inputs, range(opts.seeds), progress))
     before, after = paired(*results)
     comparison = compare(before, after)
-    limits = list(exceeded(comparison, changed.limits))
+    levels = shown_levels(level, declared, (before, after), trace.begins_ms)
+    limits = list(exceeded(comparison, declared, levels_of_limits(levels, declared)))
     assumed = remarks(trace, placed)
     names = base.configuration.name, changed.configuration.name
-    _report(output, names, before, after, comparison, limits, assumed)
+    _report(output, names, before, after, comparison, limits, levels, assumed)
     if opts.html:
         from muster.forecast.page import ForecastSide, write_page
 
-        write_page(
-            [ForecastSide(names[0], before), ForecastSide(names[1], after)], opts.html, limits, assumed
-        )
+        sides = [ForecastSide(names[0], before), ForecastSide(names[1], after)]
+        write_page(sides, opts.html, limits, assumed, level_tables(levels))
     return _exit_code(limits)
 
 
@@ -167,15 +188,18 @@ def _report(
     after: Sequence[SimulationOutcome],
     comparison: Comparison,
     limits: Sequence[ExceededLimit],
+    levels: Sequence[LevelsWithin],
     assumed: Sequence[Remark],
 ) -> None:
     from muster.cli.screen import show
 
     base, changed = names
     summary = [f"before ({base}): {totals(before)}", f"after ({changed}): {totals(after)}"]
-    tables = [*plan_tables(comparison), *remarks_table(assumed)]
+    tables = [*plan_tables(comparison), *level_tables(levels), *remarks_table(assumed)]
     if output.json:
-        print(json.dumps(plan_document(base, changed, comparison, limits, assumed), indent=2))
+        document = plan_document(base, changed, comparison, limits, assumed)
+        document["service_levels"] = levels_document(levels)
+        print(json.dumps(document, indent=2))
     else:
         print("\n".join(summary) + "\n")
         show(tables)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.cli import inputs
+from muster.cli.demand import DemandOptions, demand_options, with_demand
 from muster.cli.inputs import ForecastOptions
 from muster.cli.paths import InputPath, OutputPath
 from muster.cli.recommend_stack import ValidStackFile, read_stack
@@ -141,8 +142,9 @@ class SearchOptions:
         help=f"run simulations as Ray tasks, on this machine or on the cluster at ADDRESS; {INSTALL}",
     ),
 )
+@demand_options
 @inputs.forecast_options
-def command(search_opts: SearchOptions, opts: ForecastOptions) -> int:
+def command(search_opts: SearchOptions, demand: DemandOptions, opts: ForecastOptions) -> int:
     """Prints the cheapest configurations that meet the goals; returns the exit code."""
     from muster.cli.forecast import assumptions_table
     from muster.cli.screen import show
@@ -152,7 +154,7 @@ def command(search_opts: SearchOptions, opts: ForecastOptions) -> int:
         return 0
     inputs.writable(opts.html)
     try:
-        search_inputs = _inputs(search_opts, opts)
+        search_inputs = _inputs(search_opts, demand, opts)
         result, evaluator = _search(search_opts, search_inputs)
         text = edited(search_inputs.stack.text, result.best.candidate.config)
     except RecommendError as error:
@@ -163,10 +165,17 @@ def command(search_opts: SearchOptions, opts: ForecastOptions) -> int:
     return 0 if result.best.meets else NOT_MET
 
 
-def _inputs(search_opts: SearchOptions, opts: ForecastOptions) -> Inputs:
+def _inputs(search_opts: SearchOptions, demand: DemandOptions, opts: ForecastOptions) -> Inputs:
     stack = read_stack(search_opts.stack)
     trace = inputs.read_trace(opts, stack.side.trace).trace
     inputs.check_targets(inputs.targets(opts), [stack.side])
+    demanded = with_demand(demand, opts, [stack.side], trace)
+    trace, opts = demanded.trace, demanded.opts
+    if assumed := demanded.sides[0].configuration.assumed_queues:
+        raise InputError(
+            f"--add-team {', '.join(assumed)}: no such queue; expected a queue of {stack.file}, whose "
+            "settings are varied"
+        )
     placed = inputs.scenario(opts, stack.side, trace)
     scenario = placed.inputs
     jobs = scenario.jobs

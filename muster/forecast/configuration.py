@@ -39,6 +39,8 @@ class QueueConfiguration:
     # size.
     autoscaled: Mapping[str, int] = field(default_factory=dict)
     topologies: Mapping[str, str] = field(default_factory=dict)  # that simulations ignore, by flavor
+    # Queues of added teams that the objects lack, with the queue that each is a copy of.
+    assumed_queues: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

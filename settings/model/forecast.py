@@ -1,10 +1,10 @@
 """Forecasts: the trace that changes of the stack are tried on, and what a change may not make worse."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from settings.model.base import DnsSubdomain, Model
+from settings.model.base import DnsSubdomain, Model, refuse
 
 
 class WaitLimit(Model):
@@ -14,10 +14,19 @@ class WaitLimit(Model):
     """A cluster queue."""
     priority: DnsSubdomain | None = None
     """A priority class; all jobs of the queue if unset."""
-    statistic: Literal["mean", "p50", "p90", "p99"] = "p90"
-    """The statistic of the waits that is limited."""
+    statistic: Literal["mean", "p50", "p90", "p95", "p99", "within"] = "p90"
+    """The statistic of the waits that is limited. `within` is the share of jobs that wait at most
+    `maxMinutes`."""
     max_minutes: Annotated[float, Field(ge=0)]
     """The most that it may be after the change."""
+    min_percent: Annotated[float, Field(gt=0, le=100)] | None = None
+    """Least share of jobs that start in time, for the statistic `within`."""
+
+    @model_validator(mode="after")
+    def _service_levels_have_a_share(self) -> Self:
+        if (self.statistic == "within") != (self.min_percent is not None):
+            refuse("minPercent with statistic within, and only with it", "set both, or neither")
+        return self
 
 
 class Forecast(Model):

@@ -89,6 +89,8 @@ def _of_side(side: PlacedTrace) -> Iterator[Remark]:
         yield Remark("cancelled before they started: they leave the queue after the recorded time", cancelled)
     for flavor, topology in configuration.topologies.items():
         yield Remark(f"topology {topology} of flavor {flavor} is ignored: only quota limits its gangs")
+    for queue, like in configuration.assumed_queues.items():
+        yield Remark(f"queue {queue} is assumed, with the quotas of {like} in addition to all others")
     if empty := sorted(configuration.snapshot.cluster_queues.keys() - {job.queue for job in jobs}):
         more = f" and {len(empty) - QUEUES_MAX} more" if len(empty) > QUEUES_MAX else ""
         yield Remark(f"no job in the trace: {', '.join(empty[:QUEUES_MAX])}{more}")

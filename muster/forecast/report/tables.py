@@ -32,8 +32,7 @@ class Table:
     wraps: bool = False  # cells of all columns but the first may wrap
 
 
-AFTER = ("AFTER", "CHANGE")
-SHOWN = ("mean_s", "p50_s", "p90_s", "p99_s", "max_s")
+SHOWN = ("mean_s", "p50_s", "p90_s", "p95_s", "p99_s", "max_s")
 
 
 def forecast_tables(outcomes: Sequence[SimulationOutcome], prices: Mapping[str, float]) -> list[Table]:
@@ -91,15 +90,14 @@ def _waits(futures: Sequence[Mapping[JobGroup, Waits]]) -> Table:
     for group in groups:
         p90 = sorted(waits[group].p90_s for waits in futures if group in waits)
         band = (p90[round(0.1 * (len(p90) - 1))], p90[round(0.9 * (len(p90) - 1))])
-        statistics = (
-            mean_of(futures, group, name) for name in ("mean_s", "p50_s", "p90_s", "p99_s", "max_s")
-        )
+        statistics = (mean_of(futures, group, name) for name in SHOWN)
         count, never = (round(mean_of(futures, group, name)) for name in ("count", "never"))
         cells = [duration(value) for value in statistics]
         cells.insert(3, "" if len(p90) == 1 else f"{duration(band[0])} to {duration(band[1])}")
         rows.append((*named(group), f"{count + never:,}", *cells, f"{never:,}" if never else "-"))
     title = "Waits from submission until the gang runs"
-    columns = ("QUEUE", "CLASS", "SIZE", "JOBS", "MEAN", "P50", "P90", "RANGE", "P99", "MAX", "NEVER STARTED")
+    headings = ("MEAN", "P50", "P90", "RANGE", "P95", "P99", "MAX")
+    columns = ("QUEUE", "CLASS", "SIZE", "JOBS", *headings, "NEVER STARTED")
     return Table(title, columns, rows)
 
 

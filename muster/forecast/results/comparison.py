@@ -65,7 +65,7 @@ class Comparison:
     waits: Mapping[tuple[JobGroup, str], WaitPair] = field(default_factory=dict)
 
 
-STATISTICS = ("mean_s", "p50_s", "p90_s", "p99_s")
+STATISTICS = ("mean_s", "p50_s", "p90_s", "p95_s", "p99_s")
 
 
 def compare(base: Sequence[SimulationOutcome], changed: Sequence[SimulationOutcome]) -> Comparison:

@@ -49,7 +49,7 @@ BASE, HALVED = simulated(configured(queue("a", 16)), *JOBS), simulated(configure
 
 def test_a_forecast_has_waits_flavors_and_teams() -> None:
     waits, flavors, teams = forecast_tables([HALVED], {"h100": 2})
-    assert waits.rows[1] == ("a", "", "", "2", "30m00s", "0s", "1h00m", "", "1h00m", "1h00m", "-")
+    assert waits.rows[1] == ("a", "", "", "2", "30m00s", "0s", "1h00m", "", *["1h00m"] * 3, "-")
     assert flavors.rows == [("h100", "16.0", "16.0", "100.0%", "0.0", "2")]
     assert teams.rows == [("a", "h100", "16.0", "32")]
     assert totals([HALVED]) == "2 jobs in 2h00m; 0 preemptions"

@@ -115,6 +115,21 @@ def test_the_answer_names_what_is_assumed_and_left_out(capsys: pytest.CaptureFix
     assert "scale_up_s is 0 (default: 120)" in Path("page.html").read_text()
 
 
+def test_settings_are_recommended_for_another_demand(capsys: pytest.CaptureFixture[str]) -> None:
+    document = printed(capsys, "--scale", "all=2", goal="within 65m >= 90%")
+    (best,) = (row for row in document["candidates"] if row["recommended"])  # type: ignore[attr-defined]
+    assert best["settings"]["pools.l4"] > 8
+    assert document["goals"] == [
+        {"queue": "", "priority_class": "", "statistic": "within", "max_s": 3900, "min_share": 0.9}
+    ]
+    assert "demand of all x 2" in str(document["assumed_and_left_out"])
+
+
+def test_the_queue_of_a_team_must_have_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    assert recommend("--add-team", "c", "--like", "a") == 2
+    assert "--add-team c: no such queue; expected a queue of stack.yaml" in capsys.readouterr().err
+
+
 def test_a_second_run_takes_its_results_from_the_first(capsys: pytest.CaptureFixture[str]) -> None:
     first = printed(capsys)
     assert first == printed(capsys, "--fresh") == printed(capsys)
@@ -159,7 +174,7 @@ ERRORS: dict[str, tuple[tuple[str, ...], str, str]] = {
         "expected weight, or one of its flavors: cpu, l4",
     ),
     "nothing to change": ((), EASY, "give --vary TARGET=VALUES"),
-    "a goal's syntax": (GRID, "a p90 < 5", 'expected "[QUEUE [CLASS]] mean|p50|p90|p99 <= TIME"'),
+    "a goal's syntax": (GRID, "a p90 < 5", 'expected "[QUEUE [CLASS]] mean|p50|p90|p95|p99 <= TIME"'),
     "a goal's queue": (GRID, "c p90 <= 5m", "queue 'c' is unknown; expected one of: a, b"),
     "a goal's class": (GRID, "a high p90 <= 5m", "the trace has no such job"),
 }

@@ -94,6 +94,25 @@ CASES = [
         "did you mean team-a?",
     ),
     Case(
+        "a service level without a share",
+        put(
+            "muster:forecast",
+            {"limits": [{"queue": "team-a", "statistic": "within", "maxMinutes": 5}]},
+        ),
+        "muster:forecast.limits[0]",
+        '{"queue": "team-a", "statistic": "within", "maxMinutes": 5}',
+        "minPercent with statistic within, and only with it",
+        "set both, or neither",
+    ),
+    Case(
+        "a share of another statistic",
+        put("muster:forecast", {"limits": [{"queue": "team-a", "maxMinutes": 5, "minPercent": 95}]}),
+        "muster:forecast.limits[0]",
+        '{"queue": "team-a", "maxMinutes": 5, "minPercent": 95}',
+        "minPercent with statistic within, and only with it",
+        "set both, or neither",
+    ),
+    Case(
         "a price of an unknown flavor",
         put("muster:forecast", {"prices": {"l44": 1.5}}),
         "muster:forecast.prices.l44",
