@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from muster.configuration.configuration import DEFAULT, from_fields
 from muster.files.reading import MANIFESTS_BYTES_MAX, decoded, read_bytes, read_text
 from muster.files.yaml_documents import document, documents
 from muster.forecast.configuration import QueueConfiguration, from_manifests, parse_controller
+from muster.forecast.costs.prices import Prices
 from muster.forecast.limits import WaitLimit
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ class SimulatedConfiguration:
     configuration: QueueConfiguration
     trace: str | None = None
     assumptions: Mapping[str, float] = field(default_factory=dict)
-    prices: Mapping[str, float] = field(default_factory=dict)
+    prices: Prices = Prices()  # noqa: RUF009 - frozen
     limits: Sequence[WaitLimit] = ()
 
 
@@ -71,10 +73,10 @@ def declared(settings: "Settings", title: str) -> SimulatedConfiguration:
     forecast = settings.forecast
     queues = from_manifests(title, manifests(settings), controller)
     return SimulatedConfiguration(
-        replace(queues, autoscaled=_autoscaled(settings)),
+        replace(queues, autoscaled=_autoscaled(settings), reserved=_reserved(settings)),
         forecast.trace,
         ENGINES.get(settings.admission.engine, {}) | forecast.assumptions,
-        forecast.prices,
+        _prices(settings),
         [
             WaitLimit(
                 limit.queue,
@@ -97,6 +99,22 @@ def _autoscaled(settings: "Settings") -> Mapping[str, int]:
             minimum = pool.accelerators * pool.nodes.min if pool.nodes is not None else 0
             accelerators[pool.flavor_name] = accelerators.get(pool.flavor_name, 0) + minimum
     return accelerators
+
+
+def _reserved(settings: "Settings") -> Mapping[str, int]:
+    """Returns the accelerators of reservations by flavor: the maximum sizes of its pools."""
+    accelerators: Counter[str] = Counter()
+    for pool in settings.pools:
+        if pool.accelerators and pool.provisioning == "reserved":
+            accelerators[pool.flavor_name] += pool.nodes_max * pool.accelerators
+    return accelerators
+
+
+def _prices(settings: "Settings") -> Prices:
+    prices = settings.forecast.prices
+    if prices is None:
+        return Prices()
+    return Prices(prices.accelerator_hour, prices.currency, prices.date, prices.source)
 
 
 def _config(file: str, text: str) -> Mapping[str, object]:

@@ -19,6 +19,7 @@ from muster.cli.verb import InputError, exclusive, options, verb
 from muster.forecast import assumptions, futures
 from muster.forecast.configuration import from_manifests, from_objects, parse_controller
 from muster.forecast.report.assumed import remarks, remarks_table
+from muster.forecast.report.costs import cost_document, cost_remarks, cost_tables, costs_of
 from muster.forecast.report.document import forecast_document
 from muster.forecast.report.headroom import headroom_document, headroom_tables
 from muster.forecast.report.service_levels import level_tables, levels_document
@@ -108,19 +109,25 @@ def command(
     name = side.configuration.name
     levels = shown_levels(level, limits, [outcomes], trace.begins_ms)
     growing = headrooms(headroom, GrowingDemand(opts, side, trace, outcomes), limits)
-    tables = [*level_tables(levels), *headroom_tables(growing)]
+    costs = costs_of([scenario], [outcomes], side.prices)
+    assumed += cost_remarks(costs, [scenario], [side.prices])
+    tables = [*cost_tables(costs), *level_tables(levels), *headroom_tables(growing)]
     waited_ms = {n: job.waited_ms for n, job in enumerate(trace.jobs) if job.waited_ms is not None}
     if trace is not recorded:
         waited_ms = {}  # they were waits under another demand
     if as_json:
-        document = forecast_document(name, outcomes, side.prices, waited_ms, assumed)
-        document |= {"service_levels": levels_document(levels), "headroom": headroom_document(growing)}
+        document = forecast_document(name, outcomes, waited_ms, assumed)
+        document |= {
+            "cost_of_a_month": cost_document(costs),
+            "service_levels": levels_document(levels),
+            "headroom": headroom_document(growing),
+        }
         print(json.dumps(document, indent=2))
     else:
         count = f"{len(outcomes)} futures" if futures.is_random(scenario) else "deterministic"
         print(f"{name}: {totals(outcomes)} ({count})\n")
         past = recorded_tables(recorded_waits(outcomes, waited_ms))
-        show([*forecast_tables(outcomes, side.prices), *tables, *past, *remarks_table(assumed)])
+        show([*forecast_tables(outcomes), *tables, *past, *remarks_table(assumed)])
     if opts.html:
         from muster.forecast.page import ForecastSide, write_page
 

@@ -17,18 +17,14 @@ from muster.cli.paths import InputPath, OutputPath
 from muster.cli.verb import InputError, options, verb
 from muster.files.writing import write_text
 from muster.forecast import futures
+from muster.forecast.futures import SimulationInputs
 from muster.forecast.limits import ExceededLimit, exceeded
-from muster.forecast.report.assumed import Remark, remarks, remarks_table
-from muster.forecast.report.document import plan_document
+from muster.forecast.report.assumed import remarks
+from muster.forecast.report.costs import cost_remarks, costs_of
 from muster.forecast.report.markdown import markdown
-from muster.forecast.report.service_levels import (
-    LevelsWithin,
-    level_tables,
-    levels_document,
-    levels_of_limits,
-)
-from muster.forecast.report.tables import plan_tables, totals
-from muster.forecast.results.comparison import Comparison, compare
+from muster.forecast.report.plan_report import PlanReport
+from muster.forecast.report.service_levels import levels_of_limits
+from muster.forecast.results.comparison import compare
 from muster.forecast.results.outcome import SimulationOutcome
 
 VIOLATED = 3
@@ -115,9 +111,22 @@ def command(
         show([assumptions_table()])
         return 0
     inputs.writable(output.markdown, opts.html)
+    report = _compared(plan, level, demand, opts)
+    _print(report, output)
+    if opts.html:
+        from muster.forecast.page import ForecastSide, write_page
+
+        sides = [ForecastSide(report.base, report.before), ForecastSide(report.changed, report.after)]
+        write_page(sides, opts.html, report.limits, report.remarks, report.own_tables)
+    return _exit_code(report.limits)
+
+
+def _compared(
+    plan: PlanOptions, level: LevelOptions, demand: DemandOptions, opts: ForecastOptions
+) -> PlanReport:
+    """Simulates both configurations."""
     base, changed = _configurations(plan, opts.configuration)
     trace = inputs.read_trace(opts, changed.trace).trace
-    results: list[list[SimulationOutcome]] = []
     inputs.check_targets([*inputs.targets(opts), *(target for _, target in plan.base_map)], (base, changed))
     demanded = with_demand(demand, opts, (base, changed), trace, plan.base_map)
     (base, changed), trace, opts = demanded.sides, demanded.trace, demanded.opts
@@ -125,24 +134,28 @@ def command(
         inputs.scenario(opts, side, trace, replaced)
         for side, replaced in ((base, plan.base_map), (changed, ()))
     ]
-    declared = checked_limits(level, changed.limits, [side.inputs for side in placed])
-    for side in placed:
-        text = f"{side.inputs.configuration.name}: {len(side.inputs.jobs):,} jobs"
-        with inputs.progress(text) as progress:
-            results.append(futures.run(side.inputs, range(opts.seeds), progress))
-    before, after = paired(*results)
+    sides = [side.inputs for side in placed]
+    declared = checked_limits(level, changed.limits, sides)
+    before, after = paired(*(_simulated(side, opts.seeds) for side in sides))
     comparison = compare(before, after)
     levels = shown_levels(level, declared, (before, after), trace.begins_ms)
-    limits = list(exceeded(comparison, declared, levels_of_limits(levels, declared)))
-    assumed = remarks(trace, placed)
-    names = base.configuration.name, changed.configuration.name
-    _report(output, names, before, after, comparison, limits, levels, assumed)
-    if opts.html:
-        from muster.forecast.page import ForecastSide, write_page
+    costs = costs_of(sides, (before, after), changed.prices or base.prices)
+    return PlanReport(
+        base.configuration.name,
+        changed.configuration.name,
+        before,
+        after,
+        comparison,
+        list(exceeded(comparison, declared, levels_of_limits(levels, declared))),
+        levels,
+        costs,
+        [*remarks(trace, placed), *cost_remarks(costs, sides, (base.prices, changed.prices))],
+    )
 
-        sides = [ForecastSide(names[0], before), ForecastSide(names[1], after)]
-        write_page(sides, opts.html, limits, assumed, level_tables(levels))
-    return _exit_code(limits)
+
+def _simulated(side: SimulationInputs, seeds: int) -> Sequence[SimulationOutcome]:
+    with inputs.progress(f"{side.configuration.name}: {len(side.jobs):,} jobs") as progress:
+        return futures.run(side, range(seeds), progress)
 
 
 def _exit_code(limits: Sequence[ExceededLimit]) -> int:
@@ -181,31 +194,19 @@ def _repeated(side: Sequence[SimulationOutcome], count: int) -> Sequence[Simulat
     return [*side] * count if len(side) == 1 else side
 
 
-def _report(
-    output: OutputOptions,
-    names: tuple[str, str],
-    before: Sequence[SimulationOutcome],
-    after: Sequence[SimulationOutcome],
-    comparison: Comparison,
-    limits: Sequence[ExceededLimit],
-    levels: Sequence[LevelsWithin],
-    assumed: Sequence[Remark],
-) -> None:
+def _print(report: PlanReport, output: OutputOptions) -> None:
     from muster.cli.screen import show
 
-    base, changed = names
-    summary = [f"before ({base}): {totals(before)}", f"after ({changed}): {totals(after)}"]
-    tables = [*plan_tables(comparison), *level_tables(levels), *remarks_table(assumed)]
     if output.json:
-        document = plan_document(base, changed, comparison, limits, assumed)
-        document["service_levels"] = levels_document(levels)
-        print(json.dumps(document, indent=2))
+        print(json.dumps(report.document, indent=2))
     else:
-        print("\n".join(summary) + "\n")
-        show(tables)
-        for limit in limits:
+        print("\n".join(report.summary) + "\n")
+        show(report.tables)
+        for limit in report.limits:
             print(limit.sentence)
     if output.markdown:
-        lines = [f"- {line}" for line in summary]
-        lines += [f"- **{limit.sentence}**" if limit.by_change else f"- {limit.sentence}" for limit in limits]
-        write_text(output.markdown, markdown(f"Waiting times: {changed}", lines, tables))
+        lines = [f"- {line}" for line in report.summary]
+        lines += [
+            f"- **{limit.sentence}**" if limit.by_change else f"- {limit.sentence}" for limit in report.limits
+        ]
+        write_text(output.markdown, markdown(f"Waiting times: {report.changed}", lines, report.tables))

@@ -38,6 +38,7 @@ class QueueConfiguration:
     # Flavors whose nodes the cluster autoscaler adds and removes, with the accelerators of their minimum
     # size.
     autoscaled: Mapping[str, int] = field(default_factory=dict)
+    reserved: Mapping[str, int] = field(default_factory=dict)  # accelerators of reservations, by flavor
     topologies: Mapping[str, str] = field(default_factory=dict)  # that simulations ignore, by flavor
     # Queues of added teams that the objects lack, with the queue that each is a copy of.
     assumed_queues: Mapping[str, str] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from muster.forecast.recommend.scores import Score, front
 from muster.forecast.recommend.search import SearchResult
 from muster.forecast.recommend.variables import value_text
 from muster.forecast.report.tables import Table
-from muster.forecast.report.text import duration, hours
+from muster.forecast.report.text import duration
 
 REASONS = 5
 """Number of reasons for invalid candidates to list."""
@@ -34,19 +34,14 @@ def mark(score: Score, result: SearchResult) -> str:
     return "present" if is_present else ""
 
 
-def cost_text(cost: float, has_prices: bool) -> str:
-    """Returns a cost as text; without prices it is a number of accelerators."""
-    return hours(cost) if has_prices else f"{cost:,.0f}"
-
-
-def front_tables(result: SearchResult, goals: Sequence[WaitLimit], has_prices: bool) -> list[Table]:
+def front_tables(result: SearchResult, goals: Sequence[WaitLimit], currency: str) -> list[Table]:
     """Returns the Pareto front, whose cheaper rows miss goals by more or have longer waits, and the settings
-    of its rows."""
+    of its rows. Without a currency there are no prices."""
     rows = [
         (
             f"{number}",
             mark(score, result),
-            cost_text(score.candidate.cost, has_prices),
+            f"{score.candidate.cost:,.0f}",
             *(goal.text(value) for goal, value in zip(goals, score.values, strict=True)),
             "yes" if score.meets else "no",
             f"{score.futures_met}/{score.futures}",
@@ -59,7 +54,7 @@ def front_tables(result: SearchResult, goals: Sequence[WaitLimit], has_prices: b
     columns = (
         "NO",
         "",
-        "COST" if has_prices else "ACCELERATORS",
+        f"{currency} A MONTH" if currency else "ACCELERATORS",
         *(goal.named for goal in goals),
         "GOALS MET",
         "FUTURES",
@@ -118,7 +113,7 @@ def document(
     result: SearchResult,
     goals: Sequence[WaitLimit],
     invalid: Mapping[str, int],
-    has_prices: bool,
+    currency: str,
 ) -> dict[str, Any]:
     """Returns the answer for programs. Values are waits in seconds, null for jobs that never start, or shares
     of late jobs."""
@@ -136,7 +131,7 @@ def document(
             }
             for goal in goals
         ],
-        "cost_unit": "price" if has_prices else "accelerators",
+        "cost_unit": f"{currency} a month" if currency else "accelerators",
         "candidates": [
             {
                 "settings": {variable.target: value for variable, value in score.candidate.values.items()},

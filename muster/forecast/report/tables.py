@@ -35,10 +35,10 @@ class Table:
 SHOWN = ("mean_s", "p50_s", "p90_s", "p95_s", "p99_s", "max_s")
 
 
-def forecast_tables(outcomes: Sequence[SimulationOutcome], prices: Mapping[str, float]) -> list[Table]:
+def forecast_tables(outcomes: Sequence[SimulationOutcome]) -> list[Table]:
     """Returns waits, flavors and teams. Values are means over the futures."""
     waits, used = [waits_by_group(o) for o in outcomes], [usage(o) for o in outcomes]
-    return [_waits(waits), _flavors(used), _teams(used, prices)]
+    return [_waits(waits), _flavors(used), _teams(used)]
 
 
 def recorded_tables(recorded: Sequence[RecordedWaits]) -> list[Table]:
@@ -114,25 +114,28 @@ def _flavors(futures: Sequence[Usage]) -> Table:
     return Table("Flavors, in accelerator-hours", columns, rows, numbers=1)
 
 
-def _teams(futures: Sequence[Usage], prices: Mapping[str, float]) -> Table:
+def _teams(futures: Sequence[Usage]) -> Table:
     keys = sorted({key for future in futures for key in future.hours_by_team})
     rows = []
     for queue, flavor in keys:
         amount = fmean(future.hours_by_team.get((queue, flavor), 0.0) for future in futures)
-        cost = (f"{amount * prices[flavor]:,.0f}" if flavor in prices else "-",) if prices else ()
-        rows.append((queue, flavor, hours(amount), *cost))
-    columns = ("QUEUE", "FLAVOR", "ACCELERATOR-HOURS", *(("COST",) if prices else ()))
-    return Table("Teams", columns, rows, numbers=2)
+        rows.append((queue, flavor, hours(amount)))
+    return Table("Teams", ("QUEUE", "FLAVOR", "ACCELERATOR-HOURS"), rows, numbers=2)
 
 
-def plan_tables(comparison: Comparison) -> list[Table]:
+def plan_tables(comparison: Comparison, costs: Mapping[JobGroup, str] | None = None) -> list[Table]:
     """Returns the differences in mean and p90 of the groups with an effect, the largest effect first, and the
-    jobs whose wait grows."""
+    jobs whose wait grows. `costs` has the change of a month's cost of each group; None without prices."""
     effects = Effects(comparison)
     groups = effects.groups
     shown = effects.changed_rows(groups)
     rows = [
-        (*_difference(group, effects, comparison), _never(comparison.never.get(group))) for group in shown
+        (
+            *_difference(group, effects, comparison),
+            _never(comparison.never.get(group)),
+            *(() if costs is None else (costs[group],)),
+        )
+        for group in shown
     ]
     columns = (
         "QUEUE",
@@ -147,6 +150,7 @@ def plan_tables(comparison: Comparison) -> list[Table]:
         "BAND",
         "AGREE",
         "NEVER START",
+        *(() if costs is None else ("COST A MONTH",)),
     )
     worst = [
         (

@@ -134,6 +134,38 @@ def test_a_plan_exits_by_the_limits_that_the_change_exceeds(
     assert exceeded == [expected == VIOLATED, expected == EXCEEDED_BEFORE]
 
 
+PRICED = "{currency: USD, date: 2026-11-26, source: a contract, acceleratorHour: {l4: 2}}"
+RESERVED = "provisioning: reserved\n      reservation: ours\n      nodes: {max: 16}"
+
+
+def test_each_row_of_a_plan_says_what_it_costs(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stack = RECOMMEND_STACK + f"  muster:forecast: {{prices: {PRICED}}}\n"
+    (files / "before.yaml").write_text(stack)
+    (files / "after.yaml").write_text(stack.replace("nodes: {max: 16}", RESERVED))
+    stacks = [f"--stack={files}/after.yaml", f"--base={files}/before.yaml", "--assume=scale_up_s=0"]
+    out = [f"--markdown={files}/plan.md", f"--html={files}/plan.html"]
+    assert main(["plan", *stacks, f"--trace={files}/trace.csv", *out]) == 0
+    capsys.readouterr()
+    comment, page = (files / "plan.md").read_text(), (files / "plan.html").read_text()
+    # Two jobs hold 8 GPUs for 42 s in an hour of submissions; 16 GPUs are reserved for 730 hours.
+    for row in ("| a | l4 | 273 | 273 | 0 |", "| all queues |  | 273 | 23,360 | +23,087 |"):
+        assert row in comment
+    assert "prices are in USD per accelerator-hour of 2026-11-26, a contract" in comment
+    assert "Cost of a month in USD</h2>" in page
+    assert "prices are in USD" in page
+
+
+def test_a_forecast_has_costs(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "stack.yaml").write_text(RECOMMEND_STACK + f"  muster:forecast: {{prices: {PRICED}}}\n")
+    command = ["forecast", f"--stack={files}/stack.yaml", f"--trace={files}/trace.csv"]
+    assert main([*command, "--assume=scale_up_s=0", "--json"]) == 0
+    costs = json.loads(capsys.readouterr().out)["cost_of_a_month"]
+    assert (costs["currency"], costs["date"], costs["source"]) == ("USD", "2026-11-26", "a contract")
+    assert costs["sides"][0]["total"] == pytest.approx(2 * 8 * 42 / 3600 * 2 * 730)
+    assert main([*command]) == 0
+    assert "Cost of a month in USD" in capsys.readouterr().out
+
+
 def test_a_patch_is_applied_to_a_copy(capsys: pytest.CaptureFixture[str]) -> None:
     before = STACK.read_text()
     assert main(["plan", "--stack=prod", f"--change={PATCH}", "--days=1", "--seeds=1"]) == 0

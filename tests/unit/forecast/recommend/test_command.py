@@ -148,14 +148,16 @@ def test_a_few_of_many_candidates_find_an_answer(capsys: pytest.CaptureFixture[s
 
 def test_prices_and_goals_may_be_in_the_stack_file(capsys: pytest.CaptureFixture[str]) -> None:
     forecast = (
-        "  muster:forecast: {prices: {l4: 0.5}, trace: trace.csv, limits: [{queue: a, maxMinutes: 75}]}\n"
+        "  muster:forecast: {prices: {currency: EUR, date: 2026-11-26, source: contract, acceleratorHour: "
+        "{l4: 0.5}}, trace: trace.csv, limits: [{queue: a, maxMinutes: 75}]}\n"
     )
     Path("stack.yaml").write_text(STACK + forecast)
     assert main(["recommend", "--stack", "stack.yaml", "--vary", "queues.a.l4=4,8", *NODES]) == 0
     output = capsys.readouterr().out
     assert re.search(r"goal +<= 1h15m", output)
-    # 0.5 an hour, 12 GPUs, 11 minutes of submissions and 10 of the last job
-    assert re.search(r"recommended +2\.1  ", output)
+    assert re.search(r"recommended +4,380  ", output)  # 0.5 an hour, 12 GPUs, 730 hours
+    assert "EUR A MONTH" in output
+    assert "prices are in EUR per accelerator-hour of 2026-11-26, contract" in output
 
 
 def test_the_page_needs_no_other_file(capsys: pytest.CaptureFixture[str]) -> None:
