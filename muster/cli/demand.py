@@ -10,7 +10,9 @@ from muster.cli.configurations import SimulatedConfiguration
 from muster.cli.inputs import PAIR, ForecastOptions
 from muster.cli.verb import InputError, options
 from muster.forecast.demand.demand import ALL, FACTOR_MAX, AddedTeam, Demand, JobQueues, demanded
+from muster.forecast.demand.resampling import resampling
 from muster.forecast.demand.teams import with_queues
+from muster.forecast.report.assumed import PlacedTrace
 from muster.forecast.traces.trace import Trace
 
 Pairs = Sequence[tuple[str, str]]
@@ -34,19 +36,37 @@ demand_options = options(
         multiple=True,
         type=PAIR,
         help=f"multiply the jobs of a ClusterQueue, or of `{ALL}` other queues, such as research=1.3; "
-        "repeatable. All other jobs and their random draws stay as they are",
+        "repeatable. All other jobs and their random draws do not change",
     ),
     click.option(
         "--add-team",
         metavar="QUEUE",
         multiple=True,
-        help="add jobs for this ClusterQueue, as many and as large as those of --like. A queue that no "
+        help="add jobs for this ClusterQueue, as many and as large as the jobs of --like. A queue that no "
         "configuration has is assumed, with the quotas of --like; repeatable",
     ),
     click.option(
         "--like", metavar="QUEUE", multiple=True, help="the ClusterQueue whose jobs an added team copies"
     ),
 )
+
+
+resample_option = click.option(
+    "--resample",
+    is_flag=True,
+    help="draw the weeks of the trace in random order for each future, so that ranges include demand; its "
+    "days if it has less than two weeks",
+)
+
+
+def with_resampling(placed: PlacedTrace, trace: Trace, resample: bool) -> PlacedTrace:
+    """Returns the scenario with the option `--resample`. Raises: InputError for a trace that is too short."""
+    if not resample:
+        return placed
+    blocks = resampling(trace)
+    if blocks is None:
+        raise InputError(f"--resample: {trace.source} has less than two days; expected at least two")
+    return replace(placed, inputs=replace(placed.inputs, resampling=blocks))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import click
 
 from muster.cli import configurations, inputs, live
 from muster.cli.configurations import SimulatedConfiguration
-from muster.cli.demand import DemandOptions, demand_options, with_demand
+from muster.cli.demand import DemandOptions, demand_options, resample_option, with_demand, with_resampling
 from muster.cli.headroom import GrowingDemand, headrooms
 from muster.cli.inputs import ForecastOptions
 from muster.cli.levels import LevelOptions, checked_limits, level_options, shown_levels
@@ -78,6 +78,7 @@ source_options = options(
     help="find the growth of this ClusterQueue's demand, or of `all`, at which each limit is first exceeded; "
     "repeatable",
 )
+@resample_option
 @level_options
 @demand_options
 @inputs.forecast_options
@@ -85,6 +86,7 @@ def command(
     source: ConfigurationSource,
     as_json: bool,
     headroom: Sequence[str],
+    resample: bool,
     level: LevelOptions,
     demand: DemandOptions,
     opts: ForecastOptions,
@@ -101,19 +103,19 @@ def command(
     inputs.check_targets(inputs.targets(opts), [side])
     changed = with_demand(demand, opts, [side], recorded)
     (side,), trace, opts = changed.sides, changed.trace, changed.opts
-    placed = inputs.scenario(opts, side, trace)
+    placed = with_resampling(inputs.scenario(opts, side, trace), trace, resample)
     scenario, assumed = placed.inputs, remarks(trace, [placed])
     limits = checked_limits(level, side.limits, [scenario])
     with inputs.progress(f"{len(scenario.jobs):,} jobs") as progress:
         outcomes = futures.run(scenario, range(opts.seeds), progress)
     name = side.configuration.name
     levels = shown_levels(level, limits, [outcomes], trace.begins_ms)
-    growing = headrooms(headroom, GrowingDemand(opts, side, trace, outcomes), limits)
+    growing = headrooms(headroom, GrowingDemand(opts, side, trace, outcomes, resample), limits)
     costs = costs_of([scenario], [outcomes], side.prices)
     assumed += cost_remarks(costs, [scenario], [side.prices])
     tables = [*cost_tables(costs), *level_tables(levels), *headroom_tables(growing)]
     waited_ms = {n: job.waited_ms for n, job in enumerate(trace.jobs) if job.waited_ms is not None}
-    if trace is not recorded:
+    if resample or trace is not recorded:
         waited_ms = {}  # they were waits under another demand
     if as_json:
         document = forecast_document(name, outcomes, waited_ms, assumed)

@@ -6,7 +6,7 @@ from statistics import fmean
 
 from muster.cli import inputs
 from muster.cli.configurations import SimulatedConfiguration
-from muster.cli.demand import check_queue, job_queues
+from muster.cli.demand import check_queue, job_queues, with_resampling
 from muster.cli.inputs import ForecastOptions
 from muster.cli.verb import InputError
 from muster.forecast import futures
@@ -21,12 +21,13 @@ from muster.forecast.traces.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class GrowingDemand:
-    """A forecast whose demand can be scaled; `outcomes` are those of the present demand."""
+    """A forecast whose demand can be scaled; `outcomes` have the present demand."""
 
     opts: ForecastOptions
     side: SimulatedConfiguration
     trace: Trace
     outcomes: Sequence[SimulationOutcome]
+    resample: bool
 
     def measured(self, queue: str, factor: float, limits: Sequence[WaitLimit]) -> Sequence[float]:
         """Returns the value of each limit, as the mean over the futures."""
@@ -34,8 +35,8 @@ class GrowingDemand:
         if factor != 1:
             queues = job_queues(self.opts, [self.side], self.trace)
             trace = demanded(self.trace, queues, Demand({queue: factor}))
-            scenario = inputs.scenario(self.opts, self.side, trace).inputs
-            outcomes = futures.run(scenario, range(self.opts.seeds))
+            scenario = with_resampling(inputs.scenario(self.opts, self.side, trace), trace, self.resample)
+            outcomes = futures.run(scenario.inputs, range(self.opts.seeds))
         values = [measured(outcome, limits).values for outcome in outcomes]
         return [fmean(column) for column in zip(*values, strict=True)]
 

@@ -9,7 +9,7 @@ import click
 
 from muster.cli import configurations, inputs
 from muster.cli.configurations import SimulatedConfiguration
-from muster.cli.demand import DemandOptions, demand_options, with_demand
+from muster.cli.demand import DemandOptions, demand_options, resample_option, with_demand, with_resampling
 from muster.cli.forecast import assumptions_table
 from muster.cli.inputs import ForecastOptions
 from muster.cli.levels import LevelOptions, checked_limits, level_options, shown_levels
@@ -94,12 +94,14 @@ class OutputOptions:
         "--markdown", metavar="FILE", type=OutputPath(), help="also write a pull request comment in Markdown"
     ),
 )
+@resample_option
 @level_options
 @demand_options
 @inputs.forecast_options
 def command(
     plan: PlanOptions,
     output: OutputOptions,
+    resample: bool,
     level: LevelOptions,
     demand: DemandOptions,
     opts: ForecastOptions,
@@ -111,7 +113,7 @@ def command(
         show([assumptions_table()])
         return 0
     inputs.writable(output.markdown, opts.html)
-    report = _compared(plan, level, demand, opts)
+    report = _compared(plan, resample, level, demand, opts)
     _print(report, output)
     if opts.html:
         from muster.forecast.page import ForecastSide, write_page
@@ -122,7 +124,7 @@ def command(
 
 
 def _compared(
-    plan: PlanOptions, level: LevelOptions, demand: DemandOptions, opts: ForecastOptions
+    plan: PlanOptions, resample: bool, level: LevelOptions, demand: DemandOptions, opts: ForecastOptions
 ) -> PlanReport:
     """Simulates both configurations."""
     base, changed = _configurations(plan, opts.configuration)
@@ -131,7 +133,7 @@ def _compared(
     demanded = with_demand(demand, opts, (base, changed), trace, plan.base_map)
     (base, changed), trace, opts = demanded.sides, demanded.trace, demanded.opts
     placed = [
-        inputs.scenario(opts, side, trace, replaced)
+        with_resampling(inputs.scenario(opts, side, trace, replaced), trace, resample)
         for side, replaced in ((base, plan.base_map), (changed, ()))
     ]
     sides = [side.inputs for side in placed]

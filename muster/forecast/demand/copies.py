@@ -1,7 +1,7 @@
 """Copies of jobs, and jobs that are left out.
 
-Draws are keyed by the name of a job, so a job is copied or left out whatever else is in the trace, and all
-jobs of a smaller demand are also in a larger one.
+Draws are keyed by the name of a job, so a job is copied or left out independently of all others, and all jobs
+of a smaller demand are also in a larger one.
 """
 
 from dataclasses import replace

@@ -32,7 +32,7 @@ class Demand:
 
 
 JobQueues = Sequence[Set[str]]
-"""The ClusterQueues of each job of a trace: of a plan, those of both sides."""
+"""The ClusterQueues of each job of a trace, on both sides of a plan."""
 
 
 def demanded(trace: Trace, queues: JobQueues, demand: Demand) -> Trace:

@@ -85,6 +85,8 @@ def _of_side(side: PlacedTrace) -> Iterator[Remark]:
         yield Remark(f"left out: {problem}", count)
     if drawn := sum(job.has_drawn_run_time for job in jobs):
         yield Remark("run time is not recorded: drawn from similar jobs", drawn)
+    if side.inputs.resampling is not None:
+        yield Remark(side.inputs.resampling.described)
     if cancelled := sum(job.cancelled_ms is not None for job in jobs):
         yield Remark("cancelled before they started: they leave the queue after the recorded time", cancelled)
     for flavor, topology in configuration.topologies.items():

@@ -101,10 +101,8 @@ def cost_remarks(
     if any(prices and prices != costs.prices for prices in own):
         yield Remark("both sides are priced as after the change, so that a change is one of use")
     if costs.hours < MONTH_HOURS:
-        yield Remark(
-            f"costs of a month are those of {duration(3600 * costs.hours)} of submissions, times "
-            f"{MONTH_HOURS / costs.hours:.1f}"
-        )
+        times = f"times {MONTH_HOURS / costs.hours:.1f}"
+        yield Remark(f"costs of a month: {duration(3600 * costs.hours)} of submissions, {times}")
     flavors = {flavor for side in sides for flavor in _flavors_in_use(side)}
     if missing := sorted(flavors - costs.prices.by_flavor.keys()):
         yield Remark(f"no price, so that it costs nothing here: {', '.join(missing)}")

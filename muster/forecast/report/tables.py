@@ -70,7 +70,8 @@ def totals(outcomes: Sequence[SimulationOutcome]) -> str:
         fmean(future.lost_hours for future in used),
     )
     stopped = fmean(future.failures + future.stock_outs for future in used)
-    text = f"{len(outcomes[0].jobs):,} jobs in {duration(makespan_s)}; {preemptions:,.0f} preemptions"
+    jobs = fmean(len(outcome.jobs) for outcome in outcomes)
+    text = f"{jobs:,.0f} jobs in {duration(makespan_s)}; {preemptions:,.0f} preemptions"
     if lost:
         text += f"; {hours(lost)} accelerator-hours lost"
     if stopped:

@@ -70,6 +70,15 @@ def test_another_demand_is_forecast_and_named(files: Path, capsys: pytest.Captur
     ]
 
 
+def test_weeks_are_resampled(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = "".join(f"job-{n},{86_400 * n},{3600 * n},1,a,8\n" for n in range(30))
+    (files / "weeks.csv").write_text(TRACE.splitlines()[0] + "\n" + rows)
+    queues = [f"--base-queues={files}/many.yaml", f"--queues={files}/few.yaml", f"--trace={files}/weeks.csv"]
+    assert main(["plan", *queues, "--resample", "--seeds=5", f"--html={files}/plan.html"]) == 0
+    assert "each future is drawn from 4 weeks of the trace" in capsys.readouterr().out
+    assert "each future is drawn from 4 weeks" in (files / "plan.html").read_text()
+
+
 def test_headroom_is_printed_for_each_limit(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = "".join(f"job-{n},{60 * n},50,1,a,8\n" for n in range(100))
     (files / "regular.csv").write_text(TRACE.splitlines()[0] + "\n" + rows)
@@ -280,6 +289,10 @@ WRONG: Mapping[str, tuple[list[str], str]] = {
         ["--queues={}/few.yaml", "--trace={}/trace.csv", "--within=5"],
         "--within: '5' is not a duration; expected one such as 90s",
     ),
+    "a trace too short to resample": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--resample"],
+        "--resample: {}/trace.csv has less than two days; expected at least two",
+    ),
     "no day left": (
         ["--queues={}/few.yaml", "--trace={}/trace.csv", "--since-day=3"],
         "no job is submitted in the days",
@@ -291,7 +304,7 @@ WRONG: Mapping[str, tuple[list[str], str]] = {
 def test_wrong_input_is_explained(name: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments, message = WRONG[name]
     assert main(["forecast", *(argument.format(files) for argument in arguments)]) == 2
-    assert message in capsys.readouterr().err
+    assert message.replace("{}", str(files)) in capsys.readouterr().err
 
 
 def test_queues_that_no_job_has_are_named(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

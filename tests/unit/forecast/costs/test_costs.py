@@ -109,7 +109,7 @@ def test_the_assumptions_of_costs_are_named() -> None:
     costs = costs_of([inputs], [[simulated(inputs.configuration, A_DAY_OF_8, LAST)]], PRICES)
     assert list(cost_remarks(costs, [inputs], [PRICES])) == [
         Remark("prices are in USD per accelerator-hour of 2026-11-26, a contract"),
-        Remark("costs of a month are those of 10h00m of submissions, times 73.0"),
+        Remark("costs of a month: 10h00m of submissions, times 73.0"),
         Remark("all 16 accelerators of flavor h100 are reserved, and paid without use"),
     ]
     other = replace(PRICES, by_flavor={"l4": 1.0})
