@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from settings.load import Settings
 
 
+WEEK_SECONDS = 7 * 86_400
 ENGINES = {"kueue": {"requeue_s": 1.0}}
 """Assumptions that follow from the admission engine of a stack."""
 
@@ -73,7 +74,15 @@ def declared(settings: "Settings", title: str) -> SimulatedConfiguration:
     forecast = settings.forecast
     queues = from_manifests(title, manifests(settings), controller)
     return SimulatedConfiguration(
-        replace(queues, autoscaled=_autoscaled(settings), reserved=_reserved(settings)),
+        replace(
+            queues,
+            autoscaled=_autoscaled(settings),
+            reserved=_reserved(settings),
+            spot=frozenset(
+                p.flavor_name for p in settings.pools if p.accelerators and p.provisioning == "spot"
+            ),
+            node_life_s=_node_life_s(settings),
+        ),
         forecast.trace,
         ENGINES.get(settings.admission.engine, {}) | forecast.assumptions,
         _prices(settings),
@@ -108,6 +117,17 @@ def _reserved(settings: "Settings") -> Mapping[str, int]:
         if pool.accelerators and pool.provisioning == "reserved":
             accelerators[pool.flavor_name] += pool.nodes_max * pool.accelerators
     return accelerators
+
+
+def _node_life_s(settings: "Settings") -> Mapping[str, int]:
+    """Returns the time after which Dynamic Workload Scheduler deletes nodes, by flavor (GKE, "About
+    flex-start": at most seven days)."""
+    requested_s = settings.admission.queued_provisioning.max_run_seconds or WEEK_SECONDS
+    return {
+        pool.flavor_name: pool.max_run_seconds or (requested_s if pool.queued else WEEK_SECONDS)
+        for pool in settings.pools
+        if pool.accelerators and pool.scheduled
+    }
 
 
 def _prices(settings: "Settings") -> Prices:

@@ -43,6 +43,7 @@ def is_random(scenario: SimulationInputs) -> bool:
         provisions
         or scenario.resampling is not None
         or assumed.failures_per_node_hour > 0
+        or (bool(scenario.configuration.spot) and assumed.spot_interruptions_per_node_hour > 0)
         or any(job.has_drawn_run_time for job in scenario.jobs)
     )
 

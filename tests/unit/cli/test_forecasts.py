@@ -191,6 +191,14 @@ def test_pools_of_accelerators_that_are_not_queued_are_autoscaled() -> None:
     assert configurations.stack("prod").configuration.autoscaled == {"l4": 0, "v6e-4x4": 0}
 
 
+def test_pools_are_paid_and_interrupted_as_they_are_bought() -> None:
+    prod = configurations.stack("prod").configuration
+    assert prod.reserved == {"v6e-4x4": 32}
+    assert prod.node_life_s["l4-queued"] == 7 * 86_400
+    assert prod.spot == frozenset()
+    assert configurations.stack("staging").configuration.spot == {"l4-spot"}
+
+
 def test_kueue_tries_again_after_a_second(tmp_path: Path) -> None:
     file = tmp_path / "stack.yaml"
     file.write_text(Path("stacks/Pulumi.local.yaml").read_text().replace("engine: muster", "engine: kueue"))
