@@ -41,18 +41,22 @@ class GrowingDemand:
         return [fmean(column) for column in zip(*values, strict=True)]
 
 
-def headrooms(
-    queues: Sequence[str], demand: GrowingDemand, limits: Sequence[WaitLimit]
-) -> list[QueueHeadroom]:
-    """Returns the headroom of each limit for each queue whose demand grows. Raises: InputError."""
-    if not queues:
-        return []
-    if not limits:
+def check_headroom(queues: Sequence[str], side: SimulatedConfiguration, limits: Sequence[WaitLimit]) -> None:
+    """Raises: InputError for an unknown queue, or without limits."""
+    if queues and not limits:
         raise InputError(
             "--headroom needs a limit: give --limit, or muster:forecast.limits in the stack file"
         )
     for queue in queues:
-        check_queue("--headroom", queue, {*demand.side.configuration.snapshot.cluster_queues, ALL})
+        check_queue("--headroom", queue, {*side.configuration.snapshot.cluster_queues, ALL})
+
+
+def headrooms(
+    queues: Sequence[str], demand: GrowingDemand, limits: Sequence[WaitLimit]
+) -> list[QueueHeadroom]:
+    """Returns the headroom of each limit for each queue whose demand grows."""
+    if not queues:
+        return []
     rows: list[QueueHeadroom] = []
     effort = EVALUATIONS_MAX * len(limits) * len(queues)
     with inputs.progress("headroom") as progress:

@@ -77,11 +77,12 @@ class _Change:
     def scale(self, factors: Mapping[str, float]) -> None:
         """Copies or omits jobs of the queues that have a factor."""
         names: Counter[str] = Counter()
+        others = "" if any(ALL in queues for _, queues in self.jobs) else ALL
         scaled: list[tuple[TraceJob, Set[str]]] = []
         for job, queues in self.jobs:
             occurrence = names[job.name]
             names[job.name] += 1
-            queue = next((queue for queue in sorted(queues) if queue in factors), ALL)
+            queue = next((queue for queue in sorted(queues) if queue in factors), others)
             number = count(job, occurrence, factors.get(queue, 1.0))
             if number:
                 scaled.append((job, queues))

@@ -122,6 +122,11 @@ def test_all_other_queues_have_the_factor_of_all() -> None:
     assert changed.adjusted == {"demand of a x 2: copies, up to an hour apart": 200}
 
 
+def test_a_queue_may_be_called_all() -> None:
+    changed = with_demand(trace(*hourly("a"), *hourly(ALL)), Demand({ALL: 0}))
+    assert [len(names(changed, of)) for of in ("a", ALL)] == [200, 0]
+
+
 def test_the_recorded_jobs_remain_for_what_is_learned_from_them() -> None:
     recorded = trace(*hourly("a"))
     assert with_demand(recorded, Demand({"a": 0.1})).measured == recorded.jobs
