@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,12 +14,14 @@ from muster.configuration.configuration import DEFAULT, from_fields
 from muster.files.reading import MANIFESTS_BYTES_MAX, decoded, read_bytes, read_text
 from muster.files.yaml_documents import document, documents
 from muster.forecast.configuration import QueueConfiguration, from_manifests, parse_controller
+from muster.forecast.costs.prices import Prices
 from muster.forecast.limits import WaitLimit
 
 if TYPE_CHECKING:
     from settings.load import Settings
 
 
+WEEK_SECONDS = 7 * 86_400
 ENGINES = {"kueue": {"requeue_s": 1.0}}
 """Assumptions that follow from the admission engine of a stack."""
 
@@ -30,7 +33,7 @@ class SimulatedConfiguration:
     configuration: QueueConfiguration
     trace: str | None = None
     assumptions: Mapping[str, float] = field(default_factory=dict)
-    prices: Mapping[str, float] = field(default_factory=dict)
+    prices: Prices = Prices()  # noqa: RUF009 - frozen
     limits: Sequence[WaitLimit] = ()
 
 
@@ -71,12 +74,26 @@ def declared(settings: "Settings", title: str) -> SimulatedConfiguration:
     forecast = settings.forecast
     queues = from_manifests(title, manifests(settings), controller)
     return SimulatedConfiguration(
-        replace(queues, autoscaled=_autoscaled(settings)),
+        replace(
+            queues,
+            autoscaled=_autoscaled(settings),
+            reserved=_reserved(settings),
+            spot=frozenset(
+                p.flavor_name for p in settings.pools if p.accelerators and p.provisioning == "spot"
+            ),
+            node_life_s=_node_life_s(settings),
+        ),
         forecast.trace,
         ENGINES.get(settings.admission.engine, {}) | forecast.assumptions,
-        forecast.prices,
+        _prices(settings),
         [
-            WaitLimit(limit.queue, limit.priority or "", limit.statistic, 60 * limit.max_minutes)
+            WaitLimit(
+                limit.queue,
+                limit.priority or "",
+                limit.statistic,
+                60 * limit.max_minutes,
+                (limit.min_percent or 0) / 100,
+            )
             for limit in forecast.limits
         ],
     )
@@ -91,6 +108,33 @@ def _autoscaled(settings: "Settings") -> Mapping[str, int]:
             minimum = pool.accelerators * pool.nodes.min if pool.nodes is not None else 0
             accelerators[pool.flavor_name] = accelerators.get(pool.flavor_name, 0) + minimum
     return accelerators
+
+
+def _reserved(settings: "Settings") -> Mapping[str, int]:
+    """Returns the accelerators of reservations by flavor: the maximum sizes of its pools."""
+    accelerators: Counter[str] = Counter()
+    for pool in settings.pools:
+        if pool.accelerators and pool.provisioning == "reserved":
+            accelerators[pool.flavor_name] += pool.nodes_max * pool.accelerators
+    return accelerators
+
+
+def _node_life_s(settings: "Settings") -> Mapping[str, int]:
+    """Returns the time after which Dynamic Workload Scheduler deletes nodes, by flavor (GKE, "About
+    flex-start": at most seven days)."""
+    requested_s = settings.admission.queued_provisioning.max_run_seconds or WEEK_SECONDS
+    return {
+        pool.flavor_name: pool.max_run_seconds or (requested_s if pool.queued else WEEK_SECONDS)
+        for pool in settings.pools
+        if pool.accelerators and pool.scheduled
+    }
+
+
+def _prices(settings: "Settings") -> Prices:
+    prices = settings.forecast.prices
+    if prices is None:
+        return Prices()
+    return Prices(prices.accelerator_hour, prices.currency, prices.date, prices.source)
 
 
 def _config(file: str, text: str) -> Mapping[str, object]:

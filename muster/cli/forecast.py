@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,15 +10,18 @@ import click
 
 from muster.cli import configurations, inputs, live
 from muster.cli.configurations import SimulatedConfiguration
+from muster.cli.demand import DemandOptions, demand_options, resample_option, with_demand, with_resampling
+from muster.cli.headroom import GrowingDemand, check_headroom, headrooms
 from muster.cli.inputs import ForecastOptions
+from muster.cli.levels import LevelOptions, checked_limits, level_options, shown_levels
 from muster.cli.paths import InputPath
 from muster.cli.verb import InputError, exclusive, options, verb
 from muster.forecast import assumptions, futures
 from muster.forecast.configuration import from_manifests, from_objects, parse_controller
-from muster.forecast.report.assumed import remarks, remarks_table
-from muster.forecast.report.document import forecast_document
-from muster.forecast.report.tables import Table, forecast_tables, recorded_tables, totals
-from muster.forecast.results.recorded import recorded_waits
+from muster.forecast.report.assumed import remarks
+from muster.forecast.report.costs import cost_remarks, costs_of
+from muster.forecast.report.forecast_report import ForecastReport
+from muster.forecast.report.tables import Table
 from muster.forecast.traces.trace import Trace
 from muster.live.observed import QUEUE_KINDS
 from muster.live.state import queue_objects
@@ -64,8 +68,26 @@ source_options = options(
 )
 @source_options
 @click.option("--json", "as_json", is_flag=True, help="print every future as JSON")
+@click.option(
+    "--headroom",
+    metavar="QUEUE",
+    multiple=True,
+    help="find the growth of this ClusterQueue's demand, or of `all`, at which each limit is first exceeded; "
+    "repeatable",
+)
+@resample_option
+@level_options
+@demand_options
 @inputs.forecast_options
-def command(source: ConfigurationSource, as_json: bool, opts: ForecastOptions) -> int:
+def command(
+    source: ConfigurationSource,
+    as_json: bool,
+    headroom: Sequence[str],
+    resample: bool,
+    level: LevelOptions,
+    demand: DemandOptions,
+    opts: ForecastOptions,
+) -> int:
     """Prints the waits under a configuration; returns the exit code."""
     from muster.cli.screen import show
 
@@ -74,27 +96,53 @@ def command(source: ConfigurationSource, as_json: bool, opts: ForecastOptions) -
         show([assumptions_table()])
         return 0
     inputs.writable(opts.html)
-    side, trace = read_inputs(source, opts)
-    inputs.check_targets(inputs.targets(opts), [side])
-    placed = inputs.scenario(opts, side, trace)
-    scenario, assumed = placed.inputs, remarks(trace, [placed])
-    with inputs.progress(f"{len(scenario.jobs):,} jobs") as progress:
-        outcomes = futures.run(scenario, range(opts.seeds), progress)
-    name = side.configuration.name
-    waited_ms = {n: job.waited_ms for n, job in enumerate(trace.jobs) if job.waited_ms is not None}
+    report = _simulated(source, headroom, resample, level, demand, opts)
     if as_json:
-        print(json.dumps(forecast_document(name, outcomes, side.prices, waited_ms, assumed), indent=2))
+        print(json.dumps(report.document, indent=2))
     else:
-        count = f"{len(outcomes)} futures" if futures.is_random(scenario) else "deterministic"
-        print(f"{name}: {totals(outcomes)} ({count})\n")
-        recorded = recorded_tables(recorded_waits(outcomes, waited_ms))
-        show([*forecast_tables(outcomes, side.prices), *recorded, *remarks_table(assumed)])
+        print(f"{report.summary}\n")
+        show(report.tables)
     if opts.html:
         from muster.forecast.page import ForecastSide, write_page
 
-        write_page([ForecastSide(name, outcomes)], opts.html, remarks=assumed)
+        side = ForecastSide(report.name, report.outcomes)
+        write_page([side], opts.html, remarks=report.remarks, tables=report.own_tables)
         print(f"page: {opts.html}")
     return 0
+
+
+def _simulated(
+    source: ConfigurationSource,
+    headroom: Sequence[str],
+    resample: bool,
+    level: LevelOptions,
+    demand: DemandOptions,
+    opts: ForecastOptions,
+) -> ForecastReport:
+    side, recorded = read_inputs(source, opts)
+    inputs.check_targets(inputs.targets(opts), [side])
+    changed = with_demand(demand, opts, [side], recorded)
+    (side,), trace, opts = changed.sides, changed.trace, changed.opts
+    placed = with_resampling(inputs.scenario(opts, side, trace), trace, resample)
+    scenario = placed.inputs
+    limits = checked_limits(level, side.limits, [scenario])
+    check_headroom(headroom, side, limits)
+    with inputs.progress(f"{len(scenario.jobs):,} jobs") as progress:
+        outcomes = futures.run(scenario, range(opts.seeds), progress)
+    costs = costs_of([scenario], [outcomes], side.prices)
+    # Under another demand, the recorded waits say nothing about the forecast.
+    is_past = trace is recorded and not resample
+    waits = ((number, job.waited_ms) for number, job in enumerate(trace.jobs if is_past else ()))
+    return ForecastReport(
+        side.configuration.name,
+        outcomes,
+        futures.is_random(scenario),
+        {number: wait_ms for number, wait_ms in waits if wait_ms is not None},
+        shown_levels(level, limits, [outcomes], trace.begins_ms),
+        headrooms(headroom, GrowingDemand(opts, side, trace, outcomes, resample), limits),
+        costs,
+        [*remarks(trace, [placed]), *cost_remarks(costs, [scenario], [side.prices])],
+    )
 
 
 def read_inputs(source: ConfigurationSource, opts: ForecastOptions) -> tuple[SimulatedConfiguration, Trace]:

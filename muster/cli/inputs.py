@@ -15,7 +15,7 @@ from muster.files.writing import check_writable
 from muster.forecast.assumptions import Assumptions, check
 from muster.forecast.futures import SEEDS, SimulationInputs
 from muster.forecast.learning.trace_assumptions import trace_assumptions
-from muster.forecast.placement import Mapped, missing_queues, place
+from muster.forecast.placement import Mapped, Placement, missing_queues, place
 from muster.forecast.report.assumed import PlacedTrace
 from muster.forecast.traces.cancellations import Cancellations, treated
 from muster.forecast.traces.csv_mapping import from_text
@@ -149,16 +149,26 @@ def scenario(
 ) -> PlacedTrace:
     """Places the jobs of a trace in the queues of a configuration; `replaced` replaces values of --map.
     Raises: InputError."""
-    placed = place(trace.jobs, side.configuration, Mapped(dict([*opts.map, *replaced]), opts.queue))
-    if not placed.jobs:
-        problems = "; ".join(f"{problem} ({n} jobs)" for problem, n in list(placed.left_out.items())[:3])
+    placement = placed(opts, side, trace, replaced)
+    if not placement.jobs:
+        problems = "; ".join(f"{problem} ({n} jobs)" for problem, n in list(placement.left_out.items())[:3])
         queues = ", ".join(sorted(side.configuration.snapshot.cluster_queues))
         raise InputError(
             f"no job of {trace.source} maps to a queue of {side.configuration.name}: {problems}. Its queues "
             f"are {queues}; use --map NAME=QUEUE, or --queue QUEUE for all"
         )
-    simulated = SimulationInputs(side.configuration, placed.jobs, assumed(opts, side, trace))
-    return PlacedTrace(simulated, placed.left_out)
+    simulated = SimulationInputs(side.configuration, placement.jobs, assumed(opts, side, trace))
+    return PlacedTrace(simulated, placement.left_out)
+
+
+def placed(
+    opts: ForecastOptions,
+    side: SimulatedConfiguration,
+    trace: Trace,
+    replaced: Sequence[tuple[str, str]] = (),
+) -> Placement:
+    """Places the jobs of a trace, also if none has a queue."""
+    return place(trace.jobs, side.configuration, Mapped(dict([*opts.map, *replaced]), opts.queue))
 
 
 def check_targets(targets: Iterable[str], sides: Sequence[SimulatedConfiguration]) -> None:
@@ -181,7 +191,7 @@ def targets(opts: ForecastOptions) -> list[str]:
 def assumed(opts: ForecastOptions, side: SimulatedConfiguration, trace: Trace) -> Assumptions:
     """Returns the default assumptions, overridden by delays that the trace records, then by the stack file,
     and then by the command line. Raises: InputError."""
-    recorded = trace_assumptions(trace.jobs)
+    recorded = trace_assumptions(trace.measured or trace.jobs)
     return assumptions((*recorded.items(), *side.assumptions.items(), *opts.assume))
 
 

@@ -9,18 +9,22 @@ import click
 
 from muster.cli import configurations, inputs
 from muster.cli.configurations import SimulatedConfiguration
+from muster.cli.demand import DemandOptions, demand_options, resample_option, with_demand, with_resampling
 from muster.cli.forecast import assumptions_table
 from muster.cli.inputs import ForecastOptions
+from muster.cli.levels import LevelOptions, checked_limits, level_options, shown_levels
 from muster.cli.paths import InputPath, OutputPath
 from muster.cli.verb import InputError, options, verb
 from muster.files.writing import write_text
 from muster.forecast import futures
+from muster.forecast.futures import SimulationInputs
 from muster.forecast.limits import ExceededLimit, exceeded
-from muster.forecast.report.assumed import PlacedTrace, Remark, remarks, remarks_table
-from muster.forecast.report.document import plan_document
+from muster.forecast.report.assumed import remarks
+from muster.forecast.report.costs import cost_remarks, costs_of
 from muster.forecast.report.markdown import markdown
-from muster.forecast.report.tables import plan_tables, totals
-from muster.forecast.results.comparison import Comparison, compare
+from muster.forecast.report.plan_report import PlanReport
+from muster.forecast.report.service_levels import levels_of_limits
+from muster.forecast.results.comparison import compare
 from muster.forecast.results.outcome import SimulationOutcome
 
 VIOLATED = 3
@@ -90,8 +94,18 @@ class OutputOptions:
         "--markdown", metavar="FILE", type=OutputPath(), help="also write a pull request comment in Markdown"
     ),
 )
+@resample_option
+@level_options
+@demand_options
 @inputs.forecast_options
-def command(plan: PlanOptions, output: OutputOptions, opts: ForecastOptions) -> int:
+def command(
+    plan: PlanOptions,
+    output: OutputOptions,
+    resample: bool,
+    level: LevelOptions,
+    demand: DemandOptions,
+    opts: ForecastOptions,
+) -> int:
     """Prints the effect of a change on waits, and the violated limits; returns the exit code."""
     from muster.cli.screen import show
 
@@ -99,29 +113,51 @@ def command(plan: PlanOptions, output: OutputOptions, opts: ForecastOptions) -> 
         show([assumptions_table()])
         return 0
     inputs.writable(output.markdown, opts.html)
-    base, changed = _configurations(plan, opts.configuration)
-    trace = inputs.read_trace(opts, changed.trace).trace
-    results: list[list[SimulationOutcome]] = []
-    placed: list[PlacedTrace] = []
-    inputs.check_targets([*inputs.targets(opts), *(target for _, target in plan.base_map)], (base, changed))
-    for side, replaced in ((base, plan.base_map), (changed, ())):
-        placed.append(inputs.scenario(opts, side, trace, replaced))
-        scenario = placed[-1].inputs
-        with inputs.progress(f"{side.configuration.name}: {len(scenario.jobs):,} jobs") as progress:
-            results.append(futures.run(scenario, range(opts.seeds), progress))
-    before, after = paired(*results)
-    comparison = compare(before, after)
-    limits = list(exceeded(comparison, changed.limits))
-    assumed = remarks(trace, placed)
-    names = base.configuration.name, changed.configuration.name
-    _report(output, names, before, after, comparison, limits, assumed)
+    report = _compared(plan, resample, level, demand, opts)
+    _print(report, output)
     if opts.html:
         from muster.forecast.page import ForecastSide, write_page
 
-        write_page(
-            [ForecastSide(names[0], before), ForecastSide(names[1], after)], opts.html, limits, assumed
-        )
-    return _exit_code(limits)
+        sides = [ForecastSide(report.base, report.before), ForecastSide(report.changed, report.after)]
+        write_page(sides, opts.html, report.limits, report.remarks, report.own_tables)
+    return _exit_code(report.limits)
+
+
+def _compared(
+    plan: PlanOptions, resample: bool, level: LevelOptions, demand: DemandOptions, opts: ForecastOptions
+) -> PlanReport:
+    """Simulates both configurations."""
+    base, changed = _configurations(plan, opts.configuration)
+    trace = inputs.read_trace(opts, changed.trace).trace
+    inputs.check_targets([*inputs.targets(opts), *(target for _, target in plan.base_map)], (base, changed))
+    demanded = with_demand(demand, opts, (base, changed), trace, plan.base_map)
+    (base, changed), trace, opts = demanded.sides, demanded.trace, demanded.opts
+    placed = [
+        with_resampling(inputs.scenario(opts, side, trace, replaced), trace, resample)
+        for side, replaced in ((base, plan.base_map), (changed, ()))
+    ]
+    sides = [side.inputs for side in placed]
+    declared = checked_limits(level, changed.limits, sides)
+    before, after = paired(*(_simulated(side, opts.seeds) for side in sides))
+    comparison = compare(before, after)
+    levels = shown_levels(level, declared, (before, after), trace.begins_ms)
+    costs = costs_of(sides, (before, after), changed.prices or base.prices)
+    return PlanReport(
+        base.configuration.name,
+        changed.configuration.name,
+        before,
+        after,
+        comparison,
+        list(exceeded(comparison, declared, levels_of_limits(levels, declared))),
+        levels,
+        costs,
+        [*remarks(trace, placed), *cost_remarks(costs, sides, (base.prices, changed.prices))],
+    )
+
+
+def _simulated(side: SimulationInputs, seeds: int) -> Sequence[SimulationOutcome]:
+    with inputs.progress(f"{side.configuration.name}: {len(side.jobs):,} jobs") as progress:
+        return futures.run(side, range(seeds), progress)
 
 
 def _exit_code(limits: Sequence[ExceededLimit]) -> int:
@@ -160,28 +196,19 @@ def _repeated(side: Sequence[SimulationOutcome], count: int) -> Sequence[Simulat
     return [*side] * count if len(side) == 1 else side
 
 
-def _report(
-    output: OutputOptions,
-    names: tuple[str, str],
-    before: Sequence[SimulationOutcome],
-    after: Sequence[SimulationOutcome],
-    comparison: Comparison,
-    limits: Sequence[ExceededLimit],
-    assumed: Sequence[Remark],
-) -> None:
+def _print(report: PlanReport, output: OutputOptions) -> None:
     from muster.cli.screen import show
 
-    base, changed = names
-    summary = [f"before ({base}): {totals(before)}", f"after ({changed}): {totals(after)}"]
-    tables = [*plan_tables(comparison), *remarks_table(assumed)]
     if output.json:
-        print(json.dumps(plan_document(base, changed, comparison, limits, assumed), indent=2))
+        print(json.dumps(report.document, indent=2))
     else:
-        print("\n".join(summary) + "\n")
-        show(tables)
-        for limit in limits:
+        print("\n".join(report.summary) + "\n")
+        show(report.tables)
+        for limit in report.limits:
             print(limit.sentence)
     if output.markdown:
-        lines = [f"- {line}" for line in summary]
-        lines += [f"- **{limit.sentence}**" if limit.by_change else f"- {limit.sentence}" for limit in limits]
-        write_text(output.markdown, markdown(f"Waiting times: {changed}", lines, tables))
+        lines = [f"- {line}" for line in report.summary]
+        lines += [
+            f"- **{limit.sentence}**" if limit.by_change else f"- {limit.sentence}" for limit in report.limits
+        ]
+        write_text(output.markdown, markdown(f"Waiting times: {report.changed}", lines, report.tables))

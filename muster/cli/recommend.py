@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.cli import inputs
+from muster.cli.demand import DemandOptions, demand_options, with_demand
 from muster.cli.inputs import ForecastOptions
 from muster.cli.paths import InputPath, OutputPath
 from muster.cli.recommend_stack import ValidStackFile, read_stack
@@ -19,7 +20,7 @@ from muster.files.writing import write_text
 from muster.forecast import futures
 from muster.forecast.limits import WaitLimit
 from muster.forecast.recommend import chart, goals, report, search
-from muster.forecast.recommend.candidates import Candidates, Prices
+from muster.forecast.recommend.candidates import Candidates
 from muster.forecast.recommend.errors import RecommendError
 from muster.forecast.recommend.evaluation import Evaluator, digest
 from muster.forecast.recommend.journal import ResultStore
@@ -37,15 +38,13 @@ if TYPE_CHECKING:
 NOT_MET = 3
 """The exit code if no candidate meets the goals."""
 JOURNALS = Path(".muster/recommend")
-HOUR_MS = 3_600_000
 DESCRIPTION = f"""\
 Searches the quotas, limits, weights and pool sizes of a stack file for the cheapest settings that meet
 waiting-time goals, by replaying a trace under each candidate. Exit code {NOT_MET}: no candidate meets them.
 
-The cost is the quota (at most the capacity of the pool) x muster:forecast.prices x the hours from the first
-submission of the trace until its last job would end if no job waited; without prices, it is the number of
-accelerators. A job that never starts has an infinite wait, and a recommendation never keeps a job from
-starting that starts under the current settings.
+The cost is that of a month: the quota (at most the capacity of the pool) x muster:forecast.prices x 730
+hours; without prices, it is the number of accelerators. A job that never starts has an infinite wait, and a
+recommendation never keeps a job from starting that starts under the current settings.
 
 If there are at most --candidates combinations, all are simulated in full. Otherwise --candidates combinations
 are screened with {search.SCREEN_SEEDS} seeds on the first {search.SCREEN_SHARE:.0%} of the jobs: first a
@@ -141,8 +140,9 @@ class SearchOptions:
         help=f"run simulations as Ray tasks, on this machine or on the cluster at ADDRESS; {INSTALL}",
     ),
 )
+@demand_options
 @inputs.forecast_options
-def command(search_opts: SearchOptions, opts: ForecastOptions) -> int:
+def command(search_opts: SearchOptions, demand: DemandOptions, opts: ForecastOptions) -> int:
     """Prints the cheapest configurations that meet the goals; returns the exit code."""
     from muster.cli.forecast import assumptions_table
     from muster.cli.screen import show
@@ -152,7 +152,7 @@ def command(search_opts: SearchOptions, opts: ForecastOptions) -> int:
         return 0
     inputs.writable(opts.html)
     try:
-        search_inputs = _inputs(search_opts, opts)
+        search_inputs = _inputs(search_opts, demand, opts)
         result, evaluator = _search(search_opts, search_inputs)
         text = edited(search_inputs.stack.text, result.best.candidate.config)
     except RecommendError as error:
@@ -163,10 +163,17 @@ def command(search_opts: SearchOptions, opts: ForecastOptions) -> int:
     return 0 if result.best.meets else NOT_MET
 
 
-def _inputs(search_opts: SearchOptions, opts: ForecastOptions) -> Inputs:
+def _inputs(search_opts: SearchOptions, demand: DemandOptions, opts: ForecastOptions) -> Inputs:
     stack = read_stack(search_opts.stack)
     trace = inputs.read_trace(opts, stack.side.trace).trace
     inputs.check_targets(inputs.targets(opts), [stack.side])
+    demanded = with_demand(demand, opts, [stack.side], trace)
+    trace, opts = demanded.trace, demanded.opts
+    if assumed := demanded.sides[0].configuration.assumed_queues:
+        raise InputError(
+            f"--add-team {', '.join(assumed)}: no such queue; expected a queue of {stack.file}, whose "
+            "settings are varied"
+        )
     placed = inputs.scenario(opts, stack.side, trace)
     scenario = placed.inputs
     jobs = scenario.jobs
@@ -177,13 +184,13 @@ def _inputs(search_opts: SearchOptions, opts: ForecastOptions) -> Inputs:
         raise InputError(f"no goal: give --goal {goals.SYNTAX}, or muster:forecast.limits in the stack file")
     goals.check_goals(limits, jobs, list(scenario.configuration.snapshot.cluster_queues))
     variables = parse_variables(search_opts.vary, stack.config)
-    hours = max(job.submit_ms + (job.run_ms or 0) for job in jobs) / HOUR_MS
-    candidates = Candidates(stack.config, variables, stack.build, Prices(stack.side.prices, hours))
+    candidates = Candidates(stack.config, variables, stack.build, stack.side.prices)
     seeds = range(opts.seeds if futures.is_random(scenario) else 1)
     plan = search.plan(variables, seeds, len(jobs), search_opts.candidates, search_opts.search_seed)
-    return Inputs(
-        stack, SearchInputs(jobs, scenario.assumptions, limits), candidates, plan, remarks(trace, [placed])
-    )
+    prices = stack.side.prices
+    priced = [Remark(f"prices are in {prices.described}")] if prices else []
+    request = SearchInputs(jobs, scenario.assumptions, limits)
+    return Inputs(stack, request, candidates, plan, [*remarks(trace, [placed]), *priced])
 
 
 def _search(search_opts: SearchOptions, search_inputs: Inputs) -> tuple[search.SearchResult, Evaluator]:
@@ -216,12 +223,12 @@ def _print(
     from muster.cli.screen import show
 
     invalid, limits = search_inputs.candidates.invalid, search_inputs.request.goals
-    name, has_prices = search_inputs.stack.side.configuration.name, bool(search_inputs.stack.side.prices)
-    tables = report.front_tables(result, limits, has_prices)
+    name, currency = search_inputs.stack.side.configuration.name, search_inputs.stack.side.prices.currency
+    tables = report.front_tables(result, limits, currency)
     assumed = remarks_table(search_inputs.remarks)
     answer = report.summary(result, limits)
     if search_opts.json:
-        document = report.document(name, result, limits, invalid, has_prices)
+        document = report.document(name, result, limits, invalid, currency)
         document["assumed_and_left_out"] = remarks_document(search_inputs.remarks)
         print(json.dumps(document, indent=2))
     else:

@@ -97,6 +97,12 @@ class Assumptions:
         "failures of a pod that stop its gang",
         "Meta, Llama 3 (2024): 419 unexpected interruptions of 16,384 GPUs in 54 days, 2e-5 a GPU-hour",
     )
+    spot_interruptions_per_node_hour: float = _assumed(
+        0.0,
+        "per hour",
+        "reclaimed nodes of spot pools, each of which stops its gang; in addition to failures",
+        "Google Cloud publishes no rate: set from the preemptions of your own nodes",
+    )
 
 
 def reference() -> list[tuple[str, str, str, str]]:

@@ -38,7 +38,13 @@ class QueueConfiguration:
     # Flavors whose nodes the cluster autoscaler adds and removes, with the accelerators of their minimum
     # size.
     autoscaled: Mapping[str, int] = field(default_factory=dict)
+    reserved: Mapping[str, int] = field(default_factory=dict)  # accelerators of reservations, by flavor
+    spot: frozenset[str] = frozenset()  # flavors of spot nodes, which the cloud may reclaim
+    # Seconds after which the cloud deletes a node, by flavor; simulations do not delete it.
+    node_life_s: Mapping[str, int] = field(default_factory=dict)
     topologies: Mapping[str, str] = field(default_factory=dict)  # that simulations ignore, by flavor
+    # Queues of added teams that the objects lack, with the queue that each is a copy of.
+    assumed_queues: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

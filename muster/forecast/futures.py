@@ -8,6 +8,7 @@ from multiprocessing import get_context
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.cores import usable_cores
+from muster.forecast.demand.resampling import Resampling
 from muster.forecast.placement import PlacedJob
 from muster.forecast.results.outcome import Attempts, SimulationOutcome
 from muster.forecast.simulation.simulator import Simulator, capacities
@@ -24,18 +25,25 @@ class SimulationInputs:
     configuration: QueueConfiguration
     jobs: Sequence[PlacedJob]
     assumptions: Assumptions
+    resampling: Resampling | None = None  # None: each future has all jobs at their recorded times
+
+    def jobs_of(self, seed: int) -> Sequence[PlacedJob]:
+        """Returns the jobs of one future."""
+        return self.jobs if self.resampling is None else self.resampling.drawn(self.jobs, seed)
 
 
 def is_random(scenario: SimulationInputs) -> bool:
-    """Returns whether the result depends on the seed: a run time is drawn, or nodes may be late, missing or
-    fail."""
+    """Returns whether the result depends on the seed: demand is resampled, a run time is drawn, or nodes may
+    be late, missing or fail."""
     assumed = scenario.assumptions
     provisions = any(scenario.configuration.provisioned.values()) and (
         assumed.provisioning_spread > 0 or assumed.stock_out_probability > 0
     )
     return (
         provisions
+        or scenario.resampling is not None
         or assumed.failures_per_node_hour > 0
+        or (bool(scenario.configuration.spot) and assumed.spot_interruptions_per_node_hour > 0)
         or any(job.has_drawn_run_time for job in scenario.jobs)
     )
 
@@ -82,7 +90,8 @@ def _attempts(seed: int) -> tuple[Attempts, int]:
 def _simulate(
     scenario: SimulationInputs, seed: int, progress: Callable[[float], None] | None
 ) -> SimulationOutcome:
-    return Simulator(scenario.configuration, scenario.jobs, scenario.assumptions, seed).run(progress)
+    jobs = scenario.jobs_of(seed)
+    return Simulator(scenario.configuration, jobs, scenario.assumptions, seed).run(progress)
 
 
 def _outcome(scenario: SimulationInputs, attempts: Attempts, end_ms: int, seed: int) -> SimulationOutcome:
@@ -90,7 +99,7 @@ def _outcome(scenario: SimulationInputs, attempts: Attempts, end_ms: int, seed: 
         capacities(scenario.configuration),
         tuple(sorted(scenario.configuration.snapshot.flavors)),
     )
-    return SimulationOutcome(scenario.jobs, attempts, queues, end_ms, seed, flavors)
+    return SimulationOutcome(scenario.jobs_of(seed), attempts, queues, end_ms, seed, flavors)
 
 
 def _part(

@@ -1,10 +1,53 @@
 """Forecasts: the trace that changes of the stack are tried on, and what a change may not make worse."""
 
-from typing import Annotated, Literal
+import re
+from datetime import date
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from typing_extensions import Doc
 
-from settings.model.base import DnsSubdomain, Model
+from settings.model.base import DnsSubdomain, Model, matching, refuse
+
+
+def _day_as_text(value: object) -> object:
+    """Returns the text of a day: YAML reads `2026-11-26` as a date, and Pulumi's engine as a time in UTC."""
+    if isinstance(value, date):
+        return value.isoformat()[:10]
+    return value.removesuffix(MIDNIGHT) if isinstance(value, str) else value
+
+
+def _day(text: str) -> str:
+    try:
+        if date.fromisoformat(text).isoformat() == text:
+            return text
+    except ValueError:
+        pass
+    refuse("a day, such as 2026-11-26", "write year, month and day")
+
+
+MIDNIGHT = " 00:00:00 +0000 UTC"
+Day = Annotated[str, BeforeValidator(_day_as_text), AfterValidator(_day), Doc("day")]
+Currency = Annotated[
+    str,
+    matching(re.compile("[A-Z]{3}"), "a currency: three letters (ISO 4217)", "write its code, such as USD"),
+    Doc("currency"),
+]
+Price = Annotated[float, Field(ge=0)]
+
+
+class Prices(Model):
+    """Prices of accelerators. A flavor of `provisioning: reserved` pools costs its price at all times, others
+    while gangs hold them."""
+
+    currency: Currency
+    """Code of the currency."""
+    date: Day
+    """Day of the prices."""
+    source: Annotated[str, Field(min_length=1)]
+    """Origin of the prices, such as a price list or a contract."""
+    accelerator_hour: Annotated[dict[DnsSubdomain, Price], Field(min_length=1)]
+    """Price of an accelerator-hour by flavor."""
 
 
 class WaitLimit(Model):
@@ -14,10 +57,19 @@ class WaitLimit(Model):
     """A cluster queue."""
     priority: DnsSubdomain | None = None
     """A priority class; all jobs of the queue if unset."""
-    statistic: Literal["mean", "p50", "p90", "p99"] = "p90"
-    """The statistic of the waits that is limited."""
+    statistic: Literal["mean", "p50", "p90", "p95", "p99", "within"] = "p90"
+    """The statistic of the waits that is limited. `within` is the share of jobs that wait at most
+    `maxMinutes`."""
     max_minutes: Annotated[float, Field(ge=0)]
     """The most that it may be after the change."""
+    min_percent: Annotated[float, Field(gt=0, le=100)] | None = None
+    """Least share of jobs that start in time, for the statistic `within`."""
+
+    @model_validator(mode="after")
+    def _service_levels_have_a_share(self) -> Self:
+        if (self.statistic == "within") != (self.min_percent is not None):
+            refuse("minPercent with statistic within, and only with it", "set both, or neither")
+        return self
 
 
 class Forecast(Model):
@@ -25,8 +77,8 @@ class Forecast(Model):
 
     trace: str | None = None
     """Path of a trace of jobs, relative to the folder of `Pulumi.yaml`; `--trace` overrides it."""
-    prices: dict[DnsSubdomain, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
-    """Price of an accelerator-hour by flavor, for the cost by team; in any currency."""
+    prices: Prices | None = None
+    """Prices of accelerators, for the costs of a month by queue."""
     assumptions: dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
     """Assumptions that differ from the defaults, by name; `muster forecast --assumptions` lists them."""
     limits: tuple[WaitLimit, ...] = ()

@@ -29,10 +29,12 @@ def forecast_names_exist(settings: Settings) -> Iterator[Finding]:
             hint = did_you_mean(name, names)
             yield Finding(("muster:forecast", "assumptions", name), "the name of an assumption", hint)
     flavors = [pool.flavor_name for pool in settings.pools]
-    for flavor in settings.forecast.prices:
+    prices = settings.forecast.prices
+    for flavor in prices.accelerator_hour if prices else ():
         if flavor not in flavors:
             hint = did_you_mean(flavor, flavors)
-            yield Finding(("muster:forecast", "prices", flavor), "the flavor of a pool in this file", hint)
+            price = ("muster:forecast", "prices", "acceleratorHour", flavor)
+            yield Finding(price, "the flavor of a pool in this file", hint)
 
 
 @doubt("forecast")

@@ -43,9 +43,13 @@ def _longest_wait(outcome: SimulationOutcome, job: SimulatedJob, wait_ms: int | 
 def most_delayed(
     sufferers: Sequence[Sufferer], base: SimulationOutcome, changed: SimulationOutcome
 ) -> list[Delayed]:
-    """Returns the jobs whose wait grows most, from the comparison."""
+    """Returns the jobs of the drawn future whose wait grows most, from the comparison."""
     jobs = {job.number: job for job in base.jobs}
-    return [_delayed(jobs[sufferer.number], sufferer, changed.end_ms) for sufferer in sufferers]
+    return [
+        _delayed(jobs[sufferer.number], sufferer, changed.end_ms)
+        for sufferer in sufferers
+        if sufferer.number in jobs
+    ]
 
 
 def _delayed(job: SimulatedJob, sufferer: Sufferer, end_ms: int) -> Delayed:

@@ -13,11 +13,18 @@ from muster.forecast.page.markup import ARROW, Markup, element, joined
 from muster.forecast.page.most_delayed import longest_waits, most_delayed
 from muster.forecast.page.side import ForecastSide
 from muster.forecast.page.summary import summary
-from muster.forecast.page.tables import limits_list, most_delayed_table, remarks_section, summary_tiles
+from muster.forecast.page.tables import (
+    limits_list,
+    most_delayed_table,
+    remarks_section,
+    summary_tiles,
+    table_section,
+)
 from muster.forecast.page.wait_rows import queue_names, wait_rows
 from muster.forecast.page.waits_table import waits_tables
 from muster.forecast.page.wording import duration
 from muster.forecast.report.assumed import Remark
+from muster.forecast.report.tables import Table
 from muster.forecast.results.comparison import Comparison, compare
 from muster.forecast.results.waits import waits_by_group
 
@@ -52,16 +59,20 @@ def write_page(
     out: Path,
     limits: Sequence[ExceededLimit] = (),
     remarks: Sequence[Remark] = (),
+    tables: Sequence[Table] = (),
 ) -> None:
     """Writes a self-contained HTML file for one side (a forecast) or two, the base first (a comparison), with
-    the limits that the changed side exceeds and the remarks about the simulation."""
+    the limits that the changed side exceeds, further tables, and the remarks about the simulation."""
     if len(sides) not in (1, 2) or not all(side.outcomes for side in sides):
         raise ValueError(f"{len(sides)} sides: expected one or two, each with at least one outcome")
-    write_text(out, page_text(sides, limits, remarks))
+    write_text(out, page_text(sides, limits, remarks, tables))
 
 
 def page_text(
-    sides: Sequence[ForecastSide], limits: Sequence[ExceededLimit] = (), remarks: Sequence[Remark] = ()
+    sides: Sequence[ForecastSide],
+    limits: Sequence[ExceededLimit] = (),
+    remarks: Sequence[Remark] = (),
+    tables: Sequence[Table] = (),
 ) -> str:
     """Returns the page's HTML."""
     names = [side.name for side in sides]
@@ -89,6 +100,7 @@ def page_text(
             "waits": waits_tables(wait_rows(sides, waits, comparison), names),
             "delayed_about": _delayed_about(names),
             "delayed": most_delayed_table(delayed, names),
+            "tables": joined(map(table_section, tables)),
             "assumed": remarks_section(remarks),
             "data": page_data(sides, table),
         },

@@ -1,5 +1,6 @@
 """The page's figures and tables as HTML."""
 
+import re
 from collections.abc import Sequence
 
 from muster.forecast.limits import ExceededLimit
@@ -9,6 +10,7 @@ from muster.forecast.page.most_delayed import Delayed
 from muster.forecast.page.summary import Figure
 from muster.forecast.page.wording import change_of, duration, figure
 from muster.forecast.report.assumed import Remark, remarks_table
+from muster.forecast.report.tables import Table
 
 
 def summary_tiles(figures: Sequence[Figure]) -> Markup:
@@ -61,14 +63,34 @@ def remarks_section(remarks: Sequence[Remark]) -> Markup:
     if not remarks:
         return element("p", "Nothing: all rows of the trace are simulated as recorded.", class_="empty")
     (table,) = remarks_table(remarks)
-    head = [element("th", name.capitalize(), scope="col") for name in table.columns]
-    rows = [element("tr", *(element("td", cell) for cell in row)) for row in table.rows]
+    return _html_table(table, "assumed")
+
+
+def table_section(table: Table) -> Markup:
+    """Returns a section with a table of the reports."""
+    name = f"table-{re.sub('[^a-z]+', '-', table.title.lower())}"
+    scrolled = element(
+        "div", _html_table(table, "report"), class_="wide", role="region", aria_labelledby=name, tabindex="0"
+    )
+    return element("section", element("h2", table.title, id=name), scrolled, aria_labelledby=name)
+
+
+def _html_table(table: Table, class_: str) -> Markup:
+    kinds = [None if number < table.numbers else "number" for number in range(len(table.columns))]
+    head = [
+        element("th", name.capitalize(), scope="col", class_=kind)
+        for name, kind in zip(table.columns, kinds, strict=True)
+    ]
+    rows = [
+        element("tr", *(element("td", cell, class_=kind) for cell, kind in zip(row, kinds, strict=True)))
+        for row in table.rows
+    ]
     return element(
         "table",
         element("caption", table.title, class_="hidden"),
         element("thead", element("tr", *head)),
         element("tbody", *rows),
-        class_="assumed",
+        class_=class_,
     )
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from muster.forecast.configuration import QueueConfiguration
+from muster.forecast.costs.monthly import MONTH_HOURS
+from muster.forecast.costs.prices import Prices
 from muster.forecast.recommend.changes import PoolSize, changed, check_capacity, granted, offered, resized
 from muster.forecast.recommend.errors import InvalidCandidate, RecommendError
 from muster.forecast.recommend.variables import Point, Value, Variable, VariableKind, value_text
@@ -24,19 +26,11 @@ Build = Callable[[Mapping[str, Any]], Built]
 """Parses the configuration of a stack file. Raises InvalidCandidate with the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """Prices of an accelerator-hour by flavor, and the hours to pay for. Without prices, the cost is the
-    number of accelerators."""
-
-    by_flavor: Mapping[str, float]
-    hours: float
-
-    def cost(self, offered: Mapping[str, int]) -> float:
-        """Returns the cost of accelerators by flavor."""
-        if not self.by_flavor:
-            return float(sum(offered.values()))
-        return self.hours * sum(self.by_flavor.get(flavor, 0.0) * n for flavor, n in offered.items())
+def cost(offered: Mapping[str, int], prices: Prices) -> float:
+    """Returns the cost of accelerators (by flavor) in a month; without prices, their number."""
+    if not prices:
+        return float(sum(offered.values()))
+    return MONTH_HOURS * sum(prices.by_flavor.get(flavor, 0.0) * n for flavor, n in offered.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +102,7 @@ class Candidates:
             config,
             built,
             capacity,
-            self._prices.cost(capacity),
+            cost(capacity, self._prices),
             pool_size=sum(pool.capacity for pool in pools),
             quota=sum(granted(config, flavor) for flavor in {pool.flavor for pool in pools}),
         )
@@ -119,7 +113,7 @@ class Candidates:
         resized = {v.flavor for v in self.variables if v.kind is VariableKind.NOMINAL}
         resized |= {pools[v.name] for v in self.variables if v.kind is VariableKind.UNITS}
         missing = sorted(resized - set(self._prices.by_flavor))
-        if self._prices.by_flavor and missing:
+        if self._prices and missing:
             raise RecommendError(
                 f"muster:forecast.prices has no price of {', '.join(missing)}, which --vary changes; "
                 "expected a price of each, or no prices at all"

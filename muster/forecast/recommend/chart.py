@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from html import escape
 from math import ceil, floor, inf, log10
 
-from muster.forecast.limits import WaitLimit
-from muster.forecast.recommend.report import mark, wait_text
+from muster.forecast.limits import WITHIN, WaitLimit
+from muster.forecast.recommend.report import mark
 from muster.forecast.recommend.scores import Score, front
 from muster.forecast.recommend.search import SearchResult
 from muster.forecast.report.tables import Table
@@ -89,7 +89,7 @@ def _point(
     classes = ["met" if score.meets else "missed"]
     classes += [] if on_front or word else ["other"]
     classes += ["chosen"] if score is result.best else ["now"] if word else []
-    waits = ", ".join(wait_text(value) for value in score.values)
+    waits = ", ".join(goal.text(value) for goal, value in zip(goals, score.values, strict=True))
     title = escape(f"{score.candidate.changes}: cost {score.candidate.cost:,.0f}, {waits}")
     label = f'<text x="{x + 10:.1f}" y="{y - 8:.1f}">{escape(word)}</text>' if word else ""
     return (
@@ -99,8 +99,12 @@ def _point(
 
 
 def worst(score: Score, goals: Sequence[WaitLimit]) -> float:
-    """Returns the largest goal value as a multiple of its limit."""
+    """Returns the largest goal value as a multiple of its limit; of service levels, the share of late jobs as
+    a multiple of the share that the goal allows."""
     if score.starved:
         return inf
-    ratios = (value / max(goal.max_s, 1.0) for value, goal in zip(score.values, goals, strict=True))
+    ratios = (
+        value / max(goal.bound, LEAST if goal.statistic == WITHIN else 1.0)
+        for value, goal in zip(score.values, goals, strict=True)
+    )
     return max(LEAST, *ratios)

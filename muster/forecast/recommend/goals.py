@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from math import inf
 
 from muster.configuration.durations import SECONDS, seconds
-from muster.forecast.limits import WaitLimit
+from muster.forecast.limits import WITHIN, WaitLimit
 from muster.forecast.placement import PlacedJob
 from muster.forecast.recommend.errors import RecommendError
-from muster.forecast.report.text import duration
 from muster.forecast.results.outcome import SimulationOutcome
 from muster.forecast.results.waits import is_cancelled, quantile, waits_ms
 
@@ -17,41 +16,48 @@ STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "mean": lambda waits: sum(waits) / len(waits),
     "p50": lambda waits: quantile(waits, 0.5),
     "p90": lambda waits: quantile(waits, 0.9),
+    "p95": lambda waits: quantile(waits, 0.95),
     "p99": lambda waits: quantile(waits, 0.99),
 }
 GOAL = re.compile(rf"(?P<names>.*?)\s*(?P<statistic>{'|'.join(STATISTICS)})\s*<=\s*(?P<limit>\S+)")
+LEVEL = re.compile(rf"(?P<names>.*?)\s*{WITHIN}\s+(?P<limit>\S+)\s*>=\s*(?P<percent>[0-9]+(\.[0-9]+)?)%")
 UNITS = {unit: SECONDS[unit] for unit in "smh"} | {"d": 24 * SECONDS["h"]}
-SYNTAX = '"[QUEUE [CLASS]] mean|p50|p90|p99 <= TIME", such as "inference p90 <= 10m"'
+SYNTAX = (
+    f'"[QUEUE [CLASS]] {"|".join(STATISTICS)} <= TIME" or "[QUEUE [CLASS]] {WITHIN} TIME >= PERCENT%", '
+    f'such as "inference p90 <= 10m" or "inference {WITHIN} 10m >= 95%"'
+)
 
 
 def parse_goal(text: str) -> WaitLimit:
     """Parses a goal such as `inference p90 <= 10m`; without a queue, it applies to all jobs.
 
     Raises: RecommendError."""
-    match = GOAL.fullmatch(text.strip())
+    match = GOAL.fullmatch(text.strip()) or LEVEL.fullmatch(text.strip())
     names = match["names"].split() if match else []
     if match is None or len(names) > 2:
         raise RecommendError(f"goal {text!r}: expected {SYNTAX}")
     queue, priority_class = (*names, "", "")[:2]
-    return WaitLimit(queue, priority_class, match["statistic"], _seconds(match["limit"], text))
+    limit_s = parse_time(match["limit"], f"goal {text!r}")
+    if match.re is GOAL:
+        return WaitLimit(queue, priority_class, match["statistic"], limit_s)
+    percent = float(match["percent"])
+    if not 0 < percent <= 100:
+        raise RecommendError(f"goal {text!r}: expected more than 0% and at most 100%")
+    return WaitLimit(queue, priority_class, WITHIN, limit_s, percent / 100)
 
 
-def _seconds(limit: str, goal: str) -> float:
-    if (exact := seconds(limit, UNITS)) is None:
+def parse_time(text: str, where: str) -> float:
+    """Returns a duration in seconds. Raises: RecommendError."""
+    if (exact := seconds(text, UNITS)) is None:
         raise RecommendError(
-            f"goal {goal!r}: {limit!r} is not a duration; expected one such as 90s, 10m, 1h30m or 2d"
+            f"{where}: {text!r} is not a duration; expected one such as 90s, 10m, 1h30m or 2d"
         )
     return float(exact)
 
 
-def named(goal: WaitLimit) -> str:
-    """Returns the goal without its limit, such as `inference p90`."""
-    return " ".join(part for part in (goal.queue or "all", goal.priority_class, goal.statistic) if part)
-
-
 def written(goal: WaitLimit) -> str:
     """Returns the goal as text, such as `inference p90 <= 10m`."""
-    return f"{named(goal)} <= {duration(goal.max_s)}"
+    return f"{goal.named} {goal.bound_text}"
 
 
 def check_goals(goals: Sequence[WaitLimit], jobs: Sequence[PlacedJob], queues: Sequence[str]) -> None:
@@ -75,7 +81,7 @@ def check_goals(goals: Sequence[WaitLimit], jobs: Sequence[PlacedJob], queues: S
 class Measured:
     """The result of one future."""
 
-    # Value of each goal's statistic in seconds; inf if it is the wait of a job that never starts.
+    # Value of each goal: seconds, inf if it is the wait of a job that never starts; or a share of late jobs.
     values: tuple[float, ...]
     wait_s: float  # mean of all jobs that start
     never: int  # number of jobs that never start
@@ -91,18 +97,24 @@ def measured(outcome: SimulationOutcome, goals: Sequence[WaitLimit]) -> Measured
         for goal, column in zip(goals, columns, strict=True):
             if _is_about(goal, job.queue, job.priority_class):
                 column.append(wait)
-    values = (
-        STATISTICS[goal.statistic](sorted(column)) if column else 0.0
-        for goal, column in zip(goals, columns, strict=True)
-    )
+    values = (_value(goal, column) if column else 0.0 for goal, column in zip(goals, columns, strict=True))
     started = [wait for wait in waits if wait < inf]
     return Measured(tuple(values), sum(started) / len(started) if started else 0.0, len(waits) - len(started))
+
+
+def _value(goal: WaitLimit, waits_s: Sequence[float]) -> float:
+    if goal.statistic == WITHIN:
+        return sum(wait_s > goal.max_s for wait_s in waits_s) / len(waits_s)
+    return STATISTICS[goal.statistic](sorted(waits_s))
 
 
 def _is_about(goal: WaitLimit, queue: str, priority_class: str) -> bool:
     return goal.queue in ("", queue) and goal.priority_class in ("", priority_class)
 
 
-def excess(value_s: float, goal: WaitLimit) -> float:
-    """Returns the excess of a value over the goal, as a share of its limit; 0 if the goal is met."""
-    return max(0.0, value_s - goal.max_s) / max(goal.max_s, 1.0)
+def excess(value: float, goal: WaitLimit) -> float:
+    """Returns the excess of a value over the goal: as a share of the limit of a wait, or the missing share of
+    jobs; 0 if the goal is met."""
+    if not goal.is_exceeded_by(value):
+        return 0.0
+    return (value - goal.bound) / (1.0 if goal.statistic == WITHIN else max(goal.bound, 1.0))

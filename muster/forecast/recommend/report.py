@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any
 
-from muster.forecast.limits import WaitLimit
-from muster.forecast.recommend.goals import named
+from muster.forecast.limits import WITHIN, WaitLimit
 from muster.forecast.recommend.scores import Score, front
 from muster.forecast.recommend.search import SearchResult
 from muster.forecast.recommend.variables import value_text
 from muster.forecast.report.tables import Table
-from muster.forecast.report.text import duration, hours
+from muster.forecast.report.text import duration
 
 REASONS = 5
 """Number of reasons for invalid candidates to list."""
@@ -35,25 +34,15 @@ def mark(score: Score, result: SearchResult) -> str:
     return "present" if is_present else ""
 
 
-def wait_text(seconds: float) -> str:
-    """Returns a wait as text; "never" if the job does not start."""
-    return "never" if seconds == inf else duration(seconds)
-
-
-def cost_text(cost: float, has_prices: bool) -> str:
-    """Returns a cost as text; without prices it is a number of accelerators."""
-    return hours(cost) if has_prices else f"{cost:,.0f}"
-
-
-def front_tables(result: SearchResult, goals: Sequence[WaitLimit], has_prices: bool) -> list[Table]:
+def front_tables(result: SearchResult, goals: Sequence[WaitLimit], currency: str) -> list[Table]:
     """Returns the Pareto front, whose cheaper rows miss goals by more or have longer waits, and the settings
-    of its rows."""
+    of its rows. Without a currency there are no prices."""
     rows = [
         (
             f"{number}",
             mark(score, result),
-            cost_text(score.candidate.cost, has_prices),
-            *(wait_text(value) for value in score.values),
+            f"{score.candidate.cost:,.0f}",
+            *(goal.text(value) for goal, value in zip(goals, score.values, strict=True)),
             "yes" if score.meets else "no",
             f"{score.futures_met}/{score.futures}",
             duration(score.wait_s),
@@ -61,12 +50,12 @@ def front_tables(result: SearchResult, goals: Sequence[WaitLimit], has_prices: b
         )
         for number, score in enumerate(shown(result), 1)
     ]
-    limits = (f"<= {duration(goal.max_s)}" for goal in goals)
+    limits = (goal.bound_text for goal in goals)
     columns = (
         "NO",
         "",
-        "COST" if has_prices else "ACCELERATORS",
-        *(named(goal) for goal in goals),
+        f"{currency} A MONTH" if currency else "ACCELERATORS",
+        *(goal.named for goal in goals),
         "GOALS MET",
         "FUTURES",
         "MEAN WAIT",
@@ -107,9 +96,9 @@ def summary(result: SearchResult, goals: Sequence[WaitLimit]) -> str:
     best = result.best
     if not best.meets:
         missed = ", ".join(
-            f"{named(goal)} is {wait_text(value)} instead of {duration(goal.max_s)}"
+            f"{goal.named} is {goal.text(value)} (expected {goal.bound_text})"
             for goal, value in zip(goals, best.values, strict=True)
-            if value > goal.max_s
+            if goal.is_exceeded_by(value)
         )
         starved = f"{best.starved:,.0f} jobs never start that start at present" if best.starved else ""
         reasons = "; ".join(part for part in (missed, starved) if part)
@@ -124,24 +113,31 @@ def document(
     result: SearchResult,
     goals: Sequence[WaitLimit],
     invalid: Mapping[str, int],
-    has_prices: bool,
+    currency: str,
 ) -> dict[str, Any]:
-    """Returns the answer for programs; waits in seconds, null for jobs that never start."""
+    """Returns the answer for programs. Values are waits in seconds, null for jobs that never start, or shares
+    of late jobs."""
     on_front = {id(score) for score in front(result.scores)}
     return {
         "configuration": name,
         "goals_met": result.best.meets,
         "goals": [
-            {"queue": g.queue, "priority_class": g.priority_class, "statistic": g.statistic, "max_s": g.max_s}
-            for g in goals
+            {
+                "queue": goal.queue,
+                "priority_class": goal.priority_class,
+                "statistic": goal.statistic,
+                "max_s": goal.max_s,
+                "min_share": goal.min_share if goal.statistic == WITHIN else None,
+            }
+            for goal in goals
         ],
-        "cost_unit": "price" if has_prices else "accelerators",
+        "cost_unit": f"{currency} a month" if currency else "accelerators",
         "candidates": [
             {
                 "settings": {variable.target: value for variable, value in score.candidate.values.items()},
                 "cost": score.candidate.cost,
                 "accelerators": dict(score.candidate.offered),
-                "waits_s": [None if value == inf else value for value in score.values],
+                "values": [None if value == inf else value for value in score.values],
                 "violation": None if score.violation == inf else score.violation,
                 "meets": score.meets,
                 "futures": score.futures,

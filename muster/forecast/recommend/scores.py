@@ -14,7 +14,7 @@ class Score:
     """Means over the futures of a candidate."""
 
     candidate: Candidate
-    values: tuple[float, ...]  # of the goals' statistics, in seconds
+    values: tuple[float, ...]  # of the goals (`Measured`)
     violation: float  # sum of the excesses over all goals, as shares of their limits
     wait_s: float
     never: float  # number of jobs that never start
@@ -55,7 +55,7 @@ def score(
     values = tuple(fmean(future.values[i] for future in futures) for i in range(len(goals)))
     never = fmean(future.never for future in futures)
     met = sum(
-        all(value <= goal.max_s for value, goal in zip(future.values, goals, strict=True))
+        not any(goal.is_exceeded_by(value) for value, goal in zip(future.values, goals, strict=True))
         for future in futures
     )
     return Score(

@@ -7,6 +7,8 @@ from typing import Any
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.futures import SimulationInputs
 from muster.forecast.report.tables import Table
+from muster.forecast.report.text import duration
+from muster.forecast.simulation.simulator import capacities
 from muster.forecast.traces.trace import Trace
 
 TITLE = "Assumed and left out"
@@ -85,14 +87,35 @@ def _of_side(side: PlacedTrace) -> Iterator[Remark]:
         yield Remark(f"left out: {problem}", count)
     if drawn := sum(job.has_drawn_run_time for job in jobs):
         yield Remark("run time is not recorded: drawn from similar jobs", drawn)
+    if side.inputs.resampling is not None:
+        yield Remark(side.inputs.resampling.described)
     if cancelled := sum(job.cancelled_ms is not None for job in jobs):
         yield Remark("cancelled before they started: they leave the queue after the recorded time", cancelled)
     for flavor, topology in configuration.topologies.items():
         yield Remark(f"topology {topology} of flavor {flavor} is ignored: only quota limits its gangs")
+    yield from _of_supply(side.inputs)
+    for queue, like in configuration.assumed_queues.items():
+        yield Remark(f"queue {queue} is assumed, with the quotas of {like} in addition to all others")
     if empty := sorted(configuration.snapshot.cluster_queues.keys() - {job.queue for job in jobs}):
         more = f" and {len(empty) - QUEUES_MAX} more" if len(empty) > QUEUES_MAX else ""
         yield Remark(f"no job in the trace: {', '.join(empty[:QUEUES_MAX])}{more}")
     yield from _assumptions(side.inputs.assumptions)
+
+
+def _of_supply(inputs: SimulationInputs) -> Iterator[Remark]:
+    """Yields interruptions of nodes that are not simulated."""
+    configuration = inputs.configuration
+    if configuration.spot and not inputs.assumptions.spot_interruptions_per_node_hour:
+        flavors = ", ".join(sorted(configuration.spot))
+        yield Remark(f"spot nodes are never reclaimed: spot_interruptions_per_node_hour is 0 ({flavors})")
+    for flavor, life_s in configuration.node_life_s.items():
+        queues = {queue.name for queue in capacities(configuration) if queue.nominal.get(flavor)}
+        long = (job for job in inputs.jobs if job.queue in queues and (job.run_ms or 0) > 1000 * life_s)
+        if count := sum(1 for _ in long):
+            yield Remark(
+                f"run longer than GKE keeps nodes of flavor {flavor} ({duration(life_s)}): not interrupted",
+                count,
+            )
 
 
 def _assumptions(assumptions: Assumptions) -> Iterator[Remark]:

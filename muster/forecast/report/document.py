@@ -16,7 +16,6 @@ from muster.forecast.results.waits import JobGroup, Waits, cancelled, waits_by_g
 def forecast_document(
     name: str,
     outcomes: Sequence[SimulationOutcome],
-    prices: Mapping[str, float],
     waited_ms: Mapping[int, int],
     remarks: Sequence[Remark] = (),
 ) -> dict[str, Any]:
@@ -25,7 +24,7 @@ def forecast_document(
     return {
         "configuration": name,
         "assumed_and_left_out": remarks_document(remarks),
-        "futures": [_future(outcome, prices) for outcome in outcomes],
+        "futures": [_future(outcome) for outcome in outcomes],
         "recorded": [
             {**_group(waits.group), **{k: v for k, v in asdict(waits).items() if k != "group"}}
             for waits in recorded_waits(outcomes, waited_ms)
@@ -68,7 +67,7 @@ def plan_document(
     }
 
 
-def _future(outcome: SimulationOutcome, prices: Mapping[str, float]) -> dict[str, Any]:
+def _future(outcome: SimulationOutcome) -> dict[str, Any]:
     used = usage(outcome)
     return {
         "seed": outcome.seed,
@@ -89,14 +88,13 @@ def _future(outcome: SimulationOutcome, prices: Mapping[str, float]) -> dict[str
             }
             for name, use in used.flavors.items()
         ],
-        "teams": _teams(used, prices),
+        "teams": _teams(used),
     }
 
 
-def _teams(used: Usage, prices: Mapping[str, float]) -> list[dict[str, Any]]:
+def _teams(used: Usage) -> list[dict[str, Any]]:
     return [
         {"queue": queue, "flavor": flavor, "hours": hours}
-        | ({"cost": hours * prices[flavor]} if flavor in prices else {})
         for (queue, flavor), hours in sorted(used.hours_by_team.items())
     ]
 

@@ -32,14 +32,13 @@ class Table:
     wraps: bool = False  # cells of all columns but the first may wrap
 
 
-AFTER = ("AFTER", "CHANGE")
-SHOWN = ("mean_s", "p50_s", "p90_s", "p99_s", "max_s")
+SHOWN = ("mean_s", "p50_s", "p90_s", "p95_s", "p99_s", "max_s")
 
 
-def forecast_tables(outcomes: Sequence[SimulationOutcome], prices: Mapping[str, float]) -> list[Table]:
+def forecast_tables(outcomes: Sequence[SimulationOutcome]) -> list[Table]:
     """Returns waits, flavors and teams. Values are means over the futures."""
     waits, used = [waits_by_group(o) for o in outcomes], [usage(o) for o in outcomes]
-    return [_waits(waits), _flavors(used), _teams(used, prices)]
+    return [_waits(waits), _flavors(used), _teams(used)]
 
 
 def recorded_tables(recorded: Sequence[RecordedWaits]) -> list[Table]:
@@ -71,7 +70,8 @@ def totals(outcomes: Sequence[SimulationOutcome]) -> str:
         fmean(future.lost_hours for future in used),
     )
     stopped = fmean(future.failures + future.stock_outs for future in used)
-    text = f"{len(outcomes[0].jobs):,} jobs in {duration(makespan_s)}; {preemptions:,.0f} preemptions"
+    jobs = fmean(len(outcome.jobs) for outcome in outcomes)
+    text = f"{jobs:,.0f} jobs in {duration(makespan_s)}; {preemptions:,.0f} preemptions"
     if lost:
         text += f"; {hours(lost)} accelerator-hours lost"
     if stopped:
@@ -91,15 +91,14 @@ def _waits(futures: Sequence[Mapping[JobGroup, Waits]]) -> Table:
     for group in groups:
         p90 = sorted(waits[group].p90_s for waits in futures if group in waits)
         band = (p90[round(0.1 * (len(p90) - 1))], p90[round(0.9 * (len(p90) - 1))])
-        statistics = (
-            mean_of(futures, group, name) for name in ("mean_s", "p50_s", "p90_s", "p99_s", "max_s")
-        )
+        statistics = (mean_of(futures, group, name) for name in SHOWN)
         count, never = (round(mean_of(futures, group, name)) for name in ("count", "never"))
         cells = [duration(value) for value in statistics]
         cells.insert(3, "" if len(p90) == 1 else f"{duration(band[0])} to {duration(band[1])}")
         rows.append((*named(group), f"{count + never:,}", *cells, f"{never:,}" if never else "-"))
     title = "Waits from submission until the gang runs"
-    columns = ("QUEUE", "CLASS", "SIZE", "JOBS", "MEAN", "P50", "P90", "RANGE", "P99", "MAX", "NEVER STARTED")
+    headings = ("MEAN", "P50", "P90", "RANGE", "P95", "P99", "MAX")
+    columns = ("QUEUE", "CLASS", "SIZE", "JOBS", *headings, "NEVER STARTED")
     return Table(title, columns, rows)
 
 
@@ -116,25 +115,28 @@ def _flavors(futures: Sequence[Usage]) -> Table:
     return Table("Flavors, in accelerator-hours", columns, rows, numbers=1)
 
 
-def _teams(futures: Sequence[Usage], prices: Mapping[str, float]) -> Table:
+def _teams(futures: Sequence[Usage]) -> Table:
     keys = sorted({key for future in futures for key in future.hours_by_team})
     rows = []
     for queue, flavor in keys:
         amount = fmean(future.hours_by_team.get((queue, flavor), 0.0) for future in futures)
-        cost = (f"{amount * prices[flavor]:,.0f}" if flavor in prices else "-",) if prices else ()
-        rows.append((queue, flavor, hours(amount), *cost))
-    columns = ("QUEUE", "FLAVOR", "ACCELERATOR-HOURS", *(("COST",) if prices else ()))
-    return Table("Teams", columns, rows, numbers=2)
+        rows.append((queue, flavor, hours(amount)))
+    return Table("Teams", ("QUEUE", "FLAVOR", "ACCELERATOR-HOURS"), rows, numbers=2)
 
 
-def plan_tables(comparison: Comparison) -> list[Table]:
+def plan_tables(comparison: Comparison, costs: Mapping[JobGroup, str] | None = None) -> list[Table]:
     """Returns the differences in mean and p90 of the groups with an effect, the largest effect first, and the
-    jobs whose wait grows."""
+    jobs whose wait grows. `costs` has the change of a month's cost of each group; None without prices."""
     effects = Effects(comparison)
     groups = effects.groups
     shown = effects.changed_rows(groups)
     rows = [
-        (*_difference(group, effects, comparison), _never(comparison.never.get(group))) for group in shown
+        (
+            *_difference(group, effects, comparison),
+            _never(comparison.never.get(group)),
+            *(() if costs is None else (costs[group],)),
+        )
+        for group in shown
     ]
     columns = (
         "QUEUE",
@@ -149,6 +151,7 @@ def plan_tables(comparison: Comparison) -> list[Table]:
         "BAND",
         "AGREE",
         "NEVER START",
+        *(() if costs is None else ("COST A MONTH",)),
     )
     worst = [
         (

@@ -31,6 +31,12 @@ def share(value: float) -> str:
     return f"{100 * value:.1f}%"
 
 
+def points(value: float) -> str:
+    """Returns a difference of shares in percentage points, with its sign."""
+    text = f"{100 * value:+.1f}"
+    return "0.0" if text in ("+0.0", "-0.0") else text
+
+
 def named(group: JobGroup) -> tuple[str, str, str]:
     """Returns queue, class and size; a text for the group of all queues."""
     if group == JobGroup():

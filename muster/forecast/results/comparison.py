@@ -65,7 +65,7 @@ class Comparison:
     waits: Mapping[tuple[JobGroup, str], WaitPair] = field(default_factory=dict)
 
 
-STATISTICS = ("mean_s", "p50_s", "p90_s", "p99_s")
+STATISTICS = ("mean_s", "p50_s", "p90_s", "p95_s", "p99_s")
 
 
 def compare(base: Sequence[SimulationOutcome], changed: Sequence[SimulationOutcome]) -> Comparison:
@@ -127,7 +127,7 @@ def _difference(
 def _sufferers(base: Sequence[SimulationOutcome], changed: Sequence[SimulationOutcome]) -> list[Sufferer]:
     """Returns jobs of both sides that no longer start in any future, and jobs whose mean wait grows, worst
     first."""
-    jobs = {job.number: job for job in base[0].jobs}
+    jobs = _jobs_by_number(base)
     in_both: dict[int, _Sums] = defaultdict(_Sums)
     in_base: dict[int, _Sums] = defaultdict(_Sums)
     starts: set[int] = set()  # in some future after the change
@@ -138,7 +138,7 @@ def _sufferers(base: Sequence[SimulationOutcome], changed: Sequence[SimulationOu
             in_base[number].add(before_ms, 0)
             if (after_ms := waits_after.get(number)) is not None:
                 in_both[number].add(before_ms, after_ms)
-    uncancelled = {job.number for job in changed[0].jobs if job.cancelled_ms is None}
+    uncancelled = {number for number, job in _jobs_by_number(changed).items() if job.cancelled_ms is None}
     stopped = (in_base.keys() - starts) & uncancelled
     growth = {number: sums.growth_ms for number, sums in in_both.items()} | dict.fromkeys(stopped, inf)
     worst = sorted((n for n in growth if growth[n] > 0), key=lambda n: (-growth[n], n))[:SUFFERERS]
@@ -148,6 +148,12 @@ def _sufferers(base: Sequence[SimulationOutcome], changed: Sequence[SimulationOu
         else _sufferer(jobs[n], in_both[n], starts=True)
         for n in worst
     ]
+
+
+def _jobs_by_number(outcomes: Sequence[SimulationOutcome]) -> dict[int, SimulatedJob]:
+    """Returns the jobs of all futures, which share one sequence of jobs unless their demand is resampled."""
+    sequences = {id(outcome.jobs): outcome.jobs for outcome in outcomes}
+    return {job.number: job for jobs in sequences.values() for job in jobs}
 
 
 @dataclass(slots=True)

@@ -28,6 +28,7 @@ class Waits:
     mean_s: float
     p50_s: float
     p90_s: float
+    p95_s: float
     p99_s: float
     max_s: float
 
@@ -120,10 +121,10 @@ def statistics(waits: Sequence[int | None]) -> Waits:
     started = sorted(wait / 1000 for wait in waits if wait is not None)
     never = len(waits) - len(started)
     if not started:
-        return Waits(0, never, 0, 0, 0, 0, 0)
+        return Waits(0, never, 0, 0, 0, 0, 0, 0)
     mean_s = sum(started) / len(started)
-    p50_s, p90_s, p99_s = (quantile(started, share) for share in (0.5, 0.9, 0.99))
-    return Waits(len(started), never, mean_s, p50_s, p90_s, p99_s, started[-1])
+    p50_s, p90_s, p95_s, p99_s = (quantile(started, share) for share in (0.5, 0.9, 0.95, 0.99))
+    return Waits(len(started), never, mean_s, p50_s, p90_s, p95_s, p99_s, started[-1])
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:

@@ -76,9 +76,12 @@ class Future:
         probability = self._assumptions.stock_out_probability
         return probability > 0 and self._random(Purpose.STOCK_OUT, job, attempt).random() < probability
 
-    def failure_ms(self, job: PlacedJob, attempt: int, pods: int) -> int | None:
-        """Returns the run time until one of the gang's pods fails; None if none fails."""
+    def failure_ms(self, job: PlacedJob, attempt: int, pods: int, *, spot: bool = False) -> int | None:
+        """Returns the run time until one of the gang's pods fails or one of its spot nodes is reclaimed; None
+        if neither happens. A pod is assumed to have its own node."""
         rate = self._assumptions.failures_per_node_hour * pods
+        if spot:
+            rate += self._assumptions.spot_interruptions_per_node_hour * pods
         if rate <= 0:
             return None
         return round(3_600_000 * self._random(Purpose.FAILURE, job, attempt).expovariate(rate))

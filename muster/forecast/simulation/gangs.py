@@ -90,6 +90,7 @@ class Gangs:
         self._remaining_ms: dict[int, int] = {}  # remaining work of preempted and failed jobs
         self._tries: dict[int, int] = {}  # number of attempts
         self.flavors = {name: index for index, name in enumerate(sorted(configuration.snapshot.flavors))}
+        self._spot = {self.flavors[flavor] for flavor in configuration.spot if flavor in self.flavors}
         idle_ms = round(1000 * assumptions.scale_down_s)
         self._autoscaled = {
             self.flavors[flavor]: AutoscaledNodes(least, idle_ms)
@@ -138,7 +139,8 @@ class Gangs:
         if self.on_start is not None:
             self.on_start(started_ms, job, running.row)
         from_ms, ends_ms = max(started_ms, now_ms), started_ms + running.work_ms
-        fails_ms = self._future.failure_ms(placed, self._tries[job] - 1, placed.pods)
+        spot = self.attempts.flavor[running.row] in self._spot
+        fails_ms = self._future.failure_ms(placed, self._tries[job] - 1, placed.pods, spot=spot)
         if fails_ms is not None and from_ms + fails_ms < ends_ms:
             self._events.add(from_ms + fails_ms, EventKind.FAILED, job, running.row)
         elif placed.cancelled_ms is None or placed.run_ms is not None:  # else its cancellation ends it

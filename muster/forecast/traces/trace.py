@@ -47,7 +47,8 @@ class Trace:
     """The jobs of a file."""
 
     source: str
-    jobs: Sequence[TraceJob]  # sorted by `submit_ms`; the first is submitted at 0
+    # Sorted by `submit_ms`; the first is submitted at 0, unless `demand` omits it.
+    jobs: Sequence[TraceJob]
     bad: tuple[BadRow, ...] = ()  # the first of `bad_count` rows that should be jobs but are invalid
     bad_count: int = 0
     bad_reasons: Mapping[str, BadReason] = field(default_factory=dict)  # all bad rows, by reason
@@ -59,6 +60,8 @@ class Trace:
     header: Mapping[str, str] = field(
         default_factory=dict
     )  # metadata of the file, such as the cluster's size
+    # The jobs as recorded, if `jobs` are another demand; empty otherwise.
+    measured: Sequence[TraceJob] = ()
 
 
 class TraceError(ValueError):

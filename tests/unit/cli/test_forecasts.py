@@ -29,6 +29,8 @@ def files(tmp_path: Path) -> Path:
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "broken.yaml").write_text("{")
     (tmp_path / "nothing.yaml").write_text("kind: Pod")
+    two = [flavor(), queue("a", 8), queue("b", 8)]
+    (tmp_path / "two.yaml").write_text(yaml.safe_dump_all(two))
     for name, gpus in (("many", 16), ("few", 8)):
         (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump_all([flavor(), queue("a", gpus)]))
     return tmp_path
@@ -54,6 +56,65 @@ def test_a_plan_shows_jobs_that_wait_longer(files: Path, capsys: pytest.CaptureF
     assert "▲" in shown
     assert "### Waiting times: few.yaml" in (files / "plan.md").read_text()
     assert "<html" in (files / "a" / "new" / "plan.html").read_text()
+
+
+def test_another_demand_is_forecast_and_named(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["forecast", f"--queues={files}/few.yaml", f"--trace={files}/trace.csv", "--json"]
+    demand = ["--scale=a=2", "--add-team=b", "--like=a", "--scale=b=0.5"]
+    assert main([*command, *demand]) == 0
+    document = json.loads(capsys.readouterr().out)
+    jobs = {row.get("queue"): row["count"] for row in document["futures"][0]["waits"] if "size" not in row}
+    assert jobs["a"] == 4
+    assert [row["what"] for row in document["assumed_and_left_out"] if "assumed" in row["what"]] == [
+        "queue b is assumed, with the quotas of a in addition to all others"
+    ]
+
+
+def test_weeks_are_resampled(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = "".join(f"job-{n},{86_400 * n},{3600 * n},1,a,8\n" for n in range(30))
+    (files / "weeks.csv").write_text(TRACE.splitlines()[0] + "\n" + rows)
+    queues = [f"--base-queues={files}/many.yaml", f"--queues={files}/few.yaml", f"--trace={files}/weeks.csv"]
+    assert main(["plan", *queues, "--resample", "--seeds=5", f"--html={files}/plan.html"]) == 0
+    assert "each future is drawn from 4 weeks of the trace" in capsys.readouterr().out
+    assert "each future is drawn from 4 weeks" in (files / "plan.html").read_text()
+
+
+def test_headroom_is_printed_for_each_limit(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = "".join(f"job-{n},{60 * n},50,1,a,8\n" for n in range(100))
+    (files / "regular.csv").write_text(TRACE.splitlines()[0] + "\n" + rows)
+    command = ["forecast", f"--queues={files}/few.yaml", f"--trace={files}/regular.csv", "--headroom=a"]
+    limits = ["--limit=a p90 <= 10m", "--limit=a within 5m >= 1%", "--within=1m", f"--html={files}/page.html"]
+    assert main([*command, *limits]) == 0
+    shown = capsys.readouterr().out
+    assert "a          a p90 <= 10m00s" in shown
+    assert "not up to +100%" in shown
+    page = (files / "page.html").read_text()
+    for title in ("Jobs that start in time", "Demand at which limits are first exceeded"):
+        assert title in shown
+        assert f">{title}</h2>" in page
+
+
+def test_a_team_that_the_change_adds_has_a_row_of_its_own(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    queues = [f"--base-queues={files}/few.yaml", f"--queues={files}/two.yaml", f"--trace={files}/trace.csv"]
+    demand = ["--add-team=b", "--like=a", "--within=1h", f"--markdown={files}/plan.md"]
+    assert main(["plan", *queues, *demand]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("b ")]
+    assert rows[0][:2] == ["b", "-"]
+    comment = (files / "plan.md").read_text()
+    assert "| b |  | - to 2 | - | 100.0% | - |" in comment
+    assert "jobs of b are copies of a's" in comment
+
+
+def test_a_plan_exits_by_service_levels(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    queues = [f"--base-queues={files}/many.yaml", f"--queues={files}/few.yaml", f"--trace={files}/trace.csv"]
+    assert main(["plan", *queues, "--limit=a within 30s >= 100%"]) == VIOLATED
+    assert (
+        "limit exceeded: a: 50.0% of the jobs start within 30s (before: 100.0%); the limit is 100.0%"
+        in capsys.readouterr().out
+    )
+    assert main(["plan", *queues, "--limit=a within 30s >= 50%"]) == 0
 
 
 LIMITS = "  muster:forecast: {limits: [{queue: a, statistic: p90, maxMinutes: 1}]}\n"
@@ -82,6 +143,38 @@ def test_a_plan_exits_by_the_limits_that_the_change_exceeds(
     assert exceeded == [expected == VIOLATED, expected == EXCEEDED_BEFORE]
 
 
+PRICED = "{currency: USD, date: 2026-11-26, source: a contract, acceleratorHour: {l4: 2}}"
+RESERVED = "provisioning: reserved\n      reservation: ours\n      nodes: {max: 16}"
+
+
+def test_each_row_of_a_plan_says_what_it_costs(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stack = RECOMMEND_STACK + f"  muster:forecast: {{prices: {PRICED}}}\n"
+    (files / "before.yaml").write_text(stack)
+    (files / "after.yaml").write_text(stack.replace("nodes: {max: 16}", RESERVED))
+    stacks = [f"--stack={files}/after.yaml", f"--base={files}/before.yaml", "--assume=scale_up_s=0"]
+    out = [f"--markdown={files}/plan.md", f"--html={files}/plan.html"]
+    assert main(["plan", *stacks, f"--trace={files}/trace.csv", *out]) == 0
+    capsys.readouterr()
+    comment, page = (files / "plan.md").read_text(), (files / "plan.html").read_text()
+    # Two jobs hold 8 GPUs for 42 s in an hour of submissions; 16 GPUs are reserved for 730 hours.
+    for row in ("| a | l4 | 273 | 273 | 0 |", "| all queues |  | 273 | 23,360 | +23,087 |"):
+        assert row in comment
+    assert "prices are in USD per accelerator-hour of 2026-11-26, a contract" in comment
+    assert "Cost of a month in USD</h2>" in page
+    assert "prices are in USD" in page
+
+
+def test_a_forecast_has_costs(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "stack.yaml").write_text(RECOMMEND_STACK + f"  muster:forecast: {{prices: {PRICED}}}\n")
+    command = ["forecast", f"--stack={files}/stack.yaml", f"--trace={files}/trace.csv"]
+    assert main([*command, "--assume=scale_up_s=0", "--json"]) == 0
+    costs = json.loads(capsys.readouterr().out)["cost_of_a_month"]
+    assert (costs["currency"], costs["date"], costs["source"]) == ("USD", "2026-11-26", "a contract")
+    assert costs["sides"][0]["total"] == pytest.approx(2 * 8 * 42 / 3600 * 2 * 730)
+    assert main([*command]) == 0
+    assert "Cost of a month in USD" in capsys.readouterr().out
+
+
 def test_a_patch_is_applied_to_a_copy(capsys: pytest.CaptureFixture[str]) -> None:
     before = STACK.read_text()
     assert main(["plan", "--stack=prod", f"--change={PATCH}", "--days=1", "--seeds=1"]) == 0
@@ -96,6 +189,14 @@ def test_assumptions_are_listed_with_their_sources(capsys: pytest.CaptureFixture
 
 def test_pools_of_accelerators_that_are_not_queued_are_autoscaled() -> None:
     assert configurations.stack("prod").configuration.autoscaled == {"l4": 0, "v6e-4x4": 0}
+
+
+def test_pools_are_paid_and_interrupted_as_they_are_bought() -> None:
+    prod = configurations.stack("prod").configuration
+    assert prod.reserved == {"v6e-4x4": 32}
+    assert prod.node_life_s["l4-queued"] == 7 * 86_400
+    assert prod.spot == frozenset()
+    assert configurations.stack("staging").configuration.spot == {"l4-spot"}
 
 
 def test_kueue_tries_again_after_a_second(tmp_path: Path) -> None:
@@ -148,6 +249,58 @@ WRONG: Mapping[str, tuple[list[str], str]] = {
         ["--queues={}/few.yaml", "--trace={}/trace.csv", "--map=ann=b"],
         "jobs are mapped to queue 'b', which is unknown; expected one of: a",
     ),
+    "a demand that is no number": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--scale=a=more"],
+        "--scale a=more: expected a number from 0 to 100, such as 1.3",
+    ),
+    "the demand of an unknown queue": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--scale=b=2"],
+        "--scale b: no such queue; expected one of: a, all",
+    ),
+    "a team without a model": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--add-team=b"],
+        "--add-team is given 1 times and --like 0 times; expected a --like QUEUE for each",
+    ),
+    "a team like itself": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--add-team=a", "--like=a"],
+        "--add-team a: expected another queue than --like",
+    ),
+    "a team like an unknown queue": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--add-team=b", "--like=c"],
+        "--like c: no such queue; expected one of: a",
+    ),
+    "a team like a queue without jobs": (
+        ["--queues={}/two.yaml", "--trace={}/trace.csv", "--add-team=c", "--like=b"],
+        "trace.csv has no job of queue b; expected a queue with jobs",
+    ),
+    "a team twice": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", *("--add-team=b", "--like=a") * 2],
+        "--add-team names a queue twice; expected each once",
+    ),
+    "headroom of an unknown queue": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--headroom=b", "--limit=a p90 <= 1m"],
+        "--headroom b: no such queue; expected one of: a, all",
+    ),
+    "headroom without a limit": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--headroom=a"],
+        "--headroom needs a limit: give --limit, or muster:forecast.limits in the stack file",
+    ),
+    "a limit of an unknown queue": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--limit=b p90 <= 1m"],
+        "queue 'b' is unknown; expected one of: a",
+    ),
+    "a limit that is no limit": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--limit=a p90 = 1m"],
+        "goal 'a p90 = 1m': expected ",
+    ),
+    "a time without a unit": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--within=5"],
+        "--within: '5' is not a duration; expected one such as 90s",
+    ),
+    "a trace too short to resample": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--resample"],
+        "--resample: {}/trace.csv has less than two days; expected at least two",
+    ),
     "no day left": (
         ["--queues={}/few.yaml", "--trace={}/trace.csv", "--since-day=3"],
         "no job is submitted in the days",
@@ -159,7 +312,7 @@ WRONG: Mapping[str, tuple[list[str], str]] = {
 def test_wrong_input_is_explained(name: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments, message = WRONG[name]
     assert main(["forecast", *(argument.format(files) for argument in arguments)]) == 2
-    assert message in capsys.readouterr().err
+    assert message.replace("{}", str(files)) in capsys.readouterr().err
 
 
 def test_queues_that_no_job_has_are_named(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

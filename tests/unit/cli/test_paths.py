@@ -21,6 +21,7 @@ from tests.unit.files.builders import BAD_INPUTS, bad_input
 
 BOUND_S = 20.0  # on a busy machine; each takes a fraction of a second
 NO_PATHS = {
+    "add_team",
     "address",
     "age",
     "assume",
@@ -31,6 +32,7 @@ NO_PATHS = {
     "context",
     "format",
     "goal",
+    "headroom",
     "host_names",
     "http_address",
     "identity",
@@ -38,6 +40,8 @@ NO_PATHS = {
     "lease",
     "lease_name",
     "lease_namespace",
+    "like",
+    "limit",
     "map",
     "name",
     "names",
@@ -46,8 +50,10 @@ NO_PATHS = {
     "priority_class",
     "queue",
     "ray",
+    "scale",
     "vary",
     "what",
+    "within",
 }
 """Parameters of any text that are no paths."""
 CLOSED = (

@@ -63,6 +63,20 @@ CASES = {
     "assumptions": Case(
         [Remark("start_up_s is 5 (default: 30)")], assumptions=replace(Assumptions(), start_up_s=5)
     ),
+    "spot nodes that are never reclaimed": Case(
+        [Remark("spot nodes are never reclaimed: spot_interruptions_per_node_hour is 0 (h100)")],
+        configuration=replace(A, spot=frozenset({"h100"})),
+    ),
+    "spot nodes that are reclaimed": Case(
+        [Remark("spot_interruptions_per_node_hour is 0.1 (default: 0)")],
+        configuration=replace(A, spot=frozenset({"h100"})),
+        assumptions=replace(Assumptions(), spot_interruptions_per_node_hour=0.1),
+    ),
+    "jobs that outlive their nodes": Case(
+        [Remark("run longer than GKE keeps nodes of flavor h100 (1m00s): not interrupted", 1)],
+        jobs=[job("one", 0, 60), job("two", 0, 61)],
+        configuration=replace(A, node_life_s={"h100": 60, "l4": 1}),
+    ),
     "skipped rows": Case([Remark("skipped: step of a job", 3)], skipped={"step of a job": 3}),
     "changed jobs": Case([Remark("changed: rounded", 4)], adjusted={"rounded": 4}),
 }

@@ -48,10 +48,10 @@ BASE, HALVED = simulated(configured(queue("a", 16)), *JOBS), simulated(configure
 
 
 def test_a_forecast_has_waits_flavors_and_teams() -> None:
-    waits, flavors, teams = forecast_tables([HALVED], {"h100": 2})
-    assert waits.rows[1] == ("a", "", "", "2", "30m00s", "0s", "1h00m", "", "1h00m", "1h00m", "-")
+    waits, flavors, teams = forecast_tables([HALVED])
+    assert waits.rows[1] == ("a", "", "", "2", "30m00s", "0s", "1h00m", "", *["1h00m"] * 3, "-")
     assert flavors.rows == [("h100", "16.0", "16.0", "100.0%", "0.0", "2")]
-    assert teams.rows == [("a", "h100", "16.0", "32")]
+    assert teams.rows == [("a", "h100", "16.0")]
     assert totals([HALVED]) == "2 jobs in 2h00m; 0 preemptions"
 
 
@@ -69,7 +69,7 @@ def test_waits_that_the_trace_recorded_are_shown_beside_the_forecast() -> None:
         "1h00m",
         "+30m00s",
     )
-    assert forecast_document("new", [HALVED], {}, {1: 1_800_000})["recorded"][0] == {
+    assert forecast_document("new", [HALVED], {1: 1_800_000})["recorded"][0] == {
         "jobs": 1,
         "recorded_mean_s": 1800,
         "forecast_mean_s": 3600,
@@ -86,7 +86,7 @@ def test_stock_outs_and_deactivated_jobs_are_counted() -> None:
     assert totals([outcome]).endswith(
         "; 3 failures and stock-outs; 1.0 jobs deactivated after their last retry; 1 never start"
     )
-    (future,) = forecast_document("new", [outcome], {}, {})["futures"]
+    (future,) = forecast_document("new", [outcome], {})["futures"]
     assert (future["stock_outs"], future["deactivated"]) == (3, 1)
 
 
@@ -121,9 +121,9 @@ def test_long_tables_are_cut_and_say_so() -> None:
 
 
 def test_documents_are_json() -> None:
-    document = forecast_document("test", [HALVED], {"h100": 2}, {})
+    document = forecast_document("test", [HALVED], {})
     assert json.loads(json.dumps(document))["futures"][0]["teams"] == [
-        {"queue": "a", "flavor": "h100", "hours": 16.0, "cost": 32.0}
+        {"queue": "a", "flavor": "h100", "hours": 16.0}
     ]
     limits = [ExceededLimit("one", by_change=True), ExceededLimit("two", by_change=False)]
     plan = json.loads(json.dumps(plan_document("before", "after", compare([BASE], [HALVED]), limits)))

@@ -301,6 +301,25 @@ def test_failures_stop_gangs_and_the_work_is_repeated() -> None:
     assert sum(outcome.attempts.lost_ms) == outcome.end_ms - 3_600_000
 
 
+def test_spot_nodes_are_reclaimed_and_others_are_not() -> None:
+    reclaimed = replace(AT_ONCE, spot_interruptions_per_node_hour=2.0)
+    on_demand = configured(queue("a", 8))
+    ends = [
+        [
+            line.rpartition(" ")[2]
+            for line in attempts(simulated(of, job("one", 0, 3600, 8), assumptions=reclaimed, seed=3))
+        ]
+        for of in (
+            on_demand,
+            replace(on_demand, spot=frozenset({"h100"})),
+            replace(on_demand, spot=frozenset({"l4"})),
+        )
+    ]
+    assert ends[0] == ends[2] == ["FINISHED"]
+    assert ends[1][-1] == "FINISHED"
+    assert set(ends[1][:-1]) == {"FAILED"}
+
+
 def test_unknown_run_times_are_drawn_from_the_users_jobs() -> None:
     known_jobs = [job(f"k{i}", i, 100 + i, user="ann") for i in range(3)]
     others = [job(f"o{i}", i, 9000, user="bob") for i in range(3)]

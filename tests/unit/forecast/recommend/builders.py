@@ -6,9 +6,10 @@ from typing import Any
 import yaml
 
 from muster.cli.recommend_stack import build
+from muster.forecast.costs.prices import Prices
 from muster.forecast.limits import WaitLimit
 from muster.forecast.placement import PlacedJob, place
-from muster.forecast.recommend.candidates import Built, Candidate, Candidates, Prices
+from muster.forecast.recommend.candidates import Built, Candidate, Candidates
 from muster.forecast.recommend.goals import Measured, parse_goal
 from muster.forecast.recommend.scores import Score, score
 from muster.forecast.recommend.tasks import SearchInputs
@@ -75,7 +76,7 @@ def built(config: Mapping[str, Any]) -> Built:
 
 
 def candidates(*vary: str, config: Mapping[str, Any] = CONFIG, prices: Prices | None = None) -> Candidates:
-    return Candidates(config, parse_variables(vary, config), built, prices or Prices({}, 1))
+    return Candidates(config, parse_variables(vary, config), built, prices or Prices())
 
 
 def goals(*texts: str) -> Sequence[WaitLimit]:

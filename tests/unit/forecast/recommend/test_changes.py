@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from muster.forecast.recommend.candidates import Candidate, Prices
+from muster.forecast.costs.prices import Prices
+from muster.forecast.recommend.candidates import Candidate
 from muster.forecast.recommend.changes import changed, check_capacity, offered, scaled
 from muster.forecast.recommend.errors import InvalidCandidate, RecommendError
 from muster.forecast.recommend.variables import parse_variables
@@ -137,14 +138,14 @@ def test_a_candidate_that_changes_nothing_is_the_present_settings() -> None:
 
 
 def test_the_cost_is_capacity_times_price_times_hours() -> None:
-    combinations = candidates("pools.l4=8,16", prices=Prices({"l4": 0.5}, hours=10))
+    combinations = candidates("pools.l4=8,16", prices=Prices({"l4": 0.5}))
     eight = combinations.at((0,))
     assert eight is not None
-    assert (eight.cost, combinations.present.cost) == (40, 80)
+    assert (eight.cost, combinations.present.cost) == (2920, 5840)
     assert candidates("pools.l4=8,16").present.cost == 16
 
 
 def test_a_flavor_without_a_price_is_not_free() -> None:
     with pytest.raises(RecommendError, match="no price of l4, which --vary changes"):
-        candidates("pools.l4=8", prices=Prices({"h100": 1}, 1))
-    candidates("queues.a.weight=2", prices=Prices({"h100": 1}, 1))
+        candidates("pools.l4=8", prices=Prices({"h100": 1}))
+    candidates("queues.a.weight=2", prices=Prices({"h100": 1}))

@@ -115,6 +115,21 @@ def test_the_answer_names_what_is_assumed_and_left_out(capsys: pytest.CaptureFix
     assert "scale_up_s is 0 (default: 120)" in Path("page.html").read_text()
 
 
+def test_settings_are_recommended_for_another_demand(capsys: pytest.CaptureFixture[str]) -> None:
+    document = printed(capsys, "--scale", "all=2", goal="within 65m >= 90%")
+    (best,) = (row for row in document["candidates"] if row["recommended"])  # type: ignore[attr-defined]
+    assert best["settings"]["pools.l4"] > 8
+    assert document["goals"] == [
+        {"queue": "", "priority_class": "", "statistic": "within", "max_s": 3900, "min_share": 0.9}
+    ]
+    assert "demand of all x 2" in str(document["assumed_and_left_out"])
+
+
+def test_the_queue_of_a_team_must_have_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    assert recommend("--add-team", "c", "--like", "a") == 2
+    assert "--add-team c: no such queue; expected a queue of stack.yaml" in capsys.readouterr().err
+
+
 def test_a_second_run_takes_its_results_from_the_first(capsys: pytest.CaptureFixture[str]) -> None:
     first = printed(capsys)
     assert first == printed(capsys, "--fresh") == printed(capsys)
@@ -133,14 +148,16 @@ def test_a_few_of_many_candidates_find_an_answer(capsys: pytest.CaptureFixture[s
 
 def test_prices_and_goals_may_be_in_the_stack_file(capsys: pytest.CaptureFixture[str]) -> None:
     forecast = (
-        "  muster:forecast: {prices: {l4: 0.5}, trace: trace.csv, limits: [{queue: a, maxMinutes: 75}]}\n"
+        "  muster:forecast: {prices: {currency: EUR, date: 2026-11-26, source: contract, acceleratorHour: "
+        "{l4: 0.5}}, trace: trace.csv, limits: [{queue: a, maxMinutes: 75}]}\n"
     )
     Path("stack.yaml").write_text(STACK + forecast)
     assert main(["recommend", "--stack", "stack.yaml", "--vary", "queues.a.l4=4,8", *NODES]) == 0
     output = capsys.readouterr().out
     assert re.search(r"goal +<= 1h15m", output)
-    # 0.5 an hour, 12 GPUs, 11 minutes of submissions and 10 of the last job
-    assert re.search(r"recommended +2\.1  ", output)
+    assert re.search(r"recommended +4,380  ", output)  # 0.5 an hour, 12 GPUs, 730 hours
+    assert "EUR A MONTH" in output
+    assert "prices are in EUR per accelerator-hour of 2026-11-26, contract" in output
 
 
 def test_the_page_needs_no_other_file(capsys: pytest.CaptureFixture[str]) -> None:
@@ -159,7 +176,7 @@ ERRORS: dict[str, tuple[tuple[str, ...], str, str]] = {
         "expected weight, or one of its flavors: cpu, l4",
     ),
     "nothing to change": ((), EASY, "give --vary TARGET=VALUES"),
-    "a goal's syntax": (GRID, "a p90 < 5", 'expected "[QUEUE [CLASS]] mean|p50|p90|p99 <= TIME"'),
+    "a goal's syntax": (GRID, "a p90 < 5", 'expected "[QUEUE [CLASS]] mean|p50|p90|p95|p99 <= TIME"'),
     "a goal's queue": (GRID, "c p90 <= 5m", "queue 'c' is unknown; expected one of: a, b"),
     "a goal's class": (GRID, "a high p90 <= 5m", "the trace has no such job"),
 }

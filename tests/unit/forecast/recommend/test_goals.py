@@ -14,15 +14,21 @@ GOALS = {
     "a queue and class": ("inference high mean <= 90s", WaitLimit("inference", "high", "mean", 90)),
     "all jobs": ("p50 <= 1h30m", WaitLimit("", "", "p50", 5400)),
     "no blanks": ("a p99<=0.5h", WaitLimit("a", "", "p99", 1800)),
+    "the 95th percentile": ("a p95 <= 10m", WaitLimit("a", "", "p95", 600)),
+    "a service level": ("a high within 10m >= 95%", WaitLimit("a", "high", "within", 600, 0.95)),
+    "a service level of all": ("within 1h>=99.5%", WaitLimit("", "", "within", 3600, 0.995)),
     "a queue called as a statistic": ("p90 p50 <= 1d", WaitLimit("p90", "", "p50", 86400)),
 }
 BAD_GOALS = {
     "another comparison": ("a p90 < 10m", "expected"),
-    "an unknown statistic": ("a p95 <= 10m", "mean|p50|p90|p99"),
+    "an unknown statistic": ("a p80 <= 10m", "mean|p50|p90|p95|p99 <= TIME"),
     "three names": ("a b c p90 <= 10m", "expected"),
     "no unit": ("a p90 <= 10", "'10' is not a duration; expected one such as 90s"),
     "text after the time": ("a p90 <= 10mm", "is not a duration"),
     "nothing": ("", "expected"),
+    "no percent sign": ("a within 10m >= 95", "within TIME >= PERCENT%"),
+    "a share of 0": ("a within 10m >= 0%", "expected more than 0% and at most 100%"),
+    "more than all": ("a within 10m >= 101%", "expected more than 0% and at most 100%"),
 }
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from muster.forecast.recommend.candidates import Built, Candidate, Candidates, Prices
+from muster.forecast.costs.prices import Prices
+from muster.forecast.recommend.candidates import Built, Candidate, Candidates
 from muster.forecast.recommend.errors import InvalidCandidate
 from muster.forecast.recommend.goals import Measured
 from muster.forecast.recommend.search import Search, SearchResult, SearchStage, plan
@@ -48,7 +49,7 @@ def searched(
             raise InvalidCandidate("refused")
         return BUILT
 
-    combinations_of = Candidates(CONFIG, parse_variables(vary, CONFIG), build, Prices({}, 1))
+    combinations_of = Candidates(CONFIG, parse_variables(vary, CONFIG), build, Prices())
     planned = plan(combinations_of.variables, range(4), 100, budget, seed)
     return Search(combinations_of, GOALS, planned, simulated).run()
 

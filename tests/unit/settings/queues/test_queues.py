@@ -8,6 +8,7 @@ from settings.load import parse
 from tests.unit.settings.builders import CIRCLE, FILE, TEAM_A, Case, put, refusal
 
 PROVISIONING = "kueue.x-k8s.io/provisioning-request"
+PRICES = {"currency": "USD", "date": "2026-11-26", "source": "a contract", "acceleratorHour": {"l4": 1.5}}
 BUDGET = {"name": "budget", "controller": "acme.example/budget"}
 
 
@@ -94,12 +95,47 @@ CASES = [
         "did you mean team-a?",
     ),
     Case(
+        "a service level without a share",
+        put(
+            "muster:forecast",
+            {"limits": [{"queue": "team-a", "statistic": "within", "maxMinutes": 5}]},
+        ),
+        "muster:forecast.limits[0]",
+        '{"queue": "team-a", "statistic": "within", "maxMinutes": 5}',
+        "minPercent with statistic within, and only with it",
+        "set both, or neither",
+    ),
+    Case(
+        "a share of another statistic",
+        put("muster:forecast", {"limits": [{"queue": "team-a", "maxMinutes": 5, "minPercent": 95}]}),
+        "muster:forecast.limits[0]",
+        '{"queue": "team-a", "maxMinutes": 5, "minPercent": 95}',
+        "minPercent with statistic within, and only with it",
+        "set both, or neither",
+    ),
+    Case(
         "a price of an unknown flavor",
-        put("muster:forecast", {"prices": {"l44": 1.5}}),
-        "muster:forecast.prices.l44",
+        put("muster:forecast", {"prices": PRICES | {"acceleratorHour": {"l44": 1.5}}}),
+        "muster:forecast.prices.acceleratorHour.l44",
         "1.5",
         "the flavor of a pool in this file",
         "did you mean l4?",
+    ),
+    Case(
+        "prices of no day",
+        put("muster:forecast", {"prices": PRICES | {"date": "November"}}),
+        "muster:forecast.prices.date",
+        '"November"',
+        "a day, such as 2026-11-26",
+        "write year, month and day",
+    ),
+    Case(
+        "prices in no currency",
+        put("muster:forecast", {"prices": PRICES | {"currency": "$"}}),
+        "muster:forecast.prices.currency",
+        '"$"',
+        "a currency: three letters (ISO 4217)",
+        "write its code, such as USD",
     ),
     Case(
         "a queue in an unknown cohort",

@@ -1,0 +1,1 @@
+"""Costs of forecasts: prices of accelerators, and what queues cost in a month."""
