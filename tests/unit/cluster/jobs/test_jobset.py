@@ -191,7 +191,11 @@ def test_end(name: str) -> None:
 
 def writes(of: Body, *parts: Body, workloads: list[Body]) -> list[Write]:
     """Returns the writes of a pass."""
-    objects = {kinds.JOB_SETS: [of], kinds.BATCH_JOBS: list(parts), kinds.WORKLOADS: workloads}
+    objects: dict[kinds.AnyKind, list[Body]] = {
+        kinds.JOB_SETS: [of],
+        kinds.BATCH_JOBS: list(parts),
+        kinds.WORKLOADS: workloads,
+    }
     planned = reconcile(make_cluster(objects), NOW_MS).writes
     return [p.write for p in (*planned.stops, *planned.before_reservations, *planned.reservations)]
 
