@@ -13,6 +13,7 @@ from random import Random
 
 from muster.kube import kinds
 from muster.objects.jobset import (
+    JOBSET_CONTROLLER,
     JOBSET_NAME_LABEL,
     JOBSET_UID_LABEL,
     REPLICATED_JOB_LABEL,
@@ -38,7 +39,7 @@ class JobSetController:
         while True:
             await self._sweeps.next()
             for jobset in self._api.all(kinds.JOB_SETS):
-                if "deletionTimestamp" not in jobset["metadata"]:
+                if "deletionTimestamp" not in jobset["metadata"] and not _manager(jobset):
                     with contextlib.suppress(Refused):
                         self._reconcile(jobset)
 
@@ -188,6 +189,12 @@ def _is_ready(job: Body) -> bool:
 def _has(job: Body, end: str) -> bool:
     conditions = job.get("status", {}).get("conditions", ())
     return any(c["type"] == end and c["status"] == "True" for c in conditions)
+
+
+def _manager(jobset: Body) -> str:
+    """Returns the controller that reconciles it instead; empty if there is none."""
+    manager = str(jobset["spec"].get("managedBy", JOBSET_CONTROLLER))
+    return "" if manager == JOBSET_CONTROLLER else manager
 
 
 def _uid(body: Body) -> str:
