@@ -79,7 +79,7 @@ def _labels(kind: JobKind, root: str, groups: str) -> str:
 def _pods(engine: Engine) -> Policy:
     """Returns the policy for pods: KubeRay creates them, and the Job controller those of submitters. A pod
     also takes the labels of its Binding."""
-    creators = f"{is_trusted(engine)} || {may_write_status('batch', 'jobs')}"
+    trusted = f"{is_trusted(engine)} || {may_write_status('batch', 'jobs')}"
     return Policy(
         name="muster-pods-claim-no-quota",
         group="",
@@ -87,6 +87,6 @@ def _pods(engine: Engine) -> Policy:
         operations=("CREATE", "UPDATE"),
         rules={f'request.operation == "UPDATE" && object.{UID_LABEL} == oldObject.{UID_LABEL}': MESSAGE},
         label=WORKLOAD_UID_LABEL,
-        condition=f"!({creators})",
+        condition=f"!({trusted})",
         exempt_operators=other_operators(),
     )

@@ -1,4 +1,4 @@
-"""CEL for the pod templates of a job, such as those of a Ray object's head, submitter and worker groups."""
+"""CEL for the pod templates of a job, for example of a Ray object's head, submitter and worker groups."""
 
 from components.admission.ray import optional, value_at
 from muster.cluster.jobs.job_kind import JobKind, PodGroups

@@ -74,13 +74,13 @@ def kept_parts(kind: JobKind, engine: Engine) -> list[Policy]:
     is_part = [_holds_quota(kind)]
     if kind.origin_label:  # also before it has quota
         is_part.append(f'oldObject.metadata.?labels[?"{kind.origin_label}"].hasValue()')
-    kept = "object.spec == oldObject.spec && variables.controllers == variables.oldControllers"
+    unchanged = "object.spec == oldObject.spec && variables.controllers == variables.oldControllers"
     changed = Policy(
         name=f"muster-{kind.plural}-of-gangs-are-kept",
         **requests_of(kind),
         operations=("UPDATE",),
         rules={
-            f"!({' || '.join(is_part)}) || !{HAS_CONTROLLER} || ({kept})": (
+            f"!({' || '.join(is_part)}) || !{HAS_CONTROLLER} || ({unchanged})": (
                 f"this {kind.name} is part of a job that holds quota for it: only {operators} changes its "
                 "spec and its controller"
             )
