@@ -8,14 +8,13 @@ allow it.
 
 from components.admission.metadata import same_of_prefixes, same_owners_and_finalizers
 from components.admission.ray import Engine, Policy, is_trusted, may_write_status, other_operators
-from muster.cluster.jobs.kinds import OPERATORS, RESOURCES, alternatives
+from muster.cluster.jobs.kinds import OPERATORS, alternatives
 from muster.objects.names import KUEUE_GROUP, MUSTER_PREFIX, WORKLOAD_UID_LABEL
 
-# Kubernetes' own groups without a domain, such as batch, have labels of a domain below kubernetes.io.
-GROUPS = tuple(f"{group if '.' in group else f'{group}.kubernetes.io'}/" for group in RESOURCES)
+PREFIXES = tuple(prefix for operator in OPERATORS for prefix in operator.label_prefixes)
 # Read by operators, the Job controller and the engine. The UID itself: reserved_labels.py.
-LABELS = (*GROUPS, f"{KUEUE_GROUP}/", "job-name", "controller-uid")
-ANNOTATIONS = (*GROUPS, f"{KUEUE_GROUP}/", MUSTER_PREFIX, "autoscaling.x-k8s.io/")
+LABELS = (*PREFIXES, f"{KUEUE_GROUP}/", "job-name", "controller-uid")
+ANNOTATIONS = (*PREFIXES, f"{KUEUE_GROUP}/", MUSTER_PREFIX, "autoscaling.x-k8s.io/")
 
 
 def pods_of_gangs(engine: Engine) -> list[Policy]:
@@ -41,7 +40,7 @@ def _unchanged(engine: Engine) -> Policy:
                 f"a pod with the label {WORKLOAD_UID_LABEL} holds quota until it is deleted: only "
                 f"{', '.join(operator.name for operator in OPERATORS)} and Kubernetes may change its "
                 "owner references, its finalizers, and its labels and annotations of "
-                f"{', '.join(g.rstrip('/') for g in GROUPS)}, kueue.x-k8s.io and muster.dev"
+                f"{', '.join(g.rstrip('/') for g in PREFIXES)}, kueue.x-k8s.io and muster.dev"
             ),
             'request.?subResource.orValue("") == "status" || object.spec == oldObject.spec': (
                 f"the spec of a pod with the label {WORKLOAD_UID_LABEL} is immutable, as quota is reserved "

@@ -6,7 +6,7 @@ from typing import Literal, TypedDict
 
 from muster.cluster.jobs.job import Operator
 from muster.cluster.jobs.job_kind import JobKind
-from muster.cluster.jobs.kinds import JOB_KINDS, OPERATORS
+from muster.cluster.jobs.kinds import BY_KIND, JOB_KINDS, OPERATORS
 from muster.cluster.jobs.ray_view import KUBERAY
 from muster.objects.names import QUEUE_LABEL
 from settings.model.operators import namespaces
@@ -88,6 +88,11 @@ def users_of(*kinds: JobKind) -> dict[str, str]:
         for kind in kinds
         for operator in kind.used_by
     }
+
+
+def creators(kind: JobKind) -> str:
+    """Returns the names of the operators that create objects of the kind for other jobs, for a message."""
+    return " or ".join(dict.fromkeys(BY_KIND[creator].operator.name for creator in kind.created_by))
 
 
 def other_operators() -> dict[str, str]:

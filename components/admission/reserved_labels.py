@@ -1,4 +1,4 @@
-"""Labels that only the engine and KubeRay may write: pods' Workload, and the origin of RayClusters.
+"""Labels that only the engine and operators may write: pods' Workload, and the origin of parts of jobs.
 
 A pod with the label of a Workload holds its quota until the pod is deleted, on any node. So users cannot
 set it on a pod, on a Job whose pods would inherit it, or on a Ray object, queued or not.
@@ -8,6 +8,7 @@ from components.admission.ray import (
     Engine,
     Policy,
     asked_by_users,
+    creators,
     is_trusted,
     may_write_status,
     optional,
@@ -15,14 +16,11 @@ from components.admission.ray import (
     requests_of,
     users_of,
 )
-from components.admission.templates import from_old_object, group_variables, head
+from components.admission.templates import from_old_object, group_variables, head, in_group
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.kinds import JOB_KINDS
-from muster.cluster.jobs.raycluster import RAY_CLUSTER
 from muster.objects.names import WORKLOAD_UID_LABEL
 
-# KubeRay recognizes the RayClusters that it created for RayJobs and RayServices by these labels.
-ORIGIN_LABELS = ("ray.io/originated-from-cr-name", "ray.io/originated-from-crd")
 UID_LABEL = f'metadata.?labels[?"{WORKLOAD_UID_LABEL}"]'
 MESSAGE = f"the label {WORKLOAD_UID_LABEL} is set by admission only, as pods with it hold quota: remove it"
 
@@ -37,16 +35,16 @@ def _of_kind(kind: JobKind, engine: Engine) -> Policy:
         f'variables.labels.all(l, !("{WORKLOAD_UID_LABEL}" in l) || '
         f'l["{WORKLOAD_UID_LABEL}"] in variables.oldUids)': MESSAGE
     }
-    if kind is RAY_CLUSTER:
+    if kind.reserved_labels:
         origin = " && ".join(
             f'(!has(object.metadata.labels) || !("{key}" in object.metadata.labels) || '
             f'(request.operation == "UPDATE" && object.metadata.labels[?"{key}"] == '
             f'oldObject.metadata.?labels[?"{key}"]))'
-            for key in ORIGIN_LABELS
+            for key in kind.reserved_labels
         )
         rules[origin] = (
-            f"the labels {' and '.join(ORIGIN_LABELS)} are reserved for RayClusters that KubeRay creates: "
-            "remove them"
+            f"the labels {', '.join(kind.reserved_labels)} are reserved for {kind.name}s that "
+            f"{creators(kind)} creates: remove them"
         )
     return Policy(
         name=f"muster-{kind.plural}-claim-no-quota",
@@ -71,15 +69,17 @@ def _labels(kind: JobKind, root: str, groups: str) -> str:
     addition to their template's."""
     single = [f"{path}.metadata.labels" for path in kind.templates]
     single += [f"{head(kind)}.labels"] if kind.ray_cluster else []
-    of_groups = ("template.?metadata.?labels", "labels") if kind.groups else ()
+    of_groups = [f"{in_group(kind.groups.template)}.?metadata.?labels"] if kind.groups is not None else []
+    of_groups += ["labels"] if kind.ray_cluster else []
     maps = [f"{groups}.map(g, g.?{path}.orValue({{}}))" for path in of_groups]
-    return " + ".join([f"[{', '.join(f'?{optional(root, path)}' for path in single)}]", *maps])
+    singles = [f"[{', '.join(f'?{optional(root, path)}' for path in single)}]"] if single else []
+    return " + ".join([*singles, *maps])
 
 
 def _pods(engine: Engine) -> Policy:
     """Returns the policy for pods: KubeRay creates them, and the Job controller those of submitters. A pod
     also takes the labels of its Binding."""
-    creators = f"{is_trusted(engine)} || {may_write_status('batch', 'jobs')}"
+    trusted = f"{is_trusted(engine)} || {may_write_status('batch', 'jobs')}"
     return Policy(
         name="muster-pods-claim-no-quota",
         group="",
@@ -87,6 +87,6 @@ def _pods(engine: Engine) -> Policy:
         operations=("CREATE", "UPDATE"),
         rules={f'request.operation == "UPDATE" && object.{UID_LABEL} == oldObject.{UID_LABEL}': MESSAGE},
         label=WORKLOAD_UID_LABEL,
-        condition=f"!({creators})",
+        condition=f"!({trusted})",
         exempt_operators=other_operators(),
     )

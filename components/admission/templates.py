@@ -1,7 +1,7 @@
-"""CEL for the pod templates of a job: of a Ray object's head, submitter and worker groups."""
+"""CEL for the pod templates of a job, for example of a Ray object's head, submitter and worker groups."""
 
 from components.admission.ray import optional, value_at
-from muster.cluster.jobs.job_kind import JobKind
+from muster.cluster.jobs.job_kind import JobKind, PodGroups
 
 
 def head(kind: JobKind) -> str:
@@ -10,13 +10,13 @@ def head(kind: JobKind) -> str:
 
 
 def group_variables(kind: JobKind) -> dict[str, str]:
-    """CEL variables for the worker groups before and after the request; none before a creation, and no
+    """CEL variables for the groups of pods before and after the request; none before a creation, and no
     variables for a kind without groups."""
-    if not kind.groups:
+    if kind.groups is None:
         return {}
     return {
-        "groups": value_at("object", kind.groups, "[]"),
-        "oldGroups": from_old_object(value_at("oldObject", kind.groups, "[]")),
+        "groups": value_at("object", kind.groups.path, "[]"),
+        "oldGroups": from_old_object(value_at("oldObject", kind.groups.path, "[]")),
     }
 
 
@@ -29,8 +29,18 @@ def template_variables(kind: JobKind) -> dict[str, str]:
 
 
 def _templates(kind: JobKind, root: str, groups: str) -> str:
-    single = f"[{', '.join(f'?{optional(root, path)}' for path in kind.templates)}]"
-    return f"{single} + {groups}.filter(g, has(g.template)).map(g, g.template)" if kind.groups else single
+    lists = (
+        [f"[{', '.join(f'?{optional(root, path)}' for path in kind.templates)}]"] if kind.templates else []
+    )
+    if kind.groups is not None:
+        template = kind.groups.template
+        lists.append(f"{groups}.filter(g, g.?{in_group(template)}.hasValue()).map(g, g.{template})")
+    return " + ".join(lists)
+
+
+def in_group(path: str) -> str:
+    """CEL for a path in a group, of which each field may be missing."""
+    return path.replace(".", ".?")
 
 
 def from_old_object(of_old_object: str) -> str:
@@ -49,13 +59,16 @@ def same(new: str, old: str, paths: tuple[str, ...]) -> str:
 
 
 def same_in_all(kind: JobKind, paths: tuple[str, ...]) -> list[str]:
-    """Returns `same` for each template, one expression each; worker groups are matched by name."""
+    """Returns `same` for each template, one expression each; groups are matched by name."""
     pairs = [(optional("object", path), optional("oldObject", path)) for path in kind.templates]
-    groups = [same_in_groups(tuple(f"template.?{path}" for path in paths))] if kind.groups else []
-    return [*(same(new, old, paths) for new, old in pairs), *groups]
+    in_templates = []
+    if kind.groups is not None:
+        template = in_group(kind.groups.template)
+        in_templates.append(same_in_groups(kind.groups, tuple(f"{template}.?{path}" for path in paths)))
+    return [*(same(new, old, paths) for new, old in pairs), *in_templates]
 
 
-def same_in_groups(paths: tuple[str, ...]) -> str:
-    """Returns CEL for: these fields of each worker group that remains do not change."""
-    of_groups = same("n", "o", paths)
-    return f"variables.groups.all(n, variables.oldGroups.all(o, n.groupName != o.groupName || ({of_groups})))"
+def same_in_groups(groups: PodGroups, paths: tuple[str, ...]) -> str:
+    """Returns CEL for: these fields of each group that remains do not change."""
+    of_groups, name = same("n", "o", paths), groups.name
+    return f"variables.groups.all(n, variables.oldGroups.all(o, n.{name} != o.{name} || ({of_groups})))"

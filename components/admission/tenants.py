@@ -11,10 +11,15 @@ from components.admission.ray import (
     value_at,
 )
 from components.admission.templates import template_variables
+from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.kinds import JOB_KINDS, RESOURCES
 from settings.model.tenants.tenant import NO_CLAIMS, TENANT, TOKEN_REQUIRED
 
 EMPTY = '""'
+NO_STORAGE = (
+    "in this namespace administrators create PersistentVolumeClaims (it has no "
+    "muster:tenants[].storage): use one of its claims or an emptyDir"
+)
 
 # Off is the only mode in which a VerticalPodAutoscaler changes no pod: Initial resizes pods at creation,
 # InPlaceOrRecreate while they run, the others by evicting them, which breaks up the gang.
@@ -45,10 +50,10 @@ def without_claims(engine: Engine) -> list[Policy]:
             operations=("CREATE", "UPDATE"),
             rules={
                 "variables.templates.all(t, t.?spec.?volumes.orValue([]).all(v, !has(v.ephemeral)))": (
-                    "in this namespace administrators create PersistentVolumeClaims (it has no "
-                    "muster:tenants[].storage): use one of its claims or an emptyDir, not ephemeral volumes"
+                    f"{NO_STORAGE}, not ephemeral volumes"
                 )
-            },
+            }
+            | _without_claim_templates(kind),
             namespaces=NO_CLAIMS,
             condition=f"({asked_by_users(engine, kind.operator)}) && ({spec_is_written()})",
             exempt_operators=users_of(kind),
@@ -56,6 +61,11 @@ def without_claims(engine: Engine) -> list[Policy]:
         )
         for kind in JOB_KINDS
     ]
+
+
+def _without_claim_templates(kind: JobKind) -> dict[str, str]:
+    path = kind.claim_templates
+    return {f"{value_at('object', path, '[]')}.size() == 0": f"{NO_STORAGE}, not {path}"} if path else {}
 
 
 def token_required(engine: Engine) -> list[Policy]:

@@ -26,6 +26,12 @@ def _jobs(verbs: tuple[str, ...], subresource: str = "") -> list[PolicyRuleArgs]
     ]
 
 
+def replaced_parts() -> set[tuple[str, str]]:
+    """Returns the group and the resource of the objects that a start may delete."""
+    owners = {kind.kind for kind in JOB_KINDS if kind.replaces_parts}
+    return {(kind.kind.group, kind.plural) for kind in JOB_KINDS if not owners.isdisjoint(kind.created_by)}
+
+
 CLUSTER_RULES = [
     # Jobs are suspended, resumed and annotated, never created, and deleted by JOB_DELETION_RULES only. The
     # right on finalizers allows a Workload's owner reference to its job where the API server checks
@@ -37,6 +43,8 @@ CLUSTER_RULES = [
     _rule("", ["pods", "services"], ("create",)),
     # The start time of a stopped Job, before its template can change.
     *(_rule(k.kind.group, [f"{k.plural}/status"], ("patch",)) for k in JOB_KINDS if k.resets_status),
+    # Parts of a stopped job that would start with the placement of its last run.
+    *(_rule(group, [plural], ("delete",)) for group, plural in sorted(replaced_parts())),
     # Gangs that KubeRay does not stop: their submitter Jobs are suspended, their pods deleted. The gates of
     # workers that have quota are opened.
     _rule("", ["pods"], ("delete", "patch")),

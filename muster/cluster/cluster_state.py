@@ -161,9 +161,9 @@ class ClusterState:
         return self.pod_checks.refusal(self.cache.get(key_of, key, job), job, key)
 
     def dependents_of(self, workload: kueue.Workload) -> list[Job]:
-        """Returns the RayClusters, other than the job itself, that create the gang's pods: those that KubeRay
-        created for the job, and the owners of its live pods, as tenants may edit the owner references of
-        RayClusters."""
+        """Returns the RayClusters or Jobs, other than the job itself, that create the gang's pods: those that
+        the operator created for the job, and the owners of its live pods, as tenants may edit the owner
+        references of RayClusters."""
         job = ownership.job_of(workload)
         by_uid = {c.metadata.uid: c for c in self._related.dependents_by_creator.having(job)} if job else {}
         for pod in self.live_pods_of(workload):
@@ -188,7 +188,7 @@ class ClusterState:
         if not workload_status.holds_quota(status) or not workload_status.is_finished(status):
             return workload_status.holds_quota(status)
         clusters = (c for c in self.dependents_of(workload) if not c.metadata.deletion_timestamp)
-        runs = bool(self.live_pods_of(workload)) or not all(c.suspended for c in clusters)
+        runs = bool(self.live_pods_of(workload)) or not all(c.halted for c in clusters)
         return runs or RESOURCE_IN_USE in workload.metadata.finalizers
 
     @cached_property

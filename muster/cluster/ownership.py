@@ -59,11 +59,12 @@ def creator_of(dependent: Job) -> Owner | None:
     """Returns the job for which its operator created this one, such as the RayJob of a RayCluster.
 
     A controller reference is not sufficient: users may add one to a RayCluster outside the queues, and resume
-    it whenever it is suspended. KubeRay's label is also required, which an admission policy prevents users
-    from setting (constructRayClusterForRayJob, constructRayClusterForRayService)."""
+    it whenever it is suspended. The operator's label is also required, which an admission policy prevents
+    users from setting (KubeRay: constructRayClusterForRayJob, constructRayClusterForRayService; JobSet:
+    labelAndAnnotateObject)."""
     job_kind = BY_KIND[dependent.kind]
     owner = owner_of(dependent.obj, *job_kind.created_by)
-    if owner is None or dependent.metadata.labels.get(job_kind.origin_label) != owner.kind:
+    if owner is None or dependent.metadata.labels.get(job_kind.origin_label) not in (owner.kind, owner.uid):
         return None
     return owner
 

@@ -61,8 +61,8 @@ class Relations:
         self.jobs_with_empty_label: Index[bool, Job] = Index(
             lambda job: (True,) if _has_empty_label(job) else ()
         )
-        # Jobs of kinds that operators create for other jobs, whether or not they did, such as RayClusters.
-        self.dependents: Index[str, Job] = Index(lambda dependent: (dependent.metadata.uid,))
+        # Jobs of kinds that operators create for other jobs, such as RayClusters, whether or not they did.
+        self.dependents: Index[str, Job] = Index(_uid_of_dependent)
         self.dependents_by_creator: Index[Owner, Job] = Index(lambda d: _some(creator_of(d)))
         self.queued_clean_ups: Index[bool, Job] = Index(
             lambda d: (True,) if d.cleans_redis_up and d.metadata.labels.get(QUEUE_LABEL) else ()
@@ -126,7 +126,7 @@ class Relations:
     def _put_dependent(
         self, job_kind: JobKind, key: str, objects: RelatedObjects, marks: Marks
     ) -> Iterator[Job]:
-        """Yields the jobs whose views contain the dependent: the RayServices that a RayCluster is for."""
+        """Yields the jobs whose views contain the dependent, such as the RayService of a RayCluster."""
         dependent, name = self._view(job_kind, key, objects), f"{job_kind} {key}"
         self._put_job(job_kind, key, dependent, marks)
         self.queued_clean_ups.put(name, dependent)
@@ -158,6 +158,13 @@ class Relations:
 
 def _some(owner: Owner | None) -> tuple[Owner, ...]:
     return () if owner is None else (owner,)
+
+
+def _uid_of_dependent(job: Job) -> tuple[str, ...]:
+    """Returns the UID. Jobs that are not of a JobSet are left out: most are no gang's, and submitters of
+    RayJobs are stopped by their pods."""
+    is_part = not BY_KIND[job.kind].used_by or creator_of(job) is not None
+    return (job.metadata.uid,) if is_part else ()
 
 
 def _has_empty_label(job: Job) -> bool:

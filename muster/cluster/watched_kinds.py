@@ -31,9 +31,14 @@ WATCHED_WITH_TOPOLOGIES: Mapping[AnyKind, str] = {  # only once a Topology exist
     kinds.NODES: "nodes",
     kinds.BOUND_PODS: "bound_pods",
 }
-# Kinds that may be missing: the autoscaler installs its CRD, and claims need Kubernetes 1.34. Any
-# other missing kind stops all decisions.
-OPTIONAL = (kinds.PROVISIONING_REQUESTS, kinds.TOPOLOGIES, kinds.RESOURCE_CLAIM_TEMPLATES)
+# Kinds that may be missing: the autoscaler and operators of jobs install their CRDs, and claims need
+# Kubernetes 1.34. Any other missing kind stops all decisions.
+OPTIONAL: tuple[AnyKind, ...] = (
+    kinds.PROVISIONING_REQUESTS,
+    kinds.TOPOLOGIES,
+    kinds.RESOURCE_CLAIM_TEMPLATES,
+    *(job_kind.kind for job_kind in JOB_KINDS if job_kind.optional),
+)
 ONLY_LABELLED: Mapping[AnyKind, Mapping[str, str | None]] = {
     kinds.PODS: {WORKLOAD_UID_LABEL: None},  # of gangs; None: any value of the label
     kinds.POD_TEMPLATES: {MANAGED_LABEL: "true"},

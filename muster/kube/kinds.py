@@ -11,6 +11,7 @@ from muster.objects import (
     batch,
     coordination,
     core,
+    jobset,
     kueue,
     kueue_checks,
     kueue_queues,
@@ -117,6 +118,7 @@ NAMESPACES = Kind("", "v1", "Namespace", "namespaces", core.Namespace, namespace
 LIMIT_RANGES = Kind("", "v1", "LimitRange", "limitranges", limits.LimitRange, namespaced=True)
 SERVICES = Kind("", "v1", "Service", "services", Object, namespaced=True)
 BATCH_JOBS = Kind("batch", "v1", "Job", "jobs", batch.Job, namespaced=True)
+JOB_SETS = Kind("jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets", jobset.JobSet, namespaced=True)
 RUNTIME_CLASSES = Kind(
     "node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", core.RuntimeClass, namespaced=False
 )

@@ -16,6 +16,7 @@ GROUP_LABEL = "ray.io/group"  # of a pod; equal for all heads
 NODE_TYPE_LABEL, HEAD_TYPE = "ray.io/node-type", "head"
 REDIS_CLEANUP_TYPE = "redis-cleanup"  # of the pod of KubeRay's Redis clean-up Job
 REDIS_CLEANUP_FINALIZER = "ray.io/gcs-ft-redis-cleanup-finalizer"
+ORIGIN_NAME_LABEL = "ray.io/originated-from-cr-name"
 ORIGIN_LABEL = "ray.io/originated-from-crd"  # of a RayCluster: the kind of its creator
 KUBERAY_OPERATOR = "ray.io/kuberay-operator"
 VERSION_ANNOTATION = "ray.io/kuberay-version"  # of a RayService's RayClusters: that of KubeRay

@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 import yaml
 
+from muster.cluster.jobs.kinds import JOB_KINDS
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.nodes import KWOK_ANNOTATION
 from sandbox.cluster.ports import free_port
@@ -199,7 +200,13 @@ def wait_for_quotas(kubectl: Kubectl) -> None:
 def _uncounted(kubectl: Kubectl) -> list[str]:
     quotas = json.loads(kubectl.run("get", "resourcequotas", "--all-namespaces", "-o", "json"))["items"]
     counted = [(quota["spec"]["hard"], quota.get("status", {}).get("used", {})) for quota in quotas]
-    return [key for hard, used in counted for key in hard.keys() - used.keys()]
+    uncounted = [key for hard, used in counted for key in hard.keys() - used.keys()]
+    optional = {f"count/{job.kind.resource}": job.kind.resource for job in JOB_KINDS if job.optional}
+    return [key for key in uncounted if key not in optional or _is_served(kubectl, optional[key])]
+
+
+def _is_served(kubectl: Kubectl, resource: str) -> bool:
+    return bool(kubectl.run("get", "crd", resource, "--ignore-not-found", "-o", "name"))
 
 
 def create_nodes(kubectl: Kubectl, nodes: list[dict[str, Any]]) -> None:

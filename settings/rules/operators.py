@@ -48,8 +48,8 @@ def kuberay_suits_the_stack(settings: Settings) -> Iterator[Finding]:
 
 @rule("kueue", "admission")
 def kueue_starts_what_is_suspended(settings: Settings) -> Iterator[Finding]:
-    """Frameworks include RayJobs, RayClusters and Jobs with engine kueue: queued ones are suspended at
-    creation, and only Kueue unsuspends them (Kueue: apis/config/v1beta2, Integrations)."""
+    """Frameworks include RayJobs, RayClusters, Jobs and JobSets with engine kueue: queued ones are suspended
+    at creation, and only Kueue unsuspends them (Kueue: apis/config/v1beta2, Integrations)."""
     missing = [name for name in SUSPENDED_FRAMEWORKS if name not in settings.kueue.frameworks]
     if settings.admission.engine == "kueue" and missing:
         yield Finding(

@@ -35,7 +35,7 @@ BOUNDS_MS = {
     "usage_covers_pods": STOP_MS,
 }
 ENDS = ("Failed", "BookingExpired", "CapacityRevoked")
-OF_JOBS = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES, kinds.BATCH_JOBS)
+OF_JOBS = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES, kinds.BATCH_JOBS, kinds.JOB_SETS)
 RELEVANT = {
     *OF_JOBS,
     kinds.WORKLOADS,

@@ -27,7 +27,7 @@ Asked = dict[str, dict[str, Fraction]]  # by group and resource
 Column = tuple[str, str]  # (flavor, resource)
 S = TypeVar("S", "Queues", "Classes")
 P = ParamSpec("P")
-JOB_KINDS = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES, kinds.BATCH_JOBS)
+JOB_KINDS = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES, kinds.BATCH_JOBS, kinds.JOB_SETS)
 NO_PODS: Mapping[str, int] = {}
 SETTLED_MS = 5000  # decisions made before a change of the queues was received have been written
 

@@ -1,5 +1,5 @@
-"""The Job controller by its protocol, for users' Jobs and those that KubeRay creates, and the API server's
-rule for changes of a Job's template.
+"""The Job controller by its protocol, for users' Jobs, those of JobSets and those that KubeRay creates, and
+the API server's rule for changes of a Job's template.
 
 It creates the pods of a Job that is not suspended, replaces them once they are gone, deletes those of a
 suspended Job, and reports that once it has done so. The seed chooses whether a suspension leaves the start
@@ -14,6 +14,7 @@ from typing import Any
 
 from muster.kube import kinds
 from muster.objects.batch import JOB_NAME_LABEL
+from muster.objects.jobset import REPLICATED_JOB_LABEL
 from muster.objects.meta import millis, rfc3339
 from tests.simulation.api import Api, Body, Refused, key_of
 from tests.simulation.kuberay_pods import GROUP_LABEL
@@ -105,7 +106,7 @@ class JobController:
 
     def _make_pod(self, job: Body) -> None:
         self._serial += 1
-        group = "main" if _is_users(job) else "submitter"
+        group = _pod_set(job)
         meta = owned(kinds.BATCH_JOBS, job, f"{key_of(job)}-0-{group}-{self._serial}")
         template = job["spec"]["template"]
         named = {JOB_NAME_LABEL: job["metadata"]["name"]} if _is_users(job) else {}
@@ -138,7 +139,14 @@ def _without_placement(template: Body) -> list[Body]:
     ]
 
 
+def _pod_set(job: Body) -> str:
+    if not _is_users(job):
+        return "submitter"
+    return str(job["metadata"].get("labels", {}).get(REPLICATED_JOB_LABEL, "main"))
+
+
 def _is_users(job: Body) -> bool:
+    """Returns whether it is of a user or a JobSet."""
     return RUN_SECONDS in job["metadata"].get("annotations", {})
 
 

@@ -92,6 +92,37 @@ def batch_job(
     return {"metadata": meta, "spec": {"suspend": True, "parallelism": pods, "template": worker, **spec}}
 
 
+def job_set(
+    name: str,
+    *replicated: Body,
+    priority: str = "dev-priority",
+    namespace: str = "team-a",
+    queue: str = "user-queue",
+    **spec: Any,
+) -> Body:
+    """Returns a JobSet, suspended as by the admission policy; by default of two Jobs with two pods each."""
+    jobs = list(replicated) or [replicated_job("workers")]
+    meta = metadata(name, namespace, queue, priority)
+    return {"metadata": meta, "spec": {"suspend": True, "replicatedJobs": jobs, **spec}}
+
+
+def replicated_job(
+    name: str,
+    *,
+    replicas: int = 2,
+    pods: int = 2,
+    seconds: float = 20,
+    outcome: str = "SUCCEEDED",
+    worker: Body = WORKER,
+) -> Body:
+    meta = {"annotations": {RUN_SECONDS: str(seconds), OUTCOME: outcome}}
+    return {
+        "name": name,
+        "replicas": replicas,
+        "template": {"metadata": meta, "spec": {"parallelism": pods, "template": worker}},
+    }
+
+
 def ray_cluster(
     name: str, *, workers: int = 2, priority: str = "dev-priority", namespace: str = "team-a"
 ) -> Body:

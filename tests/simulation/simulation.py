@@ -19,6 +19,7 @@ from muster.controller.process.process import Controllers
 from muster.kube import kinds
 from muster.kube.history import History
 from muster.kube.kinds import Kind
+from tests.simulation import job_controller, jobset_controller
 from tests.simulation.api import Api, Body, Change, key_of
 from tests.simulation.autoscaler import Autoscaler
 from tests.simulation.bounds import Bounds
@@ -33,7 +34,6 @@ from tests.simulation.invariants import (
     is_suspended,
     owner_uid,
 )
-from tests.simulation.job_controller import JobController, refused_change
 from tests.simulation.kube import CALM, EmulatedKube, Faults
 from tests.simulation.kuberay import KubeRay, state_of
 from tests.simulation.network import Network
@@ -83,7 +83,8 @@ class Simulation:
         version = kuberay or self.random_of("version of KubeRay").choice(VERSIONS)
         self.services = RayServices(self.api, self.random_of("services"), version)
         self.api.pruned[kinds.RAY_SERVICES] = partial(pruned, version)
-        self.api.immutable[kinds.BATCH_JOBS] = refused_change
+        self.api.immutable[kinds.BATCH_JOBS] = job_controller.refused_change
+        self.api.immutable[kinds.JOB_SETS] = jobset_controller.refused_change
         self.autoscaler = Autoscaler(self.api, self.random_of("autoscaler"))
         self.kubelets = Kubelets(self.api, self.random_of("kubelets"), self.cloud)
         self.creators = Creators(self.api, self.random_of("creators"))
@@ -115,7 +116,8 @@ class Simulation:
             self.services,
             self.autoscaler,
             self.kubelets,
-            JobController(self.api, self.random_of("job controller")),
+            job_controller.JobController(self.api, self.random_of("job controller")),
+            jobset_controller.JobSetController(self.api, self.random_of("jobset controller")),
             GarbageCollector(self.api, self.random_of("garbage collector")),
             self.cloud,
             self.creators,
@@ -249,6 +251,7 @@ class Simulation:
             "rayClusterSpec": kinds.RAY_JOBS,
             "rayClusterConfig": kinds.RAY_SERVICES,
             "parallelism": kinds.BATCH_JOBS,
+            "replicatedJobs": kinds.JOB_SETS,
         }
         (kind,) = [k for f, k in by_field.items() if f in job["spec"]] or [kinds.RAY_CLUSTERS]
         if kind is kinds.RAY_SERVICES and is_suspended(job):  # admission sets all fields that suspend it

@@ -13,7 +13,7 @@ from sandbox.cluster.control_plane import start_control_plane, wait_for_quotas
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes, wait_until
 from tests.stacks.dry_runs import Manifest
-from tests.stacks.job_requests import batch_job
+from tests.stacks.job_requests import batch_job, job_set
 from tests.stacks.ray_requests import (
     ADMIN,
     ALICE,
@@ -64,7 +64,7 @@ def local_cli(
 ) -> PulumiCli:
     """Pulumi with the stand-in plugins, against that cluster with the CRDs that stack local needs: of Kueue's
     both versions, as in a cluster in which Kueue was installed before, and which tenants may use there."""
-    cluster.create_folder(ensure_crds("kueue"))
+    cluster.create_folder(ensure_crds("kueue", jobsets=True))
     cluster.run("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
     env = {"KUBECONFIG": str(cluster.kubeconfig), **SAVED_ONCE}
     return PulumiCli(tools["pulumi"], tmp_path_factory.mktemp("local"), env=env, choices=STAND_INS)
@@ -80,7 +80,7 @@ def local_stack(local_cli: PulumiCli) -> Stack:
 
 def wait_for_suspension(cluster: Kubectl) -> None:
     """Waits for stack local's policies for each kind: the API server enforces new ones with some delay."""
-    for make in (rayjob, raycluster, rayservice, batch_job):
+    for make in (rayjob, raycluster, rayservice, batch_job, job_set):
         wait_until("suspension at creation", partial(_is_suspended, cluster, make()), 15.0)
 
 
@@ -135,7 +135,13 @@ def server(local_stack: Stack, cluster: Kubectl) -> Kubectl:
         cluster.run("create", "namespace", namespace)
         cluster.run("label", "namespace", namespace, label)
     wait_for_suspension(cluster)
-    queued = (rayjob("job"), raycluster("notebook"), rayservice("service"), batch_job("queued"))
+    queued = (
+        rayjob("job"),
+        raycluster("notebook"),
+        rayservice("service"),
+        batch_job("queued"),
+        job_set("queued"),
+    )
     for manifest in (*queued, unqueued("free")):
         cluster.run("create", "-f", "-", *ALICE, stdin=json.dumps(manifest))
     uid = cluster.run("get", "rayjob/job", "--namespace=team-a", "-o", "jsonpath={.metadata.uid}")

@@ -13,7 +13,7 @@ from tools.toolchain.steps import StepError
 
 UID = "muster.dev/workload-uid"
 DELETED_WHOLE = "delete it with the propagation policy Background or Foreground"
-PART = "this Job is part of a job that holds quota for it: only KubeRay changes its spec and its controller"
+PART = "this Job is part of a job that holds quota for it: only KubeRay or the JobSet controller changes"
 OWNER = {"apiVersion": "ray.io/v1", "kind": "RayJob", "name": "job", "uid": "1", "controller": True}
 
 

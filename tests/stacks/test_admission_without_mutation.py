@@ -12,7 +12,7 @@ from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
 from tests.stacks.conftest import LOCAL, wait_for_suspension
 from tests.stacks.dry_runs import Manifest
-from tests.stacks.job_requests import batch_job
+from tests.stacks.job_requests import batch_job, job_set
 from tests.stacks.ray_requests import (
     ADMIN,
     ALICE,
@@ -32,6 +32,7 @@ KINDS = {
     "RayCluster": (raycluster, "spec.suspend"),
     "RayService": (rayservice, "spec.rayClusterConfig.suspend"),
     "Job": (batch_job, "spec.suspend"),
+    "JobSet": (job_set, "spec.suspend"),
 }
 
 
@@ -49,7 +50,7 @@ def older(
     changed: Path = tmp_path_factory.mktemp("older") / LOCAL.name
     changed.write_text(yaml.safe_dump(settings))
     # Policies that suspend are deleted, and policies that require suspension are created.
-    assert local_cli.select("local", changed).up().counts == {"create": 8, "delete": 6}
+    assert local_cli.select("local", changed).up().counts == {"create": 10, "delete": 8}
     try:
         for make, _ in KINDS.values():  # each kind has its own policy
             wait_until("the policies' effect", partial(is_refused, server, make), POLICY_SECONDS_MAX)

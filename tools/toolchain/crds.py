@@ -14,9 +14,11 @@ from tools.toolchain.steps import StepError
 from tools.toolchain.tools import CrdSource, crds_for
 
 
-def ensure_crds(engine: str) -> Path:
-    """Returns a folder with the CRDs of `engine` as YAML. Raises StepError if a module is not available."""
-    sources = crds_for(engine)
+def ensure_crds(engine: str, *, jobsets: bool = False) -> Path:
+    """Returns a folder with the CRDs of `engine` as YAML; `jobsets`: with that of JobSets.
+
+    Raises StepError if a module is not available."""
+    sources = crds_for(engine, jobsets=jobsets)
     digest = hashlib.sha256(repr(sources).encode())
     for wrapper in sorted({source.wrapper for source in sources}):
         digest.update((MODULES / wrapper / "go.sum").read_bytes())

@@ -114,6 +114,7 @@ _ALL = (
         100,
         version_args=None,
     ),
+    Tool("jobset", "v0.11.0", "jobset", "sigs.k8s.io/jobset", 60, version_args=None),
     Tool("kueue", KUEUE, "kueue", "sigs.k8s.io/kueue/cmd/kueue", 240, version_args=None),
     _kueue_performance("minimalkueue", 240),
     _kueue_performance("runner", 27),
@@ -206,8 +207,12 @@ _KAI_CRD_SOURCES = (
 )
 
 
-def crds_for(engine: str) -> tuple[CrdSource, ...]:
-    """Returns the CRDs that a cluster with this admission engine serves."""
+_JOBSET_CRDS = CrdSource("jobset", "sigs.k8s.io/jobset", "config/components/crd/bases")
+
+
+def crds_for(engine: str, *, jobsets: bool = False) -> tuple[CrdSource, ...]:
+    """Returns the CRDs that a cluster with this admission engine serves; `jobsets`: that of JobSets too."""
+    common = (*_CRD_SOURCES, _JOBSET_CRDS) if jobsets else _CRD_SOURCES
     if engine == "muster":  # as the platform installs them (components/operators/kueue.py)
-        return *_CRD_SOURCES, replace(_KUEUE_CRDS, version="v1beta2")
-    return *_CRD_SOURCES, _KUEUE_CRDS, *(_KAI_CRD_SOURCES if engine == "kai" else ())
+        return *common, replace(_KUEUE_CRDS, version="v1beta2")
+    return *common, _KUEUE_CRDS, *(_KAI_CRD_SOURCES if engine == "kai" else ())

@@ -10,7 +10,7 @@ from components.admission.gangs.queue_managed_fields import RECREATE
 from components.admission.gangs.topology import ANNOTATIONS
 from components.admission.metadata import same_of_prefixes
 from components.admission.ray import any_is_true, optional
-from components.admission.templates import head, same_in_all, same_in_groups
+from components.admission.templates import head, in_group, same_in_all, same_in_groups
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.rayjob import RAY_JOB
 from muster.cluster.jobs.rayservice import RAY_SERVICE
@@ -86,6 +86,11 @@ def immutable_fields(kind: JobKind) -> dict[str, str]:
     rules |= dict.fromkeys(same_in_all(kind, paths), set_by_admission)
     if kind.ray_cluster:
         rules |= _ray_settings(kind)
+    if kind.groups is not None and kind.groups.frozen:
+        rules[same_in_groups(kind.groups, tuple(map(in_group, kind.groups.frozen)))] = (
+            f"the {kind.groups.noun}s of a queued {kind.name} keep {', '.join(kind.groups.frozen)}: to "
+            f"change them, {RECREATE}"
+        )
     if kind.frozen:
         rules[" && ".join(f"({_same(path)})" for path in kind.frozen)] = (
             f"a queued {kind.name} keeps {', '.join(kind.frozen)}: to change them, {RECREATE}"
@@ -96,7 +101,8 @@ def immutable_fields(kind: JobKind) -> dict[str, str]:
 def _ray_settings(kind: JobKind) -> dict[str, str]:
     settings = [_same(f"{kind.ray_cluster}.{key}") for key in CLUSTER_KEYS]
     settings += [_same(f"{head(kind)}.{key}") for key in HEAD_KEYS]
-    settings += [same_in_groups(GROUP_KEYS), _same_environment(kind)]
+    assert kind.groups is not None, "a Ray cluster has worker groups"
+    settings += [same_in_groups(kind.groups, GROUP_KEYS), _same_environment(kind)]
     # KubeRay checks the version of a cluster with authentication.
     version, tokens = (
         _same(f"{kind.ray_cluster}.rayVersion"),
@@ -141,7 +147,7 @@ def _same_upgrade() -> str:
 
 
 def _same_metadata(kind: JobKind) -> dict[str, str]:
-    waits, prefix = any_is_true("oldObject", kind.suspends), f"{kind.operator.group}/"
+    waits, prefixes = any_is_true("oldObject", kind.suspends), kind.operator.label_prefixes
     labels = [
         f'object.metadata.?labels[?"{key}"] == oldObject.metadata.?labels[?"{key}"]'
         for key in (PRIORITY_LABEL, MAX_EXEC_TIME_LABEL)
@@ -153,8 +159,8 @@ def _same_metadata(kind: JobKind) -> dict[str, str]:
             f"annotations {PROVREQ_ANNOTATION_PREFIX}… of its admission: change them while it waits, or "
             f"{RECREATE}"
         ),
-        f"{same_of_prefixes('annotations', [prefix])} && {same_of_prefixes('labels', [prefix])}": (
-            f"a queued {kind.name} keeps its labels and annotations {prefix}…, which {kind.operator.name} "
-            f"acts on: to change them, {RECREATE}"
+        f"{same_of_prefixes('annotations', prefixes)} && {same_of_prefixes('labels', prefixes)}": (
+            f"a queued {kind.name} keeps its labels and annotations {', '.join(f'{p}…' for p in prefixes)}, "
+            f"which {kind.operator.name} acts on: to change them, {RECREATE}"
         ),
     }

@@ -6,7 +6,16 @@ finalizer without a controller keeps it forever. So users cannot set any of thes
 
 from collections.abc import Iterable
 
-from components.admission.ray import Engine, Policy, asked_by_users, optional, requests_of, users_of, value_at
+from components.admission.ray import (
+    Engine,
+    Policy,
+    asked_by_users,
+    creators,
+    optional,
+    requests_of,
+    users_of,
+    value_at,
+)
 from components.admission.templates import from_old_object
 from muster.cluster.jobs.job import Operator
 from muster.cluster.jobs.job_kind import JobKind
@@ -62,27 +71,43 @@ def kept_parts(kind: JobKind, engine: Engine) -> list[Policy]:
     if not kind.used_by:
         return []
     operators = " or ".join(operator.name for operator in kind.used_by)
-    labelled = " || ".join(
-        f'{optional("oldObject", path)}.?metadata.?labels[?"{WORKLOAD_UID_LABEL}"].hasValue()'
-        for path in kind.templates
+    is_part = [_holds_quota(kind)]
+    if kind.origin_label:  # also before it has quota
+        is_part.append(f'oldObject.metadata.?labels[?"{kind.origin_label}"].hasValue()')
+    unchanged = "object.spec == oldObject.spec && variables.controllers == variables.oldControllers"
+    changed = Policy(
+        name=f"muster-{kind.plural}-of-gangs-are-kept",
+        **requests_of(kind),
+        operations=("UPDATE",),
+        rules={
+            f"!({' || '.join(is_part)}) || !{HAS_CONTROLLER} || ({unchanged})": (
+                f"this {kind.name} is part of a job that holds quota for it: only {operators} changes its "
+                "spec and its controller"
+            )
+        },
+        condition=asked_by_users(engine, kind.operator),
+        exempt_operators=users_of(kind),
+        variables=ownership_variables(),
     )
-    return [
-        Policy(
-            name=f"muster-{kind.plural}-of-gangs-are-kept",
-            **requests_of(kind),
-            operations=("UPDATE",),
-            rules={
-                f"!({labelled}) || !{HAS_CONTROLLER} || "
-                "(object.spec == oldObject.spec && variables.controllers == variables.oldControllers)": (
-                    f"this {kind.name} is part of a job that holds quota for it: only {operators} changes "
-                    "its spec and its controller"
-                )
-            },
-            condition=asked_by_users(engine, kind.operator),
-            exempt_operators=users_of(kind),
-            variables=ownership_variables(),
-        )
-    ]
+    return [changed, *([_parts_deleted_with_their_job(kind, engine)] if kind.created_by else [])]
+
+
+def _holds_quota(kind: JobKind) -> str:
+    """CEL for: a template has the label of a Workload."""
+    uid = f'?metadata.?labels[?"{WORKLOAD_UID_LABEL}"].hasValue()'
+    return " || ".join(f"{optional('oldObject', path)}.{uid}" for path in kind.templates)
+
+
+def _parts_deleted_with_their_job(kind: JobKind, engine: Engine) -> Policy:
+    return Policy(
+        name=f"muster-{kind.plural}-of-gangs-are-deleted-with-them",
+        **requests_of(kind),
+        operations=("DELETE",),
+        rules={f"!({_holds_quota(kind)}) || {rule}": message for rule, message in _recreated(kind).items()},
+        label=kind.origin_label,
+        condition=asked_by_users(engine, kind.operator),
+        exempt_operators=users_of(kind),
+    )
 
 
 def cascading_deletions(engine: Engine) -> list[Policy]:
@@ -122,13 +147,18 @@ def _deletion_rules(operator: Operator, kinds: Iterable[JobKind]) -> dict[str, s
         )
     }
     for kind in kinds:
-        if kind.created_by:
-            # Kubernetes' garbage collector and namespace controller, and administrators.
-            may_delete = (
-                f'authorizer.group("{operator.group}").resource("{kind.plural}").check("delete").allowed()'
-            )
-            rules[f"!{HAS_CONTROLLER} || {may_delete}"] = (
-                f"{operator.name} would recreate this {kind.name} before its pods are gone, without quota "
-                f"for both: delete the {' or '.join(map(str, kind.created_by))} that it belongs to"
-            )
+        if kind.created_by and not kind.used_by:
+            rules |= _recreated(kind)
     return rules
+
+
+def _recreated(kind: JobKind) -> dict[str, str]:
+    """Returns the rule for deletions of objects that their operator would create again. Kubernetes' garbage
+    collector and namespace controller may delete them, and so may administrators."""
+    resource = f'authorizer.group("{kind.kind.group}").resource("{kind.plural}")'
+    return {
+        f'!{HAS_CONTROLLER} || {resource}.check("delete").allowed()': (
+            f"{creators(kind)} would recreate this {kind.name} before its pods are gone, without quota for "
+            f"both: delete the {' or '.join(map(str, kind.created_by))} that it belongs to"
+        )
+    }

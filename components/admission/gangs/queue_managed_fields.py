@@ -9,13 +9,12 @@ starts; and to the RayClusters that KubeRay creates for RayJobs and RayServices.
 from components.admission.autoscaling import autoscales
 from components.admission.queues import SUSPENDABLE
 from components.admission.ray import optional, queue_of, value_at
-from components.admission.templates import same_in_all
-from muster.cluster.jobs.job_kind import JobKind
+from components.admission.templates import in_group, same_in_all
+from muster.cluster.jobs.job_kind import JobKind, PodGroups
 from muster.cluster.jobs.rayjob import RAY_JOB
 from muster.cluster.jobs.rayservice import RAY_SERVICE
 from muster.objects.names import QUEUE_LABEL
 
-SIZES = {"replicas": 0, "minReplicas": 0, "maxReplicas": 2**31 - 1, "numOfHosts": 1}
 LIMITS = ("minReplicas", "maxReplicas", "numOfHosts")
 RECREATE = "delete it and create it again"
 RESOURCES = (
@@ -67,17 +66,18 @@ def _managed_by_the_queue(kind: JobKind, path: str) -> str:
 def _fixed_sizes(kind: JobKind) -> dict[str, str]:
     rules: dict[str, str] = {}
     fixed = f"a queued {kind.name} cannot grow, as quota is reserved for the size at its creation: you may "
-    if kind.groups:
-        smaller = " && ".join(f"{_size('n', key)} <= {_size('o', key)}" for key in SIZES)
-        running = "n.?suspend.orValue(false) || !o.?suspend.orValue(false)"
-        rules[_unless_autoscaled(kind, _each_group(f"{smaller} && ({running})"))] = (
-            f"{fixed}lower {', '.join(SIZES)} or remove worker groups; for a larger gang, {RECREATE}"
+    if kind.groups is not None:
+        rules[_unless_autoscaled(kind, _each_group(kind.groups, _smaller(kind, kind.groups)))] = (
+            f"{fixed}lower {', '.join(kind.groups.sizes)} or remove {kind.groups.noun}s; for a larger gang, "
+            f"{RECREATE}"
         )
         if kind.ray_cluster:
-            same = " && ".join(f"{_size('n', key)} == {_size('o', key)}" for key in LIMITS)
+            same = " && ".join(
+                f"{_size(kind.groups, 'n', k)} == {_size(kind.groups, 'o', k)}" for k in LIMITS
+            )
             stays = f"{same} && n.?suspend.orValue(false) == o.?suspend.orValue(false)"
             count = "size(variables.groups) == size(variables.oldGroups)"
-            rules[f"!{autoscales(kind)} || ({count} && {_each_group(stays)})"] = (
+            rules[f"!{autoscales(kind)} || ({count} && {_each_group(kind.groups, stays)})"] = (
                 f"a queued, autoscaled {kind.name} keeps its worker groups and their {', '.join(LIMITS)}, "
                 f"which its queue manages: you may change replicas; for other limits, {RECREATE}"
             )
@@ -87,18 +87,24 @@ def _fixed_sizes(kind: JobKind) -> dict[str, str]:
     return rules
 
 
+def _smaller(kind: JobKind, groups: PodGroups) -> str:
+    smaller = " && ".join(f"{_size(groups, 'n', key)} <= {_size(groups, 'o', key)}" for key in groups.sizes)
+    if not kind.ray_cluster:
+        return smaller
+    return f"{smaller} && (n.?suspend.orValue(false) || !o.?suspend.orValue(false))"
+
+
 def _unless_autoscaled(kind: JobKind, rule: str) -> str:
     return f"{autoscales(kind)} || {rule}" if kind.ray_cluster else rule
 
 
-def _each_group(condition: str) -> str:
-    return (
-        f"variables.groups.all(n, variables.oldGroups.exists(o, n.groupName == o.groupName && {condition}))"
-    )
+def _each_group(groups: PodGroups, condition: str) -> str:
+    same = f"n.{groups.name} == o.{groups.name}"
+    return f"variables.groups.all(n, variables.oldGroups.exists(o, {same} && {condition}))"
 
 
-def _size(group: str, key: str) -> str:
-    return f"{group}.?{key}.orValue({SIZES[key]})"
+def _size(groups: PodGroups, group: str, key: str) -> str:
+    return f"{group}.?{in_group(key)}.orValue({groups.sizes[key]})"
 
 
 def _same_cluster() -> str:

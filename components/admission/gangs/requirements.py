@@ -8,8 +8,8 @@ from components.admission.autoscaling import autoscales
 from components.admission.gangs.redis_cleanup import heads_without_devices
 from components.admission.gangs.topology import topology_annotations
 from components.admission.ray import optional, value_at
-from components.admission.templates import annotations, template_variables
-from muster.cluster.jobs.job_kind import JobKind
+from components.admission.templates import annotations, in_group, template_variables
+from muster.cluster.jobs.job_kind import JobKind, PodGroups
 from muster.cluster.jobs.rayjob import RAY_JOB
 from muster.objects.names import CLASS_ANNOTATION, CONSUME_ANNOTATION, MAX_EXEC_TIME_LABEL, WRITTEN_OUT
 
@@ -39,22 +39,28 @@ def requirements(kind: JobKind) -> dict[str, str]:
     """Returns the rules for creations, and for updates of the fields that they read."""
     of_pods = _pods(kind) | topology_annotations() | dict(kind.rules)
     if not kind.ray_cluster:
-        return of_pods
-    of_cluster = _groups(kind) | heads_without_devices(kind) | _without_additions(kind)
+        return of_pods | (_group_count(kind.groups, kind.name) if kind.groups is not None else {})
+    assert kind.groups is not None, "a Ray cluster has worker groups"
+    of_cluster = _groups(kind, kind.groups) | heads_without_devices(kind) | _without_additions(kind)
     return of_cluster | of_pods | (_job() if kind is RAY_JOB else {})
 
 
-def _groups(kind: JobKind) -> dict[str, str]:
+def _group_count(groups: PodGroups, kind: str, others: int = 0) -> dict[str, str]:
+    most = POD_SETS_MAX - others
+    return {
+        f"size(variables.groups) <= {most}": (
+            f"a queued {kind} has at most {most} {groups.noun}s: put identical pods into one group"
+        )
+    }
+
+
+def _groups(kind: JobKind, groups: PodGroups) -> dict[str, str]:
     others = len(RESERVED_POD_SETS) if kind is RAY_JOB else 1
     reserved = ", ".join(f'"{name}"' for name in RESERVED_POD_SETS)
     named = f"g.groupName.matches('{POD_SET_NAME}') && !(g.groupName in [{reserved}])"
     low, high = "g.?minReplicas.orValue(0)", f"g.?maxReplicas.orValue({2**31 - 1})"
     sizes = f"0 <= {low} && {low} <= {high} && g.?replicas.orValue(0) >= 0 && g.?numOfHosts.orValue(1) >= 1"
-    return {
-        f"size(variables.groups) <= {POD_SETS_MAX - others}": (
-            f"a queued {kind.name} has at most {POD_SETS_MAX - others} worker groups: put identical "
-            "pods into one group"
-        ),
+    return _group_count(groups, kind.name, others) | {
         f"size(variables.groups) > {POD_SETS_MAX} || "
         "variables.groups.all(g, variables.groups.exists_one(h, h.groupName == g.groupName))": (
             f"two worker groups of a queued {kind.name} can't have the same groupName, as quota is reserved "
@@ -85,9 +91,10 @@ def _pods(kind: JobKind) -> dict[str, str]:
         f"the pods of a queued {kind.name} are scheduled as soon as it is admitted, or they would hold quota "
         "without running:"
     )
-    containers = [f"{value_at('object', f'{kind.templates[0]}.spec.containers', '[]')}.size() > 0"]
-    if kind.groups:
-        of_groups = "g.?template.?spec.?containers.orValue([]).size() > 0"
+    main = kind.templates[:1]
+    containers = [f"{value_at('object', f'{path}.spec.containers', '[]')}.size() > 0" for path in main]
+    if kind.groups is not None:
+        of_groups = f"g.?{in_group(kind.groups.template)}.?spec.?containers.orValue([]).size() > 0"
         containers.append(f"variables.groups.all(g, {of_groups})")
     return {
         " && ".join(containers): (f"each pod template of a queued {kind.name} needs a container"),

@@ -13,11 +13,13 @@ from collections.abc import Mapping
 from muster.cluster.jobs.gang import PodSetTemplate, templates_problem
 from muster.cluster.jobs.job import GangTemplates, JobOutcome, JobView, Operator
 from muster.cluster.jobs.job_kind import JobKind
+from muster.cluster.jobs.jobset import JOBSET_OPERATOR
 from muster.cluster.jobs.ray_view import KUBERAY
-from muster.kube.kinds import BATCH_JOBS
+from muster.kube.kinds import BATCH_JOBS, JOB_SETS
 from muster.kube.writes import MergePatch, Write
 from muster.objects.batch import JOB_CONTROLLER, JOB_NAME_LABEL, Job, JobSpec
 from muster.objects.derived import Derived
+from muster.objects.jobset import JOBSET_NAME_LABEL, JOBSET_UID_LABEL, REPLICATED_JOB_LABEL
 from muster.objects.kueue import ReclaimablePod
 from muster.objects.meta import find_condition, is_true
 from muster.objects.names import MIN_PARALLELISM_ANNOTATION
@@ -31,8 +33,8 @@ NO_PARTIAL_ADMISSION = (
 
 
 class BatchJobGang(JobView[Job]):
-    """A Job as a gang. Jobs that another object controls, such as the submitters that KubeRay creates, are
-    not managed: they are counted with their owner."""
+    """A Job as a gang. Jobs that another object controls, such as the submitters that KubeRay creates and the
+    Jobs of a JobSet, are not managed: they are counted with their owner."""
 
     kind = BATCH_JOBS
     operator = Operator(
@@ -138,8 +140,13 @@ def _ended_indexes(intervals: str, completions: int) -> int:
 
 
 def pod_set_of(labels: Mapping[str, str], job: str) -> str | None:
-    """Returns the pod set by the label with which the Job controller marks a Job's pods."""
-    return MAIN if labels.get(JOB_NAME_LABEL) == job else None
+    """Returns the pod set by the label with which the Job controller marks a Job's pods. That of a JobSet's
+    Job is its replicated job, by the labels that the name of the Job consists of (GenJobName)."""
+    if labels.get(JOB_NAME_LABEL) != job:
+        return None
+    replicated = labels.get(REPLICATED_JOB_LABEL, "")
+    is_of_jobset = job.startswith(f"{labels.get(JOBSET_NAME_LABEL, '')}-{replicated}-")
+    return replicated if replicated and is_of_jobset else MAIN
 
 
 BATCH_JOB = JobKind(
@@ -155,8 +162,11 @@ BATCH_JOB = JobKind(
             NO_PARTIAL_ADMISSION
         ),
     },
-    used_by=(KUBERAY,),
+    created_by=(JOB_SETS,),
+    origin_label=JOBSET_UID_LABEL,
+    reserved_labels=(JOBSET_NAME_LABEL, JOBSET_UID_LABEL, REPLICATED_JOB_LABEL),
+    used_by=(KUBERAY, JOBSET_OPERATOR),
     resets_status=True,
     pod_set_of=pod_set_of,
-    objects_max=10_000,  # includes the submitters of RayJobs
+    objects_max=10_000,  # includes the submitters of RayJobs and the Jobs of JobSets
 )

@@ -118,9 +118,16 @@ def ineligibility(spec: RayClusterSpec, pointer: str, templates: tuple[PodSetTem
     return templates_problem(templates)
 
 
-def templates_problem(templates: tuple[PodSetTemplate, ...]) -> str | None:
-    """Returns why these templates can't be admitted together, and how to fix it; None if they can."""
-    problem = _size_problem(templates)
+def templates_problem(
+    templates: tuple[PodSetTemplate, ...],
+    *,
+    group: str = "worker group",
+    name: str = "groupName",
+    pods: str = "replicas * numOfHosts",
+) -> str | None:
+    """Returns why these templates can't be admitted together, and how to fix it; None if they can. Messages
+    call the pod sets `group`, whose field for its name is `name` and for its number of pods `pods`."""
+    problem = _size_problem(templates, group, name, pods)
     if problem is not None:
         return problem
     for entry in templates:
@@ -139,24 +146,24 @@ def templates_problem(templates: tuple[PodSetTemplate, ...]) -> str | None:
     return None
 
 
-def _size_problem(templates: tuple[PodSetTemplate, ...]) -> str | None:
+def _size_problem(templates: tuple[PodSetTemplate, ...], group: str, field: str, pods: str) -> str | None:
     """Returns why the schema of Workload rejects these pod sets; None if it accepts them."""
     names = [p.pod_set for p in templates]
     if len(names) > POD_SETS_MAX:
-        return f"it has {len(names)} pod sets; expected at most {POD_SETS_MAX}: merge worker groups"
+        return f"it has {len(names)} pod sets; expected at most {POD_SETS_MAX}: merge {group}s"
     for name in names:
         if not POD_SET_NAME.fullmatch(name):
             return (
-                f"groupName {name!r} is not the name of a pod set; expected at most 63 lowercase letters, "
-                "digits and '-', beginning and ending with a letter or digit: rename the worker group"
+                f"{field} {name!r} is not the name of a pod set; expected at most 63 lowercase letters, "
+                f"digits and '-', beginning and ending with a letter or digit: rename the {group}"
             )
         if names.count(name) > 1:
-            return f"two pod sets are named {name!r}: give each worker group a unique name other than 'head'"
+            return f"two pod sets are named {name!r}: give each {group} a unique name other than 'head'"
     total = sum(p.count for p in templates)
     if total > PODS_MAX:
         largest = max(templates, key=lambda p: p.count)
         return (
-            f"the gang has {total} pods, {largest.count} of them in pod set {largest.pod_set!r} (replicas * "
-            f"numOfHosts); expected at most {PODS_MAX}: lower replicas or numOfHosts"
+            f"the gang has {total} pods, {largest.count} of them in pod set {largest.pod_set!r} ({pods}); "
+            f"expected at most {PODS_MAX}: lower {pods.replace(' * ', ' or ')}"
         )
     return None

@@ -1,7 +1,7 @@
 """The interface through which the controller sees jobs of any kind."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
@@ -14,7 +14,7 @@ from muster.kube.writes import Write
 from muster.objects.kueue import PodSet, ReclaimablePod
 from muster.objects.meta import Object, ObjectMeta
 from muster.objects.names import PRIORITY_LABEL, QUEUE_LABEL, STOP_ANNOTATION
-from muster.objects.pods import read_template
+from muster.objects.pods import PodTemplate, read_template
 
 T = TypeVar("T", bound=Object)
 Service = dict[str, Any]
@@ -28,7 +28,8 @@ class Operator:
     Its accounts are recognized by their permission to write the status of the resource `status_of` in all
     namespaces, as their names differ between installations. `managed_by` is its name in spec.managedBy;
     `word` is part of policies' names, and `noun` is what messages call one of its objects. `propagation` is
-    the API server's policy for deletions of its objects that name none."""
+    the API server's policy for deletions of its objects that name none. `label_domains` are those of the
+    labels and annotations that it acts on; its API group if empty."""
 
     name: str
     group: str
@@ -37,6 +38,14 @@ class Operator:
     word: str
     noun: str
     propagation: str = "Background"
+    label_domains: tuple[str, ...] = ()
+
+    @property
+    def label_prefixes(self) -> tuple[str, ...]:
+        """The prefixes of labels and annotations that it acts on. Kubernetes' own groups without a domain,
+        such as batch, have labels of a domain below kubernetes.io."""
+        group = self.group if "." in self.group else f"{self.group}.kubernetes.io"
+        return tuple(f"{domain}/" for domain in self.label_domains or (group,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +98,8 @@ class JobView(ABC, Generic[T]):
     kind: ClassVar[Kind[Any]]
     operator: ClassVar[Operator]
     suspend_pointers: ClassVar[tuple[str, ...]] = ("/spec/suspend",)
+    affinity_is_mutable: ClassVar[bool] = True
+    """Whether the affinity of the pod templates may change while the job is suspended."""
 
     def __init__(self, obj: T, *dependents: "JobView[Any]") -> None:
         """`dependents`: the objects that the operator created for the job; only kinds with
@@ -199,6 +210,11 @@ class JobView(ABC, Generic[T]):
         """False while the operator still keeps objects of the last run that a start would reuse."""
         return True
 
+    def outdated_parts(self, targets: Mapping[str, PodTemplate]) -> Iterator["JobView[Any]"]:
+        """Yields objects of the last run that a start with these templates, by pod set, would reuse with
+        their old placement. The operator creates them again once they are deleted."""
+        yield from ()
+
     @property
     def status_reset(self) -> Write | None:
         """The write of the status without which the API server refuses changes of a stopped job's templates;
@@ -220,6 +236,16 @@ class JobView(ABC, Generic[T]):
     def suspended_and_stopped(self) -> bool:
         """True if the job is suspended and has stopped."""
         return self.suspended and self.reported_stopped
+
+    @property
+    def halted(self) -> bool:
+        """True if the job is suspended in its spec or has ended."""
+        return self.suspended or self.outcome is not None
+
+    @property
+    def has_stopped(self) -> bool:
+        """True if the job has ended, or is suspended and has stopped."""
+        return self.suspended_and_stopped or self.outcome is not None
 
     @property
     @abstractmethod

@@ -13,6 +13,27 @@ PodSetOf = Callable[[Mapping[str, str], str], str | None]
 recognize the pod, and would create another."""
 
 
+UNLIMITED = 2**31 - 1  # the default of maxReplicas in KubeRay's CRDs
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PodGroups:
+    """A list of groups of pods in a job, each with a name and a pod template. Paths except `path` begin at
+    the group. The defaults are those of worker groups."""
+
+    path: str
+    """The list, from the object's root."""
+    noun: str = "worker group"
+    name: str = "groupName"
+    template: str = "template"
+    sizes: Mapping[str, int] = field(
+        default_factory=lambda: {"replicas": 0, "minReplicas": 0, "maxReplicas": UNLIMITED, "numOfHosts": 1}
+    )
+    """Counts of pods, with their defaults. They must not grow while the job is queued."""
+    frozen: tuple[str, ...] = ()
+    """Further fields that must not change while the job is queued."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class JobKind:
     """A kind of job. Paths are dotted and begin at the object's root.
@@ -21,10 +42,10 @@ class JobKind:
     that a further kind needs only its module and an entry in kinds.py."""
 
     view: type[JobView[Any]]
-    templates: tuple[str, ...]
+    templates: tuple[str, ...] = ()
     """Pod templates at fixed paths."""
-    groups: str = ""
-    """A list of groups of pods, each with a `groupName` and a `template`; empty if there is none."""
+    groups: PodGroups | None = None
+    """Groups of pods, each with a template; None if there are none."""
     sizes: Mapping[str, int] = field(default_factory=dict)
     """Counts of pods, with their defaults. They must not grow while the job is queued."""
     frozen: tuple[str, ...] = ()
@@ -34,15 +55,24 @@ class JobKind:
     ray_cluster: str = ""
     """The RayClusterSpec; empty for jobs other than Ray's."""
     created_by: tuple[Kind[Any], ...] = ()
-    """Kinds of jobs for which the operator creates objects of this kind: it marks these with `origin_label`,
-    whose value is the kind of the job."""
+    """Kinds of jobs for which operators create objects of this kind: they mark these with `origin_label`,
+    whose value is the kind or the UID of the job."""
     origin_label: str = ""
+    reserved_labels: tuple[str, ...] = ()
+    """Labels by which operators recognize the objects of this kind that they created, `origin_label` among
+    them. Users cannot set them."""
     used_by: tuple[Operator, ...] = ()
     """Operators of other kinds that create objects of this kind as parts of their own jobs."""
     resets_status: bool = False
     """Whether a stop resets a field of its status (JobView.status_reset)."""
     reads_dependents: bool = False
     """Whether the view reads the objects that the operator created for the job."""
+    replaces_parts: bool = False
+    """Whether a start may delete parts of the last run (JobView.outdated_parts)."""
+    claim_templates: str = ""
+    """Templates of PersistentVolumeClaims that the operator creates; empty if it creates none."""
+    optional: bool = False
+    """Whether clusters may lack the kind's CustomResourceDefinition."""
     pod_set_of: PodSetOf | None = None
     """None if no pod is controlled by an object of this kind."""
     objects_max: int = 5000

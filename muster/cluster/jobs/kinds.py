@@ -6,6 +6,7 @@ from typing import Any
 from muster.cluster.jobs.batch_job import BATCH_JOB
 from muster.cluster.jobs.job import Operator
 from muster.cluster.jobs.job_kind import JobKind
+from muster.cluster.jobs.jobset import JOB_SET
 from muster.cluster.jobs.raycluster import RAY_CLUSTER
 from muster.cluster.jobs.rayjob import RAY_JOB
 from muster.cluster.jobs.rayservice import RAY_SERVICE
@@ -16,6 +17,7 @@ JOB_KINDS: tuple[JobKind, ...] = (
     RAY_CLUSTER,
     RAY_SERVICE,
     BATCH_JOB,
+    JOB_SET,
 )
 BY_KIND: Mapping[Kind[Any], JobKind] = {job_kind.kind: job_kind for job_kind in JOB_KINDS}
 BY_OWNER: Mapping[tuple[str, str], JobKind] = {(k.kind.group, k.kind.name): k for k in JOB_KINDS}

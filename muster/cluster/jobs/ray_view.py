@@ -8,7 +8,7 @@ import msgspec
 
 from muster.cluster.jobs.gang import PodSetTemplate
 from muster.cluster.jobs.job import GangTemplates, JobView, Operator, Service
-from muster.cluster.jobs.job_kind import JobKind
+from muster.cluster.jobs.job_kind import JobKind, PodGroups
 from muster.cluster.jobs.kuberay import is_fault_tolerant
 from muster.cluster.jobs.ray_services import head_service
 from muster.cluster.jobs.scaling import Sizes, sizes_of
@@ -83,7 +83,7 @@ def ray_kind(view: type[RayView[Any]], cluster: str, *templates: str, **more: An
     return JobKind(
         view=view,
         templates=(f"{cluster}.headGroupSpec.template", *templates),
-        groups=f"{cluster}.workerGroupSpecs",
+        groups=PodGroups(path=f"{cluster}.workerGroupSpecs"),
         ray_cluster=cluster,
         **more,
     )

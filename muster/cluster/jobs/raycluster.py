@@ -18,6 +18,7 @@ from muster.objects.ray import (
     HEAD_TYPE,
     NODE_TYPE_LABEL,
     ORIGIN_LABEL,
+    ORIGIN_NAME_LABEL,
     RayCluster,
     RayClusterSpec,
 )
@@ -111,6 +112,7 @@ RAY_CLUSTER = ray_kind(
     "spec",
     created_by=(RAY_JOBS, RAY_SERVICES),
     origin_label=ORIGIN_LABEL,
+    reserved_labels=(ORIGIN_NAME_LABEL, ORIGIN_LABEL),
     pod_set_of=pod_set_of,
     # Includes the clusters of RayJobs, and of RayServices: two while one replaces the other.
     objects_max=7000,

@@ -48,7 +48,7 @@ def _quota_may_be_released(workload: Workload, cluster: ClusterState, now_ms: in
     being deleted, or suspended for longer than KubeRay needs to act, and no Redis clean-up is in progress."""
     clusters = cluster.dependents_of(workload)
     overdue = _is_overdue(workload, cluster, now_ms)
-    idle = (c.suspended_and_stopped or is_being_deleted(c) or (overdue and c.suspended) for c in clusters)
+    idle = (c.has_stopped or is_being_deleted(c) or (overdue and c.suspended) for c in clusters)
     cleans_up = any(c.cleans_redis_up for c in clusters)
     return not (cluster.live_pods_of(workload) or cleans_up) and all(idle)
 

@@ -1,6 +1,6 @@
 """Syncs a job with its persisted Workload. The writes that stop it are in stops.py."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -28,6 +28,7 @@ from muster.objects.kueue import Workload
 from muster.objects.kueue_checks import set_check
 from muster.objects.meta import builtins, find_condition, is_true
 from muster.objects.names import RESOURCE_IN_USE, RETRIED, WAIT_ANNOTATION
+from muster.objects.pods import PodTemplate, read_template
 
 
 def job_writes(
@@ -96,8 +97,15 @@ def _start(workload: Workload, job: Job, cluster: ClusterState, now_ms: int) -> 
         targets = admitted_templates(workload, cluster.flavors)
         if set(targets) != {p.pod_set for p in job.pod_set_templates}:
             raise PlacementError("its pod sets changed after it was admitted")
+        _check_affinity(job, targets)
     except PlacementError as conflict:
         yield _deactivate(workload, f"It can't be started: {conflict}", now_ms)
+        return
+    outdated = list(job.outdated_parts(targets))
+    if outdated:
+        for part in outdated:
+            deletion = Delete(part.kind, part.metadata.key, uid=part.metadata.uid)
+            yield PlannedWrite(part.metadata.uid, deletion)
         return
     resume = ({"op": "add", "path": pointer, "value": False} for pointer in job.suspend_pointers)
     placement = place_operations(job.pod_set_templates, targets, start=True)
@@ -111,6 +119,19 @@ def _start(workload: Workload, job: Job, cluster: ClusterState, now_ms: int) -> 
     event = on_job(job, "Started", f"Admitted by ClusterQueue {queue}", in_status=True)
     no_pods_of = workload.metadata.uid if _ran_before(workload, job) else ""
     yield PlannedWrite(workload.key, write, (event,), no_pods_of)
+
+
+def _check_affinity(job: Job, targets: Mapping[str, PodTemplate]) -> None:
+    """Raises: PlacementError if the job's operator would refuse the affinity that places its pods."""
+    if job.affinity_is_mutable:
+        return
+    for entry in job.pod_set_templates:
+        if targets[entry.pod_set].spec.affinity != read_template(entry.template).spec.affinity:
+            raise PlacementError(
+                f"the pods of pod set {entry.pod_set!r} have nodes in several domains of a topology, which "
+                f"only an affinity can name, and {job.operator.name} allows no change of it: require a "
+                "topology in which the pods fit into a single domain"
+            )
 
 
 def _ran_before(workload: Workload, job: Job) -> bool:

@@ -58,12 +58,12 @@ def stops(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[Pl
 def stop_dependents(
     workload: Workload, cluster: ClusterState, why: str, *, overdue: bool
 ) -> Iterator[PlannedWrite]:
-    """Suspends the objects that KubeRay created for the job: its RayClusters and Jobs. Deletes the pods if
-    KubeRay is `overdue` to stop them."""
-    for ray_cluster in cluster.dependents_of(workload):
-        if not ray_cluster.suspended:
-            yield suspend(ray_cluster, why)
-    yield from _suspend_jobs(workload, cluster, overdue)
+    """Suspends the objects that the operator created for the job: its RayClusters and Jobs. Deletes the pods
+    if the operator is `overdue` to stop them."""
+    dependents = cluster.dependents_of(workload)
+    yield from (suspend(dependent, why) for dependent in dependents if not dependent.halted)
+    if BATCH_JOBS not in [dependent.kind for dependent in dependents]:
+        yield from _suspend_jobs(workload, cluster, overdue)
     if overdue:
         yield from _delete_pods(workload, cluster)
 

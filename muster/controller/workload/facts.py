@@ -16,6 +16,7 @@ from muster.admission.lifecycle import (
 )
 from muster.cluster import ownership, retries
 from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.batch_job import BATCH_JOB
 from muster.cluster.jobs.scaling import stored_sizes
 from muster.cluster.pod_sets import pod_set_of
 from muster.configuration.configuration import Configuration, Retention
@@ -94,9 +95,9 @@ class Facts:
     def _is_helper(self, pod: Pod) -> bool:
         """Returns whether the pod is of a Job that KubeRay created for the gang."""
         creator = pod.metadata.controller
-        if creator is None or creator.kind != BATCH_JOBS.name:
-            return False
-        return self.job is None or creator.uid != self.job.metadata.uid
+        if creator is None or creator.kind != BATCH_JOBS.name or self.job is None:
+            return creator is not None and creator.kind == BATCH_JOBS.name
+        return creator.uid != self.job.metadata.uid and self.job.kind not in BATCH_JOB.created_by
 
     def retry_due_ms(self) -> int | None:
         """Returns when the retry that the job requests is granted; None if that is not in the future."""

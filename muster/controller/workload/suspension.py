@@ -72,7 +72,7 @@ def _is_reported_stopped(workload: Workload, job: Job | None, cluster: ClusterSt
         return False
     ended = job is None or is_being_deleted(job) or job.outcome is not None
     by_operator = ended or (job is not None and job.suspended and job.reported_stopped)
-    return by_operator and all(ray_cluster.suspended_and_stopped for ray_cluster in clusters)
+    return by_operator and all(dependent.has_stopped for dependent in clusters)
 
 
 def quota_may_be_released(workload: Workload, job: Job | None, cluster: ClusterState, now_ms: int) -> bool:
@@ -83,8 +83,7 @@ def quota_may_be_released(workload: Workload, job: Job | None, cluster: ClusterS
     ended = job is None or is_being_deleted(job) or job.outcome is not None
     suspended = ended or (job is not None and job.suspended)
     dependents_suspended = all(
-        ray_cluster.suspended or is_being_deleted(ray_cluster)
-        for ray_cluster in cluster.dependents_of(workload)
+        dependent.halted or is_being_deleted(dependent) for dependent in cluster.dependents_of(workload)
     )
     if not suspended or not dependents_suspended or cluster.live_pods_of(workload):
         return False

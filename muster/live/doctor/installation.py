@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from muster.cluster.jobs.kinds import BY_KIND
+from muster.cluster.watched_kinds import OPTIONAL
 from muster.kube.kinds import (
     CLUSTER_QUEUES,
     EVENTS,
@@ -114,7 +115,7 @@ def _kinds(facts: Installation) -> Iterator[ClusterProblem]:
         if why.startswith("you may not"):
             remedy = "request permission to list it; checks that need it were skipped"
             yield ClusterProblem("rights", kind, why, remedy)
-        elif kind != str(PROVISIONING_REQUESTS):  # optional: the autoscaler installs it
+        elif kind not in map(str, OPTIONAL):
             yield ClusterProblem("kinds", kind, why, f"install its CRD: {DEPLOY}")
 
 

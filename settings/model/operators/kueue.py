@@ -138,8 +138,9 @@ class Kueue(Model):
     client: ApiClient = ApiClient(qps=300, burst=500)
     """Rate limit of requests to the API server."""
     frameworks: Annotated[tuple[Framework, ...], Field(min_length=1)] = DEFAULT_FRAMEWORKS
-    """Kinds of jobs that Kueue manages. RayJobs and RayClusters are required, because they are suspended at
-    creation. Kueue's own default adds Pods, Deployments and StatefulSets, which then pass its webhooks."""
+    """Kinds of jobs that Kueue manages. RayJobs, RayClusters, Jobs and JobSets are required, because they are
+    suspended at creation. Kueue's own default adds Pods, Deployments and StatefulSets, which then pass its
+    webhooks."""
     wait_for_pods_ready: WaitForPodsReady | None = None
     """Evicts gangs whose pods are not ready in time; off if unset."""
     fair_sharing: FairSharing | None = None

@@ -18,6 +18,7 @@ WATCHED: tuple[Kind[Any], ...] = (
     kinds.RAY_JOBS,
     kinds.RAY_CLUSTERS,
     kinds.BATCH_JOBS,
+    kinds.JOB_SETS,
     kinds.WORKLOADS,
     kinds.PODS,
     kinds.PROVISIONING_REQUESTS,

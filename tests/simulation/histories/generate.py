@@ -13,6 +13,7 @@ from tests.simulation.histories import (
     elastic,
     faults,
     hostile,
+    job_sets,
     tenants,
     without_jobs,
 )
@@ -46,6 +47,7 @@ FAMILIES: Mapping[str, tuple[float, Mapping[str, Act]]] = {
     "etcd": (0.15, faults.ETCD),
     "elastic": (0.35, elastic.ELASTIC),
     "jobs": (0.5, batch_jobs.JOBS),
+    "job sets": (0.4, job_sets.JOB_SETS),
 }
 ACTIONS: Mapping[str, Act] = {name: act for _, acts in FAMILIES.values() for name, act in acts.items()}
 

@@ -25,6 +25,7 @@ from tests.simulation.histories.stacks import CONFIGURATIONS, FAULTS, NODES, PRO
 from tests.simulation.histories.tenants import RUNS, TOO_MANY
 from tests.simulation.invariants import Broken, condition, holds_quota, is_without_job
 from tests.simulation.job_controller import is_ended
+from tests.simulation.jobset_controller import is_over
 from tests.simulation.kuberay import FINALIZER, state_of
 from tests.simulation.kuberay_pods import REDIS_FINALIZER
 from tests.simulation.manifests import ray_job
@@ -249,13 +250,14 @@ def unsettled(sim: Simulation) -> list[str]:
 
 
 def is_part(job: Body) -> bool:
-    """Returns whether it is a Job that KubeRay created."""
-    return any(owner["kind"].startswith("Ray") for owner in job["metadata"].get("ownerReferences", ()))
+    """Returns whether it is a Job that an operator created."""
+    owners = (owner["kind"] for owner in job["metadata"].get("ownerReferences", ()))
+    return any(owner == kinds.JOB_SETS.name or owner.startswith("Ray") for owner in owners)
 
 
 def settled(sim: Simulation, kind: kinds.Kind[Any], job: Body) -> bool:
     workload = sim.workload(key_of(job), kind)
-    if state_of(job) in ("Complete", "Failed") or is_ended(job):
+    if state_of(job) in ("Complete", "Failed") or is_ended(job) or is_over(job):
         return workload is None or condition(workload, "Finished").get("status") == "True"
     if workload is None:
         return False

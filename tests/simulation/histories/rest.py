@@ -20,6 +20,7 @@ OF_JOBS = (
     kinds.RAY_CLUSTERS,
     kinds.RAY_SERVICES,
     kinds.BATCH_JOBS,
+    kinds.JOB_SETS,
     kinds.WORKLOADS,
     kinds.PODS,
     kinds.POD_TEMPLATES,

@@ -23,7 +23,7 @@ from tests.simulation.manifests import ray_cluster, ray_job, ray_service, templa
 from tests.simulation.simulation import Simulation
 
 TOO_MANY = 40
-RUNS = (kinds.RAY_JOBS, kinds.BATCH_JOBS)  # they end by themselves
+RUNS = (kinds.RAY_JOBS, kinds.BATCH_JOBS, kinds.JOB_SETS)  # they end by themselves
 UNREASONABLE: tuple[dict[str, Any], ...] = (
     {"queue": "nowhere"},
     {"worker": template("worker")},

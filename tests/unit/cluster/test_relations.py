@@ -9,8 +9,9 @@ import pytest
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.relations import RELATED, Relations
 from muster.kube import kinds
+from muster.objects.jobset import JOBSET_UID_LABEL
 from muster.objects.ray import ORIGIN_LABEL
-from tests.simulation.manifests import batch_job, ray_cluster, ray_job, ray_service
+from tests.simulation.manifests import batch_job, job_set, ray_cluster, ray_job, ray_service
 from tests.unit.controller.builders import (
     Body,
     controlled_by,
@@ -37,6 +38,16 @@ def child(of: kinds.Kind[Any], owner: str, name: str, **meta: Any) -> Body:
     return body
 
 
+def job_of_jobset(owner: str) -> Body:
+    """A Job that the JobSet controller created."""
+    of = [controlled_by(kinds.JOB_SETS, owner)]
+    body = stored(batch_job("set-workers-0", queue=""), ownerReferences=of)
+    body["metadata"]["labels"] = {JOBSET_UID_LABEL: f"uid-{owner}"}
+    return body
+
+
+SET = workload_body(job_set("set"))
+OF_SET = pod(SET["metadata"]["uid"], "p", ownerReferences=[controlled_by(kinds.BATCH_JOBS, "set-workers-0")])
 MINE = child(kinds.RAY_JOBS, "dev", "mine")
 SERVED_CLUSTER = child(kinds.RAY_SERVICES, "llm", "served")
 FOREIGN = stored(ray_cluster("foreign"))
@@ -49,10 +60,16 @@ OBJECTS: dict[kinds.AnyKind, list[Body]] = {
         FOREIGN,
         child(kinds.RAY_JOBS, "x", "mine"),
     ],
-    kinds.BATCH_JOBS: [stored(batch_job("batch")), stored(batch_job("batch", queue=""))],
+    kinds.BATCH_JOBS: [
+        stored(batch_job("batch")),
+        stored(batch_job("batch", queue="")),
+        job_of_jobset("set"),
+        job_of_jobset("other"),
+    ],
+    kinds.JOB_SETS: [stored(job_set("set")), stored(job_set("set", queue=""))],
     kinds.RAY_SERVICES: [stored(ray_service("llm")), stored(ray_service("llm", workers=3))],
-    kinds.WORKLOADS: [WORKLOAD, SERVED, CHECKED, workload_body(ray_job("dev"), uid="another")],
-    kinds.PODS: [pod(UID), pod(UID, phase="Succeeded"), pod("another"), OF_FOREIGN],
+    kinds.WORKLOADS: [WORKLOAD, SERVED, CHECKED, SET, workload_body(ray_job("dev"), uid="another")],
+    kinds.PODS: [pod(UID), pod(UID, phase="Succeeded"), pod("another"), OF_FOREIGN, OF_SET],
     kinds.PROVISIONING_REQUESTS: [request(owner=UID), request("Provisioned", owner="another")],
     kinds.POD_TEMPLATES: [request_template()],
 }
@@ -66,6 +83,12 @@ MARKED: dict[str, tuple[kinds.AnyKind, Body, dict[kinds.AnyKind, list[Body]], se
     "a RayCluster outside of the queues": (kinds.RAY_CLUSTERS, FOREIGN, {}, set()),
     "a RayCluster that its pods belong to": (kinds.RAY_CLUSTERS, FOREIGN, {kinds.PODS: [OF_FOREIGN]}, {KEY}),
     "a RayCluster of a RayService": (kinds.RAY_CLUSTERS, SERVED_CLUSTER, {}, {SERVED_KEY}),
+    "a Job of a JobSet": (
+        kinds.BATCH_JOBS,
+        job_of_jobset("set"),
+        {kinds.JOB_SETS: [stored(job_set("set"))], kinds.WORKLOADS: [SET]},
+        {f"team-a/{SET['metadata']['name']}"},
+    ),
     "its pod": (kinds.PODS, pod(UID), {}, {KEY}),
     "its pod that has ended": (kinds.PODS, pod(UID, phase="Succeeded"), {}, set()),
     "a pod of another gang": (kinds.PODS, pod("another"), {}, set()),

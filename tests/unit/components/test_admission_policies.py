@@ -14,13 +14,15 @@ from components.controller.pod import NAME, NAMESPACE
 from tests.unit.components.harness import Declarations, declare
 
 QUEUED = {"matchExpressions": [{"key": "kueue.x-k8s.io/queue-name", "operator": "Exists"}]}
-QUEUED_KINDS = ("rayjobs", "rayclusters", "rayservices", "jobs")
+QUEUED_KINDS = ("rayjobs", "rayclusters", "rayservices", "jobs", "jobsets")
 ALWAYS = {
     "muster-vpa-leaves-ray-alone",
     "muster-ray-needs-a-queue",
     "muster-job-needs-a-queue",
+    "muster-jobset-needs-a-queue",
     *(f"muster-{owner.plural}-use-accelerators-of-queues" for owner in POD_OWNERS),
     "muster-jobs-use-accelerators-of-queues",
+    "muster-jobsets-use-accelerators-of-queues",
     *(f"muster-{kind}-stay-inside" for kind in ("rayjobs", "rayclusters", "rayservices")),
     *(f"muster-{kind}-need-a-token" for kind in ("rayjobs", "rayclusters", "rayservices")),
     *(f"muster-{kind}-claim-no-storage" for kind in QUEUED_KINDS),
@@ -30,13 +32,15 @@ ALWAYS = {
     "muster-workloads-change-their-pods",
     "muster-pods-of-gangs-are-kept",
     "muster-pods-of-gangs-do-not-grow",
-    *(f"muster-{kind}-claim-no-quota" for kind in ("rayjobs", "rayclusters", "rayservices", "pods", "jobs")),
+    *(f"muster-{kind}-claim-no-quota" for kind in (*QUEUED_KINDS, "pods")),
     *(f"muster-{kind}-have-allowed-priorities" for kind in QUEUED_KINDS),
 }
 GANGS = {
     "muster-queued-rayjobs-can-be-suspended",
     "muster-queued-ray-is-deleted-whole",
     "muster-queued-job-is-deleted-whole",
+    "muster-queued-jobset-is-deleted-whole",
+    "muster-jobs-of-gangs-are-deleted-with-them",
     "muster-jobs-of-gangs-are-kept",
     *(f"muster-queued-{kind}-can-be-admitted" for kind in QUEUED_KINDS),
     *(f"muster-queued-{kind}-stay-as-admitted" for kind in QUEUED_KINDS),
@@ -47,7 +51,7 @@ KUEUE = {
 }
 CLEANUP = "muster-redis-cleanup-has-quota"  # it applies to KubeRay too
 OWN = {"muster-controller-makes-only-dry-runs", "muster-controller-opens-only-gates", CLEANUP}
-SUSPEND = {f"muster-suspend-queued-{word}" for word in ("ray", "rayservices", "jobs")}
+SUSPEND = {f"muster-suspend-queued-{word}" for word in ("ray", "rayservices", "jobs", "jobsets")}
 ASK = {f"muster-queued-{kind}-are-suspended" for kind in QUEUED_KINDS}
 
 

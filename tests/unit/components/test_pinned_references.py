@@ -36,6 +36,7 @@ EXCEPTIONS = {
     "image muster-controller": "stack local: the sandbox pulls no image",
     "image rayproject/ray": "an example to copy: teams name their own image",
     "image rayproject/ray-llm": "an example to copy: teams name their own image",
+    "image busybox": "an example to copy: teams name their own image",
     "image us-west1-docker.pkg.dev/acme-ml-prod/muster/workspace": "an example: users push their own",
     "image docker.io/pulumi/pulumi": "an example: users build it, and its argument BASE takes a digest",
 }

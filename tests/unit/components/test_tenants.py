@@ -116,6 +116,7 @@ def test_a_team_writes_ray_objects_and_reads_the_rest() -> None:
         ("ray.io", "rayclusters"),
         ("ray.io", "rayservices"),
         ("batch", "jobs"),
+        ("jobset.x-k8s.io", "jobsets"),
         ("", "configmaps"),
         ("", "pods/portforward"),
     }

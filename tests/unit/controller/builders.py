@@ -9,6 +9,7 @@ import msgspec
 from muster.cluster import job_workload
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.job import Job
+from muster.cluster.jobs.jobset import JobSetGang
 from muster.cluster.jobs.raycluster import RayClusterGang
 from muster.cluster.jobs.rayjob import RayJobGang
 from muster.cluster.jobs.rayservice import RayServiceGang
@@ -45,7 +46,9 @@ def stored(body: Mapping[str, Any], **meta: Any) -> Body:
 
 
 def job(body: Mapping[str, Any], *clusters: Body, **meta: Any) -> Job:
-    """A RayJob, RayCluster or RayService (with its RayClusters) as a Job."""
+    """A JobSet, RayJob, RayCluster or RayService (with its RayClusters) as a Job."""
+    if "replicatedJobs" in body["spec"]:
+        return JobSetGang(read(kinds.JOB_SETS, stored(body, **meta)))
     if "rayClusterConfig" in body["spec"]:
         created = [RayClusterGang(read(kinds.RAY_CLUSTERS, stored(c))) for c in clusters]
         return RayServiceGang(read(kinds.RAY_SERVICES, stored(body, **meta)), *created)

@@ -24,12 +24,13 @@ COMPOSED = {
 }
 OTHER_WORDS = {
     "conditions and their values, phases, states of jobs and of admission checks": "BackOff BudgetUsed "
-    "Complete "
+    "Complete Completed "
     "DeactivationTarget Evicted False Finished InitializingTimeout RayClusterSuspended "
     "ReplicaFailure Running True",
     "values of fields": "Background ClusterIP DeleteNone In IdenticalPodTemplates Indexed InteractiveMode "
-    "IdenticalWorkloadSchedulingRequirements Never None Normal OnFailure Orphan Recreate SidecarMode Warning",
-    "kinds, operators, types of the code, prefixes": "Json KubeRay Merge Metrics PriorityClass Ts WatchAges "
+    "IdenticalWorkloadSchedulingRequirements Never None Normal OnFailure Orphan Recreate "
+    "RestartJobSetAndIgnoreMaxRestarts SidecarMode Warning",
+    "kinds, operators, types of the code, prefixes": "JobSet Json KubeRay Merge Metrics PriorityClass Ts WatchAges "
     "WorkloadPriorityClass",
 }
 """Such words of the code that are no reasons."""

@@ -1,4 +1,4 @@
-"""The worked examples of CONTRIBUTING.md, each applied to a copy of the checkout and run there."""
+"""The worked examples of PAGES, each applied to a copy of the checkout and run there."""
 
 import re
 import shutil
@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ import pytest
 
 from tests.unit.docs.markdown import ROOT
 
+PAGES = ("CONTRIBUTING.md", "docs/adding-a-kind.md")
 SECTION = re.compile(r"^### (.+?)\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 EDIT = re.compile(
     r"^\*\*`(?P<path>[^`]+)`\*\*(?: \(new\)|, below `(?P<below>[^`]+)`):\n\n```\w+\n(?P<text>.*?)^```$",
@@ -54,7 +56,8 @@ class Example(NamedTuple):
 
 def examples() -> Iterator[tuple[str, Example]]:
     """Yields the title and the steps of each worked example."""
-    for title, body in SECTION.findall((ROOT / "CONTRIBUTING.md").read_text()):
+    sections = (SECTION.findall((ROOT / page).read_text()) for page in PAGES)
+    for title, body in chain.from_iterable(sections):
         edits = tuple(Edit(m["path"], m["below"], m["text"]) for m in EDIT.finditer(body))
         consoles = list(CONSOLE.finditer(body))
         assert edits, f"{title}: expected files to create or lines to insert"

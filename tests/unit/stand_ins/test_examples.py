@@ -3,13 +3,16 @@
 import ast
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
+from muster.cluster.jobs.kinds import BY_KIND, kind_of
+from muster.live.observed import viewed
 from muster.objects.names import PRIORITY_LABEL
 from sandbox.scenarios.gangs import cluster_spec
 from sandbox.scenarios.jobs import JOBS
@@ -18,7 +21,8 @@ from sandbox.scenarios.serving import serving
 from settings.load import load
 
 ROOT = Path(__file__).parents[3]
-FILES = sorted((ROOT / "examples").glob("*.yaml"))
+FILES = sorted((ROOT / "examples").glob("*.ray*.yaml"))
+OTHERS = sorted(file for kind in ("job", "jobset") for file in (ROOT / "examples").glob(f"*.{kind}.yaml"))
 UNQUEUED = sorted((ROOT / "examples" / "unqueued").glob("*.yaml"))
 SETTINGS = load(ROOT / "stacks" / "Pulumi.local.yaml")
 
@@ -60,19 +64,36 @@ def mounted_files(file: Path) -> dict[str, str]:
     return files_by_path
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda f: f.name)
-def test_every_example_can_be_queued(file: Path) -> None:
-    example = manifest(file)
+def check_queue(example: dict[str, Any], pods: Iterable[dict[str, Any]]) -> None:
+    """Checks the labels, and the requests of these containers."""
     labels, namespace = example["metadata"]["labels"], example["metadata"]["namespace"]
     tenant = next(t for t in SETTINGS.tenants if t.namespace == namespace)
     assert labels["kueue.x-k8s.io/queue-name"] in tenant.queues
     assert labels["kueue.x-k8s.io/priority-class"] in SETTINGS.admission.priorities
-    for container in containers(example):
+    for container in pods:
         assert {"cpu", "memory"} <= container["resources"]["requests"].keys()
         requests, limits = (container["resources"][key] for key in ("requests", "limits"))
         assert requests.keys() == limits.keys()
         # A container may use CPU beyond its request while others leave it; memory cannot be taken back.
         assert {**requests, "cpu": ""} == {**limits, "cpu": ""}
+    assert "suspend" not in example["spec"]
+
+
+@pytest.mark.parametrize("file", OTHERS, ids=lambda f: f.name)
+def test_every_other_job_can_be_queued(file: Path) -> None:
+    (example,) = manifests(file)
+    kind = kind_of(example)
+    assert kind is not None
+    job = BY_KIND[kind].view(viewed(kind, {**example, "metadata": {**example["metadata"], "name": "e"}}))
+    assert job.ineligibility is None
+    templates = [msgspec.json.decode(entry.template)["spec"] for entry in job.pod_set_templates]
+    check_queue(example, [container for spec in templates for container in spec["containers"]])
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.name)
+def test_every_example_can_be_queued(file: Path) -> None:
+    example = manifest(file)
+    check_queue(example, containers(example))
     if example["kind"] == "RayJob":
         assert example["spec"]["shutdownAfterJobFinishes"] is True
     if example["kind"] == "RayService":
@@ -130,7 +151,7 @@ def test_examples_that_gangs_do_not_support_are_unqueued(file: Path) -> None:
     assert not tenant.queue_required
 
 
-@pytest.mark.parametrize("file", [*FILES, *UNQUEUED], ids=lambda f: f.name)
+@pytest.mark.parametrize("file", [*FILES, *OTHERS, *UNQUEUED], ids=lambda f: f.name)
 def test_every_example_is_in_the_readme(file: Path) -> None:
     name = file.relative_to(ROOT / "examples")
     assert f"({name})" in (ROOT / "examples" / "README.md").read_text()

@@ -209,15 +209,16 @@ PROTECTING = (
     "muster-jobs-claim-no-quota",
     "muster-job-needs-a-queue",
     "muster-jobs-of-gangs-are-kept",
+    "muster-jobs-of-gangs-are-deleted-with-them",
     "muster-jobs-use-accelerators-of-queues",
 )
 
 
 @pytest.mark.parametrize("name", PROTECTING)
-def test_policies_protect_it_and_let_kuberay_create_submitters(name: str) -> None:
+def test_policies_protect_it_and_let_operators_create_parts(name: str) -> None:
     policy = POLICIES[name]
     assert (policy.group, policy.resources) == ("batch", ("jobs",))
-    assert list(policy.exempt_operators) == ["ray"]
+    assert list(policy.exempt_operators) == ["ray", "jobset"]
 
 
 def test_kai_has_no_queues_for_it() -> None:
@@ -231,4 +232,4 @@ def test_kai_has_no_queues_for_it() -> None:
 def test_it_is_suspended_at_creation() -> None:
     mutation = suspending_mutations("muster")["muster-suspend-queued-jobs"]
     assert mutation.applied == "Object{spec: Object.spec{suspend: true}}"
-    assert list(mutation.exempt_operators) == ["ray"]
+    assert list(mutation.exempt_operators) == ["ray", "jobset"]

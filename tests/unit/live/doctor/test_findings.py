@@ -55,6 +55,10 @@ INSTALLATIONS: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"unread": {"ProvisioningRequest": "the API server does not serve this kind"}},
         [],
     ),
+    "a kind of job that is not installed": (
+        {"unread": {"JobSet": "the API server does not serve this kind"}},
+        [],
+    ),
     "a kind that the user may not list": (
         {"unread": {"RayJob": "you may not list rayjobs.ray.io"}},
         ["rights: RayJob you may not list rayjobs.ray.io"],

@@ -164,9 +164,9 @@ CASES = [
         engine("kueue", kueue={"frameworks": ["batch/job", "ray.io/rayjob"]}),
         "muster:kueue.frameworks",
         '["batch/job", "ray.io/rayjob"]',
-        "a list with ray.io/rayjob, ray.io/raycluster, batch/job: queued ones are suspended at creation, "
-        "and only Kueue unsuspends them",
-        "add ray.io/raycluster",
+        "a list with ray.io/rayjob, ray.io/raycluster, batch/job, jobset.x-k8s.io/jobset: queued ones are "
+        "suspended at creation, and only Kueue unsuspends them",
+        "add ray.io/raycluster, jobset.x-k8s.io/jobset",
     ),
     Case(
         "an unknown framework",
@@ -339,7 +339,7 @@ ACCEPTED = {
     "KubeRay 1.7 with Kueue, without RayServices": engine(
         "kueue",
         kuberay={"version": "1.7.0"},
-        kueue={"frameworks": ["batch/job", "ray.io/rayjob", "ray.io/raycluster"]},
+        kueue={"frameworks": ["batch/job", "jobset.x-k8s.io/jobset", "ray.io/rayjob", "ray.io/raycluster"]},
     ),
     "an image with tag and digest": put(
         "muster:kuberay", {"image": f"quay.io/kuberay/operator:v1.6.2@sha256:{'0' * 64}"}
