@@ -30,8 +30,8 @@ OTHER_WORDS = {
     "values of fields": "Background ClusterIP DeleteNone In IdenticalPodTemplates Indexed InteractiveMode "
     "IdenticalWorkloadSchedulingRequirements Never None Normal OnFailure Orphan Recreate "
     "RestartJobSetAndIgnoreMaxRestarts SidecarMode Warning",
-    "kinds, operators, types of the code, prefixes": "JobSet Json KubeRay Merge Metrics PriorityClass Ts WatchAges "
-    "WorkloadPriorityClass",
+    "kinds, operators, types of the code, prefixes": "JobSet Json KubeRay Merge Metrics PriorityClass Ts "
+    "WatchAges WorkloadPriorityClass",
 }
 """Such words of the code that are no reasons."""
 OTHERS = set(" ".join(OTHER_WORDS.values()).split())
