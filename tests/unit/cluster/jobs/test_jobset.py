@@ -12,7 +12,7 @@ from muster.cluster.jobs.jobset import JOB_SET
 from muster.cluster.watched_kinds import OPTIONAL
 from muster.controller.passes.reconcile import reconcile
 from muster.kube import kinds
-from muster.kube.writes import Create, Delete, JsonPatch, Overwrite, Write
+from muster.kube.writes import Create, Delete, JsonPatch, MergePatch, Overwrite, Write
 from tests.simulation.manifests import job_set, replicated_job, template
 from tests.unit.controller.builders import (
     NOW_MS,
@@ -241,6 +241,32 @@ def test_jobs_with_the_placement_of_another_flavor_are_created_again(name: str) 
     deletion = Delete(kinds.BATCH_JOBS, "team-a/demo-workers-1", uid="uid-demo-workers-1")
     assert (planned == [deletion]) is deleted
     assert any(isinstance(write, JsonPatch) for write in planned) is not deleted
+
+
+# Domains of the admission -> whether the JobSet starts: one is named by node selectors
+DOMAINS: dict[str, tuple[list[str], bool]] = {"one domain": (["a"], True), "two domains": (["a", "b"], False)}
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_it_starts_in_a_single_domain_only(name: str) -> None:
+    """JobSet's webhook allows no change of an affinity, which names several domains."""
+    domains, starts = DOMAINS[name]
+    admitted = workload(*ADMITTED)
+    (assigned,) = admitted["status"]["admission"]["podSetAssignments"]
+    parts = [
+        {
+            "domainCount": 1,
+            "podCounts": {"universal": 4 // len(domains)},
+            "valuesPerLevel": [{"universal": domain}],
+        }
+        for domain in domains
+    ]
+    assigned["topologyAssignment"] = {"levels": ["rack"], "slices": parts}
+    planned = writes(jobset(SUSPENDED), part(0), part(1), workloads=[admitted])
+    assert any(isinstance(write, JsonPatch) for write in planned) is starts
+    messages = [str(write.body) for write in planned if isinstance(write, MergePatch)]
+    refused = any("require a topology in which the pods fit into a single domain" in m for m in messages)
+    assert refused is not starts
 
 
 def test_it_is_suspended_without_quota() -> None:
