@@ -15,7 +15,7 @@ from sandbox.cluster.nodes import node_changes, static_nodes, surplus
 from sandbox.cluster.operators import update_provisioner
 from sandbox.cluster.processes import Processes
 from sandbox.deployment import deploy, pulumi_cli
-from sandbox.running import engine_of, has_real_nodes, named, only_run, ray_objects, require_api
+from sandbox.running import engine_of, has_real_nodes, named, only_run, require_api, unfinished_jobs
 from sandbox.stack_file import SOURCE, STACK, deployed, read
 from tools.toolchain.console import console
 from tools.toolchain.ensure import ensure_tools
@@ -145,7 +145,7 @@ def keep_jobs(state: RunState, changes: Iterable[ResourceChange]) -> None:
     if not deleted:
         return
     with closing(kinds.connect(state.kubeconfig)) as client:
-        jobs = [(kind, obj) for kind, obj in ray_objects(client) if kinds.key(obj)[0] in deleted]
+        jobs = [(kind, obj) for kind, obj in unfinished_jobs(client) if kinds.key(obj)[0] in deleted]
     if jobs:
         raise StepError(
             f"the plan deletes namespace {', '.join(sorted(deleted))}, including "

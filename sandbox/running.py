@@ -105,22 +105,20 @@ def only_run(state: RunState) -> Iterator[None]:
         yield
 
 
-def ray_objects(client: Client) -> list[tuple[str, Object]]:
-    """Returns the kind and the object of each unfinished RayJob, RayCluster and RayService without an
-    owner."""
+def unfinished_jobs(client: Client) -> list[tuple[str, Object]]:
+    """Returns the name of the kind and the object of each unfinished job without an owner."""
     return [
         (name, obj)
-        for name, kind in kinds.JOBS.items()
-        for obj in client.list(kind, namespace="*")
+        for name, obj in kinds.jobs(client)
         if not obj["metadata"].get("ownerReferences") and not _has_ended(obj)
     ]
 
 
 def users_objects(client: Client) -> list[tuple[str, Object]]:
-    """Returns the `ray_objects` that were not submitted by a scenario."""
+    """Returns the `unfinished_jobs` that were not submitted by a scenario."""
     return [
         (kind, obj)
-        for kind, obj in ray_objects(client)
+        for kind, obj in unfinished_jobs(client)
         if SCENARIO_LABEL not in (obj["metadata"].get("labels") or {})
     ]
 
@@ -135,7 +133,7 @@ def named(objects: list[tuple[str, Object]]) -> str:
 def _contents(state: RunState) -> str:
     try:
         with closing(kinds.connect(state.kubeconfig)) as client:
-            jobs = ray_objects(client)
+            jobs = unfinished_jobs(client)
     except NO_ANSWER:
         return "its API server does not respond"
     return f"with {named(jobs)}" if jobs else "without jobs"
@@ -143,4 +141,7 @@ def _contents(state: RunState) -> str:
 
 def _has_ended(job: Object) -> bool:
     status: dict[str, Any] = job.get("status") or {}
-    return status.get("jobDeploymentStatus") in ("Complete", "Failed")
+    if status.get("jobDeploymentStatus") in ("Complete", "Failed"):
+        return True
+    # Jobs are Complete, JobSets Completed.
+    return any(kinds.is_true(job, name) for name in ("Complete", "Completed", "Failed"))

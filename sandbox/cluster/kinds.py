@@ -59,6 +59,28 @@ def connect(kubeconfig: Path) -> Client:
     return Client(config=KubeConfig.from_file(str(kubeconfig)), trust_env=False)
 
 
+def jobs(client: Client, labels: Mapping[str, str] | None = None) -> list[tuple[str, Object]]:
+    """Returns the kind's name and the object of each job, of all kinds that the API server serves."""
+    unserved = {job.name for job in JOB_KINDS if job.optional and not _is_defined(client, job.kind.resource)}
+    selected: dict[str, Any] = dict(labels or {})
+    return [
+        (name, obj)
+        for name, kind in JOBS.items()
+        if name not in unserved
+        for obj in client.list(kind, namespace="*", labels=selected)
+    ]
+
+
+def _is_defined(client: Client, name: str) -> bool:
+    try:
+        client.get(CustomResourceDefinition, name)
+    except ApiError as error:
+        if error.status.code != 404:
+            raise
+        return False
+    return True
+
+
 def condition(obj: Object, name: str) -> Object:
     """Returns the condition `name` of the object's status, or an empty dictionary."""
     conditions = (obj.get("status") or {}).get("conditions") or []

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import yaml
 from lightkube import Client
@@ -78,12 +78,11 @@ def _named(manifest: Object) -> Object:
 def remove_leftovers(client: Client) -> None:
     """Deletes the jobs of earlier runs, which would hold quota, and waits for their deletion."""
 
-    def leftovers() -> list[tuple[kinds.Kind, Object]]:
-        labels: dict[str, Any] = {SCENARIO_LABEL: "true"}
-        return [(k, o) for k in kinds.JOBS.values() for o in client.list(k, namespace="*", labels=labels)]
+    def leftovers() -> list[tuple[str, Object]]:
+        return kinds.jobs(client, {SCENARIO_LABEL: "true"})
 
-    for kind, job in leftovers():
-        kinds.delete(client, kind, job)
+    for name, job in leftovers():
+        kinds.delete(client, kinds.JOBS[name], job)
     wait_until("deletion of the jobs of an earlier run", lambda: not leftovers(), CLEAN_SECONDS_MAX)
 
 

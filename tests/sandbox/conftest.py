@@ -160,9 +160,8 @@ def empty(request: pytest.FixtureRequest) -> Iterator[None]:
         return
     cluster: Cluster = request.getfixturevalue("cluster")
     cluster.zone()
-    for kind in kinds.JOBS.values():
-        for obj in cluster.client.list(kind, namespace="*"):
-            kinds.delete(cluster.client, kind, obj)
+    for name, obj in kinds.jobs(cluster.client):
+        kinds.delete(cluster.client, kinds.JOBS[name], obj)
 
     def clean() -> bool:
         return not any(cluster.client.list(kinds.Workload, namespace="*")) and not cluster.gpu_nodes()
