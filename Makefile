@@ -78,12 +78,12 @@ adopt: ## print the import file of a cluster that Terraform or gcloud made (STAC
 		$(if $(WITHOUT),--without $(WITHOUT))
 
 forecast: ## waits before and after an example's pull request, with a page of charts (CHANGE=patch STACK=prod DAYS=7 SEEDS=20)
-	@$(run) muster plan --stack $(or $(STACK),prod) --change $(or $(CHANGE),examples/forecast/fewer-l4s.patch) \
+	@$(run) tools compiled muster plan --stack $(or $(STACK),prod) --change $(or $(CHANGE),examples/forecast/fewer-l4s.patch) \
 		--days $(or $(DAYS),7) --html .muster/forecast.html $(if $(SEEDS),--seeds $(SEEDS))
 	@echo "page: .muster/forecast.html"
 
 plan: ## what the stack file's changes since a git ref do to waits (STACK=prod BASE=main SEEDS=20 MARKDOWN=file)
-	@$(run) muster plan --stack $(or $(STACK),prod) --base $(or $(BASE),main) --html .muster/plan.html \
+	@$(run) tools compiled muster plan --stack $(or $(STACK),prod) --base $(or $(BASE),main) --html .muster/plan.html \
 		$(if $(SEEDS),--seeds $(SEEDS)) $(if $(MARKDOWN),--markdown $(MARKDOWN)) || test $$? = 4
 
 fidelity: ## forecasts next to Muster's controller and the real Kueue (AGAINST=muster|kueue|kueue-baseline JOBS=100 CASE=cohort PACE=30)

@@ -4,6 +4,7 @@ import argparse
 import sys
 
 from tools import chores
+from tools.compiled_core import run_compiled
 from tools.docs import ray_fields
 from tools.prose.check import prose
 from tools.prose.same_code import same_code
@@ -31,6 +32,10 @@ def _parser() -> argparse.ArgumentParser:
     verb.set_defaults(run=_test)
     verb = verbs.add_parser("check", help="lint, types, contracts and the fast unit tests, in seconds")
     verb.set_defaults(run=lambda _options: run_layers([LINT, FAST_TESTS]))
+    verb = verbs.add_parser("compiled", help="a module with the core compiled, if there is a C compiler")
+    verb.add_argument("module", metavar="MODULE")
+    verb.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT")
+    verb.set_defaults(run=lambda options: run_compiled(options.module, options.arguments))
     verb = verbs.add_parser("flakes", help="layers in random order on a busy machine, several times")
     verb.add_argument("arguments", nargs=argparse.REMAINDER, help="LAYER ... --times N --seed N")
     verb.set_defaults(run=_flakes)

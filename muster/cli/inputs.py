@@ -1,6 +1,7 @@
 """Inputs of forecasts on the command line: configuration, trace, assumptions, seeds."""
 
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from muster.admission.engine import engine
 from muster.cli.configurations import SimulatedConfiguration
 from muster.cli.paths import InputPath, OutputPath
 from muster.cli.verb import InputError, options, parsed
@@ -24,6 +26,8 @@ from muster.forecast.traces.read import FORMATS, Loaded, ReadOptions, read
 from muster.forecast.traces.trace import Trace
 
 DAY_MS = 86_400_000
+SLOW_S = 30.0
+"""Duration of simulations after which users hear how they would be faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,12 +225,27 @@ def writable(*files: Path | None) -> None:
             check_writable(file)
 
 
+def is_compiled() -> bool:
+    """Returns whether the admission core is compiled, and not interpreted."""
+    return not str(engine.__file__).endswith(".py")
+
+
 @contextmanager
 def progress(text: str) -> Iterator[Callable[[float], None]]:
-    """Shows a progress bar on terminals; yields a function that sets the completed share (0 to 1)."""
+    """Shows a progress bar on terminals; yields a function that sets the completed share (0 to 1).
+
+    After simulations that took long, it says how they would be faster."""
     from rich.console import Console
     from rich.progress import Progress
 
+    began_s = time.monotonic()
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task(text, total=1.0)
         yield lambda share: bar.update(task, completed=share)
+    took_s = time.monotonic() - began_s
+    if took_s > SLOW_S and not is_compiled():
+        print(
+            f"{text}: {took_s:.0f} s, as the admission core is interpreted; compiled, it takes half the time "
+            "(docs/forecast.md#longer-traces)",
+            file=sys.stderr,
+        )

@@ -34,8 +34,9 @@ from muster.admission import (
     decide,
 )
 from muster.kube.store import OBJECTS_A_COLLECTION
-from tests.bench.compiled import printed, site
+from tests.bench.printed import printed
 from tests.bench.report import Figure, show
+from tools.compiled_core import site
 from tools.toolchain.paths import CHECKOUT
 
 QUEUES_A_COHORT = 100

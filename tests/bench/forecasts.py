@@ -30,8 +30,9 @@ from muster.forecast.traces.read import ReadOptions, read
 from muster.forecast.traces.swf import SwfOptions
 from muster.forecast.traces.trace import TraceJob
 from tests.bench import forecast_peer
-from tests.bench.compiled import printed, site
+from tests.bench.printed import printed
 from tests.bench.report import Figure, show
+from tools.compiled_core import site
 from tools.toolchain.paths import CHECKOUT
 
 VERSION = "kueue.x-k8s.io/v1beta2"

@@ -19,8 +19,9 @@ from muster.forecast.simulation.simulator import Simulator
 from muster.forecast.traces.read import read
 from muster.forecast.traces.trace import TraceJob
 from tests.bench import forecasts
-from tests.bench.compiled import printed, site
+from tests.bench.printed import printed
 from tests.bench.report import Figure, show
+from tools.compiled_core import site
 from tools.toolchain.golang import find_go, module_directory
 from tools.toolchain.paths import CHECKOUT
 

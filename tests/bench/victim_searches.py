@@ -14,9 +14,10 @@ from pathlib import Path
 from muster.admission import Admission, FlavorResource, PodSetAssignment, Snapshot, Workload
 from muster.admission.preemption.preemptor import Preemptor
 from muster.admission.state.state import WorkingState
-from tests.bench.compiled import printed, site
 from tests.bench.decisions import CPU, NOMINAL_CPUS, QUEUES_A_COHORT, job, load
+from tests.bench.printed import printed
 from tests.bench.report import Figure, show
+from tools.compiled_core import site
 from tools.toolchain.paths import CHECKOUT
 
 SEARCHES = 200

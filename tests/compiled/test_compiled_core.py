@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.compiled import has_compiler, site
+from tools.compiled_core import has_compiler, site
 from tools.testing.effort import HISTORIES
 from tools.toolchain.paths import CHECKOUT
 

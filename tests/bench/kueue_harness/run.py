@@ -14,9 +14,9 @@ from typing import Any
 
 from sandbox.cluster.ports import free_port
 from sandbox.cluster.processes import Processes, stop_all
-from tests.bench.compiled import has_compiler, site
 from tests.bench.kueue_harness.engine import COST, LOG
 from tests.bench.kueue_harness.measured import Run, parse, problem
+from tools.compiled_core import has_compiler, site
 from tools.toolchain.crds import ensure_crds
 from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.golang import find_go, module_directory

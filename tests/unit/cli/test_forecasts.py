@@ -3,12 +3,13 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 
-from muster.cli import configurations, main
+from muster.cli import configurations, inputs, main
 from muster.cli.plan import EXCEEDED_BEFORE, VIOLATED
 from tests.unit.forecast.builders import flavor, queue
 from tests.unit.forecast.recommend.builders import STACK as RECOMMEND_STACK
@@ -367,3 +368,23 @@ def test_kai_is_not_forecast(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     stack.write_text(yaml.safe_dump({"config": with_engine("kai")}))
     assert main(["forecast", f"--stack={stack}"]) == 2
     assert "admission.engine is kai, which decides differently" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("took_s", "compiled", "says_so"),
+    [(inputs.SLOW_S + 1, False, True), (inputs.SLOW_S + 1, True, False), (1.0, False, False)],
+)
+def test_long_simulations_with_an_interpreted_core_say_how_to_be_faster(
+    took_s: float,
+    compiled: bool,
+    says_so: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    times = iter((0.0, took_s))
+    monkeypatch.setattr(inputs, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    monkeypatch.setattr(inputs, "is_compiled", lambda: compiled)
+    with inputs.progress("prod: 984 jobs"):
+        pass
+    printed = capsys.readouterr().err
+    assert ("prod: 984 jobs: 31 s, as the admission core is interpreted" in printed) is says_so

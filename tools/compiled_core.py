@@ -74,12 +74,14 @@ def _shown(screen: Screen) -> AbstractContextManager[None]:
     return screen.activity(lambda took_s: f"compiling the admission core for {took_s:.0f} s, of about 190 s")
 
 
-def printed(module: str, arguments: Sequence[str], package: Path = CHECKOUT) -> str:
-    """Returns what `main` of a module prints in a process that imports `muster` from this folder."""
-    code = f"import sys; sys.path[:0] = [{str(package)!r}, {str(CHECKOUT)!r}]; "
-    code += f"from {module} import main; main(sys.argv[1:])"
-    command = [sys.executable, "-P", "-c", code, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+def run_compiled(module: str, arguments: Sequence[str]) -> int:
+    """Runs a module with the compiled core, or with the interpreted one if there is no C compiler. Returns
+    its exit code. Raises: StepError."""
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
+    if has_compiler():
+        environment["PYTHONPATH"] = os.pathsep.join((str(site()), str(CHECKOUT)))
+    # -P: the checkout's own package would be imported first.
+    return subprocess.run([sys.executable, "-P", "-m", module, *arguments], env=environment).returncode
 
 
 def _digest(files: Iterable[Path]) -> str:
