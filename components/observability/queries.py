@@ -11,7 +11,7 @@ from muster.controller.metrics.table import BY_NAME
 from settings.model.observability import Alerts
 
 BUSY_WINDOW = "10m"
-SELECTOR = re.compile(r"\$(\w+)")
+SELECTOR = re.compile(r"\$(\w+)(?:\{(.*?)\})?")
 HISTOGRAM_SERIES = re.compile(r"_(bucket|sum|count)$")
 
 
@@ -23,19 +23,20 @@ class Queries:
     engine: str
     cluster: str = ""
 
-    def series(self, name: str, **matchers: str) -> str:
-        """Returns the selector of an engine's metric on this cluster; `matchers` are regular expressions.
+    def series(self, name: str, matchers: str = "") -> str:
+        """Returns the selector of an engine's metric on this cluster; `matchers` as in PromQL.
 
         Raises: KeyError if the table of metrics has no such metric."""
         if name not in BY_NAME:
             assert BY_NAME[HISTOGRAM_SERIES.sub("", name)].buckets, f"{name}: not a histogram"
-        of_cluster = [f'cluster="{self.cluster}"'] if self.cluster else []
-        all_matchers = [*of_cluster, *(f'{label}=~"{value}"' for label, value in matchers.items())]
-        return f"{self.engine}_{name}{{{','.join(all_matchers)}}}"
+        of_cluster = f'cluster="{self.cluster}"' if self.cluster else ""
+        return f"{self.engine}_{name}{{{','.join(filter(None, (of_cluster, matchers)))}}}"
 
     def expand(self, query: str) -> str:
-        """Replaces each `$name` by the selector of the metric."""
-        return SELECTOR.sub(lambda match: self.series(match[1]), query)
+        """Replaces each `$name` and `$name{MATCHERS}` by the selector of the metric.
+
+        Raises: KeyError if the table of metrics has no such metric."""
+        return SELECTOR.sub(lambda match: self.series(match[1], match[2] or ""), query)
 
     def of(self, name: str) -> str:
         """Returns the metric's own query from the table."""
@@ -61,7 +62,7 @@ class Queries:
         """Returns queues that wait for capacity; Kueue exports only requests that are answered."""
         most_s = alerts.provisioning_minutes * 60
         if self.engine == "muster":
-            oldest = self.series("oldest_provisioning_request_timestamp_seconds", state="Pending|Accepted")
+            oldest = self.series("oldest_provisioning_request_timestamp_seconds", 'state=~"Pending|Accepted"')
             return f"time() - min by (cluster_queue) ({oldest}) > {most_s}"
         return f"{self.of('admission_checks_wait_time_seconds')} > {most_s}"
 
@@ -81,5 +82,5 @@ class Queries:
 
     def refused_writes(self) -> str:
         """Returns the rate of writes that the API server refuses: missing rights, invalid objects."""
-        refused = self.series("writes_total", result="refused")
+        refused = self.series("writes_total", 'result=~"refused"')
         return f"sum by (kind, verb) (rate({refused}[{BUSY_WINDOW}])) > 0"

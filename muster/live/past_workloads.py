@@ -9,10 +9,10 @@ from muster.cluster.cluster_state import ClusterState
 from muster.forecast.learning.past_job import PastJob
 from muster.forecast.main_flavor import main_flavor
 from muster.forecast.start_estimates import ObservedWorkload, observed_job
-from muster.live.workloads import since_ms
+from muster.live.workloads import first_ready_ms, since_ms
 from muster.objects.kueue import Workload
 from muster.objects.meta import millis
-from muster.objects.workload_status import ADMITTED, FINISHED, PODS_READY, QUOTA_RESERVED, admitted_at_ms
+from muster.objects.workload_status import ADMITTED, FINISHED, QUOTA_RESERVED, admitted_at_ms
 
 
 def past_workloads(cluster: ClusterState, rules: core.Rules) -> list[PastJob]:
@@ -35,7 +35,7 @@ def _past_workloads(cluster: ClusterState, rules: core.Rules) -> Iterator[PastJo
 def _past(workload: Workload, converted: core.Workload) -> PastJob:
     status, reference = workload.status, workload.spec.priority_class_ref
     created_ms = millis(workload.metadata.creation_timestamp)
-    ready_ms, finished_ms = since_ms(status, PODS_READY), since_ms(status, FINISHED)
+    ready_ms, finished_ms = first_ready_ms(status), since_ms(status, FINISHED)
     admitted_ms = admitted_at_ms(status) if finished_ms is None else since_ms(status, ADMITTED)
     began_ms = ready_ms if ready_ms is not None else admitted_ms
     run_ms = _between(began_ms, finished_ms)

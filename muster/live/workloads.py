@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from muster import admission as core
+from muster.admission.lifecycle import Readiness
 from muster.cluster.candidates import WorkloadInfo, candidate
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.elasticity import elastic_pod_sets
@@ -89,3 +90,10 @@ def since_ms(status: WorkloadStatus, kind: str) -> int | None:
         if condition is not None and condition.status == "True"
         else None
     )
+
+
+def first_ready_ms(status: WorkloadStatus) -> int | None:
+    """Returns since when its pods run; None also if one was lost since then, and replaced."""
+    ready = find_condition(status.conditions, PODS_READY)
+    recovered = ready is not None and ready.reason == Readiness.RECOVERED
+    return None if recovered else since_ms(status, PODS_READY)

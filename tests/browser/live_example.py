@@ -6,8 +6,11 @@ from typing import Any
 
 from muster.kube import kinds
 from muster.kube.kinds import Kind
+from muster.live.eta.start_range import StartRange
+from muster.objects.meta import millis, rfc3339
+from muster.objects.names import ETA_ANNOTATION
 from tests.simulation.manifests import cluster_queue, quotas, ray_job, stack
-from tests.unit.controller.builders import Body, condition, request, workload_body
+from tests.unit.controller.builders import Body, condition, request, stored, workload_body
 from tests.unit.live.builders import finished, running, since
 
 GPUS = {"training": 16, "tuning": 8, "research": 8, "inference": 12, "batch": 8, "evaluation": 4}
@@ -37,10 +40,12 @@ def example() -> dict[Kind[Any], Sequence[Body]]:
     below = {"spec": {"parentName": "company"}}
     cohorts = [{"metadata": {"name": name}, **below} for name in ("models", "products")]
     bodies = [body for queue in GPUS for body in _workloads(queue, random)]
+    estimated = [_estimated(body, random) for body in bodies if "admission" in body["status"]]
     asks = [_waits_for_nodes("inference", "planner-9", 120), _waits_for_nodes("batch", "embed-9", 1_500)]
     return {
         **stack(*queues),
         kinds.COHORTS: [{"metadata": {"name": "company"}, "spec": {}}, *cohorts],
+        kinds.RAY_JOBS: estimated,
         kinds.WORKLOADS: [*bodies, *(workload for workload, _ in asks), *_preempted()],
         kinds.PROVISIONING_REQUESTS: [asked for _, asked in asks],
     }
@@ -74,6 +79,21 @@ def _in_queue(body: Body, queue: str) -> Body:
     if "admission" in body["status"]:
         body["status"]["admission"]["clusterQueue"] = queue
     return body
+
+
+def _estimated(workload: Body, random: Random) -> Body:
+    """Returns the job of a Workload that has started, with the estimate of up to half an hour before.
+
+    Sets the Workload's creation to a minute before the estimate."""
+    (ready,) = (c for c in workload["status"]["conditions"] if c["type"] == "PodsReady")
+    started_ms, age_ms = millis(ready["lastTransitionTime"]), round(random.uniform(60_000, 1_800_000))
+    error = random.gauss(0, 0.35)
+    p10_ms, p50_ms, p90_ms = (started_ms + round(age_ms * (error + at)) for at in (-0.4, 0, 0.6))
+    workload["metadata"]["creationTimestamp"] = rfc3339(started_ms - age_ms - 60_000)
+    estimate = StartRange(started_ms - age_ms, p10_ms, p50_ms, p90_ms, 20)
+    metadata = workload["metadata"]
+    job = _job(metadata["namespace"], metadata["ownerReferences"][0]["name"])
+    return stored(job, annotations={ETA_ANNOTATION: estimate.annotation})
 
 
 def _waiting(queue: str, name: str, ago_s: float) -> Body:

@@ -8,11 +8,14 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from muster.kube import kinds
+from muster.live.eta.start_range import StartRange
+from muster.objects.meta import rfc3339
+from muster.objects.names import ETA_ANNOTATION
 from tests.browser.canvases import color, pixels
 from tests.browser.live import Live, opened_live, served_cluster
 from tests.browser.opened import ColorScheme, Opened
 from tests.simulation.manifests import local_stack, ray_job
-from tests.unit.controller.builders import Body, condition, request, workload_body
+from tests.unit.controller.builders import NOW_MS, Body, condition, request, stored, workload_body
 from tests.unit.live import elastic
 from tests.unit.live.builders import finished, running, waiting
 from tests.unit.live.pods import container, ended, labelled, pod
@@ -182,6 +185,28 @@ def test_requests_in_flight_and_preemptions_have_their_reasons(live_page: Opened
     expect(page.locator("#preemptions tbody tr")).to_contain_text(["Preempted to accommodate a workload"])
     page.locator("#preemptions button").click()
     expect(page.locator("#workload h3")).to_have_text("rayjob/victim")
+
+
+def estimated(name: str, start_ms: int) -> Body:
+    """A job whose start was expected in the minute after this time, ten minutes before it."""
+    estimate = StartRange(start_ms - 600_000, start_ms, start_ms, start_ms + 60_000, 20)
+    return stored(ray_job(name, workers=1), annotations={ETA_ANNOTATION: estimate.annotation})
+
+
+def test_estimates_show_the_share_of_starts_within_their_range(browser: Browser) -> None:
+    workloads = [running(ray_job(name, workers=1), ran_s=1_000) for name in ("early", "late")]
+    for workload in workloads:
+        workload["metadata"]["creationTimestamp"] = rfc3339(NOW_MS - 3_600_000)
+    with (
+        served_cluster({**local_stack(), kinds.WORKLOADS: workloads}) as live,
+        opened_live(browser, live) as live_page,
+    ):
+        table = live_page.page.locator("#estimates")
+        expect(table).to_have_text("No starts with an estimate yet.")
+        live.change(lambda kube: kube.put(kinds.RAY_JOBS, estimated("early", NOW_MS - 1_000_000)))
+        expect(table.locator("tbody tr").first).to_have_text("All100%10010 min")
+        live.change(lambda kube: kube.put(kinds.RAY_JOBS, estimated("late", NOW_MS - 1_200_000)))
+        expect(table.locator("tbody tr")).to_have_text(["All50%20110 min", "team-a50%20110 min"])
 
 
 def took_s(live: Live, kind: kinds.Kind[Any], body: Body, page: Page, shown: str) -> float:

@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 import msgspec
 
 from muster.admission import QuantityError, quantities
-from muster.admission.lifecycle import Readiness
 from muster.cluster.cluster_state import ClusterState
 from muster.controller.metrics.observer import CompletedPass, Observer
 from muster.journal.record import VERSION, Eviction, JournalRecord, PodSetRecord, WorkloadOutcome, write
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import MergePatch
+from muster.live.workloads import first_ready_ms, since_ms
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import find_condition, millis
 from muster.objects.pods import pod_requests
@@ -19,7 +19,6 @@ from muster.objects.workload_status import (
     ADMITTED,
     EVICTED,
     FINISHED,
-    PODS_READY,
     QUOTA_RESERVED,
     holds_quota,
 )
@@ -123,7 +122,7 @@ class Journal(Observer):
         if not pod_sets:
             return
         owner, reference = workload.metadata.controller, workload.spec.priority_class_ref
-        admitted_ms, ready_ms = _since_ms(status, ADMITTED), _first_ready_ms(status)
+        admitted_ms, ready_ms = since_ms(status, ADMITTED), first_ready_ms(status)
         record = JournalRecord(
             version=VERSION,
             uid=workload.metadata.uid,
@@ -157,7 +156,7 @@ def _queue(workload: Workload, status: WorkloadStatus, cluster: ClusterState) ->
 
 def _provisioned_from(status: WorkloadStatus) -> datetime | None:
     """Returns when its admission checks began; None without checks or without quota."""
-    reserved_ms = _since_ms(status, QUOTA_RESERVED) if status.admission_checks else None
+    reserved_ms = since_ms(status, QUOTA_RESERVED) if status.admission_checks else None
     return None if reserved_ms is None else _time(reserved_ms)
 
 
@@ -178,20 +177,6 @@ def _pod_sets(workload: Workload, status: WorkloadStatus) -> Iterator[PodSetReco
             requests=texts,
             flavors=dict(flavors.get(pod_set.name, {})),
         )
-
-
-def _first_ready_ms(status: WorkloadStatus) -> int | None:
-    """Returns since when its pods run; None also if one was lost since then, and replaced."""
-    ready = find_condition(status.conditions, PODS_READY)
-    recovered = ready is not None and ready.reason == Readiness.RECOVERED
-    return None if recovered else _since_ms(status, PODS_READY)
-
-
-def _since_ms(status: WorkloadStatus, kind: str) -> int | None:
-    condition = find_condition(status.conditions, kind)
-    if condition is None or condition.status != "True":
-        return None
-    return millis(condition.last_transition_time)
 
 
 def _time(at_ms: int) -> datetime:

@@ -78,7 +78,7 @@ class MetricSpec:
     labels: tuple[str, ...]
     help: str
     source: Source
-    # PromQL for alerts and charts; `$name` is the selector of a metric.
+    # PromQL for alerts and charts; `$name` or `$name{MATCHERS}` is the selector of a metric.
     query: str = ""
     charts: tuple[Chart, ...] = ()
     # Upper bounds of a histogram's buckets.

@@ -246,7 +246,9 @@ METRICS: tuple[MetricSpec, ...] = (
         "Starts of gangs before, within or after the range (p10 to p90) of their first and of their latest "
         "estimate, by the age of the estimate at the start.",
         Direct("Metrics.gang_started"),
-        query='sum by (priority_class, age) (increase($eta_starts_total{band="within"}[1d]))'
+        # `or` adds the zeros: the band has no series before its first start.
+        query='(sum by (priority_class, age) (increase($eta_starts_total{band="within"}[1d]))'
+        " or 0 * sum by (priority_class, age) (increase($eta_starts_total[1d])))"
         " / sum by (priority_class, age) (increase($eta_starts_total[1d]))",
         charts=(Chart("Starts within the range of their estimate (expected: 0.8)", controller=True),),
     ),

@@ -71,20 +71,21 @@ def started_at_ms(workload: Workload) -> int | None:
     return millis(ready.last_transition_time) if ready is not None and ready.status == "True" else None
 
 
+def start_band(estimate: StartRange, at_ms: int) -> Band:
+    """Returns the position of a start relative to the estimated range; conditions have whole seconds."""
+    if estimate.p10_ms is None or at_ms < estimate.p10_ms // 1000 * 1000:
+        return Band.BEFORE
+    return Band.WITHIN if estimate.p90_ms is None or at_ms <= estimate.p90_ms else Band.AFTER
+
+
 def _error(
     workload: Workload, estimate: StartRange, at_ms: int, cluster: ClusterState, *, is_first: bool
 ) -> StartError:
     reference = workload.spec.priority_class_ref
-    if estimate.p10_ms is None or at_ms < estimate.p10_ms // 1000 * 1000:  # conditions have whole seconds
-        band = Band.BEFORE
-    elif estimate.p90_ms is None or at_ms <= estimate.p90_ms:
-        band = Band.WITHIN
-    else:
-        band = Band.AFTER
     return StartError(
         queue=queue_of(workload, cluster),
         priority_class=reference.name if reference is not None else "",
-        band=band,
+        band=start_band(estimate, at_ms),
         error_s=None if estimate.p50_ms is None else (at_ms - estimate.p50_ms) / 1000,
         age=next((name for age_ms, name in AGES if at_ms - estimate.at_ms <= age_ms), OLDER),
         is_first=is_first,

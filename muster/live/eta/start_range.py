@@ -5,9 +5,12 @@ from dataclasses import dataclass
 
 import msgspec
 
+from muster.cluster.cluster_state import ClusterState
 from muster.forecast.start_estimates import StartEstimate
 from muster.live.report import QUANTILES
+from muster.objects.kueue import Workload
 from muster.objects.meta import millis, rfc3339
+from muster.objects.names import ETA_ANNOTATION
 
 MOVED_MS_MIN = 10_000
 MOVED_SHARE_MIN = 0.2  # of the time until the start
@@ -59,7 +62,14 @@ class _Announced(msgspec.Struct):
     p90: str | None = None
 
 
-def read_annotation(text: str) -> StartRange | None:
+def announced(workload: Workload, cluster: ClusterState) -> StartRange | None:
+    """Returns the estimate on the Workload's job; None without a job or a valid annotation."""
+    job = cluster.job_of(workload)
+    text = job.metadata.annotations.get(ETA_ANNOTATION) if job is not None else None
+    return _read(text) if text else None
+
+
+def _read(text: str) -> StartRange | None:
     """Parses an annotation; None if it is invalid, as users can edit it."""
     try:
         parsed = msgspec.json.decode(text, type=_Announced)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from muster.cluster.elasticity import granted_counts
 from muster.cluster.phases import Phase, phase
-from muster.live.eta.start_range import StartRange, read_annotation
+from muster.live.eta.start_range import StartRange, announced
 from muster.live.named import job_name
 from muster.live.overview.document import Amounts
 from muster.live.overview.overview import Overview
@@ -13,7 +13,6 @@ from muster.live.overview.tree import requested
 from muster.live.overview.worker_groups import ElasticRow, elastic_row, size_messages
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition, millis
-from muster.objects.names import ETA_ANNOTATION
 from muster.objects.workload_status import EVICTED, QUOTA_RESERVED, holds_quota
 from muster.translation.core_workload import queued_at_ms
 
@@ -85,7 +84,7 @@ def row(overview: Overview, workload: Workload, cluster_queue: str) -> WorkloadR
         since_ms=since_ms or queued_ms,
         reason=reason,
         message=message,
-        eta=_announced(overview, workload) if current in (Phase.PENDING, Phase.BACK_OFF) else None,
+        eta=announced(workload, overview.cluster) if current in (Phase.PENDING, Phase.BACK_OFF) else None,
         elastic=elastic,
     )
 
@@ -127,9 +126,3 @@ def _why(workload: Workload, now: Phase) -> tuple[str, str, int]:
     if not workload.spec.active and now is not Phase.EVICTED:
         return "Deactivated", condition.message if condition is not None else "", since_ms
     return (condition.reason, condition.message, since_ms) if condition is not None else ("", "", since_ms)
-
-
-def _announced(overview: Overview, workload: Workload) -> StartRange | None:
-    job = overview.cluster.job_of(workload)
-    text = job.metadata.annotations.get(ETA_ANNOTATION) if job is not None else None
-    return read_annotation(text) if text else None

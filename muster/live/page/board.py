@@ -19,6 +19,7 @@ from muster.live.overview.rows import WorkloadRow
 from muster.live.overview.tree import BudgetRow, QueueNode, queue_tree
 from muster.live.overview.why import why
 from muster.live.page.attempts import RecentAttempts
+from muster.live.page.estimates import EstimateCoverage
 from muster.live.page.incidents import Preemptions, provisioning
 from muster.live.page.tables import Tables
 from muster.objects.meta import rfc3339
@@ -42,6 +43,7 @@ class Board:
         self._configuration = configuration
         self._moment = Moment(overview(ClusterState(), 0, configuration))
         self._attempts, self._preemptions = RecentAttempts(), Preemptions()
+        self._estimates = EstimateCoverage()
         self._versions: Counter[str] = Counter()
 
     def refresh(self, cluster: ClusterState, now_ms: int) -> Tables:
@@ -53,6 +55,7 @@ class Board:
             "gangs": self._attempts.update(cluster, now_ms),
             "preemptions": self._preemptions.update(cluster),
             "provisioning": provisioning(cluster),
+            "estimates": self._estimates.update(cluster),
         }
         self._moment = Moment(latest)
         return tables

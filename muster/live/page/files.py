@@ -31,6 +31,7 @@ SCRIPTS = (
     "details.js",
     "gangs.js",
     "incidents.js",
+    "estimates.js",
     "main.js",
 )
 FILES: Mapping[str, tuple[str, Callable[[], str]]]

@@ -289,6 +289,13 @@ def test_queries_are_balanced(engine: str) -> None:
         assert all(query.count(a) == query.count(b) for a, b in ("()", "{}", "[]")), query
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_each_series_has_a_single_list_of_matchers(engine: str) -> None:
+    """Prometheus rejects `series{a="b"}{c="d"}`."""
+    for query in (*promql(engine), *grafana_queries(engine)):
+        assert not re.search(r"\}\s*\{", query), query
+
+
 def test_grafanas_panels_do_not_overlap() -> None:
     for dashboard in grafana().values():
         places = [tuple(panel["gridPos"].values()) for panel in dashboard["panels"]]

@@ -42,6 +42,7 @@ function start() {
   };
   const gangs = new Gangs(tables, shownQueues, open.workload);
   connectIncidents(tables, open.workload);
+  connectEstimates(tables);
   tables.onChange("queues", () => showTotals(tables));
   const follow = () => {
     const {queue, workload} = chosen();

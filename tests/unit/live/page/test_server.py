@@ -136,7 +136,10 @@ def test_events_begin_with_the_queues_and_go_on_with_what_changes() -> None:
             name, first = await event(answer.content)
             assert (name, set(first["rows"])) == ("tables", {"queues"})
             name, remaining = await event(answer.content)
-            assert (name, set(remaining["rows"])) == ("patch", {"gangs", "preemptions", "provisioning"})
+            assert (name, set(remaining["rows"])) == (
+                "patch",
+                {"gangs", "preemptions", "provisioning", "estimates"},
+            )
             kube.put(kinds.WORKLOADS, running(JOB))
             name, patch = await event(answer.content)
             assert (name, set(patch["rows"])) == ("patch", {"queues", "gangs"})
