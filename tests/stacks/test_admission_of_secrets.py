@@ -137,6 +137,24 @@ def test_a_tenant_without_secrets_mounts_none(guarded: Kubectl, kind: str) -> No
         assert IDENTITY in refusal(guarded, ADMIN, mounting(MAKERS[kind], OWN, account, WITHOUT))
 
 
+def test_pod_security_allows_the_volume_at_its_strictest_level(guarded: Kubectl) -> None:
+    guarded.run("label", "namespace", WITH, "pod-security.kubernetes.io/enforce=restricted")
+    guarded.run("create", "serviceaccount", "ray", f"--namespace={WITH}")
+    unprivileged = {
+        "runAsNonRoot": True,
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    container = {"name": "main", "image": "busybox", "securityContext": unprivileged}
+    spec = {"serviceAccountName": "ray", "containers": [container], "volumes": [OWN]}
+    metadata = {"name": "pod", "namespace": WITH}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    assert refusal(guarded, ADMIN, pod) == ""
+    spec["volumes"] = [{"name": "secrets", "hostPath": {"path": "/"}}]
+    assert "restricted volume types" in refusal(guarded, ADMIN, pod)
+
+
 def test_a_volume_cannot_be_added_later(guarded: Kubectl) -> None:
     manifest = mounting(raycluster, volume(secretProviderClass="mine"), "ray", WITH)
     bare = mounting(raycluster, {"name": "secrets", "emptyDir": {}}, "ray", WITH)
