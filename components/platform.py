@@ -227,4 +227,5 @@ def _policies(settings: Settings) -> AdmissionPoliciesArgs:
         accounts,
         kai,
         PriorityNames(priorities, tenants),
+        any(tenant.secrets for tenant in settings.tenants),
     )

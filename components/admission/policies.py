@@ -42,6 +42,7 @@ from components.admission.queues import (
 )
 from components.admission.ray import ENGINE_ACCOUNTS, Engine, Policy, asked_by_users
 from components.admission.reserved_labels import reserved_labels
+from components.admission.secrets import mounted_secrets
 from components.admission.services import cluster_internal_services
 from components.admission.sizes import bounded_sizes
 from components.admission.tenants import VPA_MODE_OFF, token_required, without_claims
@@ -95,7 +96,8 @@ class AdmissionPoliciesArgs:
 
     `serves_mutating`: whether the cluster serves MutatingAdmissionPolicy in v1. `kai`: KAI's queues and
     priorities if it is the engine. `priorities`: of the stack and its tenants. `max_pods`: of a Ray
-    object. `shared_accounts`: service accounts that the stack declares for tenants' pods.
+    object. `shared_accounts`: service accounts that the stack declares for tenants' pods. `secrets`:
+    whether tenants have secrets of Secret Manager.
     """
 
     engine: Engine
@@ -104,6 +106,7 @@ class AdmissionPoliciesArgs:
     shared_accounts: tuple[str, ...] = ()
     kai: KaiNames | None = None
     priorities: PriorityNames = field(default_factory=PriorityNames)
+    secrets: bool = False
 
 
 class AdmissionPolicies(Component):
@@ -165,6 +168,7 @@ def validating_policies(args: AdmissionPoliciesArgs) -> list[Policy]:
     policies += [*queue_required(engine), *reserved_labels(engine), *pods_of_gangs(engine)]
     policies += [*own_accounts(engine, args.shared_accounts), *changes_of_workloads()]
     policies += [*bounded_sizes(engine, args.max_pods), *allowed_priorities(args.priorities, engine)]
+    policies += mounted_secrets(engine) if args.secrets else []
     if args.kai is not None:
         policies += kai_validations(args.kai)
     else:

@@ -99,5 +99,7 @@ def _of_tenants(settings: Settings) -> Iterator[str]:
         yield "iamcredentials"  # tokens of the service accounts that tenants impersonate
     if any(tenant.checkpoints for tenant in settings.tenants):
         yield "storage"
+    if any(tenant.secrets for tenant in settings.tenants):
+        yield "secretmanager"
     if any(tenant.serving for tenant in settings.tenants):
         yield from ("certificatemanager", "iap")

@@ -206,6 +206,7 @@ def _equip(cluster: ClusterArgs, args: GkeClusterArgs) -> None:
     )
     cluster.cluster_autoscaling = upkeep.cluster_autoscaling(settings, args.service_account)
     cluster.dns_config = cluster_features.dns(settings.dns)
+    cluster.secret_manager_config = cluster_features.secret_manager(settings.secret_manager)
     if settings.beta_apis:
         cluster.enable_k8s_beta_apis = ClusterEnableK8sBetaApisArgs(enabled_apis=list(settings.beta_apis))
     if settings.fleet:

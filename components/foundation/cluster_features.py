@@ -21,10 +21,13 @@ from pulumi_gcp.container import (
     ClusterNodePoolAutoConfigNodeKubeletConfigArgs,
     ClusterNodePoolDefaultsArgs,
     ClusterNodePoolDefaultsNodeConfigDefaultsArgs,
+    ClusterSecretManagerConfigArgs,
+    ClusterSecretManagerConfigRotationConfigArgs,
 )
 
 from settings.model.foundation.cluster import Gke
 from settings.model.foundation.dns import Dns
+from settings.model.foundation.secret_manager import SecretManager
 from settings.model.operators.kuberay import Addon
 
 SYSTEM = "SYSTEM_COMPONENTS"
@@ -93,6 +96,19 @@ def dns(settings: Dns | None) -> ClusterDnsConfigArgs | None:
         cluster_dns_scope=f"{_component(settings.scope)}_SCOPE" if settings.provider == "cloud-dns" else None,
         cluster_dns_domain=settings.domain,
         additive_vpc_scope_dns_domain=settings.additive_vpc_domain,
+    )
+
+
+def secret_manager(settings: SecretManager | None) -> ClusterSecretManagerConfigArgs | None:
+    """Returns the Secret Manager add-on; None where it is off."""
+    if settings is None:
+        return None
+    seconds = settings.rotation_seconds
+    return ClusterSecretManagerConfigArgs(
+        enabled=True,
+        rotation_config=None
+        if seconds is None
+        else ClusterSecretManagerConfigRotationConfigArgs(enabled=True, rotation_interval=f"{seconds}s"),
     )
 
 

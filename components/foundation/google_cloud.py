@@ -44,6 +44,8 @@ def name_at_creation(key: str = "name") -> list[str]:
 
 
 FUSE_DRIVER = "gcsfuse.csi.storage.gke.io"
+# The driver of GKE's Secret Manager add-on; the open-source one has another name (secrets-store.csi.k8s.io).
+SECRETS_DRIVER = "secrets-store-gke.csi.k8s.io"
 
 
 def deleted_after(days: int | None) -> list[storage.BucketLifecycleRuleArgs] | None:

@@ -11,6 +11,7 @@ from components.base import Component
 from components.foundation.google_cloud import GoogleCloud
 from components.tenants.checkpoints import Checkpoints, CheckpointsArgs
 from components.tenants.gateway import Gateway, GatewayArgs
+from components.tenants.mounted_secrets import MountedSecrets, MountedSecretsArgs
 from components.tenants.namespace_bounds import NamespaceBounds, NamespaceBoundsArgs
 from components.tenants.network_isolation import NetworkIsolation, NetworkIsolationArgs
 from components.tenants.team_access import TeamAccess, TeamAccessArgs
@@ -32,10 +33,10 @@ class TenantsArgs:
 class Tenants(Component):
     """By namespace: `namespaces`, the Gateways' `addresses`, the Google service `accounts`, and `buckets`.
 
-    A namespace is declared after the identity and the volume that its pods use, and deleted before them. The
-    objects in it are deleted with it: deleted before, they would wait for running pods (claims), or leave
-    them without protection (NetworkPolicies). Only Gateways are deleted before it, as their addresses are
-    in use until they are deleted.
+    A namespace is declared after the identity, the volume and the access to secrets that its pods use, and
+    deleted before them. The objects in it are deleted with it: deleted before, they would wait for running
+    pods (claims), or leave them without protection (NetworkPolicies). Only Gateways are deleted before it, as
+    their addresses are in use until they are deleted.
     """
 
     def __init__(self, name: str, args: TenantsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -50,6 +51,8 @@ class Tenants(Component):
             checkpoints = self._checkpoints(tenant, identity)
             before: list[pulumi.Resource] = [identity.impersonation] if identity else []
             before += [checkpoints.volume] if checkpoints else []
+            secrets = self._secrets(tenant, identity)
+            before += secrets.access if secrets else []
             namespace = self.namespaces[tenant.namespace] = self._namespace(tenant, before)
             if identity:
                 identity.add_service_account(namespace)
@@ -57,6 +60,8 @@ class Tenants(Component):
             if checkpoints:
                 checkpoints.add_claim(namespace)
                 self.buckets[tenant.namespace] = checkpoints.bucket.name
+            if secrets:
+                secrets.add_class(namespace)
             self._inside(tenant, namespace)
         TeamAccess("team-access", TeamAccessArgs(args.tenants, self.namespaces), self.child())
         self.register_outputs({"namespaces": list(self.namespaces), "addresses": self.addresses})
@@ -84,6 +89,13 @@ class Tenants(Component):
             return None
         args = CheckpointsArgs(tenant.namespace, settings, google, identity.member, self._args.protect)
         return Checkpoints(f"{tenant.namespace}-checkpoints", args, self.child())
+
+    def _secrets(self, tenant: Tenant, identity: WorkloadIdentity | None) -> MountedSecrets | None:
+        google = self._args.google
+        if google is None or identity is None or not tenant.secrets:
+            return None
+        args = MountedSecretsArgs(tenant.namespace, tenant.secrets, google, identity.member)
+        return MountedSecrets(f"{tenant.namespace}-secrets", args, self.child())
 
     def _inside(self, tenant: Tenant, namespace: Namespace) -> None:
         """Declares a tenant's components in its namespace."""

@@ -56,6 +56,8 @@ CLAIMS_LABEL = "muster.dev/claims"
 """Set by a stack on namespaces whose ResourceClaims only administrators create."""
 RAY_AUTH_LABEL = "muster.dev/ray-auth"
 """Set by a stack on namespaces whose Ray clusters require a token."""
+SECRETS_LABEL = "muster.dev/secrets"
+"""Set by a stack on namespaces with secrets of Secret Manager: the ServiceAccount whose pods mount them."""
 STOP_ANNOTATION = "muster.dev/stop"
 """Set by users on a job: with "true" the job is stopped, releases its quota, and waits until the annotation
 is removed."""

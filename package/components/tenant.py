@@ -16,13 +16,14 @@ from settings.model.foundation.place import GkePlace
 from settings.model.stack import Settings
 from settings.model.tenants.tenant import Tenant as TenantSettings
 
-OF_GOOGLE = ("identity", "checkpoints", "serving")
+OF_GOOGLE = ("identity", "checkpoints", "secrets", "serving")
 # The cluster of a tenant on Google Cloud: with everything that a tenant may need.
 GKE: dict[str, Any] = {
     "kind": "gke",
     "name": "ray",
     "csiDrivers": ["persistent-disk", "gcs-fuse"],
     "gatewayApi": True,
+    "secretManager": {},
     "securityGroup": "gke-security-groups@example.com",
 }
 
@@ -31,7 +32,8 @@ class TenantInputs(TenantSettings):
     """A team, as in a stack file, and where its Google Cloud resources are."""
 
     project: str | None = None
-    """The cluster's Google Cloud project; required with `identity`, `checkpoints` and `serving`."""
+    """The cluster's Google Cloud project; required with `identity`, `checkpoints`, `secrets` and
+    `serving`."""
     region: str | None = None
     """The cluster's region; required with `project`."""
     cluster: ClusterName | None = None

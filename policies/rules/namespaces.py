@@ -33,6 +33,7 @@ NAMESPACED = (
     "kubernetes:policy:PodDisruptionBudget",
     "kubernetes:rbac.authorization.k8s.io:Role",
     "kubernetes:rbac.authorization.k8s.io:RoleBinding",
+    "kubernetes:secrets-store.csi.x-k8s.io:SecretProviderClass",
 )
 
 

@@ -94,6 +94,7 @@ def tenants_suit_the_cluster(settings: Settings) -> Iterator[Finding]:
             features = {
                 "identity": tenant.identity,
                 "checkpoints": tenant.checkpoints,
+                "secrets": tenant.secrets,
                 "serving": tenant.serving,
             }
             for key in (key for key, value in features.items() if value):

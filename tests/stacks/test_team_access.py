@@ -28,6 +28,8 @@ MAY_NOT = [
     ("create", "pods", "team-a"),
     ("update", "pods/resize", "team-a"),
     ("get", "secrets", "team-a"),
+    ("create", "secretproviderclasses.secrets-store.csi.x-k8s.io", "team-a"),
+    ("patch", "secretproviderclasses.secrets-store.csi.x-k8s.io", "team-a"),
     ("delete", "networkpolicies.networking.k8s.io", "team-a"),
     ("patch", "resourcequotas", "team-a"),
     ("create", "rayjobs.ray.io", "team-b"),

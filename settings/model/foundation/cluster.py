@@ -14,6 +14,7 @@ from settings.model.foundation.network import Cidr
 from settings.model.foundation.node_auto_provisioning import NodeAutoProvisioning
 from settings.model.foundation.node_defaults import NodeDefaults
 from settings.model.foundation.place import Autopilot, GkePlace
+from settings.model.foundation.secret_manager import SecretManager
 from settings.model.google_cloud import (
     NETWORK,
     PROJECT,
@@ -217,6 +218,8 @@ class Gke(Model):
     ClusterAutoscaling.autoscalingProfile)."""
     backup: Backup | None = None
     """Backups of the cluster's objects and volumes by Backup for GKE; none if unset."""
+    secret_manager: SecretManager | None = None
+    """GKE's Secret Manager add-on, which tenants' `secrets` require; off if unset."""
     dns: Dns | None = None
     """DNS of the cluster; GKE's defaults if unset."""
     slice_controller: bool = False

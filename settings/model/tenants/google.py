@@ -84,8 +84,8 @@ Host = Annotated[str, AfterValidator(_host), Doc("host")]
 class Identity(Model):
     """A Google service account for the namespace's pods, by Workload Identity Federation for GKE.
 
-    It may read and write the bucket of `checkpoints` only; grant further roles where those resources are
-    declared.
+    It may only read and write the bucket of `checkpoints`, and read `secrets`; grant further roles where
+    those resources are declared.
     """
 
     service_account: DnsLabel = "ray"

@@ -12,6 +12,7 @@ from muster.objects.names import (
     CLAIMS_LABEL,
     QUEUE_REQUIRED_LABEL,
     RAY_AUTH_LABEL,
+    SECRETS_LABEL,
     TENANT_LABEL,
     unqueued_label,
 )
@@ -21,6 +22,7 @@ from settings.model.queues.queue import Weight
 from settings.model.tenants.google import CLAIM_SIZE, Checkpoints, Identity, Serving
 from settings.model.tenants.limits import Limits, QuotaKey
 from settings.model.tenants.pods import DeviceClaim, PodSecurity, Unqueued
+from settings.model.tenants.secrets import MountedSecret
 
 # system: groups contain every user, or have all permissions already; gke-security-groups contains all groups.
 GROUP = re.compile(r"(?!system:|gke-security-groups@)\S+")
@@ -120,6 +122,9 @@ class Tenant(Model):
     """A Google service account for its pods; GKE only."""
     checkpoints: Checkpoints | None = None
     """A bucket that its pods mount; GKE only, requires `identity`."""
+    secrets: tuple[MountedSecret, ...] = ()
+    """Secrets of Secret Manager that its pods mount as files; GKE only, requires `identity` and
+    `muster:cluster.secretManager`."""
     serving: Serving | None = None
     """Exposes its RayServices by HTTPS; GKE only."""
 
@@ -144,5 +149,7 @@ class Tenant(Model):
             labels |= NO_CLAIMS
         if self.ray_auth == "token":
             labels |= TOKEN_REQUIRED
+        if self.secrets and self.identity:
+            labels |= {SECRETS_LABEL: self.identity.service_account}
         labels |= {unqueued_label(entry.kind, entry.name): "true" for entry in self.unqueued}
         return labels

@@ -72,6 +72,11 @@ FEATURES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         put("muster:tenants", 0, "identity", {}),
         (*SECURE, "iamcredentials"),
     ),
+    "a tenant's secrets": (
+        put("muster:cluster", {**GOOD["muster:cluster"], "secretManager": {}})
+        | {"muster:tenants": [{**GOOD["muster:tenants"][0], "identity": {}, "secrets": [{"name": "hf"}]}]},
+        (*SECURE, "iamcredentials", "secretmanager"),
+    ),
     "a tenant's services": (
         put("muster:tenants", 0, "serving", SERVING),
         (*SECURE, "certificatemanager", "iap"),

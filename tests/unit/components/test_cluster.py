@@ -277,6 +277,19 @@ CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"autoscalingProfile": "optimize-utilization"},
         {"clusterAutoscaling": {"enabled": False, "autoscalingProfile": "OPTIMIZE_UTILIZATION"}},
     ),
+    "the Secret Manager add-on": (
+        {"secretManager": {}},
+        {"secretManagerConfig": {"enabled": True}},
+    ),
+    "secrets that are mounted again when they change": (
+        {"secretManager": {"rotationSeconds": 300}},
+        {
+            "secretManagerConfig": {
+                "enabled": True,
+                "rotationConfig": {"enabled": True, "rotationInterval": "300s"},
+            }
+        },
+    ),
     "the slice controller": (
         {"sliceController": True, "channel": "rapid"},
         {

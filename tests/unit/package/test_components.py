@@ -105,6 +105,14 @@ def test_a_tenant_on_google_cloud_has_its_account_there() -> None:
     assert account.provider == "gcp/one-google"
 
 
+def test_a_tenant_on_google_cloud_may_mount_secrets() -> None:
+    """The program's own cluster is taken to have the add-on."""
+    google = {**PROJECT, "region": "us-west1", "identity": {}, "secrets": [{"name": "hf-token"}]}
+    declarations, _ = declared("Tenant", "one", **google)
+    assert declarations["SecretIamMember/one-team-a-hf-token"].provider == "gcp/one-google"
+    assert "SecretProviderClass/one-team-a/secrets" in declarations
+
+
 def test_the_image_may_be_an_output() -> None:
     def program() -> None:
         EXPOSED["Controller"]("one", {"image": pulumi.Output.from_input(IMAGE["image"])})

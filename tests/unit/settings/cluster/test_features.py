@@ -6,7 +6,7 @@ import pytest
 
 from settings.load import parse
 from settings.model.foundation.cluster import Gke
-from tests.unit.settings.builders import FILE, GOOD, Case, refusal
+from tests.unit.settings.builders import FILE, GOOD, L4, Case, put, refusal
 
 CLOUD = {"provider": "cloud-dns"}
 IN_VPC = {**CLOUD, "scope": "vpc"}
@@ -16,6 +16,13 @@ DNS_SOURCE = "(GKE, Cloud DNS for GKE)"
 def cluster(**keys: object) -> dict[str, Any]:
     """Returns the valid stack with these keys in its cluster."""
     return {**GOOD, "muster:cluster": GOOD["muster:cluster"] | keys}
+
+
+def old(secret_manager: dict[str, Any], version: str) -> dict[str, Any]:
+    """Returns a stack of this version with the Secret Manager add-on, and without queued pools, which need a
+    later one."""
+    pools = put(*L4, "provisioning", "on-demand")["muster:pools"]
+    return {**cluster(secretManager=secret_manager, version=version), "muster:pools": pools}
 
 
 BROKEN = [
@@ -90,6 +97,22 @@ BROKEN = [
         "1.35.2-gke.1842000 or later, for the slice controller (GKE, dynamic slicing)",
         "raise it, or remove `sliceController`",
     ),
+    Case(
+        "secrets that are rotated by an old version",
+        old({"rotationSeconds": 300}, "1.32.1-gke.1002000"),
+        "muster:cluster.secretManager.rotationSeconds",
+        "300",
+        "no value: the add-on updates mounted files from 1.32.2-gke.1059000 on",
+        "raise muster:cluster.version, or remove `rotationSeconds`",
+    ),
+    Case(
+        "secrets that are rotated too often",
+        cluster(secretManager={"rotationSeconds": 60}),
+        "muster:cluster.secretManager.rotationSeconds",
+        "60",
+        "120 or more",
+        "raise it",
+    ),
 ]
 
 
@@ -106,6 +129,8 @@ KEPT: dict[str, dict[str, Any]] = {
     "Cloud DNS in the VPC": cluster(dns={**IN_VPC, "domain": "ray.internal"}),
     "daily backups": cluster(backup={}),
     "hourly backups": cluster(backup={"rpoMinutes": 60, "retainDays": 15, "deleteLockDays": 15}),
+    "secrets without rotation on an old version": old({}, "1.30"),
+    "rotated secrets": old({"rotationSeconds": 120}, "1.32"),
     "dynamic slices": cluster(sliceController=True, channel="rapid", version="1.35.2-gke.1842000"),
 }
 

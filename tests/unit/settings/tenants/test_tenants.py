@@ -11,6 +11,8 @@ from tests.unit.settings.builders import EXISTING, FILE, GOOD, Case, put
 CHECKPOINTS = {"bucket": "acme-ml-checkpoints"}
 SERVING = {"hosts": {"models.example.com": "vllm"}, "iap": {"members": ["group:ml@example.com"]}}
 OWN_MAP = {**SERVING, "certificateMap": "certificates"}
+HF_TOKEN = {"name": "hf-token"}
+ADD_ON: dict[str, Any] = {"secretManager": {}}
 TEAM_B = {"namespace": "team-b", "queues": {"user-queue": "team-a"}}
 
 
@@ -98,6 +100,62 @@ CASES = [
         "remove `serving`, or say in muster:cluster.gke where the cluster is",
     ),
     # Requirements on the cluster
+    Case(
+        "secrets without the add-on",
+        tenant(identity={}, secrets=[HF_TOKEN]),
+        f"{HERE}.secrets",
+        '[{"name": "hf-token"}]',
+        "no value: the cluster's secretManager is unset, so nothing mounts secrets",
+        "write muster:cluster.secretManager: {}, or remove `secrets`",
+    ),
+    Case(
+        "secrets without an identity",
+        on(ADD_ON, tenant(secrets=[HF_TOKEN])),
+        f"{HERE}.identity",
+        "nothing",
+        "an identity, with which pods read `secrets`",
+        "add `identity: {}`",
+    ),
+    Case(
+        "two secrets in one file",
+        on(ADD_ON, tenant(identity={}, secrets=[HF_TOKEN, {"name": "other", "file": "hf-token"}])),
+        f"{HERE}.secrets[1]",
+        '{"name": "other", "file": "hf-token"}',
+        "a unique file of a secret",
+        "hf-token is already in use; choose another name",
+    ),
+    Case(
+        "the path of a secret",
+        on(ADD_ON, tenant(identity={}, secrets=[{"name": "projects/acme-ml/secrets/hf-token"}])),
+        f"{HERE}.secrets[0].name",
+        '"projects/acme-ml/secrets/hf-token"',
+        "the ID of a secret: 1 to 255 of A-Z, a-z, 0-9, '_' and '-' (Secret Manager API: secretId)",
+        "write the bare ID, neither its path nor its value; `gcloud secrets list` prints it",
+    ),
+    Case(
+        "a secret's ID that is too long",
+        on(ADD_ON, tenant(identity={}, secrets=[{"name": "a" * 256}])),
+        f"{HERE}.secrets[0].name",
+        f'"{"a" * 256}"',
+        "the ID of a secret: 1 to 255 of A-Z, a-z, 0-9, '_' and '-' (Secret Manager API: secretId)",
+        "write the bare ID, neither its path nor its value; `gcloud secrets list` prints it",
+    ),
+    Case(
+        "a secret's file outside of its volume",
+        on(ADD_ON, tenant(identity={}, secrets=[{**HF_TOKEN, "file": ".."}])),
+        f"{HERE}.secrets[0].file",
+        '".."',
+        "a file name: 1 to 255 of A-Z, a-z, 0-9, '.', '_' and '-'",
+        "write it without a folder, such as hf-token",
+    ),
+    Case(
+        "version zero of a secret",
+        on(ADD_ON, tenant(identity={}, secrets=[{**HF_TOKEN, "version": 0}])),
+        f"{HERE}.secrets[0].version",
+        "0",
+        "1 or more",
+        "raise it",
+    ),
     Case(
         "a bucket without the CSI driver",
         on({"csiDrivers": ["persistent-disk"]}, tenant(identity={}, checkpoints=CHECKPOINTS)),
@@ -318,6 +376,15 @@ def test_invalid_tenants_are_refused(case: Case) -> None:
     assert str(refused.value) == case.message
 
 
+def test_secrets_outside_of_google_cloud_are_refused() -> None:
+    """Their identity is refused for the same reason."""
+    with pytest.raises(SettingsError) as refused:
+        parse({**tenant(identity={}, secrets=[HF_TOKEN]), "muster:cluster": EXISTING}, FILE)
+
+    assert [problem.path for problem in refused.value.problems] == [f"{HERE}.identity", f"{HERE}.secrets"]
+    assert {problem.expected for problem in refused.value.problems} == {NOT_ON_GKE}
+
+
 # Each differs from an invalid case above in one key.
 GOOD_TENANTS = {
     "a bucket with egress to Google APIs only": tenant(
@@ -359,6 +426,14 @@ GOOD_TENANTS = {
     ),
     "levels one by one": tenant(podSecurity={"enforce": "baseline", "warn": "restricted"}),
     "services": tenant(serving=SERVING),
+    "two versions of a secret, with the longest ID": on(
+        ADD_ON,
+        tenant(
+            identity={},
+            secrets=[{"name": "a" * 255}, {"name": "a" * 255, "version": 3, "file": "former"}],
+            network={"egress": "none"},
+        ),
+    ),
     "tokens": {**tenant(rayAuth="token"), "muster:kuberay": {"version": "1.5.1"}},
 }
 

@@ -44,7 +44,8 @@ CASES = [
         "kind, labels, location, logs, maintenance, managedPrometheus, metrics, name, network, "
         "nodeAutoProvisioning, notifications, podsRange, privateNodes, publicEndpoint, "
         "resourceManagerTags, "
-        "secretsEncryption, securityGroup, securityPosture, servicesRange, sliceController, subnetwork, "
+        "secretManager, secretsEncryption, securityGroup, securityPosture, servicesRange, "
+        "sliceController, subnetwork, "
         "version, "
         "verticalPodAutoscaling, zones",
         "did you mean zones?",

@@ -49,3 +49,19 @@ def test_a_client_similar_to_a_tenant_is_a_warning() -> None:
 @pytest.mark.parametrize("client", ["team-a", "web"], ids=["a tenant", "made elsewhere"])
 def test_other_clients_are_no_warning(client: str) -> None:
     assert likely_mistakes(put(*TENANT, "network", {"clients": [client]})) == []
+
+
+def test_an_existing_cluster_may_lack_the_secret_manager_add_on() -> None:
+    gke = {"kind": "existing", "name": "ray", "gke": {"location": "us-west1-b"}}
+    tenant = {"namespace": "team-a", "queues": {"user-queue": "team-a"}, "identity": {}}
+    config = put("muster:cluster", gke)
+    assert likely_mistakes(config | {"muster:tenants": [tenant]}) == []
+    (warning,) = likely_mistakes(config | {"muster:tenants": [{**tenant, "secrets": [{"name": "hf-token"}]}]})
+    assert warning == (
+        "muster:tenants[0].secrets\n"
+        '  given:  [{"name": "hf-token"}]\n'
+        "  why:    the stack did not create this cluster and does not enable its Secret Manager add-on; if "
+        "it is off, run `gcloud container clusters update ray --location=us-west1-b "
+        "--enable-secret-manager`\n"
+        "  source: GKE, Use Secret Manager add-on"
+    )
