@@ -1,8 +1,8 @@
 """Policies by which pods of tenants have accelerators only on quota of a queue.
 
-Each object is checked when it is written: pods themselves, Jobs, and Kubernetes' other objects that create
-pods. What a controller of Kubernetes creates for an object that was checked is exempt. All other controllers
-create pods or Jobs, which are checked like those of users.
+Each object is checked when it is written: jobs of all kinds, pods, and Kubernetes' other objects that create
+pods. What KubeRay, the JobSet controller or a controller of Kubernetes creates for an object that was checked
+is exempt. All other controllers create pods or Jobs, which are checked like those of users.
 """
 
 from dataclasses import dataclass
@@ -13,18 +13,21 @@ from components.admission.ray import (
     asked_by_users,
     is_trusted,
     may_write_status,
+    optional,
     queue_of,
     requests_of,
     spec_is_written,
     users_of,
 )
-from components.admission.templates import template_variables
+from components.admission.templates import from_old_object, template_variables
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.kinds import JOB_KINDS
 from muster.objects.names import QUEUE_LABEL, unqueued_label
 from settings.model.tenants.tenant import TENANT
 
 SETTING = "muster:tenants[].unqueued"
+# Parts of a RayClusterSpec with resources of containers that KubeRay adds to pods, the second from 1.7 on.
+ADDED_CONTAINERS = ("autoscalerOptions", "historyServerOptions.collectorOptions")
 
 
 @dataclass(frozen=True)
@@ -56,33 +59,53 @@ POD_OWNERS = (
 
 
 def accelerators_need_a_queue(engine: Engine) -> list[Policy]:
-    """Returns the policies for all tenants, whose namespaces name the exceptions in labels. KAI's
-    queues are for Ray objects only, so with it Jobs can't request any either."""
-    jobs = (kind for kind in JOB_KINDS if not kind.ray_cluster)
-    return [*(_of_jobs(kind, engine) for kind in jobs), *(_of_pods(owner, engine) for owner in POD_OWNERS)]
+    """Returns the policies for all tenants, whose namespaces name the exceptions in labels."""
+    return [
+        *(_of_jobs(kind, engine) for kind in JOB_KINDS),
+        *(_of_pods(owner, engine) for owner in POD_OWNERS),
+    ]
 
 
 def _of_jobs(kind: JobKind, engine: Engine) -> Policy:
-    queued = "false" if engine == "kai" else f'{queue_of("object")} != ""'
+    """Returns the policy for jobs of a kind. KAI's queues are for Ray objects only, so with it other jobs
+    can't request accelerators. An update passes if it leaves the pod templates as they are: Ray's autoscaler
+    writes the replicas of a RayCluster that KubeRay created for a named RayJob or RayService."""
+    is_queueable = engine != "kai" or bool(kind.ray_cluster)
+    queued = f'{queue_of("object")} != ""' if is_queueable else "false"
     remedy = (
-        "run a Ray object in its queue instead"
-        if engine == "kai"
-        else f"add the label {QUEUE_LABEL} with the name of a queue (kubectl get localqueues)"
+        f"add the label {QUEUE_LABEL} with the name of a queue (kubectl get localqueues)"
+        if is_queueable
+        else "run a Ray object in its queue instead"
     )
+    allowed = f"{queued} || {_is_named(kind.name)}"
+    templates = (
+        f"variables.templates.all(t, {_has_none('t')}) || variables.templates == variables.oldTemplates"
+    )
+    rules = {f"{allowed} || {templates}": _message(kind.name, remedy)}
+    if kind.ray_cluster:
+        containers = f"{_containers_have_none('variables.added')} || variables.added == variables.oldAdded"
+        options = " or ".join(f"{kind.ray_cluster}.{path}" for path in ADDED_CONTAINERS)
+        rules[f"{allowed} || {containers}"] = _message(f"{kind.name} ({options})", remedy)
     return Policy(
         name=f"muster-{kind.plural}-use-accelerators-of-queues",
         **requests_of(kind),
         operations=("CREATE", "UPDATE"),
-        rules={
-            f"{queued} || {_is_named(kind.name)} || variables.templates.all(t, {_has_none('t')})": _message(
-                kind.name, remedy
-            )
-        },
+        rules=rules,
         namespaces=TENANT,
         condition=f"({asked_by_users(engine, kind.operator)}) && ({spec_is_written()})",
         exempt_operators=users_of(kind),
-        variables=template_variables(kind),
+        variables=template_variables(kind) | (_added_containers(kind) if kind.ray_cluster else {}),
     )
+
+
+def _added_containers(kind: JobKind) -> dict[str, str]:
+    """CEL variables for the settings of containers that KubeRay adds, before and after the request."""
+
+    def listed(root: str) -> str:
+        paths = (optional(root, f"{kind.ray_cluster}.{path}") for path in ADDED_CONTAINERS)
+        return f"[{', '.join(f'?{path}' for path in paths)}]"
+
+    return {"added": listed("object"), "oldAdded": from_old_object(listed("oldObject"))}
 
 
 def _of_pods(owner: PodOwner, engine: Engine) -> Policy:
@@ -118,11 +141,16 @@ def _has_none(template: str) -> str:
     containers = " + ".join(
         f"{template}.?spec.?{key}.orValue([])" for key in ("containers", "initContainers")
     )
-    quantities = "[c.?resources.?requests.orValue({}), c.?resources.?limits.orValue({})]"
     return (
-        f"({containers}).all(c, {quantities}.all(amounts, amounts.all(r, !r.contains('/')))) && "
+        f"{_containers_have_none(f'({containers})')} && "
         f"{template}.?spec.?resourceClaims.orValue([]).size() == 0"
     )
+
+
+def _containers_have_none(containers: str) -> str:
+    """CEL for: no container of the list requests extended resources."""
+    quantities = "[c.?resources.?requests.orValue({}), c.?resources.?limits.orValue({})]"
+    return f"{containers}.all(c, {quantities}.all(amounts, amounts.all(r, !r.contains('/'))))"
 
 
 def _message(kind: str, remedy: str) -> str:

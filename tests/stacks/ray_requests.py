@@ -43,9 +43,18 @@ def rayservice(name: str = "new") -> Manifest:
 
 
 def unqueued(name: str = "new") -> Manifest:
-    cluster = raycluster(name)
-    del cluster["metadata"]["labels"]
-    return cluster
+    return outside_queues(raycluster(name))
+
+
+def outside_queues(manifest: Manifest) -> Manifest:
+    """Removes the queue, and what needs one: the workers' accelerators."""
+    manifest["metadata"].pop("labels", None)
+    spec = manifest["spec"]
+    for group in spec.get("rayClusterSpec", spec.get("rayClusterConfig", spec))["workerGroupSpecs"]:
+        for container in group["template"]["spec"]["containers"]:
+            for amounts in container["resources"].values():
+                amounts.pop("nvidia.com/gpu", None)
+    return manifest
 
 
 def child(name: str = "new", job_uid: str = "1") -> Manifest:

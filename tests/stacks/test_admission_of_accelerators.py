@@ -1,91 +1,41 @@
 """Accelerators outside the queues, under stack local's policies: refused by default, allowed by name."""
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, get_args
+from collections.abc import Iterator
+from typing import NamedTuple, get_args
 
 import pytest
 
 from components.admission.accelerators import POD_OWNERS
+from muster.cluster.jobs.kinds import JOB_KINDS
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.cluster.processes import wait_until
 from settings.model.tenants.pods import Unqueued
-from tests.stacks.autoscaler_rights import account, existing, granted
+from tests.stacks.accelerator_requests import (
+    ALLOWED,
+    DAVE,
+    DEVICE,
+    MAKERS,
+    PLAIN,
+    PODS,
+    REMEDY,
+    allowed_by_name,
+    pod,
+    unqueued_job,
+)
+from tests.stacks.autoscaler_rights import account
 from tests.stacks.dry_runs import Manifest, Target, User
-from tests.stacks.job_requests import NAMESPACE, batch_job
+from tests.stacks.job_requests import NAMESPACE
 from tests.stacks.ray_requests import ADMIN, ALICE, refusal, refused_patch
 from tests.stacks.updates import put
-
-POLICY_SECONDS_MAX = 15.0
-# Has the rights of `edit` in team-a, by an administrator's Role; a team has none on these objects.
-DAVE: User = ("--as=dave@example.com", "--as-group=system:authenticated")
-SUBJECT = {"kind": "User", "name": "dave@example.com", "apiGroup": "rbac.authorization.k8s.io"}
-RULES = [{"apiGroups": ["", "apps", "batch"], "resources": ["*"], "verbs": ["*"]}]
-DEVICE: Manifest = {"resources": {"limits": {"nvidia.com/gpu": "1"}, "requests": {"nvidia.com/gpu": "1"}}}
-ALLOWED = "allowed"
-REMEDY = "ask an administrator to add it to muster:tenants[].unqueued"
-
-
-def container(name: str = "main", **fields: Any) -> Manifest:
-    return {"name": name, "image": "busybox", **fields}
-
-
-PLAIN = {"containers": [container()]}
-PODS: dict[str, Manifest] = {
-    "a GPU": {"containers": [container(**DEVICE)]},
-    "a GPU in an init container": {"containers": [container()], "initContainers": [container("i", **DEVICE)]},
-    "a claim": {**PLAIN, "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "gpu"}]},
-}
-
-
-def pod(name: str, spec: Manifest) -> Manifest:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": spec,
-    }
-
-
-def replicated(kind: str, version: str = "apps/v1") -> Callable[[str, Manifest], Manifest]:
-    def make(name: str, spec: Manifest) -> Manifest:
-        template = {"metadata": {"labels": {"app": name}}, "spec": spec}
-        selector = {"app": name} if version == "v1" else {"matchLabels": {"app": name}}
-        body: Manifest = {"selector": selector, "template": template}
-        metadata = {"name": name, "namespace": NAMESPACE}
-        return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": body}
-
-    return make
-
-
-def unqueued_job(name: str, spec: Manifest) -> Manifest:
-    return batch_job(name, queue="", template={"spec": {"restartPolicy": "Never", **spec}})
-
-
-MAKERS: dict[str, Callable[[str, Manifest], Manifest]] = {
-    "Pod": pod,
-    "Job": unqueued_job,
-    "Deployment": replicated("Deployment"),
-    "StatefulSet": replicated("StatefulSet"),
-    "DaemonSet": replicated("DaemonSet"),
-    "ReplicaSet": replicated("ReplicaSet"),
-    "ReplicationController": replicated("ReplicationController", "v1"),
-}
 
 
 @pytest.fixture(scope="module")
 def owners(server: Kubectl) -> Iterator[Kubectl]:
-    """Allows one object of each kind by name, as `unqueued` does."""
-    labels = [f"{kind.lower()}.unqueued.muster.dev/{ALLOWED}" for kind in MAKERS]
-    server.run("label", "namespace", NAMESPACE, *(f"{label}=true" for label in labels))
     server.create([MAKERS["Deployment"]("running", PLAIN)])
     try:
-        with existing(server, granted("dave", RULES, SUBJECT)):
-            allowed = MAKERS["Pod"](ALLOWED, PODS["a GPU"])
-            wait_until("the labels", lambda: not refusal(server, DAVE, allowed), POLICY_SECONDS_MAX)
+        with allowed_by_name(server):
             yield server
     finally:
         server.run("delete", "deployment", "running", f"--namespace={NAMESPACE}")
-        server.run("label", "namespace", NAMESPACE, *(f"{label}-" for label in labels))
 
 
 @pytest.mark.parametrize("kind", MAKERS)
@@ -113,7 +63,7 @@ def test_accelerators_are_not_added_later(owners: Kubectl) -> None:
 
 
 def test_a_team_has_no_right_on_these_objects(owners: Kubectl) -> None:
-    for kind in MAKERS.keys() - {"Job"}:
+    for kind in MAKERS.keys() - {job_kind.name for job_kind in JOB_KINDS}:
         assert "forbidden" in refusal(owners, ALICE, MAKERS[kind](ALLOWED, PLAIN))
 
 
@@ -165,8 +115,6 @@ def test_controllers_create_what_was_checked(owners: Kubectl, case: Creation) ->
 
 
 def test_settings_name_the_kinds_of_the_policies() -> None:
-    assert set(get_args(Unqueued.model_fields["kind"].annotation)) == {
-        "Job",
-        *(owner.name for owner in POD_OWNERS),
-    }
-    assert set(MAKERS) == {"Job", *(owner.name for owner in POD_OWNERS)}
+    kinds = {*(kind.name for kind in JOB_KINDS), *(owner.name for owner in POD_OWNERS)}
+    assert set(get_args(Unqueued.model_fields["kind"].annotation)) == kinds
+    assert set(MAKERS) == kinds

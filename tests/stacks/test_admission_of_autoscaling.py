@@ -14,6 +14,7 @@ from tests.stacks.ray_requests import (
     ADMIN,
     ALICE,
     child,
+    outside_queues,
     raycluster,
     rayjob,
     rayservice,
@@ -29,12 +30,7 @@ SPECS = {"RayJob": "rayClusterSpec", "RayCluster": "", "RayService": "rayCluster
 
 
 def without_queue(make: Callable[..., Manifest]) -> Callable[[str], Manifest]:
-    def manifest(name: str) -> Manifest:
-        child_cluster = make(name)
-        child_cluster["metadata"].pop("labels", None)
-        return child_cluster
-
-    return manifest
+    return lambda name: outside_queues(make(name))
 
 
 FREE_JOB, FREE_SERVICE = without_queue(rayjob), without_queue(rayservice)

@@ -8,7 +8,7 @@ import pytest
 
 from sandbox.cluster.kubectl import Kubectl
 from tests.stacks.dry_runs import Manifest
-from tests.stacks.ray_requests import ADMIN, ALICE, raycluster, rayjob, rayservice, refusal, unqueued
+from tests.stacks.ray_requests import ADMIN, ALICE, raycluster, rayjob, rayservice, refusal
 
 UID = "muster.dev/workload-uid"
 NO_QUOTA = (
@@ -90,7 +90,6 @@ CREATIONS = [
     Creation("init containers without devices", ray(raycluster, initContainers=[INIT, CPU]), False),
     Creation("no init containers", ray(raycluster), False),
     Creation("without fault tolerance", ray(raycluster, spec={}, initContainers=[GPU]), False),
-    Creation("unqueued", ray(unqueued, initContainers=[GPU]), False),
 ]
 
 

@@ -11,6 +11,7 @@ from tests.stacks.dry_runs import Manifest, Target
 from tests.stacks.ray_requests import (
     ADMIN,
     ALICE,
+    outside_queues,
     raycluster,
     rayjob,
     rayservice,
@@ -166,8 +167,7 @@ def test_lists_that_kuberay_works_through_are_bounded(server: Kubectl, name: str
 
 
 def test_deletion_rules_of_a_rayjob_are_bounded(server: Kubectl) -> None:
-    job = copy.deepcopy(rayjob())
-    del job["metadata"]["labels"]
+    job = outside_queues(rayjob())
     rule = {"policy": "DeleteWorkers", "condition": {"jobStatus": "FAILED"}}
     job["spec"]["deletionStrategy"] = {"deletionRules": [rule] * 101}
     assert "has at most 100 deletionRules" in refusal(server, ALICE, job)

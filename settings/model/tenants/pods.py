@@ -51,8 +51,18 @@ class Unqueued(Model):
     """An object whose pods may use accelerators outside the queues."""
 
     kind: Literal[
-        "Pod", "Job", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController"
+        "Pod",
+        "RayJob",
+        "RayCluster",
+        "RayService",
+        "Job",
+        "JobSet",
+        "Deployment",
+        "StatefulSet",
+        "DaemonSet",
+        "ReplicaSet",
+        "ReplicationController",
     ]
-    """Its kind."""
+    """Its kind; of a job of several objects, the kind that the team creates, such as JobSet and not Job."""
     name: DnsLabel
     """Its name in the namespace."""

@@ -87,8 +87,8 @@ class Tenant(Model):
     """Weight by which the usage of its local queues is divided, in cluster queues with
     `admissionFairSharing`; 1 if unset."""
     queue_required: bool = False
-    """Refuses Ray objects, Jobs and JobSets without a queue label, which would bypass the queues. Jobs and
-    JobSets that request accelerators need one in every tenant."""
+    """Refuses Ray objects, Jobs and JobSets without a queue label, which would bypass the queues. Those that
+    request accelerators need one in every tenant."""
     unqueued: tuple[Unqueued, ...] = ()
     """Objects whose pods may use accelerators outside the queues; all others are refused. The queues do not
     count them: set `resourceQuota` to bound them, and leave their nodes out of the quotas."""
