@@ -462,13 +462,18 @@ def holds_quota(workload: Body) -> bool:
 
 
 def takes_quota(change: Change) -> bool:
-    """Returns whether a Workload holds quota that it did not hold before the write."""
+    """Returns whether a Workload holds quota that it did not hold before the write. One that shrinks takes
+    none, even if it still holds more than an administrator has left to its queue."""
     if change.type == "DELETED" or not holds_quota(change.body):
         return False
     before = change.before
     if before is None or not holds_quota(before):
         return True
-    return bool(before["status"]["admission"] != change.body["status"]["admission"])
+    old, new = (body["status"]["admission"] for body in (before, change.body))
+    if old["clusterQueue"] != new["clusterQueue"]:
+        return True
+    held = usage_of(before)
+    return any(amount > held.get(column, 0) for column, amount in usage_of(change.body).items())
 
 
 def owner_uid(body: Body) -> str:

@@ -165,17 +165,40 @@ def preempt(api: Api, victim: Body, preemptor: Body) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("gpus", "wrong"),
+    [pytest.param(5, True, id="grows"), pytest.param(3, False, id="shrinks")],
+)
+def test_only_growth_needs_quota(gpus: int, wrong: bool) -> None:
+    """An administrator lowers the quota below what a gang holds, which then changes its size."""
+    api = Api(lambda: 0)
+    for kind, bodies in local_stack().items():
+        for body in bodies:
+            api.create(kind, body, "platform")
+    reserve(api, "elastic", gpus=4)
+    invariants = Invariants(api)
+    api.watchers.append(invariants.check)
+    groups = [group(quotas("l4", gpu={**NO_BORROWING, "nominalQuota": "2"}))]
+    api.merge_patch(kinds.CLUSTER_QUEUES, "team-a", {"spec": {"resourceGroups": groups}}, "admin", False)
+    with pytest.raises(Broken, match=f"uses {gpus}") if wrong else nullcontext():
+        api.merge_patch(kinds.WORKLOADS, "team-a/elastic", {"status": holding(gpus)}, "controller", True)
+
+
 def reserve(api: Api, name: str, gpus: int) -> None:
     """Assigns quota as the controller does, but without checking that it is free."""
     owner = {"uid": f"job-{name}", "controller": True}
     meta = {"namespace": "team-a", "name": name, "ownerReferences": [owner]}
     api.create(kinds.WORKLOADS, {"metadata": meta, "spec": {"queueName": "user-queue"}}, "controller")
+    api.merge_patch(kinds.WORKLOADS, f"team-a/{name}", {"status": holding(gpus)}, "controller", True)
+
+
+def holding(gpus: int) -> Body:
+    """Returns the status of a Workload with this quota."""
     usage = {"flavors": {GPU: "l4"}, "resourceUsage": {GPU: str(gpus)}, "name": "gpu", "count": gpus}
-    status = {
+    return {
         "conditions": [{"type": "QuotaReserved", "status": "True"}],
         "admission": {"clusterQueue": "team-a", "podSetAssignments": [usage]},
     }
-    api.merge_patch(kinds.WORKLOADS, f"team-a/{name}", {"status": status}, "controller", True)
 
 
 def test_every_action_is_drawn() -> None:

@@ -15,12 +15,23 @@ SCALED = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS)
 
 def draw_elastic(draw: Draw) -> dict[str, Any]:
     job = draw_job(draw)
-    return {**job, "features": [*job["features"], "elastic"], "seconds": draw.random.choice((20, 90, 200))}
+    return {
+        **job,
+        "features": [*job["features"], "elastic"],
+        "seconds": draw.random.choice((20, 90, 200)),
+        "replicas": draw.random.choice(REPLICAS),
+    }
 
 
 def draw_elastic_cluster(draw: Draw) -> dict[str, Any]:
     cluster = draw_cluster(draw)
     return {**cluster, "features": [*cluster["features"], "elastic"]}
+
+
+def submit_with_demand(sim: Simulation, kind: str, key: str, replicas: int, **fields: Any) -> None:
+    """Submits a job that has work for this many replicas as soon as its head runs."""
+    change_demand(sim, kind, key, replicas)
+    submit(sim, kind, key, **fields)
 
 
 def draw_demand(draw: Draw) -> dict[str, Any]:
@@ -55,7 +66,7 @@ def scale_by_hand(sim: Simulation, kind: str, key: str, replicas: int) -> None:
 
 
 ELASTIC = {
-    "submit-elastic-job": Act(4, draw_elastic, submit),
+    "submit-elastic-job": Act(4, draw_elastic, submit_with_demand),
     "submit-elastic-cluster": Act(1, draw_elastic_cluster, submit),
     "change-demand": Act(4, draw_demand, change_demand),
     "toggle-autoscaler": Act(1, nothing, toggle_autoscaler),

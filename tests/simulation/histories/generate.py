@@ -19,7 +19,7 @@ from tests.simulation.histories import (
 )
 from tests.simulation.histories.actions import Act, Draw
 from tests.simulation.histories.history import Action, History
-from tests.simulation.histories.stacks import FAULTS, STACKS
+from tests.simulation.histories.stacks import ALWAYS, FAULTS, STACKS
 
 PAUSE_S_MAX = 15.0
 TOGETHER_S = 0.1
@@ -58,7 +58,7 @@ def generate(seed: int, without: Collection[str] = ()) -> History:
     stack = random.choice(sorted(STACKS))
     namespaces = tuple(n["metadata"]["name"] for n in STACKS[stack]()[kinds.NAMESPACES])
     draw = Draw(random, namespaces)
-    acts = _chosen(random, without)
+    acts = _chosen(random, without, ALWAYS.get(stack, ()))
     bounds = random.choices([b for _, b in LENGTHS], [w for w, _ in LENGTHS])[0]
     return History(
         seed=seed,
@@ -69,15 +69,19 @@ def generate(seed: int, without: Collection[str] = ()) -> History:
     )
 
 
-def _chosen(random: Random, without: Collection[str]) -> Mapping[str, tuple[float, Act]]:
-    """Returns this history's actions with their weights: half of them are faults, whatever its families."""
-    families = [acts for share, acts in FAMILIES.values() if random.random() < share]
+def _chosen(
+    random: Random, without: Collection[str], always: Collection[str]
+) -> Mapping[str, tuple[float, Act]]:
+    """Returns this history's actions with their weights. The families `always` weigh as much as the tenants',
+    and as much as all others together, most of which are faults."""
+    families = {name: acts for name, (share, acts) in FAMILIES.items() if random.random() < share}
+    families |= {name: FAMILIES[name][1] for name in always}
     chosen: dict[str, tuple[float, Act]] = {}
-    for acts in families:
-        remaining = {name: act for name, act in acts.items() if name not in without}
+    for name, acts in families.items():
+        remaining = {action: act for action, act in acts.items() if action not in without}
         total = sum(act.weight for act in remaining.values())
-        weight = 1.0 if acts is tenants.ACTIONS else 1.0 / max(1, len(families) - 1)
-        chosen |= {name: (weight * act.weight / total, act) for name, act in remaining.items()}
+        weight = 1.0 if name in ("tenants", *always) else 1.0 / max(1, len(families) - 1 - len(always))
+        chosen |= {action: (weight * act.weight / total, act) for action, act in remaining.items()}
     return chosen
 
 

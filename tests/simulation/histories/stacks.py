@@ -5,6 +5,7 @@ from typing import Any
 from muster.configuration.configuration import DEFAULT, Configuration, Retention
 from muster.kube.kinds import Kind
 from tests.simulation.api import Body
+from tests.simulation.elastic_gangs import platform
 from tests.simulation.kube import CALM, Faults
 from tests.simulation.manifests import NO_BORROWING, PREEMPTION, cluster_queue, local_stack, quotas, stack
 
@@ -37,16 +38,30 @@ def alone_stack() -> dict[Kind[Any], list[Body]]:
     )
 
 
+def growing_stack() -> dict[Kind[Any], list[Body]]:
+    """Returns a stack with one queue and a check, whose quota is the minimum of an autoscaled gang and a few
+    workers more."""
+    return platform(6, check=True, retry={"limit": 2, "base_s": 5})
+
+
 # "alone" deletes what has ended, the others keep it
 CONFIGURATIONS = {
     "local": DEFAULT,
     "shared": DEFAULT,
+    "growing": DEFAULT,
     "alone": Configuration(retention=Retention(after_finished_s=20, after_deactivated_s=40)),
 }
-STACKS = {"local": local_stack, "shared": shared_stack, "alone": alone_stack}
+STACKS = {"local": local_stack, "shared": shared_stack, "alone": alone_stack, "growing": growing_stack}
+# families of actions that all histories of a stack draw from
+ALWAYS = {"growing": ("elastic",)}
 FAULTS = {
     "calm": CALM,
     "rough": Faults(killed=0.03, lost_answer=0.02, broken_watch=0.02, watch_lag_s=1.0),
 }
 # the queues in which a gang of the highest priority gets quota for this many workers by preemption alone
-PROBES = {"local": {"team-a": 4}, "shared": {"team-a": 4, "team-b": 3}, "alone": {"team-a": 4}}
+PROBES = {
+    "local": {"team-a": 4},
+    "shared": {"team-a": 4, "team-b": 3},
+    "alone": {"team-a": 4},
+    "growing": {"team-a": 4},
+}
