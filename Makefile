@@ -83,7 +83,7 @@ forecast: ## waits before and after an example's pull request, with a page of ch
 	@echo "page: .muster/forecast.html"
 
 plan: ## what the stack file's changes since a git ref do to waits (STACK=prod BASE=main SEEDS=20 MARKDOWN=file)
-	@$(run) tools compiled muster plan --stack $(or $(STACK),prod) --base $(or $(BASE),main) --html .muster/plan.html \
+	@$(run) muster plan --stack $(or $(STACK),prod) --base $(or $(BASE),main) --html .muster/plan.html \
 		$(if $(SEEDS),--seeds $(SEEDS)) $(if $(MARKDOWN),--markdown $(MARKDOWN)) || test $$? = 4
 
 fidelity: ## forecasts next to Muster's controller and the real Kueue (AGAINST=muster|kueue|kueue-baseline JOBS=100 CASE=cohort PACE=30)
