@@ -39,6 +39,9 @@ KINDS: Mapping[str, kinds.Kind] = {
 ORDER = ("Workload", "Pod", "Job", *(k for k in KINDS if k not in ("Workload", "Pod", "Job")), "Workload")
 # KubeRay creates these for a queued object; of a cluster's token, the Secret.
 ALLOWED = {"Workload", "RayCluster", "Pod", "Job", "Service", "Secret", "PersistentVolumeClaim"}
+# KubeRay creates these for Ray's autoscaler, with these rights (ray-operator/controllers/ray/common/rbac.go).
+OF_AUTOSCALER = {"ServiceAccount", "Role", "RoleBinding"}
+AUTOSCALER_RESOURCES = {"pods", "pods/resize", "rayclusters"}
 SUBMITTED = {"RayJob", "RayCluster", "RayService"}
 
 
@@ -80,7 +83,7 @@ def _uncounted(existing: Existing) -> Iterator[tuple[str, str]]:
     """Yields Workloads with pods that request more than was counted, and pods without a Workload."""
     used: dict[str, Counter[str]] = {}
     for pod in existing.objects["Pod"]:
-        if pod.get("status", {}).get("phase") not in ("Succeeded", "Failed"):
+        if pod.get("status", {}).get("phase") not in ("Succeeded", "Failed") and not _is_gated(pod):
             used.setdefault(submitted_for(pod, existing), Counter()).update(pod_requests(pod["spec"]))
     counted = [_counted(existing.workloads_before), _counted(existing.objects["Workload"])]
     for name, requests in used.items():
@@ -88,6 +91,11 @@ def _uncounted(existing: Existing) -> Iterator[tuple[str, str]]:
             most = max(mine.get(name, Counter())[resource] for mine in counted)
             if amount > most and resource != "pods":
                 yield name, f"pods of {name or 'nothing'} request {resource} {amount}, counted {most}"
+
+
+def _is_gated(pod: Object) -> bool:
+    """Returns whether it must not run yet: a worker of an autoscaled object that has no quota."""
+    return bool(pod["spec"].get("schedulingGates"))
 
 
 def submitted_for(obj: Object, existing: Existing) -> str:
@@ -146,17 +154,36 @@ def _not_allowed(existing: Existing, before: set[str]) -> Iterator[tuple[str, st
     admitted = {
         name for w in (existing.workloads_before, existing.objects["Workload"]) for name in _admitted(w)
     }
+    autoscaled = {
+        f"{kind}/{obj['metadata']['name']}"
+        for kind in SUBMITTED
+        for obj in existing.objects[kind]
+        if _is_autoscaled(obj)
+    }
     for kind, mine in existing.objects.items():
         for obj in mine:
             if obj["metadata"]["uid"] in before:
                 continue
             name, of = f"{kind} {obj['metadata']['name']}", submitted_for(obj, existing)
+            if kind in OF_AUTOSCALER and of in autoscaled and _rights(obj) <= AUTOSCALER_RESOURCES:
+                continue
             if kind not in ALLOWED | SUBMITTED:
                 yield of, f"{name} exists"
             elif kind in ("Pod", "Job") and of not in admitted:
                 yield of, f"{name} exists, but {of or 'nothing'} was never admitted"
             elif kind == "Service" and (problem := _exposed(obj)):
                 yield of, f"{name} {problem}"
+
+
+def _is_autoscaled(obj: Object) -> bool:
+    spec = obj.get("spec") or {}
+    cluster = spec.get("rayClusterSpec") or spec.get("rayClusterConfig") or spec
+    return bool(cluster.get("enableInTreeAutoscaling"))
+
+
+def _rights(obj: Object) -> set[str]:
+    """Returns the resources that a Role names; others have none."""
+    return {resource for rule in obj.get("rules") or () for resource in rule.get("resources") or ()}
 
 
 def _admitted(workloads: Iterable[Object]) -> set[str]:

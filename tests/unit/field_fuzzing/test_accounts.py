@@ -39,6 +39,15 @@ def existing(*, pods: list[Object] | None = None, counted: str = "", **more: lis
     return Existing(objects, objects["Workload"])
 
 
+def gated(pod: Object) -> Object:
+    return {**pod, "spec": {**pod["spec"], "schedulingGates": [{"name": "muster.dev/growth"}]}}
+
+
+def role(*resources: str) -> Object:
+    return named("role", OF_CLUSTER, rules=[{"resources": list(resources)}])
+
+
+AUTOSCALED = named("job", spec={"rayClusterSpec": {"enableInTreeAutoscaling": True}})
 OF_CLUSTER = {"kind": "RayCluster", "name": "cluster", "uid": "cluster", "controller": True}
 CASES: dict[str, tuple[Existing, dict[str, str]]] = {
     "as counted": (existing(pods=[pod("1", labels=UID)], counted="1"), {}),
@@ -62,6 +71,20 @@ CASES: dict[str, tuple[Existing, dict[str, str]]] = {
     "never admitted": (
         existing(pods=[pod("0", labels=UID)]),
         {"RayJob/job": "Pod pod exists, but RayJob/job was never admitted"},
+    ),
+    "without quota, behind its gate": (
+        existing(pods=[pod("1", labels=UID), gated(pod("1", labels=UID))], counted="1"),
+        {},
+    ),
+    "Ray's autoscaler": (
+        existing(
+            RayJob=[AUTOSCALED], Role=[role("pods", "rayclusters")], ServiceAccount=[named("a", OF_CLUSTER)]
+        ),
+        {},
+    ),
+    "an autoscaler with more rights": (
+        existing(RayJob=[AUTOSCALED], Role=[role("pods", "secrets")]),
+        {"RayJob/job": "Role role exists"},
     ),
     "a Role": (existing(Role=[named("role", OF_CLUSTER)]), {"RayJob/job": "Role role exists"}),
     "a Service": (existing(Service=[service()]), {}),

@@ -18,8 +18,12 @@ class Sandbox:
     def __init__(self, *jobs: tuple[str, str]) -> None:
         self.jobs = jobs
 
-    def list(self, kind: Any, namespace: str) -> list[dict[str, Any]]:
-        assert namespace == "*"
+    def get(self, kind: Any, name: str) -> dict[str, Any]:
+        assert kind is kinds.CustomResourceDefinition
+        return {"metadata": {"name": name}}
+
+    def list(self, kind: Any, namespace: str, labels: dict[str, Any]) -> list[dict[str, Any]]:
+        assert (namespace, labels) == ("*", {})
         if kind is not kinds.RayJob:
             return []
         return [
