@@ -74,12 +74,20 @@ def _live(candidate: WorkloadInfo, converted: core.Workload, rules: core.Rules) 
         priority_class=ref.name if ref is not None else "",
         user=workload.metadata.namespace,
         admitted_ms=admitted_at_ms(status),
-        ready_ms=since_ms(status, PODS_READY),
+        ready_ms=_started_ms(status),
         reports_ready=find_condition(status.conditions, PODS_READY) is not None,
         ended=is_finished(status) or bool(workload.metadata.deletion_timestamp and not is_evicted(status)),
         is_endless=owner is not None and owner.kind in ENDLESS and converted.run_time_ms is None,
         submitted_ms=millis(workload.metadata.creation_timestamp),
     )
+
+
+def _started_ms(status: WorkloadStatus) -> int | None:
+    """Returns since when the gang runs; None while pods are missing. After a recovery this is the time of its
+    admission, as the condition has the time at which the last lost pod was replaced."""
+    ready_ms = since_ms(status, PODS_READY)
+    has_recovered = ready_ms is not None and first_ready_ms(status) is None
+    return admitted_at_ms(status) if has_recovered else ready_ms
 
 
 def since_ms(status: WorkloadStatus, kind: str) -> int | None:
