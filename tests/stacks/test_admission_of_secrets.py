@@ -160,6 +160,8 @@ def test_a_volume_cannot_be_added_later(guarded: Kubectl) -> None:
     bare = mounting(raycluster, {"name": "secrets", "emptyDir": {}}, "ray", WITH)
     for each in (manifest, bare):  # queued gangs have stricter policies; this one is outside the queues
         del each["metadata"]["labels"]
+        for container in pod_spec(each)["containers"]:
+            container["resources"] = {"limits": {"cpu": "1", "memory": "1Gi"}}
     # An administrator's updates are exempt, as the sandbox's KubeRay is one.
     guarded.run("create", "rolebinding", "alice", f"--namespace={WITH}", "--clusterrole=cluster-admin", USER)
     guarded.create([bare])
