@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from muster.cli import inputs
 from muster.cli.demand import DemandOptions, demand_options, with_demand
 from muster.cli.inputs import ForecastOptions
 from muster.cli.paths import InputPath, OutputPath
+from muster.cli.prices import prices_option, with_prices
 from muster.cli.recommend_stack import ValidStackFile, read_stack
 from muster.cli.verb import InputError, options, verb
 from muster.files.writing import write_text
@@ -42,9 +43,9 @@ DESCRIPTION = f"""\
 Searches the quotas, limits, weights and pool sizes of a stack file for the cheapest settings that meet
 waiting-time goals, by replaying a trace under each candidate. Exit code {NOT_MET}: no candidate meets them.
 
-The cost is that of a month: the quota (at most the capacity of the pool) x muster:forecast.prices x 730
-hours; without prices, it is the number of accelerators. A job that never starts has an infinite wait, and a
-recommendation never keeps a job from starting that starts under the current settings.
+The cost is that of a month: the quota (at most the capacity of the pool) x the price (muster:forecast.prices,
+or --prices) x 730 hours; without prices, it is the number of accelerators. A job that never starts has an
+infinite wait, and a recommendation never keeps a job from starting that starts under the current settings.
 
 If there are at most --candidates combinations, all are simulated in full. Otherwise --candidates combinations
 are screened with {search.SCREEN_SEEDS} seeds on the first {search.SCREEN_SHARE:.0%} of the jobs: first a
@@ -94,6 +95,7 @@ class SearchOptions:
     json: bool
     fresh: bool
     ray: str | None
+    prices: Path | None
 
 
 @verb(DESCRIPTION, EPILOG)
@@ -139,6 +141,7 @@ class SearchOptions:
         flag_value=LOCAL,
         help=f"run simulations as Ray tasks, on this machine or on the cluster at ADDRESS; {INSTALL}",
     ),
+    prices_option,
 )
 @demand_options
 @inputs.forecast_options
@@ -165,6 +168,8 @@ def command(search_opts: SearchOptions, demand: DemandOptions, opts: ForecastOpt
 
 def _inputs(search_opts: SearchOptions, demand: DemandOptions, opts: ForecastOptions) -> Inputs:
     stack = read_stack(search_opts.stack)
+    (side,) = with_prices([stack.side], search_opts.prices)
+    stack = replace(stack, side=side)
     trace = inputs.read_trace(opts, stack.side.trace).trace
     inputs.check_targets(inputs.targets(opts), [stack.side])
     demanded = with_demand(demand, opts, [stack.side], trace)

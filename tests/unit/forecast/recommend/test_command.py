@@ -160,6 +160,17 @@ def test_prices_and_goals_may_be_in_the_stack_file(capsys: pytest.CaptureFixture
     assert "prices are in EUR per accelerator-hour of 2026-11-26, contract" in output
 
 
+PRICES = "{currency: EUR, date: 2026-11-26, source: list, acceleratorHour: {l4: 0.5}}"
+
+
+def test_prices_may_be_in_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("prices.yaml").write_text(PRICES)
+    assert recommend("--prices", "prices.yaml") == 0
+    output = capsys.readouterr().out
+    assert re.search(r"recommended +4,380  ", output)  # 0.5 an hour, 12 GPUs, 730 hours
+    assert "prices are in EUR per accelerator-hour of 2026-11-26, list" in output
+
+
 def test_the_page_needs_no_other_file(capsys: pytest.CaptureFixture[str]) -> None:
     recommend("--html", "page.html")
     text = Path("page.html").read_text()
