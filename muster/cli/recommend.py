@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.cli import inputs
-from muster.cli.demand import DemandOptions, demand_options, with_demand
+from muster.cli.demand import DemandOptions, demand_options, resample_option, with_demand, with_resampling
 from muster.cli.inputs import ForecastOptions
 from muster.cli.paths import InputPath, OutputPath
 from muster.cli.prices import prices_option, with_prices
@@ -95,6 +95,7 @@ class SearchOptions:
     json: bool
     fresh: bool
     ray: str | None
+    resample: bool
     prices: Path | None
 
 
@@ -141,6 +142,7 @@ class SearchOptions:
         flag_value=LOCAL,
         help=f"run simulations as Ray tasks, on this machine or on the cluster at ADDRESS; {INSTALL}",
     ),
+    resample_option,
     prices_option,
 )
 @demand_options
@@ -179,7 +181,7 @@ def _inputs(search_opts: SearchOptions, demand: DemandOptions, opts: ForecastOpt
             f"--add-team {', '.join(assumed)}: no such queue; expected a queue of {stack.file}, whose "
             "settings are varied"
         )
-    placed = inputs.scenario(opts, stack.side, trace)
+    placed = with_resampling(inputs.scenario(opts, stack.side, trace), trace, search_opts.resample)
     scenario = placed.inputs
     jobs = scenario.jobs
     if all(job.run_ms is None for job in jobs):
@@ -194,7 +196,7 @@ def _inputs(search_opts: SearchOptions, demand: DemandOptions, opts: ForecastOpt
     plan = search.plan(variables, seeds, len(jobs), search_opts.candidates, search_opts.search_seed)
     prices = stack.side.prices
     priced = [Remark(f"prices are in {prices.described}")] if prices else []
-    request = SearchInputs(jobs, scenario.assumptions, limits)
+    request = SearchInputs(jobs, scenario.assumptions, limits, scenario.resampling)
     return Inputs(stack, request, candidates, plan, [*remarks(trace, [placed]), *priced])
 
 
