@@ -15,6 +15,7 @@ from muster.cli.headroom import GrowingDemand, check_headroom, headrooms
 from muster.cli.inputs import ForecastOptions
 from muster.cli.levels import LevelOptions, checked_limits, level_options, shown_levels
 from muster.cli.paths import InputPath
+from muster.cli.prices import prices_option, with_prices
 from muster.cli.verb import InputError, exclusive, options, verb
 from muster.forecast import assumptions, futures
 from muster.forecast.configuration import from_manifests, from_objects, parse_controller
@@ -76,6 +77,7 @@ source_options = options(
     "repeatable",
 )
 @resample_option
+@prices_option
 @level_options
 @demand_options
 @inputs.forecast_options
@@ -84,6 +86,7 @@ def command(
     as_json: bool,
     headroom: Sequence[str],
     resample: bool,
+    prices: Path | None,
     level: LevelOptions,
     demand: DemandOptions,
     opts: ForecastOptions,
@@ -96,7 +99,7 @@ def command(
         show([assumptions_table()])
         return 0
     inputs.writable(opts.html)
-    report = _simulated(source, headroom, resample, level, demand, opts)
+    report = _simulated(source, headroom, resample, prices, level, demand, opts)
     if as_json:
         print(json.dumps(report.document, indent=2))
     else:
@@ -115,11 +118,13 @@ def _simulated(
     source: ConfigurationSource,
     headroom: Sequence[str],
     resample: bool,
+    prices: Path | None,
     level: LevelOptions,
     demand: DemandOptions,
     opts: ForecastOptions,
 ) -> ForecastReport:
     side, recorded = read_inputs(source, opts)
+    (side,) = with_prices([side], prices)
     inputs.check_targets(inputs.targets(opts), [side])
     changed = with_demand(demand, opts, [side], recorded)
     (side,), trace, opts = changed.sides, changed.trace, changed.opts

@@ -14,6 +14,7 @@ from muster.cli.forecast import assumptions_table
 from muster.cli.inputs import ForecastOptions
 from muster.cli.levels import LevelOptions, checked_limits, level_options, shown_levels
 from muster.cli.paths import InputPath, OutputPath
+from muster.cli.prices import prices_option, with_prices
 from muster.cli.verb import InputError, options, verb
 from muster.files.writing import write_text
 from muster.forecast import futures
@@ -95,6 +96,7 @@ class OutputOptions:
     ),
 )
 @resample_option
+@prices_option
 @level_options
 @demand_options
 @inputs.forecast_options
@@ -102,6 +104,7 @@ def command(
     plan: PlanOptions,
     output: OutputOptions,
     resample: bool,
+    prices: Path | None,
     level: LevelOptions,
     demand: DemandOptions,
     opts: ForecastOptions,
@@ -113,7 +116,7 @@ def command(
         show([assumptions_table()])
         return 0
     inputs.writable(output.markdown, opts.html)
-    report = _compared(plan, resample, level, demand, opts)
+    report = _compared(plan, resample, prices, level, demand, opts)
     _print(report, output)
     if opts.html:
         from muster.forecast.page import ForecastSide, write_page
@@ -124,10 +127,15 @@ def command(
 
 
 def _compared(
-    plan: PlanOptions, resample: bool, level: LevelOptions, demand: DemandOptions, opts: ForecastOptions
+    plan: PlanOptions,
+    resample: bool,
+    prices: Path | None,
+    level: LevelOptions,
+    demand: DemandOptions,
+    opts: ForecastOptions,
 ) -> PlanReport:
     """Simulates both configurations."""
-    base, changed = _configurations(plan, opts.configuration)
+    base, changed = with_prices(_configurations(plan, opts.configuration), prices)
     trace = inputs.read_trace(opts, changed.trace).trace
     inputs.check_targets([*inputs.targets(opts), *(target for _, target in plan.base_map)], (base, changed))
     demanded = with_demand(demand, opts, (base, changed), trace, plan.base_map)

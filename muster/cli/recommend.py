@@ -4,18 +4,17 @@ import json
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from muster.cli import inputs
-from muster.cli.demand import DemandOptions, demand_options, with_demand
+from muster.cli.demand import DemandOptions, demand_options, with_demand, with_resampling
 from muster.cli.inputs import ForecastOptions
-from muster.cli.paths import InputPath, OutputPath
+from muster.cli.prices import with_prices
+from muster.cli.recommend_options import DESCRIPTION, EPILOG, JOURNALS, NOT_MET, SearchOptions, search_options
 from muster.cli.recommend_stack import ValidStackFile, read_stack
-from muster.cli.verb import InputError, options, verb
+from muster.cli.verb import InputError, verb
 from muster.files.writing import write_text
 from muster.forecast import futures
 from muster.forecast.limits import WaitLimit
@@ -25,49 +24,15 @@ from muster.forecast.recommend.errors import RecommendError
 from muster.forecast.recommend.evaluation import Evaluator, digest
 from muster.forecast.recommend.journal import ResultStore
 from muster.forecast.recommend.patch import patch, path_in_repository
-from muster.forecast.recommend.ray_tasks import INSTALL, LOCAL, RayTasks
+from muster.forecast.recommend.ray_tasks import RayTasks
 from muster.forecast.recommend.scores import Score
 from muster.forecast.recommend.tasks import SearchInputs, WorkerProcesses
-from muster.forecast.recommend.variables import TARGETS, VALUES, parse_variables
+from muster.forecast.recommend.variables import parse_variables
 from muster.forecast.recommend.yaml_edits import edited
 from muster.forecast.report.assumed import Remark, remarks, remarks_document, remarks_table
 
 if TYPE_CHECKING:
     from muster.forecast.recommend.tasks import Executor
-
-NOT_MET = 3
-"""The exit code if no candidate meets the goals."""
-JOURNALS = Path(".muster/recommend")
-DESCRIPTION = f"""\
-Searches the quotas, limits, weights and pool sizes of a stack file for the cheapest settings that meet
-waiting-time goals, by replaying a trace under each candidate. Exit code {NOT_MET}: no candidate meets them.
-
-The cost is that of a month: the quota (at most the capacity of the pool) x muster:forecast.prices x 730
-hours; without prices, it is the number of accelerators. A job that never starts has an infinite wait, and a
-recommendation never keeps a job from starting that starts under the current settings.
-
-If there are at most --candidates combinations, all are simulated in full. Otherwise --candidates combinations
-are screened with {search.SCREEN_SEEDS} seeds on the first {search.SCREEN_SHARE:.0%} of the jobs: first a
-sample spread over all combinations, then neighbors of the best. The best candidate and the Pareto front of
-the screening are simulated in full, and then neighbors of the best until none is better. Results are stored
-in {JOURNALS}/; after an interruption, the same command resumes.
-"""
-EPILOG = f"""\
-\b
-targets of --vary:
-{TARGETS}
-
-values: {VALUES}
-
-If a nominal quota changes, the CPU and memory quotas of its flavor change in proportion. If a pool changes,
-so do the nominal quotas of its flavor, unless --vary names one of them. Quotas may not exceed their pool by
-more than they do now.
-
-\b
-example:
-  muster recommend --stack prod --trace examples/traces/three-teams.csv --goal "recommendations p90 <= 4h" \\
-    --vary pools.l4-queued=24..48:8 --vary queues.recommendations.l4-queued=24..48:8 --patch answer.patch
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,65 +46,8 @@ class Inputs:
     remarks: Sequence[Remark]
 
 
-@dataclass(frozen=True, slots=True)
-class SearchOptions:
-    """The options of the search and of its output."""
-
-    stack: str
-    goal: Sequence[str]
-    vary: Sequence[str]
-    candidates: int
-    search_seed: int
-    patch: Path | None
-    json: bool
-    fresh: bool
-    ray: str | None
-
-
 @verb(DESCRIPTION, EPILOG)
-@options(
-    "search_opts",
-    SearchOptions,
-    click.option(
-        "--stack",
-        metavar="NAME",
-        type=InputPath(str),
-        required=True,
-        help="stacks/Pulumi.NAME.yaml of this checkout, or a path",
-    ),
-    click.option(
-        "--goal",
-        metavar="GOAL",
-        multiple=True,
-        help=f"{goals.SYNTAX}; repeatable (default: the stack's forecast.limits)",
-    ),
-    click.option(
-        "--vary",
-        metavar="TARGET=VALUES",
-        multiple=True,
-        help="a setting to vary and its values; repeatable (see below)",
-    ),
-    click.option(
-        "--candidates",
-        type=click.IntRange(min=1),
-        default=search.CANDIDATES,
-        metavar="N",
-        help="maximum number of combinations to try",
-    ),
-    click.option("--search-seed", type=int, default=0, metavar="N", help="seed of the search"),
-    click.option(
-        "--patch", metavar="FILE", type=OutputPath(), help="write the recommendation as a patch for git apply"
-    ),
-    click.option("--json", is_flag=True, help="print all candidates as JSON"),
-    click.option("--fresh", is_flag=True, help=f"ignore the results of earlier runs in {JOURNALS}/"),
-    click.option(
-        "--ray",
-        metavar="[ADDRESS]",
-        is_flag=False,
-        flag_value=LOCAL,
-        help=f"run simulations as Ray tasks, on this machine or on the cluster at ADDRESS; {INSTALL}",
-    ),
-)
+@search_options
 @demand_options
 @inputs.forecast_options
 def command(search_opts: SearchOptions, demand: DemandOptions, opts: ForecastOptions) -> int:
@@ -165,6 +73,8 @@ def command(search_opts: SearchOptions, demand: DemandOptions, opts: ForecastOpt
 
 def _inputs(search_opts: SearchOptions, demand: DemandOptions, opts: ForecastOptions) -> Inputs:
     stack = read_stack(search_opts.stack)
+    (side,) = with_prices([stack.side], search_opts.prices)
+    stack = replace(stack, side=side)
     trace = inputs.read_trace(opts, stack.side.trace).trace
     inputs.check_targets(inputs.targets(opts), [stack.side])
     demanded = with_demand(demand, opts, [stack.side], trace)
@@ -174,7 +84,7 @@ def _inputs(search_opts: SearchOptions, demand: DemandOptions, opts: ForecastOpt
             f"--add-team {', '.join(assumed)}: no such queue; expected a queue of {stack.file}, whose "
             "settings are varied"
         )
-    placed = inputs.scenario(opts, stack.side, trace)
+    placed = with_resampling(inputs.scenario(opts, stack.side, trace), trace, search_opts.resample)
     scenario = placed.inputs
     jobs = scenario.jobs
     if all(job.run_ms is None for job in jobs):
@@ -189,7 +99,7 @@ def _inputs(search_opts: SearchOptions, demand: DemandOptions, opts: ForecastOpt
     plan = search.plan(variables, seeds, len(jobs), search_opts.candidates, search_opts.search_seed)
     prices = stack.side.prices
     priced = [Remark(f"prices are in {prices.described}")] if prices else []
-    request = SearchInputs(jobs, scenario.assumptions, limits)
+    request = SearchInputs(jobs, scenario.assumptions, limits, scenario.resampling)
     return Inputs(stack, request, candidates, plan, [*remarks(trace, [placed]), *priced])
 
 

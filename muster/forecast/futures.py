@@ -8,7 +8,7 @@ from multiprocessing import get_context
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.cores import usable_cores
-from muster.forecast.demand.resampling import Resampling
+from muster.forecast.demand.resampling import Resampling, jobs_of_future
 from muster.forecast.placement import PlacedJob
 from muster.forecast.results.outcome import Attempts, SimulationOutcome
 from muster.forecast.simulation.simulator import Simulator, capacities
@@ -29,7 +29,7 @@ class SimulationInputs:
 
     def jobs_of(self, seed: int) -> Sequence[PlacedJob]:
         """Returns the jobs of one future."""
-        return self.jobs if self.resampling is None else self.resampling.drawn(self.jobs, seed)
+        return jobs_of_future(self.jobs, self.resampling, seed)
 
 
 def is_random(scenario: SimulationInputs) -> bool:

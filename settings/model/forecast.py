@@ -1,12 +1,12 @@
 """Forecasts: the trace that changes of the stack are tried on, and what a change may not make worse."""
 
-import re
 from datetime import date
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from typing_extensions import Doc
 
+from muster.forecast.costs.prices import CURRENCY, is_day
 from settings.model.base import DnsSubdomain, Model, matching, refuse
 
 
@@ -18,19 +18,16 @@ def _day_as_text(value: object) -> object:
 
 
 def _day(text: str) -> str:
-    try:
-        if date.fromisoformat(text).isoformat() == text:
-            return text
-    except ValueError:
-        pass
-    refuse("a day, such as 2026-11-26", "write year, month and day")
+    if not is_day(text):
+        refuse("a day, such as 2026-11-26", "write year, month and day")
+    return text
 
 
 MIDNIGHT = " 00:00:00 +0000 UTC"
 Day = Annotated[str, BeforeValidator(_day_as_text), AfterValidator(_day), Doc("day")]
 Currency = Annotated[
     str,
-    matching(re.compile("[A-Z]{3}"), "a currency: three letters (ISO 4217)", "write its code, such as USD"),
+    matching(CURRENCY, "a currency: three letters (ISO 4217)", "write its code, such as USD"),
     Doc("currency"),
 ]
 Price = Annotated[float, Field(ge=0)]

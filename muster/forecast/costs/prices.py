@@ -1,7 +1,12 @@
 """Prices of accelerators, with their date and source."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
+
+CURRENCY = re.compile("[A-Z]{3}")
+"""A currency's code (ISO 4217)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +25,11 @@ class Prices:
     def described(self) -> str:
         """The currency, date and source."""
         return f"{self.currency} per accelerator-hour of {self.date}, {self.source}"
+
+
+def is_day(text: str) -> bool:
+    """Returns whether the text is a day as YYYY-MM-DD; `date.fromisoformat` also accepts 20261126."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False

@@ -61,6 +61,13 @@ class Resampling:
         return future
 
 
+def jobs_of_future(
+    jobs: Sequence[PlacedJob], resampling: Resampling | None, seed: int
+) -> Sequence[PlacedJob]:
+    """Returns the jobs of a future; without resampling, each future has all jobs at their recorded times."""
+    return jobs if resampling is None else resampling.drawn(jobs, seed)
+
+
 def resampling(trace: Trace) -> Resampling | None:
     """Returns the weeks of a trace; its days if it has less than two weeks; None if it has less than two
     days."""

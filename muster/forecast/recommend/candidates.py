@@ -115,6 +115,6 @@ class Candidates:
         missing = sorted(resized - set(self._prices.by_flavor))
         if self._prices and missing:
             raise RecommendError(
-                f"muster:forecast.prices has no price of {', '.join(missing)}, which --vary changes; "
-                "expected a price of each, or no prices at all"
+                f"no price of {', '.join(missing)}, which --vary changes; expected a price of each in "
+                "muster:forecast.prices or --prices, or no prices at all"
             )

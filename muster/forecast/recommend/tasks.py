@@ -13,6 +13,7 @@ from typing import Protocol, Self
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.cores import usable_cores
+from muster.forecast.demand.resampling import Resampling, jobs_of_future
 from muster.forecast.limits import WaitLimit
 from muster.forecast.placement import PlacedJob
 from muster.forecast.recommend.goals import Measured, measured
@@ -28,11 +29,12 @@ class SearchInputs:
     jobs: Sequence[PlacedJob]
     assumptions: Assumptions
     goals: Sequence[WaitLimit]
+    resampling: Resampling | None = None  # None: each future has all jobs at their recorded times
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One future of a candidate, over the first `jobs` jobs of the trace."""
+    """One future of a candidate, over its first `jobs` jobs; over all of them if the trace has as many."""
 
     configuration: QueueConfiguration
     seed: int
@@ -40,8 +42,11 @@ class Task:
 
 
 def measure(request: SearchInputs, task: Task) -> Measured:
-    """Simulates one task."""
-    jobs = request.jobs if task.jobs == len(request.jobs) else request.jobs[: task.jobs]
+    """Simulates one task. The seed alone decides the demand, so that candidates are compared on the same
+    jobs."""
+    jobs = jobs_of_future(request.jobs, request.resampling, task.seed)
+    if task.jobs < len(request.jobs):  # a future that is drawn may have more jobs than the trace
+        jobs = jobs[: task.jobs]
     outcome = Simulator(task.configuration, jobs, request.assumptions, task.seed).run()
     return measured(outcome, request.goals)
 

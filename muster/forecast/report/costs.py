@@ -94,7 +94,7 @@ def cost_document(costs: Costs | None) -> dict[str, Any] | None:
 def cost_remarks(
     costs: Costs | None, sides: Sequence[SimulationInputs], own: Sequence[Prices]
 ) -> Iterator[Remark]:
-    """Yields the assumptions of the costs; `own` has the prices in the stack file of each side."""
+    """Yields the assumptions of the costs; `own` has the prices that belong to each side."""
     if costs is None:
         return
     yield Remark(f"prices are in {costs.prices.described}")

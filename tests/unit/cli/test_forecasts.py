@@ -30,6 +30,7 @@ def files(tmp_path: Path) -> Path:
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "broken.yaml").write_text("{")
     (tmp_path / "nothing.yaml").write_text("kind: Pod")
+    (tmp_path / "l4-prices.yaml").write_text(PRICED)
     two = [flavor(), queue("a", 8), queue("b", 8)]
     (tmp_path / "two.yaml").write_text(yaml.safe_dump_all(two))
     for name, gpus in (("many", 16), ("few", 8)):
@@ -176,6 +177,46 @@ def test_a_forecast_has_costs(files: Path, capsys: pytest.CaptureFixture[str]) -
     assert "Cost of a month in USD" in capsys.readouterr().out
 
 
+SIDES: Mapping[str, tuple[list[str], list[float]]] = {
+    "a forecast of manifests": (["forecast"], [2 * 8 * 42 / 3600 * 3 * 730]),
+    "a plan of manifests, with the same prices on both sides": (
+        ["plan", "--base-queues={}/many.yaml"],
+        [2 * 8 * 42 / 3600 * 3 * 730] * 2,
+    ),
+}
+"""The command, and the costs of a month of its sides: two jobs hold 8 GPUs for 42 s in an hour."""
+
+
+@pytest.mark.parametrize("name", SIDES)
+def test_prices_of_a_file_apply_to_manifests(
+    name: str, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command, totals = SIDES[name]
+    prices = PRICED.replace("l4: 2", "h100: 3, l4: 2")
+    (files / "prices.yaml").write_text(prices)
+    inputs_of = ["--queues={}/few.yaml", "--trace={}/trace.csv", "--prices={}/prices.yaml", "--json"]
+    assert main([argument.format(files) for argument in (*command, *inputs_of)]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [side["total"] for side in document["cost_of_a_month"]["sides"]] == pytest.approx(totals)
+    assert "prices are in USD per accelerator-hour of 2026-11-26, a contract" in [
+        row["what"] for row in document["assumed_and_left_out"]
+    ]
+
+
+def test_prices_of_a_file_replace_prices_of_the_stack(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (files / "stack.yaml").write_text(RECOMMEND_STACK + f"  muster:forecast: {{prices: {PRICED}}}\n")
+    (files / "prices.yaml").write_text(PRICED.replace("USD", "EUR").replace("l4: 2", "l4: 4"))
+    command = ["forecast", f"--stack={files}/stack.yaml", f"--trace={files}/trace.csv", "--json"]
+    costs = []
+    for more in ([], [f"--prices={files}/prices.yaml"]):
+        assert main([*command, *more]) == 0
+        costs.append(json.loads(capsys.readouterr().out)["cost_of_a_month"])
+    assert [cost["currency"] for cost in costs] == ["USD", "EUR"]
+    assert costs[1]["sides"][0]["total"] == pytest.approx(2 * costs[0]["sides"][0]["total"])
+
+
 def test_a_patch_is_applied_to_a_copy(capsys: pytest.CaptureFixture[str]) -> None:
     before = STACK.read_text()
     assert main(["plan", "--stack=prod", f"--change={PATCH}", "--days=1", "--seeds=1"]) == 0
@@ -301,6 +342,14 @@ WRONG: Mapping[str, tuple[list[str], str]] = {
     "a trace too short to resample": (
         ["--queues={}/few.yaml", "--trace={}/trace.csv", "--resample"],
         "--resample: {}/trace.csv has less than two days; expected at least two",
+    ),
+    "no such prices": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--prices={}/x.yaml"],
+        "x.yaml: No such file or directory; expected prices in YAML",
+    ),
+    "prices of other flavors": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--prices={}/l4-prices.yaml"],
+        "l4-prices.yaml: acceleratorHour has no flavor of few.yaml; expected at least one of: h100",
     ),
     "no day left": (
         ["--queues={}/few.yaml", "--trace={}/trace.csv", "--since-day=3"],

@@ -91,6 +91,7 @@ READING = sorted(
 BESIDE: Mapping[str, list[str]] = {
     "eta": ["rayjob/a"],
     "forecast --kubeconfig": ["--cluster", "--trace=examples/traces/three-teams.csv"],
+    "forecast --prices": ["--stack=prod"],
     "forecast --queues": ["--trace=examples/traces/three-teams.csv"],
     "forecast --stack": ["--trace=examples/traces/three-teams.csv"],
     "forecast --trace": ["--stack=prod"],
@@ -98,9 +99,14 @@ BESIDE: Mapping[str, list[str]] = {
     "plan --base": ["--stack=prod"],
     "plan --base-queues": ["--queues=tests/unit/cli/test_paths.py"],
     "plan --change": ["--stack=prod"],
+    "plan --prices": [
+        "--queues=examples/forecast/public-trace/64-gpus.yaml",
+        "--base-queues=examples/forecast/public-trace/32-gpus.yaml",
+    ],
     "plan --queues": ["--base-queues=examples"],
     "plan --stack": ["--base=main"],
     "plan --trace": ["--stack=prod", "--change=examples/changes/fewer-l4s.patch"],
+    "recommend --prices": ["--stack=prod"],
     "recommend --stack": [],
     "recommend --trace": ["--stack=prod"],
     "resume": ["queue", "a"],

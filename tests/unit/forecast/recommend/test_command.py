@@ -125,6 +125,19 @@ def test_settings_are_recommended_for_another_demand(capsys: pytest.CaptureFixtu
     assert "demand of all x 2" in str(document["assumed_and_left_out"])
 
 
+def test_weeks_are_resampled_for_all_candidates(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each candidate has five futures; a trace of an hour has no days to draw."""
+    assert recommend("--resample") == 2
+    assert "--resample: trace.csv has less than two days" in capsys.readouterr().err
+    heading = Path("trace.csv").read_text().splitlines()[0]
+    rows = [f"a{n},{86_400 * (n // 4)},{3600 * (n // 4)},1,a,low,,,,4," for n in range(64)]
+    Path("trace.csv").write_text("\n".join([heading, *rows, ""]))
+    recommend("--resample", "--seeds", "5", goal="a p90 <= 1h")
+    output = capsys.readouterr().out
+    assert "each future is drawn from 2 weeks of the trace" in output
+    assert re.search(r"[0-5]/5 ", output)
+
+
 def test_the_queue_of_a_team_must_have_settings(capsys: pytest.CaptureFixture[str]) -> None:
     assert recommend("--add-team", "c", "--like", "a") == 2
     assert "--add-team c: no such queue; expected a queue of stack.yaml" in capsys.readouterr().err
@@ -158,6 +171,17 @@ def test_prices_and_goals_may_be_in_the_stack_file(capsys: pytest.CaptureFixture
     assert re.search(r"recommended +4,380  ", output)  # 0.5 an hour, 12 GPUs, 730 hours
     assert "EUR A MONTH" in output
     assert "prices are in EUR per accelerator-hour of 2026-11-26, contract" in output
+
+
+PRICES = "{currency: EUR, date: 2026-11-26, source: list, acceleratorHour: {l4: 0.5}}"
+
+
+def test_prices_may_be_in_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("prices.yaml").write_text(PRICES)
+    assert recommend("--prices", "prices.yaml") == 0
+    output = capsys.readouterr().out
+    assert re.search(r"recommended +4,380  ", output)  # 0.5 an hour, 12 GPUs, 730 hours
+    assert "prices are in EUR per accelerator-hour of 2026-11-26, list" in output
 
 
 def test_the_page_needs_no_other_file(capsys: pytest.CaptureFixture[str]) -> None:

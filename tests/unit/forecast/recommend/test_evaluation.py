@@ -1,7 +1,7 @@
 """Evaluation: results do not depend on processes or on what an earlier run left in the journal."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from muster.forecast.assumptions import Assumptions
+from muster.forecast.demand.resampling import Resampling
 from muster.forecast.recommend.candidates import Candidate
 from muster.forecast.recommend.evaluation import Evaluator, digest
-from muster.forecast.recommend.goals import Measured
+from muster.forecast.recommend.goals import Measured, measured
 from muster.forecast.recommend.journal import ResultStore
 from muster.forecast.recommend.search import SearchStage
 from muster.forecast.recommend.tasks import SearchInputs, Task, WorkerProcesses, measure
+from muster.forecast.simulation.simulator import Simulator
 from tests.unit.forecast.recommend.builders import candidates, goals, placed, request, waits
 
 RANDOM = replace(request("a p90 <= 5m"), assumptions=Assumptions(failures_per_node_hour=1))
@@ -65,6 +67,29 @@ def test_a_prefix_of_the_trace_is_its_first_jobs(tmp_path: Path) -> None:
     )
 
 
+DEMAND = [*placed()[:10], placed()[-1]]
+"""Ten jobs in five minutes, none in the next five, and another one, which ends the trace."""
+BLOCKS = Resampling(block_ms=300_000, blocks=2, span_ms=660_000, jobs=len(DEMAND))
+RESAMPLED = replace(request("mean <= 5m"), jobs=DEMAND, resampling=BLOCKS)
+STAGES: Mapping[str, tuple[int, int | None]] = {
+    "all jobs, of which a future has up to 24": (len(DEMAND), None),
+    "the first jobs": (4, 4),
+}
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_all_candidates_have_the_jobs_that_a_seed_draws(name: str) -> None:
+    jobs, end = STAGES[name]
+    for configuration in (candidate.built.configuration for candidate in two()):
+        results = [measure(RESAMPLED, Task(configuration, seed, jobs)) for seed in range(10)]
+        futures = [BLOCKS.drawn(DEMAND, seed)[:end] for seed in range(10)]
+        assert results == [
+            measured(Simulator(configuration, future, RESAMPLED.assumptions, seed).run(), RESAMPLED.goals)
+            for seed, future in enumerate(futures)
+        ]
+        assert len({len(future) for future in futures}) > 1
+
+
 def test_what_is_in_the_journal_is_not_simulated_again(tmp_path: Path) -> None:
     with ResultStore(tmp_path / "j") as journal:
         first = evaluated(RANDOM, journal)
@@ -87,6 +112,7 @@ CHANGED: dict[str, tuple[SearchInputs, SearchStage]] = {
     "another goal": (replace(RANDOM, goals=goals("a p50 <= 5m")), STAGE),
     "another assumption": (replace(RANDOM, assumptions=Assumptions(failures_per_node_hour=2)), STAGE),
     "another trace": (replace(RANDOM, jobs=[replace(placed()[0], run_ms=1), *placed()[1:]]), STAGE),
+    "drawn weeks": (replace(RANDOM, resampling=BLOCKS), STAGE),
     "other seeds": (RANDOM, SearchStage(range(3, 6), 24)),
     "fewer jobs": (RANDOM, SearchStage(range(3), 20)),
 }
