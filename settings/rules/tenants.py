@@ -3,7 +3,8 @@
 import difflib
 from collections.abc import Iterator
 
-from settings.model.foundation.cluster import RESOURCE_CLAIMS, Gke
+from settings.model.foundation.cluster import Gke
+from settings.model.foundation.cluster_version import RESOURCE_CLAIMS
 from settings.model.operators.namespaces import OPERATORS
 from settings.model.stack import Settings
 from settings.model.tenants.tenant import Tenant
