@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import tarfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -16,6 +16,7 @@ from preview import plan_text
 from preview.plugins.choice import Choice, choose_installed, choose_offline, stand_ins
 from preview.pulumi_cli import Outcome, PulumiCli, PulumiError, Stack
 from preview.resources.pretence import VARIABLE
+from settings.neighbours import shared_names
 from tools.bootstrap import exclusive
 from tools.toolchain.console import console
 from tools.toolchain.ensure import ensure_tools
@@ -51,10 +52,16 @@ def preview(
                 write_text(markdown, f"### {heading} failed\n\n```text\n{error}\n```\n")
             raise
         outcome = error.outcome
+    outcome = beside_others(outcome, settings)
     show(heading, outcome, console())
     if markdown:
         write_text(markdown, plan_text.markdown(heading, outcome))
     return VIOLATED if outcome.violations else 0
+
+
+def beside_others(outcome: Outcome, settings: Path) -> Outcome:
+    """Returns the outcome with warnings of names that the stack file shares with others of its folder."""
+    return replace(outcome, warnings=(*outcome.warnings, *shared_names(settings)))
 
 
 def _outcome(pulumi: Path, stack: str, settings: Path, since: str | None, installed: bool) -> Outcome:

@@ -40,11 +40,17 @@ from settings.problems import (
 from settings.rules import broken_rules, doubts
 from settings.stack_file_yaml import StackFileLoader
 
-__all__ = ["Settings", "SettingsError", "load", "parse", "warnings"]
+__all__ = ["Settings", "SettingsError", "config_of", "load", "parse", "warnings"]
 
 
 def load(path: FilePath) -> Settings:
     """Reads `stacks/Pulumi.<stack>.yaml`. Raises SettingsError, also for a file that cannot be read."""
+    return parse(config_of(path), str(path))
+
+
+def config_of(path: FilePath) -> Mapping[str, object]:
+    """Returns the `config` of a stack file. Raises SettingsError if the file cannot be read, or has
+    credentials beside it."""
     file = str(path)
     if not os.path.exists(path):  # unlike Path.exists, no error for a name that no file can have
         raise _unreadable(file, "a stack file", "check the name; stack files are in stacks/")
@@ -57,7 +63,7 @@ def load(path: FilePath) -> Settings:
         raise _unreadable(file, "a mapping with the key `config`", "put the settings under `config:`")
     if exposed := list(credentials_beside_config(content)):
         raise SettingsError(_masked(finding, file) for finding in exposed)
-    return parse(config, file)
+    return config
 
 
 def parse(

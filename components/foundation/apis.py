@@ -73,7 +73,8 @@ def _of_cluster(cluster: Gke, project: str) -> Iterator[str]:
         yield "binaryauthorization"
     if cluster.security_posture:
         yield "containersecurity"
-    keys = (cluster.secrets_encryption, cluster.boot_disk_kms_key)
+    of_backups = cluster.backup.kms_key if cluster.backup else None
+    keys = (cluster.secrets_encryption, cluster.boot_disk_kms_key, of_backups)
     if any((key or "").startswith(project) for key in keys):
         yield "cloudkms"
     if (cluster.notifications or "").startswith(project):

@@ -6,6 +6,7 @@ import pulumi
 import pulumi_gcp as gcp
 from pulumi_gcp.gkebackup import (
     BackupPlanBackupConfigArgs,
+    BackupPlanBackupConfigEncryptionKeyArgs,
     BackupPlanBackupConfigSelectedNamespacesArgs,
     BackupPlanBackupScheduleArgs,
     BackupPlanBackupScheduleRpoConfigArgs,
@@ -14,6 +15,7 @@ from pulumi_gcp.gkebackup import (
 
 from components.base import Component
 from components.foundation.google_cloud import GoogleCloud
+from components.foundation.key_access import grantable, let_encrypt
 from settings.model.foundation.backup import Backup
 
 
@@ -31,7 +33,8 @@ class Backups(Component):
 
     def __init__(self, name: str, args: BackupsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Backups", name, opts)
-        google = args.google
+        google, key = args.google, args.backup.kms_key
+        access = self._key_access(key, google.project) if key else []
         protected = google.cluster.protected
         plan = gcp.gkebackup.BackupPlan(
             self.named("backup"),
@@ -49,9 +52,25 @@ class Backups(Component):
                 backup_delete_lock_days=args.backup.delete_lock_days,
             ),
             deletion_policy="PREVENT" if protected else None,
-            opts=self.child(protect=protected),
+            opts=self.child(protect=protected, depends_on=access),
         )
         self.register_outputs({"name": plan.name})
+
+    def _key_access(self, key: str, project: str) -> list[pulumi.Resource]:
+        """Lets the cluster's agent of backups, which acts as GKE's service agent, and Backup for GKE use the
+        key (Backup for GKE, "CMEK encryption", November 2026)."""
+        if not grantable(key, project):
+            return []
+        access: list[pulumi.Resource] = []
+        for name, service in {"backups-by-gke": "container", "backups": "gkebackup"}.items():
+            agent = gcp.projects.ServiceIdentity(
+                self.named(f"agent-of-{name}"),
+                project=project,
+                service=f"{service}.googleapis.com",
+                opts=self.child(),
+            )
+            access.append(let_encrypt(self, name, key, agent.member))
+        return access
 
 
 def _content(backup: Backup) -> BackupPlanBackupConfigArgs:
@@ -61,4 +80,7 @@ def _content(backup: Backup) -> BackupPlanBackupConfigArgs:
         selected_namespaces=chosen if backup.namespaces else None,
         include_volume_data=backup.volumes,
         include_secrets=backup.secrets,
+        encryption_key=BackupPlanBackupConfigEncryptionKeyArgs(gcp_kms_encryption_key=backup.kms_key)
+        if backup.kms_key
+        else None,
     )

@@ -28,6 +28,7 @@ from pulumi_gcp.container import (
 
 from components.base import Component
 from components.foundation import cluster_features, control_plane, upkeep
+from components.foundation.key_access import grantable, let_encrypt
 from components.foundation.network import Network
 from components.foundation.shared_vpc import SharedVpc, SharedVpcArgs
 from settings.model.foundation.cluster import Gke
@@ -105,19 +106,12 @@ class GkeCluster(Component):
     def _key_access(self, args: GkeClusterArgs) -> Sequence[pulumi.Resource]:
         """Lets GKE's service agent use the key; for a key in another project, its owner must do so."""
         key = args.cluster.secrets_encryption
-        if key is None or not key.startswith(f"projects/{args.project}/"):
+        if key is None or not grantable(key, args.project):
             return []
         agent = gcp.projects.ServiceIdentity(
             self.named("gke"), project=args.project, service="container.googleapis.com", opts=self.child()
         )
-        access = gcp.kms.CryptoKeyIAMMember(
-            self.named("secrets-encryption"),
-            crypto_key_id=key,
-            role="roles/cloudkms.cryptoKeyEncrypterDecrypter",
-            member=agent.member,
-            opts=self.child(),
-        )
-        return [access]
+        return [let_encrypt(self, "secrets-encryption", key, agent.member)]
 
 
 def _cluster(args: GkeClusterArgs) -> ClusterArgs:

@@ -7,6 +7,7 @@ import pulumi
 import pulumi_gcp as gcp
 
 from components.base import Component
+from components.foundation.key_access import grantable, let_encrypt
 from components.foundation.service_agents import project_number
 from settings.model.foundation.node_defaults import NodeDefaults
 from settings.model.pools.pool import Pool
@@ -33,13 +34,7 @@ class DiskKeys(Component):
             opts=self.child(),
         )
         for index, key in enumerate(args.keys):
-            gcp.kms.CryptoKeyIAMMember(
-                self.named(f"boot-disks-{index}"),
-                crypto_key_id=key,
-                role="roles/cloudkms.cryptoKeyEncrypterDecrypter",
-                member=agent.email.apply(_compute_engine),
-                opts=self.child(),
-            )
+            let_encrypt(self, f"boot-disks-{index}", key, agent.email.apply(_compute_engine))
         self.register_outputs({"keys": list(args.keys)})
 
 
@@ -47,7 +42,7 @@ def own_keys(pools: Iterable[Pool], defaults: NodeDefaults, project: str) -> tup
     """Returns the keys of boot disks that belong to the project, sorted; for others, their owner grants
     access."""
     keys = {defaults.boot_disk_kms_key, *(pool.boot_disk.kms_key for pool in pools if not pool.existing)}
-    return tuple(sorted(key for key in keys if key and key.startswith(f"projects/{project}/")))
+    return tuple(sorted(key for key in keys if key and grantable(key, project)))
 
 
 def _compute_engine(agent: str) -> str:

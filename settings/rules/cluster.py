@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from ipaddress import IPv4Network
 
-from settings.model.foundation.cluster import CLUSTER_NAME, DRA_BETA, Gke
+from settings.model.foundation.cluster import CLUSTER_NAME, Gke
+from settings.model.foundation.cluster_version import DRA_BETA
 from settings.model.foundation.existing import Existing
 from settings.model.foundation.node_auto_provisioning import Limit
 from settings.model.observability import EMAIL

@@ -1,4 +1,4 @@
-"""Rules of keys of Cloud KMS that encrypt Secrets and boot disks."""
+"""Rules of keys of Cloud KMS that encrypt Secrets, boot disks and backups."""
 
 from collections.abc import Iterator
 
@@ -14,15 +14,22 @@ from settings.rules.registry import rule
 def secrets_key_is_near(settings: Settings) -> Iterator[Finding]:
     """The key that encrypts Secrets is in the cluster's region (GKE, "Encrypt secrets at the application
     layer")."""
-    if not isinstance(settings.cluster, Gke) or settings.cluster.secrets_encryption is None:
-        return
-    region = settings.cluster.region
-    if _location(settings.cluster.secrets_encryption) != region:
-        yield Finding(
-            ("muster:cluster", "secretsEncryption"),
-            f"a key in {region}, where the cluster is (GKE, application-layer secrets encryption)",
-            "choose or create a key there: keys cannot be moved",
-        )
+    if isinstance(settings.cluster, Gke):
+        key, region = settings.cluster.secrets_encryption, settings.cluster.region
+        if key and _location(key) != region:
+            where = "the cluster is (GKE, application-layer secrets encryption)"
+            yield _elsewhere(("muster:cluster", "secretsEncryption"), region, where)
+
+
+@rule("cluster")
+def backups_key_is_near(settings: Settings) -> Iterator[Finding]:
+    """The key that encrypts backups is in the region of the backup plan, which is the cluster's (Backup for
+    GKE, "CMEK encryption")."""
+    if isinstance(settings.cluster, Gke) and settings.cluster.backup:
+        key, region = settings.cluster.backup.kms_key, settings.cluster.region
+        if key and _location(key) != region:
+            where = "the backup plan is (Backup for GKE, CMEK encryption)"
+            yield _elsewhere(("muster:cluster", "backup", "kmsKey"), region, where)
 
 
 @rule("cluster", "pools")
@@ -38,11 +45,13 @@ def disk_keys_are_near(settings: Settings) -> Iterator[Finding]:
     region = settings.place.region
     for path, key in keys.items():
         if key and (location := _location(key)) in ZONES and location != region:
-            yield Finding(
-                path,
-                f"a key in {region}, where the disks are (GKE, customer-managed encryption keys)",
-                "choose or create a key there: keys cannot be moved",
-            )
+            yield _elsewhere(path, region, "the disks are (GKE, customer-managed encryption keys)")
+
+
+def _elsewhere(path: Path, region: str, where: str) -> Finding:
+    return Finding(
+        path, f"a key in {region}, where {where}", "choose or create a key there: keys cannot be moved"
+    )
 
 
 def _location(key: str) -> str:

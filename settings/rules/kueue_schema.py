@@ -77,3 +77,30 @@ def checks_fit_into_a_queue(settings: Settings) -> Iterator[Finding]:
                 f"at most {most} checks; these are {len(queue.checks)} (Kueue: AdmissionChecksStrategy)",
                 "remove some, or let one controller decide several",
             )
+
+
+@rule("queues", "pools", "admission")
+def checks_apply_to_few_flavors(settings: Settings) -> Iterator[Finding]:
+    """An admission check applies to at most 64 flavors of a queue, that of queued pools too; a check that
+    names none applies to all (Kueue: AdmissionCheckStrategyRule.onFlavors)."""
+    if settings.admission.engine == "kai":
+        return
+    most = LIMITS["flavors_of_check"]
+    pools = {pool.flavor_name for pool in settings.pools if pool.queued}
+    for i, queue in enumerate(settings.queues.cluster_queues):
+        path: Path = ("muster:queues", "clusterQueues", i)
+        queued = pools.intersection(queue.quotas)
+        if len(queued) > most:
+            yield Finding(
+                (*path, "quotas"),
+                f"at most {most} flavors of queued pools, to which one check applies; these are "
+                f"{len(queued)} (Kueue: AdmissionCheckStrategyRule)",
+                "move quotas to another queue of the cohort",
+            )
+        for check, flavors in queue.checks.items():
+            if len(flavors) > most:
+                yield Finding(
+                    (*path, "checks", check),
+                    f"at most {most} flavors; these are {len(flavors)} (Kueue: AdmissionCheckStrategyRule)",
+                    "write [] if the check applies to all, or move quotas to another queue of the cohort",
+                )

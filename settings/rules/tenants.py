@@ -3,7 +3,8 @@
 import difflib
 from collections.abc import Iterator
 
-from settings.model.foundation.cluster import RESOURCE_CLAIMS, Gke
+from settings.model.foundation.cluster import Gke
+from settings.model.foundation.cluster_version import RESOURCE_CLAIMS
 from settings.model.operators.namespaces import OPERATORS
 from settings.model.stack import Settings
 from settings.model.tenants.tenant import Tenant
@@ -68,21 +69,25 @@ def tenants_suit_priorities(settings: Settings) -> Iterator[Finding]:
 def tenants_share_no_names(settings: Settings) -> Iterator[Finding]:
     """Buckets, Google service accounts and hosts are unique in the project or in all of Google Cloud (Cloud
     Storage, bucket names; IAM: accountId)."""
-    buckets: list[tuple[Path, str]] = []
-    accounts, hosts = [], []
+    by_kind: dict[str, list[tuple[Path, str]]] = {"bucket": [], "Google service account": [], "host": []}
+    for kind, path, name in chosen_names(settings):
+        by_kind[kind].append((path, name))
+    for kind, named in by_kind.items():
+        yield from unique(named, kind)
+
+
+def chosen_names(settings: Settings) -> Iterator[tuple[str, Path, str]]:
+    """Yields the names of Google Cloud's resources that the file chooses: the kind, the path and the name."""
     journal = settings.controller.journal if settings.controller else None
     if journal and journal.bucket:
-        buckets.append((("muster:controller", "journal", "bucket"), journal.bucket))
+        yield "bucket", ("muster:controller", "journal", "bucket"), journal.bucket
     for path, tenant in tenants_of(settings):
         if tenant.checkpoints:
-            buckets.append(((*path, "checkpoints", "bucket"), tenant.checkpoints.bucket))
+            yield "bucket", (*path, "checkpoints", "bucket"), tenant.checkpoints.bucket
         if tenant.identity and tenant.identity.account:
-            accounts.append(((*path, "identity", "account"), tenant.identity.account))
-        if tenant.serving:
-            hosts += [((*path, "serving", "hosts", host), host) for host in tenant.serving.hosts]
-    yield from unique(buckets, "bucket")
-    yield from unique(accounts, "Google service account")
-    yield from unique(hosts, "host")
+            yield "Google service account", (*path, "identity", "account"), tenant.identity.account
+        for host in tenant.serving.hosts if tenant.serving else ():
+            yield "host", (*path, "serving", "hosts", host), host
 
 
 @rule("cluster", "tenants")

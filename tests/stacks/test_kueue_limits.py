@@ -45,6 +45,7 @@ def test_limits_of_the_rules_are_those_of_the_crds() -> None:
     assert spec("resourceflavors")["nodeLabels"]["maxProperties"] == LIMITS["node_labels"]
     checks = below("clusterqueues", CHECKS)
     assert checks["maxItems"] == LIMITS["checks_of_queue"]
+    assert checks["items"]["properties"]["onFlavors"]["maxItems"] == LIMITS["flavors_of_check"]
     assert spec("topologies")["levels"]["maxItems"] == LEVELS_MAX
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from settings.model.base import DnsLabel, Model
+from settings.model.google_cloud import KmsKey
 
 
 class Backup(Model):
@@ -22,3 +23,6 @@ class Backup(Model):
     """Backs up the data of volumes too (BackupConfig.includeVolumeData)."""
     secrets: bool = False
     """Backs up Secrets too (BackupConfig.includeSecrets)."""
+    kms_key: KmsKey | None = None
+    """The KMS key, in the cluster's region, that encrypts backups; volumes with a key of their own are backed
+    up with it (BackupConfig.encryptionKey)."""

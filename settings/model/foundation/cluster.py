@@ -3,11 +3,17 @@
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 from typing_extensions import Doc
 
-from settings.model.base import Model, matching, refuse
+from settings.model.base import Model, matching
 from settings.model.foundation.backup import Backup
+from settings.model.foundation.cluster_version import (
+    CLAIM_APIS,
+    MUTATING_POLICIES,
+    RESOURCE_CLAIMS,
+    ClusterVersion,
+)
 from settings.model.foundation.dns import Dns
 from settings.model.foundation.maintenance import Maintenance
 from settings.model.foundation.network import Cidr
@@ -33,17 +39,6 @@ from settings.model.versions import GkeVersion
 
 CLUSTER_NAME = re.compile(r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?")
 TOPIC = re.compile(rf"projects/{PROJECT}/topics/[A-Za-z][\w.~+%-]{{2,254}}")
-
-# The first versions that serve these APIs as v1: ValidatingAdmissionPolicy, which keeps Ray objects in their
-# queues; MutatingAdmissionPolicy, which suspends them at creation; and ResourceClaim.
-OLDEST_VERSION = GkeVersion(1, 30, 0, 0)
-MUTATING_POLICIES = GkeVersion(1, 36, 0, 0)
-RESOURCE_CLAIMS = GkeVersion(1, 34, 0, 0)
-DRA_BETA = GkeVersion(1, 32, 0, 0)
-CLAIM_APIS = tuple(
-    f"resource.k8s.io/v1beta1/{kind}"
-    for kind in ("deviceclasses", "resourceclaims", "resourceclaimtemplates", "resourceslices")
-)
 
 Metrics = Literal[
     "apiserver",
@@ -84,24 +79,6 @@ ClusterName = Annotated[
 ]
 
 
-def _version(version: str) -> str:
-    try:
-        parsed = GkeVersion.parse(version)
-    except ValueError:
-        refuse("a GKE version", 'write it in quotes, such as "1.36" or "1.36.1-gke.1234000"')
-    if parsed.major != 1:
-        refuse(
-            "a version of Kubernetes 1, such as 1.36", "check it against `gcloud container get-server-config`"
-        )
-    if parsed < OLDEST_VERSION:
-        refuse(
-            "1.30 or later, the first version with ValidatingAdmissionPolicy v1, which keeps Ray objects in "
-            "their queues",
-            'raise it, preferably to "1.36", which also suspends queued Ray objects at creation',
-        )
-    return version
-
-
 PubSubTopic = Annotated[
     str,
     matching(TOPIC, "the full name of a Pub/Sub topic", "write projects/PROJECT/topics/TOPIC"),
@@ -135,7 +112,7 @@ class Gke(Model):
     """Release channel: `rapid` is upgraded first, `stable` last, `extended` keeps minor versions longer."""
     autopilot: Autopilot = False
     """Autopilot is refused: its clusters have no node pools."""
-    version: Annotated[str, AfterValidator(_version), Doc("GKE version")] = "1.36"
+    version: ClusterVersion = "1.36"
     """Minimum version; GKE upgrades the cluster according to its channel."""
     maintenance: Maintenance | None = None
     """Times at which GKE may upgrade and repair the cluster; any time if unset."""

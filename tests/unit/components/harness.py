@@ -47,11 +47,12 @@ OUTPUTS: dict[str, dict[str, Any]] = {
     "gcp:logging/projectSink:ProjectSink": {
         "writerIdentity": "serviceAccount:sink@gcp-sa-logging.iam.gserviceaccount.com"
     },
-    "gcp:projects/serviceIdentity:ServiceIdentity": {
-        "email": "service-1@container-engine-robot.iam.gserviceaccount.com",
-        "member": "serviceAccount:service-1@container-engine-robot.iam.gserviceaccount.com",
-    },
 }
+AGENTS = {
+    "container.googleapis.com": "container-engine-robot",
+    "gkebackup.googleapis.com": "gcp-sa-gkebackup",
+}
+"""Services and the domains of their service agents (Google Cloud IAM, service agents)."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,9 @@ class _Mocks(Mocks):
 def _outputs(args: MockResourceArgs) -> dict[str, Any]:
     if args.typ == "gcp:monitoring/notificationChannel:NotificationChannel":
         return {"name": f"projects/{args.inputs['project']}/notificationChannels/{args.name}"}
+    if args.typ == "gcp:projects/serviceIdentity:ServiceIdentity":
+        email = f"service-1@{AGENTS[args.inputs['service']]}.iam.gserviceaccount.com"
+        return {"email": email, "member": f"serviceAccount:{email}"}
     if args.typ != "gcp:serviceaccount/account:Account":
         return OUTPUTS.get(args.typ, {})
     project = args.inputs["project"]

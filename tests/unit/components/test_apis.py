@@ -53,6 +53,14 @@ FEATURES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         (*SECURE, "cloudkms"),
     ),
     "backups": (in_cluster(backup={}), (*SECURE, "gkebackup")),
+    "backups encrypted with a key of the project": (
+        in_cluster(backup={"kmsKey": KEY.format("acme-ml")}),
+        (*SECURE, "cloudkms", "gkebackup"),
+    ),
+    "backups encrypted with another project's key": (
+        in_cluster(backup={"kmsKey": KEY.format("acme-keys")}),
+        (*SECURE, "gkebackup"),
+    ),
     "a fleet": (in_cluster(fleet="acme-ml"), (*SECURE, "gkehub")),
     "an image that is built": (put("muster:controller", {"build": {}}), (*SECURE, "artifactregistry")),
     "an image that is signed": (

@@ -7,8 +7,9 @@ import pytest
 from rich.console import Console
 
 from preview.plan import ResourceChange
-from preview.preview import check_out, settings_file, show
+from preview.preview import beside_others, check_out, settings_file, show
 from preview.pulumi_cli import Outcome
+from tools.toolchain.paths import CHECKOUT
 from tools.toolchain.steps import StepError
 
 
@@ -42,6 +43,18 @@ def test_error_of_an_unknown_stack_lists_the_stacks() -> None:
     with pytest.raises(StepError, match="no stack 'live' in stacks/") as refused:
         settings_file("live")
     assert refused.value.try_this == "one of dev, local, prod, staging"
+
+
+def test_names_that_another_stack_has_are_warned_of_last(tmp_path: Path) -> None:
+    dev, copy = tmp_path / "Pulumi.dev.yaml", tmp_path / "Pulumi.copy.yaml"
+    for file in (dev, copy):
+        file.write_text((CHECKOUT / "stacks" / "Pulumi.dev.yaml").read_text())
+    outcome = beside_others(Outcome({}, (), ("an earlier one",), "", 1.25), copy)
+
+    first, *shared = outcome.warnings
+    assert first == "an earlier one"
+    assert shared[0].startswith("muster:cluster.name\n")
+    assert all("Pulumi.dev.yaml declares" in warning for warning in shared)
 
 
 def test_violated_policies_come_after_the_plan(capsys: pytest.CaptureFixture[str]) -> None:

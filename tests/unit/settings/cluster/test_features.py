@@ -8,6 +8,7 @@ from settings.load import parse
 from settings.model.foundation.cluster import Gke
 from tests.unit.settings.builders import FILE, GOOD, L4, Case, put, refusal
 
+KEY = "projects/acme-ml/locations/{}/keyRings/ray/cryptoKeys/backups"
 CLOUD = {"provider": "cloud-dns"}
 IN_VPC = {**CLOUD, "scope": "vpc"}
 DNS_SOURCE = "(GKE, Cloud DNS for GKE)"
@@ -82,6 +83,14 @@ BROKEN = [
         "lower it, or raise `rpoMinutes`",
     ),
     Case(
+        "a key of backups that is not in the cluster's region",
+        cluster(backup={"kmsKey": KEY.format("global")}),
+        "muster:cluster.backup.kmsKey",
+        f'"{KEY.format("global")}"',
+        "a key in us-west1, where the backup plan is (Backup for GKE, CMEK encryption)",
+        "choose or create a key there: keys cannot be moved",
+    ),
+    Case(
         "dynamic slices in channel regular",
         cluster(sliceController=True),
         "muster:cluster.channel",
@@ -129,6 +138,7 @@ KEPT: dict[str, dict[str, Any]] = {
     "Cloud DNS in the VPC": cluster(dns={**IN_VPC, "domain": "ray.internal"}),
     "daily backups": cluster(backup={}),
     "hourly backups": cluster(backup={"rpoMinutes": 60, "retainDays": 15, "deleteLockDays": 15}),
+    "encrypted backups": cluster(backup={"kmsKey": KEY.format("us-west1")}),
     "secrets without rotation on an old version": old({}, "1.30"),
     "rotated secrets": old({"rotationSeconds": 120}, "1.32"),
     "dynamic slices": cluster(sliceController=True, channel="rapid", version="1.35.2-gke.1842000"),

@@ -1,6 +1,7 @@
 """Sizes that the API server accepts, each with the largest accepted and the smallest refused one."""
 
 import json
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 from settings.load import parse
 from tests.unit.settings.builders import FILE, GOOD, L4, Case, put, refusal
 
+GPU = {"machineType": "g2-standard-4", "gpu": {"type": "nvidia-l4", "count": 1}}
+TPU = {"machineType": "ct6e-standard-1t", "tpu": {"topology": "1x1"}}
 QUEUE = "muster:queues.clusterQueues[0].quotas"
 MOVE = "move quotas to another queue of the cohort"
 
@@ -45,6 +48,25 @@ def with_checks(count: int) -> dict[str, Any]:
     return config
 
 
+def with_flavors_in_groups(
+    count: int, provisioning: str = "spot", check: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Returns the valid stack with a second queue that has this number of flavors, in a group of GPUs and one
+    of TPUs; no tenant uses it. `check` applies to these flavors of it."""
+    config = put("muster:cluster", "location", "us-central1")
+    quotas: dict[str, dict[str, int]] = {}
+    for i in range(count):
+        machine, resource = (GPU, "nvidia.com/gpu") if i % 2 else (TPU, "google.com/tpu")
+        pool = {**machine, "name": f"p{i}", "provisioning": provisioning, "nodes": {"max": 1}}
+        config["muster:pools"].append(pool)
+        quotas[f"p{i}"] = {resource: 1}
+    config["muster:queues"]["clusterQueues"].append({"name": "wide", "quotas": quotas})
+    if check:
+        config["muster:queues"]["checks"] = [{"name": "budget", "controller": "acme.example/budget"}]
+        config["muster:queues"]["clusterQueues"][1]["checks"] = {"budget": list(check)}
+    return config
+
+
 def with_check(**keys: Any) -> dict[str, Any]:
     """Returns the valid stack with a check, changed by `keys`."""
     budget = {"apiGroup": "acme.example", "kind": "Budget", "name": "gpus"}
@@ -59,6 +81,8 @@ def parameters(**keys: str) -> dict[str, Any]:
 
 
 CONTROLLER = f"acme.example/{'c' * 241}"  # 254 characters
+P65 = [f"p{i}" for i in range(65)]
+WIDE = ("muster:queues", "clusterQueues", 1)
 CHECKS = ("muster:queues", "clusterQueues", 0, "checks")
 BROKEN = [
     Case(
@@ -111,6 +135,23 @@ BROKEN = [
         "at most 64 flavors that share resources; these are 65 (Kueue: ResourceGroup)",
         MOVE,
     ),
+    Case(
+        "65 flavors of queued pools, in two groups",
+        with_flavors_in_groups(65, "queued"),
+        "muster:queues.clusterQueues[1].quotas",
+        shown(with_flavors_in_groups(65, "queued"), *WIDE, "quotas"),
+        "at most 64 flavors of queued pools, to which one check applies; these are 65 (Kueue: "
+        "AdmissionCheckStrategyRule)",
+        MOVE,
+    ),
+    Case(
+        "a check on 65 flavors",
+        with_flavors_in_groups(65, check=P65),
+        "muster:queues.clusterQueues[1].checks.budget",
+        json.dumps(P65),
+        "at most 64 flavors; these are 65 (Kueue: AdmissionCheckStrategyRule)",
+        f"write [] if the check applies to all, or {MOVE}",
+    ),
 ]
 
 
@@ -123,6 +164,8 @@ KEPT = {
     "six labels": with_labels(6),
     "64 flavors": with_flavors(64),
     "63 checks": with_checks(63),
+    "64 flavors of queued pools": with_flavors_in_groups(64, "queued"),
+    "a check on 64 of 65 flavors": with_flavors_in_groups(65, check=P65[:64]),
     "63 characters of a name": parameters(name="n" * 63),
     "63 characters of a kind": parameters(kind="K" * 63),
     "253 characters of a controller": with_check(controller=CONTROLLER[:-1]),

@@ -1,0 +1,112 @@
+"""Names that stack files of one folder share."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from settings.neighbours import shared_names
+from tests.unit.settings.builders import EXISTING, GOOD, put
+
+STACKS = sorted((Path(__file__).parents[4] / "stacks").glob("Pulumi.*.yaml"))
+CLUSTER = GOOD["muster:cluster"]
+OTHER = {**GOOD, "muster:cluster": {**CLUSTER, "name": "other"}}
+ELSEWHERE = {**OTHER, "gcp:project": "acme-eu"}
+NETWORK = {"muster:network": {"name": "vpc"}}
+
+
+def with_tenant(**keys: Any) -> dict[str, Any]:
+    """Returns what replaces the tenants of the valid stack."""
+    return {"muster:tenants": [{**GOOD["muster:tenants"][0], **keys}]}
+
+
+BUCKET = with_tenant(checkpoints={"bucket": "acme-checkpoints"}, identity={})
+ACCOUNT = with_tenant(identity={"account": "team-a-ray"})
+HOST = with_tenant(
+    serving={"hosts": {"models.example.com": "qwen"}, "iap": {"members": ["domain:example.com"]}}
+)
+JOURNAL = {"muster:controller": {**GOOD["muster:controller"], "journal": {"bucket": "acme-checkpoints"}}}
+
+
+def in_folder(folder: Path, **configs: Any) -> Path:
+    """Writes stack files by name; returns the first one's path."""
+    paths = [folder / f"Pulumi.{name}.yaml" for name in configs]
+    for path, config in zip(paths, configs.values(), strict=True):
+        path.write_text(yaml.safe_dump({"config": config} if isinstance(config, dict) else config))
+    return paths[0]
+
+
+# Case -> two stack files, and what the first one is warned of: the path, the value and the resource.
+SHARED: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, str, str]]] = {
+    "a copied file": (
+        GOOD,
+        GOOD,
+        ("muster:cluster.name", '"ray"', "cluster ray in us-west1-b of project acme-ml"),
+    ),
+    "a network": (
+        {**GOOD, **NETWORK},
+        {**OTHER, **NETWORK},
+        ("muster:network.name", '"vpc"', "network vpc of project acme-ml"),
+    ),
+    "a bucket, also of another project": (
+        {**GOOD, **BUCKET},
+        {**ELSEWHERE, **JOURNAL},
+        ("muster:tenants[0].checkpoints.bucket", '"acme-checkpoints"', "bucket acme-checkpoints"),
+    ),
+    "a service account": (
+        {**GOOD, **ACCOUNT},
+        {**OTHER, **ACCOUNT},
+        (
+            "muster:tenants[0].identity.account",
+            '"team-a-ray"',
+            "Google service account team-a-ray of project acme-ml",
+        ),
+    ),
+    "a host": (
+        {**GOOD, **HOST},
+        {**ELSEWHERE, **HOST},
+        ('muster:tenants[0].serving.hosts["models.example.com"]', '"qwen"', "host models.example.com"),
+    ),
+    "a cluster, beside an invalid section of the other file": (
+        GOOD,
+        {**GOOD, "muster:pools": []},
+        ("muster:cluster.name", '"ray"', "cluster ray in us-west1-b of project acme-ml"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("first", "second", "shared"), SHARED.values(), ids=list(SHARED))
+def test_a_shared_name_is_warned_of(
+    first: dict[str, Any], second: dict[str, Any], shared: tuple[str, str, str], tmp_path: Path
+) -> None:
+    path, value, resource = shared
+    assert shared_names(in_folder(tmp_path, first=first, second=second)) == [
+        f"{path}\n  given:  {value}\n  why:    Pulumi.second.yaml declares {resource} too, which only one "
+        "stack can\n"
+        "  source: docs/several-clusters.md"
+    ]
+
+
+APART: dict[str, tuple[Any, Any]] = {
+    "another name": (GOOD, OTHER),
+    "another location": (GOOD, put("muster:cluster", "location", "us-west1-c")),
+    "another project": (GOOD, {**GOOD, "gcp:project": "acme-eu"}),
+    "a network and an account in another project": (
+        {**GOOD, **NETWORK, **ACCOUNT},
+        {**ELSEWHERE, **NETWORK, **ACCOUNT},
+    ),
+    "a cluster made elsewhere": ({**GOOD, "muster:cluster": {**EXISTING, "name": "ray"}}, GOOD),
+    "an invalid cluster": (GOOD, put("muster:cluster", "channel", "slow")),
+    "no stack file": (GOOD, ["config"]),
+}
+
+
+@pytest.mark.parametrize(("first", "second"), APART.values(), ids=list(APART))
+def test_other_names_are_not_warned_of(first: Any, second: Any, tmp_path: Path) -> None:
+    assert shared_names(in_folder(tmp_path, first=first, second=second)) == []
+
+
+@pytest.mark.parametrize("file", STACKS, ids=lambda file: file.name)
+def test_stacks_of_this_repository_share_no_names(file: Path) -> None:
+    assert shared_names(file) == []
