@@ -137,6 +137,11 @@ def _fact(
     )
 
 
+def has_ended(request: ProvisioningRequest) -> bool:
+    """Returns whether the request failed, or its nodes are no longer booked."""
+    return _state(request)[0] in (GrowthState.FAILED, GrowthState.EXPIRED)
+
+
 def _state(request: ProvisioningRequest) -> tuple[GrowthState, str | None, str]:
     """Returns the state of a request, since when it is in it, and the message of its condition."""
     true = {c.type: c for c in request.status.conditions if c.status == "True"}

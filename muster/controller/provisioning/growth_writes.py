@@ -5,7 +5,13 @@ from collections.abc import Iterator
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.elasticity import may_grow
 from muster.cluster.growth_nodes import GroupNodes
-from muster.cluster.queued_growth import QueuedGroup, growth_requests, nodes_by_group, queued_groups
+from muster.cluster.queued_growth import (
+    QueuedGroup,
+    growth_requests,
+    has_ended,
+    nodes_by_group,
+    queued_groups,
+)
 from muster.controller.provisioning.check_requests import growth_request_name
 from muster.controller.provisioning.pod_set_groups import PodSetGroup
 from muster.controller.provisioning.provisioning_requests import (
@@ -26,8 +32,9 @@ def missing(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[
     Raises: PlacementError if the templates contradict the admission."""
     for group, nodes in _growing(workload, cluster, now_ms):
         for request in growth_requests(workload, cluster, group.pod_set.name):
-            if nodes.pending is not None and request.metadata.name == nodes.pending.name:
-                pods = PodSetGroup((group.pod_set,), nodes.pending.count)
+            # The autoscaler reads the pods of a provisioned request too, as long as their nodes are booked.
+            if request.metadata.name not in nodes.unneeded and not has_ended(request):
+                pods = PodSetGroup((group.pod_set,), sum(pods.count for pods in request.spec.pod_sets))
                 templates = tuple(template_repairs(workload, pods, request, cluster))
                 yield RequestWrites(group.check.name, templates, None)
         name = growth_request_name(workload.metadata.name, group.check.name, group.pod_set.name, nodes.number)
