@@ -135,6 +135,9 @@ def delete_dependents(
                     owners.add(body["metadata"]["uid"])
                     if dependent.name == what and key_of(body) not in results:
                         results.append(key_of(body))
+    if results and what == "ProvisioningRequest" and kind in ("Job", "JobSet"):
+        # Its nodes are released: without a recoveryTimeout, a pod that is created later waits for them.
+        sim.invariants.distrust(find(sim, kind, key))
     for dependent_key in results[:1] if single else results:
         sim.api.delete(KINDS[what], dependent_key, "administrator", foreground=foreground)
 

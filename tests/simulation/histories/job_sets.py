@@ -8,11 +8,13 @@ from tests.simulation.jobset_controller import is_over
 from tests.simulation.manifests import job_set, replicated_job
 from tests.simulation.simulation import Simulation
 
+GPUS_MAX = 4
+
 
 def draw_job_set(draw: Draw) -> dict[str, Any]:
     pick = draw.random.choice
     names = ("leader", "workers")[: pick((1, 2, 2))]
-    jobs = [
+    jobs: list[dict[str, Any]] = [
         {
             "name": name,
             "replicas": pick((1, 1, 2)),
@@ -22,6 +24,9 @@ def draw_job_set(draw: Draw) -> dict[str, Any]:
         }
         for name in names
     ]
+    # A larger one never fits into the smallest queue, and blocks a queue in strict FIFO order.
+    if sum(job["replicas"] * job["pods"] for job in jobs) > GPUS_MAX:
+        jobs = [{**job, "replicas": 1} for job in jobs]
     priority = pick(("dev-priority", "dev-priority", "prod-priority", ""))
     return {
         "key": draw.new_key(kinds.JOB_SETS),
