@@ -8,7 +8,7 @@ from tests.simulation.histories.generate import generate
 from tests.simulation.histories.play import play
 from tests.simulation.histories.stacks import FAULTS, STACKS
 
-LONG = 22  # the seed of a history with many actions
+LONG = 91  # the seed of a history with many actions and one replica
 
 
 @pytest.mark.parametrize("faults", FAULTS)
