@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.scaling import GroupSizes, stored_sizes
-from muster.cluster.pod_sets import by_pod_set
+from muster.cluster.pod_sets import counts_by_pod_set
 from muster.cluster.queued_growth import checks_allow_growth, nodes_by_group
 from muster.kube.kinds import RAY_CLUSTERS
 from muster.objects import workload_status
@@ -60,9 +60,8 @@ def may_grow(workload: Workload, status: WorkloadStatus, cluster: ClusterState) 
 
 
 def running_counts(workload: Workload, cluster: ClusterState) -> dict[str, int]:
-    """Returns the existing pods that use quota, by pod set; pods whose gate is closed use none."""
-    groups = by_pod_set(pod for pod in cluster.live_pods_of(workload) if not pod.awaits_growth)
-    return {name: len(pods) for name, pods in groups.items()}
+    """Returns the number of existing pods that use quota, by pod set."""
+    return counts_by_pod_set(cluster.live_pods_of(workload))
 
 
 def asked_pods(workload: Workload, cluster: ClusterState) -> Mapping[str, int]:

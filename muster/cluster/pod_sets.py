@@ -1,10 +1,12 @@
 """The pods of a gang by pod set, as the job's operator recognizes them."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
+from muster.cluster.jobs import raycluster
 from muster.cluster.jobs.kinds import BY_OWNER
 from muster.objects.core import Pod
+from muster.objects.ray import CLUSTER_LABEL
 
 
 def pod_set_of(pod: Pod) -> str | None:
@@ -14,6 +16,18 @@ def pod_set_of(pod: Pod) -> str | None:
     if creator is None or job_kind is None or job_kind.pod_set_of is None:
         return None
     return job_kind.pod_set_of(pod.metadata.labels, creator.name)
+
+
+def counts_by_pod_set(pods: Iterable[Pod]) -> Counter[str]:
+    """Returns the number of pods that use quota, by pod set; pods whose gate is closed use none. Pods
+    without an owner count by their labels, as they run until they are deleted (duplicate_pods.py)."""
+    names = (pod_set_of(pod) or _labelled_pod_set(pod) for pod in pods if not pod.awaits_growth)
+    return Counter(name for name in names if name)
+
+
+def _labelled_pod_set(pod: Pod) -> str | None:
+    labels = pod.metadata.labels
+    return raycluster.pod_set_of(labels, labels.get(CLUSTER_LABEL, ""))
 
 
 def by_pod_set(pods: Iterable[Pod]) -> Mapping[str, list[Pod]]:

@@ -11,7 +11,7 @@ from muster.cluster.cluster_state import ClusterState
 from muster.cluster.growth_nodes import GroupNodes, GrowthRequest, GrowthState, group_nodes
 from muster.cluster.jobs.scaling import stored_sizes
 from muster.cluster.managed_checks import is_managed, managed_checks, matches
-from muster.cluster.pod_sets import by_pod_set
+from muster.cluster.pod_sets import counts_by_pod_set
 from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.kueue import AdmissionCheckState, PodSet, Workload, WorkloadStatus
 from muster.objects.kueue_checks import ProvisioningRequestConfig
@@ -65,21 +65,21 @@ def nodes_by_group(
     if not groups or status.admission is None:
         return {}
     counts = {assigned.name: assigned.count or 0 for assigned in status.admission.pod_set_assignments}
-    pods = by_pod_set(pod for pod in cluster.live_pods_of(workload) if not pod.awaits_growth)
+    live = cluster.live_pods_of(workload)
+    running = counts_by_pod_set(live)
+    used = Counter(p.metadata.annotations.get(CONSUME_ANNOTATION, "") for p in live if not p.awaits_growth)
     sizes = stored_sizes(workload)
     nodes: dict[str, GroupNodes] = {}
     for name, group in groups.items():
         if name not in counts:
             continue
-        running = pods.get(name, [])
-        used = Counter(pod.metadata.annotations.get(CONSUME_ANNOTATION, "") for pod in running)
         strategy = group.config.spec.retry_strategy
         requests = [
             _fact(request, workload, group, used[request.metadata.name], cluster, now_ms)
             for request in growth_requests(workload, cluster, name)
         ]
         backoff = Backoff(strategy.backoff_base_seconds, strategy.backoff_max_seconds)
-        nodes[name] = group_nodes(sizes[name].minimum, counts[name], len(running), requests, backoff)
+        nodes[name] = group_nodes(sizes[name].minimum, counts[name], running[name], requests, backoff)
     return nodes
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -203,9 +203,9 @@ class Invariants:
         if not self._always:
             columns &= set(usage_of(change.body))
         by_column = {c: {queue: used[c] for queue, used in usage.items()} for c in columns}
-        # Elsewhere an administrator may have taken quota that was lent.
-        only = None if self._always else change.body["status"]["admission"]["clusterQueue"]
-        over = [over_quota(queues, by_column, only) for queues in self._queues_known(change.time_ms)]
+        pods = live.get(change.body["metadata"]["uid"], NO_PODS)
+        growth = None if self._always else growth_of(change, pods)
+        over = [over_quota(queues, by_column, growth) for queues in self._queues_known(change.time_ms)]
         expect(not all(over), over[-1])
 
     @invariant("phases follow each other")
@@ -368,34 +368,53 @@ class Invariants:
         return next(owned, None)
 
 
+@dataclass(frozen=True)
+class Growth:
+    """The usage that a write adds to its ClusterQueue."""
+
+    queue: str
+    added: Mapping[Column, Fraction]
+
+
+def growth_of(change: Change, live: Mapping[str, int]) -> Growth:
+    """Returns what a Workload that holds quota uses after a write, without what it held before in its
+    queue."""
+    queue, added = change.body["status"]["admission"]["clusterQueue"], usage_of(change.body, live)
+    before = change.before
+    if before is not None and holds_quota(before) and before["status"]["admission"]["clusterQueue"] == queue:
+        for column, amount in usage_of(before).items():
+            added[column] -= amount
+    return Growth(queue, added)
+
+
 def over_quota(
-    queues: Queues, usage: Mapping[Column, Mapping[str, Fraction]], only: str | None = None
+    queues: Queues, usage: Mapping[Column, Mapping[str, Fraction]], growth: Growth | None = None
 ) -> str:
-    """Names a node that uses more than allowed of a column, empty if none. `usage` is by ClusterQueue;
-    `only`: this one and the cohorts that it is in."""
-    among = None if only is None else _lineage(queues, only)
-    excesses = (_over(queues, column, used, among) for column, used in usage.items())
-    return next((over for over in excesses if over), "")
+    """Names a node that uses more than allowed of a column, empty if none. `usage` is by ClusterQueue. With
+    `growth`, only nodes whose usage it raises: an administrator may have taken quota from others, and quota
+    that a queue does not lend stays its own even if its cohort is over its quota."""
+    for column, used in usage.items():
+        earlier: dict[tuple[str, str], Fraction] = {}
+        if growth is not None:
+            before = {**used, growth.queue: used[growth.queue] - growth.added.get(column, Fraction(0))}
+            earlier = {node.key: node.used for node in _nodes(queues, column, before)}
+        for node in _nodes(queues, column, used):
+            if node.most is not None and node.used > max(node.most, earlier.get(node.key, node.most)):
+                return f"{node.key[1]} uses {node.used} of {node.most} {column}"
+    return ""
 
 
-def _lineage(queues: Queues, name: str) -> set[tuple[str, str]]:
-    """Returns a ClusterQueue and the cohorts above it, each with its kind."""
-    nodes = {("ClusterQueue", name)}
-    parents = {key_of(c): c["spec"].get("parentName") for c in queues.cohorts}
-    parent = next((q["spec"].get("cohortName") for q in queues.cluster_queues if key_of(q) == name), None)
-    while parent is not None and ("Cohort", parent) not in nodes:
-        nodes.add(("Cohort", parent))
-        parent = parents.get(parent)
-    return nodes
+@dataclass(frozen=True)
+class Node:
+    """A ClusterQueue or Cohort with its usage and its limit of a column; None: unlimited."""
+
+    key: tuple[str, str]  # kind and name
+    used: Fraction
+    most: Fraction | None
 
 
-def _over(
-    queues: Queues,
-    column: Column,
-    usage: Mapping[str, Fraction],
-    among: Container[tuple[str, str]] | None,
-) -> str:
-    """Checks one column up the tree: quota that a node may lend counts at its parent."""
+def _nodes(queues: Queues, column: Column, usage: Mapping[str, Fraction]) -> Iterator[Node]:
+    """Yields the nodes of one column up the tree: quota that a node may lend counts at its parent."""
     quota: dict[str, Fraction] = defaultdict(Fraction)  # by cohort, from its members
     used: dict[str, Fraction] = defaultdict(Fraction)
     cohorts = {c["metadata"]["name"]: c for c in queues.cohorts}
@@ -408,9 +427,7 @@ def _over(
             total = nominal + quota[name]
             parent = spec.get("cohortName") or spec.get("parentName")
             most = total if parent is None else total + borrowing if borrowing is not None else None
-            kind = "Cohort" if done else "ClusterQueue"
-            if most is not None and node_used > most and (among is None or (kind, name) in among):
-                return f"{name} uses {node_used} of {most} {column}"
+            yield Node(("Cohort" if done else "ClusterQueue", name), node_used, most)
             if parent is not None:
                 home = max(Fraction(0), total - lending) if lending is not None else Fraction(0)
                 quota[parent] += total - home
@@ -422,7 +439,6 @@ def _over(
             if name not in done
             and all(n in done for n, other in cohorts.items() if other["spec"].get("parentName") == name)
         ]
-    return ""
 
 
 def expect_counted(workload: Body, asked: Asked) -> None:

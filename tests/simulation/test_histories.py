@@ -22,7 +22,7 @@ from tests.simulation.histories.play import Failure, make, play
 from tests.simulation.histories.runner import FOLDER, GARBAGE_MAX
 from tests.simulation.histories.stacks import CONFIGURATIONS
 from tests.simulation.invariants import SETTLED_MS, Broken, Invariants
-from tests.simulation.manifests import GPU, NO_BORROWING, group, local_stack, quotas
+from tests.simulation.manifests import GPU, NO_BORROWING, cluster_queue, group, local_stack, quotas, stack
 from tests.simulation.simulation import Simulation
 from tools.testing.effort import HISTORIES
 
@@ -184,20 +184,44 @@ def test_only_growth_needs_quota(gpus: int, wrong: bool) -> None:
         api.merge_patch(kinds.WORKLOADS, "team-a/elastic", {"status": holding(gpus)}, "controller", True)
 
 
-def reserve(api: Api, name: str, gpus: int) -> None:
+@pytest.mark.parametrize(
+    ("gpus", "wrong"),
+    [
+        pytest.param(2, None, id="what its queue does not lend"),
+        pytest.param(3, "ml uses 4 of 2", id="more than that, which the cohort lacks"),
+        pytest.param(5, "team-a uses 5 of 4", id="more than its queue may use"),
+    ],
+)
+def test_only_raised_usage_needs_quota(gpus: int, wrong: str | None) -> None:
+    """An administrator takes the quota of a queue whose gang then uses what another queue lends, and more."""
+    api = Api(lambda: 0)
+    lends = quotas("l4", gpu={"nominalQuota": "4", "lendingLimit": "2", "borrowingLimit": "0"})
+    borrows = cluster_queue("team-b", quotas("l4", gpu=3))
+    for kind, bodies in stack(cluster_queue("team-a", lends), borrows).items():
+        for body in bodies:
+            api.create(kind, body, "platform")
+    reserve(api, "borrows", gpus=3, queue="team-b")
+    api.watchers.append(Invariants(api).check)
+    groups = [group(quotas("l4", gpu=0))]
+    api.merge_patch(kinds.CLUSTER_QUEUES, "team-b", {"spec": {"resourceGroups": groups}}, "admin", False)
+    with pytest.raises(Broken, match=wrong) if wrong else nullcontext():
+        reserve(api, "lends", gpus=gpus)
+
+
+def reserve(api: Api, name: str, gpus: int, queue: str = "team-a") -> None:
     """Assigns quota as the controller does, but without checking that it is free."""
     owner = {"uid": f"job-{name}", "controller": True}
-    meta = {"namespace": "team-a", "name": name, "ownerReferences": [owner]}
+    meta = {"namespace": queue, "name": name, "ownerReferences": [owner]}
     api.create(kinds.WORKLOADS, {"metadata": meta, "spec": {"queueName": "user-queue"}}, "controller")
-    api.merge_patch(kinds.WORKLOADS, f"team-a/{name}", {"status": holding(gpus)}, "controller", True)
+    api.merge_patch(kinds.WORKLOADS, f"{queue}/{name}", {"status": holding(gpus, queue)}, "controller", True)
 
 
-def holding(gpus: int) -> Body:
+def holding(gpus: int, queue: str = "team-a") -> Body:
     """Returns the status of a Workload with this quota."""
     usage = {"flavors": {GPU: "l4"}, "resourceUsage": {GPU: str(gpus)}, "name": "gpu", "count": gpus}
     return {
         "conditions": [{"type": "QuotaReserved", "status": "True"}],
-        "admission": {"clusterQueue": "team-a", "podSetAssignments": [usage]},
+        "admission": {"clusterQueue": queue, "podSetAssignments": [usage]},
     }
 
 

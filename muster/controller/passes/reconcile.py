@@ -28,7 +28,7 @@ from muster.controller.passes.job_syncs import sync_jobs
 from muster.controller.passes.job_waits import empty_queue_labels
 from muster.controller.passes.pass_memory import PassMemory
 from muster.controller.passes.pass_plan import PassPlan, PassStatistics, PassWrites
-from muster.controller.passes.status_writes import add_status_writes
+from muster.controller.passes.status_writes import add_status_writes, retakes_quota
 from muster.controller.workload.decisions import blocked_admissions, decided_statuses
 from muster.controller.workload.suspension import runs
 from muster.objects import workload_status
@@ -101,8 +101,14 @@ def reconcile(
         now_ms,
         explains_all=limits is None,
     )
-    # Workloads that back off are part of the decision, but their statuses are not written.
-    decided = {key: status for key, status in decided.items() if key not in backing_off}
+    # Workloads that back off are part of the decision, but their statuses are not written. The decision may
+    # give others the quota that a gang frees: that is persisted before the gang gets quota again, in a later
+    # pass.
+    decided = {
+        key: status
+        for key, status in decided.items()
+        if key not in backing_off and not retakes_quota(cluster.workloads[key], statuses[key], status)
+    }
     # 4. Changed statuses are written, releases before reservations.
     changed = sorted({*(w.key for w in present), *decided})
     unsettled = set(add_status_writes(writes, cluster, statuses, decided, changed, now_ms))

@@ -43,11 +43,10 @@ def add_status_writes(
         persisted = workload.status.admission
         released = persisted is not None and holds_quota(workload.status) and not holds_quota(before)
         no_pods_of = workload.metadata.uid if released else ""
-        if holds_quota(new) and not holds_quota(before):
+        if _reserves(before, new):
             assert new.admission is not None
             needs = {*contended_quota(new.admission, cluster), finalizer_of(new.admission.cluster_queue)}
-            reservation = PlannedWrite(key, patch, events, no_pods_of, needs=frozenset(needs))
-            writes.reservations.append(reservation)
+            writes.reservations.append(PlannedWrite(key, patch, events, needs=frozenset(needs)))
         elif _grows(before, new):
             assert new.admission is not None
             quota = contended_quota(new.admission, cluster)
@@ -61,6 +60,18 @@ def add_status_writes(
             quota = contended_quota(persisted, cluster) if frees and persisted is not None else frozenset()
             planned = PlannedWrite(key, patch, (*events, *sizes), no_pods_of, provides=quota)
             writes.before_reservations.append(planned)
+
+
+def retakes_quota(workload: Workload, before: WorkloadStatus, new: WorkloadStatus) -> bool:
+    """Returns whether the gang frees quota before the decision, by the status `before`, and the decision
+    gives it quota again."""
+    persisted = workload.status
+    frees = holds_quota(persisted) and (not holds_quota(before) or before.admission != persisted.admission)
+    return frees and (_reserves(before, new) or _grows(before, new))
+
+
+def _reserves(before: WorkloadStatus, new: WorkloadStatus) -> bool:
+    return holds_quota(new) and not holds_quota(before)
 
 
 def _grows(before: WorkloadStatus, new: WorkloadStatus) -> bool:

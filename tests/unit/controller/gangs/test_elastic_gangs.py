@@ -41,12 +41,14 @@ def scaled(replicas: int, most: int, least: int = 2, hosts: int = 1) -> Body:
 
 @dataclass
 class World:
-    """An admitted RayJob from two to eight workers, with `granted` of them, and its RayCluster."""
+    """An admitted RayJob from two to eight workers, with `granted` of them, and its RayCluster. The first
+    `disowned` of its `open` pods have lost their owner."""
 
     granted: int = 2
     replicas: int = 2
     cap: int = 2
     open: int = 2
+    disowned: int = 0
     gated: int = 0
     hosts: int = 1
     shrinking_ms: int | None = None
@@ -82,6 +84,8 @@ class World:
         body = pod(f"uid-{KEY.partition('/')[2]}", f"worker-{number}", "Pending" if gated else "Running")
         body["spec"] = {"schedulingGates": [{"name": GROWTH_GATE}]} if gated else {}
         assert body["metadata"]["labels"][GROUP_LABEL] == "gpu"
+        if number < self.disowned:
+            body["metadata"]["ownerReferences"] = []
         return body
 
     def writes(self, offer: int = 0, notice_ms: int = NOTICE_MS) -> list[str]:
@@ -116,6 +120,12 @@ AFTER_NOTICE, OVERDUE = NOTICE_MS, NOTICE_MS + REMOVAL_MS
         pytest.param(World(cap=3, replicas=3, gated=1), 1, [], id="a pod waits until its quota is granted"),
         pytest.param(World(granted=3, cap=3, replicas=3, gated=1), 0, ["open worker-2"], id="has its quota"),
         pytest.param(World(granted=3, cap=4, replicas=4, gated=2), 1, ["open worker-2"], id="one of two"),
+        pytest.param(
+            World(granted=3, cap=3, replicas=3, open=3, disowned=2, gated=2),
+            0,
+            [],
+            id="pods without an owner still run",
+        ),
         pytest.param(World(granted=4, cap=2), 0, ["limit 4"], id="quota that was granted"),
         pytest.param(World(granted=2, cap=4, open=4, shrinking_ms=0), 0, [], id="notice"),
         pytest.param(World(granted=2, cap=6, open=4, shrinking_ms=0), 0, ["limit 4"], id="no more in notice"),
@@ -194,6 +204,13 @@ def test_pods_whose_gate_is_closed_use_nothing() -> None:
     workload = cluster.workloads[KEY]
     assert running_counts(workload, cluster) == {"head": 1, "gpu": 3}
     assert elastic_pod_sets(workload, workload.status, cluster, NOW_MS) == {"gpu": ElasticPodSet(2, 1, 2, 3)}
+
+
+def test_pods_without_an_owner_use_quota() -> None:
+    """A preemptor waits for them as well."""
+    cluster = World(open=4, disowned=3).cluster()
+    workload = cluster.workloads[KEY]
+    assert running_counts(workload, cluster) == {"head": 1, "gpu": 4}
 
 
 @pytest.mark.parametrize(

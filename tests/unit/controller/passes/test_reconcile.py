@@ -251,6 +251,9 @@ CASES: dict[str, Case] = {
     "an evicted job is stopped": Case(
         cluster(dev("Running", suspend=False), of_dev(*EVICTED)), stops=["stop dev"]
     ),
+    "it releases its quota before it gets quota again": Case(
+        cluster(dev(), of_dev(*EVICTED)), [f"{DEV}: Evicted Requeued waits=Pending"]
+    ),
     "it holds its quota while its operator stops it": Case(cluster(dev("Suspending"), of_dev(*EVICTED))),
     "it holds its quota while a pod exists": Case(cluster(dev(), of_dev(*EVICTED), pod(f"uid-{DEV}"))),
     "it holds its quota while its RayCluster exists": Case(cluster(dev(), of_dev(*EVICTED), child())),
