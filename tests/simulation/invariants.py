@@ -83,8 +83,10 @@ def invariant(
 class Invariants:
     """Checks of the invariants; attach `check` to an Api.
 
-    Jobs that a user starts by hand are exempt until they are suspended again, and distrusted ones forever:
-    the tenant causes their pods and starts, but not their quota.
+    Distrusted jobs are exempt: the tenant causes their pods and starts, but not their quota. So are the pods
+    of a JobSet that was started by hand without quota, until the controller starts it: its Jobs have the
+    label of the Workload from their last run, as the JobSet controller merges the JobSet's labels into them
+    and removes none (JobSet v0.11.0 pkg/controllers/jobset_controller.go: resumeJob).
 
     Quota is checked at writes that take quota (`always`: at every write of a Workload), by the queues that
     the controller may have known when it decided: the current ones, or those before changes that it received
@@ -102,7 +104,8 @@ class Invariants:
         always: bool = False,
     ) -> None:
         self._api, self._heard, self._retention, self._always = api, heard, retention, always
-        self._started_by_hand: set[str] = set()  # UIDs
+        self._started_by_hand: set[str] = set()  # UIDs of JobSets, last started without quota
+        self._pods_by_hand: dict[str, str] = {}  # UIDs of pods of such starts -> of the JobSet
         self._distrusted: set[str] = set()  # UIDs of jobs
         self._requests: dict[str, tuple[Body, Mapping[str, Fraction]]] = {}  # of pods, with their spec
         self._excess: dict[tuple[str, str], int] = {}  # live pods without quota, by Workload and pod set
@@ -141,6 +144,8 @@ class Invariants:
             self._phases_follow_each_other(change)
         if change.kind in JOB_KINDS:
             self._starts_are_whole(change)
+        if change.kind is kinds.PODS and change.type == "ADDED":
+            self._exempt_if_started_by_hand(change.body)
         if change.kind in (kinds.PODS, kinds.WORKLOADS, kinds.RAY_JOBS):
             self._pods_have_quota()
 
@@ -263,15 +268,16 @@ class Invariants:
         uid = change.body["metadata"]["uid"]
         runs = change.type != "DELETED" and not is_suspended(change.body)
         ran = change.before is not None and not is_suspended(change.before)
-        if not runs or "ownerReferences" in change.body["metadata"]:
-            self._started_by_hand.discard(uid)
-        elif not ran:
+        if runs and not ran and "ownerReferences" not in change.body["metadata"]:
             workload = self._workload_of(uid)
             if uid in self._distrusted:
                 return
             if change.by != "controller" and condition(workload, "Admitted").get("status") != "True":
-                self._started_by_hand.add(uid)
+                holds = condition(workload, "QuotaReserved").get("status") == "True"
+                if change.kind is kinds.JOB_SETS and not holds:
+                    self._started_by_hand.add(uid)
                 return
+            self._started_by_hand.discard(uid)
             if workload is None:
                 raise Broken(f"{key_of(change.body)} was started without a Workload")
             name = key_of(workload)
@@ -297,7 +303,7 @@ class Invariants:
         asked = self._asked_by_live_groups()
         for uid, groups in self._live_groups().items():
             workload = workloads.get(uid)
-            if self._distrusted and self._is_distrusted(uid):
+            if self._distrusted and self._job_of(uid) in self._distrusted:
                 continue
             if workload is None:
                 raise Broken(f"the Workload with UID {uid} is deleted, but its pods {dict(groups)} exist")
@@ -327,10 +333,16 @@ class Invariants:
             expect(excess <= before + lowered, f"{where} has quota for {count}, but {live.get(name)} live")
             self._excess[uid, name], self._counts[uid, name] = excess, count
 
-    def _is_distrusted(self, workload_uid: str) -> bool:
-        """Returns whether its job is distrusted, even if the Workload is deleted."""
+    def _exempt_if_started_by_hand(self, pod: Body) -> None:
+        """Exempts a new pod of a JobSet that was started by hand without quota."""
+        job = self._job_of(pod["metadata"]["labels"].get(WORKLOAD_UID_LABEL)) if self._started_by_hand else ""
+        if job in self._started_by_hand:
+            self._pods_by_hand[pod["metadata"]["uid"]] = job
+
+    def _job_of(self, workload_uid: str | None) -> str:
+        """Returns the UID of the Workload's job, even if the Workload is deleted; empty if it has none."""
         created = (c.body for c in self._api.journal[kinds.WORKLOADS] if c.type == "ADDED")
-        return any(w["metadata"]["uid"] == workload_uid and owner_uid(w) in self._distrusted for w in created)
+        return next((owner_uid(w) for w in created if w["metadata"]["uid"] == workload_uid), "")
 
     def _live_groups(self) -> Mapping[str, Mapping[str, int]]:
         """Returns the number of KubeRay's live pods by the Workload's UID and group."""
@@ -355,12 +367,13 @@ class Invariants:
         return self._requests[uid][1]
 
     def live_pods(self) -> Iterator[tuple[str, str, Body]]:
-        """Yields KubeRay's live pods, each with its Workload's UID and its group."""
+        """Yields operators' live pods, each with its Workload's UID and its group, except exempt ones."""
         for pod in self._api.all(kinds.PODS):
             labels = pod["metadata"]["labels"]
             uid, group = labels.get(WORKLOAD_UID_LABEL), labels.get(GROUP_LABEL)
             ended = pod["status"]["phase"] in ("Succeeded", "Failed")
-            if None not in (uid, group) and not ended and not is_gated(pod):
+            by_hand = self._pods_by_hand.get(pod["metadata"]["uid"]) in self._started_by_hand
+            if None not in (uid, group) and not ended and not by_hand and not is_gated(pod):
                 yield uid, group, pod
 
     def _workload_of(self, job_uid: str) -> Body | None:

@@ -3,6 +3,7 @@
 import pytest
 
 from muster.kube import kinds
+from muster.objects.names import WORKLOAD_UID_LABEL
 from tests.simulation.api import Body
 from tests.simulation.invariants import condition
 from tests.simulation.job_controller import is_ended
@@ -19,6 +20,14 @@ def running(sim: Simulation, key: str) -> int:
     """Returns the number of its Jobs that are ready."""
     states: list[Body] = sim.api.get(JOB_SET, key).get("status", {}).get("replicatedJobsStatus", [])
     return sum(state["ready"] for state in states)
+
+
+def labelled_pods(sim: Simulation, key: str) -> list[Body]:
+    """Returns the pods with the label of its Workload."""
+    workload = sim.workload(key, JOB_SET)
+    assert workload is not None
+    uid = workload["metadata"]["uid"]
+    return [p for p in sim.api.all(kinds.PODS) if p["metadata"]["labels"].get(WORKLOAD_UID_LABEL) == uid]
 
 
 def restarts(sim: Simulation, key: str) -> int:
@@ -42,6 +51,26 @@ def test_a_ray_job_preempts_a_job_set_which_starts_again(seed: int) -> None:
         await sim.until(lambda: end(sim, dev) == "Completed", "dev completes")
         await sim.until(lambda: sim.has(dev, "Finished", JOB_SET), "its Workload is finished")
         await sim.until(lambda: not sim.requests() and not sim.reserved(), "all capacity is released")
+
+    Simulation(seed, local_stack()).run(story)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_job_set_resumed_without_quota_is_suspended_until_it_is_admitted(seed: int) -> None:
+    """The pods have the label of the Workload, which the JobSet controller keeps from the last run."""
+
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(job_set("dev", replicated_job("workers", seconds=60)))
+        await sim.until(lambda: running(sim, dev) == 2, "dev runs")
+        prod = sim.submit(ray_job("prod", priority="prod-priority"))
+        await sim.until(lambda: sim.state(prod) == "Running", "prod runs")
+        sim.kill()  # else the controller may suspend it before the JobSet controller resumes its Jobs
+        sim.patch(JOB_SET, dev, {"spec": {"suspend": False}})
+        await sim.until(lambda: bool(labelled_pods(sim, dev)), "the JobSet controller resumes its Jobs")
+        await sim.until(lambda: not labelled_pods(sim, dev), "they are suspended")
+        assert sim.api.get(JOB_SET, dev)["spec"]["suspend"]
+        assert sim.state(prod) == "Running"
+        await sim.until(lambda: end(sim, dev) == "Completed", "dev is admitted again, and completes")
 
     Simulation(seed, local_stack()).run(story)
 
