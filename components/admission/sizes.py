@@ -20,12 +20,12 @@ from components.admission.services import services
 from components.admission.templates import group_variables, head
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.rayjob import RAY_JOB
+from muster.cluster.jobs.scaling import REPLICAS_MAX
 
 WORKER_GROUPS_MAX = 100
 WORKERS_TO_DELETE_MAX = 1000
 PORTS_MAX = 100  # of a Service, and of the head's container, from which KubeRay derives some
 DELETION_RULES_MAX = 100
-UNBOUNDED = 2**31 - 1  # the default of maxReplicas in KubeRay's CRDs
 
 
 def bounded_sizes(engine: Engine, max_pods: int) -> list[Policy]:
@@ -46,9 +46,9 @@ def bounded_sizes(engine: Engine, max_pods: int) -> list[Policy]:
 def _pods(kind: JobKind, most: int) -> dict[str, str]:
     """Each factor is cut at `most` + 1 before it is multiplied, so that no sum overflows."""
     hosts, replicas = _cut("numOfHosts", 1, most), _cut("replicas", 0, most)
-    low, high = _cut("minReplicas", 0, most), _cut("maxReplicas", UNBOUNDED, most)
+    low, high = _cut("minReplicas", 0, most), _cut("maxReplicas", REPLICAS_MAX, most)
     pods = f"variables.groups.map(g, {hosts} * ({replicas} > {low} ? {replicas} : {low})).sum()"
-    bounded = f"variables.groups.filter(g, g.?maxReplicas.orValue({UNBOUNDED}) != {UNBOUNDED})"
+    bounded = f"variables.groups.filter(g, g.?maxReplicas.orValue({REPLICAS_MAX}) != {REPLICAS_MAX})"
     not_negative = " && ".join(
         f"g.?{key}.orValue(1) >= 0" for key in ("numOfHosts", "replicas", "minReplicas", "maxReplicas")
     )

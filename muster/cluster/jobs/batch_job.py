@@ -11,7 +11,7 @@ Kueue.
 from collections.abc import Mapping
 
 from muster.cluster.jobs.gang import PodSetTemplate, templates_problem
-from muster.cluster.jobs.job import GangTemplates, JobOutcome, JobView, Operator
+from muster.cluster.jobs.job import GangTemplates, JobOutcome, JobView, Operator, outcome_of
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.jobset import JOBSET_OPERATOR
 from muster.cluster.jobs.ray_view import KUBERAY
@@ -21,7 +21,7 @@ from muster.objects.batch import JOB_CONTROLLER, JOB_NAME_LABEL, Job, JobSpec
 from muster.objects.derived import Derived
 from muster.objects.jobset import JOBSET_NAME_LABEL, JOBSET_UID_LABEL, REPLICATED_JOB_LABEL
 from muster.objects.kueue import ReclaimablePod
-from muster.objects.meta import find_condition, is_true
+from muster.objects.meta import is_true
 from muster.objects.names import MIN_PARALLELISM_ANNOTATION
 
 MAIN = "main"
@@ -48,9 +48,8 @@ class BatchJobGang(JobView[Job]):
     )
 
     @property
-    def other_manager(self) -> str:
-        manager = self.obj.spec.managed_by or JOB_CONTROLLER
-        return "" if manager == JOB_CONTROLLER else manager
+    def _managed_by(self) -> str | None:
+        return self.obj.spec.managed_by
 
     @property
     def _templates(self) -> GangTemplates:
@@ -95,11 +94,7 @@ class BatchJobGang(JobView[Job]):
     @property
     def outcome(self) -> JobOutcome | None:
         """The conditions Complete and Failed, which the Job controller sets once all pods have ended."""
-        for name in ("Complete", "Failed"):
-            end = find_condition(self.obj.status.conditions, name)
-            if end is not None and end.status == "True":
-                return JobOutcome(name == "Complete", end.message or f"Job {name.lower()}")
-        return None
+        return outcome_of(self.obj.status.conditions, "Complete", "Failed", "Job")
 
     @property
     def reclaimable_pods(self) -> tuple[ReclaimablePod, ...]:

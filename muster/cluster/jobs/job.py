@@ -12,7 +12,7 @@ from muster.cluster.jobs.templates import is_placed
 from muster.kube.kinds import Kind
 from muster.kube.writes import Write
 from muster.objects.kueue import PodSet, ReclaimablePod
-from muster.objects.meta import Object, ObjectMeta
+from muster.objects.meta import Condition, Object, ObjectMeta, find_condition
 from muster.objects.names import PRIORITY_LABEL, QUEUE_LABEL, STOP_ANNOTATION
 from muster.objects.pods import PodTemplate, read_template
 
@@ -119,9 +119,14 @@ class JobView(ABC, Generic[T]):
 
     @property
     def other_manager(self) -> str:
-        """The controller that reconciles the job instead of its operator, by spec.managedBy; empty if there
-        is none."""
-        return ""
+        """The controller that reconciles the job instead of its operator; empty if there is none."""
+        manager = self._managed_by or self.operator.managed_by
+        return "" if manager == self.operator.managed_by else manager
+
+    @property
+    def _managed_by(self) -> str | None:
+        """The job's spec.managedBy."""
+        return None
 
     @property
     def stop_requested(self) -> bool:
@@ -269,6 +274,15 @@ class JobView(ABC, Generic[T]):
 
 
 Job = JobView[Any]
+
+
+def outcome_of(conditions: Iterable[Condition], success: str, failure: str, noun: str) -> JobOutcome | None:
+    """Returns the end of a job by its terminal conditions; None if neither is true."""
+    for kind in (success, failure):
+        end = find_condition(conditions, kind)
+        if end is not None and end.status == "True":
+            return JobOutcome(kind == success, end.message or f"{noun} {kind.lower()}")
+    return None
 
 
 def queue_name(job: Job) -> str:

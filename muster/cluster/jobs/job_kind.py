@@ -6,14 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from muster.cluster.jobs.job import JobView, Operator
+from muster.cluster.jobs.scaling import REPLICAS_MAX
 from muster.kube.kinds import Kind
 
 PodSetOf = Callable[[Mapping[str, str], str], str | None]
 """Returns the pod set of a pod from its labels and the name of its creator; None if the operator does not
 recognize the pod, and would create another."""
-
-
-UNLIMITED = 2**31 - 1  # the default of maxReplicas in KubeRay's CRDs
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -27,7 +25,12 @@ class PodGroups:
     name: str = "groupName"
     template: str = "template"
     sizes: Mapping[str, int] = field(
-        default_factory=lambda: {"replicas": 0, "minReplicas": 0, "maxReplicas": UNLIMITED, "numOfHosts": 1}
+        default_factory=lambda: {
+            "replicas": 0,
+            "minReplicas": 0,
+            "maxReplicas": REPLICAS_MAX,
+            "numOfHosts": 1,
+        }
     )
     """Counts of pods, with their defaults. They must not grow while the job is queued."""
     frozen: tuple[str, ...] = ()

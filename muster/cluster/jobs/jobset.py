@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from muster.cluster.jobs.gang import PodSetTemplate, templates_problem
-from muster.cluster.jobs.job import GangTemplates, JobOutcome, JobView, Operator
+from muster.cluster.jobs.job import GangTemplates, JobOutcome, JobView, Operator, outcome_of
 from muster.cluster.jobs.job_kind import JobKind, PodGroups
 from muster.kube.kinds import JOB_SETS
 from muster.objects.derived import Derived
@@ -54,9 +54,8 @@ class JobSetGang(JobView[JobSet]):
         self._jobs = jobs
 
     @property
-    def other_manager(self) -> str:
-        manager = self.obj.spec.managed_by or JOBSET_CONTROLLER
-        return "" if manager == JOBSET_CONTROLLER else manager
+    def _managed_by(self) -> str | None:
+        return self.obj.spec.managed_by
 
     @property
     def _templates(self) -> GangTemplates:
@@ -100,11 +99,7 @@ class JobSetGang(JobView[JobSet]):
 
     @property
     def outcome(self) -> JobOutcome | None:
-        for name in ("Completed", "Failed"):
-            end = find_condition(self.obj.status.conditions, name)
-            if end is not None and end.status == "True":
-                return JobOutcome(name == "Completed", end.message or f"JobSet {name.lower()}")
-        return None
+        return outcome_of(self.obj.status.conditions, "Completed", "Failed", "JobSet")
 
     @property
     def reclaimable_pods(self) -> tuple[ReclaimablePod, ...]:

@@ -47,14 +47,6 @@ class RayView(JobView[T]):
     operator = KUBERAY
 
     @property
-    def other_manager(self) -> str:
-        return "" if self._managed_by == self.operator.managed_by else self._managed_by
-
-    @property
-    @abstractmethod
-    def _managed_by(self) -> str: ...
-
-    @property
     @abstractmethod
     def cluster_spec(self) -> RayClusterSpec:
         """The spec of the Ray cluster."""

@@ -63,7 +63,9 @@ def examine(
     if is_pending(workload, status):
         problem = ineligibility(workload, status, cluster)
         is_excluded = is_excluded or problem is not None or is_unchecked(workload, cluster)
-    elastic = elastic_pod_sets(workload, status, cluster, now_ms)
-    decision_input = None if is_excluded else candidate(workload, status, cluster, elastic)
+    decision_input = None
+    if not is_excluded:
+        elastic = elastic_pod_sets(workload, status, cluster, now_ms)
+        decision_input = candidate(workload, status, cluster, elastic)
     share = share_of(workload, cluster)
     return Examination(status, until_ms, problem, decision_input, release, holds_after_end, share)

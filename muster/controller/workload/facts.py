@@ -95,8 +95,10 @@ class Facts:
     def _is_helper(self, pod: Pod) -> bool:
         """Returns whether the pod is of a Job that KubeRay created for the gang."""
         creator = pod.metadata.controller
-        if creator is None or creator.kind != BATCH_JOBS.name or self.job is None:
-            return creator is not None and creator.kind == BATCH_JOBS.name
+        if creator is None or creator.kind != BATCH_JOBS.name:
+            return False
+        if self.job is None:
+            return True
         return creator.uid != self.job.metadata.uid and self.job.kind not in BATCH_JOB.created_by
 
     def retry_due_ms(self) -> int | None:

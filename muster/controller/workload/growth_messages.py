@@ -33,15 +33,12 @@ def growth_limit(
 ) -> GrowthLimit | None:
     """Returns the limit of groups whose granted pods have no nodes yet, or whose next replica does not fit,
     with the reason of the first; None without such groups. Counts are of pods, by pod set."""
-    limits = [
-        limit
+    by_group = (
+        _nodes_limit(name, sizes[name], granted[name], nodes.get(name))
+        or _quota_limit(name, sizes[name], granted[name], asked.get(name, 0), waits.get(name))
         for name in sorted(waits.keys() | nodes.keys())
-        for limit in [
-            _nodes_limit(name, sizes[name], granted[name], nodes.get(name))
-            or _quota_limit(name, sizes[name], granted[name], asked.get(name, 0), waits.get(name))
-        ]
-        if limit is not None
-    ]
+    )
+    limits = [limit for limit in by_group if limit is not None]
     return GrowthLimit(limits[0].reason, ". ".join(limit.message for limit in limits)) if limits else None
 
 
