@@ -97,7 +97,7 @@ def cost_remarks(
     """Yields the assumptions of the costs; `own` has the prices that belong to each side."""
     if costs is None:
         return
-    yield Remark(f"prices are in {costs.prices.described}")
+    yield Remark(costs.prices.described)
     if any(prices and prices != costs.prices for prices in own):
         yield Remark("both sides are priced as after the change, so that a change is one of use")
     if costs.hours < MONTH_HOURS:
