@@ -33,7 +33,7 @@ class SimulatedConfiguration:
     configuration: QueueConfiguration
     trace: str | None = None
     assumptions: Mapping[str, float] = field(default_factory=dict)
-    prices: Prices = Prices()  # noqa: RUF009 - frozen
+    prices: Prices = field(default_factory=Prices)
     limits: Sequence[WaitLimit] = ()
 
 

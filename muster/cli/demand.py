@@ -103,8 +103,8 @@ def job_queues(
 ) -> JobQueues:
     """Returns the ClusterQueues of each job on any side."""
     queues: list[set[str]] = [set() for _ in trace.jobs]
-    for side, pairs in zip(sides, (replaced, *[()] * len(sides)), strict=False):
-        for job in inputs.placed(opts, side, trace, pairs).jobs:
+    for number, side in enumerate(sides):
+        for job in inputs.placed(opts, side, trace, () if number else replaced).jobs:
             queues[job.number].add(job.queue)
     return queues
 

@@ -1,7 +1,9 @@
 """The option `--headroom`: the growth of demand at which limits are first exceeded."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import count
 from statistics import fmean
 
 from muster.cli import inputs
@@ -10,7 +12,7 @@ from muster.cli.demand import check_queue, job_queues, with_resampling
 from muster.cli.inputs import ForecastOptions
 from muster.cli.verb import InputError
 from muster.forecast import futures
-from muster.forecast.demand.demand import ALL, Demand, demanded
+from muster.forecast.demand.demand import ALL, Demand, JobQueues, demanded
 from muster.forecast.demand.headroom import EVALUATIONS_MAX, headroom
 from muster.forecast.limits import WaitLimit
 from muster.forecast.recommend.goals import measured
@@ -29,16 +31,14 @@ class GrowingDemand:
     outcomes: Sequence[SimulationOutcome]
     resample: bool
 
-    def measured(self, queue: str, factor: float, limits: Sequence[WaitLimit]) -> Sequence[float]:
-        """Returns the value of each limit, as the mean over the futures."""
-        outcomes = self.outcomes
-        if factor != 1:
-            queues = job_queues(self.opts, [self.side], self.trace)
-            trace = demanded(self.trace, queues, Demand({queue: factor}))
-            scenario = with_resampling(inputs.scenario(self.opts, self.side, trace), trace, self.resample)
-            outcomes = futures.run(scenario.inputs, range(self.opts.seeds))
-        values = [measured(outcome, limits).values for outcome in outcomes]
-        return [fmean(column) for column in zip(*values, strict=True)]
+    def scaled(self, queues: JobQueues, queue: str, factor: float) -> Sequence[SimulationOutcome]:
+        """Simulates the futures in which the demand of a queue, or of all, is scaled. `queues` has the
+        queues of each job of the trace."""
+        if factor == 1:
+            return self.outcomes
+        trace = demanded(self.trace, queues, Demand({queue: factor}))
+        scenario = with_resampling(inputs.scenario(self.opts, self.side, trace), trace, self.resample)
+        return futures.run(scenario.inputs, range(self.opts.seeds))
 
 
 def check_headroom(queues: Sequence[str], side: SimulatedConfiguration, limits: Sequence[WaitLimit]) -> None:
@@ -58,26 +58,21 @@ def headrooms(
     if not queues:
         return []
     rows: list[QueueHeadroom] = []
-    effort = EVALUATIONS_MAX * len(limits) * len(queues)
+    evaluations_max, evaluations = EVALUATIONS_MAX * len(limits) * len(queues), count(1)
+    of_trace = job_queues(demand.opts, [demand.side], demand.trace)
     with inputs.progress("headroom") as progress:
-        counted = _Counted(progress, effort)
+
+        def measure(queue: str, factor: float) -> Sequence[float]:
+            progress(next(evaluations) / evaluations_max)
+            return _means(demand.scaled(of_trace, queue, factor), limits)
+
         for queue in queues:
-
-            def measure(factor: float, queue: str = queue) -> Sequence[float]:
-                counted.advance()
-                return demand.measured(queue, factor, limits)
-
-            every = headroom(limits, measure)
+            every = headroom(limits, partial(measure, queue))
             rows += (QueueHeadroom(queue, *pair) for pair in zip(limits, every, strict=True))
     return rows
 
 
-class _Counted:
-    """Reports the completed share of an upper bound of evaluations."""
-
-    def __init__(self, progress: Callable[[float], None], effort: int) -> None:
-        self._progress, self._effort, self._done = progress, effort, 0
-
-    def advance(self) -> None:
-        self._done += 1
-        self._progress(self._done / self._effort)
+def _means(outcomes: Sequence[SimulationOutcome], limits: Sequence[WaitLimit]) -> list[float]:
+    """Returns the value of each limit, as the mean over the futures."""
+    values = [measured(outcome, limits).values for outcome in outcomes]
+    return [fmean(column) for column in zip(*values, strict=True)]

@@ -27,7 +27,7 @@ from muster.forecast.traces.trace import Trace
 
 DAY_MS = 86_400_000
 SLOW_S = 30.0
-"""Duration of simulations after which users hear how they would be faster."""
+"""Duration of simulations from which on a message recommends to compile the admission core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ def writable(*files: Path | None) -> None:
 
 
 def is_compiled() -> bool:
-    """Returns whether the admission core is compiled, and not interpreted."""
+    """Returns whether the admission core is compiled (mypyc), not interpreted."""
     return not str(engine.__file__).endswith(".py")
 
 
@@ -234,7 +234,7 @@ def is_compiled() -> bool:
 def progress(text: str) -> Iterator[Callable[[float], None]]:
     """Shows a progress bar on terminals; yields a function that sets the completed share (0 to 1).
 
-    After simulations that took long, it says how they would be faster."""
+    If it took longer than SLOW_S, and the admission core is interpreted, prints how to speed it up."""
     from rich.console import Console
     from rich.progress import Progress
 

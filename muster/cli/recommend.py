@@ -94,11 +94,11 @@ def _inputs(search_opts: SearchOptions, demand: DemandOptions, opts: ForecastOpt
         raise InputError(f"no goal: give --goal {goals.SYNTAX}, or muster:forecast.limits in the stack file")
     goals.check_goals(limits, jobs, list(scenario.configuration.snapshot.cluster_queues))
     variables = parse_variables(search_opts.vary, stack.config)
-    candidates = Candidates(stack.config, variables, stack.build, stack.side.prices)
+    prices = stack.side.prices
+    candidates = Candidates(stack.config, variables, stack.build, prices)
     seeds = range(opts.seeds if futures.is_random(scenario) else 1)
     plan = search.plan(variables, seeds, len(jobs), search_opts.candidates, search_opts.search_seed)
-    prices = stack.side.prices
-    priced = [Remark(f"prices are in {prices.described}")] if prices else []
+    priced = [Remark(prices.described)] if prices else []
     request = SearchInputs(jobs, scenario.assumptions, limits, scenario.resampling)
     return Inputs(stack, request, candidates, plan, [*remarks(trace, [placed]), *priced])
 

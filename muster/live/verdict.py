@@ -93,7 +93,7 @@ def verdict(state: ObservedState, added: Submitted) -> Verdict:
 def _may_grow(state: ObservedState, admission: core.Admission) -> bool:
     """Returns whether a gang may get more than its minimum (muster/cluster/elasticity.py)."""
     flavors = {flavor for assigned in admission.pod_sets for flavor in assigned.flavors.values()}
-    checks = state.snapshot().cluster_queues[admission.cluster_queue].checks
+    checks = state.configuration.snapshot.cluster_queues[admission.cluster_queue].checks
     placed = any(assigned.topology is not None for assigned in admission.pod_sets)
     applied = [check for check in checks if not check.flavors or check.flavors & flavors]
     return not placed and all(check.provisions for check in applied)

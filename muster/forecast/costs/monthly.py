@@ -48,11 +48,11 @@ def monthly_costs(
     by_queue: dict[tuple[str, str], float] = defaultdict(float)
     by_group: dict[JobGroup, float] = defaultdict(float)
     used: dict[str, float] = defaultdict(float)
-    for job, cost in _by_job(outcome, prices, hours).items():
-        simulated = outcome.jobs[job[0]]
-        by_queue[simulated.queue, job[1]] += cost
-        used[job[1]] += cost
-        for group in groups_of(simulated):
+    for (index, flavor), cost in _by_job(outcome, prices, hours).items():
+        job = outcome.jobs[index]
+        by_queue[job.queue, flavor] += cost
+        used[flavor] += cost
+        for group in groups_of(job):
             by_group[group] += cost
     for flavor, accelerators in reserved.items():
         paid = accelerators * MONTH_HOURS * prices.by_flavor.get(flavor, 0.0)

@@ -23,8 +23,8 @@ class Prices:
 
     @property
     def described(self) -> str:
-        """The currency, date and source."""
-        return f"{self.currency} per accelerator-hour of {self.date}, {self.source}"
+        """The sentence for reports: currency, date and source."""
+        return f"prices are in {self.currency} per accelerator-hour of {self.date}, {self.source}"
 
 
 def is_day(text: str) -> bool:

@@ -8,7 +8,7 @@ from muster.forecast.demand.demand import AddedTeam
 
 
 def with_queues(configuration: QueueConfiguration, teams: Sequence[AddedTeam]) -> QueueConfiguration:
-    """Returns the configuration with a queue for each of these teams: a copy of the team's model, with the
+    """Returns the configuration with a queue for each of these teams: a copy of the queue `like`, with the
     same quotas, cohort, weight and preemption, so that the cohort's quota grows by as much."""
     queues, provisioned = dict(configuration.snapshot.cluster_queues), dict(configuration.provisioned)
     for team in teams:

@@ -16,6 +16,7 @@ from muster.forecast.costs.monthly import (
 from muster.forecast.costs.prices import Prices
 from muster.forecast.futures import SimulationInputs
 from muster.forecast.report.assumed import Remark
+from muster.forecast.report.document import group_fields
 from muster.forecast.report.tables import Table
 from muster.forecast.report.text import duration
 from muster.forecast.results.outcome import SimulationOutcome
@@ -82,8 +83,7 @@ def cost_document(costs: Costs | None) -> dict[str, Any] | None:
                     for (queue, flavor), cost in side.by_queue.items()
                 ],
                 "by_group": [
-                    {**{k: v for k, v in group._asdict().items() if v}, "cost": cost}
-                    for group, cost in sorted(side.by_group.items())
+                    {**group_fields(group), "cost": cost} for group, cost in sorted(side.by_group.items())
                 ],
             }
             for side in costs.sides
@@ -97,7 +97,7 @@ def cost_remarks(
     """Yields the assumptions of the costs; `own` has the prices that belong to each side."""
     if costs is None:
         return
-    yield Remark(f"prices are in {costs.prices.described}")
+    yield Remark(costs.prices.described)
     if any(prices and prices != costs.prices for prices in own):
         yield Remark("both sides are priced as after the change, so that a change is one of use")
     if costs.hours < MONTH_HOURS:

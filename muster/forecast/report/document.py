@@ -26,7 +26,7 @@ def forecast_document(
         "assumed_and_left_out": remarks_document(remarks),
         "futures": [_future(outcome) for outcome in outcomes],
         "recorded": [
-            {**_group(waits.group), **{k: v for k, v in asdict(waits).items() if k != "group"}}
+            {**group_fields(waits.group), **{k: v for k, v in asdict(waits).items() if k != "group"}}
             for waits in recorded_waits(outcomes, waited_ms)
         ],
     }
@@ -47,7 +47,7 @@ def plan_document(
         "assumed_and_left_out": remarks_document(remarks),
         "differences": [
             {
-                **_group(d.group),
+                **group_fields(d.group),
                 **{k: v for k, v in asdict(d).items() if k != "group"},
                 "change_s": d.change_s,
             }
@@ -55,11 +55,11 @@ def plan_document(
         ],
         "suffering_most": [asdict(sufferer) for sufferer in comparison.sufferers],
         "waits": [
-            {**_group(group), "statistic": statistic, "base_s": base_s, "changed_s": changed_s}
+            {**group_fields(group), "statistic": statistic, "base_s": base_s, "changed_s": changed_s}
             for (group, statistic), (base_s, changed_s) in comparison.waits.items()
         ],
         "never_start": [
-            {**_group(group), "base": before, "changed": after}
+            {**group_fields(group), "base": before, "changed": after}
             for group, (before, after) in comparison.never.items()
         ],
         "violations": [limit.text for limit in limits if limit.by_change],
@@ -100,8 +100,9 @@ def _teams(used: Usage) -> list[dict[str, Any]]:
 
 
 def _waits(group: JobGroup, waits: Waits) -> dict[str, Any]:
-    return {**_group(group), **asdict(waits)}
+    return {**group_fields(group), **asdict(waits)}
 
 
-def _group(group: JobGroup) -> dict[str, str]:
+def group_fields(group: JobGroup) -> dict[str, str]:
+    """Returns the fields of a group that restrict it, for programs."""
     return {key: value for key, value in group._asdict().items() if value}

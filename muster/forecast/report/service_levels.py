@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from muster.forecast.limits import WITHIN, Levels, WaitLimit
+from muster.forecast.report.document import group_fields
 from muster.forecast.report.tables import Table
 from muster.forecast.report.text import duration, named, points, share
 from muster.forecast.results.outcome import SimulationOutcome
@@ -93,7 +94,7 @@ def levels_document(every: Sequence[LevelsWithin]) -> list[dict[str, Any]]:
         {
             "within_s": levels.within_s,
             "side": number,
-            **{name: value for name, value in key.group._asdict().items() if value},
+            **group_fields(key.group),
             **({"month": key.month} if key.month else {}),
             **asdict(level),
         }

@@ -13,6 +13,7 @@ from muster.forecast.results.usage import Usage, usage
 from muster.forecast.results.waits import (
     JobGroup,
     Waits,
+    band,
     cancelled,
     in_order,
     mean_of,
@@ -90,11 +91,11 @@ def _waits(futures: Sequence[Mapping[JobGroup, Waits]]) -> Table:
     rows = []
     for group in groups:
         p90 = sorted(waits[group].p90_s for waits in futures if group in waits)
-        band = (p90[round(0.1 * (len(p90) - 1))], p90[round(0.9 * (len(p90) - 1))])
+        low, high = band(p90)
         statistics = (mean_of(futures, group, name) for name in SHOWN)
         count, never = (round(mean_of(futures, group, name)) for name in ("count", "never"))
         cells = [duration(value) for value in statistics]
-        cells.insert(3, "" if len(p90) == 1 else f"{duration(band[0])} to {duration(band[1])}")
+        cells.insert(3, "" if len(p90) == 1 else f"{duration(low)} to {duration(high)}")
         rows.append((*named(group), f"{count + never:,}", *cells, f"{never:,}" if never else "-"))
     title = "Waits from submission until the gang runs"
     headings = ("MEAN", "P50", "P90", "RANGE", "P95", "P99", "MAX")

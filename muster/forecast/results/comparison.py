@@ -8,7 +8,7 @@ from math import inf
 from statistics import fmean
 
 from muster.forecast.results.outcome import SimulatedJob, SimulationOutcome
-from muster.forecast.results.waits import JobGroup, Waits, mean_of, waits_by_group, waits_ms
+from muster.forecast.results.waits import JobGroup, Waits, band, mean_of, waits_by_group, waits_ms
 
 SUFFERERS = 20
 
@@ -119,9 +119,8 @@ def _difference(
     changes = sorted(a - b for b, a in pairs)
     mean = fmean(changes)
     agree = sum((change > 0) - (change < 0) == (mean > 0) - (mean < 0) for change in changes)
-    low, high = (changes[round(share * (len(changes) - 1))] for share in (0.1, 0.9))
     base_s, changed_s = fmean(b for b, _ in pairs), fmean(a for _, a in pairs)
-    return Difference(group, statistic, base_s, changed_s, low, high, agree, len(pairs))
+    return Difference(group, statistic, base_s, changed_s, *band(changes), agree, len(pairs))
 
 
 def _sufferers(base: Sequence[SimulationOutcome], changed: Sequence[SimulationOutcome]) -> list[Sufferer]:

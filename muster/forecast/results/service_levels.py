@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from muster.forecast.results.outcome import SimulatedJob, SimulationOutcome
-from muster.forecast.results.waits import JobGroup, groups_of, is_cancelled, waits_ms
+from muster.forecast.results.waits import JobGroup, band, groups_of, is_cancelled, waits_ms
 
 DAY_MS = 86_400_000
 MONTH_DAYS = 30
@@ -81,5 +81,4 @@ def _counts(outcome: SimulationOutcome, within_s: float, keys: Keys) -> Mapping[
 
 def _level(counts: Sequence[tuple[int, int]]) -> ServiceLevel:
     shares = sorted(started / jobs for jobs, started in counts)
-    low, high = (shares[round(part * (len(shares) - 1))] for part in (0.1, 0.9))
-    return ServiceLevel(fmean(jobs for jobs, _ in counts), fmean(shares), low, high)
+    return ServiceLevel(fmean(jobs for jobs, _ in counts), fmean(shares), *band(shares))

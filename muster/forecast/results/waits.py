@@ -132,6 +132,13 @@ def quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[max(0, min(len(ordered) - 1, -int(-share * len(ordered) // 1) - 1))]
 
 
+def band(ordered: Sequence[float]) -> tuple[float, float]:
+    """Returns the 10th and the 90th percentile of a value over the futures: the values at these shares of the
+    last index, rounded."""
+    last = len(ordered) - 1
+    return ordered[round(0.1 * last)], ordered[round(0.9 * last)]
+
+
 def mean_of(groups: Sequence[Mapping[JobGroup, Waits]], group: JobGroup, statistic: str) -> float:
     """Returns the mean of one statistic over the futures."""
     values = [getattr(waits[group], statistic) for waits in groups if group in waits]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from muster import admission as core
 from muster.admission import quantities
 from muster.cluster.cluster_state import ClusterState
+from muster.live.workloads import since_ms
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition, millis
 from muster.objects.workload_status import (
@@ -86,8 +87,8 @@ class RecentAttempts:
             if self._workloads.get(key) is not workload:
                 self._take(workload, now_ms)
         self._workloads = dict(cluster.workloads)
-        since_ms = now_ms - KEPT_MS
-        recent = {k: a for k, a in self._attempts.items() if a.ended_ms is None or a.ended_ms >= since_ms}
+        from_ms = now_ms - KEPT_MS
+        recent = {k: a for k, a in self._attempts.items() if a.ended_ms is None or a.ended_ms >= from_ms}
         newest = sorted(recent, key=lambda key: recent[key].ended_ms or now_ms + 1)[-self.most :]
         self._attempts = {key: recent[key] for key in newest}
         return {key: attempt.row() for key, attempt in self._attempts.items()}
@@ -120,8 +121,8 @@ def _attempt(workload: Workload) -> Attempt | None:
     status, spec = workload.status, workload.spec
     if not holds_quota(status) or status.admission is None:
         return None
-    reserved_ms = _since_ms(workload, QUOTA_RESERVED) or 0
-    ended_ms = _since_ms(workload, FINISHED)
+    reserved_ms = since_ms(workload.status, QUOTA_RESERVED) or 0
+    ended_ms = since_ms(workload.status, FINISHED)
     owner, ref = workload.metadata.controller, spec.priority_class_ref
     return Attempt(
         key=workload.key,
@@ -132,7 +133,7 @@ def _attempt(workload: Workload) -> Attempt | None:
         accelerators=_accelerators(workload),
         created_ms=millis(workload.metadata.creation_timestamp),
         reserved_ms=reserved_ms,
-        started_ms=_since_ms(workload, PODS_READY) or _since_ms(workload, ADMITTED),
+        started_ms=since_ms(workload.status, PODS_READY) or since_ms(workload.status, ADMITTED),
         ended_ms=ended_ms,
         end=RUNNING if ended_ms is None else _end(workload),
     )
@@ -149,15 +150,6 @@ def _accelerators(workload: Workload) -> int:
         except core.QuantityError:
             continue  # neither Muster nor Kueue wrote this amount
     return total
-
-
-def _since_ms(workload: Workload, kind: str) -> int | None:
-    condition = find_condition(workload.status.conditions, kind)
-    return (
-        millis(condition.last_transition_time)
-        if condition is not None and condition.status == "True"
-        else None
-    )
 
 
 def _end(workload: Workload) -> str:
