@@ -16,6 +16,7 @@ from pulumi_gcp.gkebackup import (
 from components.base import Component
 from components.foundation.google_cloud import GoogleCloud
 from components.foundation.key_access import grantable, let_encrypt
+from components.foundation.service_agents import service_agent
 from settings.model.foundation.backup import Backup
 
 
@@ -63,12 +64,7 @@ class Backups(Component):
             return []
         access: list[pulumi.Resource] = []
         for name, service in {"backups-by-gke": "container", "backups": "gkebackup"}.items():
-            agent = gcp.projects.ServiceIdentity(
-                self.named(f"agent-of-{name}"),
-                project=project,
-                service=f"{service}.googleapis.com",
-                opts=self.child(),
-            )
+            agent = service_agent(self, f"agent-of-{name}", project, service)
             access.append(let_encrypt(self, name, key, agent.member))
         return access
 
