@@ -35,7 +35,7 @@ class Backups(Component):
     def __init__(self, name: str, args: BackupsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Backups", name, opts)
         google, key = args.google, args.backup.kms_key
-        access = self._key_access(key, google.project) if key else []
+        access = self._key_access(key, google.project)
         protected = google.cluster.protected
         plan = gcp.gkebackup.BackupPlan(
             self.named("backup"),
@@ -57,7 +57,7 @@ class Backups(Component):
         )
         self.register_outputs({"name": plan.name})
 
-    def _key_access(self, key: str, project: str) -> list[pulumi.Resource]:
+    def _key_access(self, key: str | None, project: str) -> list[pulumi.Resource]:
         """Lets the cluster's agent of backups, which acts as GKE's service agent, and Backup for GKE use the
         key (Backup for GKE, "CMEK encryption", November 2026)."""
         if not grantable(key, project):

@@ -107,7 +107,7 @@ class GkeCluster(Component):
     def _key_access(self, args: GkeClusterArgs) -> Sequence[pulumi.Resource]:
         """Lets GKE's service agent use the key; for a key in another project, its owner must do so."""
         key = args.cluster.secrets_encryption
-        if key is None or not grantable(key, args.project):
+        if not grantable(key, args.project):
             return []
         agent = service_agent(self, "gke", args.project)
         return [let_encrypt(self, "secrets-encryption", key, agent.member)]

@@ -36,7 +36,7 @@ def own_keys(pools: Iterable[Pool], defaults: NodeDefaults, project: str) -> tup
     """Returns the keys of boot disks that belong to the project, sorted; for others, their owner grants
     access."""
     keys = {defaults.boot_disk_kms_key, *(pool.boot_disk.kms_key for pool in pools if not pool.existing)}
-    return tuple(sorted(key for key in keys if key and grantable(key, project)))
+    return tuple(sorted(key for key in keys if grantable(key, project)))
 
 
 def _compute_engine(agent: str) -> str:

@@ -1,12 +1,14 @@
 """Access of Google's service agents to the project's keys of Cloud KMS."""
 
+from typing import TypeGuard
+
 import pulumi
 import pulumi_gcp as gcp
 
 from components.base import Component
 
 
-def grantable(key: str | None, project: str) -> bool:
+def grantable(key: str | None, project: str) -> TypeGuard[str]:
     """Returns whether the key belongs to the project; for the key of another one, its owner grants access."""
     return key is not None and key.startswith(f"projects/{project}/")
 
