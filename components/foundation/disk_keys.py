@@ -32,11 +32,14 @@ class DiskKeys(Component):
         self.register_outputs({"keys": list(args.keys)})
 
 
-def own_keys(pools: Iterable[Pool], defaults: NodeDefaults, project: str) -> tuple[str, ...]:
-    """Returns the keys of boot disks that belong to the project, sorted; for others, their owner grants
-    access."""
+def disk_keys(
+    pools: Iterable[Pool], defaults: NodeDefaults, project: str, opts: pulumi.ResourceOptions
+) -> list[DiskKeys]:
+    """Declares access to the keys of boot disks that belong to the project; returns nothing if none does. For
+    other keys, their owner grants access."""
     keys = {defaults.boot_disk_kms_key, *(pool.boot_disk.kms_key for pool in pools if not pool.existing)}
-    return tuple(sorted(key for key in keys if grantable(key, project)))
+    own = tuple(sorted(key for key in keys if grantable(key, project)))
+    return [DiskKeys("disk-keys", DiskKeysArgs(own, project), opts)] if own else []
 
 
 def _compute_engine(agent: str) -> str:
