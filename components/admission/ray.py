@@ -130,6 +130,11 @@ def value_at(root: str, path: str, otherwise: str) -> str:
     return f"{optional(root, path)}.orValue({otherwise})"
 
 
+def values_at(root: str, paths: Iterable[str]) -> str:
+    """Returns the CEL expression of a list: the values at these paths, without absent ones."""
+    return f"[{', '.join(f'?{optional(root, path)}' for path in paths)}]"
+
+
 def any_is_true(root: str, paths: Iterable[str]) -> str:
     """CEL for: at least one of the fields is true."""
     return f"({' || '.join(value_at(root, path, 'false') for path in paths)})"
