@@ -42,7 +42,7 @@ NODE_DEFAULTS = ClusterNodePoolDefaultsArgs(
 
 
 def auto_node_defaults(cluster: Gke) -> ClusterNodePoolAutoConfigArgs:
-    """Returns what all pools have that GKE creates by itself."""
+    """Returns the settings of node pools that GKE creates itself."""
     return ClusterNodePoolAutoConfigArgs(
         node_kubelet_config=ClusterNodePoolAutoConfigNodeKubeletConfigArgs(
             insecure_kubelet_readonly_port_enabled="FALSE"

@@ -16,7 +16,7 @@ def grantable(key: str | None, project: str) -> TypeGuard[str]:
 def let_encrypt(
     owner: Component, name: str, key: str, member: pulumi.Input[str]
 ) -> gcp.kms.CryptoKeyIAMMember:
-    """Declares, below `owner`, that a service agent encrypts and decrypts with the key."""
+    """Declares, below `owner`, a service agent's permission to encrypt and decrypt with the key."""
     return gcp.kms.CryptoKeyIAMMember(
         owner.named(name),
         crypto_key_id=key,

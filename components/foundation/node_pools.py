@@ -40,7 +40,7 @@ class NodePoolsArgs:
 
     service_account: for pools that name none.
     interfaces: for GPU traffic; a pool uses the first ones, as many as its machines have.
-    defaults: the cluster's, for pools that say nothing else.
+    defaults: the cluster's, for pools without their own.
     """
 
     pools: tuple[Pool, ...]
