@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from components.admission.ray import (
     Engine,
     Policy,
-    asked_by_users,
     is_trusted,
     may_write_status,
     queue_of,
     requests_of,
     spec_is_written,
+    spec_is_written_by_users,
     users_of,
     values_at,
 )
@@ -92,7 +92,7 @@ def _of_jobs(kind: JobKind, engine: Engine) -> Policy:
         operations=("CREATE", "UPDATE"),
         rules=rules,
         namespaces=TENANT,
-        condition=f"({asked_by_users(engine, kind.operator)}) && ({spec_is_written()})",
+        condition=spec_is_written_by_users(engine, kind.operator),
         exempt_operators=users_of(kind),
         variables=template_variables(kind) | (_added_containers(kind) if kind.ray_cluster else {}),
     )

@@ -119,6 +119,11 @@ def spec_is_written() -> str:
     return 'request.operation == "CREATE" || object.spec != oldObject.spec'
 
 
+def spec_is_written_by_users(engine: Engine, operator: Operator = KUBERAY) -> str:
+    """CEL for a request that writes the spec and is not by the engine or the operator."""
+    return f"({asked_by_users(engine, operator)}) && ({spec_is_written()})"
+
+
 def optional(root: str, path: str) -> str:
     """CEL for the optional value at a path of `root` (object or oldObject); the spec always exists."""
     spec, *remaining = path.split(".")
