@@ -45,7 +45,7 @@ def _config(file: FilePath) -> Mapping[str, object]:
 
 
 def _names(config: Mapping[str, object], file: FilePath) -> Iterator[tuple[Path, str]]:
-    """Yields the path of each name, and the resource as a phrase that tells apart all of Google Cloud's."""
+    """Yields the path of each name, and its resource as a phrase that is unique in all of Google Cloud."""
     try:
         settings = parse(config, str(file), SECTIONS.keys())
     except SettingsError:

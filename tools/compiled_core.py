@@ -1,6 +1,6 @@
 """The package with a compiled admission core, as in the controller's image (Dockerfile).
 
-Here the wheel's build compiles it, as `pip install .` does if it is asked to.
+The wheel's build compiles it, as `pip install .` does with HATCH_BUILD_HOOKS_ENABLE=true.
 """
 
 import hashlib
@@ -28,8 +28,8 @@ def has_compiler() -> bool:
 
 
 def site(screen: Screen | None = None) -> Path:
-    """Returns a folder with the package, its sources and its compiled core. To compile it takes minutes, once
-    for each version of the core. Raises: StepError."""
+    """Returns a folder with the package, its sources and its compiled core. Compiling takes minutes, once per
+    version of the core. Raises: StepError."""
     cache = cache_directory() / "compiled"
     libraries = (
         cache / f"core-{_digest([CHECKOUT / 'pyproject.toml', *(PACKAGE / 'admission').rglob('*.py')])}"

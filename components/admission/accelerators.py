@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from components.admission.ray import (
     Engine,
     Policy,
-    asked_by_users,
     is_trusted,
     may_write_status,
-    optional,
     queue_of,
     requests_of,
     spec_is_written,
+    spec_is_written_by_users,
     users_of,
+    values_at,
 )
 from components.admission.templates import from_old_object, template_variables
 from muster.cluster.jobs.job_kind import JobKind
@@ -92,7 +92,7 @@ def _of_jobs(kind: JobKind, engine: Engine) -> Policy:
         operations=("CREATE", "UPDATE"),
         rules=rules,
         namespaces=TENANT,
-        condition=f"({asked_by_users(engine, kind.operator)}) && ({spec_is_written()})",
+        condition=spec_is_written_by_users(engine, kind.operator),
         exempt_operators=users_of(kind),
         variables=template_variables(kind) | (_added_containers(kind) if kind.ray_cluster else {}),
     )
@@ -100,12 +100,8 @@ def _of_jobs(kind: JobKind, engine: Engine) -> Policy:
 
 def _added_containers(kind: JobKind) -> dict[str, str]:
     """CEL variables for the settings of containers that KubeRay adds, before and after the request."""
-
-    def listed(root: str) -> str:
-        paths = (optional(root, f"{kind.ray_cluster}.{path}") for path in ADDED_CONTAINERS)
-        return f"[{', '.join(f'?{path}' for path in paths)}]"
-
-    return {"added": listed("object"), "oldAdded": from_old_object(listed("oldObject"))}
+    paths = [f"{kind.ray_cluster}.{path}" for path in ADDED_CONTAINERS]
+    return {"added": values_at("object", paths), "oldAdded": from_old_object(values_at("oldObject", paths))}
 
 
 def _of_pods(owner: PodOwner, engine: Engine) -> Policy:

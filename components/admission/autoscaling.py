@@ -14,8 +14,7 @@ from components.admission.ray import (
     RAY_KINDS,
     Engine,
     Policy,
-    asked_by_users,
-    spec_is_written,
+    spec_is_written_by_users,
     value_at,
 )
 from components.admission.templates import from_old_object, head
@@ -48,7 +47,7 @@ def own_accounts(engine: Engine, shared: Sequence[str]) -> list[Policy]:
             operations=("CREATE", "UPDATE"),
             rules=_account_rules(kind, sorted({SHARED_ACCOUNT, *shared})),
             namespaces=TENANT,
-            condition=f"({asked_by_users(engine)}) && ({spec_is_written()}) && {autoscales(kind)}",
+            condition=f"{spec_is_written_by_users(engine)} && {autoscales(kind)}",
         )
         for kind in RAY_KINDS
     ]

@@ -119,6 +119,11 @@ def spec_is_written() -> str:
     return 'request.operation == "CREATE" || object.spec != oldObject.spec'
 
 
+def spec_is_written_by_users(engine: Engine, operator: Operator = KUBERAY) -> str:
+    """CEL for a request that writes the spec and is not by the engine or the operator."""
+    return f"({asked_by_users(engine, operator)}) && ({spec_is_written()})"
+
+
 def optional(root: str, path: str) -> str:
     """CEL for the optional value at a path of `root` (object or oldObject); the spec always exists."""
     spec, *remaining = path.split(".")
@@ -128,6 +133,11 @@ def optional(root: str, path: str) -> str:
 def value_at(root: str, path: str, otherwise: str) -> str:
     """Returns the CEL expression of the value at a path, or of `otherwise` if the path is absent."""
     return f"{optional(root, path)}.orValue({otherwise})"
+
+
+def values_at(root: str, paths: Iterable[str]) -> str:
+    """Returns the CEL expression of a list: the values at these paths, without absent ones."""
+    return f"[{', '.join(f'?{optional(root, path)}' for path in paths)}]"
 
 
 def any_is_true(root: str, paths: Iterable[str]) -> str:

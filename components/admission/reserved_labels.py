@@ -11,10 +11,10 @@ from components.admission.ray import (
     creators,
     is_trusted,
     may_write_status,
-    optional,
     other_operators,
     requests_of,
     users_of,
+    values_at,
 )
 from components.admission.templates import from_old_object, group_variables, head, in_group
 from muster.cluster.jobs.job_kind import JobKind
@@ -72,7 +72,7 @@ def _labels(kind: JobKind, root: str, groups: str) -> str:
     of_groups = [f"{in_group(kind.groups.template)}.?metadata.?labels"] if kind.groups is not None else []
     of_groups += ["labels"] if kind.ray_cluster else []
     maps = [f"{groups}.map(g, g.?{path}.orValue({{}}))" for path in of_groups]
-    singles = [f"[{', '.join(f'?{optional(root, path)}' for path in single)}]"] if single else []
+    singles = [values_at(root, single)] if single else []
     return " + ".join([*singles, *maps])
 
 

@@ -1,6 +1,6 @@
 """Policies for secrets that pods mount: a volume that cannot be mounted keeps a whole gang from starting."""
 
-from components.admission.ray import Engine, Policy, asked_by_users, requests_of, spec_is_written, users_of
+from components.admission.ray import Engine, Policy, requests_of, spec_is_written_by_users, users_of
 from components.admission.templates import template_variables
 from components.foundation.google_cloud import FUSE_DRIVER, SECRETS_DRIVER
 from components.tenants.mounted_secrets import SECRETS_CLASS
@@ -42,7 +42,7 @@ def mounted_secrets(engine: Engine) -> list[Policy]:
                 ),
             },
             namespaces=TENANT,
-            condition=f"({asked_by_users(engine, kind.operator)}) && ({spec_is_written()})",
+            condition=spec_is_written_by_users(engine, kind.operator),
             exempt_operators=users_of(kind),
             variables=template_variables(kind),
         )

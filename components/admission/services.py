@@ -14,9 +14,8 @@ from components.admission.ray import (
     RAY_KINDS,
     Engine,
     Policy,
-    asked_by_users,
     optional,
-    spec_is_written,
+    spec_is_written_by_users,
     value_at,
 )
 from components.admission.templates import head
@@ -53,7 +52,7 @@ def cluster_internal_services(engine: Engine) -> list[Policy]:
             operations=("CREATE", "UPDATE"),
             rules=_internal_rules(kind) | _plain_rules(kind),
             namespaces=TENANT,
-            condition=f"({asked_by_users(engine)}) && ({spec_is_written()})",
+            condition=spec_is_written_by_users(engine),
         )
         for kind in RAY_KINDS
     ]

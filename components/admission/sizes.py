@@ -12,9 +12,8 @@ from components.admission.ray import (
     RAY_KINDS,
     Engine,
     Policy,
-    asked_by_users,
     optional,
-    spec_is_written,
+    spec_is_written_by_users,
 )
 from components.admission.services import services
 from components.admission.templates import group_variables, head
@@ -36,7 +35,7 @@ def bounded_sizes(engine: Engine, max_pods: int) -> list[Policy]:
             resources=(kind.plural,),
             operations=("CREATE", "UPDATE"),
             rules=_pods(kind, max_pods) | _lists(kind),
-            condition=f"({asked_by_users(engine)}) && ({spec_is_written()})",
+            condition=spec_is_written_by_users(engine),
             variables=group_variables(kind),
         )
         for kind in RAY_KINDS

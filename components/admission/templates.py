@@ -1,6 +1,6 @@
 """CEL for the pod templates of a job, for example of a Ray object's head, submitter and worker groups."""
 
-from components.admission.ray import optional, value_at
+from components.admission.ray import optional, value_at, values_at
 from muster.cluster.jobs.job_kind import JobKind, PodGroups
 
 
@@ -29,9 +29,7 @@ def template_variables(kind: JobKind) -> dict[str, str]:
 
 
 def _templates(kind: JobKind, root: str, groups: str) -> str:
-    lists = (
-        [f"[{', '.join(f'?{optional(root, path)}' for path in kind.templates)}]"] if kind.templates else []
-    )
+    lists = [values_at(root, kind.templates)] if kind.templates else []
     if kind.groups is not None:
         template = kind.groups.template
         lists.append(f"{groups}.filter(g, g.?{in_group(template)}.hasValue()).map(g, g.{template})")

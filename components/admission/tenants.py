@@ -6,7 +6,7 @@ from components.admission.ray import (
     Policy,
     asked_by_users,
     requests_of,
-    spec_is_written,
+    spec_is_written_by_users,
     users_of,
     value_at,
 )
@@ -55,7 +55,7 @@ def without_claims(engine: Engine) -> list[Policy]:
             }
             | _without_claim_templates(kind),
             namespaces=NO_CLAIMS,
-            condition=f"({asked_by_users(engine, kind.operator)}) && ({spec_is_written()})",
+            condition=spec_is_written_by_users(engine, kind.operator),
             exempt_operators=users_of(kind),
             variables=template_variables(kind),
         )

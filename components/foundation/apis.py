@@ -8,6 +8,7 @@ import pulumi_gcp as gcp
 
 from components.base import Component
 from components.foundation.google_cloud import GoogleCloud
+from components.foundation.key_access import grantable
 from settings.model.foundation.cluster import Gke
 from settings.model.foundation.place import GkePlace
 from settings.model.stack import Settings
@@ -61,10 +62,10 @@ def enter_project(
 def required_apis(settings: Settings) -> tuple[str, ...]:
     """Returns the APIs of the resources that a stack declares, and of the features that it switches on."""
     cluster = settings.cluster
-    project = f"projects/{settings.project}/"
+    project = settings.project or ""
     of_cluster = _of_cluster(cluster, project) if isinstance(cluster, Gke) else ()
-    keys = (pool.boot_disk.kms_key or "" for pool in settings.pools)
-    of_pools = ("cloudkms",) if any(key.startswith(project) for key in keys) else ()
+    keys = (pool.boot_disk.kms_key for pool in settings.pools)
+    of_pools = ("cloudkms",) if any(grantable(key, project) for key in keys) else ()
     return tuple(sorted({*ALWAYS, *of_cluster, *of_pools, *_of_platform(settings), *_of_tenants(settings)}))
 
 
@@ -75,9 +76,9 @@ def _of_cluster(cluster: Gke, project: str) -> Iterator[str]:
         yield "containersecurity"
     of_backups = cluster.backup.kms_key if cluster.backup else None
     keys = (cluster.secrets_encryption, cluster.boot_disk_kms_key, of_backups)
-    if any((key or "").startswith(project) for key in keys):
+    if any(grantable(key, project) for key in keys):
         yield "cloudkms"
-    if (cluster.notifications or "").startswith(project):
+    if (cluster.notifications or "").startswith(f"projects/{project}/"):
         yield "pubsub"
     if cluster.backup:
         yield "gkebackup"

@@ -16,6 +16,7 @@ from pulumi_gcp.gkebackup import (
 from components.base import Component
 from components.foundation.google_cloud import GoogleCloud
 from components.foundation.key_access import grantable, let_encrypt
+from components.foundation.service_agents import service_agent
 from settings.model.foundation.backup import Backup
 
 
@@ -34,7 +35,7 @@ class Backups(Component):
     def __init__(self, name: str, args: BackupsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Backups", name, opts)
         google, key = args.google, args.backup.kms_key
-        access = self._key_access(key, google.project) if key else []
+        access = self._key_access(key, google.project)
         protected = google.cluster.protected
         plan = gcp.gkebackup.BackupPlan(
             self.named("backup"),
@@ -56,19 +57,14 @@ class Backups(Component):
         )
         self.register_outputs({"name": plan.name})
 
-    def _key_access(self, key: str, project: str) -> list[pulumi.Resource]:
+    def _key_access(self, key: str | None, project: str) -> list[pulumi.Resource]:
         """Lets the cluster's agent of backups, which acts as GKE's service agent, and Backup for GKE use the
         key (Backup for GKE, "CMEK encryption", November 2026)."""
         if not grantable(key, project):
             return []
         access: list[pulumi.Resource] = []
         for name, service in {"backups-by-gke": "container", "backups": "gkebackup"}.items():
-            agent = gcp.projects.ServiceIdentity(
-                self.named(f"agent-of-{name}"),
-                project=project,
-                service=f"{service}.googleapis.com",
-                opts=self.child(),
-            )
+            agent = service_agent(self, f"agent-of-{name}", project, service)
             access.append(let_encrypt(self, name, key, agent.member))
         return access
 

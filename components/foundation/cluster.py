@@ -30,6 +30,7 @@ from components.base import Component
 from components.foundation import cluster_features, control_plane, upkeep
 from components.foundation.key_access import grantable, let_encrypt
 from components.foundation.network import Network
+from components.foundation.service_agents import service_agent
 from components.foundation.shared_vpc import SharedVpc, SharedVpcArgs
 from settings.model.foundation.cluster import Gke
 from settings.model.operators.kuberay import Addon
@@ -106,11 +107,9 @@ class GkeCluster(Component):
     def _key_access(self, args: GkeClusterArgs) -> Sequence[pulumi.Resource]:
         """Lets GKE's service agent use the key; for a key in another project, its owner must do so."""
         key = args.cluster.secrets_encryption
-        if key is None or not grantable(key, args.project):
+        if not grantable(key, args.project):
             return []
-        agent = gcp.projects.ServiceIdentity(
-            self.named("gke"), project=args.project, service="container.googleapis.com", opts=self.child()
-        )
+        agent = service_agent(self, "gke", args.project)
         return [let_encrypt(self, "secrets-encryption", key, agent.member)]
 
 

@@ -25,6 +25,7 @@ from pulumi_gcp.container import (
     ClusterSecretManagerConfigRotationConfigArgs,
 )
 
+from components.foundation.google_cloud import api_word
 from settings.model.foundation.cluster import Gke
 from settings.model.foundation.dns import Dns
 from settings.model.foundation.secret_manager import SecretManager
@@ -41,7 +42,7 @@ NODE_DEFAULTS = ClusterNodePoolDefaultsArgs(
 
 
 def auto_node_defaults(cluster: Gke) -> ClusterNodePoolAutoConfigArgs:
-    """Returns what all pools have that GKE creates by itself."""
+    """Returns the settings of node pools that GKE creates itself."""
     return ClusterNodePoolAutoConfigArgs(
         node_kubelet_config=ClusterNodePoolAutoConfigNodeKubeletConfigArgs(
             insecure_kubelet_readonly_port_enabled="FALSE"
@@ -92,8 +93,8 @@ def dns(settings: Dns | None) -> ClusterDnsConfigArgs | None:
     if settings is None or settings.provider is None:
         return None
     return ClusterDnsConfigArgs(
-        cluster_dns=_component(settings.provider),
-        cluster_dns_scope=f"{_component(settings.scope)}_SCOPE" if settings.provider == "cloud-dns" else None,
+        cluster_dns=api_word(settings.provider),
+        cluster_dns_scope=f"{api_word(settings.scope)}_SCOPE" if settings.provider == "cloud-dns" else None,
         cluster_dns_domain=settings.domain,
         additive_vpc_scope_dns_domain=settings.additive_vpc_domain,
     )
@@ -119,16 +120,12 @@ def encryption(key: str | None) -> ClusterDatabaseEncryptionArgs:
 
 def logging(cluster: Gke) -> ClusterLoggingConfigArgs:
     """Returns the components whose logs the cluster exports."""
-    return ClusterLoggingConfigArgs(enable_components=[SYSTEM, *map(_component, cluster.logs)])
+    return ClusterLoggingConfigArgs(enable_components=[SYSTEM, *map(api_word, cluster.logs)])
 
 
 def monitoring(cluster: Gke) -> ClusterMonitoringConfigArgs:
     """Returns the components whose metrics the cluster exports."""
     return ClusterMonitoringConfigArgs(
-        enable_components=[SYSTEM, *map(_component, cluster.metrics)],
+        enable_components=[SYSTEM, *map(api_word, cluster.metrics)],
         managed_prometheus=ClusterMonitoringConfigManagedPrometheusArgs(enabled=cluster.managed_prometheus),
     )
-
-
-def _component(name: str) -> str:
-    return name.upper().replace("-", "_")

@@ -73,7 +73,7 @@ def compute_class(pool: Pool, service_account: pulumi.Input[str], defaults: Node
 
 
 def _nodes(pool: Pool, defaults: NodeDefaults) -> dict[str, Any]:
-    """Returns what all nodes of the class have, apart from their service account."""
+    """Returns the configuration of all nodes of the class, without their service account."""
     tags = [{"key": key, "value": value} for key, value in defaults.tags_of(pool).items()]
     fields = {
         "nodeLabels": pool.declared_labels,

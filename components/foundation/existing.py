@@ -9,12 +9,11 @@ from components.base import Component
 from components.foundation.apis import enter_project
 from components.foundation.cluster import FORCE_PATCH
 from components.foundation.compute_classes import ComputeClasses, ComputeClassesArgs
-from components.foundation.disk_keys import DiskKeys, DiskKeysArgs, own_keys
+from components.foundation.disk_keys import disk_keys
 from components.foundation.google_cloud import GoogleCloud
 from components.foundation.node_identity import NodeIdentity, NodeIdentityArgs
 from components.foundation.node_pools import NodePools, NodePoolsArgs
 from settings.model.foundation.existing import Existing
-from settings.model.foundation.node_defaults import NodeDefaults
 from settings.model.foundation.place import GkePlace
 from settings.model.stack import Settings
 
@@ -65,10 +64,9 @@ class ExistingCluster(Component):
         nodes = NodeIdentity("pools", NodeIdentityArgs(cluster, "pools", google.project), options)
         self.nodes_account = nodes.email
         pools = NodePoolsArgs(added, google.project, cluster, cluster.name, nodes.email)
-        keys = own_keys(added, pools.defaults, google.project)
-        before = [DiskKeys("disk-keys", DiskKeysArgs(keys, google.project), options)] if keys else []
-        after = self.child(provider=google.provider, depends_on=[*google.apis, *before])
+        keys = disk_keys(added, pools.defaults, google.project, options)
+        after = self.child(provider=google.provider, depends_on=[*google.apis, *keys])
         NodePools("node-pools", pools, after)
         if any(pool.compute_class for pool in added):
             inside = self.child(provider=self.kubernetes)
-            ComputeClasses("compute-classes", ComputeClassesArgs(added, nodes.email, NodeDefaults()), inside)
+            ComputeClasses("compute-classes", ComputeClassesArgs(added, nodes.email, pools.defaults), inside)

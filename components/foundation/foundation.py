@@ -9,7 +9,7 @@ from components.foundation.apis import enter_project
 from components.foundation.backups import Backups, BackupsArgs
 from components.foundation.cluster import GkeCluster, GkeClusterArgs
 from components.foundation.compute_classes import ComputeClasses, ComputeClassesArgs
-from components.foundation.disk_keys import DiskKeys, DiskKeysArgs, own_keys
+from components.foundation.disk_keys import disk_keys
 from components.foundation.google_cloud import GoogleCloud
 from components.foundation.gpu_networks import (
     DeviceNetworks,
@@ -55,6 +55,7 @@ class Foundation(Component):
         nodes = NodeIdentity(
             "nodes", NodeIdentityArgs(settings.place, "nodes", args.project), self._in_cloud()
         )
+        keys = disk_keys(args.settings.pools, settings.node_defaults, args.project, self._in_cloud())
         cluster = GkeCluster(
             "cluster",
             GkeClusterArgs(
@@ -65,7 +66,7 @@ class Foundation(Component):
                 multi_networking=any(pool.gpudirect or pool.dranet for pool in args.settings.pools),
                 ray_addon=kuberay.addon if kuberay.install == "addon" else None,
             ),
-            self._in_cloud(*([network] if network else []), nodes, *self._disk_keys(args)),
+            self._in_cloud(*([network] if network else []), nodes, *keys),
         )
         self.name, self.kubernetes = cluster.name, cluster.kubernetes
         self.kubeconfig, self.cluster_id = cluster.kubeconfig, cluster.cluster.id
@@ -86,10 +87,6 @@ class Foundation(Component):
             return None
         network = NetworkArgs(settings, args.project, self.google.region, args.cluster.deletion_protection)
         return Network("network", network, self._in_cloud())
-
-    def _disk_keys(self, args: FoundationArgs) -> list[DiskKeys]:
-        keys = own_keys(args.settings.pools, args.cluster.node_defaults, args.project)
-        return [DiskKeys("disk-keys", DiskKeysArgs(keys, args.project), self._in_cloud())] if keys else []
 
     def _gpu_networks(self, args: FoundationArgs) -> GpuNetworks | None:
         settings, count = args.settings.network, gpu_networks(args.settings.pools)

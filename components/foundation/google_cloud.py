@@ -43,6 +43,11 @@ def name_at_creation(key: str = "name") -> list[str]:
     return [key]
 
 
+def api_word(word: str) -> str:
+    """Returns the API's value for a word of the settings: OPTIMIZE_UTILIZATION for optimize-utilization."""
+    return word.upper().replace("-", "_")
+
+
 FUSE_DRIVER = "gcsfuse.csi.storage.gke.io"
 # The driver of GKE's Secret Manager add-on; the open-source one has another name (secrets-store.csi.k8s.io).
 SECRETS_DRIVER = "secrets-store-gke.csi.k8s.io"

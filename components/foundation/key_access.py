@@ -1,12 +1,14 @@
 """Access of Google's service agents to the project's keys of Cloud KMS."""
 
+from typing import TypeGuard
+
 import pulumi
 import pulumi_gcp as gcp
 
 from components.base import Component
 
 
-def grantable(key: str | None, project: str) -> bool:
+def grantable(key: str | None, project: str) -> TypeGuard[str]:
     """Returns whether the key belongs to the project; for the key of another one, its owner grants access."""
     return key is not None and key.startswith(f"projects/{project}/")
 
@@ -14,7 +16,7 @@ def grantable(key: str | None, project: str) -> bool:
 def let_encrypt(
     owner: Component, name: str, key: str, member: pulumi.Input[str]
 ) -> gcp.kms.CryptoKeyIAMMember:
-    """Declares, below `owner`, that a service agent encrypts and decrypts with the key."""
+    """Declares, below `owner`, a service agent's permission to encrypt and decrypt with the key."""
     return gcp.kms.CryptoKeyIAMMember(
         owner.named(name),
         crypto_key_id=key,

@@ -19,6 +19,7 @@ from pulumi_gcp.container import (
 )
 
 from components.foundation import node_system
+from components.foundation.google_cloud import api_word
 from components.foundation.upkeep import PLATFORM_SCOPE
 from settings.model.foundation.node_defaults import NodeDefaults
 from settings.model.pools.gpus import Gpu, Sharing
@@ -73,7 +74,7 @@ def node_config(
 
 def confidential_type(pool: Pool) -> str | None:
     """Returns the API's word for the technology of confidential nodes."""
-    return pool.confidential_nodes and pool.confidential_nodes.upper().replace("-", "_")
+    return pool.confidential_nodes and api_word(pool.confidential_nodes)
 
 
 def _reservation(pool: Pool) -> NodePoolNodeConfigReservationAffinityArgs | None:

@@ -27,7 +27,7 @@ from components.foundation.node_config import node_config
 from settings.model.foundation.node_defaults import NodeDefaults
 from settings.model.foundation.place import GkePlace, zones_of
 from settings.model.pools.parts import Upgrade
-from settings.model.pools.pool import GPUDIRECT_NETWORKS, Pool
+from settings.model.pools.pool import Pool
 
 # Machines whose slices are placed by a workload policy (xpk, requires_workload_policy).
 PLACED_BY_POLICY = ("tpu7x-",)
@@ -40,7 +40,7 @@ class NodePoolsArgs:
 
     service_account: for pools that name none.
     interfaces: for GPU traffic; a pool uses the first ones, as many as its machines have.
-    defaults: the cluster's, for pools that say nothing else.
+    defaults: the cluster's, for pools without their own.
     """
 
     pools: tuple[Pool, ...]
@@ -205,13 +205,13 @@ def _upgrade_settings(upgrade: Upgrade) -> NodePoolUpgradeSettingsArgs:
 def _network_config(pool: Pool, interfaces: Sequence[NodeInterface]) -> NodePoolNetworkConfigArgs | None:
     if pool.dranet:
         return NodePoolNetworkConfigArgs(accelerator_network_profile="auto")
-    if pool.gpudirect not in GPUDIRECT_NETWORKS:
+    if not pool.gpu_networks:
         return None
     return NodePoolNetworkConfigArgs(
         additional_node_network_configs=[
             NodePoolNetworkConfigAdditionalNodeNetworkConfigArgs(
                 network=interface.network, subnetwork=interface.subnetwork
             )
-            for interface in interfaces[: GPUDIRECT_NETWORKS[pool.gpudirect]]
+            for interface in interfaces[: pool.gpu_networks]
         ]
     )

@@ -2,7 +2,21 @@
 
 import re
 
+import pulumi_gcp as gcp
+
+from components.base import Component
+
 NUMBER = re.compile(r"service-(\d+)@")
+
+
+def service_agent(
+    owner: Component, name: str, project: str, service: str = "container"
+) -> gcp.projects.ServiceIdentity:
+    """Declares, below `owner`, the agent of a service in the project; `service` is its API without
+    `.googleapis.com`."""
+    return gcp.projects.ServiceIdentity(
+        owner.named(name), project=project, service=f"{service}.googleapis.com", opts=owner.child()
+    )
 
 
 def project_number(agent: str) -> str:

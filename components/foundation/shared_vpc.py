@@ -6,7 +6,7 @@ import pulumi
 import pulumi_gcp as gcp
 
 from components.base import Component
-from components.foundation.service_agents import project_number
+from components.foundation.service_agents import project_number, service_agent
 
 # Source: GKE, "Set up clusters with Shared VPC", November 2026.
 
@@ -27,12 +27,7 @@ class SharedVpc(Component):
 
     def __init__(self, name: str, args: SharedVpcArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("SharedVpc", name, opts)
-        agent = gcp.projects.ServiceIdentity(
-            self.named("gke-agent"),
-            project=args.project,
-            service="container.googleapis.com",
-            opts=self.child(),
-        )
+        agent = service_agent(self, "gke-agent", args.project)
         gcp.projects.IAMMember(
             self.named("host-agent"),
             project=args.host,

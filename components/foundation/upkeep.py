@@ -15,6 +15,7 @@ from pulumi_gcp.container import (
     ClusterMaintenancePolicyRecurringWindowArgs,
 )
 
+from components.foundation.google_cloud import api_word
 from settings.model.foundation.cluster import Gke
 from settings.model.foundation.maintenance import INSTANT, WEEK, Exclusion, Maintenance, Window
 
@@ -46,7 +47,7 @@ def _window(window: Window) -> ClusterMaintenancePolicyRecurringWindowArgs:
 
 def _exclusion(exclusion: Exclusion) -> ClusterMaintenancePolicyMaintenanceExclusionArgs:
     options = ClusterMaintenancePolicyMaintenanceExclusionExclusionOptionsArgs(
-        scope=exclusion.scope.upper().replace("-", "_"),
+        scope=api_word(exclusion.scope),
         end_time_behavior=None if exclusion.end else "UNTIL_END_OF_SUPPORT",
     )
     return ClusterMaintenancePolicyMaintenanceExclusionArgs(
@@ -60,7 +61,7 @@ def _exclusion(exclusion: Exclusion) -> ClusterMaintenancePolicyMaintenanceExclu
 def cluster_autoscaling(cluster: Gke, service_account: pulumi.Input[str]) -> ClusterClusterAutoscalingArgs:
     """Returns the autoscaler's profile and node auto-provisioning, whose nodes get the security settings of
     the stack's own pools."""
-    profile = cluster.autoscaling_profile and cluster.autoscaling_profile.upper().replace("-", "_")
+    profile = cluster.autoscaling_profile and api_word(cluster.autoscaling_profile)
     provisioning = cluster.node_auto_provisioning
     if provisioning is None:
         return ClusterClusterAutoscalingArgs(enabled=False, autoscaling_profile=profile)

@@ -11,6 +11,8 @@ from policies.rules.cluster import CLUSTER
 
 NODE_POOL = "gcp:container/nodePool:NodePool"
 COMPUTE_CLASS = "kubernetes:cloud.google.com:ComputeClass"
+# Kinds of resources with nodes: the cluster has those of node auto-provisioning.
+NODES = (NODE_POOL, COMPUTE_CLASS, CLUSTER)
 AUTO_PROVISIONED = "clusterAutoscaling.autoProvisioningDefaults"
 DEFAULT_ACCOUNT = "-compute@developer.gserviceaccount.com"
 
@@ -43,9 +45,7 @@ def _instances(resource: Resource) -> list[str]:
 
 @resource_rule(
     "cis-gke-5.2.1-node-service-account",
-    NODE_POOL,
-    COMPUTE_CLASS,
-    CLUSTER,
+    *NODES,
     source="CIS GKE 1.9, 5.2.1",
     severity="high",
 )
@@ -73,9 +73,7 @@ def metadata_server(pool: Resource) -> Iterator[str]:
 
 @resource_rule(
     "cis-gke-5.5.1-container-optimized-os",
-    NODE_POOL,
-    COMPUTE_CLASS,
-    CLUSTER,
+    *NODES,
     source="CIS GKE 1.9, 5.5.1; Checkov CKV_GCP_22",
     severity="medium",
 )
@@ -117,9 +115,7 @@ def auto_upgrade(pool: Resource) -> Iterator[str]:
 
 @resource_rule(
     "cis-gke-5.5.6-integrity-monitoring",
-    NODE_POOL,
-    COMPUTE_CLASS,
-    CLUSTER,
+    *NODES,
     source="CIS GKE 1.9, 5.5.6; Checkov CKV_GCP_72",
     severity="medium",
 )
@@ -131,9 +127,7 @@ def integrity_monitoring(resource: Resource) -> Iterator[str]:
 
 @resource_rule(
     "cis-gke-5.5.7-secure-boot",
-    NODE_POOL,
-    COMPUTE_CLASS,
-    CLUSTER,
+    *NODES,
     source="CIS GKE 1.9, 5.5.7; Checkov CKV_GCP_68",
     severity="medium",
 )
@@ -145,9 +139,7 @@ def secure_boot(resource: Resource) -> Iterator[str]:
 
 @resource_rule(
     "cis-gke-5.9.2-boot-disk-keys",
-    NODE_POOL,
-    COMPUTE_CLASS,
-    CLUSTER,
+    *NODES,
     source="CIS GKE 1.9, 5.9.2",
     severity="medium",
 )

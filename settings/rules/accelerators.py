@@ -112,7 +112,7 @@ def gpudirect_suits_machines(settings: Settings) -> Iterator[Finding]:
                 "(compute-class-api: Priority)",
                 "write dranet: true, or remove `gpudirect`",
             )
-        if pool.has_gpu_vpcs and pool.dranet:
+        if pool.gpu_networks and pool.dranet:
             yield Finding(
                 (*path, "dranet"),
                 "either dranet or gpudirect: DRANET creates the networks itself (cluster-toolkit)",

@@ -39,7 +39,7 @@ def _of_node_pools(pool: Pool) -> Mapping[str, object]:
         "slices": pool.slices,
         "placement": pool.placement,
         "upgrade": pool.upgrade,
-        "gpudirect": pool.has_gpu_vpcs,
+        "gpudirect": pool.gpu_networks,
         "fastSocket": pool.fast_socket,
     }
 

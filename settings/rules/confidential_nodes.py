@@ -11,8 +11,8 @@ from settings.rules.registry import doubt, rule
 
 
 def _has(technology: str, machine_type: str) -> bool:
-    facts: tuple[str, ...] = tuple(table("confidential_nodes").facts[technology])
-    return any(f"{machine_type}-".startswith(f"{prefix}-") for prefix in facts)
+    prefixes = table("confidential_nodes").facts[technology]
+    return any(f"{machine_type}-".startswith(f"{prefix}-") for prefix in prefixes)
 
 
 @rule("pools")

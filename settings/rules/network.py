@@ -248,7 +248,7 @@ def _prefix(addresses: int) -> int:
 def gpudirect_has_its_networks(settings: Settings) -> Iterator[Finding]:
     """GPUDirect requires Dataplane V2 and its own VPCs, with an address for each node (GKE, "Maximize GPU
     network bandwidth")."""
-    direct = [i for i, pool in enumerate(settings.pools) if pool.has_gpu_vpcs]
+    direct = [i for i, pool in enumerate(settings.pools) if pool.gpu_networks]
     if not direct or not isinstance(settings.cluster, Gke):
         return
     if settings.network is None:
@@ -279,7 +279,7 @@ def gpudirect_needs_a_network_of_the_stack(settings: Settings) -> Iterator[Findi
     Cluster.networkConfig.enableMultiNetworking)."""
     for i, pool in enumerate(settings.pools):
         joined = settings.place and isinstance(settings.cluster, Existing)
-        if pool.has_gpu_vpcs and not pool.existing and joined:
+        if pool.gpu_networks and not pool.existing and joined:
             yield Finding(
                 ("muster:pools", i, "gpudirect"),
                 "no value: the stack creates networks for GPU traffic only in clusters that it creates",

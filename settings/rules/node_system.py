@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from settings.facts.tables import table
+from settings.model.pools.allocatable import GIB
 from settings.model.pools.node_system import sysctl_range
 from settings.model.stack import Settings
 from settings.problems import Doubt, Finding
 from settings.rules.registry import doubt, rule
 
-GIB = 1024**3
 # The part of a node's memory that huge pages may take, in percent, below this size and from it on.
 LARGE_GIB, OF_SMALL, OF_LARGE = 30, 60, 80
 

@@ -31,8 +31,7 @@ def tags_are_ids_or_names(settings: Settings) -> Iterator[Finding]:
 @rule("cluster", "pools")
 def nodes_have_few_tags(settings: Settings) -> Iterator[Finding]:
     """A node has at most 5 tags, the cluster's included (GKE API: ResourceManagerTags)."""
-    cluster = settings.cluster
-    defaults = cluster.node_defaults if isinstance(cluster, Gke) else NodeDefaults()
+    defaults = _defaults(settings)
     own = len(defaults.resource_manager_tags)
     if own > MOST_TAGS:
         yield Finding(
@@ -49,10 +48,12 @@ def nodes_have_few_tags(settings: Settings) -> Iterator[Finding]:
 
 
 def _tags(settings: Settings) -> dict[Path, Mapping[str, str]]:
-    cluster = settings.cluster
     tags: dict[Path, Mapping[str, str]] = {
         ("muster:pools", i, KEY): pool.resource_manager_tags for i, pool in enumerate(settings.pools)
     }
-    if isinstance(cluster, Gke):
-        tags["muster:cluster", KEY] = cluster.resource_manager_tags
+    tags["muster:cluster", KEY] = _defaults(settings).resource_manager_tags
     return tags
+
+
+def _defaults(settings: Settings) -> NodeDefaults:
+    return settings.cluster.node_defaults if isinstance(settings.cluster, Gke) else NodeDefaults()

@@ -10,7 +10,7 @@ from typing_extensions import Doc
 
 from settings.model.base import Model, matching, refuse
 from settings.model.google_cloud import RangeName
-from settings.model.pools.pool import GPUDIRECT_NETWORKS, Pool
+from settings.model.pools.pool import Pool
 
 # 48 of 63 characters, because "-gpu-8-internal" is appended.
 NETWORK_NAME = re.compile(r"[a-z]([-a-z0-9]{0,46}[a-z0-9])?")
@@ -74,4 +74,4 @@ class Network(Model):
 
 def gpu_networks(pools: Iterable[Pool]) -> int:
     """Returns how many GPU networks the pools share: the most that any of them needs."""
-    return max((GPUDIRECT_NETWORKS.get(pool.gpudirect or "", 0) for pool in pools), default=0)
+    return max((pool.gpu_networks for pool in pools), default=0)

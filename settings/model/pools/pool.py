@@ -137,9 +137,9 @@ class Pool(PoolFields):
         return self.image_streaming or bool(self.secondary_boot_disks)
 
     @property
-    def has_gpu_vpcs(self) -> bool:
-        """Returns whether GPU traffic uses networks that the stack creates."""
-        return self.gpudirect in GPUDIRECT_NETWORKS
+    def gpu_networks(self) -> int:
+        """Number of networks that the stack creates for the GPU traffic of a node."""
+        return GPUDIRECT_NETWORKS.get(self.gpudirect or "", 0)
 
     @property
     def nccl_plugin(self) -> Literal["tcpx", "tcpxo", "rdma", "rdma-arm"] | None:

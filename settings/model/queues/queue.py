@@ -16,7 +16,6 @@ FlavorPolicy = Literal["MayStopSearch", "TryNextFlavor"]
 KIND = re.compile(r"[A-Z][A-Za-z0-9]{0,62}")
 CONTROLLER = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 CONTROLLER_LENGTH_MAX = 253
-# Controller name of the check on queued pools (Kueue's name, which Muster uses as well).
 
 
 def _weight(value: object) -> object:
