@@ -7,9 +7,16 @@ import pytest
 from sandbox.cluster.kubectl import Kubectl
 from tests.stacks.dry_runs import Manifest, Target
 from tests.stacks.job_requests import NAMESPACE, POD, batch_job, job_set, replicated_job
-from tests.stacks.ray_requests import ADMIN, ALICE, CONTROLLER, create, message_of, refusal, refused_patch
+from tests.stacks.ray_requests import (
+    ADMIN,
+    ALICE,
+    CONTROLLER,
+    create,
+    refusal,
+    refused_deletion,
+    refused_patch,
+)
 from tests.stacks.updates import Operation, put, remove
-from tools.toolchain.steps import StepError
 
 UID = "muster.dev/workload-uid"
 DOMAIN = "jobset.sigs.k8s.io"
@@ -199,10 +206,6 @@ DELETIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
 @pytest.mark.parametrize("name", DELETIONS)
 def test_jobs_are_deleted_with_their_job_set(sets: Kubectl, name: str) -> None:
     target, user, message = DELETIONS[name]
-    refused = ""
-    try:
-        sets.run("delete", target, f"--namespace={NAMESPACE}", "--dry-run=server", *user)
-    except StepError as error:
-        refused = message_of(error)
+    refused = refused_deletion(sets, user, target, f"--namespace={NAMESPACE}", "--dry-run=server")
     assert message in refused
     assert bool(refused) is bool(message)

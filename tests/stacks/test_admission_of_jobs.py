@@ -7,9 +7,16 @@ import pytest
 from sandbox.cluster.kubectl import Kubectl
 from tests.stacks.dry_runs import Manifest, Target
 from tests.stacks.job_requests import NAMESPACE, POD, batch_job
-from tests.stacks.ray_requests import ADMIN, ALICE, CONTROLLER, create, message_of, refusal, refused_patch
+from tests.stacks.ray_requests import (
+    ADMIN,
+    ALICE,
+    CONTROLLER,
+    create,
+    refusal,
+    refused_deletion,
+    refused_patch,
+)
 from tests.stacks.updates import Operation, put, remove
-from tools.toolchain.steps import StepError
 
 UID = "muster.dev/workload-uid"
 DELETED_WHOLE = "delete it with the propagation policy Background or Foreground"
@@ -138,21 +145,12 @@ def test_the_controller_resets_the_start_time(jobs: Kubectl) -> None:
     assert refused_patch(jobs, CONTROLLER, target, {"status": {"startTime": None}}) == ""
 
 
-def deletion(jobs: Kubectl, *arguments: str) -> str:
-    """Returns why a member of the team may not delete the Job; empty if it may."""
-    try:
-        jobs.run("delete", *arguments, *ALICE)
-    except StepError as refused:
-        return message_of(refused)
-    return ""
-
-
 @pytest.mark.parametrize(
     ("cascade", "message"), [("orphan", DELETED_WHOLE), ("foreground", ""), ("background", "")]
 )
 def test_a_job_is_deleted_with_its_pods(jobs: Kubectl, cascade: str, message: str) -> None:
     at = ("job/queued", f"--namespace={NAMESPACE}", "--dry-run=server", f"--cascade={cascade}")
-    refused = deletion(jobs, *at)
+    refused = refused_deletion(jobs, ALICE, *at)
     assert message in refused
     assert bool(refused) is bool(message)
 
@@ -160,4 +158,4 @@ def test_a_job_is_deleted_with_its_pods(jobs: Kubectl, cascade: str, message: st
 def test_a_deletion_without_a_policy_would_orphan_its_pods(jobs: Kubectl) -> None:
     """kubectl always sends one, other clients do not."""
     path = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/queued?dryRun=All"
-    assert DELETED_WHOLE in deletion(jobs, "--raw", path)
+    assert DELETED_WHOLE in refused_deletion(jobs, ALICE, "--raw", path)
