@@ -1,12 +1,10 @@
 """Tests that a team cannot bypass quota with Jobs, by stack local's policies."""
 
-from typing import NamedTuple
-
 import pytest
 
 from sandbox.cluster.kubectl import Kubectl
 from tests.stacks.dry_runs import Manifest, Target
-from tests.stacks.job_requests import NAMESPACE, POD, batch_job
+from tests.stacks.job_requests import GPU_POD, NAMESPACE, POD, batch_job
 from tests.stacks.ray_requests import (
     ADMIN,
     ALICE,
@@ -16,7 +14,7 @@ from tests.stacks.ray_requests import (
     refused_deletion,
     refused_patch,
 )
-from tests.stacks.updates import Operation, put, remove
+from tests.stacks.updates import Edit, put, remove
 
 UID = "muster.dev/workload-uid"
 DELETED_WHOLE = "delete it with the propagation policy Background or Foreground"
@@ -33,9 +31,6 @@ def annotated(key: str) -> Manifest:
 def owned(job: Manifest, uid: str = "1") -> Manifest:
     return {**job, "metadata": {**job["metadata"], "ownerReferences": [{**OWNER, "uid": uid}]}}
 
-
-GPUS = {"resources": {"limits": {"nvidia.com/gpu": "1"}}}
-GPU_POD = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox", **GPUS}]}
 
 CREATIONS: dict[str, tuple[Manifest, str]] = {
     "a queued Job": (batch_job(), ""),
@@ -85,16 +80,6 @@ def jobs(server: Kubectl) -> Kubectl:
     uid = server.run("get", "rayjob/job", "--namespace=team-a", "-o", "jsonpath={.metadata.uid}")
     server.create([owned(batch_job("submitter", queue="", labels={UID: "1"}), uid)])
     return server
-
-
-class Edit(NamedTuple):
-    name: str
-    target: str
-    patch: Operation
-    message: str = ""
-
-    def __str__(self) -> str:
-        return self.name
 
 
 EDITS = (
