@@ -13,6 +13,7 @@ from lightkube import Client
 from lightkube.generic_resource import create_namespaced_resource
 
 from muster.admission.quantities import parse
+from muster.objects.names import GROWTH_GATE
 from sandbox.cluster import kinds
 
 Object = dict[str, Any]
@@ -94,8 +95,9 @@ def _uncounted(existing: Existing) -> Iterator[tuple[str, str]]:
 
 
 def _is_gated(pod: Object) -> bool:
-    """Returns whether it must not run yet: a worker of an autoscaled object that has no quota."""
-    return bool(pod["spec"].get("schedulingGates"))
+    """Returns whether it must not run yet: a worker of an autoscaled object that has no quota. A tenant can
+    remove other gates."""
+    return any(gate["name"] == GROWTH_GATE for gate in pod["spec"].get("schedulingGates") or ())
 
 
 def submitted_for(obj: Object, existing: Existing) -> str:
@@ -182,8 +184,11 @@ def _is_autoscaled(obj: Object) -> bool:
 
 
 def _rights(obj: Object) -> set[str]:
-    """Returns the resources that a Role names; others have none."""
-    return {resource for rule in obj.get("rules") or () for resource in rule.get("resources") or ()}
+    """Returns the resources of a Role, or the kind that a RoleBinding names if it is not a Role; others have
+    none."""
+    bound = obj.get("roleRef", {}).get("kind", "Role")
+    resources = {resource for rule in obj.get("rules") or () for resource in rule.get("resources") or ()}
+    return resources | ({bound} - {"Role"})
 
 
 def _admitted(workloads: Iterable[Object]) -> set[str]:

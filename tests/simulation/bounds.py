@@ -36,6 +36,7 @@ BOUNDS_MS = {
 }
 ENDS = ("Failed", "BookingExpired", "CapacityRevoked")
 OF_JOBS = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES, kinds.BATCH_JOBS, kinds.JOB_SETS)
+OPERATED = {kind.name for kind in OF_JOBS if kind is not kinds.BATCH_JOBS}  # their operators create Jobs
 RELEVANT = {
     *OF_JOBS,
     kinds.WORKLOADS,
@@ -55,14 +56,15 @@ class Bounds:
         self._wrong: dict[Subject, tuple[int, str]] = {}  # (start, description)
         self._excused_ms = 0  # by `clock_ms`, which never leaps
         self._gpus: dict[str, tuple[Body, Fraction]] = {}  # of pods, by UID, with their spec
-        self._owners: dict[str, str] = {}  # UIDs of RayClusters, including deleted ones -> of their jobs
+        self._owners: dict[str, str] = {}  # UIDs of parts, including deleted ones -> of their jobs
 
     def excuse(self, for_ms: int) -> None:
         self._excused_ms = max(self._excused_ms, self._clock_ms() + for_ms)
 
     def check(self, change: Change) -> None:
-        if change.kind is kinds.RAY_CLUSTERS and "ownerReferences" in change.body["metadata"]:
-            self._owners[change.body["metadata"]["uid"]] = owner_uid(change.body)
+        if is_part(change):
+            owner = owner_uid(change.body)
+            self._owners[change.body["metadata"]["uid"]] = self._owners.get(owner, owner)
         now_ms = self._clock_ms()
         if change.kind in RELEVANT:
             results = [*self._lacking_templates(), *self._still_evicted(), *self._uncovered_pods()]
@@ -142,6 +144,14 @@ class Bounds:
 def has_ended(request: Body) -> bool:
     """Returns whether the request has ended."""
     return any(condition(request, kind).get("status") == "True" for kind in ENDS)
+
+
+def is_part(change: Change) -> bool:
+    """Returns whether it is a RayCluster with an owner, or a Job that an operator created."""
+    owners = change.body["metadata"].get("ownerReferences", ())
+    if change.kind is kinds.BATCH_JOBS:
+        return any(owner["kind"] in OPERATED for owner in owners)
+    return change.kind is kinds.RAY_CLUSTERS and bool(owners)
 
 
 def is_queued(job: Body) -> bool:

@@ -76,6 +76,7 @@ class Simulation:
         self.touched: dict[
             tuple[Kind[Any], str], float
         ] = {}  # objects that a tenant updates in a loop -> until when
+        self.endless: set[str] = set()  # UIDs of jobs that do not end by themselves, because of a fault
         self.observer = Observer()
         self.controllers: dict[str, Controllers] = {}  # running ones, by name of their process
         self.cloud = Cloud(self.api, self.random_of("cloud"), nodes)

@@ -3,14 +3,16 @@
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from muster.kube import kinds
+from muster.kube.kinds import Kind
 from tests.simulation.api import Api, Body
 from tests.simulation.bounds import BOUNDS_MS, Bounds
 from tests.simulation.invariants import Broken
-from tests.simulation.manifests import GPU, WORKER, ray_job
+from tests.simulation.manifests import GPU, WORKER, job_set, ray_job
 from tests.simulation.operators import owned
 
 BY = "test"
@@ -44,10 +46,18 @@ class Cluster:
 
     def start(self, pods: int) -> None:
         """Adds pods without the label of their Workload."""
-        meta = owned(kinds.RAY_JOBS, self.job, "team-a/dev-1")
-        cluster = self.api.create(kinds.RAY_CLUSTERS, {"metadata": meta, "spec": {}}, BY)
+        self._start_part(kinds.RAY_JOBS, self.job, kinds.RAY_CLUSTERS, pods)
+
+    def resume_job_set(self) -> None:
+        """Adds a JobSet without quota, and a Job of it with a pod."""
+        owner = self.api.create(kinds.JOB_SETS, job_set("dev"), BY)
+        self._start_part(kinds.JOB_SETS, owner, kinds.BATCH_JOBS, 1)
+
+    def _start_part(self, owner_kind: Kind[Any], owner: Body, kind: Kind[Any], pods: int) -> None:
+        meta = owned(owner_kind, owner, "team-a/dev-1")
+        part = self.api.create(kind, {"metadata": meta, "spec": {}}, BY)
         for number in range(pods):
-            pod_meta = owned(kinds.RAY_CLUSTERS, cluster, f"team-a/dev-1-{number}")
+            pod_meta = owned(kind, part, f"team-a/dev-1-{number}")
             body = {"metadata": pod_meta, "spec": WORKER["spec"], "status": {"phase": "Running"}}
             self.api.create(kinds.PODS, body, BY)
 
@@ -86,6 +96,7 @@ CASES = {
     "more pods than quota": Case((lambda c: c.start(3),), "usage_covers_pods"),
     "as many pods as quota": Case((lambda c: c.start(2),)),
     "pods without any quota": Case((lambda c: c.start(1), Cluster.tell), "usage_covers_pods"),
+    "pods of a JobSet without any quota": Case((Cluster.resume_job_set,), "usage_covers_pods"),
     "pods of a job that has finished, with the finalizer": Case(
         (
             lambda c: c.start(2),

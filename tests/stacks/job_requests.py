@@ -7,6 +7,8 @@ from tests.stacks.ray_requests import QUEUE
 
 NAMESPACE = "team-a"
 POD = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox"}]}
+GPUS = {"resources": {"limits": {"nvidia.com/gpu": "1"}}}
+GPU_POD = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox", **GPUS}]}
 
 
 def batch_job(name: str = "new", *, queue: str = "user-queue", labels: Any = None, **spec: Any) -> Manifest:

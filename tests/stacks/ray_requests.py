@@ -89,6 +89,11 @@ def refused_patch(server: Kubectl, user: User, target: Target, patch: Patch) -> 
     return _refused(lambda: connection(server.kubeconfig).patch(target, patch, user))
 
 
+def refused_deletion(server: Kubectl, user: User, *arguments: str) -> str:
+    """Deletes with these arguments of kubectl; returns the message of the refusal, or an empty string."""
+    return _refused(lambda: server.run("delete", *arguments, *user))
+
+
 def _refused(request: Callable[[], object]) -> str:
     try:
         request()

@@ -14,11 +14,11 @@ from tests.stacks.ray_requests import (
     ALICE,
     CONTROLLER,
     child,
-    message_of,
     raycluster,
     rayjob,
     rayservice,
     refusal,
+    refused_deletion,
     unqueued,
 )
 from tests.stacks.updates import (
@@ -35,7 +35,6 @@ from tests.stacks.updates import (
     remove,
 )
 from tests.stacks.worker_groups import WORKER, group
-from tools.toolchain.steps import StepError
 
 COLLECTOR: User = (
     "--as=system:serviceaccount:kube-system:generic-garbage-collector",
@@ -492,14 +491,10 @@ def test_an_existing_finalizer_can_be_removed(server: Kubectl) -> None:
     [("orphan", "with the propagation policy Background or"), ("foreground", ""), ("background", "")],
 )
 def test_a_job_is_not_deleted_with_orphan_propagation(server: Kubectl, cascade: str, message: str) -> None:
-    arguments = ("delete", JOB, "--namespace=team-a", "--dry-run=server", f"--cascade={cascade}", *ALICE)
-    try:
-        server.run(*arguments)
-        refused_message = ""
-    except StepError as refused:
-        refused_message = message_of(refused)
-    assert message in refused_message
-    assert bool(refused_message) is bool(message)
+    at = (JOB, "--namespace=team-a", "--dry-run=server", f"--cascade={cascade}")
+    refused = refused_deletion(server, ALICE, *at)
+    assert message in refused
+    assert bool(refused) is bool(message)
 
 
 @pytest.mark.parametrize(
@@ -517,13 +512,9 @@ def test_a_job_is_not_deleted_with_orphan_propagation(server: Kubectl, cascade: 
 def test_a_users_deletion_of_a_jobs_ray_cluster_is_refused(
     server: Kubectl, user: User, target: str, message: str
 ) -> None:
-    try:
-        server.run("delete", target, "--namespace=team-a", "--dry-run=server", *user)
-        refused_message = ""
-    except StepError as refused:
-        refused_message = message_of(refused) or str(refused)
-    assert message in refused_message
-    assert bool(refused_message) is bool(message)
+    refused = refused_deletion(server, user, target, "--namespace=team-a", "--dry-run=server")
+    assert message in refused
+    assert bool(refused) is bool(message)
 
 
 def test_a_manifest_can_be_applied_again_after_placement(server: Kubectl) -> None:

@@ -1,15 +1,20 @@
 """Tests that a team cannot bypass quota with JobSets or the Jobs of one, by stack local's policies."""
 
-from typing import NamedTuple
-
 import pytest
 
 from sandbox.cluster.kubectl import Kubectl
 from tests.stacks.dry_runs import Manifest, Target
-from tests.stacks.job_requests import NAMESPACE, POD, batch_job, job_set, replicated_job
-from tests.stacks.ray_requests import ADMIN, ALICE, CONTROLLER, create, message_of, refusal, refused_patch
-from tests.stacks.updates import Operation, put, remove
-from tools.toolchain.steps import StepError
+from tests.stacks.job_requests import GPU_POD, NAMESPACE, POD, batch_job, job_set, replicated_job
+from tests.stacks.ray_requests import (
+    ADMIN,
+    ALICE,
+    CONTROLLER,
+    create,
+    refusal,
+    refused_deletion,
+    refused_patch,
+)
+from tests.stacks.updates import Edit, put, remove
 
 UID = "muster.dev/workload-uid"
 DOMAIN = "jobset.sigs.k8s.io"
@@ -17,8 +22,6 @@ API = "jobset.x-k8s.io/v1alpha2"
 PART = "this Job is part of a job that holds quota for it: only KubeRay or the JobSet controller changes"
 RECREATED = "the JobSet controller would recreate this Job before its pods are gone"
 OWNER = {"apiVersion": API, "kind": "JobSet", "name": "queued", "uid": "1", "controller": True}
-GPUS = {"resources": {"limits": {"nvidia.com/gpu": "1"}}}
-GPU_POD = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox", **GPUS}]}
 WITH_GPUS = [replicated_job(pod=GPU_POD)]
 CLAIM = {"metadata": {"name": "c"}, "spec": {"accessModes": ["ReadWriteMany"], "resources": {}}}
 
@@ -102,16 +105,6 @@ def sets(server: Kubectl) -> Kubectl:
     del waiting["spec"]["template"]["metadata"]["labels"][UID]
     server.create([part("running", uid), {**waiting, "spec": {**waiting["spec"], "suspend": True}}])
     return server
-
-
-class Edit(NamedTuple):
-    name: str
-    target: str
-    patch: Operation
-    message: str = ""
-
-    def __str__(self) -> str:
-        return self.name
 
 
 JOBS = "/spec/replicatedJobs"
@@ -199,10 +192,6 @@ DELETIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
 @pytest.mark.parametrize("name", DELETIONS)
 def test_jobs_are_deleted_with_their_job_set(sets: Kubectl, name: str) -> None:
     target, user, message = DELETIONS[name]
-    refused = ""
-    try:
-        sets.run("delete", target, f"--namespace={NAMESPACE}", "--dry-run=server", *user)
-    except StepError as error:
-        refused = message_of(error)
+    refused = refused_deletion(sets, user, target, f"--namespace={NAMESPACE}", "--dry-run=server")
     assert message in refused
     assert bool(refused) is bool(message)

@@ -1,15 +1,20 @@
 """Tests that a team cannot bypass quota with Jobs, by stack local's policies."""
 
-from typing import NamedTuple
-
 import pytest
 
 from sandbox.cluster.kubectl import Kubectl
 from tests.stacks.dry_runs import Manifest, Target
-from tests.stacks.job_requests import NAMESPACE, POD, batch_job
-from tests.stacks.ray_requests import ADMIN, ALICE, CONTROLLER, create, message_of, refusal, refused_patch
-from tests.stacks.updates import Operation, put, remove
-from tools.toolchain.steps import StepError
+from tests.stacks.job_requests import GPU_POD, NAMESPACE, POD, batch_job
+from tests.stacks.ray_requests import (
+    ADMIN,
+    ALICE,
+    CONTROLLER,
+    create,
+    refusal,
+    refused_deletion,
+    refused_patch,
+)
+from tests.stacks.updates import Edit, put, remove
 
 UID = "muster.dev/workload-uid"
 DELETED_WHOLE = "delete it with the propagation policy Background or Foreground"
@@ -26,9 +31,6 @@ def annotated(key: str) -> Manifest:
 def owned(job: Manifest, uid: str = "1") -> Manifest:
     return {**job, "metadata": {**job["metadata"], "ownerReferences": [{**OWNER, "uid": uid}]}}
 
-
-GPUS = {"resources": {"limits": {"nvidia.com/gpu": "1"}}}
-GPU_POD = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox", **GPUS}]}
 
 CREATIONS: dict[str, tuple[Manifest, str]] = {
     "a queued Job": (batch_job(), ""),
@@ -80,16 +82,6 @@ def jobs(server: Kubectl) -> Kubectl:
     return server
 
 
-class Edit(NamedTuple):
-    name: str
-    target: str
-    patch: Operation
-    message: str = ""
-
-    def __str__(self) -> str:
-        return self.name
-
-
 EDITS = (
     Edit("resume", "queued", put("/spec/suspend", False), "spec.suspend of a queued Job is managed by its"),
     Edit("grow", "queued", put("/spec/parallelism", 3), "a queued Job cannot grow"),
@@ -138,21 +130,12 @@ def test_the_controller_resets_the_start_time(jobs: Kubectl) -> None:
     assert refused_patch(jobs, CONTROLLER, target, {"status": {"startTime": None}}) == ""
 
 
-def deletion(jobs: Kubectl, *arguments: str) -> str:
-    """Returns why a member of the team may not delete the Job; empty if it may."""
-    try:
-        jobs.run("delete", *arguments, *ALICE)
-    except StepError as refused:
-        return message_of(refused)
-    return ""
-
-
 @pytest.mark.parametrize(
     ("cascade", "message"), [("orphan", DELETED_WHOLE), ("foreground", ""), ("background", "")]
 )
 def test_a_job_is_deleted_with_its_pods(jobs: Kubectl, cascade: str, message: str) -> None:
     at = ("job/queued", f"--namespace={NAMESPACE}", "--dry-run=server", f"--cascade={cascade}")
-    refused = deletion(jobs, *at)
+    refused = refused_deletion(jobs, ALICE, *at)
     assert message in refused
     assert bool(refused) is bool(message)
 
@@ -160,4 +143,4 @@ def test_a_job_is_deleted_with_its_pods(jobs: Kubectl, cascade: str, message: st
 def test_a_deletion_without_a_policy_would_orphan_its_pods(jobs: Kubectl) -> None:
     """kubectl always sends one, other clients do not."""
     path = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/queued?dryRun=All"
-    assert DELETED_WHOLE in deletion(jobs, "--raw", path)
+    assert DELETED_WHOLE in refused_deletion(jobs, ALICE, "--raw", path)

@@ -19,7 +19,7 @@ from tests.stacks.accelerator_requests import (
 from tests.stacks.dry_runs import Manifest, Target, User
 from tests.stacks.job_requests import NAMESPACE
 from tests.stacks.ray_requests import ADMIN, ALICE, QUEUE, rayjob, refusal, refused_patch
-from tests.stacks.updates import Operation, put
+from tests.stacks.updates import Edit, put
 
 GPU = PODS["a GPU"]
 LABEL = f"add the label {QUEUE} with the name of a queue (kubectl get localqueues)"
@@ -116,16 +116,6 @@ def test_kuberay_creates_the_cluster_of_a_job_that_was_checked(clusters: Kubectl
 
 def test_a_user_does_not_pass_for_kuberay(clusters: Kubectl) -> None:
     assert LABEL in refusal(clusters, ALICE, created_by_kuberay(clusters, "next"))
-
-
-class Edit(NamedTuple):
-    name: str
-    target: str
-    patch: Operation
-    message: str = ""
-
-    def __str__(self) -> str:
-        return self.name
 
 
 HEAD = "/spec/headGroupSpec/template/spec/containers/0/resources"

@@ -1,4 +1,4 @@
-"""Cases of updates of Ray objects, each an operation that is allowed or refused."""
+"""Cases of updates of objects, each an operation that is allowed or refused."""
 
 from typing import Any, NamedTuple
 
@@ -39,6 +39,18 @@ class Case(NamedTuple):
 
     name: str
     user: User
+    target: str
+    patch: Operation
+    message: str = ""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Edit(NamedTuple):
+    """A patch by a member of the team, and a part of the message that refuses it; empty if it is accepted."""
+
+    name: str
     target: str
     patch: Operation
     message: str = ""

@@ -189,6 +189,7 @@ def _stop_users(sim: Simulation) -> None:
                 continue
             groups = job["spec"].get("rayClusterSpec", {}).get("workerGroupSpecs", [{}])
             endless = kind not in RUNS or groups[0].get("replicas") == TOO_MANY
+            endless |= job["metadata"]["uid"] in sim.endless
             if endless or not sim.invariants.trusts(job):
                 take_away(sim, kind, job)
     for pod in sim.api.all(kinds.PODS):

@@ -39,12 +39,16 @@ def existing(*, pods: list[Object] | None = None, counted: str = "", **more: lis
     return Existing(objects, objects["Workload"])
 
 
-def gated(pod: Object) -> Object:
-    return {**pod, "spec": {**pod["spec"], "schedulingGates": [{"name": "muster.dev/growth"}]}}
+def gated(pod: Object, gate: str = "muster.dev/growth") -> Object:
+    return {**pod, "spec": {**pod["spec"], "schedulingGates": [{"name": gate}]}}
 
 
 def role(*resources: str) -> Object:
     return named("role", OF_CLUSTER, rules=[{"resources": list(resources)}])
+
+
+def binding(to: str) -> Object:
+    return named("binding", OF_CLUSTER, roleRef={"kind": to, "name": "cluster"})
 
 
 AUTOSCALED = named("job", spec={"rayClusterSpec": {"enableInTreeAutoscaling": True}})
@@ -76,11 +80,22 @@ CASES: dict[str, tuple[Existing, dict[str, str]]] = {
         existing(pods=[pod("1", labels=UID), gated(pod("1", labels=UID))], counted="1"),
         {},
     ),
+    "without quota, behind a gate of the tenant": (
+        existing(pods=[pod("1", labels=UID), gated(pod("1", labels=UID), "mine")], counted="1"),
+        {"RayJob/job": "pods of RayJob/job request cpu 2000, counted 1000"},
+    ),
     "Ray's autoscaler": (
         existing(
-            RayJob=[AUTOSCALED], Role=[role("pods", "rayclusters")], ServiceAccount=[named("a", OF_CLUSTER)]
+            RayJob=[AUTOSCALED],
+            Role=[role("pods", "rayclusters")],
+            ServiceAccount=[named("a", OF_CLUSTER)],
+            RoleBinding=[binding("Role")],
         ),
         {},
+    ),
+    "an autoscaler with a ClusterRole": (
+        existing(RayJob=[AUTOSCALED], RoleBinding=[binding("ClusterRole")]),
+        {"RayJob/job": "RoleBinding binding exists"},
     ),
     "an autoscaler with more rights": (
         existing(RayJob=[AUTOSCALED], Role=[role("pods", "secrets")]),
