@@ -1,15 +1,15 @@
 """Gauges of queues and of ProvisioningRequests, computed from the results of passes."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from muster.cluster.cluster_state import ClusterState
-from muster.cluster.queue_counts import QueueCount, QueueCounts, Resource, queue_of
-from muster.controller.metrics.spec import Labels, MetricSpec, OfQueue, OfRequests, Sample
+from muster.cluster.queue_counts import QueueCount, QueueCounts, queue_of
+from muster.controller.metrics.sources import Labels, QueueFigures, Sample
+from muster.controller.metrics.spec import MetricSpec, OfQueue, OfRequests
 from muster.controller.metrics.table import BY_NAME, METRICS
 from muster.controller.passes.pass_plan import PassStatistics
 from muster.controller.passes.queue_status import nominal_quotas
@@ -22,25 +22,6 @@ OF_REQUESTS = tuple((spec, spec.source) for spec in METRICS if isinstance(spec.s
 
 Values = Mapping[str, Mapping[Labels, float]]
 """Values by gauge name and labels."""
-
-
-@dataclass(frozen=True, slots=True)
-class QueueFigures:
-    """The figures of a ClusterQueue, from the counts of its Workloads, as its status may be outdated."""
-
-    name: str
-    # Whether the ClusterQueue exists: Workloads may still hold quota of a deleted one.
-    exists: bool
-    cohort: str
-    count: QueueCount
-    nominal: Mapping[Resource, int]
-
-    def by_resource(self, amounts: Iterable[tuple[Resource, int]]) -> Iterator[Sample]:
-        """Yields the amounts by cohort, queue, flavor and resource; 0 for resources without one. Nothing for
-        a queue that no longer exists."""
-        if self.exists:
-            for (flavor, resource), amount in (dict.fromkeys(self.nominal, 0) | dict(amounts)).items():
-                yield (self.cohort, self.name, flavor, resource), in_api_unit(resource, amount)
 
 
 QueueAndState = tuple[str, str]
@@ -153,8 +134,3 @@ def _of_queue(key: str, cluster: ClusterState, counts: QueueCounts) -> Values:
         nominal=nominal_quotas(queue, cluster) if queue is not None else {},
     )
     return {spec.name: dict(source.samples(figures)) for spec, source in OF_QUEUES}
-
-
-def in_api_unit(resource: str, amount: int) -> float:
-    """Converts an amount to Kubernetes' unit of the resource, as the core counts cpu in thousandths."""
-    return amount / 1000 if resource == "cpu" else amount

@@ -1,84 +1,26 @@
 """The registry of the endpoint /metrics: counters and histograms of passes, status changes and writes."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
-from muster.cluster import provisioning_timeouts
-from muster.cluster.queue_counts import queue_of
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.metrics.gauges import QueueGauges
 from muster.controller.metrics.observer import CompletedPass, Observer
-from muster.controller.metrics.spec import COUNTER, HISTOGRAM, OfChange, OfPass, Sample
+from muster.controller.metrics.sources import Sample, StatusChange
+from muster.controller.metrics.spec import COUNTER, HISTOGRAM, OfChange, OfPass
 from muster.controller.metrics.table import BY_NAME, METRICS
-from muster.controller.workload.events import ObjectEvent
 from muster.kube.client import WriteError
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import MergePatch, Write
 from muster.live.eta.start_errors import StartError
-from muster.objects import workload_status
 from muster.objects.kueue import Workload, WorkloadStatus
-from muster.objects.meta import find_condition, millis
 
-EVICTED_EVENT = "EvictedDueTo"
-CHECK_EVENTS = (f"{EVICTED_EVENT}AdmissionCheck", "AdmissionCheckRejected")
 OF_CHANGES = tuple((spec.name, spec.source) for spec in METRICS if isinstance(spec.source, OfChange))
 OF_PASSES = tuple((spec.name, spec.source) for spec in METRICS if isinstance(spec.source, OfPass))
-
-
-@dataclass(frozen=True, slots=True)
-class StatusChange:
-    """A change of a Workload's status that a pass has written, and its event."""
-
-    event: ObjectEvent
-    workload: Workload
-    status: WorkloadStatus
-    passed: CompletedPass
-
-    @property
-    def queue_and_priority(self) -> tuple[str, str]:
-        """The ClusterQueue and the priority class, as labels of a metric."""
-        admission, reference = self.status.admission, self.workload.spec.priority_class_ref
-        queue = admission.cluster_queue if admission else queue_of(self.workload, self.passed.cluster)
-        return queue, reference.name if reference else ""
-
-    @property
-    def queued_s(self) -> float:
-        """The time since the Workload was created or last requeued."""
-        requeued = find_condition(self.status.conditions, workload_status.REQUEUED)
-        if requeued is not None and requeued.status == "True":
-            return (self.passed.now_ms - millis(requeued.last_transition_time)) / 1000
-        return (self.passed.now_ms - millis(self.workload.metadata.creation_timestamp)) / 1000
-
-    @property
-    def reserved_s(self) -> float:
-        """The time since the quota was reserved."""
-        reserved = find_condition(self.status.conditions, workload_status.QUOTA_RESERVED)
-        reserved_ms = millis(reserved.last_transition_time) if reserved else self.passed.now_ms
-        return max(0, self.passed.now_ms - reserved_ms) / 1000
-
-    @property
-    def preemptor_and_reason(self) -> tuple[str, str]:
-        """The queue of the preemptor, and the reason of the preemption."""
-        preempted = find_condition(self.status.conditions, workload_status.PREEMPTED)
-        preemptors, cluster = self.passed.plan.statistics.preemptors, self.passed.cluster
-        preemptor = cluster.workloads.get(preemptors.get(self.workload.key, ""))
-        return queue_of(preemptor, cluster) if preemptor else "", preempted.reason if preempted else ""
-
-    def evictions(self) -> Iterable[Sample]:
-        """Yields a sample if the change is an eviction."""
-        if self.event.reason.startswith(EVICTED_EVENT):
-            queue, priority = self.queue_and_priority
-            yield (queue, self.event.reason.removeprefix(EVICTED_EVENT), priority), 1
-
-    def provisioning_timeouts(self) -> Iterable[Sample]:
-        """Yields a sample if a request for nodes has timed out."""
-        if self.event.reason in CHECK_EVENTS and provisioning_timeouts.reports_timeout(self.event.message):
-            yield self.queue_and_priority[:1], 1
 
 
 class Metrics(Observer, Collector):

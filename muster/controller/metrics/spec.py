@@ -8,16 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from muster.controller.metrics.gauges import QueueFigures
-    from muster.controller.metrics.metrics import StatusChange
     from muster.controller.metrics.observer import CompletedPass
+    from muster.controller.metrics.sources import QueueFigures, Sample, StatusChange
 
 PREFIX = "muster_"
 COUNTER, GAUGE, HISTOGRAM = "counter", "gauge", "histogram"
-
-Labels = tuple[str, ...]
-"""Label values, in the order of the metric's labels."""
-Sample = tuple[Labels, float]
 
 
 class OfQueue(NamedTuple):
