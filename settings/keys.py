@@ -1,8 +1,9 @@
 """Keys at the top of a stack file that belong to no package, or are misspelt: Pulumi would ignore them."""
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
+from settings.model.foundation.place import GkePlace
 from settings.model.stack import NAMESPACE, PROJECT, Settings
 from settings.problems import Finding, did_you_mean
 
@@ -43,6 +44,25 @@ def misspelt_keys(keys: Iterable[object]) -> Iterator[Finding]:
             yield _finding(key, f"{_package(package) or 'muster'}:{name}")
         elif key not in PROVIDER_KEYS and (alike := _alike(key, (*OWN, *PROVIDER_KEYS), ALIKE)):
             yield _finding(key, alike)
+
+
+def other_places(config: Mapping[str, object], place: GkePlace | None) -> Iterator[Finding]:
+    """Yields a finding for gcp:region or gcp:zone of another region than the cluster's: the stack's resources
+    are in the cluster's region, so such a key is a mistake, or has no effect."""
+    for key in ("gcp:region", "gcp:zone"):
+        value = config.get(key)
+        if (
+            place
+            and isinstance(value, str)
+            and value != place.region
+            and not value.startswith(f"{place.region}-")
+        ):
+            yield Finding(
+                (key,),
+                f"a place in {place.region}, the region of muster:cluster, where all of the stack's "
+                "resources are",
+                "remove it",
+            )
 
 
 def _finding(key: str, meant: str) -> Finding:

@@ -23,7 +23,7 @@ from settings.credentials import (
     encrypted_settings,
     plain_credentials,
 )
-from settings.keys import misspelt_keys, ours
+from settings.keys import misspelt_keys, other_places, ours
 from settings.model.stack import SECTIONS, Settings
 from settings.problems import (
     Finding,
@@ -98,6 +98,8 @@ def parse(
         problems += findings(error, {path: _keys_beside(path) for path in unknown})
     else:
         problems += broken_rules(settings, sections)
+        if "cluster" in sections:
+            problems += other_places(config, settings.place)
     if problems:
         raw = {**config, **json.loads(text)}
         raise SettingsError(located(finding, raw, file) for finding in problems)

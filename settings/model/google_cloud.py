@@ -13,7 +13,8 @@ ID = r"[a-z][-a-z0-9]{4,28}[a-z0-9]"
 PROJECT = rf"(?:[a-z0-9][-a-z0-9.]*:)?{ID}"
 PROJECT_ID = re.compile(PROJECT)
 # Resource Manager, "Requirements for labels".
-LABEL_KEY = re.compile(r"[a-z][-_a-z0-9]{0,62}")
+# Google Cloud sets labels with the prefix goog itself ("Create and manage cluster labels").
+LABEL_KEY = re.compile(r"(?!goog)[a-z][-_a-z0-9]{0,62}")
 LABEL_VALUE = re.compile(r"[-_a-z0-9]{0,63}")
 KMS_KEY = re.compile(
     rf"projects/{PROJECT}/locations/(?P<location>[a-z0-9-]+)/keyRings/[\w-]{{1,63}}/cryptoKeys/[\w-]{{1,63}}"
@@ -38,7 +39,8 @@ GoogleLabelKey = Annotated[
     str,
     matching(
         LABEL_KEY,
-        "a label key of Google Cloud: 1 to 63 of a-z, 0-9, '_' and '-', from a letter on (Resource Manager)",
+        "a label key of Google Cloud: 1 to 63 of a-z, 0-9, '_' and '-', from a letter on, and not with "
+        "goog, the prefix of Google's own (Resource Manager)",
         "rename it",
     ),
     Doc("label key of Google Cloud"),

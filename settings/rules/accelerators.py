@@ -105,6 +105,13 @@ def gpudirect_suits_machines(settings: Settings) -> Iterator[Finding]:
                 f"no {pool.gpudirect}: it requires {' or '.join(fitting)} (GKE, GPUDirect)",
                 "remove `gpudirect`, or choose that machine type",
             )
+        if pool.gpudirect and pool.gpu and (pool.gpu.partition or pool.gpu.sharing):
+            yield Finding(
+                (*path, "gpudirect"),
+                "no value: GPUDirect is for pods with all GPUs of a node, and these GPUs are partitioned or "
+                "shared (GKE, GPUDirect)",
+                "remove it, or `partition` and `sharing`",
+            )
         if pool.gpudirect == "rdma" and not pool.dranet:
             yield Finding(
                 (*path, "dranet"),

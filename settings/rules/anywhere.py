@@ -1,5 +1,6 @@
 """Rules of all values, in any part of a stack file."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ SECRET_KEY = re.compile(
 # 32 or more letters and digits, mixed: a random key or a hash.
 RANDOM = re.compile(r"(?=(?:[^0-9]*[0-9]){6})(?=(?:[^a-zA-Z]*[a-zA-Z]){6})[A-Za-z0-9_]{32,}")
 LABELS = ("labels", "namespaces")
+NAMES = {"name", "namespace"}
 
 
 def values(settings: Settings) -> Iterator[tuple[Path, object]]:
@@ -34,14 +36,18 @@ def _inside(path: Path, value: object) -> Iterator[tuple[Path, object]]:
 
 @rule()
 def lists_have_each_value_once(settings: Settings) -> Iterator[Finding]:
-    """Lists of names, zones, addresses and similar values have each value once: a second one is a mistake for
-    another value, or would declare a resource twice."""
+    """Lists have each value once: a second one is a mistake for another value, has no effect, or would
+    declare a resource twice. Entries that are identified by their name have
+    rules of their own."""
     for path, value in values(settings):
-        if not isinstance(value, list) or any(isinstance(entry, (dict, list)) for entry in value):
+        if not isinstance(value, list):
             continue
-        for entry, times in Counter(value).items():
+        if any(isinstance(entry, dict) and NAMES & entry.keys() and "kind" not in entry for entry in value):
+            continue
+        entries = [json.dumps(entry, sort_keys=True) for entry in value]
+        for entry, times in Counter(entries).items():
             if times > 1:
-                last = len(value) - 1 - value[::-1].index(entry)
+                last = len(entries) - 1 - entries[::-1].index(entry)
                 yield Finding((*path, last), "each value once", "remove all but the intended one")
 
 

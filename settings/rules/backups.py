@@ -1,6 +1,7 @@
 """Rules of backups (Backup for GKE API, v1: RetentionPolicy; discovery document of 2026)."""
 
 from collections.abc import Iterator
+from math import ceil
 
 from settings.model.foundation.cluster import Gke
 from settings.model.stack import Settings
@@ -14,8 +15,8 @@ DAY_MINUTES = 24 * 60
 
 @rule("cluster")
 def backups_are_kept_as_google_allows(settings: Settings) -> Iterator[Finding]:
-    """Backups are retained at least as long as their deletion is locked, and for at most 360 times the time
-    between two (Backup for GKE API: RetentionPolicy.backupRetainDays)."""
+    """Backups are retained until the next one exists and at least as long as their deletion is locked, and
+    for at most 360 times the time between two (Backup for GKE API: RetentionPolicy.backupRetainDays)."""
     backup = settings.cluster.backup if isinstance(settings.cluster, Gke) else None
     if backup is None:
         return
@@ -25,6 +26,13 @@ def backups_are_kept_as_google_allows(settings: Settings) -> Iterator[Finding]:
             f"at least {backup.delete_lock_days}, the days of deleteLockDays (Backup for GKE: "
             "RetentionPolicy)",
             "raise it, or lower `deleteLockDays`",
+        )
+    if backup.retain_days * DAY_MINUTES < backup.rpo_minutes:
+        yield Finding(
+            (*PATH, "retainDays"),
+            f"at least {ceil(backup.rpo_minutes / DAY_MINUTES)}, the time of rpoMinutes: otherwise a backup "
+            "is deleted before the next one exists",
+            "raise it, or lower `rpoMinutes`",
         )
     most = MOST_BACKUPS * backup.rpo_minutes // DAY_MINUTES
     if backup.retain_days > most:

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from settings.model.base import amount
 from settings.model.stack import Settings
 from settings.model.tenants.tenant import STORAGE
-from settings.problems import Finding, Path, did_you_mean
-from settings.rules.registry import rule
+from settings.problems import Doubt, Finding, Path, did_you_mean
+from settings.proof.gangs import smallest_gang
+from settings.rules.registry import doubt, rule
 from settings.rules.tenants import tenants_of
 
 # Bounds of a LimitRange in ascending order (kubernetes.io/docs/concepts/policy/limit-range).
@@ -77,6 +78,66 @@ def quotas_let_gangs_in(settings: Settings) -> Iterator[Finding]:
                     f"at least the nominal quota of its queues, {' + '.join(nominal)}: otherwise a gang "
                     "that they admit may start only partially",
                     "raise it, or lower the queues' quotas",
+                )
+
+
+@rule("pools", "queues", "tenants")
+def limits_let_gangs_in(settings: Settings) -> Iterator[Finding]:
+    """A LimitRange lets in the containers of the smallest gang of one flavor of the tenant's queues
+    (Kubernetes, LimitRange)."""
+    pools = {pool.flavor_name: pool for pool in settings.pools}
+    for path, tenant in tenants_of(settings):
+        gangs = [
+            smallest_gang(pools[flavor], queue)
+            for queue in settings.queues.cluster_queues
+            for flavor in (queue.quotas if queue.name in tenant.queues.values() else ())
+            if flavor in pools
+        ]
+        for resource, most in tenant.limits.max.items() if tenant.limits else ():
+            needed = [amount(gang.requests.get(resource, "0")) for gang in gangs]
+            if needed and min(needed) > amount(most):
+                yield Finding(
+                    (*path, "limits", "max", resource),
+                    f"bounds within which a gang of its queues runs, such as {gangs[0]} (Kubernetes, "
+                    "LimitRange)",
+                    "raise it",
+                )
+
+
+@rule("pools", "queues", "tenants")
+def quotas_let_all_pods_in(settings: Settings) -> Iterator[Finding]:
+    """A ResourceQuota lets in the pods of a tenant's smallest RayJob: its head, its submitter, and a worker
+    or the hosts of a TPU slice (Kubernetes, object count quota)."""
+    pools = {pool.flavor_name: pool for pool in settings.pools}
+    queues = {queue.name: queue for queue in settings.queues.cluster_queues}
+    for path, tenant in tenants_of(settings):
+        flavors = {f for name in tenant.queues.values() if name in queues for f in queues[name].quotas}
+        workers = min((pools[flavor].slice_nodes for flavor in flavors if flavor in pools), default=1)
+        for key in ("pods", "count/pods"):
+            hard = tenant.resource_quota.get(key)
+            if hard is not None and amount(hard) < workers + 2:
+                yield Finding(
+                    (*path, "resourceQuota", key),
+                    f"at least {workers + 2}, the pods of the smallest RayJob of its queues: otherwise a "
+                    "gang that they admit starts only partially",
+                    "raise it, or remove it",
+                )
+
+
+@doubt("tenants")
+def pods_may_lack_limits(settings: Settings) -> Iterator[Doubt]:
+    """With a ResourceQuota of limits, Kubernetes refuses pods whose containers have no such limit
+    (Kubernetes, compute resource quota)."""
+    for path, tenant in tenants_of(settings):
+        defaults = tenant.limits.default if tenant.limits else {}
+        for key in tenant.resource_quota:
+            prefix, _, resource = key.partition(".")
+            if prefix == "limits" and resource not in defaults:
+                yield Doubt(
+                    (*path, "resourceQuota", key),
+                    f"Kubernetes refuses pods with a container that has no limit of {resource}; `limits: "
+                    f"{{default: {{{resource}: …}}}}` gives them one",
+                    "Kubernetes, compute resource quota",
                 )
 
 

@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 
-from settings.model.queues.budget import Budget
+from settings.model.base import amount
+from settings.model.queues.budget import DAYS_MAX, Budget
 from settings.model.queues.queue import ClusterQueue, Cohort
 from settings.model.stack import Settings
-from settings.problems import Finding, Path, did_you_mean
+from settings.problems import Doubt, Finding, Path, did_you_mean
 from settings.rules.queues import holders
-from settings.rules.registry import rule
+from settings.rules.registry import doubt, rule
+
+# Days of a calendar period, at the most.
+DAYS = {"day": 1, "week": 7, "month": DAYS_MAX}
 
 
-def _budgets(settings: Settings) -> Iterator[tuple[Path, Budget]]:
+def _owners(settings: Settings) -> Iterator[tuple[Path, Cohort | ClusterQueue]]:
     queues = settings.queues
     owners: tuple[tuple[str, Sequence[Cohort | ClusterQueue]], ...] = (
         ("cohorts", queues.cohorts),
@@ -18,8 +22,13 @@ def _budgets(settings: Settings) -> Iterator[tuple[Path, Budget]]:
     )
     for section, members in owners:
         for i, owner in enumerate(members):
-            for j, budget in enumerate(owner.budgets):
-                yield ("muster:queues", section, i, "budgets", j), budget
+            yield ("muster:queues", section, i, "budgets"), owner
+
+
+def _budgets(settings: Settings) -> Iterator[tuple[Path, Budget]]:
+    for path, owner in _owners(settings):
+        for j, budget in enumerate(owner.budgets):
+            yield (*path, j), budget
 
 
 @rule("admission", "queues")
@@ -52,4 +61,68 @@ def budgets_suit_flavors(settings: Settings) -> Iterator[Finding]:
                 (*path, "resource"),
                 "a resource with quota in this file",
                 did_you_mean(budget.resource, resources),
+            )
+
+
+@rule("pools", "queues")
+def budgets_of_a_queue_are_of_its_quotas(settings: Settings) -> Iterator[Finding]:
+    """A budget of a cluster queue is of resources and flavors in its quotas: its gangs use no others (Kueue:
+    ClusterQueueSpec.resourceGroups)."""
+    all_resources = {r for holder in holders(settings) for quotas in holder.quotas.values() for r in quotas}
+    flavors = {pool.flavor_name for pool in settings.pools}
+    for i, queue in enumerate(settings.queues.cluster_queues):
+        resources = {resource for quotas in queue.quotas.values() for resource in quotas}
+        for j, budget in enumerate(queue.budgets):
+            path: Path = ("muster:queues", "clusterQueues", i, "budgets", j)
+            if budget.resource in all_resources - resources:
+                yield Finding(
+                    (*path, "resource"),
+                    f"a resource in the quotas of queue {queue.name}: {', '.join(sorted(resources))}",
+                    "choose one of them, or remove the budget",
+                )
+            elif budget.flavor in flavors and budget.resource not in queue.quotas.get(budget.flavor, {}):
+                having = [name for name, quotas in queue.quotas.items() if budget.resource in quotas]
+                yield Finding(
+                    (*path, "flavor"),
+                    f"a flavor in which queue {queue.name} has quota of {budget.resource}: "
+                    f"{', '.join(having)}",
+                    "choose one of them, or remove `flavor`",
+                )
+
+
+@rule("queues")
+def budgets_of_a_period_are_unique(settings: Settings) -> Iterator[Finding]:
+    """A queue or cohort has one budget of a resource and flavor in a period: of two with the same
+    enforcement, the larger would have no effect (docs/budgets.md)."""
+    for path, owner in _owners(settings):
+        taken = set[tuple[object, ...]]()
+        for j, budget in enumerate(owner.budgets):
+            key = (budget.resource, budget.flavor, budget.period, budget.days, budget.enforcement)
+            if key in taken and budget not in owner.budgets[:j]:
+                yield Finding(
+                    (*path, j),
+                    f"one budget of {budget.resource} for this period, flavor and enforcement",
+                    "remove the larger one, or write another `period`, `flavor` or `enforcement`",
+                )
+            taken.add(key)
+
+
+@doubt("pools", "queues")
+def budgets_may_be_out_of_reach(settings: Settings) -> Iterator[Doubt]:
+    """A budget of more hours than all devices of the stack have in its period is never used up
+    (docs/budgets.md)."""
+    for path, budget in _budgets(settings):
+        pools = [pool for pool in settings.pools if budget.flavor in (None, pool.flavor_name)]
+        devices = sum(
+            pool.nodes_max * amount(pool.capacity[budget.resource])
+            for pool in pools
+            if budget.resource in pool.capacity
+        )
+        most = devices * 24 * (budget.days or DAYS[budget.period])
+        if most and budget.hours > most:
+            yield Doubt(
+                (*path, "hours"),
+                f"the {float(devices):g} {budget.resource} of the stack's pools have only {float(most):g} "
+                "hours in this period, so the budget is never used up",
+                "docs/budgets.md",
             )

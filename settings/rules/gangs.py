@@ -6,6 +6,7 @@ nodes, in `settings/proof/`.
 
 from collections.abc import Iterator
 
+from muster.forecast.assumptions import Assumptions
 from settings.model.base import amount
 from settings.model.pools.pool import Pool
 from settings.model.pools.tpus import TPU_RESOURCE
@@ -15,6 +16,9 @@ from settings.model.stack import Settings
 from settings.problems import Doubt, Finding, Path
 from settings.proof.gangs import Gang, Outcome, Proof, smallest_gang
 from settings.rules.registry import doubt, rule
+
+USUAL = Assumptions()
+SHORT_RUN_S = 600
 
 
 @rule("cluster", "pools", "queues", "admission", "tenants", last=True)
@@ -86,6 +90,38 @@ def _flavors(settings: Settings) -> Iterator[tuple[Path, ClusterQueue, Pool]]:
                 yield ("muster:queues", "clusterQueues", i, "quotas", flavor), queue, pools[flavor]
 
 
+@rule("pools", "admission", "queues")
+def gangs_have_as_many_pods_as_a_slice(settings: Settings) -> Iterator[Finding]:
+    """`maxPods` lets a gang have a worker on each host of a TPU slice (GKE, Plan TPUs)."""
+    for _, queue, pool in _flavors(settings):
+        if pool.slice_nodes > settings.admission.max_pods:
+            yield Finding(
+                ("muster:admission", "maxPods"),
+                f"at least {pool.slice_nodes}, the hosts of a slice of pool {pool.name}: queue {queue.name} "
+                "has quota of it, and no gang could use it",
+                "raise it",
+            )
+            return
+
+
+@doubt("pools", "admission")
+def nodes_may_end_too_soon(settings: Settings) -> Iterator[Doubt]:
+    """Nodes that stop after a few minutes run no gang to its end (GKE API: NodeConfig.maxRunDuration)."""
+    limits: list[tuple[Path, int | None]] = [
+        (("muster:pools", i, "maxRunSeconds"), pool.max_run_seconds) for i, pool in enumerate(settings.pools)
+    ]
+    requested = settings.admission.queued_provisioning.max_run_seconds
+    limits.append((("muster:admission", "queuedProvisioning", "maxRunSeconds"), requested))
+    for path, seconds in limits:
+        if seconds is not None and seconds < SHORT_RUN_S:
+            yield Doubt(
+                path,
+                f"nodes stop {seconds} seconds after their creation, also in use: GPU drivers, images "
+                "and Ray take minutes of it",
+                "GKE API: NodeConfig.maxRunDuration",
+            )
+
+
 @doubt("pools", "queues")
 def slices_may_leave_quota_unused(settings: Settings) -> Iterator[Doubt]:
     """A TPU gang takes whole slices: what a quota grants beyond them is used only with borrowed quota (GKE,
@@ -139,6 +175,17 @@ def pods_may_not_be_ready_in_time(settings: Settings) -> Iterator[Doubt]:
     controller = settings.controller
     if settings.admission.engine != "muster" or not controller or not controller.wait_for_pods_ready:
         return
+    timeout_s = controller.wait_for_pods_ready.timeout_seconds
+    least_s = USUAL.start_up_s
+    if any(not pool.queued and not (pool.nodes and pool.nodes.min) for pool in settings.pools):
+        least_s += USUAL.scale_up_s
+    if timeout_s < least_s:
+        yield Doubt(
+            ("muster:controller", "waitForPodsReady", "timeoutSeconds"),
+            f"gangs usually need {least_s:g} seconds until their pods are ready, with nodes that are added, "
+            "images that are pulled and Ray's start: most would be evicted before",
+            "docs/forecast.md, assumptions",
+        )
     for i, pool in enumerate(settings.pools):
         if pool.provisioning == "flex-start":
             yield Doubt(

@@ -21,7 +21,7 @@ def pool_labels_are_free(settings: Settings) -> Iterator[Finding]:
     (GKE API: NodeConfig.labels; Kubernetes, well-known labels)."""
     for i, pool in enumerate(settings.pools):
         for key in pool.labels:
-            if owner := _owner(key):
+            if owner := owning_domain(key):
                 yield Finding(
                     ("muster:pools", i, "labels", key),
                     f"a label outside {owner}, whose labels are set by GKE, Kubernetes or this stack (GKE "
@@ -30,7 +30,8 @@ def pool_labels_are_free(settings: Settings) -> Iterator[Finding]:
                 )
 
 
-def _owner(key: str) -> str | None:
+def owning_domain(key: str) -> str | None:
+    """Returns the domain of GKE, Kubernetes or this stack that owns the label; None for any other."""
     domain = key.rpartition("/")[0]
     if domain == FREE:
         return None

@@ -45,6 +45,22 @@ def hugepages_fit_into_memory(settings: Settings) -> Iterator[Finding]:
 
 
 @doubt("pools")
+def hugepages_may_be_unavailable(settings: Settings) -> Iterator[Doubt]:
+    """Pages of 1 GiB need a machine series that has them (GKE, "Customize node system configuration";
+    settings/facts/hugepages.toml)."""
+    facts = table("hugepages")
+    for i, pool in enumerate(settings.pools):
+        series = pool.machine_type.partition("-")[0]
+        if pool.linux and "1Gi" in pool.linux.hugepages and series not in facts.facts["series_of_1gi"]:
+            yield Doubt(
+                ("muster:pools", i, "linux", "hugepages"),
+                f"{series} machines were not known to have pages of 1 GiB on {facts.date}: GKE may refuse to "
+                "create the pool; 2Mi works everywhere",
+                facts.source,
+            )
+
+
+@doubt("pools")
 def topology_is_not_aligned(settings: Settings) -> Iterator[Doubt]:
     """Without static managers of CPUs or memory, only devices are aligned to NUMA nodes (Kubernetes, "Control
     Topology Management Policies on a node")."""

@@ -19,7 +19,7 @@ def observability_is_google_clouds(settings: Settings) -> Iterator[Finding]:
         )
 
 
-@rule("cluster", "observability")
+@rule("cluster", "pools", "observability")
 def metrics_are_collected(settings: Settings) -> Iterator[Finding]:
     """Alerts and dashboards require metrics that Google's managed Prometheus scrapes, and the logs of Ray's
     pods (Managed Service for Prometheus; GKE API: LoggingConfig)."""
@@ -31,6 +31,12 @@ def metrics_are_collected(settings: Settings) -> Iterator[Finding]:
             ("muster:cluster", "managedPrometheus"),
             "true: muster:observability requires the metrics of managed Prometheus",
             "remove the line, or remove muster:observability",
+        )
+    if "dcgm" not in cluster.metrics and any(pool.gpu for pool in settings.pools):
+        yield Finding(
+            ("muster:cluster", "metrics"),
+            "a list with dcgm: the alert and the charts of idle GPUs require NVIDIA's metrics",
+            "add dcgm, or remove muster:observability",
         )
     if "workloads" not in cluster.logs:
         yield Finding(

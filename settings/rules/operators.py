@@ -9,8 +9,8 @@ from settings.model.operators.kuberay import KUBERAY_VERSION, SINCE_1_7, UNTIL_1
 from settings.model.operators.kueue import DEFAULT_FRAMEWORKS, KUEUE_VERSION
 from settings.model.operators.kueue_gates import KUEUE_GATES
 from settings.model.stack import Settings
-from settings.problems import Finding, did_you_mean
-from settings.rules.registry import rule
+from settings.problems import Doubt, Finding, did_you_mean
+from settings.rules.registry import doubt, rule
 
 KUEUE_OLDEST, KUBERAY_OLDEST, KUBERAY_1_7 = (0, 15, 0), (1, 1, 0), (1, 7, 0)
 # The admission policies suspend these; with engine `kueue` only Kueue unsuspends them.
@@ -96,6 +96,26 @@ def versions_serve_what_is_used(settings: Settings) -> Iterator[Finding]:
             "1.1.0 or later, the first version that suspends RayClusters (KubeRay)",
             f"raise it, or remove it for {KUBERAY_VERSION}",
         )
+
+
+@doubt("kuberay", "kueue", "admission")
+def versions_may_be_too_new(settings: Settings) -> Iterator[Doubt]:
+    """Admission policies and views of objects were tested with certain versions of KubeRay and Kueue; a later
+    one may have fields that they do not know (docs/upgrading.md)."""
+    tested = {
+        "muster:kuberay": ("KubeRay", settings.kuberay.chart_version, KUBERAY_1_7),
+        "muster:kueue": ("Kueue", settings.kueue.version, _release(KUEUE_VERSION)),
+    }
+    if settings.admission.engine == "kai":
+        del tested["muster:kueue"]
+    for key, (name, version, newest) in tested.items():
+        if _release(version)[:2] > newest[:2]:
+            yield Doubt(
+                (key, "version"),
+                f"the newest {name} that this version of Muster was tested with is "
+                f"{'.'.join(map(str, newest))}: policies do not know fields that later ones add",
+                "docs/upgrading.md",
+            )
 
 
 @rule("kuberay")

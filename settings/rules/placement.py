@@ -6,6 +6,7 @@ from settings.model.foundation.place import GkePlace, zones_of
 from settings.model.pools.pool import Pool
 from settings.model.stack import Settings
 from settings.problems import Finding, Path
+from settings.rules.labels import owning_domain
 from settings.rules.provisioning import ways_to_get_nodes
 from settings.rules.registry import rule
 
@@ -105,6 +106,21 @@ def levels_are_kueues(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@rule("cluster", "pools")
+def levels_are_on_nodes(settings: Settings) -> Iterator[Finding]:
+    """Levels are labels of the nodes that this stack creates: GKE's, Kubernetes' or the pool's own; without
+    the label a node is in no domain, and gets no pods of such gangs (Kueue, Topology)."""
+    for i, pool in enumerate(settings.pools):
+        for j, level in enumerate(pool.topology if not pool.existing and settings.place else ()):
+            if not owning_domain(level) and level not in pool.labels:
+                yield Finding(
+                    ("muster:pools", i, "topology", j),
+                    "a label of this pool's nodes: one of GKE's, such as cloud.google.com/gce-topology-block "
+                    "and kubernetes.io/hostname (Kueue, Topology)",
+                    f"choose one, or add {level} to the pool's `labels`",
+                )
+
+
 @rule("pools", "admission")
 def levels_are_used(settings: Settings) -> Iterator[Finding]:
     """Levels are of flavors, which engine kai does not have (Kueue: ResourceFlavorSpec.topologyName)."""
@@ -114,4 +130,23 @@ def levels_are_used(settings: Settings) -> Iterator[Finding]:
                 ("muster:pools", i, "topology"),
                 "no levels: they belong to a flavor's Topology, and engine kai has no flavors",
                 "remove it, or choose engine: muster (or kueue)",
+            )
+
+
+@rule("pools", "kueue", "admission", "controller")
+def levels_are_not_off(settings: Settings) -> Iterator[Finding]:
+    """Topologies need the gate TopologyAwareScheduling, which is on by default (Kueue,
+    pkg/features/kube_features.go)."""
+    is_kueue = settings.admission.engine == "kueue"
+    part, operator = (
+        ("muster:kueue", settings.kueue) if is_kueue else ("muster:controller", settings.controller)
+    )
+    if operator is None or operator.feature_gates.get("TopologyAwareScheduling", True):
+        return
+    for i, pool in enumerate(settings.pools):
+        if pool.topology:
+            yield Finding(
+                ("muster:pools", i, "topology"),
+                f"no levels: {part}.featureGates turns TopologyAwareScheduling off",
+                "remove the gate, or `topology`",
             )

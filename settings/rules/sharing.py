@@ -26,6 +26,39 @@ def borrowing_preempts_only_with_reclaim(settings: Settings) -> Iterator[Finding
             )
 
 
+@rule("queues")
+def thresholds_need_a_policy(settings: Settings) -> Iterator[Finding]:
+    """`maxPriorityThreshold` bounds preemption to borrow, which policy Never turns off (Kueue:
+    BorrowWithinCohort)."""
+    for i, queue in enumerate(settings.queues.cluster_queues):
+        borrows = queue.preemption.borrow_within_cohort
+        if borrows and borrows.policy == "Never" and borrows.max_priority_threshold is not None:
+            yield Finding(
+                ("muster:queues", "clusterQueues", i, "preemption", "borrowWithinCohort", "policy"),
+                "LowerPriority: with Never, `maxPriorityThreshold` has no effect",
+                "write policy: LowerPriority, or remove `borrowWithinCohort`",
+            )
+
+
+@rule("kueue", "admission", "controller", "queues")
+def borrowing_preempts_without_fair_sharing(settings: Settings) -> Iterator[Finding]:
+    """`borrowWithinCohort` has no effect with fair sharing, which preempts by shares (Kueue, "Preemption":
+    borrowWithinCohort)."""
+    controller, kueue = settings.controller, settings.kueue
+    fair = {
+        "muster": controller is not None and controller.fair_sharing is not None,
+        "kueue": kueue.fair_sharing is not None,
+    }
+    for i, queue in enumerate(settings.queues.cluster_queues):
+        borrows = queue.preemption.borrow_within_cohort
+        if fair.get(settings.admission.engine) and borrows and borrows.policy != "Never":
+            yield Finding(
+                ("muster:queues", "clusterQueues", i, "preemption", "borrowWithinCohort"),
+                "no value: with `fairSharing`, shares decide what a gang that borrows may preempt",
+                "remove it, or `fairSharing`",
+            )
+
+
 @rule("admission", "queues")
 def engine_does_what_queues_ask(settings: Settings) -> Iterator[Finding]:
     """Engine kai does not preempt for borrowed quota (KAI-scheduler, docs/queues)."""

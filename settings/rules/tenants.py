@@ -173,6 +173,24 @@ def tokens_are_made(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@doubt("cluster", "tenants")
+def groups_may_be_unknown(settings: Settings) -> Iterator[Doubt]:
+    """GKE knows the groups that are nested in the cluster's `securityGroup`, usually of its domain (GKE,
+    Google Groups for RBAC)."""
+    cluster = settings.cluster
+    if not isinstance(cluster, Gke) or not cluster.security_group:
+        return
+    domain = cluster.security_group.rpartition("@")[2]
+    for path, tenant in tenants_of(settings):
+        if tenant.group and tenant.group.rpartition("@")[2] != domain:
+            yield Doubt(
+                (*path, "group"),
+                f"its domain is not {domain}, that of muster:cluster.securityGroup: the team has no access "
+                "unless its group is nested in that group",
+                "GKE, Google Groups for RBAC",
+            )
+
+
 @doubt("tenants")
 def clients_may_be_misspelt(settings: Settings) -> Iterator[Doubt]:
     """A client of Ray Serve whose name is similar to a tenant's namespace is probably misspelt, and a

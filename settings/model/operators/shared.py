@@ -76,6 +76,10 @@ class Amounts(Model):
     """Memory in bytes, such as "512Mi"."""
 
 
+# A controller without a single Workload needs about this much memory.
+LEAST_LIMITS = {"cpu": "10m", "memory": "64Mi"}
+
+
 class Resources(Model):
     """Requests and limits of an operator's container."""
 
@@ -85,12 +89,18 @@ class Resources(Model):
     """The most that the container may use; at least the requests."""
 
     @model_validator(mode="after")
-    def _requests_within_limits(self) -> Self:
+    def _limits_suffice(self) -> Self:
         for name in ("cpu", "memory"):
             if amount(getattr(self.requests, name)) > amount(getattr(self.limits, name)):
                 refuse(
                     f"requests.{name} of at most limits.{name} (Kubernetes)",
                     "lower the request or raise the limit",
+                )
+        for name, least in LEAST_LIMITS.items():
+            if amount(getattr(self.limits, name)) < amount(least):
+                refuse(
+                    f"limits.{name} of at least {least}: no operator starts with less (docs/performance.md)",
+                    "raise it, or leave `resources` out",
                 )
         return self
 

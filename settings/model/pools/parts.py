@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
+from pydantic.alias_generators import to_camel
 from typing_extensions import Doc
 
 from settings.model.base import Model, Quantity, amount, matching, refuse
@@ -52,6 +53,9 @@ DiskImage = Annotated[
 ]
 
 
+NODES_AT_A_TIME = 20
+
+
 class Upgrade(Model):
     """GKE's upgrades of nodes: a few at a time (surge), or by a second set of nodes (blue-green)."""
 
@@ -65,11 +69,28 @@ class Upgrade(Model):
     """Seconds for which `blue-green` keeps the drained old nodes for a rollback."""
 
     @model_validator(mode="after")
-    def _some_node_moves(self) -> Self:
+    def _some_nodes_move(self) -> Self:
         if self.strategy == "surge" and not self.max_surge + self.max_unavailable:
             refuse(
                 "maxSurge or maxUnavailable of 1 or more (GKE API: UpgradeSettings)",
                 "raise one of them",
+            )
+        if self.max_surge + self.max_unavailable > NODES_AT_A_TIME:
+            refuse(
+                f"maxSurge and maxUnavailable of at most {NODES_AT_A_TIME} together, the most nodes that GKE "
+                "upgrades at a time (GKE, node upgrade strategies)",
+                "lower one of them",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _keys_suit_the_strategy(self) -> Self:
+        unused = {"surge": {"soak_seconds"}, "blue-green": {"max_surge", "max_unavailable"}}[self.strategy]
+        for name in sorted(unused & self.model_fields_set):
+            key = to_camel(name)
+            refuse(
+                f"no `{key}`: strategy {self.strategy} does not use it (GKE API: UpgradeSettings)",
+                f"remove `{key}`, or choose the other strategy",
             )
         return self
 

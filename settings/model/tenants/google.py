@@ -45,8 +45,11 @@ def _member(member: str) -> str:
 
 
 def _host(host: str) -> str:
-    if not DNS_SUBDOMAIN.fullmatch(host) or "." not in host:
-        refuse("a fully qualified host name", "write it as in your DNS, such as models.example.com")
+    if not DNS_SUBDOMAIN.fullmatch(host) or host.rpartition(".")[2].isdecimal() or "." not in host:
+        refuse(
+            "a fully qualified host name, for which a certificate can be issued",
+            "write it as in your DNS, such as models.example.com",
+        )
     return host
 
 

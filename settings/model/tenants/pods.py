@@ -1,12 +1,14 @@
 """Pods of a tenant: their Pod Security levels, and the devices they claim."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
-from settings.model.base import DnsLabel, DnsSubdomain, Model
+from settings.model.base import DnsLabel, DnsSubdomain, Model, refuse
 
-Level = Literal["privileged", "baseline", "restricted"]
+Level = Literal["privileged", "baseline", "restricted"]  # from the least strict on
+# The most devices of a claim (k8s.io/api, resource/v1: AllocationResultsMaxSize).
+DEVICES_MAX = 32
 
 
 class PodSecurity(Model):
@@ -28,6 +30,18 @@ class PodSecurity(Model):
     def _bare_level(cls, value: Any) -> Any:
         return {"enforce": value} if isinstance(value, str) else value
 
+    @model_validator(mode="after")
+    def _others_are_as_strict(self) -> Self:
+        levels = get_args(Level)
+        for mode in ("audit", "warn"):
+            level = getattr(self, mode)
+            if level is not None and levels.index(level) < levels.index(self.enforce):
+                refuse(
+                    f"{mode} of {self.enforce} or stricter: pods that violate {level} are refused already",
+                    f"remove `{mode}`, or lower `enforce`",
+                )
+        return self
+
     @property
     def levels(self) -> dict[str, Level]:
         """The level of each mode of Pod Security admission."""
@@ -43,7 +57,7 @@ class DeviceClaim(Model):
 
     device_class: DnsSubdomain
     """The DeviceClass, such as gpu.nvidia.com; see the driver's documentation."""
-    count: Annotated[int, Field(ge=1)] = 1
+    count: Annotated[int, Field(ge=1, le=DEVICES_MAX)] = 1
     """Devices per pod."""
 
 

@@ -177,7 +177,7 @@ def test_every_setting_of_a_queue_reaches_its_spec() -> None:
     config |= {
         "muster:cluster": EXISTING,
         "muster:admission": {"engine": "kueue"},
-        "muster:kueue": {"fairSharing": {}},
+        "muster:kueue": {"install": "existing"},
     }
     parameters = {"apiGroup": "acme.example", "kind": "Budget", "name": "gpu-hours"}
     config["muster:queues"]["checks"] = [

@@ -6,7 +6,7 @@ from settings.load import parse
 from tests.unit.settings.builders import FILE, L4, Case, put, refusal, with_engine
 
 BLOCK, HOST = "cloud.google.com/gce-topology-block", "kubernetes.io/hostname"
-MANY = [f"level-{i}" for i in range(17)]
+MANY = [f"cloud.google.com/level-{i}" for i in range(17)]
 HERE = "muster:pools[1].topology"
 KAI = with_engine("kai")
 KAI["muster:pools"][1]["topology"] = [HOST]

@@ -330,7 +330,7 @@ CASES = [
         tenant(serving={**SERVING, "hosts": {"models": "vllm"}}),
         f"{HERE}.serving.hosts.models",
         '"models"',
-        "a fully qualified host name",
+        "a fully qualified host name, for which a certificate can be issued",
         "write it as in your DNS, such as models.example.com",
     ),
     Case(

@@ -29,6 +29,10 @@ def with_oauth_client(id: str) -> dict[str, Any]:
     return tenant(serving={"hosts": {"models.example.com": "vllm"}, "iap": iap})
 
 
+LABEL_KEY = (
+    "a label key of Google Cloud: 1 to 63 of a-z, 0-9, '_' and '-', from a letter on, and not with goog, the "
+    "prefix of Google's own (Resource Manager)"
+)
 CASES = [
     Case(
         "a version of GKE that does not exist",
@@ -83,7 +87,7 @@ CASES = [
         with_cluster(labels={"Team": "ml"}),
         "muster:cluster.labels.Team",
         '"Team"',
-        "a label key of Google Cloud: 1 to 63 of a-z, 0-9, '_' and '-', from a letter on (Resource Manager)",
+        LABEL_KEY,
         "rename it",
     ),
     Case(
@@ -91,7 +95,15 @@ CASES = [
         with_cluster(labels={"acme.com/team": "ml"}),
         'muster:cluster.labels["acme.com/team"]',
         '"acme.com/team"',
-        "a label key of Google Cloud: 1 to 63 of a-z, 0-9, '_' and '-', from a letter on (Resource Manager)",
+        LABEL_KEY,
+        "rename it",
+    ),
+    Case(
+        "a label of Google's own",
+        with_cluster(labels={"goog-gke-node": "ml"}),
+        "muster:cluster.labels.goog-gke-node",
+        '"goog-gke-node"',
+        LABEL_KEY,
         "rename it",
     ),
     Case(
@@ -123,7 +135,7 @@ CASES = [
         with_cluster(labels={"2team": "ml"}),
         "muster:cluster.labels.2team",
         '"2team"',
-        "a label key of Google Cloud: 1 to 63 of a-z, 0-9, '_' and '-', from a letter on (Resource Manager)",
+        LABEL_KEY,
         "rename it",
     ),
     Case(
