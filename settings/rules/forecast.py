@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
-from muster.forecast.assumptions import Assumptions
+from muster.forecast.assumptions import Assumptions, check
 from settings.model.stack import Settings
 from settings.problems import Doubt, Finding, did_you_mean
 from settings.rules.registry import doubt, rule
@@ -35,6 +35,41 @@ def forecast_names_exist(settings: Settings) -> Iterator[Finding]:
             hint = did_you_mean(flavor, flavors)
             price = ("muster:forecast", "prices", "acceleratorHour", flavor)
             yield Finding(price, "the flavor of a pool in this file", hint)
+
+
+@rule("forecast")
+def assumptions_are_in_range(settings: Settings) -> Iterator[Finding]:
+    """Assumptions have values that the simulation can use, such as shares from 0 to 1 (`muster forecast
+    --assumptions`)."""
+    names = {field.name for field in fields(Assumptions)}
+    for name, value in settings.forecast.assumptions.items():
+        if name in names:
+            try:
+                check(Assumptions(**{name: value}))
+            except ValueError as error:
+                yield Finding(
+                    ("muster:forecast", "assumptions", name),
+                    str(error).rpartition("expected ")[2],
+                    "choose such a value, or remove it",
+                )
+
+
+@rule("forecast")
+def limits_are_unique(settings: Settings) -> Iterator[Finding]:
+    """A queue and priority has one limit of a statistic: the less strict of two has no effect
+    (docs/forecast.md)."""
+    taken = set[tuple[object, ...]]()
+    for i, limit in enumerate(settings.forecast.limits):
+        # Two shares, such as 50 % in an hour and 90 % in a day, are different limits.
+        share = limit.max_minutes if limit.statistic == "within" else None
+        key = (limit.queue, limit.priority, limit.statistic, share)
+        if key in taken:
+            yield Finding(
+                ("muster:forecast", "limits", i),
+                f"one limit of {limit.statistic} for this queue and priority",
+                "remove the less strict one",
+            )
+        taken.add(key)
 
 
 @doubt("forecast")

@@ -6,6 +6,7 @@ nodes, in `settings/proof/`.
 
 from collections.abc import Iterator
 
+from muster.cluster.jobs.added_containers import SUBMITTER_RESOURCES
 from muster.forecast.assumptions import Assumptions
 from settings.model.base import amount
 from settings.model.pools.pool import Pool
@@ -14,7 +15,7 @@ from settings.model.queues.admission import WEEK_SECONDS
 from settings.model.queues.queue import ClusterQueue
 from settings.model.stack import Settings
 from settings.problems import Doubt, Finding, Path
-from settings.proof.gangs import Gang, Outcome, Proof, smallest_gang
+from settings.proof.gangs import LEAST, Gang, Outcome, Proof, smallest_gang
 from settings.rules.registry import doubt, rule
 
 USUAL = Assumptions()
@@ -122,6 +123,21 @@ def nodes_may_end_too_soon(settings: Settings) -> Iterator[Doubt]:
             )
 
 
+@doubt("admission", "queues")
+def rayjobs_may_not_fit(settings: Settings) -> Iterator[Doubt]:
+    """A queue that cannot borrow has CPUs for a head, a worker and the submitter that KubeRay adds (KubeRay,
+    common/job.go: GetDefaultSubmitterTemplate)."""
+    for i, queue in enumerate(settings.queues.cluster_queues):
+        cpus = [amount(quotas["cpu"].nominal) for quotas in queue.quotas.values() if "cpu" in quotas]
+        submitter = SUBMITTER_RESOURCES["requests"]["cpu"]
+        if cpus and queue.cohort is None and sum(cpus) < amount(submitter) + 2 * amount(LEAST["cpu"]):
+            yield Doubt(
+                ("muster:queues", "clusterQueues", i, "quotas"),
+                f"no RayJob fits: its submitter alone requests {submitter} of CPU, next to head and worker",
+                "KubeRay, GetDefaultSubmitterTemplate",
+            )
+
+
 @doubt("pools", "queues")
 def slices_may_leave_quota_unused(settings: Settings) -> Iterator[Doubt]:
     """A TPU gang takes whole slices: what a quota grants beyond them is used only with borrowed quota (GKE,
@@ -168,20 +184,22 @@ def nodes_may_end_before_their_requests(settings: Settings) -> Iterator[Doubt]:
             )
 
 
-@doubt("pools", "controller", "admission")
+@doubt("pools", "kueue", "controller", "admission")
 def pods_may_not_be_ready_in_time(settings: Settings) -> Iterator[Doubt]:
-    """With `waitForPodsReady`, a gang on a flex-start pool is evicted while it waits for its nodes, which may
-    take hours; queued pools have theirs before pods start (Kueue: waitForPodsReady; GKE, flex-start)."""
-    controller = settings.controller
-    if settings.admission.engine != "muster" or not controller or not controller.wait_for_pods_ready:
+    """With `waitForPodsReady`, a gang is evicted while it waits for nodes that the autoscaler adds, and on a
+    flex-start pool for hours; queued pools have their nodes before pods start (Kueue: waitForPodsReady; GKE,
+    flex-start)."""
+    sections = {"muster": settings.controller, "kueue": settings.kueue}
+    section = sections.get(settings.admission.engine)
+    if section is None or section.wait_for_pods_ready is None:
         return
-    timeout_s = controller.wait_for_pods_ready.timeout_seconds
-    least_s = USUAL.start_up_s
+    timeout_s, least_s = section.wait_for_pods_ready.timeout_seconds, USUAL.start_up_s
+    key = "muster:kueue" if section is settings.kueue else "muster:controller"
     if any(not pool.queued and not (pool.nodes and pool.nodes.min) for pool in settings.pools):
         least_s += USUAL.scale_up_s
     if timeout_s < least_s:
         yield Doubt(
-            ("muster:controller", "waitForPodsReady", "timeoutSeconds"),
+            (key, "waitForPodsReady", "timeoutSeconds"),
             f"gangs usually need {least_s:g} seconds until their pods are ready, with nodes that are added, "
             "images that are pulled and Ray's start: most would be evicted before",
             "docs/forecast.md, assumptions",
@@ -190,9 +208,9 @@ def pods_may_not_be_ready_in_time(settings: Settings) -> Iterator[Doubt]:
         if pool.provisioning == "flex-start":
             yield Doubt(
                 ("muster:pools", i, "provisioning"),
-                "flex-start nodes may take hours, but muster:controller.waitForPodsReady evicts a gang whose "
-                f"pods are not ready after {controller.wait_for_pods_ready.timeout_seconds} seconds, so that "
-                "it may never start; queued pools wait before pods start",
+                f"flex-start nodes may take hours, but {key}.waitForPodsReady evicts a gang whose pods are "
+                f"not ready after {timeout_s} seconds, so that it may never start; queued pools wait before "
+                "pods start",
                 "GKE, flex-start",
             )
 

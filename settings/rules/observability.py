@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from settings.model.foundation.existing import Existing
+from settings.model.observability import COLLECTOR_NAMESPACES
 from settings.model.stack import Settings
 from settings.problems import Finding
 from settings.rules.registry import rule
@@ -19,7 +20,7 @@ def observability_is_google_clouds(settings: Settings) -> Iterator[Finding]:
         )
 
 
-@rule("cluster", "pools", "observability")
+@rule("cluster", "pools", "controller", "observability")
 def metrics_are_collected(settings: Settings) -> Iterator[Finding]:
     """Alerts and dashboards require metrics that Google's managed Prometheus scrapes, and the logs of Ray's
     pods (Managed Service for Prometheus; GKE API: LoggingConfig)."""
@@ -31,6 +32,14 @@ def metrics_are_collected(settings: Settings) -> Iterator[Finding]:
             ("muster:cluster", "managedPrometheus"),
             "true: muster:observability requires the metrics of managed Prometheus",
             "remove the line, or remove muster:observability",
+        )
+    controller = settings.controller
+    if controller and not {*COLLECTOR_NAMESPACES} & {*controller.metrics_from}:
+        yield Finding(
+            ("muster:controller", "metricsFrom"),
+            f"a list with {' or '.join(COLLECTOR_NAMESPACES)}, whose pods scrape the metrics that "
+            "muster:observability requires",
+            "remove the line, or muster:observability",
         )
     if "dcgm" not in cluster.metrics and any(pool.gpu for pool in settings.pools):
         yield Finding(

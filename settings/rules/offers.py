@@ -28,6 +28,23 @@ def machine_types_are_not_known(settings: Settings) -> Iterator[Doubt]:
             )
 
 
+@doubt("machine_types")
+def machine_types_may_differ(settings: Settings) -> Iterator[Doubt]:
+    """Other values of a known machine type than those of `settings/facts/` are probably a mistake (Compute
+    Engine, list of machine types)."""
+    facts = table("machines")
+    for name, machine in settings.machine_types.items():
+        known = MACHINES.get(name)
+        given = known and (machine.vcpus, machine.memory_gib)
+        if known and given != (known.vcpus, known.memory_gib):
+            yield Doubt(
+                ("muster:machineTypes", name),
+                f"it had {known.vcpus} vCPUs and {known.memory_gib} GiB on {facts.date}: quotas and rules "
+                "rely on the values given here",
+                facts.source,
+            )
+
+
 @doubt("cluster", "pools")
 def zones_may_lack_the_machines(settings: Settings) -> Iterator[Doubt]:
     """Accelerators are in few zones, and flex-start provides TPUs in fewer: elsewhere a node pool may stay

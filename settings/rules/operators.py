@@ -250,7 +250,7 @@ def gpu_drivers_have_one_manager(settings: Settings) -> Iterator[Finding]:
         return
     for i, pool in enumerate(settings.pools):
         path = ("muster:pools", i, "gpu", "driver")
-        if pool.gpu and install == "helm" and pool.gpu.driver != "disabled":
+        if pool.gpu and install != "none" and pool.gpu.driver != "disabled" and not existing:
             yield Finding(
                 path,
                 "disabled: the GPU Operator is installed, and GKE's driver and device plugin would conflict "

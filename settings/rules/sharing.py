@@ -6,9 +6,9 @@ Keys that only some engines support are refused with the others, because they wo
 from collections.abc import Iterator
 
 from settings.model.stack import Settings
-from settings.problems import Finding, Path, did_you_mean
+from settings.problems import Doubt, Finding, Path, did_you_mean
 from settings.rules.names import unique
-from settings.rules.registry import rule
+from settings.rules.registry import doubt, rule
 
 
 @rule("queues")
@@ -23,6 +23,19 @@ def borrowing_preempts_only_with_reclaim(settings: Settings) -> Iterator[Finding
                 (*path, "borrowWithinCohort", "policy"),
                 "Never, because reclaimWithinCohort is Never (Kueue)",
                 "set `reclaimWithinCohort` to LowerPriority or Any, or remove `borrowWithinCohort`",
+            )
+
+
+@rule("queues")
+def queues_reclaim_in_a_cohort(settings: Settings) -> Iterator[Finding]:
+    """`reclaimWithinCohort` reclaims what other queues of the cohort have borrowed (Kueue:
+    ClusterQueuePreemption)."""
+    for i, queue in enumerate(settings.queues.cluster_queues):
+        if queue.cohort is None and queue.preemption.reclaim_within_cohort != "Never":
+            yield Finding(
+                ("muster:queues", "clusterQueues", i, "preemption", "reclaimWithinCohort"),
+                "Never: the queue is in no cohort, so no other queue borrows its quota",
+                "remove it, or add `cohort`",
             )
 
 
@@ -106,6 +119,19 @@ def usage_is_shared_by_kueue(settings: Settings) -> Iterator[Finding]:
                 "no weight: none of its cluster queues has `admissionFairSharing`",
                 "remove it, or add `admissionFairSharing: true` to its cluster queue",
             )
+
+
+@doubt("kueue", "queues")
+def usage_may_be_shared_by_no_queue(settings: Settings) -> Iterator[Doubt]:
+    """Kueue orders by the usage of LocalQueues in cluster queues with `admissionFairSharing` only (Kueue:
+    ClusterQueueSpec.admissionScope)."""
+    queues = settings.queues.cluster_queues
+    if settings.kueue.admission_fair_sharing and not any(queue.admission_fair_sharing for queue in queues):
+        yield Doubt(
+            ("muster:kueue", "admissionFairSharing"),
+            "no cluster queue has `admissionFairSharing: true`, so it has no effect",
+            "Kueue: ClusterQueueSpec.admissionScope",
+        )
 
 
 @rule("queues")

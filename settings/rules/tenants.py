@@ -1,6 +1,5 @@
 """Rules of tenants: their namespaces and queues, and what they require of the cluster."""
 
-import difflib
 from collections.abc import Iterator
 
 from settings.model.foundation.cluster import Gke
@@ -9,9 +8,9 @@ from settings.model.operators.namespaces import OPERATORS
 from settings.model.stack import Settings
 from settings.model.tenants.tenant import Tenant
 from settings.model.versions import GkeVersion
-from settings.problems import Doubt, Finding, Path, did_you_mean
+from settings.problems import Finding, Path, did_you_mean
 from settings.rules.names import unique
-from settings.rules.registry import doubt, rule
+from settings.rules.registry import rule
 
 OWN_NAMESPACES = ("default", *OPERATORS)
 OWN_PREFIXES = ("kube-", "gke-", "gmp-")
@@ -173,37 +172,15 @@ def tokens_are_made(settings: Settings) -> Iterator[Finding]:
             )
 
 
-@doubt("cluster", "tenants")
-def groups_may_be_unknown(settings: Settings) -> Iterator[Doubt]:
-    """GKE knows the groups that are nested in the cluster's `securityGroup`, usually of its domain (GKE,
-    Google Groups for RBAC)."""
-    cluster = settings.cluster
-    if not isinstance(cluster, Gke) or not cluster.security_group:
-        return
-    domain = cluster.security_group.rpartition("@")[2]
+@rule("tenants")
+def network_keys_need_isolation(settings: Settings) -> Iterator[Finding]:
+    """What may connect to a tenant's pods, and they to it, is an exception from its isolation (Kubernetes,
+    NetworkPolicy)."""
     for path, tenant in tenants_of(settings):
-        if tenant.group and tenant.group.rpartition("@")[2] != domain:
-            yield Doubt(
-                (*path, "group"),
-                f"its domain is not {domain}, that of muster:cluster.securityGroup: the team has no access "
-                "unless its group is nested in that group",
-                "GKE, Google Groups for RBAC",
-            )
-
-
-@doubt("tenants")
-def clients_may_be_misspelt(settings: Settings) -> Iterator[Doubt]:
-    """A client of Ray Serve whose name is similar to a tenant's namespace is probably misspelt, and a
-    misspelt name lets no pods in; namespaces outside the stack may have any name (Kubernetes,
-    NetworkPolicy: namespaceSelector)."""
-    names = [tenant.namespace for tenant in settings.tenants]
-    for path, tenant in tenants_of(settings):
-        for i, client in enumerate(tenant.network.clients):
-            similar = difflib.get_close_matches(client, names, n=1)
-            if client not in names and similar:
-                yield Doubt(
-                    (*path, "network", "clients", i),
-                    "no tenant has this namespace, so only pods of a namespace outside the stack get in; "
-                    f"did you mean {similar[0]}?",
-                    "Kubernetes, NetworkPolicy: namespaceSelector",
+        for key in ("egress", "destinations", "clients"):
+            if not tenant.network.isolated and key in tenant.network.model_fields_set:
+                yield Finding(
+                    (*path, "network", key),
+                    "no value: with isolated: false there is no NetworkPolicy, and all traffic is allowed",
+                    f"remove `{key}`, or `isolated`",
                 )

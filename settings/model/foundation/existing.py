@@ -37,7 +37,7 @@ class Existing(Model):
     """Uses a cluster that the stack does not create."""
     name: DnsLabel
     """Name of the cluster in the stack's outputs, and with `gke` in GKE."""
-    context: str | None = None
+    context: Annotated[str, Field(min_length=1)] | None = None
     """Context in the kubeconfig; the current one if unset."""
     serves_mutating_policies: bool = True
     """True if the cluster serves MutatingAdmissionPolicy v1 (Kubernetes 1.36 or later)."""

@@ -1,9 +1,12 @@
 """KAI Scheduler, which engine `kai` runs: it places pods by queue and evicts whole gangs."""
 
+import re
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
-from settings.model.base import Model
+from typing_extensions import Doc
+
+from settings.model.base import Model, matching
 from settings.model.operators.shared import Release, Replicas, Resources
 from settings.model.pools.gpus import GPU_RESOURCE
 
@@ -30,6 +33,17 @@ COUNTED = {
 }
 
 
+Registry = Annotated[
+    str,
+    matching(
+        re.compile(r"[a-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)*"),
+        "a registry's host and path, without a scheme and a tag",
+        "write it as in an image, such as registry.example/kai-scheduler",
+    ),
+    Doc("registry"),
+]
+
+
 class Kai(Model):
     """KAI Scheduler; engine `kai` only."""
 
@@ -37,7 +51,7 @@ class Kai(Model):
     """`helm`: installs the chart. `existing`: it is already installed; no other key may be set."""
     version: Release = KAI_VERSION
     """Version of the chart and images."""
-    registry: str = REGISTRY
+    registry: Registry = REGISTRY
     """Registry of all images; set it to use your own mirror."""
     replicas: Replicas = 1
     """Replicas of the operator and of each service; one leads, the others are standbys."""

@@ -149,7 +149,7 @@ class Kueue(Model):
     """Shares a cluster queue between its LocalQueues by usage; off if unset."""
     retention: Retention = Retention()
     """Retention of workloads after their end."""
-    exclude_resource_prefixes: tuple[str, ...] = ()
+    exclude_resource_prefixes: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """Prefixes of resource names that are not counted against quota."""
     transformations: tuple[Transformation, ...] = ()
     """Resources that are counted as others, such as MIG partitions as memory of GPUs."""

@@ -157,6 +157,12 @@ class Consolidation(Model):
     gpu_threshold_percent: Annotated[int, Field(ge=0, le=100)] | None = None
     """Utilization of GPUs below which a node with GPUs may be removed."""
 
+    @model_validator(mode="after")
+    def _something_is_set(self) -> Self:
+        if not self.model_fields_set:
+            refuse("at least one key", "add `delayMinutes`, or remove `consolidation`")
+        return self
+
 
 class ComputeClass(Model):
     """GKE's ComputeClass, whose nodes GKE creates when pods of the flavor need them; it has the pool's name.

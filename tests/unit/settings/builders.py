@@ -64,6 +64,22 @@ def put(*path_and_value: Any) -> dict[str, Any]:
     return config
 
 
+def section(key: str, **values: Any) -> dict[str, Any]:
+    """Returns the valid stack with these keys added to a section."""
+    return {**GOOD, key: {**GOOD.get(key, {}), **values}}
+
+
+def tenant(**values: Any) -> dict[str, Any]:
+    """Returns the valid stack with these keys added to its tenant."""
+    return put("muster:tenants", 0, {**GOOD["muster:tenants"][0], **values})
+
+
+def with_kueue(**values: Any) -> dict[str, Any]:
+    """Returns the valid stack with engine kueue and these keys of its section."""
+    config = {key: value for key, value in GOOD.items() if key != "muster:controller"}
+    return {**config, "muster:admission": {"engine": "kueue"}, "muster:kueue": values}
+
+
 def with_pool(pool: dict[str, Any], **cluster: Any) -> dict[str, Any]:
     """Returns the valid stack with another pool, named `more`, and with these keys in its cluster."""
     config = put("muster:pools", 2, {"name": "more", **pool})
@@ -81,6 +97,7 @@ def with_engine(name: str) -> dict[str, Any]:
     return config
 
 
+GPU_HOURS = {"resource": "nvidia.com/gpu", "hours": 100, "period": "month"}
 SYSTEM: dict[str, Any] = GOOD["muster:pools"][0]
 CPU_BATCH = {
     "name": "batch",

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from settings.load import parse
-from tests.unit.settings.builders import CIRCLE, FILE, TEAM_A, Case, put, refusal
+from tests.unit.settings.builders import CIRCLE, FILE, GOOD, TEAM_A, Case, put, refusal
 
 PROVISIONING = "kueue.x-k8s.io/provisioning-request"
 PRICES = {"currency": "USD", "date": "2026-11-26", "source": "a contract", "acceleratorHour": {"l4": 1.5}}
@@ -187,7 +187,7 @@ CASES = [
     ),
     Case(
         "a borrowing limit without a cohort",
-        put(*TEAM_A, "cohort", None),
+        put(*TEAM_A, {**GOOD["muster:queues"]["clusterQueues"][0], "cohort": None, "preemption": {}}),
         'muster:queues.clusterQueues[0].quotas.l4["nvidia.com/gpu"].borrowingLimit',
         "0",
         "no limit: a queue without a cohort neither borrows nor lends (Kueue)",

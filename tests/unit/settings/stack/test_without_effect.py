@@ -4,8 +4,19 @@ from typing import Any
 
 import pytest
 
-from settings.load import SettingsError, parse, warnings
-from tests.unit.settings.builders import FILE, GOOD, L4, TEAM_A, put
+from settings.load import SettingsError, parse
+from tests.unit.settings.builders import (
+    FILE,
+    GOOD,
+    GPU_HOURS,
+    L4,
+    TEAM_A,
+    put,
+    section,
+    tenant,
+    with_engine,
+    with_kueue,
+)
 
 NETWORK = {"name": "ray"}
 A3 = {"machineType": "a3-highgpu-8g", "zones": ["us-west1-a"], "nodes": {"max": 2}}
@@ -13,16 +24,6 @@ H100 = {"type": "nvidia-h100-80gb", "count": 8}
 LEVELS = ["cloud.google.com/gce-topology-block", "kubernetes.io/hostname"]
 UPGRADE = ("muster:pools", 0, "upgrade")
 BORROWING = {"policy": "LowerPriority"}
-GPU_HOURS = {"resource": "nvidia.com/gpu", "hours": 100, "period": "month"}
-
-
-def section(key: str, **values: Any) -> dict[str, Any]:
-    """Returns the valid stack with these keys added to a section."""
-    return {**GOOD, key: {**GOOD.get(key, {}), **values}}
-
-
-def tenant(**values: Any) -> dict[str, Any]:
-    return put("muster:tenants", 0, {**GOOD["muster:tenants"][0], **values})
 
 
 def two_queues() -> dict[str, Any]:
@@ -50,6 +51,16 @@ def observed(**cluster: Any) -> dict[str, Any]:
 def fair(**borrowing: Any) -> dict[str, Any]:
     controller = {**GOOD["muster:controller"], "fairSharing": {}}
     return {**put(*TEAM_A, "preemption", "borrowWithinCohort", borrowing), "muster:controller": controller}
+
+
+def without_cohort() -> dict[str, Any]:
+    config = put(*TEAM_A, "cohort", None)
+    del config["muster:queues"]["clusterQueues"][0]["quotas"]["l4"]["nvidia.com/gpu"]["borrowingLimit"]
+    return {**config, "muster:queues": {**config["muster:queues"], "cohorts": []}}
+
+
+def forecast(**values: Any) -> dict[str, Any]:
+    return section("muster:forecast", **values)
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -133,6 +144,49 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         ),
         "limits.memory of at least 64Mi",
     ),
+    "an excluded resource that has quota": (
+        with_kueue(excludeResourcePrefixes=["nvidia.com/"]),
+        "nvidia.com/gpu would not be counted",
+    ),
+    "a transformation into itself": (
+        with_kueue(transformations=[{"input": "cpu", "outputs": {"cpu": 2}}]),
+        "another resource than the input",
+    ),
+    "a transformation into a resource without quota": (
+        with_kueue(transformations=[{"input": "nvidia.com/mig-1g.5gb", "outputs": {"acme.com/slices": 1}}]),
+        "without it, no gang with the input is admitted",
+    ),
+    "two transformations of one input": (
+        with_kueue(
+            transformations=[
+                {"input": "acme.com/slices", "outputs": {"cpu": 1}},
+                {"input": "acme.com/slices", "outputs": {"cpu": 2}},
+            ]
+        ),
+        "a unique input",
+    ),
+    "quota that no other queue borrows, reclaimed": (without_cohort(), "the queue is in no cohort"),
+    "metrics that nothing may scrape": (
+        {**observed(), "muster:controller": {**GOOD["muster:controller"], "metricsFrom": ["monitoring"]}},
+        "a list with gmp-system or gke-gmp-system",
+    ),
+    "two managers of a driver": (
+        section("muster:gpuOperator", install="existing"),
+        "disabled: the GPU Operator",
+    ),
+    "egress of a tenant that is not isolated": (
+        tenant(network={"isolated": False, "egress": "none"}),
+        "there is no NetworkPolicy",
+    ),
+    "a probability of 2": (forecast(assumptions={"stock_out_probability": 2}), "from 0 to 1"),
+    "two limits of one statistic": (
+        forecast(limits=[{"queue": "team-a", "maxMinutes": 5}, {"queue": "team-a", "maxMinutes": 50}]),
+        "one limit of p90 for this queue and priority",
+    ),
+    "a registry with a scheme": (
+        {**with_engine("kai"), "muster:kai": {"registry": "https://registry.example/kai"}},
+        "without a scheme",
+    ),
     "a region that is not the cluster's": ({**GOOD, "gcp:region": "us-west2"}, "a place in us-west1"),
     "a zone that is not the cluster's": ({**GOOD, "gcp:zone": "us-west2-a"}, "a place in us-west1"),
 }
@@ -157,6 +211,17 @@ ACCEPTED: dict[str, dict[str, Any]] = {
         *L4,
         {**GOOD["muster:pools"][1], "topology": ["example.com/rack"], "labels": {"example.com/rack": "a"}},
     ),
+    "an excluded resource without quota": with_kueue(excludeResourcePrefixes=["acme.com/"]),
+    "shares within two times": forecast(
+        limits=[
+            {"queue": "team-a", "statistic": "within", "maxMinutes": 60, "minPercent": 50},
+            {"queue": "team-a", "statistic": "within", "maxMinutes": 600, "minPercent": 90},
+        ]
+    ),
+    "a driver that only the operator manages": {
+        **put(*L4, "gpu", "driver", "disabled"),
+        "muster:gpuOperator": {"install": "existing"},
+    },
     "stricter warnings": tenant(podSecurity={"enforce": "baseline", "warn": "restricted"}),
 }
 
@@ -164,68 +229,3 @@ ACCEPTED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("config", ACCEPTED.values(), ids=ACCEPTED)
 def test_what_is_meant_is_accepted(config: dict[str, Any]) -> None:
     parse(config, FILE)
-
-
-def waiting(timeout_s: int) -> dict[str, Any]:
-    return section("muster:controller", waitForPodsReady={"timeoutSeconds": timeout_s})
-
-
-WARNED: dict[str, tuple[dict[str, Any], str]] = {
-    "a queue without a local queue": (
-        put("muster:queues", "clusterQueues", 1, {"name": "idle", "quotas": {"cpu": {"cpu": 1}}}),
-        "no tenant's `queues` name it",
-    ),
-    "an empty cohort": (put("muster:queues", "cohorts", 1, {"name": "idle"}), "so it shares nothing"),
-    "a budget beyond all devices": (
-        put(*TEAM_A, "budgets", [{**GPU_HOURS, "hours": 100_000}]),
-        "the 10 nvidia.com/gpu of the stack's pools have only 7440 hours",
-    ),
-    "pods that must be ready at once": (waiting(10), "most would be evicted before"),
-    "nodes of a minute": (put("muster:pools", 0, "maxRunSeconds", 60), "nodes stop 60 seconds after"),
-    "requests of a minute": (
-        section("muster:admission", queuedProvisioning={"maxRunSeconds": 60}),
-        "nodes stop 60 seconds after",
-    ),
-    "huge pages that the series lacks": (
-        put(*L4, "linux", {"hugepages": {"1Gi": 2}}),
-        "g2 machines were not known to have pages of 1 GiB",
-    ),
-    "a quota of limits without defaults": (
-        tenant(resourceQuota={"limits.cpu": 100}),
-        "Kubernetes refuses pods with a container that has no limit of cpu",
-    ),
-    "a group of another domain": (
-        {
-            **tenant(group="team-a@other.example"),
-            "muster:cluster": {
-                **GOOD["muster:cluster"],
-                "securityGroup": "gke-security-groups@acme.example",
-            },
-        },
-        "the team has no access unless its group is nested",
-    ),
-    "a KubeRay of the future": (section("muster:kuberay", version="1.8.0"), "the newest KubeRay"),
-    "a Kueue of the future": (section("muster:kueue", version="0.20.0"), "the newest Kueue"),
-}
-
-
-@pytest.mark.parametrize(("config", "why"), WARNED.values(), ids=WARNED)
-def test_likely_mistakes_are_warned_of(config: dict[str, Any], why: str) -> None:
-    before = warnings(parse(GOOD, FILE))
-    (text,) = (text for text in warnings(parse(config, FILE)) if text not in before)
-    assert why in text
-
-
-QUIET: dict[str, dict[str, Any]] = {
-    "a quota of limits with defaults": tenant(
-        resourceQuota={"limits.cpu": 100}, limits={"default": {"cpu": 1}}
-    ),
-    "pods that have five minutes": waiting(300),
-    "a later patch of KubeRay": section("muster:kuberay", version="1.7.3"),
-    "a later patch of Kueue": section("muster:kueue", version="0.19.9"),
-}
-
-
-@pytest.mark.parametrize("config", QUIET.values(), ids=QUIET)
-def test_usual_settings_are_not_warned_of(config: dict[str, Any]) -> None:
-    assert warnings(parse(config, FILE)) == warnings(parse(GOOD, FILE))

@@ -6,7 +6,7 @@ import pytest
 
 from settings.load import SettingsError, parse
 from settings.model.operators.namespaces import OPERATORS
-from tests.unit.settings.builders import EXISTING, FILE, GOOD, Case, put
+from tests.unit.settings.builders import EXISTING, FILE, GOOD, Case, put, tenant
 
 CHECKPOINTS = {"bucket": "acme-ml-checkpoints"}
 SERVING = {"hosts": {"models.example.com": "vllm"}, "iap": {"members": ["group:ml@example.com"]}}
@@ -14,11 +14,6 @@ OWN_MAP = {**SERVING, "certificateMap": "certificates"}
 HF_TOKEN = {"name": "hf-token"}
 ADD_ON: dict[str, Any] = {"secretManager": {}}
 TEAM_B = {"namespace": "team-b", "queues": {"user-queue": "team-a"}}
-
-
-def tenant(**settings: Any) -> dict[str, Any]:
-    """Returns the valid stack with these keys added to its tenant."""
-    return put("muster:tenants", 0, {**GOOD["muster:tenants"][0], **settings})
 
 
 def two(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
@@ -391,7 +386,7 @@ GOOD_TENANTS = {
         identity={}, checkpoints=CHECKPOINTS, network={"egress": "google-apis"}
     ),
     "a bucket without network policies": tenant(
-        identity={}, checkpoints=CHECKPOINTS, network={"isolated": False, "egress": "none"}
+        identity={}, checkpoints=CHECKPOINTS, network={"isolated": False}
     ),
     "a namespace longer than a Google service account's ID": put(
         "muster:tenants", 0, {**TEAM_B, "namespace": "foundation-models-and-many-more", "identity": {}}

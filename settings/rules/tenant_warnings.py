@@ -1,0 +1,88 @@
+"""Warnings about tenants: what names a group, namespace or place that is probably another one."""
+
+import difflib
+from collections.abc import Iterator
+
+from settings.model.foundation.cluster import Gke
+from settings.model.stack import Settings
+from settings.problems import Doubt
+from settings.rules.registry import doubt
+from settings.rules.tenants import tenants_of
+
+# Regions in or near a location of several regions.
+AROUND = {
+    "us": ("us-",),
+    "nam4": ("us-central1", "us-east1"),
+    "eu": ("europe-",),
+    "eur4": ("europe-north1", "europe-west4"),
+    "eur5": ("europe-west1", "europe-west2"),
+    "eur7": ("europe-west2", "europe-west3"),
+    "eur8": ("europe-west3", "europe-west6"),
+    "asia": ("asia-",),
+    "asia1": ("asia-northeast1", "asia-northeast2"),
+}
+
+
+@doubt("tenants")
+def unqueued_devices_may_be_unbounded(settings: Settings) -> Iterator[Doubt]:
+    """Queues do not count the devices of `unqueued` objects; a ResourceQuota does (Kubernetes, resource
+    quotas for extended resources)."""
+    for path, tenant in tenants_of(settings):
+        if tenant.unqueued and not any("/" in key.removeprefix("count/") for key in tenant.resource_quota):
+            yield Doubt(
+                (*path, "unqueued"),
+                "no queue counts their devices, and no `resourceQuota`, such as requests.nvidia.com/gpu, "
+                "bounds them",
+                "Kubernetes, resource quotas",
+            )
+
+
+@doubt("cluster", "tenants")
+def buckets_may_be_far(settings: Settings) -> Iterator[Doubt]:
+    """Checkpoints are written to a bucket in the cluster's region, or in the part of the world around it:
+    elsewhere each one crosses an ocean, and is billed (Cloud Storage, bucket locations)."""
+    region = settings.place.region if settings.place else ""
+    for path, tenant in tenants_of(settings):
+        location = (tenant.checkpoints.location or "").lower() if tenant.checkpoints else ""
+        if location and region and location != region and not region.startswith(AROUND.get(location, ("-",))):
+            yield Doubt(
+                (*path, "checkpoints", "location"),
+                f"the cluster is in {region}: every checkpoint is sent there and back",
+                "Cloud Storage, bucket locations",
+            )
+
+
+@doubt("cluster", "tenants")
+def groups_may_be_unknown(settings: Settings) -> Iterator[Doubt]:
+    """GKE knows the groups that are nested in the cluster's `securityGroup`, usually of its domain (GKE,
+    Google Groups for RBAC)."""
+    cluster = settings.cluster
+    if not isinstance(cluster, Gke) or not cluster.security_group:
+        return
+    domain = cluster.security_group.rpartition("@")[2]
+    for path, tenant in tenants_of(settings):
+        if tenant.group and tenant.group.rpartition("@")[2] != domain:
+            yield Doubt(
+                (*path, "group"),
+                f"its domain is not {domain}, that of muster:cluster.securityGroup: the team has no access "
+                "unless its group is nested in that group",
+                "GKE, Google Groups for RBAC",
+            )
+
+
+@doubt("tenants")
+def clients_may_be_misspelt(settings: Settings) -> Iterator[Doubt]:
+    """A client of Ray Serve whose name is similar to a tenant's namespace is probably misspelt, and a
+    misspelt name lets no pods in; namespaces outside the stack may have any name (Kubernetes,
+    NetworkPolicy: namespaceSelector)."""
+    names = [tenant.namespace for tenant in settings.tenants]
+    for path, tenant in tenants_of(settings):
+        for i, client in enumerate(tenant.network.clients):
+            similar = difflib.get_close_matches(client, names, n=1)
+            if client not in names and similar:
+                yield Doubt(
+                    (*path, "network", "clients", i),
+                    "no tenant has this namespace, so only pods of a namespace outside the stack get in; "
+                    f"did you mean {similar[0]}?",
+                    "Kubernetes, NetworkPolicy: namespaceSelector",
+                )
