@@ -174,7 +174,7 @@ def tokens_are_made(settings: Settings) -> Iterator[Finding]:
 
 @rule("tenants")
 def network_keys_need_isolation(settings: Settings) -> Iterator[Finding]:
-    """What may connect to a tenant's pods, and they to it, is an exception from its isolation (Kubernetes,
+    """Traffic that a tenant's network allows is an exception from its isolation (Kubernetes,
     NetworkPolicy)."""
     for path, tenant in tenants_of(settings):
         for key in ("egress", "destinations", "clients"):
