@@ -25,6 +25,12 @@ class Assumptions:
         "from a preemption until the preempted pods have terminated and their quota is released",
         "KubeRay suspends within seconds; a pod may take its grace period of 30 s",
     )
+    notice_s: float = _assumed(
+        30,
+        "s",
+        "notice to workers of an autoscaled job that are preempted while it goes on",
+        "muster:admission.elastic.noticeSeconds",
+    )
     cleanup_s: float = _assumed(
         2,
         "s",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from muster import admission as core
 from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.results.outcome import SimulatedJob
+from muster.forecast.simulation.worker_group import WorkerGroup
 from muster.forecast.traces.trace import TraceJob
 
 PODS = "workers"  # name of the only pod set of a trace's job
@@ -20,6 +21,7 @@ class PlacedJob(SimulatedJob):
     priority: int
     pod_sets: tuple[core.PodSet, ...]
     occurrence: int = 0  # number of earlier jobs of the trace with this name
+    groups: Mapping[str, WorkerGroup] = field(default_factory=dict)  # of an autoscaled job, by pod set
 
     @property
     def has_drawn_run_time(self) -> bool:
