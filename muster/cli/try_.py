@@ -17,6 +17,7 @@ from muster.live.report import (
     answer_document,
     answer_sentence,
     answer_tables,
+    growth_sentence,
     start_sentence,
 )
 from muster.live.submitted import submitted
@@ -51,11 +52,12 @@ def command(filename: str, opts: live.EstimateOptions) -> int:
     queue = added.cluster.local_queues[
         f"{added.workload.metadata.namespace}/{added.workload.spec.queue_name}"
     ]
-    target, start = queue.spec.cluster_queue, None
+    target, start, growth = queue.spec.cluster_queue, None, ()
     if key in state.workloads and decision.answer is not VerdictKind.NEVER:
-        start = live.estimate(cluster, state, key)
+        fits = {group.group: group.fits for group in decision.growth}
+        start, growth = live.estimate(cluster, state, key, fits)
     if opts.json:
-        print(json.dumps(answer_document(subject, key, target, state, decision, start), indent=2))
+        print(json.dumps(answer_document(subject, key, target, state, decision, start, growth), indent=2))
         return EXIT_CODES[decision.answer]
     from muster.cli.screen import show
 
@@ -64,6 +66,8 @@ def command(filename: str, opts: live.EstimateOptions) -> int:
         print(visible(group.sentence))
     if start is not None:
         print(start_sentence(start))
+    for estimate in growth:
+        print(visible(growth_sentence(estimate)))
     print()
     show(answer_tables(state, decision))
     if start is not None:

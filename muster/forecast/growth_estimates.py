@@ -7,7 +7,6 @@ from statistics import median_low
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.learning.delays import AS_ASSUMED, Delays
 from muster.forecast.start_estimates import (
-    ObservedWorkload,
     SimulatedFuture,
     StartEstimate,
     State,
@@ -16,13 +15,15 @@ from muster.forecast.start_estimates import (
     starts_of,
 )
 
+_NOTHING: Mapping[str, int] = {}
+
 
 @dataclass(frozen=True, slots=True)
 class GrowthEstimate:
     """The first growth of a worker group."""
 
     group: str
-    granted: int  # its pods with quota now or, before its start, at its minimum
+    granted: int  # the pods with quota before: those of now, of its minimum, or a larger size
     pods: int  # median over the futures in which it grows; 0: none
     time: StartEstimate  # futures in which the job ends before count as without growth
 
@@ -42,10 +43,17 @@ def estimates(
     assumptions: Assumptions,
     seeds: Sequence[int],
     delays: Delays = AS_ASSUMED,
+    beyond: Mapping[str, int] = _NOTHING,
 ) -> Estimates:
     """Simulates one future per seed until the workloads `starting` have started, and the groups of `growing`
-    that ask for more have grown."""
-    futures = [simulated_future(state, starting, growing, assumptions, seed, delays) for seed in seeds]
+    that ask for more have grown. `beyond` are larger sizes of groups, in pods, to estimate the growth
+    beyond."""
+    sizes = {
+        (key, name): max(pods, beyond.get(name, 0))
+        for key in growing
+        for name, pods in state.workloads[key].group_sizes.items()
+    }
+    futures = [simulated_future(state, starting, sizes, assumptions, seed, delays) for seed in seeds]
     sources = run_time_sources(state, assumptions)
     starts = starts_of(state, {*starting, *growing}, futures, sources)
     asking = sorted({group for future in futures for group in future.asking})
@@ -53,9 +61,7 @@ def estimates(
         starts={key: starts[key] for key in starting},
         growth={
             key: tuple(
-                _growth(key, name, futures, state.workloads[key], starts[key])
-                for of, name in asking
-                if of == key
+                _growth(key, name, futures, sizes[key, name], starts[key]) for of, name in asking if of == key
             )
             for key in dict.fromkeys(key for key, _ in asking)
         },
@@ -66,13 +72,11 @@ def _growth(
     key: str,
     name: str,
     futures: Sequence[SimulatedFuture],
-    live: ObservedWorkload,
+    size: int,
     start: StartEstimate,
 ) -> GrowthEstimate:
     grown = [future.growth.get((key, name)) for future in futures if key not in future.cancelled]
     pods = [first.pods for first in grown if first is not None]
     times_ms = [None if first is None else first.at_ms for first in grown]
     time = StartEstimate(start.now_ms, times_ms or [None], start.sources)
-    held = live.workload.admission.pod_sets if live.workload.admission else ()
-    granted = next((a.count for a in held if a.name == name), live.groups[name].minimum)
-    return GrowthEstimate(name, granted, median_low(pods) if pods else 0, time)
+    return GrowthEstimate(name, size, median_low(pods) if pods else 0, time)

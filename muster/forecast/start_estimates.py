@@ -42,6 +42,20 @@ class ObservedWorkload:
     terminating: Mapping[str, int] = field(default_factory=dict)  # workers without quota, by pod set
 
     @property
+    def may_grow(self) -> bool:
+        """Returns whether it is an autoscaled gang that has started, and not at its largest size."""
+        if self.admitted_ms is None or self.ended or self.workload.evicted:
+            return False
+        return any(pods < self.groups[name].maximum for name, pods in self.group_sizes.items())
+
+    @property
+    def group_sizes(self) -> Mapping[str, int]:
+        """The pods with quota of its groups or, before its start, those of its minimum."""
+        held = self.workload.admission.pod_sets if self.workload.admission is not None else ()
+        counts = {assigned.name: assigned.count for assigned in held}
+        return {name: counts.get(name, group.minimum) for name, group in self.groups.items()}
+
+    @property
     def parts(self) -> tuple[core.Workload, ...]:
         """The workloads that the core decides on: a gang, and its surplus."""
         return self.elastic or (self.workload,)
@@ -119,7 +133,7 @@ def estimated_starts(
 ) -> dict[str, StartEstimate]:
     """Simulates one future per seed until the workloads with these keys start. Returns the
     estimates by key."""
-    futures = [simulated_future(state, keys, (), assumptions, seed, delays) for seed in seeds]
+    futures = [simulated_future(state, keys, {}, assumptions, seed, delays) for seed in seeds]
     return starts_of(state, keys, futures, run_time_sources(state, assumptions))
 
 
@@ -153,13 +167,13 @@ def starts_of(
 def simulated_future(
     state: State,
     keys: Collection[str],
-    growing: Collection[str],
+    growing: Mapping[tuple[str, str], int],
     assumptions: Assumptions,
     seed: int,
     delays: Delays,
 ) -> SimulatedFuture:
-    """Simulates one future until the workloads `keys` have started, and all groups of `growing` have
-    grown."""
+    """Simulates one future until the workloads `keys` have started, and the worker groups `growing`, by
+    workload and pod set, have more pods with quota than these."""
     jobs = drawn_jobs(state, assumptions, seed, delays)
     future = Future(seed, assumptions, delays)
     initial = [
@@ -170,7 +184,7 @@ def simulated_future(
     ]
     names = dict(enumerate(state.workloads))
     numbers = {key: number for number, key in names.items()}
-    groups = [(numbers[key], name) for key in growing for name in state.workloads[key].groups]
+    groups = {(numbers[key], name): pods for (key, name), pods in growing.items()}
     jobs += _arrivals(state, len(jobs), seed)
     simulator = ResumedSimulator(
         state.configuration, jobs, assumptions, seed, Initial(state.now_ms, initial), delays

@@ -7,12 +7,16 @@ import pytest
 from muster.configuration.configuration import Configuration
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.growth_estimates import GrowthEstimate, estimates
+from muster.kube import kinds
+from muster.live.eta.growth_range import GrowthRange, annotation
+from muster.live.eta.start_range import StartRange
 from muster.live.observed import observed
 from muster.live.state import live_state
 from muster.live.submitted import submitted
-from muster.objects.names import MAX_EXEC_TIME_LABEL
+from muster.objects.names import GROWTH_ETA_ANNOTATION, MAX_EXEC_TIME_LABEL, WAIT_ANNOTATION
 from tests.simulation.api import Body
 from tests.simulation.elastic_gangs import elastic, granted, platform, workers
+from tests.simulation.invariants import condition
 from tests.simulation.manifests import ray_job
 from tests.simulation.simulation import Simulation
 from tools.testing.effort import seeds
@@ -108,5 +112,31 @@ def test_growth_that_try_estimates_comes_true(seed: int) -> None:
         sim.autoscaler.demand["dev/gpu"] = 4
         await sim.until(lambda: sim.has(dev, "Admitted"), "it starts")
         await comes_true(sim, dev, growth)
+
+    Simulation(seed, platform()).run(story)
+
+
+def wait(sim: Simulation, job: str) -> str:
+    return str(sim.job(job)["metadata"]["annotations"].get(WAIT_ANNOTATION))
+
+
+def limit(sim: Simulation, job: str) -> str:
+    return str(condition(sim.workload(job), "GrowthLimited").get("message"))
+
+
+@pytest.mark.parametrize("seed", seeds(1, 2))
+def test_an_annotated_estimate_is_in_the_condition_and_in_the_wait(seed: int) -> None:
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(scaled(least=2, asks=9, most=9))
+        await sim.until(lambda: sim.has(dev, "GrowthLimited") and workers(sim, dev) == 6, "its limit", 2)
+        now_ms = sim.wall_clock_ms()
+        growth = GrowthRange("gpu", 6, 2, StartRange(now_ms, *[now_ms + 3_600_000] * 3, 20))
+        clause = growth.sentence(6, now_ms)
+        annotations = {GROWTH_ETA_ANNOTATION: annotation([growth])}
+        sim.patch(kinds.RAY_JOBS, dev, {"metadata": {"annotations": annotations}})
+        await sim.until(lambda: limit(sim, dev).endswith(f"; {clause}"), "the condition has it", 1)
+        await sim.until(lambda: clause in wait(sim, dev), "it is told", 3)
+        sim.patch(kinds.RAY_JOBS, dev, {"metadata": {"annotations": {GROWTH_ETA_ANNOTATION: "mine"}}})
+        await sim.until(lambda: "expected" not in limit(sim, dev), "no estimate is no clause", 1)
 
     Simulation(seed, platform()).run(story)

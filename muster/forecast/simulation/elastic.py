@@ -135,10 +135,9 @@ class ElasticGangs:
                 self._engine.remove(key)
             self.pending -= sum(map(_waits, gang.surplus.values()))
 
-    def asks(self, job: int, pod_set: str) -> bool:
-        """Returns whether a group of a gang asks for more than it has."""
-        gang = self._gangs[job]
-        return gang.groups[pod_set].asked > gang.granted(pod_set)
+    def groups(self, job: int) -> Groups:
+        """Returns what a gang asks for now."""
+        return self._gangs[job].groups
 
     def admission(self, job: int) -> core.Admission:
         """Returns the quota that a gang holds."""

@@ -35,6 +35,8 @@ class Initial:
 GroupKey = tuple[int, str]
 """A worker group: the number of its job, and its pod set."""
 
+_NO_GROUPS: Mapping[GroupKey, int] = {}
+
 
 @dataclass(frozen=True, slots=True)
 class FirstGrowth:
@@ -60,7 +62,7 @@ class ResumedSimulator(Simulator):
         self._initial = initial
         self._starts: list[tuple[int, int, int]] = []  # future starts: time, job, attempt
         self._gangs.on_start = self._expect
-        self._initial_sizes: dict[GroupKey, int] = {}  # pods with quota
+        self._sizes = _NO_GROUPS  # pods with quota that the first growth exceeds
         self._growing: set[GroupKey] = set()  # groups whose first growth is still to come
         self._grown_ms: dict[GroupKey, int] = {}  # when the core granted the first growth
         self.asking: set[GroupKey] = set()  # groups of `growing` that ask for more
@@ -68,13 +70,14 @@ class ResumedSimulator(Simulator):
         self._elastic.on_size = self._note_size
 
     def starts_ms(
-        self, jobs: Collection[int], until_ms: int, growing: Collection[GroupKey] = ()
+        self, jobs: Collection[int], until_ms: int, growing: Mapping[GroupKey, int] = _NO_GROUPS
     ) -> dict[int, int]:
-        """Simulates until the gangs of these jobs have started, and the worker groups `growing` have grown.
-        Returns the start of each gang; gangs that have not started by `until_ms` are omitted."""
+        """Simulates until the gangs of these jobs have started, and the worker groups `growing` have more
+        pods with quota than these. Returns the start of each gang; gangs that have not started by `until_ms`
+        are omitted."""
         starts: dict[int, int] = {}
         pending = set(jobs)
-        self._growing = set(growing)
+        self._sizes, self._growing = growing, set(growing)
         for now_ms in self._moments():
             while self._starts and self._starts[0][0] <= min(now_ms, until_ms):
                 started_ms, job, row = heappop(self._starts)
@@ -87,14 +90,14 @@ class ResumedSimulator(Simulator):
         return starts
 
     def _asks(self, job: int, pod_set: str) -> bool:
-        """Returns whether a group asks for more than it has, or will do so once its gang has started."""
-        group = self._jobs[job].groups[pod_set]
-        return self._elastic.asks(job, pod_set) if job in self._elastic else group.asked > group.minimum
+        """Returns whether a group asks for more, or will do so once its gang has started."""
+        groups = self._elastic.groups(job) if job in self._elastic else self._jobs[job].groups
+        return groups[pod_set].asked > self._sizes[job, pod_set]
 
     def _note_size(self, now_ms: int, job: int, pod_set: str, granted: int) -> None:
-        """Notes when a group first becomes larger than it is now, and by how many pods at that moment."""
+        """Notes when a group first exceeds its size, and by how many pods at that moment."""
         group = job, pod_set
-        more = granted - self._initial_sizes.get(group, self._jobs[job].groups[pod_set].minimum)
+        more = granted - self._sizes.get(group, granted)
         if more <= 0:
             return
         if group in self._growing:
@@ -137,8 +140,6 @@ class ResumedSimulator(Simulator):
         now_ms, gangs, groups = self._initial.now_ms, self._gangs, self._jobs[job].groups
         if groups and initial.started_ms is not None and not initial.ended:
             self._elastic.resume(job, workload, groups, initial.terminating)
-            counts = {assigned.name: assigned.count for assigned in admission.pod_sets}
-            self._initial_sizes |= {(job, name): counts[name] for name in groups}
         else:
             self._engine.put(workload)
         gangs.admit(job, admission, initial.workload.reserved_at_ms)
