@@ -13,6 +13,7 @@ from muster.cli.verb import InputError, verb
 from muster.cluster.jobs.kinds import alternatives
 from muster.files.reading import STDIN, read_text_or_stdin
 from muster.files.yaml_documents import documents
+from muster.forecast.growth_estimates import GrowthEstimate
 from muster.live.report import (
     answer_document,
     answer_sentence,
@@ -52,7 +53,8 @@ def command(filename: str, opts: live.EstimateOptions) -> int:
     queue = added.cluster.local_queues[
         f"{added.workload.metadata.namespace}/{added.workload.spec.queue_name}"
     ]
-    target, start, growth = queue.spec.cluster_queue, None, ()
+    target, start = queue.spec.cluster_queue, None
+    growth: tuple[GrowthEstimate, ...] = ()
     if key in state.workloads and decision.answer is not VerdictKind.NEVER:
         fits = {group.group: group.fits for group in decision.growth}
         start, growth = live.estimate(cluster, state, key, fits)

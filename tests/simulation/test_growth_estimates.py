@@ -130,7 +130,8 @@ def test_an_annotated_estimate_is_in_the_condition_and_in_the_wait(seed: int) ->
         dev = sim.submit(scaled(least=2, asks=9, most=9))
         await sim.until(lambda: sim.has(dev, "GrowthLimited") and workers(sim, dev) == 6, "its limit", 2)
         now_ms = sim.wall_clock_ms()
-        growth = GrowthRange("gpu", 6, 2, StartRange(now_ms, *[now_ms + 3_600_000] * 3, 20))
+        at_ms = now_ms + 3_600_000
+        growth = GrowthRange("gpu", 6, 2, StartRange(now_ms, at_ms, at_ms, at_ms, 20))
         clause = growth.sentence(6, now_ms)
         annotations = {GROWTH_ETA_ANNOTATION: annotation([growth])}
         sim.patch(kinds.RAY_JOBS, dev, {"metadata": {"annotations": annotations}})

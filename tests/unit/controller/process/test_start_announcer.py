@@ -247,7 +247,7 @@ def test_expensive_rounds_are_not_repeated_early() -> None:
 
 def scaled(*announced: GrowthRange) -> ClusterState:
     """An autoscaled job that runs, with these estimates."""
-    kinds_of = objects()
+    kinds_of: dict[str, Any] = objects()
     if announced:
         (job,) = kinds_of["RAY_JOBS"]
         job["metadata"]["annotations"] = {GROWTH_ETA_ANNOTATION: annotation(announced)}

@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -113,7 +114,8 @@ def test_process_of_its_own_gives_the_same_answer() -> None:
 def test_growth_is_that_of_the_question() -> None:
     """The process has no RayClusters, which show what Ray's autoscaler asks for."""
     other = running(ray_job("dev", workers=2), maximumExecutionTimeSeconds=3_600)
-    of = cluster(running_elastic(granted=2, replicas=2), other, **objects(asked=4))
+    kinds_of: dict[str, Any] = objects(asked=4)
+    of = cluster(running_elastic(granted=2, replicas=2), other, **kinds_of)
     sizes = elastic_sizes(of, NOW_MS)
     asked = replace(question(of), sizes=sizes)
     ((uid, (growth,)),) = estimated(asked).growth.items()

@@ -1,6 +1,7 @@
 """The range of a growth: its clause, its annotation, and whether it has moved."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -76,7 +77,7 @@ def test_estimates_have_moved_if_a_reader_would_notice(
 
 
 def announced(text: str | None) -> Sequence[GrowthRange]:
-    kinds_of = objects()
+    kinds_of: dict[str, Any] = objects()
     (job,) = kinds_of["RAY_JOBS"]
     job["metadata"]["annotations"] = {} if text is None else {GROWTH_ETA_ANNOTATION: text}
     there = cluster(running_elastic(), **kinds_of)
