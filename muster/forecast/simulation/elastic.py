@@ -9,6 +9,9 @@ from functools import cache, partial
 
 from muster import admission as core
 from muster.forecast.configuration import QueueConfiguration
+from muster.forecast.main_flavor import main_flavor
+from muster.forecast.placement import accelerators
+from muster.forecast.simulation.growth_record import GroupSize, GrowthRecord
 from muster.forecast.simulation.worker_group import WorkerGroup
 from muster.translation.elastic import grown, offers, pod_set_of, resized, split
 
@@ -31,6 +34,15 @@ class _Gang:
         assert admission is not None, "only gangs with quota are elastic"
         return next(assigned.count for assigned in admission.pod_sets if assigned.name == pod_set)
 
+    def size(self, pod_set: str) -> GroupSize:
+        """Returns the size of a group for the record."""
+        assert self.whole.admission is not None
+        group, granted = self.groups[pod_set], self.granted(pod_set)
+        requests = next(pods.requests for pods in self.whole.pod_sets if pods.name == pod_set)
+        held = (assigned.flavors for assigned in self.whole.admission.pod_sets if assigned.name == pod_set)
+        used = max(0, granted - group.minimum) * accelerators(requests)
+        return GroupSize(granted, group.asked, used, main_flavor(held))
+
     def parts(self) -> tuple[core.Workload, ...]:
         """Returns the gang, and its surplus, as the core decides on them."""
         sizes = {
@@ -47,22 +59,29 @@ class ElasticGangs:
         self._engine = engine
         self._gangs: dict[int, _Gang] = {}
         self.pending = 0  # replicas that wait for quota
-        self.on_size: Callable[[int, int, str, int], None] | None = (
-            None  # called with the time, the job, its pod set and its pods with quota, after each change
-        )
+        self.record = GrowthRecord()
+        # Called with the time, the job, its pod set and its pods with quota, after each change.
+        self.on_size: Callable[[int, int, str, int], None] | None = None
 
     def __contains__(self, job: int) -> bool:
         return job in self._gangs
 
-    def resume(self, job: int, whole: core.Workload, groups: Groups, terminating: Mapping[str, int]) -> None:
+    def resume(
+        self, job: int, whole: core.Workload, groups: Groups, terminating: Mapping[str, int], now_ms: int
+    ) -> None:
         """Adds a gang that already holds quota, with its surplus."""
         self._gangs[job] = gang = _Gang(whole, dict(groups), dict(terminating))
         self._engine.put(gang.parts()[0])
-        self._refresh(gang)
+        self._begin(job, gang, now_ms)
 
-    def admit(self, job: int, whole: core.Workload, groups: Groups) -> None:
-        """Adds a gang that the engine has just admitted, and asks for its surplus."""
+    def admit(self, job: int, whole: core.Workload, groups: Groups, now_ms: int) -> None:
+        """Adds a gang that the engine has admitted, and asks for its surplus."""
         self._gangs[job] = gang = _Gang(whole, dict(groups))
+        self._begin(job, gang, now_ms)
+
+    def _begin(self, job: int, gang: _Gang, now_ms: int) -> None:
+        for name in gang.groups:
+            self._report(job, gang, name, now_ms)
         self._refresh(gang)
 
     def ask(self, job: int, asked: Mapping[str, int], now_ms: int) -> None:
@@ -74,7 +93,7 @@ class ElasticGangs:
             group = gang.groups[name] = replace(group, asked=max(group.minimum, min(pods, group.maximum)))
             if gang.granted(name) > group.asked:
                 self._resize(gang, name, group.asked)
-                self._report(job, gang, name, now_ms)
+            self._report(job, gang, name, now_ms)
         self._refresh(gang)
 
     def ask_at_limits(self) -> None:
@@ -127,10 +146,11 @@ class ElasticGangs:
             gang.whole = replace(gang.whole, evicted=True)
             self._refresh(gang)
 
-    def remove(self, job: int) -> None:
+    def remove(self, job: int, now_ms: int) -> None:
         """Removes the surplus of a gang that has released its quota."""
         gang = self._gangs.pop(job, None)
         if gang is not None:
+            self.record.end(now_ms, job)
             for key in gang.surplus:
                 self._engine.remove(key)
             self.pending -= sum(map(_waits, gang.surplus.values()))
@@ -150,6 +170,7 @@ class ElasticGangs:
         gang.whole = replace(gang.whole, admission=resized(gang.whole.admission, {pod_set: pods}))
 
     def _report(self, job: int, gang: _Gang, pod_set: str, now_ms: int) -> None:
+        self.record.note(now_ms, job, pod_set, gang.size(pod_set))
         if self.on_size is not None:
             self.on_size(now_ms, job, pod_set, gang.granted(pod_set))
 

@@ -139,7 +139,7 @@ class ResumedSimulator(Simulator):
         """Resumes a gang that holds quota: it waits for nodes, runs, is being preempted, or has finished."""
         now_ms, gangs, groups = self._initial.now_ms, self._gangs, self._jobs[job].groups
         if groups and initial.started_ms is not None and not initial.ended:
-            self._elastic.resume(job, workload, groups, initial.terminating)
+            self._elastic.resume(job, workload, groups, initial.terminating, now_ms)
         else:
             self._engine.put(workload)
         gangs.admit(job, admission, initial.workload.reserved_at_ms)
@@ -153,7 +153,7 @@ class ResumedSimulator(Simulator):
         if initial.started_ms is None:
             gangs.provide(job, admission, initial.workload.reserved_at_ms, now_ms)
             if groups and not initial.workload.evicted:
-                self._expect_growth(job, workload)
+                self._expect_growth(job, workload, now_ms)
         else:
             gangs.start(job, initial.started_ms, now_ms)
         if initial.workload.evicted:

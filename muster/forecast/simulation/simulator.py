@@ -19,6 +19,7 @@ from muster.forecast.simulation.budgets import SpentUsage
 from muster.forecast.simulation.elastic import ElasticGangs, may_grow
 from muster.forecast.simulation.events import EventKind, Events
 from muster.forecast.simulation.gangs import Gangs
+from muster.forecast.simulation.worker_group import WorkerGroup
 from muster.translation.elastic import gang_of, is_surplus, pod_set_of
 
 NAMESPACE = "forecast"
@@ -41,6 +42,8 @@ class Simulator:
         self._elastic = ElasticGangs(self._engine)
         self._elastic_queued: dict[int, core.Workload] = {}  # elastic gangs, as they were queued last
         self._shrinking: list[tuple[int, str, int]] = []  # preempted workers: job, pod set, pods
+        self._changes: list[tuple[int, int, str, int]] = []  # of demand: job, row, pod set, its position
+        self._unmet_demand = assumptions.unmet_demand
         self._spent = SpentUsage(configuration.snapshot)
         self._events = Events()
         self._gangs = Gangs(configuration, jobs, assumptions, seed, self._events, delays)
@@ -61,7 +64,12 @@ class Simulator:
             pass
         gangs, queues = self._gangs, capacities(self._configuration)
         gangs.close_attempts(now_ms)
-        return SimulationOutcome(self._jobs, gangs.attempts, queues, now_ms, self._seed, tuple(gangs.flavors))
+        record = self._elastic.record
+        record.close(now_ms)
+        flavors = tuple(gangs.flavors)
+        return SimulationOutcome(
+            self._jobs, gangs.attempts, queues, now_ms, self._seed, flavors, record.growth
+        )
 
     def _moments(self, progress: Callable[[float], None] | None = None) -> Iterator[int]:
         """Yields each moment before its events are handled."""
@@ -208,18 +216,44 @@ class Simulator:
         self._gangs.provide(job, admission, now_ms, self._write(now_ms))
         queued = self._elastic_queued.pop(job, None)
         if queued is not None and may_grow(self._configuration, admission):
-            self._expect_growth(job, replace(queued, admission=admission, reserved_at_ms=now_ms))
+            whole = replace(queued, admission=admission, reserved_at_ms=now_ms)
+            self._expect_growth(job, whole, now_ms)
 
-    def _expect_growth(self, job: int, whole: core.Workload) -> None:
+    def _expect_growth(self, job: int, whole: core.Workload, now_ms: int) -> None:
         """Lets a gang ask for its surplus: immediately, or after its nodes are provisioned."""
         assert whole.admission is not None
         if not self._gangs.needs_request(self._jobs[job].queue, whole.admission):
-            self._elastic.admit(job, whole, self._jobs[job].groups)
+            self._ask(job, whole, now_ms)
             return
         running = self._gangs.running[job]
         if running.started_ms >= 0:
             self._elastic_queued[job] = whole
             self._events.add(running.started_ms, EventKind.ASKS, job, running.row)
+
+    def _ask(self, job: int, whole: core.Workload, now_ms: int) -> None:
+        """Lets a gang ask for its surplus, which changes with the time since its start."""
+        placed, row = self._jobs[job], self._gangs.running[job].row
+        groups = {name: self._asking(job, name, 0) for name in placed.groups}
+        self._elastic.admit(job, whole, groups, now_ms)
+        for name in placed.demand:
+            self._expect_demand(job, row, name, 1)
+
+    def _asking(self, job: int, pod_set: str, position: int) -> WorkerGroup:
+        group, demand = self._jobs[job].groups[pod_set], self._jobs[job].demand.get(pod_set)
+        return group if demand is None else group.asking(demand[position], self._unmet_demand)
+
+    def _expect_demand(self, job: int, row: int, pod_set: str, position: int) -> None:
+        demand, started_ms = self._jobs[job].demand[pod_set], self._gangs.running[job].started_ms
+        if position < len(demand) and started_ms >= 0:
+            at_ms = started_ms + demand[position].after_ms
+            self._events.add(at_ms, EventKind.ASKS_ANEW, job, len(self._changes))
+            self._changes.append((job, row, pod_set, position))
+
+    def _ask_anew(self, job: int, row: int, pod_set: str, position: int, now_ms: int) -> None:
+        if self._gangs.is_alive(job, row) and job in self._elastic:
+            self._elastic.ask(job, {pod_set: self._asking(job, pod_set, position).asked}, now_ms)
+            self._spent.resize(job, self._elastic.admission(job), now_ms)
+            self._expect_demand(job, row, pod_set, position + 1)
 
     def _grow(self, admitted: dict[str, core.Admission], now_ms: int) -> None:
         for gang in dict.fromkeys(map(gang_of, admitted)):
@@ -259,13 +293,16 @@ class Simulator:
             return
         if kind == EventKind.ASKS:
             if self._gangs.is_alive(job, row):
-                self._elastic.admit(job, self._elastic_queued.pop(job), self._jobs[job].groups)
+                self._ask(job, self._elastic_queued.pop(job), now_ms)
+            return
+        if kind == EventKind.ASKS_ANEW:
+            self._ask_anew(*self._changes[row], now_ms)
             return
         end = self._gangs.handle(kind, job, row, now_ms)
         if end is None:
             return
         self._engine.remove(self._key(job))
-        self._elastic.remove(job)
+        self._elastic.remove(job, now_ms)
         if self._spent.release(job, now_ms):
             self._engine.update(replace(self._configuration.snapshot, spent=self._spent.spent()))
         if self._requeue_ms and self._unpark_ms is None:

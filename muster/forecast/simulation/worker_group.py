@@ -1,7 +1,8 @@
-"""What an autoscaled job asks for in a simulation."""
+"""The demand of a worker group in a simulation."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from muster.forecast.traces.trace import SizeDemand
 from muster.translation.elastic import GROWTH_MAX, ElasticPodSet
 
 
@@ -17,6 +18,13 @@ class WorkerGroup:
     replica: int
     asked: int
     maximum: int
+
+    def asking(self, demand: SizeDemand, unmet_share: float) -> "WorkerGroup":
+        """Returns the group with another demand. `unmet_share` of what it lacks to its maximum is added to a
+        demand that was limited."""
+        more = round(unmet_share * (self.maximum - demand.asked)) if demand.limited else 0
+        asked = max(self.minimum, min(demand.asked + more, self.maximum))
+        return replace(self, asked=asked - (asked - self.minimum) % self.replica)
 
     def pod_set(self, granted: int, terminating: int) -> ElasticPodSet:
         """Returns the pod set for the core, of which `granted` pods hold quota and others terminate."""
