@@ -11,7 +11,8 @@ from muster.cluster.jobs.scaling import stored_sizes
 from muster.live.growth import minimums
 from muster.live.named import workload_named
 from muster.live.overview.document import document
-from muster.live.report import start_document, start_sentence
+from muster.live.report import growth_document, growth_sentence, start_document, start_sentence
+from muster.live.state import ObservedState
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition, rfc3339
 from muster.objects.workload_status import FINISHED, PODS_READY, QUOTA_RESERVED, is_finished
@@ -22,8 +23,9 @@ NEVER = 5
 
 @verb(
     "Simulates several futures of a cluster from its current state and prints when a pending workload "
-    "starts: the 10th, 50th and 90th percentile of its start, and the assumptions. Exit codes: 0 it starts "
-    f"or has started; {NEVER} it starts in no future; 2 invalid input."
+    "starts, or when an autoscaled one gets more workers: the 10th, 50th and 90th percentile of that time, "
+    f"and the assumptions. Exit codes: 0 it starts or has started; {NEVER} it starts in no future; 2 invalid "
+    "input."
 )
 @click.argument("job", metavar="KIND/NAME", help="such as rayjob/train, or workload/rayjob-train-1a2b3")
 @live.estimate_options
@@ -33,21 +35,45 @@ def command(job: str, opts: live.EstimateOptions) -> int:
     workload = workload_named(job, opts.namespace, cluster.objects)
     state = cluster.state(cluster.objects)
     past = _past(workload)
+    if past and workload.key in state.workloads and state.workloads[workload.key].may_grow:
+        _print_growth(workload.key, past, cluster, state, as_json=opts.json)
+        return 0
     if past or workload.key not in state.workloads:
         message = past or f"It cannot be admitted in its current form. Reason: {_why_not(workload)}."
         refused = {"workload": workload.key, "message": message, "start": None}
         print(json.dumps(refused, indent=2) if opts.json else visible(f"Workload {workload.key}: {message}"))
         return 0 if past else NEVER
-    start = live.estimate(cluster, state, workload.key)
+    start, growth = live.estimate(cluster, state, workload.key, {})
     groups = minimums(stored_sizes(workload))
     if opts.json:
-        answer = {"workload": workload.key, "start": start_document(start), "growth": document(groups)}
+        answer = {
+            "workload": workload.key,
+            "start": start_document(start),
+            "growth": document(groups),
+            "nextGrowth": growth_document(growth),
+        }
         print(json.dumps(answer, indent=2))
     else:
         print(f"Workload {workload.key}. {start_sentence(start)}")
-        print("".join(f"{visible(group.start)}.\n" for group in groups))
+        print("".join(f"{visible(group.start)}.\n" for group in groups), end="")
+        print("".join(f"{visible(growth_sentence(of))}\n" for of in growth))
         live.print_assumptions(cluster, state, start)
     return 0 if start.started else NEVER
+
+
+def _print_growth(
+    key: str, past: str, cluster: live.LiveCluster, state: ObservedState, *, as_json: bool
+) -> None:
+    """Prints when a workload that has started gets more workers."""
+    growth = live.growth(cluster, state, key)
+    if as_json:
+        answer = {"workload": key, "message": past, "start": None, "nextGrowth": growth_document(growth)}
+        print(json.dumps(answer, indent=2))
+        return
+    print(visible(f"Workload {key}: {past}"))
+    print("".join(f"{visible(growth_sentence(of))}\n" for of in growth) or "It asks for no more workers.")
+    if growth:
+        live.print_assumptions(cluster, state, growth[0].time)
 
 
 def _past(workload: Workload) -> str:

@@ -15,8 +15,9 @@ from muster.cli.verb import Decorator, exclusive, options, parsed
 from muster.cluster.cluster_state import ClusterState
 from muster.configuration.configuration import Configuration, parse
 from muster.forecast.assumptions import Assumptions
+from muster.forecast.growth_estimates import GrowthEstimate, estimates
 from muster.forecast.learning.delays import Delays
-from muster.forecast.start_estimates import StartEstimate, estimated_start
+from muster.forecast.start_estimates import StartEstimate
 from muster.forecast.traces.read import read
 from muster.kube.access import default_namespace
 from muster.kube.client import Kube
@@ -155,9 +156,21 @@ def read_cluster(opts: EstimateOptions) -> LiveCluster:
     )
 
 
-def estimate(cluster: LiveCluster, state: ObservedState, key: str) -> StartEstimate:
-    """Returns the estimated start of a workload. What the user has not set is learned."""
-    return estimated_start(state, key, cluster.assumptions, cluster.seeds, delays(cluster, state))
+def estimate(
+    cluster: LiveCluster, state: ObservedState, key: str, beyond: Mapping[str, int]
+) -> tuple[StartEstimate, tuple[GrowthEstimate, ...]]:
+    """Returns the estimated start of a workload and the growth of its groups, `beyond` their sizes in pods.
+    What the user has not set is learned."""
+    learned = delays(cluster, state)
+    answer = estimates(state, [key], [key], cluster.assumptions, cluster.seeds, learned, beyond)
+    return answer.starts[key], answer.growth.get(key, ())
+
+
+def growth(cluster: LiveCluster, state: ObservedState, key: str) -> tuple[GrowthEstimate, ...]:
+    """Returns the estimated growth of a workload that has started."""
+    learned = delays(cluster, state)
+    answer = estimates(state, [], [key], cluster.assumptions, cluster.seeds, learned)
+    return answer.growth.get(key, ())
 
 
 def delays(cluster: LiveCluster, state: ObservedState) -> Delays:

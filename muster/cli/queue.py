@@ -1,7 +1,7 @@
 """`muster queue`: lists running workloads, and pending ones in queue order."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import click
@@ -11,8 +11,9 @@ from muster.cli.verb import options, parsed, verb
 from muster.cli.view import VerbOutput, ViewOptions, ago, size
 from muster.cluster.phases import Phase
 from muster.forecast.assumptions import Assumptions
+from muster.forecast.growth_estimates import estimates
 from muster.forecast.report.tables import Table
-from muster.forecast.start_estimates import estimated_starts
+from muster.live.eta.growth_range import GrowthRange, growth_ranges
 from muster.live.eta.start_range import StartRange, start_range
 from muster.live.overview.details import QueueDetails, all_rows, queue_details
 from muster.live.overview.overview import Overview
@@ -94,7 +95,8 @@ filter_options = options(
 @verb(
     """Lists the workloads of a ClusterQueue or a LocalQueue or, without NAME, of all queues in the namespace:
     first workloads that hold quota, then pending ones in queue order. Column # is the position among all
-    workloads of the ClusterQueue; START is the controller's estimate, from an annotation of the job.
+    workloads of the ClusterQueue; START is the controller's estimate, from an annotation of the job: of the
+    start or, with a plus sign, of more workers for an autoscaled workload.
     GRANTED/ASKED/RUNNING counts the workers of autoscaled workloads."""
 )
 @click.argument(
@@ -135,19 +137,21 @@ def _selected(
 ) -> list[WorkloadRow]:
     """Returns the rows that match; if `seeds` is not 0, with estimates from `seeds` futures."""
     selected = [row for row in rows if row_filter.takes(row, cluster_overview.now_ms)]
-    starts = _estimated(cluster_overview, selected, seeds) if seeds else {}
-    return [replace(row, eta=starts[row.key]) if row.key in starts else row for row in selected]
-
-
-def _estimated(
-    cluster_overview: Overview, rows: Iterable[WorkloadRow], seeds: int
-) -> Mapping[str, StartRange]:
-    keys = [row.key for row in rows if not row.runs and row.key in cluster_overview.state.workloads]
-    if not keys:
-        return {}
+    if not seeds:
+        return selected
     state = cluster_overview.state
-    estimates = estimated_starts(state, keys, Assumptions(), range(seeds), state.learned.delays)
-    return {key: start_range(start) for key, start in estimates.items()}
+    present = [row for row in selected if row.key in state.workloads]
+    starting = [row.key for row in present if not row.runs]
+    growing = [row.key for row in present if state.workloads[row.key].may_grow]
+    if not starting and not growing:
+        return selected
+    answer = estimates(state, starting, growing, Assumptions(), range(seeds), state.learned.delays)
+    starts = {key: start_range(start) for key, start in answer.starts.items()}
+    growth = {key: growth_ranges(of) for key, of in answer.growth.items()}
+    return [
+        replace(row, eta=starts.get(row.key, row.eta), growth=growth.get(row.key, row.growth))
+        for row in selected
+    ]
 
 
 def _heading(details: QueueDetails) -> str:
@@ -186,7 +190,7 @@ def _cells(row: WorkloadRow, now_ms: int, wide: bool, is_elastic: bool) -> Itera
     yield size(row.requests, wide)
     yield ago((now_ms - row.created_ms) / 1000)
     yield row.reason
-    yield start_text(row.eta, now_ms)
+    yield growth_text(row.growth, now_ms) or start_text(row.eta, now_ms)
     if is_elastic:
         yield "" if row.elastic is None else row.elastic.text
     if wide:
@@ -196,6 +200,12 @@ def _cells(row: WorkloadRow, now_ms: int, wide: bool, is_elastic: bool) -> Itera
         yield ",".join(row.flavors)
         yield ago((now_ms - row.since_ms) / 1000)
         yield row.message
+
+
+def growth_text(growth: Iterable[GrowthRange], now_ms: int) -> str:
+    """Returns the time until the expected growth of each group, with its workers."""
+    texts = (f"+{of.workers or '?'} in {start_text(of.time, now_ms)}" for of in growth)
+    return ", ".join(texts)
 
 
 def start_text(eta: StartRange | None, now_ms: int) -> str:

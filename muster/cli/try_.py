@@ -13,10 +13,12 @@ from muster.cli.verb import InputError, verb
 from muster.cluster.jobs.kinds import alternatives
 from muster.files.reading import STDIN, read_text_or_stdin
 from muster.files.yaml_documents import documents
+from muster.forecast.growth_estimates import GrowthEstimate
 from muster.live.report import (
     answer_document,
     answer_sentence,
     answer_tables,
+    growth_sentence,
     start_sentence,
 )
 from muster.live.submitted import submitted
@@ -52,10 +54,12 @@ def command(filename: str, opts: live.EstimateOptions) -> int:
         f"{added.workload.metadata.namespace}/{added.workload.spec.queue_name}"
     ]
     target, start = queue.spec.cluster_queue, None
+    growth: tuple[GrowthEstimate, ...] = ()
     if key in state.workloads and decision.answer is not VerdictKind.NEVER:
-        start = live.estimate(cluster, state, key)
+        fits = {group.group: group.fits for group in decision.growth}
+        start, growth = live.estimate(cluster, state, key, fits)
     if opts.json:
-        print(json.dumps(answer_document(subject, key, target, state, decision, start), indent=2))
+        print(json.dumps(answer_document(subject, key, target, state, decision, start, growth), indent=2))
         return EXIT_CODES[decision.answer]
     from muster.cli.screen import show
 
@@ -64,6 +68,8 @@ def command(filename: str, opts: live.EstimateOptions) -> int:
         print(visible(group.sentence))
     if start is not None:
         print(start_sentence(start))
+    for estimate in growth:
+        print(visible(growth_sentence(estimate)))
     print()
     show(answer_tables(state, decision))
     if start is not None:

@@ -10,10 +10,7 @@ from muster.cluster.queued_growth import checks_allow_growth, nodes_by_group
 from muster.kube.kinds import RAY_CLUSTERS
 from muster.objects import workload_status
 from muster.objects.kueue import Workload, WorkloadStatus
-from muster.translation.elastic import ElasticPodSet
-
-GROWTH_MAX = 64
-"""Replicas of a group that are considered at a time: the job chooses how many it asks for."""
+from muster.translation.elastic import GROWTH_MAX, ElasticPodSet
 
 
 def elastic_pod_sets(

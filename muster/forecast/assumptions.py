@@ -25,6 +25,19 @@ class Assumptions:
         "from a preemption until the preempted pods have terminated and their quota is released",
         "KubeRay suspends within seconds; a pod may take its grace period of 30 s",
     )
+    unmet_demand: float = _assumed(
+        0,
+        "share",
+        "workers up to its maximum that an autoscaled job asks for beyond its record while that says that no "
+        "quota was free; 0: recorded demand",
+        "Ray's autoscaler asks for no more at its limit, so a record has no larger demand",
+    )
+    notice_s: float = _assumed(
+        30,
+        "s",
+        "notice to workers of an autoscaled job that are preempted while it goes on",
+        "muster:admission.elastic.noticeSeconds",
+    )
     cleanup_s: float = _assumed(
         2,
         "s",
@@ -116,6 +129,7 @@ def reference() -> list[tuple[str, str, str, str]]:
 _BOUNDS = {
     "stock_out_probability": (0.0, 1.0, "from 0 to 1"),
     "limit_share": (0.0, 1.0, "from 0 to 1"),
+    "unmet_demand": (0.0, 1.0, "from 0 to 1"),
     # Without a delay, gangs that preempt each other in turn would do so thousands of times a second.
     "termination_s": (1.0, inf, "1 or more, as no pod terminates sooner"),
 }

@@ -10,6 +10,7 @@ from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.cores import usable_cores
 from muster.forecast.demand.resampling import Resampling, jobs_of_future
 from muster.forecast.placement import PlacedJob
+from muster.forecast.results.growth import Growth
 from muster.forecast.results.outcome import Attempts, SimulationOutcome
 from muster.forecast.simulation.simulator import Simulator, capacities
 
@@ -66,10 +67,8 @@ def run(
     context = get_context("fork")  # workers inherit the jobs instead of receiving them
     outcomes = []
     with ProcessPoolExecutor(workers, context, initializer=_share, initargs=(scenario,)) as pool:
-        for done, (seed, (attempts, end_ms)) in enumerate(
-            zip(seeds, pool.map(_attempts, seeds), strict=True), 1
-        ):
-            outcomes.append(_outcome(scenario, attempts, end_ms, seed))
+        for done, (seed, simulated) in enumerate(zip(seeds, pool.map(_simulated, seeds), strict=True), 1):
+            outcomes.append(_outcome(scenario, *simulated, seed))
             if progress is not None:
                 progress(done / len(seeds))
     return outcomes
@@ -82,9 +81,9 @@ def _share(scenario: SimulationInputs) -> None:
     _scenario[:] = [scenario]
 
 
-def _attempts(seed: int) -> tuple[Attempts, int]:
+def _simulated(seed: int) -> tuple[Attempts, Growth, int]:
     outcome = _simulate(_scenario[0], seed, None)
-    return outcome.attempts, outcome.end_ms
+    return outcome.attempts, outcome.growth, outcome.end_ms
 
 
 def _simulate(
@@ -94,12 +93,14 @@ def _simulate(
     return Simulator(scenario.configuration, jobs, scenario.assumptions, seed).run(progress)
 
 
-def _outcome(scenario: SimulationInputs, attempts: Attempts, end_ms: int, seed: int) -> SimulationOutcome:
+def _outcome(
+    scenario: SimulationInputs, attempts: Attempts, growth: Growth, end_ms: int, seed: int
+) -> SimulationOutcome:
     queues, flavors = (
         capacities(scenario.configuration),
         tuple(sorted(scenario.configuration.snapshot.flavors)),
     )
-    return SimulationOutcome(scenario.jobs_of(seed), attempts, queues, end_ms, seed, flavors)
+    return SimulationOutcome(scenario.jobs_of(seed), attempts, queues, end_ms, seed, flavors, growth)
 
 
 def _part(

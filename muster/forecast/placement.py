@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from muster import admission as core
 from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.results.outcome import SimulatedJob
-from muster.forecast.traces.trace import TraceJob
+from muster.forecast.simulation.worker_group import WorkerGroup
+from muster.forecast.traces.trace import SizeDemand, TraceElastic, TraceGroup, TraceJob
 
-PODS = "workers"  # name of the only pod set of a trace's job
+PODS = "workers"  # name of the only pod set of a trace's job of a fixed size
+HEAD = "head"  # name of the pods of an autoscaled job that are in no worker group; no group may have it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +22,9 @@ class PlacedJob(SimulatedJob):
     priority: int
     pod_sets: tuple[core.PodSet, ...]
     occurrence: int = 0  # number of earlier jobs of the trace with this name
+    groups: Mapping[str, WorkerGroup] = field(default_factory=dict)  # of an autoscaled job, by pod set
+    # What the groups ask for over time, by pod set; empty: always the same.
+    demand: Mapping[str, tuple[SizeDemand, ...]] = field(default_factory=dict)
 
     @property
     def has_drawn_run_time(self) -> bool:
@@ -105,7 +110,9 @@ class _Placing:
             cancelled_ms=job.cancelled_ms,
             run_ms=job.run_ms,
             priority=self._configuration.priorities.get(name, 0),
-            pod_sets=self._gang(job),
+            pod_sets=self._gang(job) if job.elastic is None else _elastic_gang(job.elastic),
+            groups={} if job.elastic is None else {of.name: _group(of) for of in job.elastic.groups},
+            demand={} if job.elastic is None else {of.name: of.demand for of in job.elastic.groups},
         )
 
     def _queue_of(self, job: TraceJob) -> str | None:
@@ -140,6 +147,16 @@ class _Placing:
             self._requests[id(job.requests)] = job.requests
             pod_sets = self._pod_sets[shape] = (core.PodSet(PODS, job.pods, job.requests),)
         return pod_sets
+
+
+def _elastic_gang(elastic: TraceElastic) -> tuple[core.PodSet, ...]:
+    """Returns the pod sets of an autoscaled job at its minimum."""
+    fixed = (core.PodSet(HEAD, elastic.pods, elastic.requests),) if elastic.pods else ()
+    return (*fixed, *(core.PodSet(of.name, of.minimum, of.requests) for of in elastic.groups))
+
+
+def _group(group: TraceGroup) -> WorkerGroup:
+    return WorkerGroup(group.minimum, group.replica, group.demand[0].asked, group.maximum)
 
 
 def _cluster_queue(configuration: QueueConfiguration, name: str) -> str | None:

@@ -3,7 +3,7 @@ and later submissions."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import ceil
 from random import Random
 from typing import Protocol
@@ -16,7 +16,8 @@ from muster.forecast.learning.learned import Learned
 from muster.forecast.learning.run_times import FutureRunTimes, RunTimeSource
 from muster.forecast.placement import PlacedJob, accelerators
 from muster.forecast.simulation.futures import Future
-from muster.forecast.simulation.resumed import Initial, InitialWorkload, ResumedSimulator
+from muster.forecast.simulation.resumed import FirstGrowth, Initial, InitialWorkload, ResumedSimulator
+from muster.forecast.simulation.worker_group import WorkerGroup
 
 DAY_MS = 86_400_000
 HORIZON_MS = 30 * DAY_MS
@@ -37,6 +38,22 @@ class ObservedWorkload:
     is_endless: bool = False  # it runs until it is deleted, such as a RayService
     submitted_ms: int | None = None  # None: when it was queued
     elastic: tuple[core.Workload, ...] = ()  # an elastic gang and its granted surplus; empty for a fixed size
+    groups: Mapping[str, WorkerGroup] = field(default_factory=dict)  # that may grow, by pod set
+    terminating: Mapping[str, int] = field(default_factory=dict)  # workers without quota, by pod set
+
+    @property
+    def may_grow(self) -> bool:
+        """Returns whether it is an autoscaled gang that has started, and not at its largest size."""
+        if self.admitted_ms is None or self.ended or self.workload.evicted:
+            return False
+        return any(pods < self.groups[name].maximum for name, pods in self.group_sizes.items())
+
+    @property
+    def group_sizes(self) -> Mapping[str, int]:
+        """The pods with quota of its groups or, before its start, those of its minimum."""
+        held = self.workload.admission.pod_sets if self.workload.admission is not None else ()
+        counts = {assigned.name: assigned.count for assigned in held}
+        return {name: counts.get(name, group.minimum) for name, group in self.groups.items()}
 
     @property
     def parts(self) -> tuple[core.Workload, ...]:
@@ -116,37 +133,70 @@ def estimated_starts(
 ) -> dict[str, StartEstimate]:
     """Simulates one future per seed until the workloads with these keys start. Returns the
     estimates by key."""
-    numbers = {key: number for number, key in enumerate(state.workloads) if key in keys}
-    starts_ms: dict[str, list[int | None]] = {key: [] for key in keys}
-    for seed in seeds:
-        started, cancelled = _future(state, numbers.values(), assumptions, seed, delays)
-        for key, number in numbers.items():
-            if number not in cancelled:
-                starts_ms[key].append(started.get(number))
-    sources = run_time_sources(state, assumptions)
+    futures = [simulated_future(state, keys, {}, assumptions, seed, delays) for seed in seeds]
+    return starts_of(state, keys, futures, run_time_sources(state, assumptions))
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedFuture:
+    """The starts and the growth of workloads in one future; worker groups by the workload and its pod set."""
+
+    starts_ms: Mapping[str, int]  # by key; without those that do not start within the horizon
+    cancelled: Collection[str]  # keys
+    asking: Collection[tuple[str, str]]  # worker groups that ask for more
+    growth: Mapping[tuple[str, str], FirstGrowth]
+
+
+def starts_of(
+    state: State,
+    keys: Collection[str],
+    futures: Sequence[SimulatedFuture],
+    sources: Mapping[str, RunTimeSource],
+) -> dict[str, StartEstimate]:
+    """Returns the estimated starts of these workloads, by key."""
     counted = Counter(sources.values())
+    starts_ms = {
+        key: [future.starts_ms.get(key) for future in futures if key not in future.cancelled] for key in keys
+    }
     return {
         key: StartEstimate(state.now_ms, starts_ms[key] or [None], counted - Counter([sources[key]]))
         for key in keys
     }
 
 
-def _future(
-    state: State, numbers: Collection[int], assumptions: Assumptions, seed: int, delays: Delays
-) -> tuple[Mapping[int, int], Collection[int]]:
-    """Simulates one future. Returns the starts of these workloads, and the cancelled ones among them."""
+def simulated_future(
+    state: State,
+    keys: Collection[str],
+    growing: Mapping[tuple[str, str], int],
+    assumptions: Assumptions,
+    seed: int,
+    delays: Delays,
+) -> SimulatedFuture:
+    """Simulates one future until the workloads `keys` have started, and the worker groups `growing`, by
+    workload and pod set, have more pods with quota than these."""
     jobs = drawn_jobs(state, assumptions, seed, delays)
     future = Future(seed, assumptions, delays)
     initial = [
-        InitialWorkload(live.workload, started_ms(live, job, future, state.now_ms), live.ended)
+        InitialWorkload(
+            live.workload, started_ms(live, job, future, state.now_ms), live.ended, live.terminating
+        )
         for live, job in zip(state.workloads.values(), jobs, strict=True)
     ]
+    names = dict(enumerate(state.workloads))
+    numbers = {key: number for number, key in names.items()}
+    groups = {(numbers[key], name): pods for (key, name), pods in growing.items()}
     jobs += _arrivals(state, len(jobs), seed)
     simulator = ResumedSimulator(
         state.configuration, jobs, assumptions, seed, Initial(state.now_ms, initial), delays
     )
-    started = simulator.starts_ms(numbers, state.now_ms + HORIZON_MS)
-    return started, {n for n in numbers if n not in started and jobs[n].cancelled_ms is not None}
+    started = simulator.starts_ms({numbers[key] for key in keys}, state.now_ms + HORIZON_MS, groups)
+    unstarted = (key for key in keys if numbers[key] not in started)
+    return SimulatedFuture(
+        starts_ms={names[number]: at_ms for number, at_ms in started.items()},
+        cancelled={key for key in unstarted if jobs[numbers[key]].cancelled_ms is not None},
+        asking={(names[number], name) for number, name in simulator.asking},
+        growth={(names[number], name): first for (number, name), first in simulator.growth.items()},
+    )
 
 
 def drawn_jobs(
@@ -192,6 +242,7 @@ def observed_job(number: int, live: ObservedWorkload, run_ms: int | None) -> Pla
         run_ms=run_ms,
         priority=workload.priority,
         pod_sets=workload.pod_sets,
+        groups=live.groups,
     )
 
 

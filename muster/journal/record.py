@@ -47,6 +47,28 @@ class Eviction(View):
     reason: str
 
 
+class SizeChange(View):
+    """The pods of a worker group from a time on. `limited`: it asks for no more because no quota is free."""
+
+    at: Time
+    granted: Annotated[int, msgspec.Meta(ge=0)]  # that hold quota
+    asked: Annotated[int, msgspec.Meta(ge=0)]
+    limited: bool = False
+
+
+class GroupRecord(View):
+    """A worker group of an autoscaled job; all numbers are of pods. `pod_sets` of the record has its
+    minimum."""
+
+    name: str
+    requests: dict[str, str]
+    minimum: Annotated[int, msgspec.Meta(ge=0)]
+    maximum: Annotated[int, msgspec.Meta(ge=0)]
+    replica: Annotated[int, msgspec.Meta(ge=1)] = 1
+    flavors: dict[str, str] = {}
+    changes: tuple[SizeChange, ...] = ()
+
+
 class JournalRecord(View):
     """One workload. `reserved_at` (with admission checks), `admitted_at` and `started_at` are from its last
     admission; `limit_seconds` is its maximum execution time."""
@@ -68,6 +90,7 @@ class JournalRecord(View):
     finished_at: Time | None = None
     limit_seconds: int | None = None
     evictions: tuple[Eviction, ...] = ()
+    groups: tuple[GroupRecord, ...] = ()  # of an autoscaled job
 
 
 def write(record: JournalRecord) -> bytes:

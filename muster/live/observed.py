@@ -9,6 +9,7 @@ import msgspec
 
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.kinds import BY_KIND
+from muster.cluster.jobs.scaling import stored_sizes
 from muster.cluster.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.kube.client import FORBIDDEN, NOT_FOUND
 from muster.kube.errors import StatusError
@@ -23,6 +24,9 @@ from muster.kube.kinds import (
     PRIORITIES,
     PROVISIONING_CONFIGS,
     PROVISIONING_REQUESTS,
+    RAY_CLUSTERS,
+    RAY_JOBS,
+    RAY_SERVICES,
     TOPOLOGIES,
     WORKLOADS,
     AnyKind,
@@ -47,6 +51,8 @@ QUEUE_KINDS: tuple[AnyKind, ...] = (
     PROVISIONING_CONFIGS,
 )
 """Kinds that make up a queue configuration."""
+RAY_KINDS: tuple[AnyKind, ...] = (RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES)
+"""Kinds that show how many workers autoscaled jobs ask for."""
 RETRIES_MAX = 10
 UNIX_EPOCH = "1970-01-01T00:00:00Z"
 
@@ -80,9 +86,9 @@ async def observed(kube: Lister, only: Collection[AnyKind] = READ, namespace: st
     Raises: ObservationError if a kind that every decision needs cannot be listed, or, in the namespace, a
     kind that shows its workloads; RequestError if the API server does not answer."""
     listed, unread = await _listed(kube, only)
-    if listed.get(TOPOLOGIES):
-        placement, denied = await _listed(kube, WATCHED_WITH_TOPOLOGIES)
-        listed |= placement
+    for kinds in _more_kinds(listed):
+        more, denied = await _listed(kube, [kind for kind in kinds if kind not in only])
+        listed |= more
         unread |= denied
     lacking = [kind for kind in NEEDED if kind in only and str(kind) in unread]
     if lacking and namespace:
@@ -97,6 +103,14 @@ async def observed(kube: Lister, only: Collection[AnyKind] = READ, namespace: st
         why = (f"{kind} ({kind.api_version}): {unread[str(kind)]}" for kind in lacking)
         raise ObservationError("; ".join(why))
     return Observed(ClusterState(listed), unread)
+
+
+def _more_kinds(listed: Mapping[AnyKind, Mapping[str, Any]]) -> Iterator[Iterable[AnyKind]]:
+    """Yields the kinds that are needed because of the listed objects."""
+    if listed.get(TOPOLOGIES):
+        yield WATCHED_WITH_TOPOLOGIES
+    if any(map(stored_sizes, listed.get(WORKLOADS, {}).values())):
+        yield RAY_KINDS
 
 
 async def _listed(

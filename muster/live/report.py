@@ -1,11 +1,13 @@
 """Answers about live clusters as sentences, tables and JSON."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from muster import admission as core
 from muster.admission import quantities
+from muster.cluster.jobs.scaling import workers
 from muster.forecast.assumptions import Assumptions
+from muster.forecast.growth_estimates import GrowthEstimate
 from muster.forecast.learning.delays import Delay, Delays
 from muster.forecast.report.tables import Table
 from muster.forecast.report.text import duration
@@ -46,6 +48,29 @@ def start_sentence(estimate: StartEstimate) -> str:
     )
 
 
+def growth_sentence(growth: GrowthEstimate) -> str:
+    """Returns a sentence about the estimated growth of a worker group."""
+    time, days = growth.time, HORIZON_MS // 86_400_000
+    futures, median_ms = len(time.starts_ms), time.quantile_ms(0.5)
+    group = f"Growth of group {growth.group} beyond {workers(growth.granted)}"
+    if median_ms is None:
+        without = futures - time.started
+        return f"{group}: not within {days} days, or before its job ends, in {without} of {futures} futures."
+    low, high = _after(time, 0.1), _after(time, 0.9)
+    return (
+        f"{group}: {growth.pods} more in {_after(time, 0.5)} ({low} to {high}), at {rfc3339(median_ms)}; "
+        f"within {days} days in {time.started} of {futures} futures."
+    )
+
+
+def growth_document(growth: Iterable[GrowthEstimate]) -> list[dict[str, Any]]:
+    """Returns the estimated growth of worker groups as JSON."""
+    return [
+        {"group": of.group, "granted": of.granted, "workers": of.pods, "time": start_document(of.time)}
+        for of in growth
+    ]
+
+
 def _after(estimate: StartEstimate, quantile: float) -> str:
     at_ms = estimate.quantile_ms(quantile)
     return "never" if at_ms is None else duration((at_ms - estimate.now_ms) / 1000)
@@ -77,8 +102,11 @@ def assumption_lines(
             provisioned = _delay(delays.provisioning.other)
         failing = f"{assumed.stock_out_probability:.0%} of the requests fail"
         yield f"nodes are provisioned in {provisioned}, and {failing}"
-    if any(observed.elastic for observed in state.workloads.values()):
-        yield "autoscaled gangs keep the workers that they have until they end"
+    if any(observed.groups for observed in state.workloads.values()):
+        yield (
+            "autoscaled gangs ask until they end for the workers that they ask for now and, at their limit, "
+            "for one replica more; their run times do not depend on their sizes"
+        )
     for key, problem in state.unreadable.items():
         yield f"Workload {key} is ignored: {problem}"
 
@@ -156,7 +184,13 @@ def _shortfalls(waiting: core.Waiting) -> Table:
 
 
 def answer_document(
-    subject: str, key: str, queue: str, state: ObservedState, verdict: Verdict, start: StartEstimate | None
+    subject: str,
+    key: str,
+    queue: str,
+    state: ObservedState,
+    verdict: Verdict,
+    start: StartEstimate | None,
+    growth: Iterable[GrowthEstimate] = (),
 ) -> dict[str, Any]:
     """Returns the answer of `muster try` as JSON."""
     admission, waiting = verdict.admission, verdict.waiting
@@ -188,6 +222,7 @@ def answer_document(
         "shortfalls": [_shortfall(shortfall) for shortfall in (waiting.shortfalls if waiting else ())],
         "start": None if start is None else start_document(start),
         "growth": document(verdict.growth),
+        "nextGrowth": growth_document(growth),
     }
 
 

@@ -16,7 +16,7 @@ from muster.forecast.start_estimates import ObservedWorkload
 from muster.forecast.traces.rows import moved
 from muster.forecast.traces.trace import Trace
 from muster.live.past_workloads import past_workloads
-from muster.live.workloads import live_workloads
+from muster.live.workloads import ElasticSizes, live_workloads
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,15 @@ class ObservedState:
 
 
 def live_state(
-    cluster: ClusterState, configuration: Configuration, now_ms: int, history: Iterable[PastJob] = ()
+    cluster: ClusterState,
+    configuration: Configuration,
+    now_ms: int,
+    history: Iterable[PastJob] = (),
+    sizes: ElasticSizes | None = None,
 ) -> ObservedState:
     """Converts the objects of a cluster. `configuration` is the controller's; `history` adds past jobs to the
-    Workloads of the cluster."""
-    converted = live_workloads(cluster, configuration.rules, now_ms)
+    Workloads of the cluster; `sizes` are those of autoscaled gangs (`live_workloads`)."""
+    converted = live_workloads(cluster, configuration.rules, now_ms, sizes)
     past = past_workloads(cluster, configuration.rules)
     recorded = {(past_job.job.name, past_job.job.submit_ms) for past_job in past}
     earlier = (h for h in history if (h.job.name, h.job.submit_ms) not in recorded)
@@ -56,7 +60,11 @@ def live_state(
 
 
 def state_with_trace(
-    cluster: ClusterState, configuration: Configuration, now_ms: int, trace: Trace
+    cluster: ClusterState,
+    configuration: Configuration,
+    now_ms: int,
+    trace: Trace,
+    sizes: ElasticSizes | None = None,
 ) -> ObservedState:
     """Converts the objects, and learns also from a trace. Without a date, the trace ends now."""
     jobs, origin_ms = trace.jobs, trace.begins_ms
@@ -64,7 +72,7 @@ def state_with_trace(
         origin_ms = now_ms - (jobs[-1].submit_ms if jobs else 0)
     dated = [moved(job, origin_ms) for job in jobs]
     placement = place(dated, queue_configuration(cluster, configuration))
-    return live_state(cluster, configuration, now_ms, past_jobs(dated, placement.jobs))
+    return live_state(cluster, configuration, now_ms, past_jobs(dated, placement.jobs), sizes)
 
 
 def queue_configuration(cluster: ClusterState, configuration: Configuration) -> QueueConfiguration:

@@ -35,7 +35,7 @@ def submitted(
     Raises: ObservationError if the manifest is not a queued job."""
     kind = _kind(manifest)
     obj = viewed(kind, _named(manifest), namespace, rfc3339(now_ms))
-    with_job = cluster.with_objects(kind, {obj.key: obj})
+    with_job = cluster.with_objects(kind, {**cluster.objects(kind), obj.key: obj})
     job = with_job.job(identity(kind, obj.metadata))
     where = f"{kind} {obj.key}"
     if job is None or not job.managed:

@@ -11,6 +11,7 @@ from muster.cluster.eligibility import SUSPENDED, ineligibility
 from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.scaling import stored_sizes
 from muster.cluster.queue_counts import INADMISSIBLE
+from muster.forecast.simulation.elastic import may_grow
 from muster.live.growth import GroupGrowth, growth, minimums
 from muster.live.state import ObservedState
 from muster.live.submitted import Submitted
@@ -81,22 +82,13 @@ def verdict(state: ObservedState, added: Submitted) -> Verdict:
     sizes = stored_sizes(added.workload)
     if decided.admission is None or not sizes:
         return decided
-    if not _may_grow(state, decided.admission):
+    if not may_grow(state.configuration, decided.admission):
         return replace(decided, growth=minimums(sizes))
     workload = state.workloads[added.workload.key].workload
     groups = growth(engine, workload, decided.admission, sizes, state.now_ms)
     queued = _on_queued_pools(state, decided.admission)
     groups = tuple(replace(group, queued=group.group in queued) for group in groups)
     return replace(decided, growth=groups)
-
-
-def _may_grow(state: ObservedState, admission: core.Admission) -> bool:
-    """Returns whether a gang may get more than its minimum (muster/cluster/elasticity.py)."""
-    flavors = {flavor for assigned in admission.pod_sets for flavor in assigned.flavors.values()}
-    checks = state.configuration.snapshot.cluster_queues[admission.cluster_queue].checks
-    placed = any(assigned.topology is not None for assigned in admission.pod_sets)
-    applied = [check for check in checks if not check.flavors or check.flavors & flavors]
-    return not placed and all(check.provisions for check in applied)
 
 
 def _on_queued_pools(state: ObservedState, admission: core.Admission) -> set[str]:

@@ -1,14 +1,17 @@
 """The Workloads of a cluster that are queued or hold quota."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from muster import admission as core
 from muster.admission.lifecycle import Readiness
 from muster.cluster.candidates import WorkloadInfo, candidate
 from muster.cluster.cluster_state import ClusterState
-from muster.cluster.elasticity import elastic_pod_sets
+from muster.cluster.elasticity import elastic_pod_sets, granted_counts, may_grow
 from muster.cluster.eligibility import MISCONFIGURED, SUSPENDED
 from muster.cluster.jobs.kinds import JOB_KINDS
+from muster.cluster.jobs.scaling import stored_sizes
+from muster.forecast.simulation.worker_group import WorkerGroup
 from muster.forecast.start_estimates import ObservedWorkload
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import find_condition, millis
@@ -17,10 +20,11 @@ from muster.objects.workload_status import (
     QUOTA_RESERVED,
     admitted_at_ms,
     holds_quota,
+    is_admitted,
     is_evicted,
     is_finished,
 )
-from muster.translation.elastic import at_granted_size
+from muster.translation.elastic import ElasticPodSet, at_granted_size
 
 ENDLESS = tuple(str(job_kind) for job_kind in JOB_KINDS if job_kind.endless)
 """Kinds that end only when they are deleted."""
@@ -34,14 +38,31 @@ class LiveWorkloads:
     unreadable: dict[str, str] = field(default_factory=dict)  # ignored Workloads, with the reason
 
 
-def live_workloads(cluster: ClusterState, rules: core.Rules, now_ms: int) -> LiveWorkloads:
-    """Converts all Workloads that may be queued or hold quota now, sorted by key."""
+ElasticSizes = Mapping[str, Mapping[str, ElasticPodSet]]
+"""The elastic pod sets of gangs with quota, by key and pod set."""
+
+
+def elastic_sizes(cluster: ClusterState, now_ms: int) -> ElasticSizes:
+    """Returns the sizes of autoscaled gangs, which depend on their RayClusters, pods and
+    ProvisioningRequests."""
+    sizes = {
+        key: elastic_pod_sets(workload, workload.status, cluster, now_ms)
+        for key, workload in cluster.workloads.items()
+    }
+    return {key: elastic for key, elastic in sizes.items() if elastic}
+
+
+def live_workloads(
+    cluster: ClusterState, rules: core.Rules, now_ms: int, sizes: ElasticSizes | None = None
+) -> LiveWorkloads:
+    """Converts all Workloads that may be queued or hold quota now, sorted by key. `sizes` are those of
+    autoscaled gangs, if the cluster lacks the objects that they depend on."""
     workloads = LiveWorkloads()
+    sizes = elastic_sizes(cluster, now_ms) if sizes is None else sizes
     for key, workload in sorted(cluster.workloads.items()):
         if _is_ineligible(workload):
             continue
-        elastic = elastic_pod_sets(workload, workload.status, cluster, now_ms)
-        considered = candidate(workload, workload.status, cluster, elastic)
+        considered = candidate(workload, workload.status, cluster, sizes.get(key, {}))
         if considered is None:
             continue
         try:
@@ -50,7 +71,7 @@ def live_workloads(cluster: ClusterState, rules: core.Rules, now_ms: int) -> Liv
         except ValueError as error:
             workloads.unreadable[key] = str(error)
         else:
-            workloads.current[key] = _live(considered, converted, rules)
+            workloads.current[key] = _live(considered, converted, rules, cluster)
     return workloads
 
 
@@ -62,15 +83,18 @@ def _is_ineligible(workload: Workload) -> bool:
     return not holds_quota(workload.status) and (refused or not workload.spec.active)
 
 
-def _live(candidate: WorkloadInfo, converted: core.Workload, rules: core.Rules) -> ObservedWorkload:
-    """Returns the candidate with the surplus that it holds. What it asks for further is not known without its
-    RayClusters, and preempts nothing but other surplus."""
+def _live(
+    candidate: WorkloadInfo, converted: core.Workload, rules: core.Rules, cluster: ClusterState
+) -> ObservedWorkload:
+    """Returns the candidate with the surplus that it holds, and its groups with what they ask for."""
     parts = candidate.converted(rules) if candidate.elastic else ()
     workload, status = candidate.workload, candidate.status
     owner, ref = workload.metadata.controller, workload.spec.priority_class_ref
     return ObservedWorkload(
         workload=at_granted_size(converted) if parts else converted,
         elastic=tuple(part for part in parts if part.admission is not None),
+        groups=_groups(candidate, cluster),
+        terminating=_terminating(candidate),
         priority_class=ref.name if ref is not None else "",
         user=workload.metadata.namespace,
         admitted_ms=admitted_at_ms(status),
@@ -80,6 +104,33 @@ def _live(candidate: WorkloadInfo, converted: core.Workload, rules: core.Rules) 
         is_endless=owner is not None and owner.kind in ENDLESS and converted.run_time_ms is None,
         submitted_ms=millis(workload.metadata.creation_timestamp),
     )
+
+
+def _groups(candidate: WorkloadInfo, cluster: ClusterState) -> dict[str, WorkerGroup]:
+    """Returns the groups that may grow now, or after their gang has started."""
+    workload, status = candidate.workload, candidate.status
+    sizes = stored_sizes(workload)
+    starts = not is_admitted(status) or is_evicted(status)
+    if not starts and not may_grow(workload, status, cluster):
+        return {}
+    asked = {} if starts else {name: elastic.asked for name, elastic in candidate.elastic.items()}
+    return {
+        pods.name: WorkerGroup(
+            minimum=size.minimum,
+            replica=size.num_of_hosts,
+            asked=asked.get(pods.name, size.asked(size.replicas)),
+            maximum=size.asked(size.max_replicas),
+        )
+        for pods in workload.spec.pod_sets
+        if (size := sizes.get(pods.name)) is not None
+    }
+
+
+def _terminating(candidate: WorkloadInfo) -> dict[str, int]:
+    """Returns the workers beyond the quota of their group, by pod set."""
+    granted = granted_counts(candidate.status)
+    beyond = {name: e.running - max(granted[name], e.minimum) for name, e in candidate.elastic.items()}
+    return {name: pods for name, pods in beyond.items() if pods > 0}
 
 
 def _started_ms(status: WorkloadStatus) -> int | None:

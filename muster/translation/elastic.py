@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from muster import admission as core
 
 REPLICAS_MAX = 99_999  # more than the pods of any Workload
+GROWTH_MAX = 64
+"""Replicas of a pod set that are considered at a time: the job chooses how many it asks for."""
 _SEPARATOR = "+"  # in no name of Kubernetes
 
 
@@ -34,6 +36,11 @@ def gang_of(key: str) -> str:
 def is_surplus(key: str) -> bool:
     """Returns whether the key of a core workload is that of surplus."""
     return _SEPARATOR in key
+
+
+def pod_set_of(surplus: str) -> str:
+    """Returns the pod set of surplus, by its key."""
+    return surplus.split(_SEPARATOR)[1]
 
 
 def split(whole: core.Workload, elastic: Mapping[str, ElasticPodSet]) -> tuple[core.Workload, ...]:

@@ -143,8 +143,8 @@ class Controller(Model):
     journal: Journal | None = None
     """Keeps a journal of workloads; none is kept if unset."""
     eta: bool = True
-    """Writes on pending jobs when they are expected to start (annotation `muster.dev/eta`); takes at most 5%
-    of a core on average."""
+    """Writes on pending jobs when they are expected to start (annotation `muster.dev/eta`), and on autoscaled
+    jobs when they are expected to grow (`muster.dev/growth-eta`); takes at most 5% of a core on average."""
     page: Page | None = None
     """A page of queues and workloads, next to the controller; none if unset. `{}` uses the defaults."""
     metrics_from: tuple[DnsLabel, ...] = COLLECTOR_NAMESPACES

@@ -9,6 +9,7 @@ from muster.forecast.traces.read import read
 from muster.journal.files import JournalFiles
 from muster.kube import kinds
 from muster.objects.meta import millis
+from tests.simulation.elastic_gangs import elastic, granted, platform, workers
 from tests.simulation.invariants import condition
 from tests.simulation.manifests import local_stack, ray_job
 from tests.simulation.simulation import Simulation
@@ -52,3 +53,29 @@ def test_jobs_are_recorded_and_read_as_a_trace(seed: int, tmp_path: Path) -> Non
     text = "".join(path.read_text() for path in tmp_path.iterdir())
     assert text.count('"reason":"Preempted"') == 1
     assert '"outcome":"Failed"' in text
+
+
+@pytest.mark.parametrize("seed", seeds(1, 2))
+def test_sizes_of_an_autoscaled_job_are_its_demand_in_a_trace(seed: int, tmp_path: Path) -> None:
+    files = JournalFiles(tmp_path, "one")
+
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(elastic("dev", least=1, asks=1, seconds=240))
+        await sim.until(lambda: workers(sim, dev) == 1, "it has its minimum", 1)
+        sim.autoscaler.demand["dev/gpu"] = 4
+        await sim.until(lambda: workers(sim, dev) == 4, "it has grown", 2)
+        sim.autoscaler.demand["dev/gpu"] = 2
+        await sim.until(lambda: granted(sim, dev) == 2, "it has shrunk", 2)
+        await sim.until(lambda: sim.state(dev) == "Complete", "it completes", 10)
+        await sim.stays(lambda: True, "the last pass has ended", 1)
+
+    sim = Simulation(seed, platform())
+    sim.observer = Journal(lambda line: files.append(line, sim.wall_clock_ms()), lambda: None)
+    sim.run(story)
+    (job,) = read(tmp_path).trace.jobs
+    assert job.elastic is not None
+    (group,) = job.elastic.groups
+    assert (group.name, group.minimum, group.maximum) == ("gpu", 1, 8)
+    asked = [demand.asked for demand in group.demand]
+    assert (asked[0], max(asked)) == (1, 4)
+    assert asked[-1] in (1, 2), "two, or its minimum once its work has ended"

@@ -1,12 +1,13 @@
 """Records each workload when it finishes, is deleted, or is deactivated."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 
 import msgspec
 
 from muster.admission import QuantityError, quantities
 from muster.cluster.cluster_state import ClusterState
+from muster.controller.journal.sizes import JobSizes
 from muster.controller.metrics.observer import CompletedPass, Observer
 from muster.journal.record import VERSION, Eviction, JournalRecord, PodSetRecord, WorkloadOutcome, write
 from muster.kube.kinds import WORKLOADS
@@ -42,6 +43,7 @@ class Journal(Observer):
         self._evictions: dict[str, list[Eviction]] = {}  # by UID
         self._finished: set[str] = set()  # UIDs of recorded workloads
         self._deactivated: set[str] = set()
+        self._sizes = JobSizes()
 
     def failed(self) -> None:
         self._count_failure()
@@ -63,6 +65,7 @@ class Journal(Observer):
             now, before = cluster.workloads.get(key), self._last_workloads.pop(key, None)
             if now is not None:
                 self._last_workloads[key] = now
+                self._sizes.note(now, cluster, now_ms)
                 # A Workload without a job is finished by its creator.
                 self._record_finished(now, now.status, cluster)
                 self._record_deactivated(now, cluster)
@@ -96,6 +99,7 @@ class Journal(Observer):
         if uid not in self._finished:
             self._record(workload, workload.status, WorkloadOutcome.DELETED, cluster, now_ms)
         self._evictions.pop(uid, None)
+        self._sizes.forget(uid)
         self._finished.discard(uid)
         self._deactivated.discard(uid)
 
@@ -140,6 +144,7 @@ class Journal(Observer):
             finished_at=None if finished_ms is None else _time(finished_ms),
             limit_seconds=workload.spec.maximum_execution_time_seconds,
             evictions=tuple(self._evictions.get(workload.metadata.uid, ())),
+            groups=tuple(self._sizes.groups(workload, _flavors(workload, status))),
         )
         self._put(write(record))
 
@@ -160,9 +165,14 @@ def _provisioned_from(status: WorkloadStatus) -> datetime | None:
     return None if reserved_ms is None else _time(reserved_ms)
 
 
-def _pod_sets(workload: Workload, status: WorkloadStatus) -> Iterator[PodSetRecord]:
+def _flavors(workload: Workload, status: WorkloadStatus) -> Mapping[str, Mapping[str, str]]:
+    """Returns the flavors of the last admission, by pod set and resource."""
     admission = status.admission or workload.status.admission
-    flavors = {a.name: a.flavors for a in admission.pod_set_assignments} if admission is not None else {}
+    return {a.name: a.flavors for a in admission.pod_set_assignments} if admission is not None else {}
+
+
+def _pod_sets(workload: Workload, status: WorkloadStatus) -> Iterator[PodSetRecord]:
+    flavors = _flavors(workload, status)
     for pod_set in workload.spec.pod_sets:
         if pod_set.count < 1:
             continue

@@ -10,6 +10,7 @@ from muster.controller.passes.decider import Decider
 from muster.controller.passes.growth_limits import GangSize, GrowthLimits
 from muster.controller.workload import transitions
 from muster.controller.workload.growth_messages import GrowthLimit, growth_limit, unsupported
+from muster.live.eta.growth_range import announced_growth
 from muster.objects import workload_status
 from muster.objects.kueue import Workload, WorkloadStatus
 
@@ -48,7 +49,11 @@ def growth_conditions(
     for key, waits in limits.explain(sizes, waits_of, now_ms, None if explains_all else EXPLAINED_MAX):
         size, stored = sizes[key], stored_sizes(cluster.workloads[key])
         nodes = nodes_by_group(cluster.workloads[key], status_of(key), cluster, now_ms)
-        limit = growth_limit(stored, size.granted, size.asked, waits, nodes)
+        expected = {
+            growth.group: growth.sentence(size.granted.get(growth.group, 0), now_ms)
+            for growth in announced_growth(cluster.workloads[key], cluster)
+        }
+        limit = growth_limit(stored, size.granted, size.asked, waits, nodes, expected)
         new[key] = _limited(status_of(key), limit, now_ms)
     return {key: status for key, status in new.items() if status != status_of(key)}
 

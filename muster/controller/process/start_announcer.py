@@ -1,12 +1,15 @@
-"""Annotates pending jobs with their estimated start, in the background of the controller's passes."""
+"""Annotates pending jobs with their estimated start, and autoscaled jobs with their estimated growth, in the
+background of the controller's passes."""
 
 import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.scaling import stored_sizes
 from muster.configuration.configuration import Configuration
 from muster.controller.metrics.metrics import Metrics
 from muster.controller.metrics.observer import Background, CompletedPass
@@ -20,11 +23,13 @@ from muster.live.eta.calculation import (
     calculated,
     snapshot,
 )
+from muster.live.eta.growth_range import GrowthRange, annotation, announced_growth, have_moved
 from muster.live.eta.start_errors import StartErrors, started_at_ms
 from muster.live.eta.start_range import StartRange
+from muster.live.workloads import elastic_sizes
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition, millis
-from muster.objects.names import ETA_ANNOTATION
+from muster.objects.names import ETA_ANNOTATION, GROWTH_ETA_ANNOTATION
 from muster.objects.workload_status import QUOTA_RESERVED, is_finished
 
 log = logging.getLogger(__name__)
@@ -111,7 +116,9 @@ class StartAnnouncer(Background):
     async def round(self, kube: Kube) -> float:
         """Runs one round. Returns the seconds until the next."""
         began_s = self._clock_s()
-        question = Question(snapshot(self._cluster), self._configuration, self._now_ms(), self._journal)
+        now_ms, cluster = self._now_ms(), self._cluster
+        sizes = elastic_sizes(cluster, now_ms)
+        question = Question(snapshot(cluster), self._configuration, now_ms, self._journal, sizes)
         try:
             answer = await self._calculate(question, ANSWER_S_MAX)
         except CalculationError as error:
@@ -122,9 +129,42 @@ class StartAnnouncer(Background):
         for uid, start in answer.starts.items():
             self._errors.estimated(uid, start)
         await self._write(kube, answer.starts)
+        await self._write_growth(kube, answer.growth)
         self._round_ms = question.now_ms
         self._early_s = max(UNTRUE_INTERVAL_S_MIN, answer.cpu_s / UNTRUE_CPU_SHARE_MAX)
         return _pause_s(answer.cpu_s)
+
+    async def _write_growth(self, kube: Kube, growth: Mapping[str, tuple[GrowthRange, ...]]) -> None:
+        """Annotates autoscaled jobs whose estimate has moved, and removes estimates of jobs that ask for no
+        more."""
+        for write in islice(self._moved_growth(growth), WRITES_A_ROUND_MAX):
+            if await self._perform(kube, write) is None:
+                return
+
+    def _moved_growth(self, growth: Mapping[str, tuple[GrowthRange, ...]]) -> Iterator[Overwrite]:
+        for workload in self._cluster.workloads.values():
+            uid, job = workload.metadata.uid, self._cluster.job_of(workload)
+            if job is None or not stored_sizes(workload):
+                continue
+            now, before = growth.get(uid, ()), announced_growth(workload, self._cluster)
+            is_annotated = GROWTH_ETA_ANNOTATION in job.metadata.annotations
+            if have_moved(now, before) if now else is_annotated:
+                text = annotation(now) if now else None
+                body = {"metadata": {"annotations": {GROWTH_ETA_ANNOTATION: text}}}
+                yield Overwrite(job.kind, job.obj.key, body, job.metadata.uid)
+
+    async def _perform(self, kube: Kube, write: Overwrite) -> bool | None:
+        """Writes an annotation. Returns whether it is written; None without the lease."""
+        try:
+            await kube.perform(write)
+        except NotLeading:
+            return None
+        except WriteError as error:
+            self._metrics.wrote(write, error)
+            log.debug("estimate not written: %s", error)
+            return False
+        self._metrics.wrote(write, None)
+        return True
 
     async def _write(self, kube: Kube, starts: Mapping[str, StartRange]) -> None:
         self._written = {uid: start for uid, start in self._written.items() if uid in starts}
@@ -132,15 +172,10 @@ class StartAnnouncer(Background):
         # Estimates that were never written come first, then the oldest: a round writes a limited number.
         moved.sort(key=lambda item: self._written[item[0]].at_ms if item[0] in self._written else 0)
         for uid, write in moved[:WRITES_A_ROUND_MAX]:
-            try:
-                await kube.perform(write)
-            except NotLeading:
+            written = await self._perform(kube, write)
+            if written is None:
                 return
-            except WriteError as error:
-                self._metrics.wrote(write, error)
-                log.debug("estimate not written: %s", error)
-            else:
-                self._metrics.wrote(write, None)
+            if written:
                 self._written[uid] = starts[uid]
 
     def _moved(self, starts: Mapping[str, StartRange]) -> Iterator[tuple[str, Overwrite]]:

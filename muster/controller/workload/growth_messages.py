@@ -14,6 +14,8 @@ UNSUPPORTED = "GrowthUnsupported"
 WAITS_FOR_NODES, NO_NODES = "WaitingForNodes", "ProvisioningFailed"
 """The reasons of GrowthLimited for a group whose further pods need nodes of a queued pool."""
 
+_NOTHING: Mapping[str, str] = {}
+
 
 @dataclass(frozen=True, slots=True)
 class GrowthLimit:
@@ -30,12 +32,16 @@ def growth_limit(
     asked: Mapping[str, int],
     waits: Mapping[str, core.Waiting],
     nodes: Mapping[str, GroupNodes],
+    expected: Mapping[str, str] = _NOTHING,
 ) -> GrowthLimit | None:
     """Returns the limit of groups whose granted pods have no nodes yet, or whose next replica does not fit,
-    with the reason of the first; None without such groups. Counts are of pods, by pod set."""
+    with the reason of the first; None without such groups. Counts are of pods, by pod set; `expected` are
+    clauses about the estimated growth."""
     by_group = (
         _nodes_limit(name, sizes[name], granted[name], nodes.get(name))
-        or _quota_limit(name, sizes[name], granted[name], asked.get(name, 0), waits.get(name))
+        or _quota_limit(
+            name, sizes[name], granted[name], asked.get(name, 0), waits.get(name), expected.get(name, "")
+        )
         for name in sorted(waits.keys() | nodes.keys())
     )
     limits = [limit for limit in by_group if limit is not None]
@@ -61,11 +67,17 @@ def _detail(message: str) -> str:
 
 
 def _quota_limit(
-    name: str, group: GroupSizes, granted: int, asked: int, waiting: core.Waiting | None
+    name: str,
+    group: GroupSizes,
+    granted: int,
+    asked: int,
+    waiting: core.Waiting | None,
+    expected: str,
 ) -> GrowthLimit | None:
     if waiting is None or not _may_be_larger(group, granted):
         return None
-    return GrowthLimit(WAIT_REASONS[waiting.reason], _limited(name, group, granted, asked, waiting.message))
+    message = _limited(name, group, granted, asked, waiting.message)
+    return GrowthLimit(WAIT_REASONS[waiting.reason], f"{message}; {expected}" if expected else message)
 
 
 def unsupported(sizes: Sizes, granted: Mapping[str, int]) -> GrowthLimit | None:

@@ -12,6 +12,7 @@ from muster.forecast.placement import PlacedJob
 from muster.forecast.results.outcome import End
 from muster.forecast.simulation.simulator import Simulator
 from muster.forecast.traces.trace import TraceJob
+from muster.translation.elastic import is_surplus
 
 ENDED = (End.FINISHED, End.CANCELLED, End.DEACTIVATED, End.HORIZON)
 
@@ -56,7 +57,7 @@ class _Recording(Simulator):
         self.admissions: list[core.Admission] = []
 
     def _carry_out(self, plan: core.Plan, now_ms: int) -> None:
-        self.admissions += [decision.admission for decision in plan.admissions]
+        self.admissions += [d.admission for d in plan.admissions if not is_surplus(d.workload)]
         super()._carry_out(plan, now_ms)
 
 

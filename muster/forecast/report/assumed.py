@@ -91,6 +91,7 @@ def _of_side(side: PlacedTrace) -> Iterator[Remark]:
         yield Remark(side.inputs.resampling.described)
     if cancelled := sum(job.cancelled_ms is not None for job in jobs):
         yield Remark("cancelled before they started: they leave the queue after the recorded time", cancelled)
+    yield from _of_growth(side.inputs)
     for flavor, topology in configuration.topologies.items():
         yield Remark(f"topology {topology} of flavor {flavor} is ignored: only quota limits its gangs")
     yield from _of_supply(side.inputs)
@@ -100,6 +101,19 @@ def _of_side(side: PlacedTrace) -> Iterator[Remark]:
         more = f" and {len(empty) - QUEUES_MAX} more" if len(empty) > QUEUES_MAX else ""
         yield Remark(f"no job in the trace: {', '.join(empty[:QUEUES_MAX])}{more}")
     yield from _assumptions(side.inputs.assumptions)
+
+
+def _of_growth(inputs: SimulationInputs) -> Iterator[Remark]:
+    """Yields how autoscaled jobs ask for workers."""
+    count, share = sum(bool(job.groups) for job in inputs.jobs), inputs.assumptions.unmet_demand
+    if not count:
+        return
+    more = f", and at their limit for {share:.0%} of what they lack to their maximum" if share else ""
+    yield Remark(
+        f"autoscaled: they ask for the workers of their record after their start (recorded demand){more}; "
+        "their run times do not depend on their sizes",
+        count,
+    )
 
 
 def _of_supply(inputs: SimulationInputs) -> Iterator[Remark]:

@@ -7,6 +7,7 @@ from typing import Any
 from muster.forecast.report.assumed import Remark, remarks_table
 from muster.forecast.report.costs import Costs, cost_document, cost_tables
 from muster.forecast.report.document import forecast_document
+from muster.forecast.report.growth import growth_document, growth_tables
 from muster.forecast.report.headroom import QueueHeadroom, headroom_document, headroom_tables
 from muster.forecast.report.service_levels import LevelsWithin, level_tables, levels_document
 from muster.forecast.report.tables import Table, forecast_tables, recorded_tables, totals
@@ -35,8 +36,10 @@ class ForecastReport:
 
     @property
     def own_tables(self) -> list[Table]:
-        """The tables that neither the waits nor the remarks are in: costs, service levels and headroom."""
-        return [*cost_tables(self.costs), *level_tables(self.levels), *headroom_tables(self.headroom)]
+        """The tables that neither the waits nor the remarks are in: growth, costs, service levels and
+        headroom."""
+        planned = [*cost_tables(self.costs), *level_tables(self.levels), *headroom_tables(self.headroom)]
+        return [*growth_tables(self.outcomes), *planned]
 
     @property
     def tables(self) -> list[Table]:
@@ -49,6 +52,7 @@ class ForecastReport:
         """The report for programs."""
         return {
             **forecast_document(self.name, self.outcomes, self.waited_ms, self.remarks),
+            "growth": growth_document(self.outcomes),
             "cost_of_a_month": cost_document(self.costs),
             "service_levels": levels_document(self.levels),
             "headroom": headroom_document(self.headroom),

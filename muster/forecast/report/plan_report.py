@@ -8,6 +8,7 @@ from muster.forecast.limits import ExceededLimit
 from muster.forecast.report.assumed import Remark, remarks_table
 from muster.forecast.report.costs import Costs, cost_changes, cost_document, cost_tables
 from muster.forecast.report.document import plan_document
+from muster.forecast.report.growth import growth_change_tables, growth_document
 from muster.forecast.report.service_levels import LevelsWithin, level_tables, levels_document
 from muster.forecast.report.tables import Table, plan_tables, totals
 from muster.forecast.results.comparison import Comparison
@@ -38,8 +39,9 @@ class PlanReport:
 
     @property
     def own_tables(self) -> list[Table]:
-        """The tables that neither the waits nor the remarks are in: costs and service levels."""
-        return [*cost_tables(self.costs), *level_tables(self.levels)]
+        """The tables that neither the waits nor the remarks are in: growth, costs and service levels."""
+        growth = growth_change_tables(self.before, self.after)
+        return [*growth, *cost_tables(self.costs), *level_tables(self.levels)]
 
     @property
     def tables(self) -> list[Table]:
@@ -52,6 +54,7 @@ class PlanReport:
         """The report for programs."""
         return {
             **plan_document(self.base, self.changed, self.comparison, self.limits, self.remarks),
+            "growth": {"base": growth_document(self.before), "changed": growth_document(self.after)},
             "cost_of_a_month": cost_document(self.costs),
             "service_levels": levels_document(self.levels),
         }

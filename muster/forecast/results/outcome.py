@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from muster.forecast.results.growth import Growth
+
 
 class End(IntEnum):
     """The end of a job's attempt."""
@@ -73,3 +75,4 @@ class SimulationOutcome:
     end_ms: int
     seed: int = 0
     flavors: Sequence[str] = ()
+    growth: Growth = field(default_factory=Growth)

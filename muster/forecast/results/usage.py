@@ -64,6 +64,11 @@ def usage(outcome: SimulationOutcome) -> Usage:
         lost += simulated_job.accelerators * lost_ms / HOUR_MS
         if started >= 0:
             ran[name] += simulated_job.accelerators * max(0, ended - started) / HOUR_MS
+    for (job, name), used_ms in outcome.growth.accelerator_ms.items():
+        hours = used_ms / HOUR_MS
+        held[name] += hours
+        ran[name] += hours
+        by_team[outcome.jobs[job].queue, name] += hours
     nominal: Counter[str] = Counter()
     for queue in outcome.queues:
         nominal.update(queue.nominal)

@@ -18,27 +18,40 @@ class SpentUsage:
         self._initial = objects.spent
         self._used: dict[str, Amounts] = {}  # by queue
         self._held: dict[int, tuple[core.Admission, int]] = {}  # since when, by job
+        self._before: dict[int, Amounts] = {}  # the usage before the last change of its size, by job
 
     def reserve(self, job: int, admission: core.Admission, now_ms: int) -> None:
         """Counts the usage of an admission from now on."""
         if self.resources:
             self._held[job] = admission, now_ms
 
+    def resize(self, job: int, admission: core.Admission, now_ms: int) -> None:
+        """Counts the usage of an elastic gang with its new size from now on."""
+        if job in self._held:
+            before = self._before.get(job, {}), self._latest(job, now_ms)
+            self._before[job] = recorded_usage.merged(before, now_ms // 1000)
+            self._held[job] = admission, now_ms
+
     def release(self, job: int, now_ms: int) -> bool:
         """Records the usage of a job; returns whether that changed the usage."""
         if job not in self._held:
             return False
-        admission, since_ms = self._held.pop(job)
+        latest, before = self._latest(job, now_ms), self._before.pop(job, {})
+        queue = self._held.pop(job)[0].cluster_queue
+        used = self._used.get(queue, {}), before, latest
+        self._used[queue] = recorded_usage.merged(used, now_ms // 1000)
+        return bool(before or latest)
+
+    def _latest(self, job: int, now_ms: int) -> Amounts:
+        """Returns the usage of a job since the last change of its size."""
+        admission, since_ms = self._held[job]
         held = [
             ((flavor, resource), pod_set.usage.get(resource, 0))
             for pod_set in admission.pod_sets
             for resource, flavor in pod_set.flavors.items()
             if resource in self.resources
         ]
-        queue, now_s = admission.cluster_queue, now_ms // 1000
-        latest = recorded_usage.of_interval(held, since_ms // 1000, now_s)
-        self._used[queue] = recorded_usage.merged((self._used.get(queue, {}), latest), now_s)
-        return bool(latest)
+        return recorded_usage.of_interval(held, since_ms // 1000, now_ms // 1000)
 
     def spent(self) -> Mapping[str, tuple[core.Spent, ...]]:
         """Returns the recorded usage by queue."""

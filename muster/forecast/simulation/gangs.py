@@ -120,7 +120,7 @@ class Gangs:
     def provide(self, job: int, admission: core.Admission, reserved_ms: int, now_ms: int) -> None:
         """Schedules the start of the gang, after its nodes are provided if necessary."""
         placed, provided_ms, tries = self._jobs[job], now_ms, self._tries[job] - 1
-        if self._needs_request(placed.queue, admission):
+        if self.needs_request(placed.queue, admission):
             if self._future.is_stocked_out(placed, tries):
                 at_ms = max(now_ms, reserved_ms + round(1000 * self._assumptions.stock_out_after_s))
                 self._events.add(at_ms, EventKind.STOCKED_OUT, job, self.running[job].row)
@@ -201,6 +201,23 @@ class Gangs:
             return self._release_quota(job, now_ms, End.NOT_PROVISIONED)
         return None
 
+    def is_alive(self, job: int, row: int) -> bool:
+        """Returns whether an attempt holds quota and is not being preempted."""
+        running = self.running.get(job)
+        return running is not None and running.row == row and not running.is_terminating
+
+    def shrunk_ms(self, job: int, now_ms: int) -> int:
+        """Returns when preempted workers of a gang that goes on have ended: after the notice."""
+        notice_ms = round(1000 * self._assumptions.notice_s)
+        return now_ms + notice_ms + self._future.termination_ms(self._jobs[job], self._tries[job] - 1)
+
+    def growth_nodes_ms(self, job: int, admission: core.Admission) -> int:
+        """Returns the delay of nodes for the growth of a gang; 0 if they need no request."""
+        placed = self._jobs[job]
+        if not self.needs_request(placed.queue, admission):
+            return 0
+        return self._future.provisioning_ms(placed, self._tries[job], _flavor_of(admission))
+
     def close_attempts(self, now_ms: int) -> None:
         """Ends the rows of gangs that still hold quota."""
         for running in self.running.values():
@@ -227,7 +244,7 @@ class Gangs:
             return placed.cancelled_ms  # an upper bound: it is cancelled before
         return self._future.run_ms(placed, self._run_times.history(placed))
 
-    def _needs_request(self, queue: str, admission: core.Admission) -> bool:
+    def needs_request(self, queue: str, admission: core.Admission) -> bool:
         """Returns whether an admission check must provide the nodes."""
         provisioned = self._configuration.provisioned.get(queue, frozenset())  # a deleted queue has none
         return bool(provisioned) and any(

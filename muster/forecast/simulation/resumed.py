@@ -1,7 +1,7 @@
 """A simulation that starts from the state of a running cluster."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
 from muster import admission as core
@@ -11,6 +11,7 @@ from muster.forecast.learning.delays import AS_ASSUMED, Delays
 from muster.forecast.placement import PlacedJob
 from muster.forecast.simulation.events import EventKind
 from muster.forecast.simulation.simulator import Simulator
+from muster.translation.elastic import split
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,7 @@ class InitialWorkload:
     workload: core.Workload
     started_ms: int | None = None  # when its gang started or will start; None: its nodes are not provided yet
     ended: bool = False  # finished, and holds quota until its pods have terminated
+    terminating: Mapping[str, int] = field(default_factory=dict)  # workers without quota, by pod set
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,20 @@ class Initial:
 
     now_ms: int
     workloads: Sequence[InitialWorkload]  # of the first jobs, in order; later jobs arrive after `now_ms`
+
+
+GroupKey = tuple[int, str]
+"""A worker group: the number of its job, and its pod set."""
+
+_NO_GROUPS: Mapping[GroupKey, int] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class FirstGrowth:
+    """The first growth of a worker group; the time includes that of its nodes."""
+
+    at_ms: int
+    pods: int
 
 
 class ResumedSimulator(Simulator):
@@ -46,12 +62,22 @@ class ResumedSimulator(Simulator):
         self._initial = initial
         self._starts: list[tuple[int, int, int]] = []  # future starts: time, job, attempt
         self._gangs.on_start = self._expect
+        self._sizes = _NO_GROUPS  # pods with quota that the first growth exceeds
+        self._growing: set[GroupKey] = set()  # groups whose first growth is still to come
+        self._grown_ms: dict[GroupKey, int] = {}  # when the core granted the first growth
+        self.asking: set[GroupKey] = set()  # groups of `growing` that ask for more
+        self.growth: dict[GroupKey, FirstGrowth] = {}
+        self._elastic.on_size = self._note_size
 
-    def starts_ms(self, jobs: Collection[int], until_ms: int) -> dict[int, int]:
-        """Simulates until the gangs of these jobs have started. Returns the start of each; gangs that have
-        not started by `until_ms` are omitted."""
+    def starts_ms(
+        self, jobs: Collection[int], until_ms: int, growing: Mapping[GroupKey, int] = _NO_GROUPS
+    ) -> dict[int, int]:
+        """Simulates until the gangs of these jobs have started, and the worker groups `growing` have more
+        pods with quota than these. Returns the start of each gang; gangs that have not started by `until_ms`
+        are omitted."""
         starts: dict[int, int] = {}
         pending = set(jobs)
+        self._sizes, self._growing = growing, set(growing)
         for now_ms in self._moments():
             while self._starts and self._starts[0][0] <= min(now_ms, until_ms):
                 started_ms, job, row = heappop(self._starts)
@@ -59,9 +85,30 @@ class ResumedSimulator(Simulator):
                 if job in pending and self._gangs.attempts.started_ms[row] == started_ms:
                     starts[job] = started_ms
                     pending.remove(job)
-            if not pending or now_ms > until_ms:
+            if not (pending or self._growing) or now_ms > until_ms:
                 break
         return starts
+
+    def _asks(self, job: int, pod_set: str) -> bool:
+        """Returns whether a group asks for more, or will do so once its gang has started."""
+        groups = self._elastic.groups(job) if job in self._elastic else self._jobs[job].groups
+        return groups[pod_set].asked > self._sizes[job, pod_set]
+
+    def _note_size(self, now_ms: int, job: int, pod_set: str, granted: int) -> None:
+        """Notes when a group first exceeds its size, and by how many pods at that moment."""
+        group = job, pod_set
+        more = granted - self._sizes.get(group, granted)
+        if more <= 0:
+            return
+        if group in self._growing:
+            self._growing.remove(group)
+            self._grown_ms[group] = now_ms
+        if self._grown_ms.get(group) == now_ms:
+            delay_ms = self._gangs.growth_nodes_ms(job, self._elastic.admission(job))
+            self.growth[group] = FirstGrowth(now_ms + delay_ms, more)
+
+    def _job_ended(self, job: int) -> None:
+        self._growing = {group for group in self._growing if group[0] != job}
 
     def _expect(self, started_ms: int, job: int, row: int) -> None:
         heappush(self._starts, (started_ms, job, row))
@@ -71,28 +118,42 @@ class ResumedSimulator(Simulator):
         now_ms = self._initial.now_ms
         for job, initial in enumerate(self._initial.workloads):
             workload = replace(initial.workload, key=self._key(job))
-            self._engine.put(workload)
             if workload.admission is None:
+                self._engine.put(workload)
+                self._note_queued(job, workload)
                 self._pending += 1
                 if (cancelled_ms := self._jobs[job].cancelled_ms) is not None:
                     at_ms = max(now_ms + 1, self._jobs[job].submit_ms + cancelled_ms)
                     self._events.add(at_ms, EventKind.CANCELLED, job)
             else:
-                self._resume(job, initial, workload.admission)
+                self._resume(job, initial, workload, workload.admission)
         self._decide(now_ms)  # even if nothing is pending, as queues may be drained
+        self._elastic.ask_at_limits()
+        self._growing = {group for group in self._growing if self._asks(*group)}
+        self.asking = {*self._growing, *self.growth}
         return len(self._initial.workloads)
 
-    def _resume(self, job: int, initial: InitialWorkload, admission: core.Admission) -> None:
+    def _resume(
+        self, job: int, initial: InitialWorkload, workload: core.Workload, admission: core.Admission
+    ) -> None:
         """Resumes a gang that holds quota: it waits for nodes, runs, is being preempted, or has finished."""
-        now_ms, gangs = self._initial.now_ms, self._gangs
+        now_ms, gangs, groups = self._initial.now_ms, self._gangs, self._jobs[job].groups
+        if groups and initial.started_ms is not None and not initial.ended:
+            self._elastic.resume(job, workload, groups, initial.terminating, now_ms)
+        else:
+            self._engine.put(workload)
         gangs.admit(job, admission, initial.workload.reserved_at_ms)
         since_ms = initial.workload.counts_from_ms or initial.workload.reserved_at_ms
         self._spent.reserve(job, admission, since_ms)
         if initial.ended:
             gangs.finish(job, now_ms)
             return
+        for pod_set, pods in initial.terminating.items():
+            self._expect_end_of_workers(job, pod_set, pods, now_ms)
         if initial.started_ms is None:
             gangs.provide(job, admission, initial.workload.reserved_at_ms, now_ms)
+            if groups and not initial.workload.evicted:
+                self._expect_growth(job, workload, now_ms)
         else:
             gangs.start(job, initial.started_ms, now_ms)
         if initial.workload.evicted:
@@ -108,9 +169,10 @@ class ResumedSimulator(Simulator):
     def _queued(self, job: int, queued_ms: int, requeue_ms: int | None) -> core.Workload:
         if job >= len(self._initial.workloads):
             return super()._queued(job, queued_ms, requeue_ms)
-        workload = self._initial.workloads[job].workload
+        initial, groups = self._initial.workloads[job].workload, self._jobs[job].groups
+        sizes = {name: group.pod_set(group.minimum, 0) for name, group in groups.items()}
         return replace(
-            workload,
+            split(replace(initial, admission=None), sizes)[0],  # an elastic gang returns at its minimum
             key=self._key(job),
             queued_at_ms=queued_ms,
             requeue_at_ms=requeue_ms,

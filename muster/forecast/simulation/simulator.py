@@ -5,7 +5,8 @@ preempted gang holds its quota until its pods have terminated, and a job whose n
 requeued after its backoff.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from muster import admission as core
@@ -15,8 +16,11 @@ from muster.forecast.learning.delays import AS_ASSUMED, Delays
 from muster.forecast.placement import PlacedJob
 from muster.forecast.results.outcome import End, QueueCapacity, SimulationOutcome
 from muster.forecast.simulation.budgets import SpentUsage
+from muster.forecast.simulation.elastic import ElasticGangs, may_grow
 from muster.forecast.simulation.events import EventKind, Events
 from muster.forecast.simulation.gangs import Gangs
+from muster.forecast.simulation.worker_group import WorkerGroup
+from muster.translation.elastic import gang_of, is_surplus, pod_set_of
 
 NAMESPACE = "forecast"
 DECISIONS_MAX = 100  # per moment: bounds configurations in which gangs preempt each other in turn
@@ -35,6 +39,11 @@ class Simulator:
     ) -> None:
         self._configuration, self._jobs, self._seed = configuration, jobs, seed
         self._engine = core.Engine(configuration.snapshot, configuration.rules)
+        self._elastic = ElasticGangs(self._engine)
+        self._elastic_queued: dict[int, core.Workload] = {}  # elastic gangs, as they were queued last
+        self._shrinking: list[tuple[int, str, int]] = []  # preempted workers: job, pod set, pods
+        self._changes: list[tuple[int, int, str, int]] = []  # of demand: job, row, pod set, its position
+        self._unmet_demand = assumptions.unmet_demand
         self._spent = SpentUsage(configuration.snapshot)
         self._events = Events()
         self._gangs = Gangs(configuration, jobs, assumptions, seed, self._events, delays)
@@ -55,7 +64,12 @@ class Simulator:
             pass
         gangs, queues = self._gangs, capacities(self._configuration)
         gangs.close_attempts(now_ms)
-        return SimulationOutcome(self._jobs, gangs.attempts, queues, now_ms, self._seed, tuple(gangs.flavors))
+        record = self._elastic.record
+        record.close(now_ms)
+        flavors = tuple(gangs.flavors)
+        return SimulationOutcome(
+            self._jobs, gangs.attempts, queues, now_ms, self._seed, flavors, record.growth
+        )
 
     def _moments(self, progress: Callable[[float], None] | None = None) -> Iterator[int]:
         """Yields each moment before its events are handled."""
@@ -75,15 +89,20 @@ class Simulator:
             # The clock of a trace cannot order a release and an arrival of the same second. Quota that was
             # released is offered to jobs that wait for it; the core would offer it to new ones first. With
             # `requeue_s`, as Kueue's, new ones may be first.
-            if has_events and arrives and self._pending and not self._requeue_ms:
+            if has_events and arrives and self._waits and not self._requeue_ms:
                 self._decide(now_ms)
             while arrived < count and jobs[arrived].submit_ms == now_ms:
                 self._arrive(arrived, now_ms)
                 arrived += 1
                 if progress is not None and not arrived % 1000:
                     progress(arrived / count)
-            if self._pending:
+            if self._waits:
                 self._decide(now_ms)
+
+    @property
+    def _waits(self) -> bool:
+        """Whether a gang or growth waits for quota."""
+        return bool(self._pending or self._elastic.pending)
 
     def _begin(self) -> int:
         """Prepares the initial state; returns the number of jobs in it."""
@@ -91,11 +110,17 @@ class Simulator:
 
     def waiting(self, now_ms: int) -> list[core.Waiting]:
         """Returns why jobs that never got quota wait."""
-        return list(self._engine.waiting(now_ms))
+        return [waiting for waiting in self._engine.waiting(now_ms) if not is_surplus(waiting.workload)]
 
     def _queue(self, job: int, queued_ms: int, requeue_ms: int | None = None) -> None:
-        self._engine.put(self._queued(job, queued_ms, requeue_ms))
+        workload = self._queued(job, queued_ms, requeue_ms)
+        self._note_queued(job, workload)
+        self._engine.put(workload)
         self._pending += 1
+
+    def _note_queued(self, job: int, workload: core.Workload) -> None:
+        if self._jobs[job].groups:
+            self._elastic_queued[job] = workload
 
     def _arrive(self, job: int, now_ms: int) -> None:
         cancelled_ms = self._jobs[job].cancelled_ms
@@ -148,7 +173,7 @@ class Simulator:
             if not (plan.admissions or plan.preemptions or plan.drained or plan.displaced):
                 break
             self._carry_out(plan, now_ms)
-            if self._engine.settled or not self._pending:
+            if self._engine.settled or not self._waits:
                 break
         next_ms = self._engine.next_ms
         if next_ms is not None:
@@ -166,16 +191,86 @@ class Simulator:
     def _carry_out(self, plan: core.Plan, now_ms: int) -> None:
         """Writes the decisions of a plan one after the other. A gang holds quota from the decision on, before
         its admission is written."""
-        for preemption in plan.preemptions:
-            self._gangs.preempt(_index(preemption.workload), self._write(now_ms))
+        preempted = [preemption.workload for preemption in plan.preemptions]
+        evicted = {key for key in (*preempted, *plan.drained, *plan.displaced) if not is_surplus(key)}
+        for key in preempted:
+            if key in evicted:
+                self._preempt(_index(key), self._write(now_ms))
         for key in (*plan.drained, *plan.displaced):
-            self._gangs.preempt(_index(key), now_ms)
+            if key in evicted:
+                self._preempt(_index(key), now_ms)
+        self._shrink([key for key in preempted if is_surplus(key) and gang_of(key) not in evicted], now_ms)
         for decision in plan.admissions:
-            job = _index(decision.workload)
-            self._pending -= 1
-            self._gangs.admit(job, decision.admission, now_ms)
-            self._spent.reserve(job, decision.admission, now_ms)
-            self._gangs.provide(job, decision.admission, now_ms, self._write(now_ms))
+            if not is_surplus(decision.workload):
+                self._admit(_index(decision.workload), decision.admission, now_ms)
+        self._grow({d.workload: d.admission for d in plan.admissions if is_surplus(d.workload)}, now_ms)
+
+    def _preempt(self, job: int, now_ms: int) -> None:
+        self._gangs.preempt(job, now_ms)
+        self._elastic.evict(job)
+
+    def _admit(self, job: int, admission: core.Admission, now_ms: int) -> None:
+        self._pending -= 1
+        self._gangs.admit(job, admission, now_ms)
+        self._spent.reserve(job, admission, now_ms)
+        self._gangs.provide(job, admission, now_ms, self._write(now_ms))
+        queued = self._elastic_queued.pop(job, None)
+        if queued is not None and may_grow(self._configuration, admission):
+            whole = replace(queued, admission=admission, reserved_at_ms=now_ms)
+            self._expect_growth(job, whole, now_ms)
+
+    def _expect_growth(self, job: int, whole: core.Workload, now_ms: int) -> None:
+        """Lets a gang ask for its surplus: immediately, or after its nodes are provisioned."""
+        assert whole.admission is not None
+        if not self._gangs.needs_request(self._jobs[job].queue, whole.admission):
+            self._ask(job, whole, now_ms)
+            return
+        running = self._gangs.running[job]
+        if running.started_ms >= 0:
+            self._elastic_queued[job] = whole
+            self._events.add(running.started_ms, EventKind.ASKS, job, running.row)
+
+    def _ask(self, job: int, whole: core.Workload, now_ms: int) -> None:
+        """Lets a gang ask for its surplus, which changes with the time since its start."""
+        placed, row = self._jobs[job], self._gangs.running[job].row
+        groups = {name: self._asking(job, name, 0) for name in placed.groups}
+        self._elastic.admit(job, whole, groups, now_ms)
+        for name in placed.demand:
+            self._expect_demand(job, row, name, 1)
+
+    def _asking(self, job: int, pod_set: str, position: int) -> WorkerGroup:
+        group, demand = self._jobs[job].groups[pod_set], self._jobs[job].demand.get(pod_set)
+        return group if demand is None else group.asking(demand[position], self._unmet_demand)
+
+    def _expect_demand(self, job: int, row: int, pod_set: str, position: int) -> None:
+        demand, started_ms = self._jobs[job].demand[pod_set], self._gangs.running[job].started_ms
+        if position < len(demand) and started_ms >= 0:
+            at_ms = started_ms + demand[position].after_ms
+            self._events.add(at_ms, EventKind.ASKS_ANEW, job, len(self._changes))
+            self._changes.append((job, row, pod_set, position))
+
+    def _ask_anew(self, job: int, row: int, pod_set: str, position: int, now_ms: int) -> None:
+        if self._gangs.is_alive(job, row) and job in self._elastic:
+            self._elastic.ask(job, {pod_set: self._asking(job, pod_set, position).asked}, now_ms)
+            self._spent.resize(job, self._elastic.admission(job), now_ms)
+            self._expect_demand(job, row, pod_set, position + 1)
+
+    def _grow(self, admitted: dict[str, core.Admission], now_ms: int) -> None:
+        for gang in dict.fromkeys(map(gang_of, admitted)):
+            job, replicas = _index(gang), {k: a for k, a in admitted.items() if gang_of(k) == gang}
+            self._elastic.grow(replicas, job, now_ms)
+            self._spent.resize(job, self._elastic.admission(job), now_ms)
+
+    def _shrink(self, preempted: Iterable[str], now_ms: int) -> None:
+        counts = Counter((_index(gang_of(key)), pod_set_of(key)) for key in preempted)
+        for (job, pod_set), replicas in counts.items():
+            pods = self._elastic.shrink(job, pod_set, replicas, now_ms)
+            self._expect_end_of_workers(job, pod_set, pods, self._write(now_ms))
+
+    def _expect_end_of_workers(self, job: int, pod_set: str, pods: int, preempted_ms: int) -> None:
+        ended_ms = self._gangs.shrunk_ms(job, preempted_ms)
+        self._events.add(ended_ms, EventKind.WORKERS_ENDED, job, len(self._shrinking))
+        self._shrinking.append((job, pod_set, pods))
 
     def _write(self, now_ms: int) -> int:
         """Returns when a decision of this moment is written."""
@@ -193,10 +288,21 @@ class Simulator:
         if kind == EventKind.CANCELLED:
             self._cancel(job, now_ms)
             return
+        if kind == EventKind.WORKERS_ENDED:
+            self._elastic.end_workers(*self._shrinking[row])
+            return
+        if kind == EventKind.ASKS:
+            if self._gangs.is_alive(job, row):
+                self._ask(job, self._elastic_queued.pop(job), now_ms)
+            return
+        if kind == EventKind.ASKS_ANEW:
+            self._ask_anew(*self._changes[row], now_ms)
+            return
         end = self._gangs.handle(kind, job, row, now_ms)
         if end is None:
             return
         self._engine.remove(self._key(job))
+        self._elastic.remove(job, now_ms)
         if self._spent.release(job, now_ms):
             self._engine.update(replace(self._configuration.snapshot, spent=self._spent.spent()))
         if self._requeue_ms and self._unpark_ms is None:
@@ -206,10 +312,14 @@ class Simulator:
             self._stock_outs.pop(job, None)
             if self._jobs[job].cancelled_ms is not None:
                 self._finished.add(job)
+            self._job_ended(job)
         elif end is End.NOT_PROVISIONED:
             self._retry_later(job, row, now_ms)
         else:
             self._queue(job, self._jobs[job].submit_ms)
+
+    def _job_ended(self, job: int) -> None:
+        """Notes that a job has ended."""
 
     def _retry_later(self, job: int, row: int, now_ms: int) -> None:
         """Requeues a job that got no nodes at the back of its queue, after its backoff."""

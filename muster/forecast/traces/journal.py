@@ -7,12 +7,12 @@ from sys import intern
 
 import msgspec
 
-from muster.admission import QuantityError, quantities
 from muster.forecast.main_flavor import main_flavor
+from muster.forecast.traces.journal_sizes import elastic_of, units
 from muster.forecast.traces.pod_sets import MERGED, merged
 from muster.forecast.traces.rows import RowError, Rows
 from muster.forecast.traces.trace import Trace, TraceJob
-from muster.forecast.traces.values import SECOND, duration, shown
+from muster.forecast.traces.values import SECOND, duration
 from muster.journal.record import VERSION, JournalRecord
 
 
@@ -108,6 +108,7 @@ def _job(record: JournalRecord, pods: int, requests: Mapping[str, int]) -> Trace
         provisioning_ms,
         start_up_ms,
         intern(main_flavor(pod_set.flavors for pod_set in record.pod_sets)),
+        None if begun is None else elastic_of(record, begun),
     )
 
 
@@ -125,22 +126,12 @@ def _pod_sets_key(record: JournalRecord) -> PodSetsKey:
 def _requests_of(pod_sets: PodSetsKey) -> tuple[int, Mapping[str, int]]:
     """Returns the number of equal pods and the requests of each (`pod_sets.merged`)."""
     pods, shares = merged(
-        (count, {resource: _units(resource, text) for resource, text in requests})
+        (count, {resource: units(resource, text) for resource, text in requests})
         for count, requests in pod_sets
     )
     if not shares:
         raise RowError("the workload requests nothing: expected an amount of cpu, memory or nvidia.com/gpu")
     return pods, shares
-
-
-def _units(resource: str, text: str) -> int:
-    try:
-        units = quantities.parse(resource, text)
-    except QuantityError as problem:
-        raise RowError(str(problem)) from None
-    if units < 0:
-        raise RowError(f"{resource} is {shown(text)}: expected 0 or more")
-    return units
 
 
 def _millis(time: datetime) -> int:

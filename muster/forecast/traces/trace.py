@@ -5,8 +5,38 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
+class SizeDemand:
+    """The pods that a worker group asks for from a time on, in milliseconds since the start of its job."""
+
+    after_ms: int
+    asked: int
+    limited: bool = False  # it asked for no more because no quota was free
+
+
+@dataclass(frozen=True, slots=True)
+class TraceGroup:
+    """A worker group of an autoscaled job; all numbers are of pods."""
+
+    name: str
+    requests: Mapping[str, int]  # of one pod
+    minimum: int
+    maximum: int
+    replica: int
+    demand: tuple[SizeDemand, ...]  # at least one, in order of time
+
+
+@dataclass(frozen=True, slots=True)
+class TraceElastic:
+    """An autoscaled job: its worker groups, and its other pods, which are alike."""
+
+    pods: int  # 0: there are none
+    requests: Mapping[str, int]  # of one pod
+    groups: tuple[TraceGroup, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TraceJob:
-    """A job of a trace. All its pods are alike."""
+    """A job of a trace. All its pods are alike; those of an autoscaled job are those of its minimum."""
 
     name: str
     submit_ms: int  # since the start of the trace
@@ -24,6 +54,7 @@ class TraceJob:
     provisioning_ms: int | None = None  # recorded time from its quota reservation until its admission
     start_up_ms: int | None = None  # recorded time from its admission until its pods were ready
     flavor: str = ""  # recorded flavor of its accelerators
+    elastic: TraceElastic | None = None  # None: its size is fixed
 
 
 @dataclass(frozen=True, slots=True)

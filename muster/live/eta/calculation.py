@@ -1,4 +1,4 @@
-"""Calculates the starts of all pending workloads in a separate process.
+"""Calculates the starts of all pending workloads, and the growth of autoscaled ones, in a separate process.
 
 `python -m muster.live.eta` reads one pickled Question from standard input and writes one pickled
 EstimatedStarts to standard output. In the controller's process the simulation would share the interpreter
@@ -13,7 +13,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +26,17 @@ from muster.files.errors import FileError
 from muster.files.reading import read_text
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.futures import SEEDS
-from muster.forecast.start_estimates import ObservedWorkload, estimated_starts
+from muster.forecast.growth_estimates import estimates
+from muster.forecast.start_estimates import ObservedWorkload
 from muster.forecast.traces.journal import read
 from muster.forecast.traces.trace import Trace
 from muster.journal.files import newest
 from muster.kube.kinds import AnyKind
+from muster.live.eta.growth_range import GrowthRange, growth_ranges
 from muster.live.eta.start_range import StartRange, start_range
 from muster.live.observed import READ
 from muster.live.state import live_state, state_with_trace
+from muster.live.workloads import ElasticSizes
 
 NICENESS = 19
 MEMORY_BYTES_MAX = 256 << 20
@@ -62,14 +65,17 @@ class Question:
     configuration: Configuration
     now_ms: int
     journal: Path | None = None  # a folder; None: there is no journal
+    sizes: ElasticSizes = field(default_factory=dict)  # of autoscaled gangs
 
 
 @dataclass(frozen=True, slots=True)
 class EstimatedStarts:
-    """The estimated starts of pending workloads."""
+    """The estimated starts of pending workloads, and the growth of autoscaled ones, by UID of the
+    Workload."""
 
-    starts: Mapping[str, StartRange]  # by UID of the Workload
+    starts: Mapping[str, StartRange]
     cpu_s: float  # CPU time of the calculation
+    growth: Mapping[str, tuple[GrowthRange, ...]] = field(default_factory=dict)
 
 
 def snapshot(cluster: ClusterState) -> dict[str, bytes]:
@@ -110,19 +116,25 @@ async def calculated(question: Question, timeout_s: float) -> EstimatedStarts:
     return answer
 
 
-def starts(question: Question) -> dict[str, StartRange]:
-    """Returns the estimated start of each pending workload, by UID."""
+def estimated(question: Question) -> EstimatedStarts:
+    """Returns the estimated start of each pending workload, and the growth of each that runs."""
     cluster, configuration = restored(question.objects), question.configuration
-    past = _past(question.journal)
+    now_ms, past = question.now_ms, _past(question.journal)
     if past is None:
-        state = live_state(cluster, configuration, question.now_ms)
+        state = live_state(cluster, configuration, now_ms, sizes=question.sizes)
     else:
-        state = state_with_trace(cluster, configuration, question.now_ms, past)
+        state = state_with_trace(cluster, configuration, now_ms, past, question.sizes)
     waiting = [key for key, workload in state.workloads.items() if _waits(workload)]
-    if not waiting:
-        return {}
-    estimates = estimated_starts(state, waiting, Assumptions(), range(SEEDS), state.learned.delays)
-    return {state.workloads[key].workload.uid: start_range(workload) for key, workload in estimates.items()}
+    growing = [key for key, workload in state.workloads.items() if workload.may_grow]
+    if not waiting and not growing:
+        return EstimatedStarts({}, 0)
+    uids = {key: live.workload.uid for key, live in state.workloads.items()}
+    answer = estimates(state, waiting, growing, Assumptions(), range(SEEDS), state.learned.delays)
+    return EstimatedStarts(
+        starts={uids[key]: start_range(start) for key, start in answer.starts.items()},
+        cpu_s=time.process_time(),
+        growth={uids[key]: growth_ranges(growth) for key, growth in answer.growth.items()},
+    )
 
 
 def _waits(workload: ObservedWorkload) -> bool:
@@ -151,5 +163,4 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S_MAX, CPU_S_MAX))
     question: Question = pickle.load(sys.stdin.buffer)
-    estimates = starts(question)
-    sys.stdout.buffer.write(pickle.dumps(EstimatedStarts(estimates, time.process_time())))
+    sys.stdout.buffer.write(pickle.dumps(estimated(question)))

@@ -28,11 +28,16 @@ class StartRange:
     futures: int  # number of simulated futures
 
     @property
-    def annotation(self) -> str:
+    def fields(self) -> dict[str, object]:
         """The range as JSON, with the keys of `muster eta --json`."""
         times = {"p10": self.p10_ms, "p50": self.p50_ms, "p90": self.p90_ms}
         texts = {name: None if at_ms is None else rfc3339(at_ms) for name, at_ms in times.items()}
-        return json.dumps({**texts, "futures": self.futures, "at": rfc3339(self.at_ms)})
+        return {**texts, "futures": self.futures, "at": rfc3339(self.at_ms)}
+
+    @property
+    def annotation(self) -> str:
+        """The value of the job's annotation."""
+        return json.dumps(self.fields)
 
     def has_moved(self, before: "StartRange") -> bool:
         """Returns whether the range differs noticeably from an earlier range."""
@@ -52,14 +57,20 @@ def start_range(estimate: StartEstimate) -> StartRange:
     return StartRange(estimate.now_ms, p10_ms, p50_ms, p90_ms, len(estimate.starts_ms))
 
 
-class _Announced(msgspec.Struct):
-    """The annotation as JSON."""
+class RangeFields(msgspec.Struct, kw_only=True):
+    """A range as JSON, as in `StartRange.fields`."""
 
     at: str
     futures: int
     p10: str | None = None
     p50: str | None = None
     p90: str | None = None
+
+    @property
+    def range(self) -> StartRange:
+        """The range. Raises: ValueError for an invalid time."""
+        p10_ms, p50_ms, p90_ms = (None if at is None else millis(at) for at in (self.p10, self.p50, self.p90))
+        return StartRange(millis(self.at), p10_ms, p50_ms, p90_ms, self.futures)
 
 
 def announced(workload: Workload, cluster: ClusterState) -> StartRange | None:
@@ -72,10 +83,6 @@ def announced(workload: Workload, cluster: ClusterState) -> StartRange | None:
 def _read(text: str) -> StartRange | None:
     """Parses an annotation; None if it is invalid, as users can edit it."""
     try:
-        parsed = msgspec.json.decode(text, type=_Announced)
-        p10_ms, p50_ms, p90_ms = (
-            None if at is None else millis(at) for at in (parsed.p10, parsed.p50, parsed.p90)
-        )
-        return StartRange(millis(parsed.at), p10_ms, p50_ms, p90_ms, parsed.futures)
+        return msgspec.json.decode(text, type=RangeFields).range
     except ValueError:  # msgspec's and datetime's
         return None

@@ -17,10 +17,11 @@ from muster.cluster.jobs.kinds import BY_KIND
 from muster.kube import kinds
 from muster.kube.errors import Status, StatusError
 from muster.kube.kinds import Kind
+from muster.live.eta.growth_range import GrowthRange, annotation
 from muster.live.eta.start_range import StartRange
 from muster.live.observed import READ
 from muster.objects.meta import Object, rfc3339
-from muster.objects.names import BUDGETS, ETA_ANNOTATION, RECORDED_USAGE
+from muster.objects.names import BUDGETS, ETA_ANNOTATION, GROWTH_ETA_ANNOTATION, RECORDED_USAGE
 from tests.simulation.manifests import GPU, local_stack, ray_job
 from tests.unit.controller.builders import NOW_MS, Body, stored
 from tests.unit.live.builders import running, since, waiting
@@ -178,6 +179,26 @@ def test_queue_counts_workers_of_autoscaled_jobs(scaled: str, capsys: pytest.Cap
     assert title[-1] == "GRANTED/ASKED/RUNNING"
     assert {row[0]: row[-2:] for row in jobs}["rayjob/scaled"] == ["Shrinking", "2/3/3"]
     assert all(row[-1] != "2/3/3" for row in jobs if row[0] != "rayjob/scaled")
+
+
+def test_queue_shows_the_expected_growth(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    of_kinds = objects(asked=3)
+    (job,) = of_kinds["RAY_JOBS"]
+    job["metadata"]["annotations"] = {GROWTH_ETA_ANNOTATION: annotation([GrowthRange("gpu", 2, 1, STARTS)])}
+    there = {**local_stack(check=False), kinds.WORKLOADS: [running_elastic(), DEV]}
+    there |= {getattr(kinds, name): of for name, of in of_kinds.items()}
+    path = tmp_path / "scaled.json"
+    path.write_text(
+        json.dumps(as_json({"items": [manifest(k, body) for k, of in there.items() for body in of]}))
+    )
+    assert main(["queue", "team-a", f"--queues={path}"]) == 0
+    assert "GrowthLimited  +1 in 2m00s (1m00s to later)  2/3/2" in capsys.readouterr().out
+    computed = answered(capsys, "queue", "team-a", f"--queues={path}", "--eta", "--seeds=2")
+    growth = {row["job"]: row["growth"] for row in computed["running"]}
+    assert growth["rayjob/dev"] == []
+    ((of_scaled),) = growth["rayjob/scaled"]
+    assert (of_scaled["group"], of_scaled["granted"], of_scaled["workers"]) == ("gpu", 2, 1)
+    assert of_scaled["time"]["p50"] == rfc3339(NOW_MS), "quota is free"
 
 
 def test_why_has_the_notice_the_limit_and_the_groups(scaled: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 """Builders of configurations and jobs for tests of forecasts."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from muster.forecast.assumptions import Assumptions
@@ -8,7 +9,7 @@ from muster.forecast.configuration import QueueConfiguration, from_manifests, pa
 from muster.forecast.placement import PlacedJob, place
 from muster.forecast.results.outcome import End, SimulationOutcome
 from muster.forecast.simulation.simulator import Simulator
-from muster.forecast.traces.trace import TraceJob
+from muster.forecast.traces.trace import SizeDemand, TraceElastic, TraceGroup, TraceJob
 
 GPU = "nvidia.com/gpu"
 VERSION = "kueue.x-k8s.io/v1beta2"
@@ -77,6 +78,24 @@ def job(
     requests = _REQUESTS.setdefault(gpus, {GPU: gpus})
     run_ms = None if run_s is None else round(1000 * run_s)
     return TraceJob(name, round(1000 * at_s), run_ms, pods, requests, queue=queue, **more)
+
+
+def autoscaled(
+    name: str,
+    at_s: float,
+    run_s: float,
+    *demand: tuple[float, int],
+    least: int = 0,
+    most: int = 8,
+    limited: bool = False,
+    **more: Any,
+) -> TraceJob:
+    """A job of workers with a GPU each; `demand` are the workers that it asks for, by seconds after its
+    start."""
+    asks = tuple(SizeDemand(round(1000 * after_s), workers, limited) for after_s, workers in demand)
+    group = TraceGroup("gpu", {GPU: 1}, least, most, 1, asks)
+    elastic = TraceElastic(0, {}, (group,))
+    return replace(job(name, at_s, run_s, gpus=1, pods=least, **more), elastic=elastic)
 
 
 def cancelled(name: str, at_s: float, after_s: float, **more: Any) -> TraceJob:

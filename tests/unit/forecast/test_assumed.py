@@ -14,11 +14,17 @@ from muster.forecast.placement import place
 from muster.forecast.report.assumed import PlacedTrace, Remark, remarks, remarks_document, remarks_table
 from muster.forecast.traces import sacct
 from muster.forecast.traces.trace import Trace, TraceJob
-from tests.unit.forecast.builders import cancelled, configured, flavor, job, queue, simulated
+from tests.unit.forecast.builders import autoscaled, cancelled, configured, flavor, job, queue, simulated
 
 RACKS = flavor("racks") | {"spec": {"nodeLabels": {"pool": "racks"}, "topologyName": "by-rack"}}
 DEFAULTS = Assumptions()
 A = configured(queue("a", 8))
+
+
+AUTOSCALED = "autoscaled: they ask for the workers of their record after their start (recorded demand)"
+AT_LIMITS = "and at their limit for 25% of what they lack to their maximum"
+SAME_RUN_TIMES = "their run times do not depend on their sizes"
+SCALED = autoscaled("scaled", 0, 60, (0, 2))
 
 
 def side(
@@ -51,6 +57,18 @@ CASES = {
     "cancelled jobs": Case(
         [Remark("cancelled before they started: they leave the queue after the recorded time", 1)],
         jobs=[job("one", 0, 10), cancelled("two", 0, 60)],
+    ),
+    "autoscaled jobs": Case(
+        [Remark(f"{AUTOSCALED}; {SAME_RUN_TIMES}", 1)],
+        jobs=[job("one", 0, 10), SCALED],
+    ),
+    "autoscaled jobs with a larger demand": Case(
+        [
+            Remark(f"{AUTOSCALED}, {AT_LIMITS}; {SAME_RUN_TIMES}", 1),
+            Remark("unmet_demand is 0.25 (default: 0)"),
+        ],
+        jobs=[SCALED],
+        assumptions=replace(DEFAULTS, unmet_demand=0.25),
     ),
     "ignored topologies": Case(
         [Remark("topology by-rack of flavor racks is ignored: only quota limits its gangs")],

@@ -9,10 +9,11 @@ import yaml
 
 from muster.cli import main
 from muster.kube import kinds
+from muster.objects.names import MAX_EXEC_TIME_LABEL
 from tests.simulation.manifests import local_stack, ray_job
 from tests.unit.controller.builders import NOW_MS, Body, workload_body
 from tests.unit.live.builders import RAY_JOB, finished, running, waiting
-from tests.unit.live.elastic import elastic, waiting_elastic
+from tests.unit.live.elastic import elastic, running_elastic, waiting_elastic
 from tests.unit.live.manifests import as_json, manifest
 
 FIXED = ("--assume", "start_up_s=30", "--assume", "cleanup_s=2", "--assume", "limit_share=1")
@@ -186,7 +187,39 @@ def test_estimated_start_of_an_autoscaled_job(tmp_path: Path, capsys: pytest.Cap
     assert eta(tmp_path, "rayjob/scaled", DEV, waiting_elastic(replicas=3)) == 0
     output = capsys.readouterr().out
     assert "Start: in " in output
-    assert "\nGroup gpu starts with 1 worker of the 3 that it asks for.\n\n" in output
+    assert "\nGroup gpu starts with 1 worker of the 3 that it asks for.\nGrowth of group gpu bey" in output
+
+
+LONG = running(ray_job("dev", workers=2), maximumExecutionTimeSeconds=3_600)
+
+
+def test_estimated_growth_of_an_autoscaled_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scaled = running_elastic(granted=2, replicas=4)
+    scaled["spec"]["maximumExecutionTimeSeconds"] = 86_400
+    assert eta(tmp_path, "rayjob/scaled", LONG, scaled, options=FIXED) == 0
+    output = capsys.readouterr().out
+    assert ": Running since 2027-01-15T07:59:00Z.\nGrowth of group gpu beyond 2 workers: 2 m" in output
+    assert "within 30 days in 20 of 20 futures.\n\nAssumed:" in output
+    assert "- autoscaled gangs ask until they end for the workers that they ask for now" in output
+    assert eta(tmp_path, "rayjob/scaled", LONG, scaled, options=(*FIXED, "--json")) == 0
+    (growth,) = json.loads(capsys.readouterr().out)["nextGrowth"]
+    assert (growth["group"], growth["granted"], growth["workers"]) == ("gpu", 2, 2)
+    assert growth["time"]["p50"] == "2027-01-15T08:59:02Z"
+
+
+def test_autoscaled_job_that_asks_for_no_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert eta(tmp_path, "rayjob/scaled", running_elastic(granted=2, replicas=2), options=FIXED) == 0
+    assert capsys.readouterr().out.endswith("\nIt asks for no more workers.\n")
+
+
+def test_try_estimates_growth_beyond_what_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = elastic(replicas=4)
+    job["metadata"]["labels"][MAX_EXEC_TIME_LABEL] = "86400"
+    file = job_file(tmp_path, {**RAY_JOB, **job})
+    assert main(["try", "-f", file, "--queues", queues(tmp_path, LONG), *FIXED]) == 0
+    output = capsys.readouterr().out
+    assert "and grows to 2 right after.\nStart: in 30s" in output
+    assert "\nGrowth of group gpu beyond 2 workers: 2 more in 59m02s (59m02s to 59m02s), at " in output
 
 
 def test_estimated_start_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -164,6 +164,9 @@ function fillWorkload(box, found, open) {
   fact("Flavors", row.flavors.join(", "));
   fact("Created", momentOf(row.created));
   if (row.eta) fact("Starts", row.eta.p50 ? `about ${momentOf(row.eta.p50)}` : "beyond the forecast horizon");
+  for (const {group, workers, time} of row.growth) {
+    fact(`Growth of ${group}`, workers && time.p50 ? `${count(workers)} more about ${momentOf(time.p50)}` : "beyond the forecast horizon");
+  }
   fact("Evictions", found.requeues ? count(found.requeues) : "");
   fact("Next attempt", found.requeue ? momentOf(found.requeue) : "");
   const link = (other, says) => element("span", {}, workloadLink(`${other.namespace}/${other.name}`, open.workload), ` ${says}`);

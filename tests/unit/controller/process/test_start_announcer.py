@@ -18,13 +18,17 @@ from muster.kube import kinds
 from muster.kube.client import Kube, NotLeading, WriteError
 from muster.kube.writes import Overwrite
 from muster.live.eta.calculation import CalculationError, EstimatedStarts, Question, restored
+from muster.live.eta.growth_range import GrowthRange, annotation
 from muster.live.eta.start_range import StartRange
-from muster.objects.names import ETA_ANNOTATION
+from muster.objects.names import ETA_ANNOTATION, GROWTH_ETA_ANNOTATION
 from tests.simulation.manifests import ray_job
 from tests.unit.controller.builders import NOW_MS, stored
 from tests.unit.live.builders import cluster, running, since, waiting
+from tests.unit.live.elastic import objects, running_elastic
 
 MINUTE_MS = 60_000
+SCALED = running_elastic()
+SCALED_UID: str = SCALED["metadata"]["uid"]
 
 
 def in_minutes(minutes: float, round_at_ms: int = NOW_MS) -> StartRange:
@@ -73,6 +77,12 @@ class Fixture:
         """Returns when the next round is."""
         self.answer = EstimatedStarts({uid(name): start for name, start in starts.items()}, cpu_s)
         return self.again()
+
+    def round_of_growth(self, *growth: GrowthRange) -> list[str | None]:
+        """Returns the annotations that the round has written."""
+        self.answer, self.written = EstimatedStarts({}, 0.0, {SCALED_UID: growth} if growth else {}), []
+        self.again()
+        return [write.body["metadata"]["annotations"][GROWTH_ETA_ANNOTATION] for write in self.written]
 
     def again(self) -> float:
         return asyncio.run(self.announcer.round(cast("Kube", self)))
@@ -233,6 +243,55 @@ def test_expensive_rounds_are_not_repeated_early() -> None:
     fixture.round({"new": in_minutes(1)}, cpu_s=10)
     fixture.now_ms += 2 * MINUTE_MS
     assert [fixture.announcer.ends_early(passed_s) for passed_s in (49, 51)] == [False, True]
+
+
+def scaled(*announced: GrowthRange) -> ClusterState:
+    """An autoscaled job that runs, with these estimates."""
+    kinds_of: dict[str, Any] = objects()
+    if announced:
+        (job,) = kinds_of["RAY_JOBS"]
+        job["metadata"]["annotations"] = {GROWTH_ETA_ANNOTATION: annotation(announced)}
+    return cluster(SCALED, **kinds_of)
+
+
+def more(minutes: float, workers: int = 1) -> GrowthRange:
+    return GrowthRange("gpu", 2, workers, in_minutes(minutes))
+
+
+GROWTH: dict[str, tuple[tuple[GrowthRange, ...], tuple[GrowthRange, ...], list[str | None]]] = {
+    "a first estimate": ((), (more(10),), [annotation([more(10)])]),
+    "the same": ((more(10),), (more(10),), []),
+    "it has hardly moved": ((more(10),), (more(10.1),), []),
+    "it has moved": ((more(10),), (more(20),), [annotation([more(20)])]),
+    "more workers": ((more(10),), (more(10, 2),), [annotation([more(10, 2)])]),
+    "it asks for no more": ((more(10),), (), [None]),
+    "it asked for no more": ((), (), []),
+}
+
+
+@pytest.mark.parametrize("name", GROWTH)
+def test_growth_is_annotated_as_it_moves(name: str) -> None:
+    announced, estimated, written = GROWTH[name]
+    assert Fixture(scaled(*announced)).round_of_growth(*estimated) == written
+
+
+def test_growth_that_cannot_be_written_is_tried_in_the_next_round() -> None:
+    fixture = Fixture(scaled())
+    fixture.error = WriteError(Overwrite(kinds.RAY_JOBS, "team-a/scaled", {}, ""), 403, "forbidden")
+    assert fixture.round_of_growth(more(10)) == []
+    fixture.error = NotLeading("another one leads")
+    assert fixture.round_of_growth(more(10)) == []
+    fixture.error = None
+    assert fixture.round_of_growth(more(10)) == [annotation([more(10)])]
+
+
+def test_question_has_the_sizes_of_autoscaled_jobs() -> None:
+    """The process has no RayClusters, pods or ProvisioningRequests."""
+    fixture = Fixture(scaled())
+    fixture.again()
+    (question,) = fixture.questions
+    ((_, sizes),) = question.sizes.items()
+    assert sizes["gpu"].asked == 3
 
 
 async def loops() -> None:

@@ -138,6 +138,16 @@ def test_limit_of_growth(
     assert growth_limit(SIZES, granted, asked, limited, {}) == expected
 
 
+def test_limit_has_the_estimated_growth_of_its_group() -> None:
+    expected = {"gpu": "2 more expected about 14:20 UTC", "pairs": ""}
+    limit = growth_limit(SIZES, {"gpu": 8, "pairs": 4}, {"gpu": 12}, waits("gpu", "pairs"), {}, expected)
+    assert limit is not None
+    gpu, pairs = limit.message.split(". ")
+    asks = "8 of 12 workers granted in group gpu; the next 4 wait because a worker"
+    assert gpu == f"{asks} {LACKS}; 2 more expected about 14:20 UTC"
+    assert pairs.endswith(LACKS)
+
+
 @pytest.mark.parametrize(
     ("granted", "message"),
     [

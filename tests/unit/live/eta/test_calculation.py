@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,13 +16,15 @@ from muster.forecast.futures import SEEDS
 from muster.forecast.start_estimates import estimated_start
 from muster.journal.files import JournalFiles
 from muster.journal.record import VERSION, JournalRecord, PodSetRecord, WorkloadOutcome, write
-from muster.live.eta.calculation import CalculationError, Question, calculated, restored, snapshot, starts
+from muster.live.eta.calculation import CalculationError, Question, calculated, estimated, restored, snapshot
 from muster.live.eta.start_range import start_range
 from muster.live.observed import READ
 from muster.live.state import live_state
+from muster.live.workloads import elastic_sizes
 from tests.simulation.manifests import GPU, ray_job
 from tests.unit.controller.builders import NOW_MS
 from tests.unit.live.builders import cluster, finished, running, since, waiting
+from tests.unit.live.elastic import objects, running_elastic
 
 DEV, NEW = running(ray_job("dev"), 200), waiting(ray_job("new"))
 UID, KEY = NEW["metadata"]["uid"], f"team-a/{NEW['metadata']['name']}"
@@ -70,24 +73,24 @@ def test_starts_are_those_of_muster_eta() -> None:
     of = cluster(NEW, DEV)
     state = live_state(of, DEFAULT, NOW_MS)
     estimate = estimated_start(state, KEY, Assumptions(), range(SEEDS), state.learned.delays)
-    assert starts(question(of)) == {UID: start_range(estimate)}
+    assert estimated(question(of)).starts == {UID: start_range(estimate)}
 
 
 def test_workloads_that_run_or_are_over_have_no_start() -> None:
-    assert starts(question(cluster(DEV, finished(ray_job("past"))))) == {}
+    assert estimated(question(cluster(DEV, finished(ray_job("past"))))).starts == {}
 
 
 def test_gang_without_pods_still_has_a_start() -> None:
     admitted = running(ray_job("new"))
     admitted["status"]["conditions"] = [since(kind, 5) for kind in ("QuotaReserved", "Admitted")]
-    start_times = starts(question(cluster(admitted)))[UID]
+    start_times = estimated(question(cluster(admitted))).starts[UID]
     assert start_times.p10_ms is not None
     assert start_times.p50_ms is not None
     assert NOW_MS - 5_000 < start_times.p10_ms < start_times.p50_ms
 
 
 def test_run_times_are_those_of_the_journal(tmp_path: Path) -> None:
-    start_times = starts(question(cluster(NEW, DEV), journal_of(tmp_path / "journal", 4_000)))[UID]
+    start_times = estimated(question(cluster(NEW, DEV), journal_of(tmp_path / "journal", 4_000))).starts[UID]
     assert start_times.p50_ms is not None
     assert start_times.p50_ms - NOW_MS == pytest.approx(1000 * (4_000 - 200), rel=0.2)
 
@@ -97,15 +100,29 @@ def test_journal_without_files_changes_nothing(
     tmp_path: Path, exists: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     of, folder = cluster(NEW, DEV), tmp_path if exists else tmp_path / "missing"
-    assert starts(question(of, folder)) == starts(question(of))
+    assert estimated(question(of, folder)).starts == estimated(question(of)).starts
     assert ("cannot read" in capsys.readouterr().err) is not exists
 
 
 def test_process_of_its_own_gives_the_same_answer() -> None:
     asked = question(cluster(NEW, DEV))
     answer = asyncio.run(calculated(asked, WAIT_S_MAX))
-    assert answer.starts == starts(asked)
+    assert answer.starts == estimated(asked).starts
     assert answer.cpu_s > 0
+
+
+def test_growth_is_that_of_the_question() -> None:
+    """The process has no RayClusters, which show what Ray's autoscaler asks for."""
+    other = running(ray_job("dev", workers=2), maximumExecutionTimeSeconds=3_600)
+    kinds_of: dict[str, Any] = objects(asked=4)
+    of = cluster(running_elastic(granted=2, replicas=2), other, **kinds_of)
+    sizes = elastic_sizes(of, NOW_MS)
+    asked = replace(question(of), sizes=sizes)
+    ((uid, (growth,)),) = estimated(asked).growth.items()
+    assert uid == running_elastic()["metadata"]["uid"]
+    assert (growth.group, growth.granted, growth.workers) == ("gpu", 2, 2)
+    ((limited,),) = estimated(question(of)).growth.values()
+    assert limited.workers == 1, "by its manifest it is at its limit"
 
 
 def test_process_that_fails_gives_no_answer(capfd: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from muster.live.eta.growth_range import GrowthRange, annotation
+from muster.live.eta.start_range import StartRange
 from muster.live.gang_pods import PodListing
 from muster.live.named import workload_named
 from muster.live.overview.overview import Overview, overview
@@ -11,6 +13,7 @@ from muster.live.overview.rows import WorkloadRow, row
 from muster.live.overview.tree import queue_tree
 from muster.live.overview.why import why
 from muster.live.overview.worker_groups import ElasticRow, WorkerGroupRow
+from muster.objects.names import GROWTH_ETA_ANNOTATION
 from muster.objects.ray import GROUP_LABEL
 from tests.simulation.manifests import GPU, ray_job
 from tests.unit.controller.builders import NOW_MS, Body
@@ -75,6 +78,15 @@ def test_workers_of_a_row(
 ) -> None:
     _, shown = of(workload, **kinds_of)
     assert (shown.elastic, shown.reason) == (expected, reason)
+
+
+@pytest.mark.parametrize(("granted", "shown"), [(2, True), (1, False)])
+def test_growth_of_a_row_is_that_of_its_size(granted: int, shown: bool) -> None:
+    growth = GrowthRange("gpu", granted, 1, StartRange(NOW_MS, NOW_MS, NOW_MS, NOW_MS, 20))
+    kinds_of = objects()
+    kinds_of["RAY_JOBS"][0]["metadata"]["annotations"] = {GROWTH_ETA_ANNOTATION: annotation([growth])}
+    assert of(running_elastic(), **kinds_of)[1].growth == ((growth,) if shown else ())
+    assert of(EVICTED, **kinds_of)[1].growth == ()
 
 
 def test_pods_of_a_row_are_those_with_quota() -> None:
