@@ -9,13 +9,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from muster.cli.pool_nodes import with_pool_nodes
 from muster.cli.verb import InputError
 from muster.configuration.configuration import DEFAULT, from_fields
 from muster.files.reading import MANIFESTS_BYTES_MAX, decoded, read_bytes, read_text
 from muster.files.yaml_documents import document, documents
-from muster.forecast.configuration import QueueConfiguration, from_manifests, parse_controller
+from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.costs.prices import Prices
 from muster.forecast.limits import WaitLimit
+from muster.forecast.queue_objects import from_manifests, parse_controller
 
 if TYPE_CHECKING:
     from settings.load import Settings
@@ -72,7 +74,7 @@ def declared(settings: "Settings", title: str) -> SimulatedConfiguration:
     if settings.controller is not None:
         controller = from_fields(controller_configuration(settings.controller, settings.admission.elastic))
     forecast = settings.forecast
-    queues = from_manifests(title, manifests(settings), controller)
+    queues = with_pool_nodes(from_manifests(title, manifests(settings), controller), settings)
     return SimulatedConfiguration(
         replace(
             queues,

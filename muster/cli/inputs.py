@@ -45,6 +45,7 @@ class ForecastOptions:
     days: float | None
     seeds: int
     assume: Sequence[tuple[str, str]]
+    nodes: Path | None
     html: Path | None
     lists_assumptions: bool
 
@@ -117,6 +118,13 @@ forecast_options = options(
     click.option("--days", type=float, metavar="N", help="replay the jobs submitted within N days"),
     seeds_option,
     assume_option,
+    click.option(
+        "--nodes",
+        metavar="PATH",
+        type=InputPath(),
+        help="nodes on which gangs of flavors with a topology are placed, as `kubectl get nodes -o yaml` "
+        "prints them (default: among the manifests, of the cluster, or assumed from the stack's pools)",
+    ),
     click.option("--html", metavar="FILE", type=OutputPath(), help="also write a page with charts"),
     click.option(
         "--assumptions",

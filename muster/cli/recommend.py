@@ -72,7 +72,7 @@ def command(search_opts: SearchOptions, demand: DemandOptions, opts: ForecastOpt
 
 
 def _inputs(search_opts: SearchOptions, demand: DemandOptions, opts: ForecastOptions) -> Inputs:
-    stack = read_stack(search_opts.stack)
+    stack = read_stack(search_opts.stack, opts.nodes)
     (side,) = with_prices([stack.side], search_opts.prices)
     stack = replace(stack, side=side)
     trace = inputs.read_trace(opts, stack.side.trace).trace

@@ -45,6 +45,7 @@ QUEUE_KINDS: tuple[AnyKind, ...] = (
     PRIORITIES,
     CHECKS,
     PROVISIONING_CONFIGS,
+    TOPOLOGIES,
 )
 """Kinds that make up a queue configuration."""
 RETRIES_MAX = 10

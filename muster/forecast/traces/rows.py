@@ -84,4 +84,5 @@ def moved(job: TraceJob, by_ms: int) -> TraceJob:
         job.provisioning_ms,
         job.start_up_ms,
         job.flavor,
+        job.topology,
     )

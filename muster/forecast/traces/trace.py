@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from muster.admission import TopologyRequest
+
 
 @dataclass(frozen=True, slots=True)
 class TraceJob:
@@ -24,6 +26,7 @@ class TraceJob:
     provisioning_ms: int | None = None  # recorded time from its quota reservation until its admission
     start_up_ms: int | None = None  # recorded time from its admission until its pods were ready
     flavor: str = ""  # recorded flavor of its accelerators
+    topology: TopologyRequest | None = None  # of all its pods
 
 
 @dataclass(frozen=True, slots=True)
