@@ -30,6 +30,7 @@ class QueueConfiguration:
     autoscaled: Mapping[str, int] = field(default_factory=dict)
     reserved: Mapping[str, int] = field(default_factory=dict)  # accelerators of reservations, by flavor
     spot: frozenset[str] = frozenset()  # flavors of spot nodes, which the cloud may reclaim
+    purchase_options: Mapping[str, str] = field(default_factory=dict)  # `provisioning` of pools, by flavor
     # Seconds after which the cloud deletes a node, by flavor; simulations do not delete it.
     node_life_s: Mapping[str, int] = field(default_factory=dict)
     # By flavor. Gangs are placed if the snapshot has nodes for all of them (`forecast.nodes`).

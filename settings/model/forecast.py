@@ -9,7 +9,7 @@ from typing_extensions import Doc
 from muster.admission import TopologyRequest
 from muster.forecast.costs.prices import CURRENCY, is_day
 from settings.model.base import DnsSubdomain, Model, matching, refuse
-from settings.model.pools.values import LabelKey
+from settings.model.pools.values import LabelKey, Provisioning
 
 
 def _day_as_text(value: object) -> object:
@@ -45,8 +45,8 @@ class Prices(Model):
     """Day of the prices."""
     source: Annotated[str, Field(min_length=1)]
     """Origin of the prices, such as a price list or a contract."""
-    accelerator_hour: Annotated[dict[DnsSubdomain, Price], Field(min_length=1)]
-    """Price of an accelerator-hour by flavor."""
+    accelerator_hour: Annotated[dict[DnsSubdomain, Price | dict[Provisioning, Price]], Field(min_length=1)]
+    """Price of an accelerator-hour by flavor, or by flavor and `provisioning` of its pool."""
 
 
 class WaitLimit(Model):

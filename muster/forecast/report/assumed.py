@@ -32,6 +32,7 @@ class PlacedTrace:
 
     inputs: SimulationInputs
     left_out: Mapping[str, int]
+    advised: tuple[str, ...] = ()  # sentences about the responses of `supply_advice`
 
 
 def remarks(trace: Trace, sides: Sequence[PlacedTrace]) -> list[Remark]:
@@ -95,6 +96,7 @@ def _of_side(side: PlacedTrace) -> Iterator[Remark]:
         yield Remark("cancelled before they started: they leave the queue after the recorded time", cancelled)
     yield from _of_topologies(configuration)
     yield from _of_supply(side.inputs)
+    yield from map(Remark, side.advised)
     for queue, like in configuration.assumed_queues.items():
         yield Remark(f"queue {queue} is assumed, with the quotas of {like} in addition to all others")
     if empty := sorted(configuration.snapshot.cluster_queues.keys() - {job.queue for job in jobs}):

@@ -299,6 +299,25 @@ def test_candidates_have_the_nodes_of_their_pools(tmp_path: Path) -> None:
     assert before.digest != after.digest
 
 
+def test_advice_replaces_defaults_but_no_setting(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shard = {"machineType": "a3-highgpu-8g", "provisioningModel": "FLEX_START", "zone": "zones/a"}
+    scores = {"obtainability": 0.5, "estimatedWaitDuration": "900s"}
+    response = {"recommendations": [{"scores": scores, "shards": [shard]}]}
+    (files / "advice.json").write_text(json.dumps(response))
+    arguments = [
+        "forecast",
+        f"--queues={files}/few.yaml",
+        f"--trace={files}/trace.csv",
+        f"--advice={files}/advice.json",
+        "--assume=provisioning_median_s=60",
+    ]
+    assert main(arguments) == 0
+    output = " ".join(capsys.readouterr().out.split())
+    assert "stock_out_probability is 0.5 (default: 0)" in output
+    assert "provisioning_median_s is 60 (default: 300)" in output
+    assert "FLEX_START a3-highgpu-8g in a: obtainability 0.5" in output
+
+
 def test_kueue_tries_again_after_a_second(tmp_path: Path) -> None:
     file = tmp_path / "stack.yaml"
     file.write_text(Path("stacks/Pulumi.local.yaml").read_text().replace("engine: muster", "engine: kueue"))
@@ -417,6 +436,10 @@ WRONG: Mapping[str, tuple[list[str], str]] = {
         ["--queues={}/racks.yaml", "--trace={}/trace.csv", "--nodes={}/few.yaml"],
         "few.yaml: none of its 0 nodes has the labels and topology levels of flavor racks of racks.yaml; "
         "expected at least one of each flavor with a topology",
+    ),
+    "advice that is no response": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--advice={}/trace.csv"],
+        "trace.csv: JSON is malformed",
     ),
     "no day left": (
         ["--queues={}/few.yaml", "--trace={}/trace.csv", "--since-day=3"],
