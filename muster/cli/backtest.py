@@ -9,6 +9,7 @@ import click
 from muster.cli import forecast, inputs
 from muster.cli.configurations import SimulatedConfiguration
 from muster.cli.inputs import ForecastOptions
+from muster.cli.nodes import with_nodes_of
 from muster.cli.verb import InputError, verb
 from muster.forecast.backtest.coverage import coverage_by_group
 from muster.forecast.backtest.inferred_queues import inferred_queues
@@ -16,7 +17,7 @@ from muster.forecast.backtest.page import write_page
 from muster.forecast.backtest.past_run import PastRun, StartsOf, recorded, replayed
 from muster.forecast.backtest.report import coverage_document, coverage_table, summary_sentence
 from muster.forecast.backtest.rolling import Backtest, backtested, period_of
-from muster.forecast.configuration import from_manifests
+from muster.forecast.queue_objects import from_manifests
 from muster.forecast.report.assumed import PlacedTrace
 from muster.forecast.traces.trace import Trace
 
@@ -73,6 +74,7 @@ def command(
     """Prints the coverage; returns the exit code."""
     inputs.writable(opts.html)
     side, trace = _inputs(source, opts)
+    (side,) = with_nodes_of([side], opts.nodes)
     placed = inputs.scenario(opts, side, trace)
     is_inferred = not (source.stack or source.queues or source.cluster)
     run = _past_run(placed, trace, starts, is_inferred=is_inferred)

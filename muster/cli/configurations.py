@@ -9,13 +9,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from muster.cli.pool_nodes import with_pool_nodes
 from muster.cli.verb import InputError
 from muster.configuration.configuration import DEFAULT, from_fields
 from muster.files.reading import MANIFESTS_BYTES_MAX, decoded, read_bytes, read_text
 from muster.files.yaml_documents import document, documents
-from muster.forecast.configuration import QueueConfiguration, from_manifests, parse_controller
-from muster.forecast.costs.prices import Prices
+from muster.forecast.configuration import QueueConfiguration
+from muster.forecast.costs.prices import Prices, declared_prices
 from muster.forecast.limits import WaitLimit
+from muster.forecast.queue_objects import from_manifests, parse_controller
 
 if TYPE_CHECKING:
     from settings.load import Settings
@@ -72,7 +74,7 @@ def declared(settings: "Settings", title: str) -> SimulatedConfiguration:
     if settings.controller is not None:
         controller = from_fields(controller_configuration(settings.controller, settings.admission.elastic))
     forecast = settings.forecast
-    queues = from_manifests(title, manifests(settings), controller)
+    queues = with_pool_nodes(from_manifests(title, manifests(settings), controller), settings)
     return SimulatedConfiguration(
         replace(
             queues,
@@ -82,6 +84,7 @@ def declared(settings: "Settings", title: str) -> SimulatedConfiguration:
                 p.flavor_name for p in settings.pools if p.accelerators and p.provisioning == "spot"
             ),
             node_life_s=_node_life_s(settings),
+            purchase_options={p.flavor_name: p.provisioning for p in settings.pools if p.accelerators},
         ),
         forecast.trace,
         ENGINES.get(settings.admission.engine, {}) | forecast.assumptions,
@@ -131,10 +134,10 @@ def _node_life_s(settings: "Settings") -> Mapping[str, int]:
 
 
 def _prices(settings: "Settings") -> Prices:
-    prices = settings.forecast.prices
-    if prices is None:
+    declared = settings.forecast.prices
+    if declared is None:
         return Prices()
-    return Prices(prices.accelerator_hour, prices.currency, prices.date, prices.source)
+    return declared_prices(declared.accelerator_hour, declared.currency, declared.date, declared.source)
 
 
 def _config(file: str, text: str) -> Mapping[str, object]:

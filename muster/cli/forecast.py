@@ -14,11 +14,12 @@ from muster.cli.demand import DemandOptions, demand_options, resample_option, wi
 from muster.cli.headroom import GrowingDemand, check_headroom, headrooms
 from muster.cli.inputs import ForecastOptions
 from muster.cli.levels import LevelOptions, checked_limits, level_options, shown_levels
+from muster.cli.nodes import with_nodes_of
 from muster.cli.paths import InputPath
 from muster.cli.prices import prices_option, with_prices
 from muster.cli.verb import InputError, exclusive, options, verb
 from muster.forecast import assumptions, futures
-from muster.forecast.configuration import from_manifests, from_objects, parse_controller
+from muster.forecast.queue_objects import from_manifests, from_objects, parse_controller
 from muster.forecast.report.assumed import remarks
 from muster.forecast.report.costs import cost_remarks, costs_of
 from muster.forecast.report.forecast_report import ForecastReport
@@ -124,7 +125,7 @@ def _simulated(
     opts: ForecastOptions,
 ) -> ForecastReport:
     side, recorded = read_inputs(source, opts)
-    (side,) = with_prices([side], prices)
+    (side,) = with_prices(with_nodes_of([side], opts.nodes), prices)
     inputs.check_targets(inputs.targets(opts), [side])
     changed = with_demand(demand, opts, [side], recorded)
     (side,), trace, opts = changed.sides, changed.trace, changed.opts

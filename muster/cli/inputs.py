@@ -13,12 +13,15 @@ from muster.admission.engine import engine
 from muster.cli.configurations import SimulatedConfiguration
 from muster.cli.paths import InputPath, OutputPath
 from muster.cli.verb import InputError, options, parsed
+from muster.files.reading import read_text
 from muster.files.writing import check_writable
 from muster.forecast.assumptions import Assumptions, check
 from muster.forecast.futures import SEEDS, SimulationInputs
 from muster.forecast.learning.trace_assumptions import trace_assumptions
 from muster.forecast.placement import Mapped, Placement, missing_queues, place
 from muster.forecast.report.assumed import PlacedTrace
+from muster.forecast.supply_advice import EXPECTED as ADVICE_EXPECTED
+from muster.forecast.supply_advice import Advice, AdviceError, advice, combined
 from muster.forecast.traces.cancellations import Cancellations, treated
 from muster.forecast.traces.csv_mapping import from_text
 from muster.forecast.traces.cut import cut
@@ -45,6 +48,8 @@ class ForecastOptions:
     days: float | None
     seeds: int
     assume: Sequence[tuple[str, str]]
+    nodes: Path | None
+    advice: Sequence[Path]
     html: Path | None
     lists_assumptions: bool
 
@@ -117,6 +122,21 @@ forecast_options = options(
     click.option("--days", type=float, metavar="N", help="replay the jobs submitted within N days"),
     seeds_option,
     assume_option,
+    click.option(
+        "--nodes",
+        metavar="PATH",
+        type=InputPath(),
+        help="nodes on which gangs of flavors with a topology are placed, as `kubectl get nodes -o yaml` "
+        "prints them (default: among the manifests, of the cluster, or assumed from the stack's pools)",
+    ),
+    click.option(
+        "--advice",
+        metavar="FILE",
+        type=InputPath(),
+        multiple=True,
+        help="a response of Google Cloud's Compute Advice API (JSON), which replaces default assumptions "
+        "about supply; repeatable",
+    ),
     click.option("--html", metavar="FILE", type=OutputPath(), help="also write a page with charts"),
     click.option(
         "--assumptions",
@@ -161,8 +181,9 @@ def scenario(
             f"no job of {trace.source} maps to a queue of {side.configuration.name}: {problems}. Its queues "
             f"are {queues}; use --map NAME=QUEUE, or --queue QUEUE for all"
         )
-    simulated = SimulationInputs(side.configuration, placement.jobs, assumed(opts, side, trace))
-    return PlacedTrace(simulated, placement.left_out)
+    advised = read_advice(opts.advice)
+    simulated = SimulationInputs(side.configuration, placement.jobs, assumed(opts, side, trace, advised))
+    return PlacedTrace(simulated, placement.left_out, advised.remarks)
 
 
 def placed(
@@ -192,11 +213,23 @@ def targets(opts: ForecastOptions) -> list[str]:
     return [*(target for _, target in opts.map), opts.queue]
 
 
-def assumed(opts: ForecastOptions, side: SimulatedConfiguration, trace: Trace) -> Assumptions:
-    """Returns the default assumptions, overridden by delays that the trace records, then by the stack file,
-    and then by the command line. Raises: InputError."""
+def assumed(
+    opts: ForecastOptions, side: SimulatedConfiguration, trace: Trace, advised: Advice
+) -> Assumptions:
+    """Returns the default assumptions, overridden by delays that the trace records, then by advice, by the
+    stack file, and by the command line. Raises: InputError."""
     recorded = trace_assumptions(trace.measured or trace.jobs)
-    return assumptions((*recorded.items(), *side.assumptions.items(), *opts.assume))
+    return assumptions(
+        (*recorded.items(), *advised.assumptions.items(), *side.assumptions.items(), *opts.assume)
+    )
+
+
+def read_advice(files: Sequence[Path]) -> Advice:
+    """Reads responses of the Compute Advice API. Raises: FileError; InputError."""
+    try:
+        return combined(advice(read_text(file, ADVICE_EXPECTED), str(file)) for file in files)
+    except AdviceError as error:
+        raise InputError(str(error)) from error
 
 
 def assumptions(replaced: Iterable[tuple[str, str | float]]) -> Assumptions:

@@ -13,6 +13,7 @@ from muster.cli.demand import DemandOptions, demand_options, resample_option, wi
 from muster.cli.forecast import assumptions_table
 from muster.cli.inputs import ForecastOptions
 from muster.cli.levels import LevelOptions, checked_limits, level_options, shown_levels
+from muster.cli.nodes import with_nodes_of
 from muster.cli.paths import InputPath, OutputPath
 from muster.cli.prices import prices_option, with_prices
 from muster.cli.verb import InputError, options, verb
@@ -135,7 +136,8 @@ def _compared(
     opts: ForecastOptions,
 ) -> PlanReport:
     """Simulates both configurations."""
-    base, changed = with_prices(_configurations(plan, opts.configuration), prices)
+    sides = with_nodes_of(_configurations(plan, opts.configuration), opts.nodes)
+    base, changed = with_prices(sides, prices)
     trace = inputs.read_trace(opts, changed.trace).trace
     inputs.check_targets([*inputs.targets(opts), *(target for _, target in plan.base_map)], (base, changed))
     demanded = with_demand(demand, opts, (base, changed), trace, plan.base_map)
@@ -144,12 +146,12 @@ def _compared(
         with_resampling(inputs.scenario(opts, side, trace, replaced), trace, resample)
         for side, replaced in ((base, plan.base_map), (changed, ()))
     ]
-    sides = [side.inputs for side in placed]
-    declared = checked_limits(level, changed.limits, sides)
-    before, after = paired(*(_simulated(side, opts.seeds) for side in sides))
+    scenarios = [side.inputs for side in placed]
+    declared = checked_limits(level, changed.limits, scenarios)
+    before, after = paired(*(_simulated(side, opts.seeds) for side in scenarios))
     comparison = compare(before, after)
     levels = shown_levels(level, declared, (before, after), trace.begins_ms)
-    costs = costs_of(sides, (before, after), changed.prices or base.prices)
+    costs = costs_of(scenarios, (before, after), changed.prices or base.prices)
     return PlanReport(
         base.configuration.name,
         changed.configuration.name,
@@ -159,7 +161,7 @@ def _compared(
         list(exceeded(comparison, declared, levels_of_limits(levels, declared))),
         levels,
         costs,
-        [*remarks(trace, placed), *cost_remarks(costs, sides, (base.prices, changed.prices))],
+        [*remarks(trace, placed), *cost_remarks(costs, scenarios, (base.prices, changed.prices))],
     )
 
 

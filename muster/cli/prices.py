@@ -29,7 +29,7 @@ def with_prices(sides: Sequence[SimulatedConfiguration], file: Path | None) -> l
         return [*sides]
     prices = read_prices(file)
     flavors = {flavor for side in sides for flavor in side.configuration.snapshot.flavors}
-    if not flavors & prices.by_flavor.keys():
+    if flavors.isdisjoint(prices.flavors):
         names = " and ".join(dict.fromkeys(side.configuration.name for side in sides))
         raise InputError(
             f"{file}: acceleratorHour has no flavor of {names}; expected at least one of: "

@@ -72,7 +72,7 @@ def command(search_opts: SearchOptions, demand: DemandOptions, opts: ForecastOpt
 
 
 def _inputs(search_opts: SearchOptions, demand: DemandOptions, opts: ForecastOptions) -> Inputs:
-    stack = read_stack(search_opts.stack)
+    stack = read_stack(search_opts.stack, opts.nodes)
     (side,) = with_prices([stack.side], search_opts.prices)
     stack = replace(stack, side=side)
     trace = inputs.read_trace(opts, stack.side.trace).trace
@@ -95,11 +95,15 @@ def _inputs(search_opts: SearchOptions, demand: DemandOptions, opts: ForecastOpt
     goals.check_goals(limits, jobs, list(scenario.configuration.snapshot.cluster_queues))
     variables = parse_variables(search_opts.vary, stack.config)
     prices = stack.side.prices
+    if search_opts.pay == "use" and not prices:
+        raise InputError("--pay use needs prices: give --prices FILE, or muster:forecast.prices in the stack")
     candidates = Candidates(stack.config, variables, stack.build, prices)
     seeds = range(opts.seeds if futures.is_random(scenario) else 1)
     plan = search.plan(variables, seeds, len(jobs), search_opts.candidates, search_opts.search_seed)
     priced = [Remark(prices.described)] if prices else []
-    request = SearchInputs(jobs, scenario.assumptions, limits, scenario.resampling)
+    request = SearchInputs(
+        jobs, scenario.assumptions, limits, scenario.resampling, prices if search_opts.pay == "use" else None
+    )
     return Inputs(stack, request, candidates, plan, [*remarks(trace, [placed]), *priced])
 
 

@@ -16,14 +16,17 @@ from muster.forecast.recommend.variables import TARGETS, VALUES
 
 NOT_MET = 3
 """The exit code if no candidate meets the goals."""
+PAID = ("quota", "use")
 JOURNALS = Path(".muster/recommend")
 DESCRIPTION = f"""\
 Searches the quotas, limits, weights and pool sizes of a stack file for the cheapest settings that meet
 waiting-time goals, by replaying a trace under each candidate. Exit code {NOT_MET}: no candidate meets them.
 
 The cost is that of a month: the quota (at most the capacity of the pool) x the price (muster:forecast.prices,
-or --prices) x 730 hours; without prices, it is the number of accelerators. A job that never starts has an
-infinite wait, and a recommendation never keeps a job from starting that starts under the current settings.
+or --prices) x 730 hours; without prices, it is the number of accelerators. With --pay use, the cost is as in
+`muster forecast`: reserved pools are paid at all times, all others while gangs hold them. A job that never
+starts has an infinite wait, and a recommendation never keeps a job from starting that starts under the
+current settings.
 
 If there are at most --candidates combinations, all are simulated in full. Otherwise --candidates combinations
 are screened with {search.SCREEN_SEEDS} seeds on the first {search.SCREEN_SHARE:.0%} of the jobs: first a
@@ -64,6 +67,7 @@ class SearchOptions:
     ray: str | None
     resample: bool
     prices: Path | None
+    pay: str
 
 
 search_options = options(
@@ -110,4 +114,10 @@ search_options = options(
     ),
     resample_option,
     prices_option,
+    click.option(
+        "--pay",
+        type=click.Choice(PAID),
+        default=PAID[0],
+        help="the cost of a candidate: all of its quotas, or what gangs use and reservations cost",
+    ),
 )

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from muster.cli import configurations
 from muster.cli.configurations import SimulatedConfiguration
+from muster.cli.nodes import with_nodes_of
 from muster.files.reading import read_text
 from muster.files.yaml_documents import document
-from muster.forecast.configuration import ConfigurationError
+from muster.forecast.configuration import ConfigurationError, QueueConfiguration
 from muster.forecast.recommend.candidates import Build, Built
 from muster.forecast.recommend.changes import PoolSize
 from muster.forecast.recommend.errors import InvalidCandidate
@@ -32,28 +33,30 @@ class ValidStackFile:
     build: Build
 
 
-def read_stack(name: str) -> ValidStackFile:
-    """Reads a stack file by the stack's name or its path. Raises: InputError."""
-    side = configurations.stack(name)
+def read_stack(name: str, nodes: Path | None) -> ValidStackFile:
+    """Reads a stack file by the stack's name or its path; `nodes` is a file of nodes. Raises: InputError."""
+    (side,) = with_nodes_of([configurations.stack(name)], nodes)
     file = Path(configurations.stack_file(name))
     text = read_text(file, "a stack file", pipes=False)
     config = document(text, str(file))["config"]
-    return ValidStackFile(file, text, config, side, lambda config: build(config, name))
+    return ValidStackFile(file, text, config, side, lambda config: build(config, name, nodes))
 
 
-def build(config: Mapping[str, Any], name: str) -> Built:
-    """Parses a configuration into settings. Raises: InvalidCandidate with the first problem."""
+def build(config: Mapping[str, Any], name: str, nodes: Path | None = None) -> Built:
+    """Parses a configuration into settings, with the nodes of a file. Raises: InvalidCandidate with the first
+    problem."""
     from settings.load import SettingsError, parse
 
     try:
         settings = parse(config, name)
-        configuration = configurations.declared(settings, name).configuration
+        (side,) = with_nodes_of([configurations.declared(settings, name)], nodes)
     except SettingsError as error:
         problem = error.problems[0]
         raise InvalidCandidate(f"{problem.path}: expected {problem.expected}") from error
     except ConfigurationError as error:
         raise InvalidCandidate(str(error)) from error
-    return Built(configuration, [_size(pool) for pool in settings.pools], _digest(settings))
+    sizes = [_size(pool) for pool in settings.pools]
+    return Built(side.configuration, sizes, _digest(settings, side.configuration))
 
 
 def _size(pool: "Pool") -> PoolSize:
@@ -61,8 +64,9 @@ def _size(pool: "Pool") -> PoolSize:
     return PoolSize(pool.name, pool.flavor_name, unit, units, pool.accelerators * pool.slice_nodes)
 
 
-def _digest(settings: "Settings") -> str:
+def _digest(settings: "Settings", configuration: QueueConfiguration) -> str:
     from settings.manifests.objects import manifests
 
-    parts = [settings.model_dump_json(), manifests(settings)]
+    nodes = sorted(repr(node) for node in configuration.snapshot.nodes.values())
+    parts = [settings.model_dump_json(), manifests(settings), nodes]
     return sha256(json.dumps(parts).encode()).hexdigest()

@@ -83,7 +83,8 @@ class _Placing:
     def __init__(self, configuration: QueueConfiguration, mapped: Mapped) -> None:
         self._configuration, self._mapped = configuration, mapped
         self._queues: dict[tuple[str, str], _Resolved] = {}  # by queue and user of the trace
-        self._pod_sets: dict[tuple[int, int], tuple[core.PodSet, ...]] = {}
+        self._pod_sets: dict[tuple[int, int, core.TopologyRequest | None], tuple[core.PodSet, ...]] = {}
+        self._requests_by_queue = _topology_requests(configuration)
         self._names: Counter[str] = Counter()
         self._requests: dict[
             int, Mapping[str, int]
@@ -110,7 +111,7 @@ class _Placing:
             cancelled_ms=job.cancelled_ms,
             run_ms=job.run_ms,
             priority=self._configuration.priorities.get(name, 0),
-            pod_sets=self._gang(job) if job.elastic is None else _elastic_gang(job.elastic),
+            pod_sets=self._gang(job, queue) if job.elastic is None else _elastic_gang(job.elastic),
             groups={} if job.elastic is None else {of.name: _group(of) for of in job.elastic.groups},
             demand={} if job.elastic is None else {of.name: of.demand for of in job.elastic.groups},
         )
@@ -140,12 +141,15 @@ class _Placing:
             return _Resolved(_cluster_queue(self._configuration, self._mapped.queue), problem)
         return _Resolved(None, f"queue {queue or 'without a name'!r} is not in the configuration")
 
-    def _gang(self, job: TraceJob) -> tuple[core.PodSet, ...]:
-        shape = (job.pods, id(job.requests))
+    def _gang(self, job: TraceJob, queue: str) -> tuple[core.PodSet, ...]:
+        topology = None
+        if queue in self._requests_by_queue:
+            topology = job.topology or self._requests_by_queue[queue]
+        shape = (job.pods, id(job.requests), topology)
         pod_sets = self._pod_sets.get(shape)
         if pod_sets is None:
             self._requests[id(job.requests)] = job.requests
-            pod_sets = self._pod_sets[shape] = (core.PodSet(PODS, job.pods, job.requests),)
+            pod_sets = self._pod_sets[shape] = (core.PodSet(PODS, job.pods, job.requests, topology=topology),)
         return pod_sets
 
 
@@ -157,6 +161,23 @@ def _elastic_gang(elastic: TraceElastic) -> tuple[core.PodSet, ...]:
 
 def _group(group: TraceGroup) -> WorkerGroup:
     return WorkerGroup(group.minimum, group.replica, group.demand[0].asked, group.maximum)
+
+
+def _topology_requests(configuration: QueueConfiguration) -> Mapping[str, core.TopologyRequest | None]:
+    """Returns the request of jobs without one, by the ClusterQueues that have a flavor with a topology; none
+    if topologies are ignored."""
+    if not configuration.snapshot.topologies:
+        return {}
+    return {
+        queue.name: next(filter(None, map(configuration.topology_requests.get, flavors)), None)
+        for queue in configuration.snapshot.cluster_queues.values()
+        if (flavors := [name for name in flavors_of(queue) if name in configuration.topologies])
+    }
+
+
+def flavors_of(queue: core.ClusterQueue) -> list[str]:
+    """Returns the flavors of a queue, in order."""
+    return [quotas.flavor for group in queue.groups for quotas in group.flavors]
 
 
 def _cluster_queue(configuration: QueueConfiguration, name: str) -> str | None:

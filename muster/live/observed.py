@@ -49,6 +49,7 @@ QUEUE_KINDS: tuple[AnyKind, ...] = (
     PRIORITIES,
     CHECKS,
     PROVISIONING_CONFIGS,
+    TOPOLOGIES,
 )
 """Kinds that make up a queue configuration."""
 RAY_KINDS: tuple[AnyKind, ...] = (RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES)

@@ -8,10 +8,11 @@ from muster.cluster import budget_usage
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.platform_snapshot import PlatformSnapshot
 from muster.configuration.configuration import Configuration
-from muster.forecast.configuration import QueueConfiguration, QueueObjects, with_snapshot
+from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.learning.learned import Learned
 from muster.forecast.learning.past_job import PastJob, past_jobs
 from muster.forecast.placement import place
+from muster.forecast.queue_objects import QueueObjects, with_snapshot
 from muster.forecast.start_estimates import ObservedWorkload
 from muster.forecast.traces.rows import moved
 from muster.forecast.traces.trace import Trace
@@ -93,4 +94,6 @@ def queue_objects(cluster: ClusterState) -> QueueObjects:
         priorities=list(cluster.priorities.values()),
         checks=list(cluster.checks.values()),
         provisioning_configs=list(cluster.provisioning_configs.values()),
+        topologies=list(cluster.topologies.values()),
+        nodes=list(cluster.nodes.values()),
     )

@@ -6,8 +6,10 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from typing_extensions import Doc
 
+from muster.admission import TopologyRequest
 from muster.forecast.costs.prices import CURRENCY, is_day
 from settings.model.base import DnsSubdomain, Model, matching, refuse
+from settings.model.pools.values import LabelKey, Provisioning
 
 
 def _day_as_text(value: object) -> object:
@@ -43,8 +45,8 @@ class Prices(Model):
     """Day of the prices."""
     source: Annotated[str, Field(min_length=1)]
     """Origin of the prices, such as a price list or a contract."""
-    accelerator_hour: Annotated[dict[DnsSubdomain, Price], Field(min_length=1)]
-    """Price of an accelerator-hour by flavor."""
+    accelerator_hour: Annotated[dict[DnsSubdomain, Price | dict[Provisioning, Price]], Field(min_length=1)]
+    """Price of an accelerator-hour by flavor, or by flavor and `provisioning` of its pool."""
 
 
 class WaitLimit(Model):
@@ -69,6 +71,30 @@ class WaitLimit(Model):
         return self
 
 
+class Topology(Model):
+    """Assumptions about the nodes of a flavor with a topology, on which forecasts place gangs."""
+
+    nodes_per_domain: dict[LabelKey, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
+    """Nodes in a domain of each level, such as 16 per block; all of the flavor's nodes if unset."""
+    required: LabelKey | None = None
+    """The level that gangs require, if the trace records no request."""
+    preferred: LabelKey | None = None
+    """The level that gangs prefer, if the trace records no request."""
+
+    @model_validator(mode="after")
+    def _requests_a_single_level(self) -> Self:
+        if self.required is not None and self.preferred is not None:
+            refuse("required or preferred", "remove one of them")
+        return self
+
+    @property
+    def request(self) -> TopologyRequest | None:
+        """The topology request of gangs; None without a level."""
+        if self.required is None and self.preferred is None:
+            return None
+        return TopologyRequest(required=self.required, preferred=self.preferred)
+
+
 class Forecast(Model):
     """Forecasts of waiting times: `muster forecast` and `muster plan`."""
 
@@ -78,5 +104,7 @@ class Forecast(Model):
     """Prices of accelerators, for the costs of a month by queue."""
     assumptions: dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
     """Assumptions that differ from the defaults, by name; `muster forecast --assumptions` lists them."""
+    topologies: dict[DnsSubdomain, Topology] = Field(default_factory=dict)
+    """Assumptions about the nodes of flavors with a topology, by flavor."""
     limits: tuple[WaitLimit, ...] = ()
     """Waits that a change may not exceed."""

@@ -11,7 +11,7 @@ from math import floor
 
 from muster import admission as core
 from muster.admission.quantities import parse
-from muster.forecast.configuration import from_manifests
+from muster.forecast.queue_objects import from_manifests
 from settings.manifests.objects import manifests
 from settings.model.base import amount
 from settings.model.pools.allocatable import Amounts, allocatable

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import fields
+from itertools import pairwise
 from pathlib import Path
 
+from muster.admission import HOSTNAME
 from muster.forecast.assumptions import Assumptions, check
 from settings.model.stack import Settings
 from settings.problems import Doubt, Finding, did_you_mean
@@ -70,6 +72,35 @@ def limits_are_unique(settings: Settings) -> Iterator[Finding]:
                 "remove the less strict one",
             )
         taken.add(key)
+
+
+@rule("pools", "forecast")
+def forecast_topologies_exist(settings: Settings) -> Iterator[Finding]:
+    """Assumptions about topologies name flavors and levels of pools (`topology`); a domain is part of one
+    domain of the level above."""
+    levels_by_flavor = {pool.flavor_name: pool.topology for pool in settings.pools if pool.topology}
+    for flavor, topology in settings.forecast.topologies.items():
+        path = ("muster:forecast", "topologies", flavor)
+        levels = levels_by_flavor.get(flavor)
+        if levels is None:
+            hint = did_you_mean(flavor, list(levels_by_flavor))
+            yield Finding(path, "the flavor of a pool with `topology` in this file", hint)
+            continue
+        sizes = topology.nodes_per_domain
+        for level in sizes:
+            if level not in levels or level == HOSTNAME:
+                wide = ", ".join(name for name in levels if name != HOSTNAME) or "none"
+                expected = f"a level of the pool's topology above single nodes: {wide}"
+                yield Finding((*path, "nodesPerDomain", level), expected, "rename or remove it")
+        for key, requested in (("required", topology.required), ("preferred", topology.preferred)):
+            if requested is not None and requested not in levels:
+                expected = f"a level of the pool's topology: {', '.join(levels)}"
+                yield Finding((*path, key), expected, did_you_mean(requested, list(levels)))
+        for wide, narrow in pairwise(level for level in levels if level in sizes):
+            if sizes[wide] % sizes[narrow]:
+                where = (*path, "nodesPerDomain", wide)
+                expected = f"a multiple of {sizes[narrow]}, the nodes per {narrow}"
+                yield Finding(where, expected, "make each domain part of one domain of the level above")
 
 
 @doubt("forecast")

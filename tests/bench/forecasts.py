@@ -19,9 +19,10 @@ from typing import Any
 
 from muster.cli.configurations import manifests_below
 from muster.forecast.assumptions import Assumptions
-from muster.forecast.configuration import QueueConfiguration, from_manifests
+from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.limits import WaitLimit
 from muster.forecast.placement import Mapped, place
+from muster.forecast.queue_objects import from_manifests
 from muster.forecast.recommend.tasks import SearchInputs, Task, WorkerProcesses
 from muster.forecast.results.outcome import SimulationOutcome
 from muster.forecast.results.waits import statistics, waits_ms

@@ -12,8 +12,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
 
-from muster.forecast.configuration import QueueConfiguration, from_manifests
+from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.placement import place
+from muster.forecast.queue_objects import from_manifests
 from muster.forecast.results.outcome import End
 from muster.forecast.simulation.simulator import Simulator
 from muster.forecast.traces.read import read

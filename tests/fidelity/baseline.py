@@ -13,8 +13,8 @@ from typing import Any
 
 import yaml
 
-from muster.forecast.configuration import from_manifests
 from muster.forecast.placement import PlacedJob, place
+from muster.forecast.queue_objects import from_manifests
 from muster.forecast.results.waits import waits_ms
 from muster.forecast.simulation.simulator import Simulator
 from muster.forecast.traces import kueue_generator

@@ -2,8 +2,9 @@
 
 from muster.admission import quantities
 from muster.forecast.assumptions import Assumptions
-from muster.forecast.configuration import QueueConfiguration, from_manifests, parse_controller
+from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.placement import place
+from muster.forecast.queue_objects import from_manifests, parse_controller
 from muster.forecast.results.outcome import End, SimulationOutcome
 from muster.forecast.simulation.simulator import Simulator
 from muster.forecast.traces.trace import TraceJob

@@ -10,7 +10,7 @@ from typing import Any
 from muster.files.errors import FileError
 from muster.files.reading import read_text
 from muster.files.yaml_documents import document
-from muster.forecast.costs.prices import CURRENCY, Prices, is_day
+from muster.forecast.costs.prices import CURRENCY, Prices, declared_prices, is_day
 
 BY_FLAVOR = "acceleratorHour"
 EXAMPLE = "{currency: USD, date: 2026-11-26, source: contract 4711, acceleratorHour: {l4: 0.71}}"
@@ -62,10 +62,12 @@ def read_prices(file: Path) -> Prices:
         if not is_valid(values[key]):
             raise FileError(f"{file}: {key} is {shortened(values[key])}; expected {expected}")
     for flavor, price in values[BY_FLAVOR].items():
-        if not _is_price(price):
-            where = f"{BY_FLAVOR}.{flavor}"
-            raise FileError(f"{file}: {where} is {shortened(price)}; expected a number, 0 or more")
-    return Prices(values[BY_FLAVOR], values["currency"], values["date"], values["source"])
+        by_option = price if _is_mapping(price) else {"": price}
+        for option, amount in by_option.items():
+            if not _is_price(amount):
+                where = f"{BY_FLAVOR}.{flavor}" + (f".{option}" if option else "")
+                raise FileError(f"{file}: {where} is {shortened(amount)}; expected a number, 0 or more")
+    return declared_prices(values[BY_FLAVOR], values["currency"], values["date"], values["source"])
 
 
 def _as_text(value: Any) -> Any:

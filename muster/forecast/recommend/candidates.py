@@ -69,8 +69,9 @@ class Candidates:
         self.variables = variables
         self.invalid: Counter[str] = Counter()
         self._by_point: dict[Point, Candidate | None] = {}
-        self.present = self._candidate({}, config, build(config))
-        self._check_prices()
+        present = build(config)
+        self._pools = present.pools
+        self.present = self._candidate({}, config, present)
 
     def at(self, point: Point) -> Candidate | None:
         """Returns the candidate; None if it is invalid; the present settings if it changes nothing."""
@@ -97,24 +98,30 @@ class Candidates:
     ) -> Candidate:
         capacity = offered(config, built.pools)
         pools = [pool for pool in built.pools if pool.accelerators]
+        prices = self._prices.bought(built.configuration.purchase_options)
+        self._check_price(values, prices)
         return Candidate(
             values,
             config,
             built,
             capacity,
-            cost(capacity, self._prices),
+            cost(capacity, prices),
             pool_size=sum(pool.capacity for pool in pools),
             quota=sum(granted(config, flavor) for flavor in {pool.flavor for pool in pools}),
         )
 
-    def _check_prices(self) -> None:
+    def _check_price(self, values: Mapping[Variable, Value], prices: Prices) -> None:
         """Rejects flavors that would cost nothing only because they have no price."""
-        pools = {pool.name: pool.flavor for pool in self.present.built.pools}
-        resized = {v.flavor for v in self.variables if v.kind is VariableKind.NOMINAL}
-        resized |= {pools[v.name] for v in self.variables if v.kind is VariableKind.UNITS}
-        missing = sorted(resized - set(self._prices.by_flavor))
+        flavors = {pool.name: pool.flavor for pool in self._pools}
+        varied = {v.flavor for v in self.variables if v.kind is VariableKind.NOMINAL}
+        varied |= {flavors[v.name] for v in self.variables if v.section == "pools"}
+        optional = {flavors[v.name] for v in self.variables if v.kind is VariableKind.PROVISIONING}
+        missing = sorted(varied - prices.by_flavor.keys() | optional - self._prices.by_option.keys())
         if self._prices and missing:
+            options = (v for v in values.items() if v[0].kind is VariableKind.PROVISIONING)
+            bought = ", ".join(f"{pool.name} {option}" for pool, option in options)
             raise RecommendError(
-                f"no price of {', '.join(missing)}, which --vary changes; expected a price of each in "
+                f"no price of {', '.join(missing)}, which --vary changes{f' ({bought})' if bought else ''}; "
+                "expected a price of each, and of each way in which it is bought, in "
                 "muster:forecast.prices or --prices, or no prices at all"
             )

@@ -10,6 +10,7 @@ from typing import Any
 from muster.forecast.recommend.errors import InvalidCandidate
 from muster.forecast.recommend.variables import Value, Variable, VariableKind, accelerator_of, entries
 
+ON_DEMAND, RESERVED = "on-demand", "reserved"
 QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]*)")
 
 
@@ -47,7 +48,9 @@ def changed(
             if pool.flavor not in varied and pool.units:
                 _scale_quotas(result, pool.flavor, Fraction(value, pool.units))
     for variable, value in values.items():
-        if variable.kind is not VariableKind.UNITS:
+        if variable.kind is VariableKind.PROVISIONING:
+            _set_provisioning(entries(result, "pools")[variable.index], value)
+        elif variable.kind is not VariableKind.UNITS:
             _set(entries(result, variable.section)[variable.index], variable, value)
     return result
 
@@ -83,6 +86,15 @@ def _set(entry: dict[str, Any], variable: Variable, value: Value) -> None:
     limits = dict(quota) if isinstance(quota, dict) else {"nominal": quota}
     if str(limits.get(variable.kind)) != str(value):
         quotas[resource] = limits | {variable.kind.value: value}
+
+
+def _set_provisioning(pool: dict[str, Any], value: Value) -> None:
+    """Sets how a pool is bought; only reserved pools name a reservation."""
+    if pool.get("provisioning", ON_DEMAND) == value:
+        return
+    pool["provisioning"] = value
+    if value != RESERVED:
+        pool.pop("reservation", None)
 
 
 def _set_nominal(quotas: dict[str, Any], value: int) -> None:

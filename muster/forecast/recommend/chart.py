@@ -46,7 +46,7 @@ def svg(result: SearchResult, goals: Sequence[WaitLimit], cost: str) -> str:
     finite = [ratio for ratio in ratios if ratio < inf]
     low = floor(log10(min([1.0, *finite])))
     high = ceil(log10(max([1.0, *finite]) * 1.5))
-    costs = [score.candidate.cost for score in result.scores]
+    costs = [score.cost for score in result.scores]
     most = max(costs) * 1.05 or 1.0
 
     def x(value: float) -> float:
@@ -76,9 +76,7 @@ def svg(result: SearchResult, goals: Sequence[WaitLimit], cost: str) -> str:
     rows = {id(score) for score in front(result.scores)}
     # Draw the front and marked points last, on top of the others.
     for score in sorted(result.scores, key=lambda score: (bool(mark(score, result)), id(score) in rows)):
-        parts.append(
-            _point(score, result, goals, x(score.candidate.cost), y(worst(score, goals)), id(score) in rows)
-        )
+        parts.append(_point(score, result, goals, x(score.cost), y(worst(score, goals)), id(score) in rows))
     return "".join([*parts, "</svg>"])
 
 
@@ -90,7 +88,7 @@ def _point(
     classes += [] if on_front or word else ["other"]
     classes += ["chosen"] if score is result.best else ["now"] if word else []
     waits = ", ".join(goal.text(value) for goal, value in zip(goals, score.values, strict=True))
-    title = escape(f"{score.candidate.changes}: cost {score.candidate.cost:,.0f}, {waits}")
+    title = escape(f"{score.candidate.changes}: cost {score.cost:,.0f}, {waits}")
     label = f'<text x="{x + 10:.1f}" y="{y - 8:.1f}">{escape(word)}</text>' if word else ""
     return (
         f'<circle class="{" ".join(classes)}" cx="{x:.1f}" cy="{y:.1f}" r="{6 if on_front else 4}">'

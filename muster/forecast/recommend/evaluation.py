@@ -18,8 +18,14 @@ CODE = ("admission", "configuration", "forecast", "objects", "translation")
 
 def digest(request: SearchInputs) -> str:
     """Returns a hash of the inputs that all candidates share: jobs, their resampling, assumptions,
-    goals, and this code."""
-    parts: Iterable[object] = (request.assumptions, request.resampling, *request.goals, *request.jobs)
+    goals, prices of usage, and this code."""
+    parts: Iterable[object] = (
+        request.assumptions,
+        request.resampling,
+        request.prices,
+        *request.goals,
+        *request.jobs,
+    )
     hashed = sha256()
     for part in parts:
         hashed.update(repr(part).encode())

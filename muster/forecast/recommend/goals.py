@@ -85,6 +85,7 @@ class Measured:
     values: tuple[float, ...]
     wait_s: float  # mean of all jobs that start
     never: int  # number of jobs that never start
+    cost: float | None = None  # of a month, if usage is paid; None: the candidate's quotas are
 
 
 def measured(outcome: SimulationOutcome, goals: Sequence[WaitLimit]) -> Measured:

@@ -79,12 +79,13 @@ class ResultStore:
 def _encoded(result: Measured) -> dict[str, Any]:
     """Returns a result for JSON, which has no infinity: null is the wait of a job that never starts."""
     values = [None if value == inf else value for value in result.values]
-    return {"values": values, "wait_s": result.wait_s, "never": result.never}
+    return {"values": values, "wait_s": result.wait_s, "never": result.never, "cost": result.cost}
 
 
 def _decoded(row: dict[str, Any]) -> Measured:
     values = tuple(inf if value is None else float(value) for value in row["values"])
-    return Measured(values, float(row["wait_s"]), int(row["never"]))
+    cost = None if row["cost"] is None else float(row["cost"])
+    return Measured(values, float(row["wait_s"]), int(row["never"]), cost)
 
 
 def _sync_folder(folder: Path) -> None:

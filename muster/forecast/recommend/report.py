@@ -41,7 +41,7 @@ def front_tables(result: SearchResult, goals: Sequence[WaitLimit], currency: str
         (
             f"{number}",
             mark(score, result),
-            f"{score.candidate.cost:,.0f}",
+            f"{score.cost:,.0f}",
             *(goal.text(value) for goal, value in zip(goals, score.values, strict=True)),
             "yes" if score.meets else "no",
             f"{score.futures_met}/{score.futures}",
@@ -135,7 +135,7 @@ def document(
         "candidates": [
             {
                 "settings": {variable.target: value for variable, value in score.candidate.values.items()},
-                "cost": score.candidate.cost,
+                "cost": score.cost,
                 "accelerators": dict(score.candidate.offered),
                 "values": [None if value == inf else value for value in score.values],
                 "violation": None if score.violation == inf else score.violation,

@@ -14,6 +14,7 @@ class Score:
     """Means over the futures of a candidate."""
 
     candidate: Candidate
+    cost: float  # of a month, or the number of accelerators
     values: tuple[float, ...]  # of the goals (`Measured`)
     violation: float  # sum of the excesses over all goals, as shares of their limits
     wait_s: float
@@ -30,15 +31,15 @@ class Score:
     @property
     def objectives(self) -> tuple[float, ...]:
         """The quantities to minimize."""
-        return self.candidate.cost, self.violation, self.starved, self.wait_s
+        return self.cost, self.violation, self.starved, self.wait_s
 
     @property
     def rank(self) -> tuple[float, ...]:
         """A sort key: candidates that meet all goals come first, by cost; then the others by how much they
         miss. Ties go to the smaller pools, then to the smaller quotas."""
         if self.meets:
-            return 0, self.candidate.cost, self.wait_s, *self.size
-        return 1, self.violation, self.starved, self.candidate.cost, self.wait_s, *self.size
+            return 0, self.cost, self.wait_s, *self.size
+        return 1, self.violation, self.starved, self.cost, self.wait_s, *self.size
 
     @property
     def size(self) -> tuple[int, int]:
@@ -58,8 +59,10 @@ def score(
         not any(goal.is_exceeded_by(value) for value, goal in zip(future.values, goals, strict=True))
         for future in futures
     )
+    costs = [future.cost for future in futures if future.cost is not None]
     return Score(
         candidate=candidate,
+        cost=fmean(costs) if costs else candidate.cost,
         values=values,
         violation=sum(excess(value, goal) for value, goal in zip(values, goals, strict=True)),
         wait_s=fmean(future.wait_s for future in futures),

@@ -223,7 +223,7 @@ def _finalists(scores: dict[Point, Score], count: int) -> list[Point]:
     chosen = dict.fromkeys(ranked[: count // 2])
     on_front = {id(score) for score in front(scores.values())}
     expensive = [point for point in scores if id(scores[point]) in on_front and point not in chosen]
-    expensive.sort(key=lambda point: (scores[point].candidate.cost, point))
+    expensive.sort(key=lambda point: (scores[point].cost, point))
     remaining = count - len(chosen)
     chosen |= dict.fromkeys(expensive[n * len(expensive) // remaining] for n in range(remaining) if expensive)
     return list(dict.fromkeys([*chosen, *ranked]))[:count]

@@ -4,7 +4,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from time import sleep
 from types import TracebackType
@@ -13,6 +13,8 @@ from typing import Protocol, Self
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.cores import usable_cores
+from muster.forecast.costs.monthly import demand_hours, monthly_costs
+from muster.forecast.costs.prices import Prices
 from muster.forecast.demand.resampling import Resampling, jobs_of_future
 from muster.forecast.limits import WaitLimit
 from muster.forecast.placement import PlacedJob
@@ -30,6 +32,7 @@ class SearchInputs:
     assumptions: Assumptions
     goals: Sequence[WaitLimit]
     resampling: Resampling | None = None  # None: each future has all jobs at their recorded times
+    prices: Prices | None = None  # of usage, which is the cost of a candidate; None: its quotas are
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,12 @@ def measure(request: SearchInputs, task: Task) -> Measured:
     if task.jobs < len(request.jobs):  # a future that is drawn may have more jobs than the trace
         jobs = jobs[: task.jobs]
     outcome = Simulator(task.configuration, jobs, request.assumptions, task.seed).run()
-    return measured(outcome, request.goals)
+    result = measured(outcome, request.goals)
+    if request.prices is None:
+        return result
+    configuration, hours = task.configuration, demand_hours([outcome])
+    prices = request.prices.bought(configuration.purchase_options)
+    return replace(result, cost=monthly_costs(outcome, prices, configuration.reserved, hours).total)
 
 
 class Executor(Protocol):

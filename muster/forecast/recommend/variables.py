@@ -10,7 +10,7 @@ from typing import Any
 
 from muster.forecast.recommend.errors import RecommendError
 
-Value = int | float | None
+Value = int | float | str | None
 Point = tuple[int, ...]
 """A candidate as the position of its value in each variable."""
 
@@ -24,7 +24,8 @@ queues.QUEUE.FLAVOR.borrowingLimit  in accelerators, or none
 queues.QUEUE.FLAVOR.lendingLimit    in accelerators, or none
 queues.QUEUE.weight                 weight of fair sharing
 cohorts.COHORT...                   the same for a cohort
-pools.POOL                          maximum number of nodes (or TPU slices)"""
+pools.POOL                          maximum number of nodes (or TPU slices)
+pools.POOL.provisioning             how it is bought: a list such as reserved,spot,on-demand"""
 
 
 class VariableKind(StrEnum):
@@ -35,8 +36,11 @@ class VariableKind(StrEnum):
     LENDING = "lendingLimit"
     WEIGHT = "weight"
     UNITS = "max"
+    PROVISIONING = "provisioning"
 
 
+OPTIONS = ("on-demand", "spot", "reserved", "flex-start", "queued")
+"""Ways to buy the nodes of a pool."""
 SECTIONS: Mapping[str, tuple[str, str]] = {
     "queues": ("muster:queues", "clusterQueues"),
     "cohorts": ("muster:queues", "cohorts"),
@@ -58,11 +62,7 @@ class Variable:
     @property
     def target(self) -> str:
         """The part of the configuration that it changes, such as `queues.team-a.l4.borrowing`."""
-        suffix = (
-            f".{self.kind}"
-            if self.kind in (VariableKind.BORROWING, VariableKind.LENDING, VariableKind.WEIGHT)
-            else ""
-        )
+        suffix = f".{self.kind}" if self.kind not in (VariableKind.NOMINAL, VariableKind.UNITS) else ""
         return f"{self.section}.{self.name}{f'.{self.flavor}' if self.flavor else ''}{suffix}"
 
 
@@ -108,9 +108,9 @@ def parse_variable(text: str, config: Mapping[str, Any]) -> Variable:
 def _setting(text: str, section: str, path: str, entry: Mapping[str, Any]) -> tuple[str, VariableKind]:
     """Returns the flavor and kind in the part of the target after the name."""
     if section == "pools":
-        if path:
-            raise RecommendError(f"--vary {text}: expected pools.POOL without a suffix")
-        return "", VariableKind.UNITS
+        if path not in ("", VariableKind.PROVISIONING):
+            raise RecommendError(f"--vary {text}: expected pools.POOL or pools.POOL.provisioning")
+        return "", VariableKind(path) if path else VariableKind.UNITS
     if path == VariableKind.WEIGHT:
         return "", VariableKind.WEIGHT
     quotas = entry.get("quotas") or {}
@@ -148,6 +148,8 @@ def _longest(text: str, names: Iterable[str]) -> str | None:
 
 
 def _values(text: str, values: str, kind: VariableKind) -> tuple[Value, ...]:
+    if kind is VariableKind.PROVISIONING:
+        return _options(text, values)
     ranged = RANGE.fullmatch(values)
     if ranged:
         parsed: list[Value] = list(_range(text, *ranged.groups()))
@@ -163,6 +165,16 @@ def _values(text: str, values: str, kind: VariableKind) -> tuple[Value, ...]:
         if value == 0 and kind is VariableKind.UNITS:
             raise RecommendError(f"--vary {text}: the maximum size of a pool is at least 1")
     return tuple(dict.fromkeys(parsed))
+
+
+def _options(text: str, values: str) -> tuple[Value, ...]:
+    options = [item.strip() for item in values.split(",")]
+    for option in options:
+        if option not in OPTIONS:
+            raise RecommendError(
+                f"--vary {text}: {option!r} is unknown; expected some of: {', '.join(OPTIONS)}"
+            )
+    return tuple(dict.fromkeys(options))
 
 
 def _range(text: str, first: str, last: str, step: str | None) -> Iterator[Value]:
@@ -188,6 +200,8 @@ def _number(value: Decimal) -> int | float:
 
 def value_text(value: Value) -> str:
     """Returns the value of a variable as text."""
+    if isinstance(value, str):
+        return value
     return NONE if value is None else f"{value:g}"
 
 

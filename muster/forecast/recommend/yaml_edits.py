@@ -21,8 +21,8 @@ class Edit:
 def edited(text: str, config: Mapping[str, Any]) -> str:
     """Returns the YAML of `text` with this `config`, changed in as few places as possible.
 
-    Values may differ, mappings may have new keys, and a value may become a mapping. Raises: RecommendError if
-    the edits would not produce `config`, as with YAML aliases."""
+    Values may differ, mappings may have new keys or lose some, and a value may become a mapping. Raises:
+    RecommendError if the edits would not produce `config`, as with YAML aliases."""
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     node = _child(root, "config") if isinstance(root, yaml.MappingNode) else None
     if node is None:
@@ -49,6 +49,8 @@ def _edits(text: str, node: yaml.Node, old: Any, new: Any) -> Iterator[Edit]:
     if old == new and type(old) is type(new):
         return
     if isinstance(node, yaml.MappingNode) and isinstance(old, dict) and isinstance(new, dict):
+        for key in old.keys() - new.keys():
+            yield _removed(text, node, key)
         for key, value in new.items():
             child = _child(node, key)
             if child is None:
@@ -82,6 +84,17 @@ def _added(text: str, node: yaml.MappingNode, key: str, value: Any) -> Edit:
             return Edit(at, at, f"{line_end}{indent}{entry}")
     at = node.value[0][0].start_mark.index
     return Edit(at, at, f"{entry}\n{indent}")
+
+
+def _removed(text: str, node: yaml.MappingNode, key: str) -> Edit:
+    """Removes a key with its value: in braces with a comma, else with its lines."""
+    at = next(n for n, (name, _) in enumerate(node.value) if name.value == key)
+    start, end = node.value[at][0].start_mark.index, node.value[at][1].end_mark.index
+    if at + 1 < len(node.value):
+        return Edit(start, node.value[at + 1][0].start_mark.index, "")
+    if at and node.flow_style:
+        return Edit(node.value[at - 1][1].end_mark.index, end, "")
+    return Edit(text.rfind("\n", 0, start) if at else start, end, "")
 
 
 def _flow(value: Any) -> str:

@@ -5,7 +5,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from muster.forecast.assumptions import Assumptions
+from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.futures import SimulationInputs
+from muster.forecast.placement import flavors_of
 from muster.forecast.report.tables import Table
 from muster.forecast.report.text import duration
 from muster.forecast.simulation.simulator import capacities
@@ -30,6 +32,7 @@ class PlacedTrace:
 
     inputs: SimulationInputs
     left_out: Mapping[str, int]
+    advised: tuple[str, ...] = ()  # sentences about the responses of `supply_advice`
 
 
 def remarks(trace: Trace, sides: Sequence[PlacedTrace]) -> list[Remark]:
@@ -92,9 +95,9 @@ def _of_side(side: PlacedTrace) -> Iterator[Remark]:
     if cancelled := sum(job.cancelled_ms is not None for job in jobs):
         yield Remark("cancelled before they started: they leave the queue after the recorded time", cancelled)
     yield from _of_growth(side.inputs)
-    for flavor, topology in configuration.topologies.items():
-        yield Remark(f"topology {topology} of flavor {flavor} is ignored: only quota limits its gangs")
+    yield from _of_topologies(configuration)
     yield from _of_supply(side.inputs)
+    yield from map(Remark, side.advised)
     for queue, like in configuration.assumed_queues.items():
         yield Remark(f"queue {queue} is assumed, with the quotas of {like} in addition to all others")
     if empty := sorted(configuration.snapshot.cluster_queues.keys() - {job.queue for job in jobs}):
@@ -114,6 +117,33 @@ def _of_growth(inputs: SimulationInputs) -> Iterator[Remark]:
         "their run times do not depend on their sizes",
         count,
     )
+
+
+def _of_topologies(configuration: QueueConfiguration) -> Iterator[Remark]:
+    """Yields topologies that are ignored, nodes and requests that are assumed, and flavors that jobs without
+    a topology request do not use."""
+    if configuration.without_nodes:
+        lacking = ", ".join(configuration.without_nodes)
+        for flavor, topology in configuration.topologies.items():
+            yield Remark(
+                f"topology {topology.name} of flavor {flavor} is ignored, and only quota limits its gangs: "
+                f"there are no nodes of {lacking}; --nodes PATH reads them"
+            )
+        return
+    yield from map(Remark, configuration.assumed_nodes)
+    for flavor, request in configuration.topology_requests.items():
+        level = f"require one {request.required}" if request.required else f"prefer one {request.preferred}"
+        yield Remark(f"flavor {flavor}: gangs of its queues {level}, unless the trace records a request")
+    provisioned = frozenset().union(*configuration.provisioned.values())
+    for flavor in sorted(provisioned & configuration.topologies.keys()):
+        yield Remark(f"flavor {flavor}: gangs are not placed, as a ProvisioningRequest creates their nodes")
+    for queue in configuration.snapshot.cluster_queues.values():
+        flavors = flavors_of(queue)
+        placing = [name for name in flavors if name in configuration.topologies]
+        if len(placing) < len(flavors) and configuration.topology_requests.keys().isdisjoint(placing):
+            for flavor in placing:
+                text = f"queue {queue.name}: jobs without a topology request do not use flavor {flavor}"
+                yield Remark(text)
 
 
 def _of_supply(inputs: SimulationInputs) -> Iterator[Remark]:

@@ -44,7 +44,10 @@ def costs_of(
     hours = demand_hours([outcome for side in outcomes for outcome in side])
     means = [
         mean_costs(
-            [monthly_costs(outcome, prices, side.configuration.reserved, hours) for outcome in futures]
+            [
+                monthly_costs(outcome, _paid(side, prices), side.configuration.reserved, hours)
+                for outcome in futures
+            ]
         )
         for side, futures in zip(sides, outcomes, strict=True)
     ]
@@ -103,12 +106,19 @@ def cost_remarks(
     if costs.hours < MONTH_HOURS:
         times = f"times {MONTH_HOURS / costs.hours:.1f}"
         yield Remark(f"costs of a month: {duration(3600 * costs.hours)} of submissions, {times}")
-    flavors = {flavor for side in sides for flavor in _flavors_in_use(side)}
-    if missing := sorted(flavors - costs.prices.by_flavor.keys()):
+    missing = sorted(
+        {
+            flavor
+            for side in sides
+            for flavor in _flavors_in_use(side)
+            if flavor not in _paid(side, costs.prices).by_flavor
+        }
+    )
+    if missing:
         yield Remark(f"no price, so that it costs nothing here: {', '.join(missing)}")
     alike = all(side.configuration.reserved == sides[0].configuration.reserved for side in sides)
     for side in sides[:1] if alike else sides:
-        for flavor in sorted(side.configuration.reserved.keys() & costs.prices.by_flavor.keys()):
+        for flavor in sorted(side.configuration.reserved.keys() & costs.prices.flavors):
             accelerators = side.configuration.reserved[flavor]
             text = f"all {accelerators:,} accelerators of flavor {flavor} are reserved, and paid without use"
             yield Remark(text, configuration="" if alike else side.configuration.name)
@@ -122,6 +132,10 @@ def cost_changes(costs: Costs | None) -> Mapping[JobGroup, str] | None:
     groups = before.keys() | after.keys()
     changes = {group: _change(after.get(group, 0.0) - before.get(group, 0.0)) for group in groups}
     return defaultdict(lambda: NO_CHANGE, changes)
+
+
+def _paid(side: SimulationInputs, prices: Prices) -> Prices:
+    return prices.bought(side.configuration.purchase_options)
 
 
 def _cells(sides: Sequence[float]) -> list[str]:

@@ -26,6 +26,8 @@ FIELDS = (
     "class",
     "user",
     "state",
+    "requiredTopology",  # the node label of the level in one domain of which all pods must be
+    "preferredTopology",
     "gpuShare",  # the fraction of a GPU that each of `gpus` represents
 )
 TIMES = ("submit", "start", "end")

@@ -8,7 +8,7 @@ from io import StringIO
 from itertools import chain
 from sys import intern
 
-from muster.admission import quantities
+from muster.admission import TopologyRequest, quantities
 from muster.forecast.traces.csv_mapping import GPU, PRESETS, TIMES, Column, CsvMapping, preset_of
 from muster.forecast.traces.rows import ROUNDED, RowError, Rows
 from muster.forecast.traces.trace import Trace, TraceError, TraceJob
@@ -127,6 +127,9 @@ class _Reader:
             waited_ms,
             self._duration("limit", fields),
             cancelled_ms,
+            topology=_topology(
+                self._text("requiredTopology", fields), self._text("preferredTopology", fields)
+            ),
         )
         self._rows.jobs.append(job)
         if rounded:
@@ -167,6 +170,16 @@ class _Reader:
         if text in ABSENT:
             return None
         return not_negative(field, millis(field, text, 1 if self._units[field] == "ms" else SECOND))
+
+
+@lru_cache
+def _topology(required: str, preferred: str) -> TopologyRequest | None:
+    if required in ABSENT and preferred in ABSENT:
+        return None
+    return TopologyRequest(
+        required=None if required in ABSENT else required,
+        preferred=None if preferred in ABSENT else preferred,
+    )
 
 
 def _requests_of(resources: Mapping[str, Column], totals: bool, share_unit: str) -> Callable[..., Requests]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from muster.admission import QuantityError, quantities
-from muster.forecast.traces.kueue_generator_queues import DEVICES, manifests_of, priority_class
+from muster.forecast.traces.kueue_generator_nodes import DEVICES, topology_request
+from muster.forecast.traces.kueue_generator_queues import manifests_of, priority_class
 from muster.forecast.traces.kueue_generator_schema import (
     Queue,
     WorkloadTemplate,
@@ -18,8 +19,6 @@ from muster.forecast.traces.kueue_generator_schema import (
 )
 from muster.forecast.traces.rows import Rows
 from muster.forecast.traces.trace import Trace, TraceError, TraceJob
-
-NO_TOPOLOGY = "topology requests are ignored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +46,7 @@ def read(text: str, source: str) -> Generated:
 def _add_jobs(queue: Queue, rows: Rows) -> None:
     for set_index, workloads in enumerate(queue.set.workloads_sets):
         requests = [_requests(template) for template in workloads.workloads]
+        topologies = [topology_request(template, rows.source) for template in workloads.workloads]
         submit_ms = 0
         for repetition in range(workloads.count):
             for index, template in enumerate(workloads.workloads):
@@ -60,10 +60,9 @@ def _add_jobs(queue: Queue, rows: Rows) -> None:
                     requests[index],
                     queue.name,
                     priority_class(template.priority),
+                    topology=topologies[index],
                 )
                 rows.jobs.append(job)
-                if template.tas_level:
-                    rows.adjusted[NO_TOPOLOGY] += 1
 
 
 def _requests(template: WorkloadTemplate) -> Mapping[str, int]:

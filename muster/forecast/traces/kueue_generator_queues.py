@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from muster.admission import quantities
+from muster.forecast.traces.kueue_generator_nodes import DEVICES, NODE_LABEL_VALUE, topology_manifests
 from muster.forecast.traces.kueue_generator_schema import Generator, Quantity, Queue
 from muster.objects.kueue_queues import (
     ClusterQueue,
@@ -23,17 +24,16 @@ from muster.objects.meta import Object, ObjectMeta, builtins
 from muster.objects.names import KUEUE_GROUP
 
 API_VERSION = f"{KUEUE_GROUP}/v1beta2"
-DEVICES = "perf.example.com/gpu"  # the resource of the tests' DeviceClass
-NODE_LABEL_VALUE = "tas"
 
 
 def manifests_of(generator: Generator, queues: Sequence[Queue]) -> Iterator[dict[str, Any]]:
-    """Yields the flavor, cohorts, priority classes and queues. Raises: QuantityError for invalid quotas."""
+    """Yields the topology with its nodes, the flavor, cohorts, priority classes and queues. Raises:
+    QuantityError for invalid quotas."""
     flavor = generator.resource_flavor
     labels = {flavor.node_label: NODE_LABEL_VALUE} if flavor.node_label else {}
-    yield _manifest(
-        ResourceFlavor(metadata=ObjectMeta(name=flavor.name), spec=ResourceFlavorSpec(node_labels=labels))
-    )
+    yield from topology_manifests(generator)
+    spec = ResourceFlavorSpec(node_labels=labels, topology_name=flavor.topology_name)
+    yield _manifest(ResourceFlavor(metadata=ObjectMeta(name=flavor.name), spec=spec))
     for name in dict.fromkeys(queue.cohort for queue in queues):
         yield _manifest(Cohort(metadata=ObjectMeta(name=name)))
     for value in sorted(set(_priorities(generator))):

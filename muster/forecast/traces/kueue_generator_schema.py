@@ -6,6 +6,7 @@ contain the list of cohorts.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 from typing import Annotated, cast
 
 import msgspec
@@ -18,6 +19,7 @@ from muster.objects.meta import View
 
 JOBS_MAX = 10_000_000
 QUEUES_MAX = 100_000
+NODES_MAX = 100_000
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=JOBS_MAX)]
 Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=TIME_MAX_MS // JOBS_MAX)]
@@ -33,6 +35,8 @@ class WorkloadTemplate(View):
     priority: Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)] = 0
     pod_count: Annotated[int, msgspec.Meta(ge=0, le=PODS_MAX)] = 0
     tas_level: str = ""
+    tas_constraint: str = ""
+    slice_size: Annotated[int, msgspec.Meta(ge=0, le=PODS_MAX)] = 0
     devices: Count = 0
 
 
@@ -67,10 +71,40 @@ class CohortSet(View):
 
 
 class Flavor(View):
-    """The flavor of all quotas, and the label of its nodes."""
+    """The flavor of all quotas, the label of its nodes, and its topology."""
 
     name: str = "rf"
     node_label: str = ""
+    topology_name: str = ""
+
+
+class NodeCapacity(View):
+    """The capacity of a node."""
+
+    cpu: Quantity = 96
+    memory: Quantity = "256Gi"
+
+
+class TopologyLevel(View):
+    """A level with its number of domains in each domain above; those of the lowest level are nodes."""
+
+    name: str
+    count: Annotated[int, msgspec.Meta(ge=1, le=NODES_MAX)]
+    node_label: str
+    capacity: NodeCapacity = NodeCapacity()
+
+
+class GeneratedTopology(View):
+    """A Topology, and all nodes of the cluster."""
+
+    name: str
+    levels: tuple[TopologyLevel, ...] = ()
+
+
+class Devices(View):
+    """Devices that pods claim by dynamic resource allocation."""
+
+    devices_per_node: Count = 0
 
 
 class Generator(View):
@@ -78,6 +112,8 @@ class Generator(View):
 
     cohorts: Annotated[tuple[CohortSet, ...], msgspec.Meta(min_length=1)]
     resource_flavor: Flavor = Flavor()
+    topology: GeneratedTopology | None = None
+    dra: Devices = Devices()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +136,7 @@ def decoded(text: str, source: str) -> Generator:
     )
     generator = content if isinstance(content, Generator) else Generator(cohorts=content)
     _check_size(generator, source)
+    _check_levels(generator, source)
     return generator
 
 
@@ -116,6 +153,13 @@ def _check_size(generator: Generator, source: str) -> None:
             f"{source}: {queues:,} queues and {jobs:,} workloads; "
             f"expected at most {QUEUES_MAX:,} and {JOBS_MAX:,}"
         )
+
+
+def _check_levels(generator: Generator, source: str) -> None:
+    levels = generator.topology.levels if generator.topology else ()
+    nodes = prod(level.count for level in levels)
+    if nodes > NODES_MAX:
+        raise TraceError(f"{source}: {nodes:,} nodes; expected at most {NODES_MAX:,}")
 
 
 def queues_of(generator: Generator) -> Iterator[Queue]:

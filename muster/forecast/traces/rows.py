@@ -85,4 +85,5 @@ def moved(job: TraceJob, by_ms: int) -> TraceJob:
         job.start_up_ms,
         job.flavor,
         job.elastic,
+        job.topology,
     )

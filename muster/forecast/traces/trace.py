@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from muster.admission import TopologyRequest
+
 
 @dataclass(frozen=True, slots=True)
 class SizeDemand:
@@ -55,6 +57,7 @@ class TraceJob:
     start_up_ms: int | None = None  # recorded time from its admission until its pods were ready
     flavor: str = ""  # recorded flavor of its accelerators
     elastic: TraceElastic | None = None  # None: its size is fixed
+    topology: TopologyRequest | None = None  # of all its pods
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,9 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
+from muster.admission import HOSTNAME
 from muster.cli import configurations, inputs, main
 from muster.cli.plan import EXCEEDED_BEFORE, VIOLATED
-from tests.unit.forecast.builders import flavor, queue
+from muster.cli.recommend_stack import read_stack
+from tests.unit.forecast.builders import flavor, queue, racks
 from tests.unit.forecast.recommend.builders import STACK as RECOMMEND_STACK
 from tests.unit.settings.builders import with_engine
 
@@ -31,6 +34,7 @@ def files(tmp_path: Path) -> Path:
     (tmp_path / "broken.yaml").write_text("{")
     (tmp_path / "nothing.yaml").write_text("kind: Pod")
     (tmp_path / "l4-prices.yaml").write_text(PRICED)
+    (tmp_path / "racks.yaml").write_text(yaml.safe_dump_all([*racks(), queue("a", 8, flavor="racks")]))
     two = [flavor(), queue("a", 8), queue("b", 8)]
     (tmp_path / "two.yaml").write_text(yaml.safe_dump_all(two))
     for name, gpus in (("many", 16), ("few", 8)):
@@ -241,6 +245,79 @@ def test_pools_are_paid_and_interrupted_as_they_are_bought() -> None:
     assert configurations.stack("staging").configuration.spot == {"l4-spot"}
 
 
+def with_topology(folder: Path) -> Path:
+    """A copy of stack prod whose L4s are in racks of two nodes, of which gangs require one."""
+    config = yaml.safe_load(STACK.read_text())
+    (pool,) = (of for of in config["config"]["muster:pools"] if of["name"] == "l4")
+    pool["topology"] = ["rack", HOSTNAME]
+    config["config"]["muster:forecast"]["topologies"] = {
+        "l4": {"nodesPerDomain": {"rack": 2}, "required": "rack"}
+    }
+    file = folder / "racks.yaml"
+    file.write_text(yaml.safe_dump(config))
+    return file
+
+
+def test_gangs_are_placed_on_nodes_of_the_pools(tmp_path: Path) -> None:
+    configuration = configurations.stack(str(with_topology(tmp_path))).configuration
+    nodes = configuration.snapshot.nodes
+    pool_size = len(nodes)
+    assert pool_size > 2
+    last = nodes[f"l4-{pool_size - 1}"]
+    assert last.labels["rack"] == f"l4-{(pool_size - 1) // 2}"
+    assert last.labels["cloud.google.com/gke-nodepool"] == "l4"
+    # GKE reserves part of the CPUs and of the memory.
+    assert last.allocatable["nvidia.com/gpu"] >= 1
+    assert last.allocatable["cpu"] % 1000
+    assert configuration.topology_requests["l4"].required == "rack"
+
+
+def test_nodes_of_a_file_replace_those_of_the_pools(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stack = with_topology(tmp_path)
+    labels = configurations.stack(str(stack)).configuration.snapshot.nodes["l4-0"].labels
+    whole = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "x", "labels": {**labels, "rack": "r"}}}
+    (tmp_path / "nodes.yaml").write_text(yaml.safe_dump({"items": [whole]}))
+    arguments = ["forecast", f"--stack={stack}", "--days=1", "--seeds=1"]
+    assert main(arguments) == 0
+    assert "assumed nodes, 2 in each rack" in capsys.readouterr().out
+    assert main([*arguments, f"--nodes={tmp_path}/nodes.yaml"]) == 0
+    output = capsys.readouterr().out
+    assert "assumed nodes" not in output
+    assert "gangs of its queues require one rack" in output
+
+
+def test_candidates_have_the_nodes_of_their_pools(tmp_path: Path) -> None:
+    stack = read_stack(str(with_topology(tmp_path)), None)
+    config = deepcopy(stack.config)
+    (pool,) = (of for of in config["muster:pools"] if of["name"] == "l4")
+    pool["nodes"]["max"] += 4
+    before, after = stack.build(stack.config), stack.build(config)
+    count = len(before.configuration.snapshot.nodes)
+    assert len(after.configuration.snapshot.nodes) == count + 4
+    assert before.digest != after.digest
+
+
+def test_advice_replaces_defaults_but_no_setting(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shard = {"machineType": "a3-highgpu-8g", "provisioningModel": "FLEX_START", "zone": "zones/a"}
+    scores = {"obtainability": 0.5, "estimatedWaitDuration": "900s"}
+    response = {"recommendations": [{"scores": scores, "shards": [shard]}]}
+    (files / "advice.json").write_text(json.dumps(response))
+    arguments = [
+        "forecast",
+        f"--queues={files}/few.yaml",
+        f"--trace={files}/trace.csv",
+        f"--advice={files}/advice.json",
+        "--assume=provisioning_median_s=60",
+    ]
+    assert main(arguments) == 0
+    output = " ".join(capsys.readouterr().out.split())
+    assert "stock_out_probability is 0.5 (default: 0)" in output
+    assert "provisioning_median_s is 60 (default: 300)" in output
+    assert "FLEX_START a3-highgpu-8g in a: obtainability 0.5" in output
+
+
 def test_kueue_tries_again_after_a_second(tmp_path: Path) -> None:
     file = tmp_path / "stack.yaml"
     file.write_text(Path("stacks/Pulumi.local.yaml").read_text().replace("engine: muster", "engine: kueue"))
@@ -350,6 +427,19 @@ WRONG: Mapping[str, tuple[list[str], str]] = {
     "prices of other flavors": (
         ["--queues={}/few.yaml", "--trace={}/trace.csv", "--prices={}/l4-prices.yaml"],
         "l4-prices.yaml: acceleratorHour has no flavor of few.yaml; expected at least one of: h100",
+    ),
+    "nodes without a topology": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--nodes={}/few.yaml"],
+        "few.yaml: no flavor has a topology, so it would place no gang",
+    ),
+    "nodes of other flavors": (
+        ["--queues={}/racks.yaml", "--trace={}/trace.csv", "--nodes={}/few.yaml"],
+        "few.yaml: none of its 0 nodes has the labels and topology levels of flavor racks of racks.yaml; "
+        "expected at least one of each flavor with a topology",
+    ),
+    "advice that is no response": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--advice={}/trace.csv"],
+        "trace.csv: JSON is malformed",
     ),
     "no day left": (
         ["--queues={}/few.yaml", "--trace={}/trace.csv", "--since-day=3"],

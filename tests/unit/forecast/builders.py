@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from muster.admission import HOSTNAME
 from muster.forecast.assumptions import Assumptions
-from muster.forecast.configuration import QueueConfiguration, from_manifests, parse_controller
+from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.placement import PlacedJob, place
+from muster.forecast.queue_objects import from_manifests, parse_controller
 from muster.forecast.results.outcome import End, SimulationOutcome
 from muster.forecast.simulation.simulator import Simulator
 from muster.forecast.traces.trace import SizeDemand, TraceElastic, TraceGroup, TraceJob
@@ -26,6 +28,33 @@ def queue(name: str, gpus: int | str, flavor: str = "h100", **spec: Any) -> dict
     groups = [{"coveredResources": [GPU], "flavors": quotas}]
     spec = {"namespaceSelector": {}, "resourceGroups": groups, **spec}
     return {"apiVersion": VERSION, "kind": "ClusterQueue", "metadata": {"name": name}, "spec": spec}
+
+
+def with_flavors(*queues: dict[str, Any]) -> dict[str, Any]:
+    """The first queue, with the flavors of all."""
+    (group, *_) = queues[0]["spec"]["resourceGroups"]
+    flavors = [entry for of in queues for entry in of["spec"]["resourceGroups"][0]["flavors"]]
+    return {**queues[0], "spec": {**queues[0]["spec"], "resourceGroups": [{**group, "flavors": flavors}]}}
+
+
+def racks() -> list[dict[str, Any]]:
+    """Flavor `racks`, and its topology of racks and nodes."""
+    spec = {"nodeLabels": {"pool": "racks"}, "topologyName": "by-rack"}
+    levels = [{"nodeLabel": "rack"}, {"nodeLabel": HOSTNAME}]
+    topology = {"apiVersion": VERSION, "kind": "Topology", "metadata": {"name": "by-rack"}}
+    return [flavor("racks") | {"spec": spec}, topology | {"spec": {"levels": levels}}]
+
+
+def node(name: str, gpus: int = 4, **spec: Any) -> dict[str, Any]:
+    """A node of flavor `racks`, in the rack of the first two letters of its name."""
+    labels = {"pool": "racks", "rack": name[:2], HOSTNAME: name}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "spec": spec,
+        "status": {"allocatable": {GPU: str(gpus), "pods": "110"}},
+    }
 
 
 def with_budget(manifest: dict[str, Any], hours: int) -> dict[str, Any]:

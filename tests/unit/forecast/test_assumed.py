@@ -5,18 +5,35 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from muster.admission import TopologyRequest
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.futures import SimulationInputs
+from muster.forecast.nodes import AssumedNodes, with_assumed_nodes
 from muster.forecast.page import ForecastSide
 from muster.forecast.page.page import page_text
 from muster.forecast.placement import place
 from muster.forecast.report.assumed import PlacedTrace, Remark, remarks, remarks_document, remarks_table
 from muster.forecast.traces import sacct
 from muster.forecast.traces.trace import Trace, TraceJob
-from tests.unit.forecast.builders import autoscaled, cancelled, configured, flavor, job, queue, simulated
+from tests.unit.forecast.builders import (
+    CHECKED,
+    GPU,
+    autoscaled,
+    cancelled,
+    configured,
+    job,
+    node,
+    provisioned,
+    queue,
+    racks,
+    simulated,
+    with_flavors,
+)
 
-RACKS = flavor("racks") | {"spec": {"nodeLabels": {"pool": "racks"}, "topologyName": "by-rack"}}
+RACKED = racks()
+RACKS = RACKED[0]
+NODES = [node(name) for name in ("r1-a", "r1-b")]
 DEFAULTS = Assumptions()
 A = configured(queue("a", 8))
 
@@ -71,8 +88,32 @@ CASES = {
         assumptions=replace(DEFAULTS, unmet_demand=0.25),
     ),
     "ignored topologies": Case(
-        [Remark("topology by-rack of flavor racks is ignored: only quota limits its gangs")],
+        [
+            Remark(
+                "topology by-rack of flavor racks is ignored, and only quota limits its gangs: there are no "
+                "nodes of racks; --nodes PATH reads them"
+            )
+        ],
         configuration=configured(RACKS, queue("a", 8, flavor="racks")),
+    ),
+    "assumed nodes": Case(
+        [
+            Remark("flavor racks: gangs are placed on 6 assumed nodes, 2 in each rack"),
+            Remark("flavor racks: gangs of its queues require one rack, unless the trace records a request"),
+        ],
+        configuration=with_assumed_nodes(
+            configured(*RACKED, queue("a", 8, flavor="racks")),
+            [AssumedNodes("racks", 6, {GPU: 4, "pods": 8}, {"rack": 2}, TopologyRequest(required="rack"))],
+        ),
+    ),
+    "listed nodes": Case([], configuration=configured(*RACKED, *NODES, queue("a", 8, flavor="racks"))),
+    "nodes that are created for each gang": Case(
+        [Remark("flavor racks: gangs are not placed, as a ProvisioningRequest creates their nodes")],
+        configuration=configured(*RACKED, *provisioned(), queue("a", 8, flavor="racks", **CHECKED)),
+    ),
+    "jobs that do not ask for a topology": Case(
+        [Remark("queue a: jobs without a topology request do not use flavor racks")],
+        configuration=configured(*RACKED, *NODES, with_flavors(queue("a", 8, flavor="racks"), queue("a", 8))),
     ),
     "queues without a job": Case(
         [Remark("no job in the trace: b, c")],

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from muster.forecast.configuration import ConfigurationError, from_manifests, parse_controller
+from muster.forecast.configuration import ConfigurationError
 from muster.forecast.placement import Mapped, place
+from muster.forecast.queue_objects import from_manifests, parse_controller
 from tests.unit.forecast.builders import CHECKED, VERSION, configured, flavor, job, provisioned, queue
 
 

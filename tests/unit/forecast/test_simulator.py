@@ -42,7 +42,7 @@ CASES: dict[str, Case] = {
     "a job runs when it is submitted": Case(
         configured(queue("a", 8)), [job("one", 5, 10, gpus=8)], ["one 5-5-15 FINISHED"]
     ),
-    "topologies do not count: a trace has no nodes": Case(
+    "topologies do not count without nodes": Case(
         configured(
             flavor("racks") | {"spec": {"nodeLabels": {"pool": "racks"}, "topologyName": "racks"}},
             queue("a", 8, flavor="racks"),

@@ -44,6 +44,13 @@ CASES = {
         {(UNUSED, "h100"): 4 * 2.0 * MONTH_HOURS}, jobs=(job("none", 0, 0),), reserved={"h100": 4}
     ),
     "a reservation that is in use": Case({("a", "h100"): USED}, reserved={"h100": 8}),
+    "a price of the option that the pool is bought with": Case(
+        {("a", "h100"): USED},
+        prices=Prices(by_option={"h100": {"spot": 2.0, "on-demand": 9.0}}).bought({"h100": "spot"}),
+    ),
+    "no price of the option": Case(
+        {}, prices=Prices(by_option={"h100": {"spot": 2.0}}).bought({"h100": "reserved"})
+    ),
     "no price": Case({}, prices=Prices({"l4": 1.0}), reserved={"h100": 8}),
     "less than an hour of submissions counts as one": Case(
         {("a", "h100"): 2.0 * MONTH_HOURS}, jobs=(job("one", 0, HOUR_S),)

@@ -12,6 +12,10 @@ from settings.model.forecast import Prices as DeclaredPrices
 
 VALID: Mapping[str, tuple[str, Prices]] = {
     "the example of the messages": (EXAMPLE, Prices({"l4": 0.71}, "USD", "2026-11-26", "contract 4711")),
+    "prices by option": (
+        EXAMPLE.replace("0.71", "{spot: 0.28, on-demand: 0.71}"),
+        Prices({}, "USD", "2026-11-26", "contract 4711", {"l4": {"spot": 0.28, "on-demand": 0.71}}),
+    ),
     "quoted days, free and whole prices": (
         "currency: EUR\ndate: '2026-01-02'\nsource: list\nacceleratorHour:\n  l4: 0\n  h100: 3\n",
         Prices({"l4": 0, "h100": 3}, "EUR", "2026-01-02", "list"),
@@ -33,6 +37,12 @@ INVALID: Mapping[str, tuple[str, str, str]] = {
     "a source that is a number": ("contract 4711", "4711", "source is 4711; expected the origin"),
     "a price with a unit": ("0.71", "$0.71", "acceleratorHour.l4 is '$0.71'; expected a number, 0 or more"),
     "a negative price": ("0.71", "-1", "acceleratorHour.l4 is -1; expected a number, 0 or more"),
+    "a price of an option with a unit": (
+        "0.71",
+        "{spot: $1}",
+        "acceleratorHour.l4.spot is '$1'; expected a number, 0 or more",
+    ),
+    "no option": ("0.71", "{}", "acceleratorHour.l4 is {}; expected a number, 0 or more"),
     "an infinite price": ("0.71", ".inf", "acceleratorHour.l4 is inf; expected a number, 0 or more"),
     "a price that is no number": ("0.71", ".nan", "acceleratorHour.l4 is nan; expected a number"),
     "a truth value": ("0.71", "true", "acceleratorHour.l4 is True; expected a number, 0 or more"),

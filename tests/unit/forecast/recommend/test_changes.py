@@ -1,6 +1,7 @@
 """Candidates as settings: quotas in proportion, pools, limits, and what is no candidate."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -143,6 +144,48 @@ def test_the_cost_is_capacity_times_price_times_hours() -> None:
     assert eight is not None
     assert (eight.cost, combinations.present.cost) == (2920, 5840)
     assert candidates("pools.l4=8,16").present.cost == 16
+
+
+BY_OPTION = Prices(by_option={"l4": {"on-demand": 0.5, "spot": 0.25}})
+
+
+def test_the_cost_depends_on_how_a_pool_is_bought() -> None:
+    combinations = candidates("pools.l4.provisioning=on-demand,spot", prices=BY_OPTION)
+    spot = combinations.at((1,))
+    assert spot is not None
+    assert spot.built.configuration.spot == {"l4"}
+    assert spot.changes == "pools.l4.provisioning spot"
+    assert (combinations.present.cost, spot.cost) == (5840, 2920)
+
+
+def test_each_way_to_buy_needs_a_price() -> None:
+    combinations = candidates("pools.l4.provisioning=flex-start", prices=BY_OPTION)
+    with pytest.raises(RecommendError, match=r"no price of l4.* \(l4 flex-start\); expected a price of each"):
+        combinations.at((0,))
+    with pytest.raises(RecommendError, match="no price of l4"):
+        candidates("pools.l4.provisioning=spot", prices=Prices({"l4": 0.5}))
+
+
+def test_only_reserved_pools_name_a_reservation() -> None:
+    config = deepcopy(CONFIG)
+    (pool,) = (of for of in config["muster:pools"] if of["name"] == "l4")
+    pool |= {"provisioning": "reserved", "reservation": "l4s"}
+    prices = Prices(by_option={"l4": {"reserved": 0.4, "spot": 0.25}})
+    combinations = candidates("pools.l4.provisioning=reserved,spot", config=config, prices=prices)
+    assert combinations.at((0,)) is combinations.present
+    spot = combinations.at((1,))
+    assert spot is not None
+    (changed_pool,) = (of for of in spot.config["muster:pools"] if of["name"] == "l4")
+    assert changed_pool == {key: value for key, value in pool.items() if key != "reservation"} | {
+        "provisioning": "spot"
+    }
+
+
+def test_a_pool_without_a_reservation_cannot_be_reserved() -> None:
+    prices = Prices(by_option={"l4": {"reserved": 0.4, "on-demand": 0.5}})
+    combinations = candidates("pools.l4.provisioning=reserved", prices=prices)
+    assert combinations.at((0,)) is None
+    assert "reservation" in next(iter(combinations.invalid))
 
 
 def test_a_flavor_without_a_price_is_not_free() -> None:

@@ -74,6 +74,45 @@ def test_the_answer_is_a_patch_of_the_stack_file(capsys: pytest.CaptureFixture[s
     assert not Path("again.patch").exists()
 
 
+PRICED = """currency: USD
+date: 2026-11-26
+source: a list
+acceleratorHour: {l4: {on-demand: 1.0, spot: 0.4}}
+"""
+
+
+def test_ways_to_buy_a_pool_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("prices.yaml").write_text(PRICED)
+    buy = ("--vary", "pools.l4.provisioning=on-demand,spot", "--prices", "prices.yaml")
+    assert recommend("--pay", "use", "--patch", "answer.patch", vary=buy) == 0
+    assert "recommended: pools.l4.provisioning spot" in capsys.readouterr().out
+    subprocess.run(["git", "apply", "answer.patch"], check=True)
+    (pool,) = (of for of in load(Path("stack.yaml")).pools if of.name == "l4")
+    assert pool.provisioning == "spot"
+    # A spot node that is reclaimed every few minutes costs more work than it saves.
+    lost = ("--assume", "spot_interruptions_per_node_hour=12")
+    Path("stack.yaml").write_text(STACK)
+    recommend("--pay", "use", *lost, goal="p90 <= 20h", vary=buy)
+    assert "the present settings are recommended" in capsys.readouterr().out
+
+
+def test_usage_costs_what_gangs_hold(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("prices.yaml").write_text(PRICED)
+    prices = ("--prices", "prices.yaml", "--json")
+    recommend(*prices, vary=("--vary", "pools.l4=16,24"))
+    quotas = json.loads(capsys.readouterr().out)["candidates"]
+    assert [row["cost"] for row in quotas] == [16 * 730, 24 * 730]
+    recommend(*prices, "--pay", "use", vary=("--vary", "pools.l4=16,24"))
+    used = json.loads(capsys.readouterr().out)["candidates"]
+    # 24 gangs of four GPUs hold them for 600 s of work, 30 s of start-up and 2 s of cleanup, each hour.
+    assert [row["cost"] for row in used] == pytest.approx([24 * 4 * 632 / 3600 * 730] * 2)
+
+
+def test_usage_has_no_cost_without_prices(capsys: pytest.CaptureFixture[str]) -> None:
+    assert recommend("--pay", "use") == 2
+    assert "--pay use needs prices: give --prices FILE" in capsys.readouterr().err
+
+
 def test_a_pool_is_no_larger_than_its_quotas_need(capsys: pytest.CaptureFixture[str]) -> None:
     vary = ("--vary", "pools.l4=24,16", "--vary", "queues.a.l4=8", "--vary", "queues.b.l4=4,8")
     assert recommend(vary=vary) == 0

@@ -139,7 +139,7 @@ def test_a_line_is_on_disk_when_its_candidate_is_finished(tmp_path: Path) -> Non
     assert row == {
         "key": "key",
         "candidate": "a.l4 4",
-        "futures": [{"values": [1, None], "wait_s": 2, "never": 3}],
+        "futures": [{"values": [1, None], "wait_s": 2, "never": 3, "cost": None}],
     }
     with ResultStore(tmp_path / "j") as journal:
         assert journal.get("key") == [waits(1, inf, wait_s=2, never=3)]

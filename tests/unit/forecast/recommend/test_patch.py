@@ -37,6 +37,16 @@ EDITS: dict[str, tuple[str, Callable[[Any], object], str]] = {
     "a value that becomes a mapping": ("{a: 1}", lambda c: c.update(a={"b": 1}), "{a: {b: 1}}"),
     "an entry of a list": ("- a: 1\n- a: 1", lambda c: c[1].update(a=2), "- a: 1\n  - a: 2"),
     "a number that becomes text": ("a: 1", lambda c: c.update(a="1"), "a: '1'"),
+    "a key that is removed from braces": ("{a: 1, b: 2, c: 3}", lambda c: c.pop("b"), "{a: 1, c: 3}"),
+    "the last key of braces": ("{a: 1, b: 2}", lambda c: c.pop("b"), "{a: 1}"),
+    "the only key of braces": ("{a: 1}", lambda c: c.pop("a"), "{}"),
+    "a line that is removed": ("a: 1 # kept\nb: 2\nc: 3", lambda c: c.pop("b"), "a: 1 # kept\n  c: 3"),
+    "the last line": ("a: 1 # kept\nb: 2", lambda c: c.pop("b"), "a: 1 # kept"),
+    "a key that is replaced": (
+        "{a: 1, b: 2}",
+        lambda c: (c.pop("b"), c.update(c=3)),
+        "{a: 1, c: 3}",
+    ),
     "no value": ("a: 1", lambda c: c.update(a=None), "a: null"),
 }
 

@@ -15,6 +15,10 @@ VARIABLES: dict[str, tuple[str, tuple[str, VariableKind, tuple[Value, ...]]]] = 
     "a list": ("queues.b.l4.lendingLimit=0,4,none", ("b", VariableKind.LENDING, (0, 4, None))),
     "a value once": ("queues.b.l4.borrowingLimit=4,4", ("b", VariableKind.BORROWING, (4,))),
     "weights": ("queues.a.weight=0.5..1.5:0.5", ("a", VariableKind.WEIGHT, (0.5, 1, 1.5))),
+    "ways to buy": (
+        "pools.l4.provisioning=spot,reserved,spot",
+        ("l4", VariableKind.PROVISIONING, ("spot", "reserved")),
+    ),
     "a cohort": ("cohorts.ml.weight=1,2", ("ml", VariableKind.WEIGHT, (1, 2))),
 }
 BAD_VARIABLES = {
@@ -25,7 +29,8 @@ BAD_VARIABLES = {
     "a flavor that the queue has no quota of": ("queues.a.h100=1", "its flavors: cpu, l4"),
     "a flavor without accelerators": ("queues.a.cpu=1", "expected a quota of one accelerator"),
     "an unknown limit": ("queues.a.l4.limit=1", "expected borrowingLimit or lendingLimit"),
-    "more than a pool": ("pools.l4.max=1", "expected pools.POOL without a suffix"),
+    "more than a pool": ("pools.l4.max=1", "expected pools.POOL or pools.POOL.provisioning"),
+    "an unknown way to buy": ("pools.l4.provisioning=free", "'free' is unknown; expected some of: on-demand"),
     "text as a value": ("queues.a.l4=many", "'many' is not a value"),
     "a range that goes down": ("queues.a.l4=8..4", "FROM <= TO"),
     "a step of nothing": ("queues.a.l4=4..8:0", "a STEP above 0"),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from muster.admission import TopologyRequest
 from muster.forecast.traces import csv_rows
 from muster.forecast.traces.csv_mapping import PRESETS, from_text
 from muster.forecast.traces.rows import ROUNDED
@@ -35,6 +36,21 @@ def test_csv_row_is_read_as_a_job(name: str) -> None:
     row, expected = JOBS[name]
     trace = csv_rows.read([HEADER, row], "jobs.csv", MAPPING)
     assert (list(trace.jobs), problems(trace)) == ([expected], [])
+
+
+TOPOLOGIES: dict[str, tuple[str, TopologyRequest | None]] = {
+    "a required level": ("a,0,9,1,rack,", TopologyRequest(required="rack")),
+    "a preferred level": ("a,0,9,1,,block", TopologyRequest(preferred="block")),
+    "no level": ("a,0,9,1,,", None),
+}
+
+
+@pytest.mark.parametrize("name", TOPOLOGIES)
+def test_columns_have_topology_requests(name: str) -> None:
+    row, expected = TOPOLOGIES[name]
+    mapping = from_text("name=id,submit=at,run=s,gpus=g,requiredTopology=req,preferredTopology=pref")
+    (read,) = csv_rows.read(["id,at,s,g,req,pref", row], "jobs.csv", mapping).jobs
+    assert read.topology == expected
 
 
 BAD_ROWS = {

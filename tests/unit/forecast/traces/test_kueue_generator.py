@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from muster import admission as core
 from muster.forecast.traces import kueue_generator
-from muster.forecast.traces.kueue_generator import NO_TOPOLOGY
 from muster.forecast.traces.trace import TraceError
 from muster.objects.kueue_queues import ClusterQueue
 from tests.unit.forecast.traces.builders import job
@@ -34,7 +34,12 @@ cohorts:
       - {className: large, runtimeMs: 1000, priority: 200, request: "20"}
 """
 TOPOLOGY = """
-topology: {name: default-topology, levels: []}
+topology:
+  name: default-topology
+  levels:
+  - {name: rack, count: 2, nodeLabel: example.com/rack}
+  - {name: node, count: 3, nodeLabel: kubernetes.io/hostname, capacity: {cpu: "4", memory: 8Gi}}
+dra: {devicesPerNode: 8}
 resourceFlavor: {name: tas-flavor, nodeLabel: tas-node-group, topologyName: default-topology}
 cohorts:
 - className: cohort
@@ -48,7 +53,7 @@ cohorts:
     - count: 1
       workloads:
       - {className: slice, runtimeMs: 200, request: 500m, podCount: 2, devices: 1, tasConstraint: required,
-         tasLevel: rack}
+         tasLevel: example.com/rack}
 """
 QUEUE = """
 - className: cohort
@@ -127,19 +132,53 @@ def test_local_queue_is_in_a_namespace_of_its_own() -> None:
     assert manifest["spec"] == {"clusterQueue": name}
 
 
-def test_pods_and_devices_are_counted_and_topology_is_left_out() -> None:
+def test_pods_devices_and_topologies_are_read() -> None:
     generated = kueue_generator.read(TOPOLOGY, "generator.yaml")
     (job_of_trace,) = generated.trace.jobs
     assert (job_of_trace.pods, job_of_trace.requests) == (2, {"cpu": 500, "perf.example.com/gpu": 1})
-    assert generated.trace.adjusted == {NO_TOPOLOGY: 1}
+    assert job_of_trace.topology == core.TopologyRequest(required="example.com/rack")
     (queue,) = of_kind(generated.manifests, "ClusterQueue")
     group = msgspec.convert(queue, ClusterQueue).spec.resource_groups[0]
     assert group.covered_resources == ("cpu", "perf.example.com/gpu")
     (flavor,) = of_kind(generated.manifests, "ResourceFlavor")
     assert (flavor["metadata"]["name"], flavor["spec"]) == (
         "tas-flavor",
-        {"nodeLabels": {"tas-node-group": "tas"}},
+        {"nodeLabels": {"tas-node-group": "tas"}, "topologyName": "default-topology"},
     )
+    (topology,) = of_kind(generated.manifests, "Topology")
+    assert topology["spec"] == {
+        "levels": [{"nodeLabel": "example.com/rack"}, {"nodeLabel": "kubernetes.io/hostname"}]
+    }
+    nodes = of_kind(generated.manifests, "Node")
+    assert len(nodes) == 6
+    assert nodes[-1]["metadata"] == {
+        "name": "node-rack-1-node-2",
+        "labels": {
+            "tas-node-group": "tas",
+            "example.com/rack": "rack-1",
+            "kubernetes.io/hostname": "node-rack-1-node-2",
+        },
+    }
+    assert nodes[-1]["status"]["allocatable"] == {
+        "cpu": "4",
+        "memory": "8Gi",
+        "pods": "110",
+        "perf.example.com/gpu": "8",
+    }
+
+
+REQUESTS = {
+    "required": core.TopologyRequest(required="rack"),
+    "preferred": core.TopologyRequest(preferred="rack"),
+    "balanced": core.TopologyRequest(slices=(core.SliceConstraint("rack", 4),)),
+}
+
+
+@pytest.mark.parametrize("constraint", REQUESTS)
+def test_workload_requests_a_topology(constraint: str) -> None:
+    template = f"{WORKLOAD[:-1]}, tasLevel: rack, tasConstraint: {constraint}, sliceSize: 4}}"
+    (read,) = kueue_generator.read(QUEUE % template, "generator.yaml").trace.jobs
+    assert read.topology == REQUESTS[constraint]
 
 
 def test_older_files_are_a_list_of_cohorts() -> None:
@@ -166,6 +205,14 @@ BAD_FILES = {
     "a quota that is no quantity": (
         (QUEUE % WORKLOAD).replace("nominalQuota: 1", "nominalQuota: plenty"),
         "'plenty' is not a quantity of cpu",
+    ),
+    "an unknown constraint of a topology": (
+        QUEUE % "{className: w, request: 1, runtimeMs: 1, tasLevel: rack, tasConstraint: near}",
+        "workload w has tasConstraint 'near'; expected one of: required, preferred, balanced",
+    ),
+    "more nodes than fit into memory": (
+        TOPOLOGY.replace("count: 3,", "count: 50001,"),
+        "100,002 nodes; expected at most 100,000",
     ),
     "more workloads than fit into memory": (
         (QUEUE % WORKLOAD)
