@@ -30,16 +30,15 @@ def machine_types_are_not_known(settings: Settings) -> Iterator[Doubt]:
 
 @doubt("machine_types")
 def machine_types_may_differ(settings: Settings) -> Iterator[Doubt]:
-    """Other values of a known machine type than those of `settings/facts/` are probably a mistake (Compute
+    """Values of a machine type that differ from `settings/facts/` are probably a mistake (Compute
     Engine, list of machine types)."""
     facts = table("machines")
     for name, machine in settings.machine_types.items():
-        known = MACHINES.get(name)
-        given = known and (machine.vcpus, machine.memory_gib)
-        if known and given != (known.vcpus, known.memory_gib):
+        fact = MACHINES.get(name)
+        if fact and (machine.vcpus, machine.memory_gib) != (fact.vcpus, fact.memory_gib):
             yield Doubt(
                 ("muster:machineTypes", name),
-                f"it had {known.vcpus} vCPUs and {known.memory_gib} GiB on {facts.date}: quotas and rules "
+                f"it had {fact.vcpus} vCPUs and {fact.memory_gib} GiB on {facts.date}: quotas and rules "
                 "rely on the values given here",
                 facts.source,
             )
