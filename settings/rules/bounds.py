@@ -126,8 +126,8 @@ def quotas_let_all_pods_in(settings: Settings) -> Iterator[Finding]:
 
 @doubt("tenants")
 def pods_may_lack_limits(settings: Settings) -> Iterator[Doubt]:
-    """A ResourceQuota of limits refuses pods whose containers have no such limit (Kubernetes, compute resource
-    quota)."""
+    """A ResourceQuota of limits refuses pods whose containers have no such limit (Kubernetes, compute
+    resource quota)."""
     for path, tenant in tenants_of(settings):
         defaults = tenant.limits.default if tenant.limits else {}
         for key in tenant.resource_quota:
