@@ -18,6 +18,7 @@ from muster.admission.cycle.entry import (
     cycle_order,
 )
 from muster.admission.cycle.nominate import nominate, renominate
+from muster.admission.cycle.pending_claims import PendingClaims
 from muster.admission.cycle.tournament import Tournament
 from muster.admission.flavors.fungibility import Mode
 from muster.admission.flavors.placement import needs_replacement
@@ -37,29 +38,43 @@ _BLOCKED_BY_OTHERS = frozenset({EntryOutcome.OVERLAPPING, EntryOutcome.CROWDED_O
 class Cycle:
     """The `number`th cycle of a pass over the queues of its heads."""
 
-    __slots__ = ("_backfill", "_now_ms", "_number", "_reserved", "_rules", "_state")
+    __slots__ = ("_backfill", "_claims", "_now_ms", "_number", "_reserved", "_rules", "_state")
 
     def __init__(
-        self, state: WorkingState, number: int, now_ms: int, backfill: HeadReservations | None = None
+        self,
+        state: WorkingState,
+        number: int,
+        now_ms: int,
+        backfill: HeadReservations | None = None,
+        claims: PendingClaims | None = None,
     ) -> None:
+        """`claims`: of the earlier cycles of the pass, to which this one adds."""
         self._state = state
         self._rules = state.rules
         self._number = number
         self._now_ms = now_ms
         self._backfill = backfill
+        self._claims = PendingClaims(state) if claims is None else claims
         self._reserved = CycleReservations(state)
 
     def run(self, heads: Sequence[Entry]) -> None:
         """Sets the outcome of each head. Each queue has at most one."""
         min_runtime = self._state.min_runtime
         shared = SharedTargets() if self._state.bounds_preemption else None
-        nominated = [head for head in heads if nominate(self._state, head, self._number, shared)]
+        nominated = [head for head in heads if self._nominate(head, shared)]
         for head in in_order(nominated, self._rules):
             self._process(head)
             if min_runtime is not None and head.note is None:
                 # Popped, as a note is valid for this search only: the next search may find targets.
                 head.note = min_runtime.notes.pop(head.workload.key, None)
         self._reserved.release()
+
+    def _nominate(self, head: Entry, shared: SharedTargets | None) -> bool:
+        if not self._claims.affect(head):
+            return nominate(self._state, head, self._number, shared)
+        head.assignment_cache = None  # equivalent workloads are nominated in another state
+        with self._claims.settled(head.node):
+            return nominate(self._state, head, self._number)
 
     def admit_fitting(self, head: Entry) -> None:
         """Processes a head that fits and needs only quota; the caller passes such heads in the order of the
@@ -75,7 +90,7 @@ class Cycle:
     def _process(self, head: Entry) -> None:
         rival = self._reserved.claimant(head)
         # An earlier head has claimed a target: with the rule, look for an assignment without its targets.
-        if rival and self._rules.recompute_overlapping:
+        if rival and (self._rules.recompute_overlapping or head.workload.surplus_of):
             renominate(self._state, head, self._reserved.claimed_targets(head.node))
             if head.assignment.mode is Mode.FIT:
                 self._defer(head, rival)
@@ -98,6 +113,8 @@ class Cycle:
             self._close(head, EntryOutcome.GATED)
         elif rival:
             self._close(head, EntryOutcome.OVERLAPPING, rival)
+        elif mode is Mode.FIT and self._claims.affect(head) and not head.node.fits(head.usage):
+            self._defer(head, "")
         elif not self._reserved.fits(head) or (mode is Mode.FIT and not self._reserved.fits_now(head)):
             self._close(head, EntryOutcome.CROWDED_OUT, self._reserved.rival(head))
         elif self._is_held(head):
@@ -139,6 +156,7 @@ class Cycle:
     def _preempt(self, head: Entry) -> None:
         self._drop_reservation(head)
         self._close(head, EntryOutcome.PREEMPTING)
+        self._claims.add(head)
         self._reserved.claim(head)
         # Else another head could take the quota that its targets release (Kueue: processEntry adds the
         # usage of a preempting entry to its snapshot).
@@ -151,6 +169,7 @@ class Cycle:
     def _defer(self, head: Entry, rival: str) -> None:
         self._drop_reservation(head)
         self._close(head, EntryOutcome.DEFERRED, rival)
+        self._claims.add(head)
         self._reserved.reserve(head, head.usage)
 
     def _close(self, head: Entry, outcome: EntryOutcome, rival: str = "") -> None:

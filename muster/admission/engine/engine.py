@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import replace
 
+from muster.admission.cycle.entry import Entry
+from muster.admission.cycle.nominate import nominate
 from muster.admission.engine.budget_usage import BudgetUsage, budget_usage
 from muster.admission.engine.changes import Changes
 from muster.admission.engine.contention import ContentionGroup
@@ -191,6 +193,18 @@ class Engine:
         """Returns what would be missing for a workload that has not been put, as of the last decision; None
         if it would fit."""
         return Explainer(self._live.state, now_ms).hypothetical(workload)
+
+    def preempts(self, workload: Workload, now_ms: int) -> bool:
+        """Returns whether a workload that has not been put would be admitted by preempting others, as of the
+        last decision. False while gangs of its cohort wait for preempted quota, which they take first."""
+        name = workload.cluster_queue
+        queue, group = self._live.objects.cluster_queues.get(name), self._live.groups.get(name)
+        if queue is None or group is None or Explainer(self._live.state, now_ms).not_queued(workload):
+            return False
+        if any(not other.surplus_of for q in group.queues.values() for other in q.preemptors.values()):
+            return False
+        head = Entry(workload, queue, self._live.state.tree.queues[name])
+        return nominate(self._live.state, head, cycle=0) and bool(head.targets)
 
     def queue_order(self, queue: str, now_ms: int) -> list[str]:
         """Returns the keys of the workloads that are queued in a ClusterQueue, in the order in which the next

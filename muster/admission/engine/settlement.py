@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from muster.admission.cycle.cycle import Cycle
 from muster.admission.cycle.entry import REQUEUE, Entry, EntryOutcome
+from muster.admission.cycle.pending_claims import PendingClaims
 from muster.admission.engine.changes import Changes
 from muster.admission.engine.contention import ContentionGroup
 from muster.admission.engine.heads import SCANS_MAX, FlavorScans, Head
@@ -59,6 +60,7 @@ class _Settlement:
         self._now_ms = now_ms
         self._preempting: set[str] = set()  # heads that wait for their targets
         self._scans = FlavorScans()
+        self._claims = PendingClaims(group.state)
         self._tried = False  # whether workloads that are requeued now are parked after this decision
         # Set by the current pass and cycle.
         self._include_parked: bool  # whether parked workloads are tried
@@ -139,6 +141,7 @@ class _Settlement:
         self._heads.clear()
         self._preempting.clear()
         self._scans.clear()
+        self._claims.clear()
         if self._state.min_runtime is not None:
             self._state.min_runtime.begins = False
         self._reserve()
@@ -159,7 +162,7 @@ class _Settlement:
         placing = [] if number else self._second_pass_entries()
         if not selected and not placing:
             return self._moved
-        cycle = Cycle(self._state, number, self._now_ms, self._backfill)
+        cycle = Cycle(self._state, number, self._now_ms, self._backfill, self._claims)
         fitting = None if placing else self._selector.fitting_in_order(selected, self._preempting)
         if fitting is None:
             heads = [*(self._entry(queue, feasibility) for queue, feasibility, _ in selected), *placing]

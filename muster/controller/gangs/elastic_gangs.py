@@ -1,8 +1,9 @@
 """The writes that let an elastic gang grow, and make it shrink.
 
 Ray's autoscaler creates and removes workers by `replicas` of its RayCluster, up to `maxReplicas`, which
-Muster sets to the replicas with quota and those that fit into free quota now: the autoscaler then turns to
-another group in its next loop, while it would wait for minutes for a pod that is pending. All workers are
+Muster sets to the replicas with quota and those that fit into free quota now, or preempt surplus (passes/
+growth_offers.py): the autoscaler then turns to another group in its next loop, while it would wait for
+minutes for a pod that is pending. All workers are
 created with a gate, which is opened for as many as hold quota (growth_gates.py).
 
 Growth on a queued pool also needs nodes. The autoscaler asks for it under a limit by quota. Once the quota is
@@ -32,7 +33,7 @@ from muster.objects.core import Pod
 from muster.objects.kueue import Workload
 
 Offers = Mapping[str, int]
-"""The replicas that would fit into free quota, by pod set."""
+"""The replicas that would be admitted if the job asked for them, by pod set."""
 
 
 def caps_at_start(workload: Workload) -> dict[str, int]:

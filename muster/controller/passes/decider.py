@@ -6,7 +6,6 @@ from the engine's assumptions, as after a plan that was only partly carried out,
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
 
 from muster import admission as core
 from muster.cluster import budget_usage
@@ -15,8 +14,9 @@ from muster.cluster.cluster_state import ClusterState
 from muster.cluster.elasticity import may_grow
 from muster.cluster.platform_snapshot import PlatformSnapshot
 from muster.controller.passes.explanations import Explained, ExplanationLimits, Explanations
+from muster.controller.passes.growth_offers import ElasticGang, offered
 from muster.controller.workload.growth import Resize, of_gangs
-from muster.translation.elastic import ElasticPodSet, gang_of, is_surplus, next_replicas, offers
+from muster.translation.elastic import ElasticPodSet, gang_of, is_surplus, next_replicas
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +96,19 @@ class Decider:
             return []
         return [k for k in self._engine.queue_order(queue, self._decided_ms) if not is_surplus(k)]
 
-    def offers(self, cluster: ClusterState) -> Iterator[tuple[str, Mapping[str, int]]]:
-        """Yields each elastic gang with quota, by key, and the replicas of each of its pod sets that would
-        fit into free quota after the last decision."""
-        engine = self._engine
-        available = None if engine is None else cache(engine.available)  # many gangs share a queue
-        for key in sorted(self._elastic):
-            candidate, (gang, *_) = self._converted[key]
-            if available is None or not may_grow(candidate.workload, candidate.status, cluster):
-                yield key, {}
-            else:
-                yield key, offers(gang, candidate.elastic, partial(available, gang.cluster_queue))
+    def offers(self, cluster: ClusterState) -> Mapping[str, Mapping[str, int]]:
+        """Returns the replicas of each pod set that would be admitted after the last decision if the job
+        asked for them, by the key of its elastic gang with quota."""
+        offers: dict[str, Mapping[str, int]] = {key: {} for key in sorted(self._elastic)}
+        growing = [
+            ElasticGang(key, converted[0], candidate.elastic)
+            for key in offers
+            for candidate, converted in [self._converted[key]]
+            if may_grow(candidate.workload, candidate.status, cluster)
+        ]
+        if self._engine is not None:
+            offers |= offered(self._engine, growing, self._decided_ms)
+        return offers
 
     def elastic_gangs(self) -> Iterator[tuple[str, Mapping[str, ElasticPodSet]]]:
         """Yields each elastic gang with quota, by key, and its elastic pod sets before the last decision."""

@@ -17,7 +17,7 @@ from muster.objects.kueue import Workload, WorkloadStatus
 EXPLAINED_MAX = 20  # gangs in a pass with limited explanations
 
 Offers = Mapping[str, Mapping[str, int]]
-"""The replicas that would fit into free quota, by gang and pod set."""
+"""The replicas that would be admitted if the job asked for them, by gang and pod set."""
 
 
 def growth_conditions(

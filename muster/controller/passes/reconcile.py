@@ -91,7 +91,7 @@ def reconcile(
         configuration.notice_ms,
     )
     decided |= blocked_admissions(decision.plan, statuses, configuration.wait_for_pods_ready, now_ms)
-    offers = dict(memory.decider.offers(cluster))
+    offers = memory.decider.offers(cluster)
     decided |= growth_conditions(
         memory.decider,
         memory.growth_limits,

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from muster.admission import (
+    Engine,
     FairSharing,
     Plan,
     PreemptionPolicy,
@@ -251,3 +252,38 @@ def test_growth_uses_the_flavors_of_its_gang() -> None:
     gang = running("a", gpu=1, flavor="l4")
     assert admitted(decided(snapshot(two_flavors, gang, growth("a", allowed_flavors=("l4",))))) == []
     assert admitted(decided(snapshot(two_flavors, gang, growth("a", allowed_flavors=("h100",))))) == ["a+1"]
+
+
+def sharing_cohort(*workloads: Workload) -> Snapshot:
+    """Returns two queues of one cohort with 4 GPUs each, which reclaim what the other has borrowed."""
+    return snapshot(
+        [queue(name, 4, cohort="all", reclaim_within_cohort=ANY) for name in ("q", "r")], *workloads
+    )
+
+
+def test_each_replica_claims_other_surplus() -> None:
+    """Not one after the other: each would wait for the notice of the one before it."""
+    borrower = [running("a", "r", 1), *(surplus("a", number, in_queue="r") for number in range(1, 7))]
+    asked = [growth("b", number) for number in range(1, 5)]
+    plan = decided(sharing_cohort(*borrower, running("b", "q", 1), *asked))
+    assert len(victims(plan)) == 3  # which it has borrowed
+
+
+def test_growth_waits_for_what_is_preempted_already() -> None:
+    borrower = [surplus("a", number, in_queue="r", evicted=number > 4) for number in range(1, 7)]
+    asked = [growth("b", 1), growth("b", 2)]
+    plan = decided(sharing_cohort(running("a", "r", 1), *borrower, running("b", "q", 1), *asked))
+    assert not victims(plan) and not admitted(plan)
+    assert reasons(plan)["b+1"] is WaitReason.PREEMPTION
+    assert reasons(plan)["b+2"] is WaitReason.BEHIND_HEAD
+
+
+def test_an_engine_answers_whether_growth_would_preempt() -> None:
+    borrower = [running("a", "r", 1), *(surplus("a", number, in_queue="r") for number in range(1, 7))]
+    engine = Engine(sharing_cohort(*borrower, running("b", "q", 1)))
+    engine.decide(NOW_MS)
+    assert [n for n in range(1, 6) if engine.preempts(growth("b", gpu=n), NOW_MS)] == [1, 2, 3]
+    assert not engine.preempts(growth("a", 7, in_queue="r"), NOW_MS)  # it would borrow
+    engine.put(workload("c", "q", 3))
+    engine.decide(NOW_MS)
+    assert not engine.preempts(growth("b", gpu=1), NOW_MS)  # a gang waits for the same quota
