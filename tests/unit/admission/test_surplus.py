@@ -273,7 +273,8 @@ def test_growth_waits_for_what_is_preempted_already() -> None:
     borrower = [surplus("a", number, in_queue="r", evicted=number > 4) for number in range(1, 7)]
     asked = [growth("b", 1), growth("b", 2)]
     plan = decided(sharing_cohort(running("a", "r", 1), *borrower, running("b", "q", 1), *asked))
-    assert not victims(plan) and not admitted(plan)
+    assert not victims(plan)
+    assert not admitted(plan)
     assert reasons(plan)["b+1"] is WaitReason.PREEMPTION
     assert reasons(plan)["b+2"] is WaitReason.BEHIND_HEAD
 
