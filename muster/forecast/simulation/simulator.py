@@ -101,7 +101,7 @@ class Simulator:
 
     @property
     def _waits(self) -> bool:
-        """Whether a gang or growth waits for quota."""
+        """Returns whether a gang or growth waits for quota."""
         return bool(self._pending or self._elastic.pending)
 
     def _begin(self) -> int:
@@ -246,10 +246,10 @@ class Simulator:
         demand, started_ms = self._jobs[job].demand[pod_set], self._gangs.running[job].started_ms
         if position < len(demand) and started_ms >= 0:
             at_ms = started_ms + demand[position].after_ms
-            self._events.add(at_ms, EventKind.ASKS_ANEW, job, len(self._changes))
+            self._events.add(at_ms, EventKind.DEMAND_CHANGED, job, len(self._changes))
             self._changes.append((job, row, pod_set, position))
 
-    def _ask_anew(self, job: int, row: int, pod_set: str, position: int, now_ms: int) -> None:
+    def _change_demand(self, job: int, row: int, pod_set: str, position: int, now_ms: int) -> None:
         if self._gangs.is_alive(job, row) and job in self._elastic:
             self._elastic.ask(job, {pod_set: self._asking(job, pod_set, position).asked}, now_ms)
             self._spent.resize(job, self._elastic.admission(job), now_ms)
@@ -295,8 +295,8 @@ class Simulator:
             if self._gangs.is_alive(job, row):
                 self._ask(job, self._elastic_queued.pop(job), now_ms)
             return
-        if kind == EventKind.ASKS_ANEW:
-            self._ask_anew(*self._changes[row], now_ms)
+        if kind == EventKind.DEMAND_CHANGED:
+            self._change_demand(*self._changes[row], now_ms)
             return
         end = self._gangs.handle(kind, job, row, now_ms)
         if end is None:
