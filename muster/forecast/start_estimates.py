@@ -230,14 +230,17 @@ def observed_job(number: int, live: ObservedWorkload, run_ms: int | None) -> Pla
     """Returns a workload as a job of a simulation."""
     workload = live.workload
     queue = workload.admission.cluster_queue if workload.admission else workload.cluster_queue
+    # An autoscaled gang counts with its minimum, as in the record of its past runs.
+    counts = {pods.name: pods.count for pods in workload.pod_sets}
+    counts |= {name: group.minimum for name, group in live.groups.items()}
     return PlacedJob(
         name=workload.key,
         submit_ms=workload.queued_at_ms if live.submitted_ms is None else live.submitted_ms,
         queue=queue,
         priority_class=live.priority_class,
         user=live.user,
-        pods=sum(pod_set.count for pod_set in workload.pod_sets),
-        accelerators=sum(pod_set.count * accelerators(pod_set.requests) for pod_set in workload.pod_sets),
+        pods=sum(counts.values()),
+        accelerators=sum(counts[pods.name] * accelerators(pods.requests) for pods in workload.pod_sets),
         number=number,
         run_ms=run_ms,
         priority=workload.priority,
