@@ -6,10 +6,10 @@ from statistics import median_low
 
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.learning.delays import AS_ASSUMED, Delays
+from muster.forecast.observed_state import State
 from muster.forecast.start_estimates import (
     SimulatedFuture,
     StartEstimate,
-    State,
     run_time_sources,
     simulated_future,
     starts_of,

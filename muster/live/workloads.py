@@ -11,8 +11,8 @@ from muster.cluster.elasticity import elastic_pod_sets, granted_counts, may_grow
 from muster.cluster.eligibility import MISCONFIGURED, SUSPENDED
 from muster.cluster.jobs.kinds import JOB_KINDS
 from muster.cluster.jobs.scaling import stored_sizes
+from muster.forecast.observed_state import ObservedWorkload
 from muster.forecast.simulation.worker_group import WorkerGroup
-from muster.forecast.start_estimates import ObservedWorkload
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import find_condition, millis
 from muster.objects.workload_status import (
