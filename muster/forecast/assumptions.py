@@ -28,14 +28,14 @@ class Assumptions:
     unmet_demand: float = _assumed(
         0,
         "share",
-        "workers up to its maximum that an autoscaled job asks for beyond its record while that says that no "
-        "quota was free; 0: recorded demand",
-        "Ray's autoscaler asks for no more at its limit, so a record has no larger demand",
+        "workers up to its maximum that an autoscaled job asks for beyond its record while the record has no "
+        "free quota; 0: recorded demand",
+        "Ray's autoscaler asks for no worker beyond its limit, so a record has no larger demand",
     )
     notice_s: float = _assumed(
         30,
         "s",
-        "notice to workers of an autoscaled job that are preempted while it goes on",
+        "notice to workers of an autoscaled job that are preempted while the job continues",
         "muster:admission.elastic.noticeSeconds",
     )
     cleanup_s: float = _assumed(

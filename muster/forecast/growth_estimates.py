@@ -6,10 +6,10 @@ from statistics import median_low
 
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.learning.delays import AS_ASSUMED, Delays
+from muster.forecast.observed_state import State
 from muster.forecast.start_estimates import (
     SimulatedFuture,
     StartEstimate,
-    State,
     run_time_sources,
     simulated_future,
     starts_of,
@@ -23,14 +23,14 @@ class GrowthEstimate:
     """The first growth of a worker group."""
 
     group: str
-    granted: int  # the pods with quota before: those of now, of its minimum, or a larger size
+    granted: int  # the pods with quota before: now, at its minimum, or a larger size
     pods: int  # median over the futures in which it grows; 0: none
     time: StartEstimate  # futures in which the job ends before count as without growth
 
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """The starts of workloads, and the growth of those that ask for more, by key."""
+    """The starts of workloads, and the growth of workloads that ask for more, by key."""
 
     starts: Mapping[str, StartEstimate]
     growth: Mapping[str, tuple[GrowthEstimate, ...]]

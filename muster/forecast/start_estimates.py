@@ -3,82 +3,21 @@ and later submissions."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import ceil
 from random import Random
-from typing import Protocol
 
-from muster import admission as core
 from muster.forecast.assumptions import Assumptions
-from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.learning.delays import AS_ASSUMED, Delays
-from muster.forecast.learning.learned import Learned
 from muster.forecast.learning.run_times import FutureRunTimes, RunTimeSource
+from muster.forecast.observed_state import ObservedWorkload, State
 from muster.forecast.placement import PlacedJob, accelerators
 from muster.forecast.simulation.futures import Future
 from muster.forecast.simulation.resumed import FirstGrowth, Initial, InitialWorkload, ResumedSimulator
-from muster.forecast.simulation.worker_group import WorkerGroup
 
 DAY_MS = 86_400_000
 HORIZON_MS = 30 * DAY_MS
 ENDLESS_MS = 3650 * DAY_MS
-
-
-@dataclass(frozen=True, slots=True)
-class ObservedWorkload:
-    """A workload that is queued or holds quota."""
-
-    workload: core.Workload  # an elastic gang at its current size
-    priority_class: str = ""
-    user: str = ""
-    admitted_ms: int | None = None  # None until its admission checks are ready
-    ready_ms: int | None = None  # None until its pods are ready
-    reports_ready: bool = False
-    ended: bool = False  # finished, while its pods still hold quota
-    is_endless: bool = False  # it runs until it is deleted, such as a RayService
-    submitted_ms: int | None = None  # None: when it was queued
-    elastic: tuple[core.Workload, ...] = ()  # an elastic gang and its granted surplus; empty for a fixed size
-    groups: Mapping[str, WorkerGroup] = field(default_factory=dict)  # that may grow, by pod set
-    terminating: Mapping[str, int] = field(default_factory=dict)  # workers without quota, by pod set
-
-    @property
-    def may_grow(self) -> bool:
-        """Returns whether it is an autoscaled gang that has started, and not at its largest size."""
-        if self.admitted_ms is None or self.ended or self.workload.evicted:
-            return False
-        return any(pods < self.groups[name].maximum for name, pods in self.group_sizes.items())
-
-    @property
-    def group_sizes(self) -> Mapping[str, int]:
-        """The pods with quota of its groups or, before its start, those of its minimum."""
-        held = self.workload.admission.pod_sets if self.workload.admission is not None else ()
-        counts = {assigned.name: assigned.count for assigned in held}
-        return {name: counts.get(name, group.minimum) for name, group in self.groups.items()}
-
-    @property
-    def parts(self) -> tuple[core.Workload, ...]:
-        """The workloads that the core decides on: a gang, and its surplus."""
-        return self.elastic or (self.workload,)
-
-
-class State(Protocol):
-    """The state of a cluster at one moment."""
-
-    @property
-    def configuration(self) -> QueueConfiguration:
-        """The queues and rules."""
-
-    @property
-    def workloads(self) -> Mapping[str, ObservedWorkload]:
-        """The workloads that are queued or hold quota, by key."""
-
-    @property
-    def learned(self) -> Learned:
-        """The lessons of past jobs."""
-
-    @property
-    def now_ms(self) -> int:
-        """The moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,14 +169,17 @@ def observed_job(number: int, live: ObservedWorkload, run_ms: int | None) -> Pla
     """Returns a workload as a job of a simulation."""
     workload = live.workload
     queue = workload.admission.cluster_queue if workload.admission else workload.cluster_queue
+    # An autoscaled gang counts with its minimum, as in the record of its past runs.
+    counts = {pods.name: pods.count for pods in workload.pod_sets}
+    counts |= {name: group.minimum for name, group in live.groups.items()}
     return PlacedJob(
         name=workload.key,
         submit_ms=workload.queued_at_ms if live.submitted_ms is None else live.submitted_ms,
         queue=queue,
         priority_class=live.priority_class,
         user=live.user,
-        pods=sum(pod_set.count for pod_set in workload.pod_sets),
-        accelerators=sum(pod_set.count * accelerators(pod_set.requests) for pod_set in workload.pod_sets),
+        pods=sum(counts.values()),
+        accelerators=sum(counts[pods.name] * accelerators(pods.requests) for pods in workload.pod_sets),
         number=number,
         run_ms=run_ms,
         priority=workload.priority,

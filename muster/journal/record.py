@@ -48,7 +48,8 @@ class Eviction(View):
 
 
 class SizeChange(View):
-    """The pods of a worker group from a time on. `limited`: it asks for no more because no quota is free."""
+    """The pods of a worker group from a time on. `limited`: it does not ask for another, as no quota is
+    free."""
 
     at: Time
     granted: Annotated[int, msgspec.Meta(ge=0)]  # that hold quota

@@ -8,7 +8,8 @@ from muster.cluster.candidates import WorkloadInfo
 from muster.cluster.cluster_state import ClusterState
 from muster.forecast.learning.past_job import PastJob
 from muster.forecast.main_flavor import main_flavor
-from muster.forecast.start_estimates import ObservedWorkload, observed_job
+from muster.forecast.observed_state import ObservedWorkload
+from muster.forecast.start_estimates import observed_job
 from muster.live.workloads import first_ready_ms, since_ms
 from muster.objects.kueue import Workload
 from muster.objects.meta import millis

@@ -11,9 +11,9 @@ from muster.configuration.configuration import Configuration
 from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.learning.learned import Learned
 from muster.forecast.learning.past_job import PastJob, past_jobs
+from muster.forecast.observed_state import ObservedWorkload
 from muster.forecast.placement import place
 from muster.forecast.queue_objects import QueueObjects, with_snapshot
-from muster.forecast.start_estimates import ObservedWorkload
 from muster.forecast.traces.rows import moved
 from muster.forecast.traces.trace import Trace
 from muster.live.past_workloads import past_workloads

@@ -11,8 +11,8 @@ from muster.cluster.elasticity import elastic_pod_sets, granted_counts, may_grow
 from muster.cluster.eligibility import MISCONFIGURED, SUSPENDED
 from muster.cluster.jobs.kinds import JOB_KINDS
 from muster.cluster.jobs.scaling import stored_sizes
+from muster.forecast.observed_state import ObservedWorkload
 from muster.forecast.simulation.worker_group import WorkerGroup
-from muster.forecast.start_estimates import ObservedWorkload
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import find_condition, millis
 from muster.objects.workload_status import (
@@ -55,8 +55,8 @@ def elastic_sizes(cluster: ClusterState, now_ms: int) -> ElasticSizes:
 def live_workloads(
     cluster: ClusterState, rules: core.Rules, now_ms: int, sizes: ElasticSizes | None = None
 ) -> LiveWorkloads:
-    """Converts all Workloads that may be queued or hold quota now, sorted by key. `sizes` are those of
-    autoscaled gangs, if the cluster lacks the objects that they depend on."""
+    """Converts all Workloads that may be queued or hold quota now, sorted by key. `sizes` has the
+    sizes of autoscaled gangs, if the cluster lacks the objects that they depend on."""
     workloads = LiveWorkloads()
     sizes = elastic_sizes(cluster, now_ms) if sizes is None else sizes
     for key, workload in sorted(cluster.workloads.items()):

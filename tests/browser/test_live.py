@@ -8,9 +8,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from muster.kube import kinds
+from muster.live.eta.growth_range import GrowthRange, annotation
 from muster.live.eta.start_range import StartRange
 from muster.objects.meta import rfc3339
-from muster.objects.names import ETA_ANNOTATION
+from muster.objects.names import ETA_ANNOTATION, GROWTH_ETA_ANNOTATION
 from tests.browser.canvases import color, pixels
 from tests.browser.live import Live, opened_live, served_cluster
 from tests.browser.opened import ColorScheme, Opened
@@ -122,6 +123,10 @@ def test_workload_says_why_it_waits(live_page: Opened) -> None:
 def test_workers_of_an_autoscaled_job_are_counted(browser: Browser) -> None:
     of_job = {getattr(kinds, name): bodies for name, bodies in elastic.objects(asked=3, runs=3).items()}
     workload = elastic.running_elastic(shrinking=True)
+    expected = StartRange(NOW_MS, NOW_MS, NOW_MS + 600_000, NOW_MS + 900_000, 20)
+    (job,) = of_job[kinds.RAY_JOBS]
+    growth = {GROWTH_ETA_ANNOTATION: annotation([GrowthRange("gpu", 2, 1, expected)])}
+    job["metadata"]["annotations"] = growth
     with (
         served_cluster({**local_stack(), kinds.WORKLOADS: [workload], **of_job}) as live,
         opened_live(browser, live) as opened,
@@ -132,6 +137,7 @@ def test_workers_of_an_autoscaled_job_are_counted(browser: Browser) -> None:
         expect(row).to_contain_text("2 granted, 3 asked, 3 running · Shrinking")
         row.click()
         expect(page.locator("#workload dl")).to_contain_text("Workers of gpu")
+        expect(page.locator("#workload dl")).to_contain_text("Growth of gpu1 more about ")
         expect(page.locator("#workload dl")).to_contain_text("2 granted, 3 asked")
         expect(page.locator("#workload h4").first).to_have_text("Size of its worker groups")
         expect(page.locator("#workload ul").first).to_contain_text(elastic.NOTICE)

@@ -11,7 +11,7 @@ from muster.kube import kinds
 from muster.kube.client import Kube, WriteError
 from muster.kube.kinds import Kind
 from muster.kube.writes import Delete, MergePatch, Overwrite, Write
-from muster.objects.names import ETA_ANNOTATION, RESOURCE_IN_USE
+from muster.objects.names import ETA_ANNOTATION, GROWTH_ETA_ANNOTATION, RESOURCE_IN_USE
 from sandbox.cluster.controller_process import write_token_kubeconfig
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
@@ -190,10 +190,11 @@ def test_a_workload_is_deleted_by_its_uid(server: Kubectl, account: Path) -> Non
     assert server.run("get", *target) == ""
 
 
-def test_an_estimate_is_written_on_a_queued_job(server: Kubectl, account: Path) -> None:
+@pytest.mark.parametrize("name", [ETA_ANNOTATION, GROWTH_ETA_ANNOTATION])
+def test_an_estimate_is_written_on_a_queued_job(server: Kubectl, account: Path, name: str) -> None:
     target = ("rayjob/job", "--namespace=team-a")
     uid = server.run("get", *target, "-o", "jsonpath={.metadata.uid}")
-    body = {"metadata": {"annotations": {ETA_ANNOTATION: "{}"}}}
+    body = {"metadata": {"annotations": {name: "{}"}}}
     perform(account, Overwrite(kinds.RAY_JOBS, "team-a/job", body, uid))
     stored = json.loads(server.run("get", *target, "-o", "json"))
-    assert stored["metadata"]["annotations"][ETA_ANNOTATION] == "{}"
+    assert stored["metadata"]["annotations"][name] == "{}"

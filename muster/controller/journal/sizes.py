@@ -18,8 +18,8 @@ CHANGES_MAX = 200
 
 
 class JobSizes:
-    """The changes of worker groups by UID of the Workload and pod set. A new leader knows no earlier
-    changes."""
+    """The changes of worker groups by UID of the Workload and pod set. A new leader does not have
+    earlier changes."""
 
     def __init__(self) -> None:
         self._changes: dict[str, dict[str, list[SizeChange]]] = {}

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from muster.cluster.cluster_state import ClusterState
+from muster.cluster.elasticity import granted_counts
 from muster.cluster.jobs.scaling import stored_sizes
 from muster.configuration.configuration import Configuration
 from muster.controller.metrics.metrics import Metrics
@@ -97,10 +98,21 @@ class StartAnnouncer(Background):
         if passed_s < self._early_s:
             return False
         return any(
-            (start := self._written.get(workload.metadata.uid)) is not None
-            and self._is_untrue(workload, start)
+            (
+                (start := self._written.get(workload.metadata.uid)) is not None
+                and self._is_untrue(workload, start)
+            )
+            or self._has_not_grown(workload)
             for workload in self._cluster.workloads.values()
         )
+
+    def _has_not_grown(self, workload: Workload) -> bool:
+        """Returns whether an autoscaled job has not grown by the end of its range."""
+        if not stored_sizes(workload) or is_finished(workload.status):
+            return False
+        granted, now_ms = granted_counts(workload.status), self._now_ms()
+        growth = announced_growth(workload, self._cluster)
+        return any(of.is_untrue(granted.get(of.group, 0), now_ms) for of in growth)
 
     def _is_untrue(self, workload: Workload, start: StartRange) -> bool:
         """Returns whether a gang has not started by the end of its range, or has got its quota since the

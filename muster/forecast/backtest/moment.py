@@ -9,7 +9,7 @@ from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.learning.learned import Learned
 from muster.forecast.learning.past_job import PastJob
 from muster.forecast.main_flavor import main_flavor
-from muster.forecast.start_estimates import ObservedWorkload
+from muster.forecast.observed_state import ObservedWorkload
 
 NAMESPACE = "backtest"
 

@@ -1,4 +1,4 @@
-"""The growth of autoscaled jobs as a table and as data, apart from the waits of starts."""
+"""The growth of autoscaled jobs as a table and as data."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

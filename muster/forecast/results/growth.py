@@ -100,9 +100,9 @@ def _mean(futures: Sequence[_Sums], queue: str) -> GrowthWaits:
 def _quantile(waits: Sequence[tuple[float, int]], share: float) -> float:
     """Returns the smallest wait that at least this share of the workers does not exceed; 0 without
     workers."""
-    left = share * sum(pods for _, pods in waits)
+    remaining = share * sum(pods for _, pods in waits)
     for wait, pods in sorted(waits):
-        left -= pods
-        if left <= 1e-9:
+        remaining -= pods
+        if remaining <= 1e-9:
             return wait
     return 0.0

@@ -26,7 +26,7 @@ class SpentUsage:
             self._held[job] = admission, now_ms
 
     def resize(self, job: int, admission: core.Admission, now_ms: int) -> None:
-        """Counts the usage of an elastic gang with its new size from now on."""
+        """Counts the usage of an elastic gang with its new size."""
         if job in self._held:
             before = self._before.get(job, {}), self._latest(job, now_ms)
             self._before[job] = recorded_usage.merged(before, now_ms // 1000)

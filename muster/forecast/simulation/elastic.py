@@ -1,6 +1,6 @@
 """Elastic gangs that hold quota in a simulation: they ask for workers, grow and shrink.
 
-As in the controller, the core decides on one replica at a time, each of which is a workload of its own.
+As in the controller, the core decides on one replica at a time, each of which is a separate workload.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ Groups = Mapping[str, WorkerGroup]
 
 @dataclass(slots=True)
 class _Gang:
-    """A gang with quota. `whole` has all pods that hold quota, without those that terminate."""
+    """A gang with quota. `whole` has all pods that hold quota, without pods that terminate."""
 
     whole: core.Workload
     groups: dict[str, WorkerGroup]
@@ -97,7 +97,7 @@ class ElasticGangs:
         self._refresh(gang)
 
     def ask_at_limits(self) -> None:
-        """Lets each group ask for another replica if it has all that it asks for, and no quota is free."""
+        """Lets each group ask for another replica if its demand is met, and no quota is free."""
         available = cache(self._engine.available)  # many gangs share a queue
         for gang in self._gangs.values():
             full = self._full(gang, available)
@@ -140,7 +140,7 @@ class ElasticGangs:
             self._refresh(gang)
 
     def evict(self, job: int) -> None:
-        """Evicts a gang, which asks for no more."""
+        """Evicts a gang, which then asks for nothing."""
         gang = self._gangs.get(job)
         if gang is not None:
             gang.whole = replace(gang.whole, evicted=True)

@@ -13,9 +13,9 @@ class EventKind(IntEnum):
     FAILED = 3
     CANCELLED = 4  # the user of a job cancels it; no row
     WAKE = 5  # a decision may change with time alone
-    WORKERS_ENDED = 6  # preempted workers of an elastic gang that goes on; the row is of the preemptions
+    WORKERS_ENDED = 6  # preempted workers of an elastic gang that continues; the row is of the preemptions
     ASKS = 7  # an elastic gang has started, and asks for more workers
-    ASKS_ANEW = 8  # an elastic gang asks for another number of workers; the row is of these changes
+    DEMAND_CHANGED = 8  # an elastic gang asks for another number of workers; the row is of these changes
 
 
 class Events:

@@ -207,7 +207,7 @@ class Gangs:
         return running is not None and running.row == row and not running.is_terminating
 
     def shrunk_ms(self, job: int, now_ms: int) -> int:
-        """Returns when preempted workers of a gang that goes on have ended: after the notice."""
+        """Returns when preempted workers of a gang that continues have ended: after the notice."""
         notice_ms = round(1000 * self._assumptions.notice_s)
         return now_ms + notice_ms + self._future.termination_ms(self._jobs[job], self._tries[job] - 1)
 

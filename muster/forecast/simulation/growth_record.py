@@ -9,7 +9,7 @@ from muster.forecast.results.growth import Growth
 
 @dataclass(frozen=True, slots=True)
 class GroupSize:
-    """The pods of a group that hold quota, and those that it asks for; and the accelerators of its workers
+    """The pods of a group that hold quota, the number that it asks for, and the accelerators of its workers
     above the minimum."""
 
     granted: int
@@ -33,7 +33,7 @@ class _Group:
 class _Attempt:
     since_ms: int
     groups: dict[str, _Group] = field(default_factory=dict)
-    below_since_ms: int | None = None  # None: it has all that it asks for
+    below_since_ms: int | None = None  # None: its demand is met
 
     @property
     def is_below(self) -> bool:
@@ -49,7 +49,7 @@ class GrowthRecord:
         self._attempts: dict[int, _Attempt] = {}
 
     def note(self, now_ms: int, job: int, pod_set: str, size: GroupSize) -> None:
-        """Notes the size of a group from now on."""
+        """Notes the present size of a group."""
         attempt = self._attempts.setdefault(job, _Attempt(now_ms))
         group = attempt.groups.setdefault(pod_set, _Group(size, now_ms))
         more = size.granted - group.size.granted
@@ -107,7 +107,7 @@ class GrowthRecord:
 def _taken(
     take: Callable[[], tuple[int, int]], give: Callable[[tuple[int, int]], None], count: int
 ) -> list[tuple[int, int]]:
-    """Takes pods from one end of a queue, at most `count`; the remainder of an entry is given back."""
+    """Takes pods from one end of a queue, at most `count`; the remainder of an entry is returned."""
     taken: list[tuple[int, int]] = []
     while count > 0:
         try:

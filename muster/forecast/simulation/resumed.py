@@ -120,7 +120,7 @@ class ResumedSimulator(Simulator):
             workload = replace(initial.workload, key=self._key(job))
             if workload.admission is None:
                 self._engine.put(workload)
-                self._note_queued(job, workload)
+                self._autoscaling.queue(job, workload)
                 self._pending += 1
                 if (cancelled_ms := self._jobs[job].cancelled_ms) is not None:
                     at_ms = max(now_ms + 1, self._jobs[job].submit_ms + cancelled_ms)
@@ -149,11 +149,11 @@ class ResumedSimulator(Simulator):
             gangs.finish(job, now_ms)
             return
         for pod_set, pods in initial.terminating.items():
-            self._expect_end_of_workers(job, pod_set, pods, now_ms)
+            self._autoscaling.expect_end(job, pod_set, pods, now_ms)
         if initial.started_ms is None:
             gangs.provide(job, admission, initial.workload.reserved_at_ms, now_ms)
             if groups and not initial.workload.evicted:
-                self._expect_growth(job, workload, now_ms)
+                self._autoscaling.expect_growth(job, workload, now_ms)
         else:
             gangs.start(job, initial.started_ms, now_ms)
         if initial.workload.evicted:

@@ -5,8 +5,7 @@ preempted gang holds its quota until its pods have terminated, and a job whose n
 requeued after its backoff.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from muster import admission as core
@@ -15,12 +14,12 @@ from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.learning.delays import AS_ASSUMED, Delays
 from muster.forecast.placement import PlacedJob
 from muster.forecast.results.outcome import End, QueueCapacity, SimulationOutcome
+from muster.forecast.simulation.autoscaling import Autoscaling
 from muster.forecast.simulation.budgets import SpentUsage
-from muster.forecast.simulation.elastic import ElasticGangs, may_grow
+from muster.forecast.simulation.elastic import ElasticGangs
 from muster.forecast.simulation.events import EventKind, Events
 from muster.forecast.simulation.gangs import Gangs
-from muster.forecast.simulation.worker_group import WorkerGroup
-from muster.translation.elastic import gang_of, is_surplus, pod_set_of
+from muster.translation.elastic import gang_of, is_surplus
 
 NAMESPACE = "forecast"
 DECISIONS_MAX = 100  # per moment: bounds configurations in which gangs preempt each other in turn
@@ -40,13 +39,12 @@ class Simulator:
         self._configuration, self._jobs, self._seed = configuration, jobs, seed
         self._engine = core.Engine(configuration.snapshot, configuration.rules)
         self._elastic = ElasticGangs(self._engine)
-        self._elastic_queued: dict[int, core.Workload] = {}  # elastic gangs, as they were queued last
-        self._shrinking: list[tuple[int, str, int]] = []  # preempted workers: job, pod set, pods
-        self._changes: list[tuple[int, int, str, int]] = []  # of demand: job, row, pod set, its position
-        self._unmet_demand = assumptions.unmet_demand
         self._spent = SpentUsage(configuration.snapshot)
         self._events = Events()
         self._gangs = Gangs(configuration, jobs, assumptions, seed, self._events, delays)
+        self._autoscaling = Autoscaling(
+            configuration, jobs, assumptions, self._elastic, self._gangs, self._events, self._spent
+        )
         self._stock_outs: dict[int, int] = {}
         self._finished: set[int] = set()  # jobs whose cancellation comes too late
         self._pending = 0  # workloads in the core without quota
@@ -101,7 +99,7 @@ class Simulator:
 
     @property
     def _waits(self) -> bool:
-        """Whether a gang or growth waits for quota."""
+        """Returns whether a gang or growth waits for quota."""
         return bool(self._pending or self._elastic.pending)
 
     def _begin(self) -> int:
@@ -114,13 +112,9 @@ class Simulator:
 
     def _queue(self, job: int, queued_ms: int, requeue_ms: int | None = None) -> None:
         workload = self._queued(job, queued_ms, requeue_ms)
-        self._note_queued(job, workload)
+        self._autoscaling.queue(job, workload)
         self._engine.put(workload)
         self._pending += 1
-
-    def _note_queued(self, job: int, workload: core.Workload) -> None:
-        if self._jobs[job].groups:
-            self._elastic_queued[job] = workload
 
     def _arrive(self, job: int, now_ms: int) -> None:
         cancelled_ms = self._jobs[job].cancelled_ms
@@ -199,11 +193,17 @@ class Simulator:
         for key in (*plan.drained, *plan.displaced):
             if key in evicted:
                 self._preempt(_index(key), now_ms)
-        self._shrink([key for key in preempted if is_surplus(key) and gang_of(key) not in evicted], now_ms)
+        shrinking = [key for key in preempted if is_surplus(key) and gang_of(key) not in evicted]
+        if shrinking:
+            by_job = [(_index(gang_of(key)), key) for key in shrinking]
+            self._autoscaling.shrink(by_job, now_ms, self._write(now_ms))
         for decision in plan.admissions:
             if not is_surplus(decision.workload):
                 self._admit(_index(decision.workload), decision.admission, now_ms)
-        self._grow({d.workload: d.admission for d in plan.admissions if is_surplus(d.workload)}, now_ms)
+        grown = {d.workload: d.admission for d in plan.admissions if is_surplus(d.workload)}
+        if grown:
+            jobs = {gang: _index(gang) for gang in map(gang_of, grown)}
+            self._autoscaling.grow(grown, jobs, now_ms)
 
     def _preempt(self, job: int, now_ms: int) -> None:
         self._gangs.preempt(job, now_ms)
@@ -214,63 +214,7 @@ class Simulator:
         self._gangs.admit(job, admission, now_ms)
         self._spent.reserve(job, admission, now_ms)
         self._gangs.provide(job, admission, now_ms, self._write(now_ms))
-        queued = self._elastic_queued.pop(job, None)
-        if queued is not None and may_grow(self._configuration, admission):
-            whole = replace(queued, admission=admission, reserved_at_ms=now_ms)
-            self._expect_growth(job, whole, now_ms)
-
-    def _expect_growth(self, job: int, whole: core.Workload, now_ms: int) -> None:
-        """Lets a gang ask for its surplus: immediately, or after its nodes are provisioned."""
-        assert whole.admission is not None
-        if not self._gangs.needs_request(self._jobs[job].queue, whole.admission):
-            self._ask(job, whole, now_ms)
-            return
-        running = self._gangs.running[job]
-        if running.started_ms >= 0:
-            self._elastic_queued[job] = whole
-            self._events.add(running.started_ms, EventKind.ASKS, job, running.row)
-
-    def _ask(self, job: int, whole: core.Workload, now_ms: int) -> None:
-        """Lets a gang ask for its surplus, which changes with the time since its start."""
-        placed, row = self._jobs[job], self._gangs.running[job].row
-        groups = {name: self._asking(job, name, 0) for name in placed.groups}
-        self._elastic.admit(job, whole, groups, now_ms)
-        for name in placed.demand:
-            self._expect_demand(job, row, name, 1)
-
-    def _asking(self, job: int, pod_set: str, position: int) -> WorkerGroup:
-        group, demand = self._jobs[job].groups[pod_set], self._jobs[job].demand.get(pod_set)
-        return group if demand is None else group.asking(demand[position], self._unmet_demand)
-
-    def _expect_demand(self, job: int, row: int, pod_set: str, position: int) -> None:
-        demand, started_ms = self._jobs[job].demand[pod_set], self._gangs.running[job].started_ms
-        if position < len(demand) and started_ms >= 0:
-            at_ms = started_ms + demand[position].after_ms
-            self._events.add(at_ms, EventKind.ASKS_ANEW, job, len(self._changes))
-            self._changes.append((job, row, pod_set, position))
-
-    def _ask_anew(self, job: int, row: int, pod_set: str, position: int, now_ms: int) -> None:
-        if self._gangs.is_alive(job, row) and job in self._elastic:
-            self._elastic.ask(job, {pod_set: self._asking(job, pod_set, position).asked}, now_ms)
-            self._spent.resize(job, self._elastic.admission(job), now_ms)
-            self._expect_demand(job, row, pod_set, position + 1)
-
-    def _grow(self, admitted: dict[str, core.Admission], now_ms: int) -> None:
-        for gang in dict.fromkeys(map(gang_of, admitted)):
-            job, replicas = _index(gang), {k: a for k, a in admitted.items() if gang_of(k) == gang}
-            self._elastic.grow(replicas, job, now_ms)
-            self._spent.resize(job, self._elastic.admission(job), now_ms)
-
-    def _shrink(self, preempted: Iterable[str], now_ms: int) -> None:
-        counts = Counter((_index(gang_of(key)), pod_set_of(key)) for key in preempted)
-        for (job, pod_set), replicas in counts.items():
-            pods = self._elastic.shrink(job, pod_set, replicas, now_ms)
-            self._expect_end_of_workers(job, pod_set, pods, self._write(now_ms))
-
-    def _expect_end_of_workers(self, job: int, pod_set: str, pods: int, preempted_ms: int) -> None:
-        ended_ms = self._gangs.shrunk_ms(job, preempted_ms)
-        self._events.add(ended_ms, EventKind.WORKERS_ENDED, job, len(self._shrinking))
-        self._shrinking.append((job, pod_set, pods))
+        self._autoscaling.admit(job, admission, now_ms)
 
     def _write(self, now_ms: int) -> int:
         """Returns when a decision of this moment is written."""
@@ -288,15 +232,7 @@ class Simulator:
         if kind == EventKind.CANCELLED:
             self._cancel(job, now_ms)
             return
-        if kind == EventKind.WORKERS_ENDED:
-            self._elastic.end_workers(*self._shrinking[row])
-            return
-        if kind == EventKind.ASKS:
-            if self._gangs.is_alive(job, row):
-                self._ask(job, self._elastic_queued.pop(job), now_ms)
-            return
-        if kind == EventKind.ASKS_ANEW:
-            self._ask_anew(*self._changes[row], now_ms)
+        if self._autoscaling.handle(kind, job, row, now_ms):
             return
         end = self._gangs.handle(kind, job, row, now_ms)
         if end is None:

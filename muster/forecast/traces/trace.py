@@ -12,7 +12,7 @@ class SizeDemand:
 
     after_ms: int
     asked: int
-    limited: bool = False  # it asked for no more because no quota was free
+    limited: bool = False  # it did not ask for another because no quota was free
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class TraceElastic:
 
 @dataclass(frozen=True, slots=True)
 class TraceJob:
-    """A job of a trace. All its pods are alike; those of an autoscaled job are those of its minimum."""
+    """A job of a trace. All its pods are alike; an autoscaled job has the pods of its minimum."""
 
     name: str
     submit_ms: int  # since the start of the trace

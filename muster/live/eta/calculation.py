@@ -27,7 +27,7 @@ from muster.files.reading import read_text
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.futures import SEEDS
 from muster.forecast.growth_estimates import estimates
-from muster.forecast.start_estimates import ObservedWorkload
+from muster.forecast.observed_state import ObservedWorkload
 from muster.forecast.traces.journal import read
 from muster.forecast.traces.trace import Trace
 from muster.journal.files import newest

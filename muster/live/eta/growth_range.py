@@ -42,6 +42,10 @@ class GrowthRange:
         between = "" if low == high else f" ({low} to {high})"
         return f"{self.workers} more expected about {about} UTC{between}"
 
+    def is_untrue(self, granted: int, now_ms: int) -> bool:
+        """Returns whether the range has passed without growth."""
+        return granted == self.granted and self.time.p90_ms is not None and self.time.p90_ms < now_ms
+
 
 def growth_ranges(estimates: Iterable[GrowthEstimate]) -> tuple[GrowthRange, ...]:
     """Returns the ranges of estimates."""

@@ -139,7 +139,7 @@ FIXED = simulated(configured(queue("a", 4)), job("other", 0, 600, 2))
 
 
 def test_waits_of_growth_by_queue() -> None:
-    """Of three workers two wait for ten minutes, in which their job has less than it asks for."""
+    """Two of three workers wait for ten minutes, in which their job has less than it asks for."""
     every, of_queue = growth_waits([SMALL])
     assert (every.queue, of_queue.queue) == ("", "a")
     assert replace(every, queue="a") == of_queue

@@ -285,6 +285,15 @@ def test_growth_that_cannot_be_written_is_tried_in_the_next_round() -> None:
     assert fixture.round_of_growth(more(10)) == [annotation([more(10)])]
 
 
+@pytest.mark.parametrize(("minutes", "granted", "is_early"), [(9, 2, False), (11, 2, True), (11, 3, False)])
+def test_growth_that_is_overdue_ends_the_pause(minutes: float, granted: int, is_early: bool) -> None:
+    growth = GrowthRange("gpu", granted, 1, in_minutes(10))
+    fixture = Fixture(scaled(growth))
+    fixture.round_of_growth(growth)
+    fixture.now_ms += round(MINUTE_MS * minutes)
+    assert fixture.announcer.ends_early(6) is is_early
+
+
 def test_question_has_the_sizes_of_autoscaled_jobs() -> None:
     """The process has no RayClusters, pods or ProvisioningRequests."""
     fixture = Fixture(scaled())
