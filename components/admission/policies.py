@@ -26,7 +26,7 @@ from pulumi_kubernetes.admissionregistration.v1 import (
 from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, LabelSelectorRequirementArgs, ObjectMetaArgs
 
 from components.admission.accelerators import accelerators_need_a_queue
-from components.admission.autoscaling import changes_of_workloads, own_accounts
+from components.admission.autoscaling import annotating_mutation, changes_of_workloads, own_accounts
 from components.admission.gangs import queued_gangs
 from components.admission.gangs.redis_cleanup import REDIS_CLEANUP_HAS_QUOTA
 from components.admission.kueue_objects import kueue_objects
@@ -97,7 +97,8 @@ class AdmissionPoliciesArgs:
     `serves_mutating`: whether the cluster serves MutatingAdmissionPolicy in v1. `kai`: KAI's queues and
     priorities if it is the engine. `priorities`: of the stack and its tenants. `max_pods`: of a Ray
     object. `shared_accounts`: service accounts that the stack declares for tenants' pods. `secrets`:
-    whether tenants have secrets of Secret Manager.
+    whether tenants have secrets of Secret Manager. `autoscaled`: whether the engine admits queued objects
+    that Ray's autoscaler scales.
     """
 
     engine: Engine
@@ -107,6 +108,7 @@ class AdmissionPoliciesArgs:
     kai: KaiNames | None = None
     priorities: PriorityNames = field(default_factory=PriorityNames)
     secrets: bool = False
+    autoscaled: bool = True
 
 
 class AdmissionPolicies(Component):
@@ -122,7 +124,7 @@ class AdmissionPolicies(Component):
         if args.kai is not None:
             self._mutate(kai_mutations(args.kai), ["CREATE", "UPDATE"], args.engine)
         elif args.serves_mutating:
-            self._mutate(suspending_mutations(args.engine), ["CREATE"], args.engine)
+            self._mutate(_mutations_at_creation(args), ["CREATE"], args.engine)
         for policy in validating_policies(args):
             self._validate(policy)
         self.register_outputs({})
@@ -160,6 +162,13 @@ class AdmissionPolicies(Component):
         )
 
 
+def _mutations_at_creation(args: AdmissionPoliciesArgs) -> dict[str, Mutation]:
+    mutations = suspending_mutations(args.engine)
+    if args.engine == "kueue" and args.autoscaled:
+        mutations["muster-queued-autoscaled-ray-is-elastic"] = annotating_mutation()
+    return mutations
+
+
 def validating_policies(args: AdmissionPoliciesArgs) -> list[Policy]:
     """Returns all ValidatingAdmissionPolicies of a stack."""
     engine = args.engine
@@ -172,7 +181,7 @@ def validating_policies(args: AdmissionPoliciesArgs) -> list[Policy]:
     if args.kai is not None:
         policies += kai_validations(args.kai)
     else:
-        policies += [suspendable(engine), *queued_gangs(engine)]
+        policies += [suspendable(engine), *queued_gangs(engine, args.autoscaled)]
         policies += [] if args.serves_mutating else created_suspended(engine)
     return (
         [*policies, *kueue_objects(), DRY_RUNS_ONLY, GATES_ONLY, REDIS_CLEANUP_HAS_QUOTA]
