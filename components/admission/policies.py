@@ -48,7 +48,7 @@ from components.admission.sizes import bounded_sizes
 from components.admission.tenants import VPA_MODE_OFF, token_required, without_claims
 from components.base import Component
 from components.queues.kai_policies import KaiNames, kai_mutations, kai_validations
-from muster.objects.names import CLASS_ANNOTATION, CONSUME_ANNOTATION, QUEUE_LABEL
+from muster.objects.names import CLASS_ANNOTATION, CONSUME_ANNOTATION, QUEUE_LABEL, SHRINKS_ANNOTATION
 
 # RBAC cannot express that the controller creates pods and Services as dry runs only.
 DRY_RUNS_ONLY = Policy(
@@ -67,6 +67,7 @@ DRY_RUNS_ONLY = Policy(
 # Pods of an autoscaled group are placed on the nodes of a ProvisioningRequest when their gate is opened: the
 # API server allows further node selectors for gated pods only, and none of the existing ones may change.
 _PLACED = json.dumps([CONSUME_ANNOTATION, CLASS_ANNOTATION])
+_WRITTEN = json.dumps([CONSUME_ANNOTATION, CLASS_ANNOTATION, SHRINKS_ANNOTATION])
 _ANNOTATIONS = ("object.metadata.?annotations.orValue({})", "oldObject.metadata.?annotations.orValue({})")
 GATES_ONLY = Policy(
     name="muster-controller-opens-only-gates",
@@ -78,11 +79,15 @@ GATES_ONLY = Policy(
             [
                 same_owners_and_finalizers(),
                 same_of_prefixes("labels", [""]),
-                same_except(*_ANNOTATIONS, f"k in {_PLACED}"),
+                same_except(*_ANNOTATIONS, f"k in {_WRITTEN}"),
                 same_except("object.spec", "oldObject.spec", 'k in ["schedulingGates", "nodeSelector"]'),
             ]
-        ): ("Muster's controller changes only the scheduling gates of pods, and the nodes of gated pods"),
-        f"size(oldObject.spec.?schedulingGates.orValue([])) > 0 || {same_except(*_ANNOTATIONS, 'false')}": (
+        ): (
+            "Muster's controller changes only the scheduling gates of pods, the nodes of gated pods, and the "
+            f"annotation {SHRINKS_ANNOTATION}"
+        ),
+        "size(oldObject.spec.?schedulingGates.orValue([])) > 0 || "
+        f"{same_except(*_ANNOTATIONS, f'!(k in {_PLACED})')}": (
             "Muster's controller changes the ProvisioningRequest only of pods whose gate is closed"
         ),
     },
