@@ -2,6 +2,7 @@
 docs/elastic.md that describe them."""
 
 import json
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -30,12 +31,12 @@ def running(engine: str) -> Iterator[Cluster]:
         down(state)
 
 
-def example(name: str) -> Manifest:
-    """Returns an example; its job runs until it is deleted."""
+def example(name: str, *, seconds: int) -> Manifest:
+    """Returns an example under a name of its own, whose job runs for this time."""
     manifest: Manifest = yaml.safe_load((EXAMPLES / f"{name}.rayjob.yaml").read_text())
     metadata = manifest["metadata"]
-    metadata["name"] = metadata.pop("generateName").rstrip("-")
-    metadata.setdefault("annotations", {})["sandbox.muster.dev/run-seconds"] = "3600"
+    metadata["name"] = f"{metadata.pop('generateName')}{secrets.token_hex(2)}"
+    metadata.setdefault("annotations", {})["sandbox.muster.dev/run-seconds"] = str(seconds)
     return manifest
 
 
@@ -70,43 +71,56 @@ def workloads(cluster: Cluster, job: str) -> list[Manifest]:
 
 def test_kueue_resizes_a_job_by_slices_and_preempts_it_whole() -> None:
     with running("kueue") as cluster:
-        job = submit(cluster, example("cpu-elastic"))
+        job = submit(cluster, example("cpu-elastic", seconds=3600))
         cluster.until("growth", lambda: phases(cluster, job) == ["Running"] * 20)
         (slice_of_growth,) = workloads(cluster, job)
         assert REPLACES in slice_of_growth["metadata"]["annotations"]
 
-        # Growth beyond the quota: none of the additional workers starts, though two would fit.
-        (name,) = (c["metadata"]["name"] for c in cluster.client.list(kinds.RayCluster, namespace=NAMESPACE))
-        for change in (
-            {"metadata": {"annotations": {WORKERS: "cpu=40"}}},
-            {"spec": {"workerGroupSpecs": [ray_group(cluster, name) | {"maxReplicas": 40}]}},
-        ):
-            patch = ("patch", "raycluster", name, f"--namespace={NAMESPACE}", "--type=merge")
-            cluster.kubectl.run(*patch, f"--patch={json.dumps(change)}")
-        beyond = [*["Running"] * 20, *[GATED] * 20]
-        cluster.until("gated workers", lambda: phases(cluster, job) == beyond)
-        waiting = [w for w in workloads(cluster, job) if not kinds.is_true(w, "QuotaReserved")]
-        assert len(waiting) == 1
-
         before = pods(cluster, job, HEAD)
-        submit(cluster, example("cpu-batch"))
+        first = submit(cluster, example("cpu-batch", seconds=2))
         cluster.until("the end of its head", lambda: not before.keys() & pods(cluster, job, HEAD).keys())
         # The RayJob's new cluster starts with its replicas.
         cluster.until("its return", lambda: "Running" in phases(cluster, job))
         (admitted,) = (w for w in workloads(cluster, job) if kinds.is_true(w, "Admitted"))
         sizes = {a["name"]: a["count"] for a in admitted["status"]["admission"]["podSetAssignments"]}
         assert sizes["cpu"] == 1
+        cluster.until_succeeded(first)
+        cluster.until("growth again", lambda: phases(cluster, job) == ["Running"] * 20)
+
+        # Growth beyond the quota: none of the additional workers starts, though five would fit.
+        ask_for(cluster, job, 40)
+        beyond = [*["Running"] * 20, *[GATED] * 20]
+        cluster.until("gated workers", lambda: phases(cluster, job) == beyond)
+        waiting = [w for w in workloads(cluster, job) if not kinds.is_true(w, "QuotaReserved")]
+        assert len(waiting) == 1
+        cluster.until("no growth", lambda: phases(cluster, job) == beyond)
+
+        # A preemption in that time finishes the Workload, but ends no pod.
+        before = pods(cluster, job, HEAD)
+        cluster.until_succeeded(submit(cluster, example("cpu-batch", seconds=2)))
+        assert not any(kinds.is_true(w, "QuotaReserved") for w in workloads(cluster, job))
+        assert (phases(cluster, job), pods(cluster, job, HEAD)) == (beyond, before)
 
 
-def ray_group(cluster: Cluster, name: str) -> Manifest:
-    ray_cluster = cluster.client.get(kinds.RayCluster, name, namespace=NAMESPACE)
-    (group,) = ray_cluster["spec"]["workerGroupSpecs"]
-    return dict(group)
+def ask_for(cluster: Cluster, job: str, workers: int) -> None:
+    """Gives the job work for this many workers, and allows as many."""
+    (name,) = (
+        c["metadata"]["name"]
+        for c in cluster.client.list(kinds.RayCluster, namespace=NAMESPACE)
+        if c["metadata"]["name"].startswith(job)
+    )
+    (group,) = cluster.client.get(kinds.RayCluster, name, namespace=NAMESPACE)["spec"]["workerGroupSpecs"]
+    change = {
+        "metadata": {"annotations": {WORKERS: f"cpu={workers}"}},
+        "spec": {"workerGroupSpecs": [{**group, "maxReplicas": workers}]},
+    }
+    patch = ("patch", "raycluster", name, f"--namespace={NAMESPACE}", "--type=merge")
+    cluster.kubectl.run(*patch, f"--patch={json.dumps(change)}")
 
 
 def test_kai_grows_a_job_beyond_the_minimum_of_its_gang() -> None:
     with running("kai") as cluster:
-        job = submit(cluster, example("cpu-elastic"))
+        job = submit(cluster, example("cpu-elastic", seconds=3600))
         cluster.until("growth", lambda: phases(cluster, job) == ["Running"] * 20)
         (group,) = cluster.client.list(kinds.PodGroup, namespace=NAMESPACE)
         assert group["spec"]["minMember"] == 2  # the head, and a worker
