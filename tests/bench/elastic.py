@@ -1,5 +1,5 @@
-"""An engine under autoscaled RayClusters that change their sizes all the time, beside the real Kueue with
-workload slices.
+"""An engine under autoscaled RayClusters that change their sizes all the time, next to the real Kueue
+with workload slices.
 
 All sizes fit into the quota, so the time from a request to its grant is the engine's own. KubeRay is stopped,
 and there are no pods (tests/bench/resize_stream.py): the opening of scheduling gates and the ends of pods are

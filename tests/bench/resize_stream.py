@@ -1,7 +1,7 @@
 """Changes the sizes of many autoscaled RayClusters in a running sandbox, as their autoscalers would, and
 records when each change was asked for and granted.
 
-KubeRay must be stopped: there are no pods, so quota of removed workers is free at once.
+KubeRay must be stopped: there are no pods, so quota of removed workers is free immediately.
 """
 
 import asyncio

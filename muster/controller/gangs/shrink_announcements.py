@@ -1,6 +1,6 @@
 """Announces the end of a notice to the job itself, so that it can save its state before workers are removed.
 
-The controller can't tell Ray: `ray drain-node` needs access to the GCS, from which networks and tokens keep
+Ray itself is not informed: `ray drain-node` needs access to the GCS, from which networks and tokens keep
 all but the cluster's own pods. So the deadline is an annotation of the head's pod, in which the job's driver
 runs. It can read it in a downward API volume, whose files the kubelet updates (Kubernetes, "Downward API").
 Ray chooses the workers only at the deadline, so those to remove are not known before.
