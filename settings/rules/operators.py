@@ -105,12 +105,12 @@ def versions_may_be_too_new(settings: Settings) -> Iterator[Doubt]:
     one may have fields that they do not know (docs/upgrading.md)."""
     tested = {
         "muster:kuberay": ("KubeRay", settings.kuberay.chart_version, KUBERAY_1_7),
-        "muster:kueue": ("Kueue", settings.kueue.version, _release(KUEUE_VERSION)),
+        "muster:kueue": ("Kueue", settings.kueue.version, release_numbers(KUEUE_VERSION)),
     }
     if settings.admission.engine == "kai":
         del tested["muster:kueue"]
     for key, (name, version, newest) in tested.items():
-        if _release(version)[:2] > newest[:2]:
+        if release_numbers(version)[:2] > newest[:2]:
             yield Doubt(
                 (key, "version"),
                 f"the newest {name} that this version of Muster was tested with is "

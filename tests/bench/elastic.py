@@ -29,7 +29,7 @@ from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.paths import RunState
 from tools.toolchain.steps import Screen
 
-CLUSTERS, ROUNDS = 1000, 6
+PLANNED = Resizes(clusters=1000, rounds=6)
 TITLE = "Autoscaled RayClusters (KubeRay stopped, no pods)"
 OVERTAKEN = "not granted before the next change"
 
@@ -62,9 +62,9 @@ def measure(engine: str, resizes: Resizes) -> Resized:
             measured = [engine_process(processes, engine), running(processes, "kube-apiserver")]
             before = [cpu_s(process) for process in measured]
             sizing = sizer.play()
-            spent = [cpu_s(process) - was for process, was in zip(measured, before, strict=True)]
+            engine_s, api_s = (cpu_s(p) - was for p, was in zip(measured, before, strict=True))
             workloads = sum(1 for _ in client.list(kinds.Workload, namespace=NAMESPACE))
-        return Resized(sizing, *spent, measured[0].memory_info().rss / 2**20, workloads)
+        return Resized(sizing, engine_s, api_s, measured[0].memory_info().rss / 2**20, workloads)
     finally:
         down(state)
 
@@ -99,8 +99,12 @@ def _values(run: Resized) -> Iterator[tuple[str, str, float]]:
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.elastic", description=__doc__)
-    parser.add_argument("--clusters", type=int, default=CLUSTERS, help=f"RayClusters (default: {CLUSTERS})")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"changes of each (default: {ROUNDS})")
+    parser.add_argument(
+        "--clusters", type=int, default=PLANNED.clusters, help="RayClusters (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=PLANNED.rounds, help="changes of each (default: %(default)s)"
+    )
     parser.add_argument("--alone", action="store_true", help="without Kueue, which takes most of the time")
     chosen = parser.parse_args(arguments)
     ensure_tools(("pulumi", "kueue"), Screen())

@@ -101,7 +101,7 @@ class Sizer:
     async def _connected(self, part: Callable[[Kube], Awaitable[None]]) -> None:
         async with connected(self._kubeconfig) as kube, connected(self._kubeconfig) as watching:
             reflectors: tuple[Reflector[Any], ...] = (
-                Reflector(watching, RAY_CLUSTERS, self._clusters, self._clusters.take_changed),
+                Reflector(watching, RAY_CLUSTERS, self._clusters, lambda: None),
                 Reflector(watching, WORKLOADS, self._workloads, self._see_workloads),
             )
             followers = [asyncio.create_task(reflector.run()) for reflector in reflectors]

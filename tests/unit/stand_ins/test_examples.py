@@ -3,7 +3,7 @@
 import ast
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +133,7 @@ def test_every_entrypoint_is_a_program_that_the_example_brings(file: Path) -> No
 
 @pytest.mark.parametrize("file", [*FILES, *UNQUEUED], ids=lambda f: f.name)
 def test_every_volume_is_of_an_object_that_the_example_brings(file: Path) -> None:
-    sources = {
+    sources: dict[str, Callable[[dict[str, Any]], bool]] = {
         "configMap": lambda volume: volume["configMap"]["name"] in named(file, "ConfigMap"),
         "persistentVolumeClaim": lambda volume: (
             volume["persistentVolumeClaim"]["claimName"] in named(file, "PersistentVolumeClaim")
