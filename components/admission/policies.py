@@ -26,7 +26,8 @@ from pulumi_kubernetes.admissionregistration.v1 import (
 from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, LabelSelectorRequirementArgs, ObjectMetaArgs
 
 from components.admission.accelerators import accelerators_need_a_queue
-from components.admission.autoscaling import annotating_mutation, changes_of_workloads, own_accounts
+from components.admission.autoscaling import changes_of_workloads, own_accounts
+from components.admission.elastic_jobs import annotating_mutation
 from components.admission.gangs import queued_gangs
 from components.admission.gangs.redis_cleanup import REDIS_CLEANUP_HAS_QUOTA
 from components.admission.kueue_objects import kueue_objects

@@ -3,7 +3,7 @@
 One policy for creations and one for updates of each kind of job.
 """
 
-from components.admission.autoscaling import autoscaled_as_created
+from components.admission.elastic_jobs import autoscaled_as_created
 from components.admission.gangs.immutable_fields import immutable_fields
 from components.admission.gangs.ownership import (
     cascading_deletions,

@@ -4,7 +4,8 @@ Source: KubeRay ray-operator/controllers/ray/utils/validation.go at v1.6.2 and v
 pkg/controller/jobs/raycluster/raycluster_webhook.go and the schema of Workload.
 """
 
-from components.admission.autoscaling import autoscales, gates_at_creation
+from components.admission.autoscaling import autoscales
+from components.admission.elastic_jobs import gates_at_creation
 from components.admission.gangs.redis_cleanup import heads_without_devices
 from components.admission.gangs.topology import topology_annotations
 from components.admission.ray import Engine, optional, value_at
