@@ -228,4 +228,5 @@ def _policies(settings: Settings) -> AdmissionPoliciesArgs:
         kai,
         PriorityNames(priorities, tenants),
         any(tenant.secrets for tenant in settings.tenants),
+        engine != "kueue" or settings.kueue.elastic_jobs,
     )

@@ -17,7 +17,7 @@ from components.admission.ray import (
     spec_is_written_by_users,
     value_at,
 )
-from components.admission.templates import from_old_object, head
+from components.admission.templates import head
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.raycluster import RAY_CLUSTER
 from settings.model.tenants.tenant import TENANT
@@ -144,29 +144,4 @@ def _pod_rules() -> dict[str, str]:
         f"{same_owners_and_finalizers()} && {same_of_prefixes('labels', [KUBERAY])}": (
             "only KubeRay changes owner references, finalizers and ray.io/ labels of Ray's pods"
         ),
-    }
-
-
-def scalable(kind: JobKind, engine: Engine) -> bool:
-    """Returns whether queued objects of the kind may be autoscaled: the engine then grants growth."""
-    return engine == "muster" and bool(kind.ray_cluster)
-
-
-def autoscaled_as_created(kind: JobKind, engine: Engine) -> dict[str, str]:
-    """Returns the rule for queued objects: whether they are autoscaled does not change. Where the engine
-    reserves quota for a gang of one size they are not, even on creation, as KubeRay would create the Role
-    before the gang is admitted."""
-    field, before = f"{kind.ray_cluster}.enableInTreeAutoscaling", autoscales(kind, "oldObject")
-    if scalable(kind, engine):
-        return {
-            f"({from_old_object(f'[{before}]')}).all(b, b == {autoscales(kind)})": (
-                f"the quota of a queued {kind.name} depends on whether it is autoscaled: to change {field}, "
-                "delete it and create it again"
-            )
-        }
-    return {
-        f"!{autoscales(kind)} || ({from_old_object(f'[{before}]')}).exists(b, b)": (
-            f"a queued {kind.name} can't grow, so it can't be autoscaled: leave {field} off, or run it "
-            "outside all queues"
-        )
     }

@@ -27,6 +27,7 @@ from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, LabelSelectorRequiremen
 
 from components.admission.accelerators import accelerators_need_a_queue
 from components.admission.autoscaling import changes_of_workloads, own_accounts
+from components.admission.elastic_jobs import annotating_mutation
 from components.admission.gangs import queued_gangs
 from components.admission.gangs.redis_cleanup import REDIS_CLEANUP_HAS_QUOTA
 from components.admission.kueue_objects import kueue_objects
@@ -48,7 +49,7 @@ from components.admission.sizes import bounded_sizes
 from components.admission.tenants import VPA_MODE_OFF, token_required, without_claims
 from components.base import Component
 from components.queues.kai_policies import KaiNames, kai_mutations, kai_validations
-from muster.objects.names import CLASS_ANNOTATION, CONSUME_ANNOTATION, QUEUE_LABEL
+from muster.objects.names import CLASS_ANNOTATION, CONSUME_ANNOTATION, QUEUE_LABEL, SHRINKS_ANNOTATION
 
 # RBAC cannot express that the controller creates pods and Services as dry runs only.
 DRY_RUNS_ONLY = Policy(
@@ -67,6 +68,7 @@ DRY_RUNS_ONLY = Policy(
 # Pods of an autoscaled group are placed on the nodes of a ProvisioningRequest when their gate is opened: the
 # API server allows further node selectors for gated pods only, and none of the existing ones may change.
 _PLACED = json.dumps([CONSUME_ANNOTATION, CLASS_ANNOTATION])
+_WRITTEN = json.dumps([CONSUME_ANNOTATION, CLASS_ANNOTATION, SHRINKS_ANNOTATION])
 _ANNOTATIONS = ("object.metadata.?annotations.orValue({})", "oldObject.metadata.?annotations.orValue({})")
 GATES_ONLY = Policy(
     name="muster-controller-opens-only-gates",
@@ -78,11 +80,15 @@ GATES_ONLY = Policy(
             [
                 same_owners_and_finalizers(),
                 same_of_prefixes("labels", [""]),
-                same_except(*_ANNOTATIONS, f"k in {_PLACED}"),
+                same_except(*_ANNOTATIONS, f"k in {_WRITTEN}"),
                 same_except("object.spec", "oldObject.spec", 'k in ["schedulingGates", "nodeSelector"]'),
             ]
-        ): ("Muster's controller changes only the scheduling gates of pods, and the nodes of gated pods"),
-        f"size(oldObject.spec.?schedulingGates.orValue([])) > 0 || {same_except(*_ANNOTATIONS, 'false')}": (
+        ): (
+            "Muster's controller changes only the scheduling gates of pods, the nodes of gated pods, and the "
+            f"annotation {SHRINKS_ANNOTATION}"
+        ),
+        "size(oldObject.spec.?schedulingGates.orValue([])) > 0 || "
+        f"{same_except(*_ANNOTATIONS, f'!(k in {_PLACED})')}": (
             "Muster's controller changes the ProvisioningRequest only of pods whose gate is closed"
         ),
     },
@@ -97,7 +103,8 @@ class AdmissionPoliciesArgs:
     `serves_mutating`: whether the cluster serves MutatingAdmissionPolicy in v1. `kai`: KAI's queues and
     priorities if it is the engine. `priorities`: of the stack and its tenants. `max_pods`: of a Ray
     object. `shared_accounts`: service accounts that the stack declares for tenants' pods. `secrets`:
-    whether tenants have secrets of Secret Manager.
+    whether tenants have secrets of Secret Manager. `autoscaled`: whether the engine admits queued objects
+    that Ray's autoscaler scales.
     """
 
     engine: Engine
@@ -107,6 +114,7 @@ class AdmissionPoliciesArgs:
     kai: KaiNames | None = None
     priorities: PriorityNames = field(default_factory=PriorityNames)
     secrets: bool = False
+    autoscaled: bool = True
 
 
 class AdmissionPolicies(Component):
@@ -122,7 +130,7 @@ class AdmissionPolicies(Component):
         if args.kai is not None:
             self._mutate(kai_mutations(args.kai), ["CREATE", "UPDATE"], args.engine)
         elif args.serves_mutating:
-            self._mutate(suspending_mutations(args.engine), ["CREATE"], args.engine)
+            self._mutate(_mutations_at_creation(args), ["CREATE"], args.engine)
         for policy in validating_policies(args):
             self._validate(policy)
         self.register_outputs({})
@@ -160,6 +168,13 @@ class AdmissionPolicies(Component):
         )
 
 
+def _mutations_at_creation(args: AdmissionPoliciesArgs) -> dict[str, Mutation]:
+    mutations = suspending_mutations(args.engine)
+    if args.engine == "kueue" and args.autoscaled:
+        mutations["muster-queued-autoscaled-ray-is-elastic"] = annotating_mutation()
+    return mutations
+
+
 def validating_policies(args: AdmissionPoliciesArgs) -> list[Policy]:
     """Returns all ValidatingAdmissionPolicies of a stack."""
     engine = args.engine
@@ -172,7 +187,7 @@ def validating_policies(args: AdmissionPoliciesArgs) -> list[Policy]:
     if args.kai is not None:
         policies += kai_validations(args.kai)
     else:
-        policies += [suspendable(engine), *queued_gangs(engine)]
+        policies += [suspendable(engine), *queued_gangs(engine, args.autoscaled)]
         policies += [] if args.serves_mutating else created_suspended(engine)
     return (
         [*policies, *kueue_objects(), DRY_RUNS_ONLY, GATES_ONLY, REDIS_CLEANUP_HAS_QUOTA]

@@ -9,8 +9,17 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from components.admission.autoscaling import autoscales
 from components.admission.queues import Mutation
-from components.admission.ray import RAY_KINDS, Policy, asked_by_users, requests_of
+from components.admission.ray import (
+    RAY_KINDS,
+    Policy,
+    asked_by_users,
+    requests_of,
+    spec_is_written_by_users,
+    value_at,
+)
+from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.rayjob import RAY_JOB
 from muster.objects.names import PRIORITY_LABEL, QUEUE_LABEL
 from settings.model.operators.kai import PRIORITY_PREFIX
@@ -84,7 +93,35 @@ def kai_validations(names: KaiNames) -> list[Policy]:
             },
             condition=asked_by_users("kai"),
         ),
+        *map(_countable, RAY_KINDS),
     ]
+
+
+def _countable(kind: JobKind) -> Policy:
+    """Returns the policy for sizes that KAI counts as KubeRay does (KAI v0.12.0,
+    pkg/podgrouper/podgrouper/plugins/ray/ray_grouper.go). It creates no PodGroup if `replicas` are fewer than
+    `minReplicas`, and takes `replicas` for the minimum if `minReplicas` is 0: the head of a group that Ray's
+    autoscaler scales would be evicted with it 60 s after it has grown beyond what fits."""
+    groups = value_at("object", f"{kind.ray_cluster}.workerGroupSpecs", "[]")
+    low = "g.?minReplicas.orValue(0)"
+    return Policy(
+        name=f"muster-kai-counts-{kind.plural}",
+        resources=(kind.plural,),
+        operations=("CREATE", "UPDATE"),
+        rules={
+            f"{groups}.all(g, {low} <= g.?replicas.orValue(0))": (
+                f"KAI schedules no pod of a queued {kind.name} with a worker group of fewer replicas than "
+                "minReplicas: raise replicas"
+            ),
+            f"!{autoscales(kind)} || {groups}.all(g, {low} >= 1)": (
+                "KAI takes all replicas for the minimum of a worker group without minReplicas, and would "
+                f"evict an autoscaled {kind.name} with its head once it grows beyond what fits: set "
+                "minReplicas to at least 1"
+            ),
+        },
+        label=QUEUE_LABEL,
+        condition=spec_is_written_by_users("kai"),
+    )
 
 
 def _label(name: str) -> str:

@@ -74,6 +74,9 @@ RETRIED = "muster.dev/retried"
 SIZES_ANNOTATION = "muster.dev/sizes"
 """Set by the controller on the Workload of an autoscaled job: the sizes of its worker groups that the user
 set, as JSON."""
+SHRINKS_ANNOTATION = "muster.dev/shrinks-at"
+"""Set by the controller on the head of an autoscaled gang whose workers are preempted: when their notice
+ends."""
 GROWTH_GATE = "muster.dev/growth"
 """A scheduling gate on workers of an autoscaled gang until the controller has granted their quota."""
 GROWTH_LABEL = "muster.dev/growth-of"

@@ -35,6 +35,12 @@ Service: Kind = create_namespaced_resource("", "v1", "Service", "services")
 CustomResourceDefinition: Kind = create_global_resource(
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions"
 )
+MutatingWebhookConfiguration: Kind = create_global_resource(
+    "admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations"
+)
+ValidatingWebhookConfiguration: Kind = create_global_resource(
+    "admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations"
+)
 ProvisioningRequest: Kind = create_namespaced_resource(
     "autoscaling.x-k8s.io", "v1", "ProvisioningRequest", "provisioningrequests"
 )

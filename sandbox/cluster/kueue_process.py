@@ -6,13 +6,14 @@ kubelet, and an ExternalName Service directs the API server to the process on lo
 between v1beta1 and v1beta2 works as in an installation. (Without internal certificate management, Kueue reads
 fixed paths under /etc.)
 
-Not included: Kueue's admission webhooks. None is registered (its log says "Webhook not found"); the stack's
-admission policies suspend queued objects.
+Kueue's webhooks for Ray objects are registered too, as in an installation: they put the scheduling gates into
+the pods of elastic ones. Not included: those for other kinds; the stack's admission policies suspend queued
+Jobs.
 """
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,8 @@ from lightkube import Client
 from lightkube.core.exceptions import ApiError
 from lightkube.types import PatchType
 
+from muster.cluster.jobs.job_kind import JobKind
+from muster.cluster.jobs.kinds import JOB_KINDS
 from sandbox.cluster import kinds
 from sandbox.cluster.ports import free_port
 from sandbox.cluster.processes import Processes, answers, wait_until
@@ -33,6 +36,12 @@ SECRET = "kueue-webhook-server-cert"
 READY_SECONDS_MAX = 60.0
 # The CRDs whose conversion clause Kueue's certificate rotator insists on (pkg/util/cert).
 CONVERTED = ("clusterqueues", "cohorts", "localqueues", "multikueueclusters", "workloads")
+# Its webhooks for Ray's kinds (config/components/webhook/manifests.yaml at v0.19.2).
+ADMITTED = tuple(kind for kind in JOB_KINDS if kind.ray_cluster)
+REGISTERED = {
+    kinds.MutatingWebhookConfiguration: ("mutating", "mutate", ["CREATE"]),
+    kinds.ValidatingWebhookConfiguration: ("validating", "validate", ["CREATE", "UPDATE"]),
+}
 
 
 def start(
@@ -101,7 +110,7 @@ def configuration(webhook_port: int, health_port: int, certificates: Path) -> di
 
 
 def prepare_cluster(client: Client, webhook_port: int) -> None:
-    """Creates the other objects that Kueue needs: namespace, Service, Secret, conversion webhooks."""
+    """Creates the other objects that Kueue needs: namespace, Service, Secret, webhooks."""
     _ensure(client, kinds.Namespace, {"metadata": {"name": NAMESPACE}})
     _ensure(client, kinds.Secret, {"metadata": {"name": SECRET, "namespace": NAMESPACE}})
     port = {"name": "https", "port": webhook_port, "protocol": "TCP"}
@@ -120,6 +129,30 @@ def prepare_cluster(client: Client, webhook_port: int) -> None:
         client.patch(
             kinds.CustomResourceDefinition, f"{plural}.kueue.x-k8s.io", patch, patch_type=PatchType.MERGE
         )
+    for kind, (noun, verb, operations) in REGISTERED.items():
+        webhooks = [_webhook(admitted, verb, operations, webhook_port) for admitted in ADMITTED]
+        name = f"kueue-{noun}-webhook-configuration"  # Kueue adds its CA to those of this name
+        _ensure(client, kind, {"metadata": {"name": name}, "webhooks": webhooks})
+
+
+def _webhook(kind: JobKind, verb: str, operations: Sequence[str], port: int) -> dict[str, Any]:
+    group, version, name = kind.kind.group, kind.kind.version, kind.name.lower()
+    path = f"/{verb}-{group.replace('.', '-')}-{version}-{name}"
+    service = {"namespace": NAMESPACE, "name": SERVICE, "port": port, "path": path}
+    rule = {
+        "apiGroups": [group],
+        "apiVersions": [version],
+        "resources": [kind.plural],
+        "operations": list(operations),
+    }
+    return {
+        "name": f"{verb[0]}{name}.kb.io",
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "failurePolicy": "Fail",
+        "clientConfig": {"service": service},
+        "rules": [rule],
+    }
 
 
 def _ensure(client: Client, kind: kinds.Kind, obj: kinds.Object) -> None:

@@ -22,13 +22,13 @@ def engine_muster_has_its_controller(settings: Settings) -> Iterator[Finding]:
 
 @rule("admission")
 def elastic_gangs_need_engine_muster(settings: Settings) -> Iterator[Finding]:
-    """Settings of elastic gangs need engine muster: with others, queued objects that are autoscaled are
-    refused (docs/elastic.md)."""
+    """Settings of elastic gangs need engine muster: other engines preempt workers without a notice
+    (docs/elastic.md)."""
     admission = settings.admission
     if admission.engine != "muster" and "elastic" in admission.model_fields_set:
         yield Finding(
             ("muster:admission", "elastic"),
-            f"no value: with engine {admission.engine}, queued objects that are autoscaled are refused",
+            f"no value: engine {admission.engine} preempts workers without a notice",
             "remove it, or choose engine: muster",
         )
 

@@ -8,6 +8,7 @@ from settings.model.foundation.existing import Existing
 from settings.model.operators.kuberay import KUBERAY_VERSION, SINCE_1_7, UNTIL_1_7
 from settings.model.operators.kueue import DEFAULT_FRAMEWORKS, KUEUE_VERSION
 from settings.model.operators.kueue_gates import KUEUE_GATES
+from settings.model.operators.shared import release_numbers
 from settings.model.stack import Settings
 from settings.problems import Doubt, Finding, did_you_mean
 from settings.rules.registry import doubt, rule
@@ -84,13 +85,13 @@ def versions_serve_what_is_used(settings: Settings) -> Iterator[Finding]:
     """Kueue serves v1beta2 of its API, by which queues are declared, from 0.15.0 on (Kueue, CHANGELOG-0.15);
     KubeRay suspends RayClusters from 1.1.0 on (Kueue, "Run a RayCluster")."""
     kueue, kuberay = settings.kueue, settings.kuberay
-    if _release(kueue.version) < KUEUE_OLDEST:
+    if release_numbers(kueue.version) < KUEUE_OLDEST:
         yield Finding(
             ("muster:kueue", "version"),
             "0.15.0 or later, the first version that serves v1beta2 of its API (Kueue, CHANGELOG-0.15)",
             f"raise it, or remove it for {KUEUE_VERSION}",
         )
-    if _release(kuberay.chart_version) < KUBERAY_OLDEST:
+    if release_numbers(kuberay.chart_version) < KUBERAY_OLDEST:
         yield Finding(
             ("muster:kuberay", "version"),
             "1.1.0 or later, the first version that suspends RayClusters (KubeRay)",
@@ -104,12 +105,12 @@ def versions_may_be_too_new(settings: Settings) -> Iterator[Doubt]:
     one may have fields that they do not know (docs/upgrading.md)."""
     tested = {
         "muster:kuberay": ("KubeRay", settings.kuberay.chart_version, KUBERAY_1_7),
-        "muster:kueue": ("Kueue", settings.kueue.version, _release(KUEUE_VERSION)),
+        "muster:kueue": ("Kueue", settings.kueue.version, release_numbers(KUEUE_VERSION)),
     }
     if settings.admission.engine == "kai":
         del tested["muster:kueue"]
     for key, (name, version, newest) in tested.items():
-        if _release(version)[:2] > newest[:2]:
+        if release_numbers(version)[:2] > newest[:2]:
             yield Doubt(
                 (key, "version"),
                 f"the newest {name} that this version of Muster was tested with is "
@@ -123,7 +124,7 @@ def kuberay_knows_its_gates(settings: Settings) -> Iterator[Finding]:
     """Feature gates are known to the version of KubeRay, which exits on an unknown one (KubeRay,
     ray-operator/pkg/features/features.go at v1.6.2 and v1.7.0)."""
     kuberay = settings.kuberay
-    is_1_7 = _release(kuberay.chart_version) >= KUBERAY_1_7
+    is_1_7 = release_numbers(kuberay.chart_version) >= KUBERAY_1_7
     for gate in kuberay.feature_gates:
         if gate in (UNTIL_1_7 if is_1_7 else SINCE_1_7):
             change = "1.7.0 removed it" if is_1_7 else "1.7.0 adds it"
@@ -143,17 +144,13 @@ def kueue_resumes_rayservices(settings: Settings) -> Iterator[Finding]:
     kuberay, service = settings.kuberay, "ray.io/rayservice"
     if settings.admission.engine != "kueue" or service not in settings.kueue.frameworks:
         return
-    if kuberay.install == "helm" and _release(kuberay.chart_version) >= KUBERAY_1_7:
+    if kuberay.install == "helm" and release_numbers(kuberay.chart_version) >= KUBERAY_1_7:
         yield Finding(
             ("muster:kuberay", "version"),
             "a version before 1.7.0: Kueue resumes a RayService by rayClusterConfig.suspend, which KubeRay "
             "1.7 reads only when it creates a cluster",
             f"write {KUBERAY_VERSION}, or remove {service} from muster:kueue.frameworks",
         )
-
-
-def _release(version: str) -> tuple[int, ...]:
-    return tuple(map(int, version.partition("-")[0].split(".")))
 
 
 @rule("pools")

@@ -7,6 +7,7 @@ import sys
 from preview.plugins.choice import choose_offline, sources
 from tests.bench import (
     decisions,
+    elastic,
     engine_load,
     first_decision,
     forecasts,
@@ -56,6 +57,7 @@ def main() -> int:
     show("Admission (KubeRay stopped)", admission)
     sustained = sustained_load.figures()
     show("Many RayJobs (KubeRay stopped)", sustained)
+    show(elastic.TITLE, elastic.figures(elastic.PLANNED))
     missed = [f.what for f in (*figures, *decided, *forecast, *admission, *sustained) if not f.met]
     print(f"missed: {', '.join(missed)}" if missed else "every target is met")
     return 1 if missed else 0

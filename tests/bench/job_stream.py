@@ -92,7 +92,7 @@ def play(kubeconfig: Path, stream: Stream) -> History:
 
 async def _play(kubeconfig: str, stream: Stream) -> History:
     # Two pools of connections: what is finished does not wait for what is submitted.
-    async with _connected(kubeconfig) as submits, _connected(kubeconfig) as finishes:
+    async with connected(kubeconfig) as submits, connected(kubeconfig) as finishes:
         playing = _Play(stream, finishes)
         followers = [asyncio.create_task(reflector.run()) for reflector in playing.reflectors]
         try:
@@ -107,7 +107,8 @@ async def _play(kubeconfig: str, stream: Stream) -> History:
 
 
 @asynccontextmanager
-async def _connected(kubeconfig: str) -> AsyncIterator[Kube]:
+async def connected(kubeconfig: str) -> AsyncIterator[Kube]:
+    """Yields a client with its own connections."""
     kube = Kube(kubeconfig)
     try:
         yield kube

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from muster.kube import kinds
+from muster.objects.names import SHRINKS_ANNOTATION
 from muster.objects.names import WAIT_ANNOTATION as WAIT
 from tests.simulation.api import Body, key_of
 from tests.simulation.elastic_gangs import elastic, elastic_service, granted, platform, workers
@@ -143,6 +144,12 @@ def events(sim: Simulation, kind: str, name: str) -> list[str]:
     return [event["reason"] for event in about]
 
 
+def deadline(sim: Simulation, job: str) -> str:
+    """Returns when the workers of a job go, by its head; empty if they stay."""
+    announced = (p["metadata"].get("annotations", {}).get(SHRINKS_ANNOTATION) for p in sim.pods_of(job))
+    return next((str(at) for at in announced if at), "")
+
+
 NEEDS_GPU = (
     "a worker needs 1 nvidia.com/gpu of flavor l4 but ClusterQueue team-a has 0 of 6 left and cohort ml has "
     "nothing to lend"
@@ -166,6 +173,7 @@ def test_user_sees_growth_its_limit_and_the_notice(seed: int) -> None:
         (notice,) = messages(sim, dev, "Shrinking")
         assert notice.startswith("Returns 3 workers of group gpu to ClusterQueue team-a by ")
         assert " UTC (notice). Preempted to accommodate workload team-a/rayjob-prod-" in notice
+        await sim.until(lambda: f"by {deadline(sim, dev)[11:19]} UTC" in notice, "its head is told", 0.1)
         await sim.until(lambda: sim.state(prod) == "Running", "production runs", 1.5)
         waits = messages(sim, prod, "QuotaReserved", "False")
         assert any("preempted replicas of team-a/rayjob-dev-" in message for message in waits)
@@ -174,6 +182,7 @@ def test_user_sees_growth_its_limit_and_the_notice(seed: int) -> None:
         in_order = [r for r in events(sim, "RayJob", "dev") if r in ("Grew", "Shrinking", "Shrunk")]
         assert in_order == ["Grew", "Shrinking", "Shrunk"]
         assert "GrowthLimited" in events(sim, "RayJob", "dev")
+        await sim.until(lambda: not deadline(sim, dev), "the head is told that it is over", 0.1)
 
     Simulation(seed, platform()).run(story)
 

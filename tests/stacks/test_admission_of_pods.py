@@ -291,6 +291,15 @@ def test_the_controller_changes_nothing_else_of_a_gated_pod(pods: Kubectl, name:
     assert message in refused_patch(pods, CONTROLLER, Target("v1", "Pod", "gated-too", "team-a"), patch)
 
 
+SHRINKS: Patch = {"metadata": {"annotations": {"muster.dev/shrinks-at": "2026-11-26T14:20:31Z"}}}
+
+
+def test_only_the_controller_announces_when_workers_go(pods: Kubectl) -> None:
+    target = Target("v1", "Pod", "mine", "team-a")
+    assert refused_patch(pods, CONTROLLER, target, SHRINKS) == ""
+    assert "labels and annotations of" in refused_patch(pods, DAVE, target, SHRINKS)
+
+
 def test_the_controller_does_not_move_a_pod_to_another_request(pods: Kubectl) -> None:
     """A pod with an open gate may run already."""
     error = refused_patch(

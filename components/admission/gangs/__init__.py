@@ -3,7 +3,7 @@
 One policy for creations and one for updates of each kind of job.
 """
 
-from components.admission.autoscaling import autoscaled_as_created
+from components.admission.elastic_jobs import autoscaled_as_created
 from components.admission.gangs.immutable_fields import immutable_fields
 from components.admission.gangs.ownership import (
     cascading_deletions,
@@ -22,18 +22,19 @@ from muster.objects.names import QUEUE_LABEL
 CHANGED = "object.spec != oldObject.spec || object.metadata.?labels != oldObject.metadata.?labels"
 
 
-def queued_gangs(engine: Engine) -> list[Policy]:
-    """Returns the policies that protect queued jobs of each kind."""
-    each = [policy for kind in JOB_KINDS for policy in _policies(kind, engine)]
+def queued_gangs(engine: Engine, autoscaled: bool) -> list[Policy]:
+    """Returns the policies that protect queued jobs of each kind. `autoscaled`: the engine admits autoscaled
+    ones."""
+    each = [policy for kind in JOB_KINDS for policy in _policies(kind, engine, autoscaled)]
     parts = [policy for kind in JOB_KINDS for policy in kept_parts(kind, engine)]
     return [*each, *parts, *cascading_deletions(engine)]
 
 
-def _policies(kind: JobKind, engine: Engine) -> list[Policy]:
+def _policies(kind: JobKind, engine: Engine, autoscaled: bool) -> list[Policy]:
     owned = ownership_rules(kind, engine)
     if kind.ray_cluster:
-        owned |= autoscaled_as_created(kind, engine)
-    required = requirements(kind)
+        owned |= autoscaled_as_created(kind, engine, autoscaled)
+    required = requirements(kind, engine)
     if_changed = {f"!variables.changed || ({rule})": message for rule, message in required.items()}
     variables = ownership_variables() | requirement_variables(kind)
     return [

@@ -5,9 +5,10 @@ pkg/controller/jobs/raycluster/raycluster_webhook.go and the schema of Workload.
 """
 
 from components.admission.autoscaling import autoscales
+from components.admission.elastic_jobs import gates_at_creation
 from components.admission.gangs.redis_cleanup import heads_without_devices
 from components.admission.gangs.topology import topology_annotations
-from components.admission.ray import optional, value_at
+from components.admission.ray import Engine, optional, value_at
 from components.admission.templates import annotations, in_group, template_variables
 from muster.cluster.jobs.job_kind import JobKind, PodGroups
 from muster.cluster.jobs.rayjob import RAY_JOB
@@ -35,9 +36,9 @@ def _old_annotations() -> str:
     return annotations("variables.oldTemplates")
 
 
-def requirements(kind: JobKind) -> dict[str, str]:
+def requirements(kind: JobKind, engine: Engine) -> dict[str, str]:
     """Returns the rules for creations, and for updates of the fields that they read."""
-    of_pods = _pods(kind) | topology_annotations() | dict(kind.rules)
+    of_pods = _pods(kind, engine) | topology_annotations() | dict(kind.rules)
     if not kind.ray_cluster:
         return of_pods | (_group_count(kind.groups, kind.name) if kind.groups is not None else {})
     assert kind.groups is not None, "a Ray cluster has worker groups"
@@ -85,7 +86,7 @@ def _groups(kind: JobKind, groups: PodGroups) -> dict[str, str]:
     }
 
 
-def _pods(kind: JobKind) -> dict[str, str]:
+def _pods(kind: JobKind, engine: Engine) -> dict[str, str]:
     set_by_admission = ", ".join(f'"{key}"' for key in (WRITTEN_OUT, CONSUME_ANNOTATION, CLASS_ANNOTATION))
     scheduled = (
         f"the pods of a queued {kind.name} are scheduled as soon as it is admitted, or they would hold quota "
@@ -118,9 +119,8 @@ def _pods(kind: JobKind) -> dict[str, str]:
         f'variables.templates.all(t, t.?spec.?schedulerName.orValue("") in ["", "{SCHEDULER}"])': (
             f"{scheduled} remove schedulerName from the pod templates"
         ),
-        # The engine adds its own gate to autoscaled workers; later changes are refused (PLACEMENT).
-        'request.operation == "UPDATE" || '
-        "variables.templates.all(t, t.?spec.?schedulingGates.orValue([]).size() == 0)": (
+        # Muster adds its own gate to autoscaled workers; later changes are refused (PLACEMENT).
+        f'request.operation == "UPDATE" || {gates_at_creation(engine)}': (
             f"{scheduled} remove schedulingGates from the pod templates"
         ),
         f"variables.annotations.all(a, [{set_by_admission}].all(k, !(k in a) || "

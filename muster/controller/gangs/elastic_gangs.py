@@ -18,12 +18,14 @@ from collections.abc import Iterator, Mapping
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.elasticity import granted_counts, running_counts, scaled_clusters
 from muster.cluster.growth_nodes import GroupNodes
+from muster.cluster.jobs.gang import HEAD
 from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.scaling import Sizes, cap_operations, stored_sizes
 from muster.cluster.pod_sets import by_pod_set
 from muster.cluster.queued_growth import nodes_by_group
 from muster.controller.gangs.growth_gates import openings
 from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.gangs.shrink_announcements import announcements
 from muster.controller.gangs.stops import POD_GRACE_S
 from muster.controller.workload.events import on_workload
 from muster.controller.workload.surplus import REMOVAL_MS, shrinking_ms
@@ -45,8 +47,8 @@ def caps_at_start(workload: Workload) -> dict[str, int]:
 def elastic_writes(
     workload: Workload, cluster: ClusterState, offers: Offers | None, now_ms: int, notice_ms: int
 ) -> Iterator[PlannedWrite]:
-    """Yields the writes for a running gang: limits, gates to open, and pods to delete. Limits stay as they
-    are if `offers` is None, which is unknown."""
+    """Yields the writes for a running gang: limits, gates to open, announcements, and pods to delete. Limits
+    stay as they are if `offers` is None, which is unknown."""
     sizes = stored_sizes(workload)
     if not sizes:
         return
@@ -56,6 +58,7 @@ def elastic_writes(
     nodes = nodes_by_group(workload, workload.status, cluster, now_ms)
     free = {name: counts[name] - running.get(name, 0) for name in sorted(sizes.keys() & counts.keys())}
     yield from openings(workload, cluster, pods, free, nodes)
+    yield from announcements(workload.status, pods.get(HEAD, ()), notice_ms)
     if offers is not None:
         in_notice = elapsed_ms < notice_ms
         yield from _limits(workload, cluster, offers, running, nodes, in_notice=in_notice)

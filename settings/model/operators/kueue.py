@@ -7,10 +7,19 @@ from pydantic import Field, model_validator
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.kinds import JOB_KINDS
 from settings.model.base import Model, Quantity, ResourceName, refuse_bound_below_base
-from settings.model.operators.shared import ApiClient, ChartImage, FeatureGate, Release, Replicas, Resources
+from settings.model.operators.shared import (
+    ApiClient,
+    ChartImage,
+    FeatureGate,
+    Release,
+    Replicas,
+    Resources,
+    release_numbers,
+)
 from settings.model.pools.values import LabelKey, LabelValue
 
 KUEUE_VERSION = "0.19.2"  # with its feature gates in `kueue_gates.py`
+ELASTIC_BY_DEFAULT = (0, 18, 0)  # pkg/features/kube_features.go: ElasticJobsViaWorkloadSlices
 KUEUE_COMMIT = "8eab68778fc1b52affe165fdf5af29d1e9b4f3cb"  # of this version's tag
 
 # The integrations of KUEUE_VERSION (apis/config/v1beta2, Integrations).
@@ -158,6 +167,12 @@ class Kueue(Model):
     namespaces. Jobs with a queue's label are managed everywhere."""
     feature_gates: dict[FeatureGate, bool] = Field(default_factory=dict)
     """Kueue's feature gates by name; with the default version, unknown gates are refused."""
+
+    @property
+    def elastic_jobs(self) -> bool:
+        """Whether Kueue admits Ray objects that Ray's autoscaler scales."""
+        by_default = release_numbers(self.version) >= ELASTIC_BY_DEFAULT
+        return self.feature_gates.get("ElasticJobsViaWorkloadSlices", by_default)
 
     @property
     def revision(self) -> str:

@@ -14,6 +14,11 @@ IMAGE = re.compile(
 )
 
 
+def release_numbers(version: str) -> tuple[int, ...]:
+    """Returns the numbers of a release, without what follows a hyphen."""
+    return tuple(map(int, version.partition("-")[0].split(".")))
+
+
 def _pinned_image(image: str) -> str:
     match = IMAGE.fullmatch(image)
     if match is None or match["tag"] == ":latest" or not (match["tag"] or match["digest"]):

@@ -11,6 +11,7 @@ from components.admission.policies import AdmissionPolicies, AdmissionPoliciesAr
 from components.admission.priorities import PriorityNames
 from components.admission.ray import Engine
 from components.controller.pod import NAME, NAMESPACE
+from settings.model.operators.kueue import Kueue
 from tests.unit.components.harness import Declarations, declare
 
 QUEUED = {"matchExpressions": [{"key": "kueue.x-k8s.io/queue-name", "operator": "Exists"}]}
@@ -77,8 +78,33 @@ def test_the_engine_decides_which_policies_are_declared(
 ) -> None:
     """Engine kueue has no policies for Kueue's objects, as its own webhooks check them."""
     declarations = declared(engine, serves_mutating)
-    assert names(declarations, "MutatingAdmissionPolicy") == mutating
+    annotated = {"muster-queued-autoscaled-ray-is-elastic"} if engine == "kueue" and mutating else set()
+    assert names(declarations, "MutatingAdmissionPolicy") == mutating | annotated
     assert names(declarations, "ValidatingAdmissionPolicy") == validating | objects
+
+
+ELASTIC_JOBS = "ElasticJobsViaWorkloadSlices"
+SUITS: dict[str, tuple[dict[str, Any], bool]] = {
+    "the default version": ({}, True),
+    "its gate off": ({"featureGates": {ELASTIC_JOBS: False}}, False),
+    "0.17": ({"version": "0.17.3"}, False),
+    "0.17 with its gate": ({"version": "0.17.3", "featureGates": {ELASTIC_JOBS: True}}, True),
+    "0.18": ({"version": "0.18.0"}, True),
+}
+
+
+@pytest.mark.parametrize("name", SUITS)
+def test_kueue_gets_autoscaled_objects_if_it_resizes_them(name: str) -> None:
+    settings, admitted = SUITS[name]
+    assert Kueue.model_validate(settings).elastic_jobs is admitted
+    args = AdmissionPoliciesArgs("kueue", True, 5000, autoscaled=admitted)
+    declarations = declare(lambda: AdmissionPolicies("muster", args))
+    mutating = names(declarations, "MutatingAdmissionPolicy")
+    assert ("muster-queued-autoscaled-ray-is-elastic" in mutating) is admitted
+    policy = declarations.spec("ValidatingAdmissionPolicy/muster-queued-rayclusters-can-be-admitted")
+    messages = [validation["message"] for validation in policy["validations"]]
+    refused = "a queued RayCluster can't grow, so it can't be autoscaled"
+    assert any(message.startswith(refused) for message in messages) is not admitted
 
 
 def test_every_policy_is_bound() -> None:

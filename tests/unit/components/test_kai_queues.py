@@ -135,7 +135,7 @@ def test_kueues_labels_become_kais_labels() -> None:
 
 
 def test_unknown_queues_and_priorities_are_refused() -> None:
-    by_field, by_label = kai_validations(NAMES)
+    by_field, by_label, *_ = kai_validations(NAMES)
     assert list(by_field.rules.values()) == [
         "no such queue: kueue.x-k8s.io/queue-name must name a queue of this namespace (as namespace/queue, "
         "one of team-a/user-queue)",

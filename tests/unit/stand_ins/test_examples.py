@@ -3,7 +3,7 @@
 import ast
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import yaml
 
 from muster.cluster.jobs.kinds import BY_KIND, kind_of
 from muster.live.observed import viewed
-from muster.objects.names import PRIORITY_LABEL
+from muster.objects.names import PRIORITY_LABEL, SHRINKS_ANNOTATION
 from sandbox.scenarios.gangs import cluster_spec
 from sandbox.scenarios.jobs import JOBS
 from sandbox.scenarios.milestones import Scenario
@@ -24,6 +24,10 @@ ROOT = Path(__file__).parents[3]
 FILES = sorted((ROOT / "examples").glob("*.ray*.yaml"))
 OTHERS = sorted(file for kind in ("job", "jobset") for file in (ROOT / "examples").glob(f"*.{kind}.yaml"))
 UNQUEUED = sorted((ROOT / "examples" / "unqueued").glob("*.yaml"))
+SHRINKS_AT = {
+    "path": "shrinks-at",
+    "fieldRef": {"fieldPath": f"metadata.annotations['{SHRINKS_ANNOTATION}']"},
+}
 SETTINGS = load(ROOT / "stacks" / "Pulumi.local.yaml")
 
 
@@ -129,11 +133,12 @@ def test_every_entrypoint_is_a_program_that_the_example_brings(file: Path) -> No
 
 @pytest.mark.parametrize("file", [*FILES, *UNQUEUED], ids=lambda f: f.name)
 def test_every_volume_is_of_an_object_that_the_example_brings(file: Path) -> None:
-    sources = {
+    sources: dict[str, Callable[[dict[str, Any]], bool]] = {
         "configMap": lambda volume: volume["configMap"]["name"] in named(file, "ConfigMap"),
         "persistentVolumeClaim": lambda volume: (
             volume["persistentVolumeClaim"]["claimName"] in named(file, "PersistentVolumeClaim")
         ),
+        "downwardAPI": lambda volume: volume["downwardAPI"]["items"] == [SHRINKS_AT],  # of the pod itself
     }
     namespaces = {m["metadata"]["namespace"] for m in manifests(file)}
     assert len(namespaces) == 1

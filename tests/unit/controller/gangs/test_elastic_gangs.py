@@ -1,7 +1,7 @@
 """Limits, gates and deletions of gangs that Ray's autoscaler scales."""
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeGuard
 
 import pytest
 
@@ -14,7 +14,7 @@ from muster.controller.workload.surplus import REMOVAL_MS
 from muster.kube import kinds
 from muster.kube.writes import Delete, JsonPatch, MergePatch
 from muster.objects.meta import rfc3339
-from muster.objects.names import GROWTH_GATE, SIZES_ANNOTATION
+from muster.objects.names import GROWTH_GATE, SHRINKS_ANNOTATION, SIZES_ANNOTATION
 from muster.objects.ray import GROUP_LABEL, ORIGIN_LABEL
 from muster.translation.elastic import ElasticPodSet
 from tests.simulation.manifests import ray_cluster, ray_cluster_spec, ray_job
@@ -52,6 +52,8 @@ class World:
     gated: int = 0
     hosts: int = 1
     shrinking_ms: int | None = None
+    because: str = "Preempted"
+    announced_ms: int | None = None
     created: bool = True
     more: dict[str, Any] = field(default_factory=dict)
 
@@ -62,7 +64,7 @@ class World:
             if assigned["name"] == "gpu":
                 assigned["count"] = self.granted
         if self.shrinking_ms is not None:
-            shrinking = condition("Shrinking", reason="Preempted")
+            shrinking = condition("Shrinking", reason=self.because)
             shrinking["lastTransitionTime"] = rfc3339(NOW_MS - self.shrinking_ms)
             workload["status"]["conditions"].append(shrinking)
         child = ray_cluster(CLUSTER)
@@ -71,6 +73,8 @@ class World:
         workers = [self._worker(n, gated=n >= self.open) for n in range(self.open + self.gated)]
         head = pod(f"uid-{KEY.partition('/')[2]}", "head")
         head["metadata"]["labels"]["ray.io/node-type"] = "head"
+        if self.announced_ms is not None:
+            head["metadata"]["annotations"] = {SHRINKS_ANNOTATION: rfc3339(NOW_MS + self.announced_ms)}
         return make_cluster(
             {
                 kinds.RAY_JOBS: [stored(manifest)],
@@ -91,7 +95,19 @@ class World:
     def writes(self, offer: int = 0, notice_ms: int = NOTICE_MS) -> list[str]:
         cluster = self.cluster()
         planned = elastic_writes(cluster.workloads[KEY], cluster, {"gpu": offer}, NOW_MS, notice_ms)
-        return [described(p.write) for p in planned]
+        return [described(p.write) for p in planned if not is_announcement(p.write)]
+
+    def announcements(self) -> list[str | None]:
+        """Returns the deadlines that are written to heads, None for a removal."""
+        cluster = self.cluster()
+        planned = elastic_writes(cluster.workloads[KEY], cluster, {"gpu": 0}, NOW_MS, NOTICE_MS)
+        patches = [p.write for p in planned if is_announcement(p.write)]
+        assert all(patch.key == "team-a/head" for patch in patches)
+        return [patch.body["metadata"]["annotations"][SHRINKS_ANNOTATION] for patch in patches]
+
+
+def is_announcement(write: object) -> TypeGuard[MergePatch]:
+    return isinstance(write, MergePatch) and "metadata" in write.body
 
 
 def described(write: object) -> str:
@@ -165,6 +181,25 @@ def test_writes_of_an_elastic_gang(world: World, offer: int, expected: list[str]
 def test_notice_is_configured(notice_ms: int, elapsed_ms: int, expected: list[str]) -> None:
     world = World(granted=2, cap=4, open=4, shrinking_ms=elapsed_ms)
     assert world.writes(notice_ms=notice_ms) == expected
+
+
+PREEMPTED = World(granted=2, cap=4, open=4, shrinking_ms=10_000)
+DEADLINE_MS = NOTICE_MS - 10_000
+ANNOUNCED: dict[str, tuple[World, list[str | None]]] = {
+    "preempted": (PREEMPTED, [rfc3339(NOW_MS + DEADLINE_MS)]),
+    "preempted, announced": (replace(PREEMPTED, announced_ms=DEADLINE_MS), []),
+    "preempted again, later": (replace(PREEMPTED, announced_ms=-90_000), [rfc3339(NOW_MS + DEADLINE_MS)]),
+    "after the deadline": (replace(PREEMPTED, shrinking_ms=40_000, announced_ms=NOTICE_MS - 40_000), []),
+    "shrunk": (World(announced_ms=-5_000), [None]),
+    "scaled down by the autoscaler": (replace(PREEMPTED, because="ScaledDown"), []),
+    "at its size": (World(), []),
+}
+
+
+@pytest.mark.parametrize("name", ANNOUNCED)
+def test_the_head_is_told_when_workers_go(name: str) -> None:
+    world, expected = ANNOUNCED[name]
+    assert world.announcements() == expected
 
 
 def test_a_gang_of_a_fixed_size_is_left_alone() -> None:

@@ -54,7 +54,7 @@ CASES = [
         put("muster:admission", {"engine": "kueue", "elastic": {"noticeSeconds": 60}}),
         "muster:admission.elastic",
         '{"noticeSeconds": 60}',
-        "no value: with engine kueue, queued objects that are autoscaled are refused",
+        "no value: engine kueue preempts workers without a notice",
         "remove it, or choose engine: muster",
     ),
 ]
