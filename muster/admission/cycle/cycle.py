@@ -18,6 +18,7 @@ from muster.admission.cycle.entry import (
     cycle_order,
 )
 from muster.admission.cycle.nominate import nominate, renominate
+from muster.admission.cycle.nomination_cache import NominationCache
 from muster.admission.cycle.tournament import Tournament
 from muster.admission.flavors.fungibility import Mode
 from muster.admission.flavors.placement import needs_replacement
@@ -37,15 +38,21 @@ _BLOCKED_BY_OTHERS = frozenset({EntryOutcome.OVERLAPPING, EntryOutcome.CROWDED_O
 class Cycle:
     """The `number`th cycle of a pass over the queues of its heads."""
 
-    __slots__ = ("_backfill", "_now_ms", "_number", "_reserved", "_rules", "_state")
+    __slots__ = ("_backfill", "_nominations", "_now_ms", "_number", "_reserved", "_rules", "_state")
 
     def __init__(
-        self, state: WorkingState, number: int, now_ms: int, backfill: HeadReservations | None = None
+        self,
+        state: WorkingState,
+        number: int,
+        now_ms: int,
+        backfill: HeadReservations | None = None,
+        nominations: NominationCache | None = None,
     ) -> None:
         self._state = state
         self._rules = state.rules
         self._number = number
         self._now_ms = now_ms
+        self._nominations = nominations
         self._backfill = backfill
         self._reserved = CycleReservations(state)
 
@@ -53,7 +60,9 @@ class Cycle:
         """Sets the outcome of each head. Each queue has at most one."""
         min_runtime = self._state.min_runtime
         shared = SharedTargets() if self._state.bounds_preemption else None
-        nominated = [head for head in heads if nominate(self._state, head, self._number, shared)]
+        nominated = [
+            head for head in heads if nominate(self._state, head, self._number, shared, self._nominations)
+        ]
         for head in in_order(nominated, self._rules):
             self._process(head)
             if min_runtime is not None and head.note is None:
@@ -66,7 +75,7 @@ class Cycle:
         cycle. They do not preempt or reserve quota. Most get the assignment of an equivalent workload."""
         cached = None if head.assignment_cache is None else head.assignment_cache.assignment
         if cached is None:
-            nominate(self._state, head, self._number)
+            nominate(self._state, head, self._number, nominations=self._nominations)
             self._process(head)
         else:
             head.assignment = cached
