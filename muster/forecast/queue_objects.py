@@ -19,6 +19,8 @@ from muster.translation import core_nodes, snapshot
 
 T = TypeVar("T", bound=Object)
 
+OLD_API = f"{KUEUE_GROUP}/v1beta1"
+
 
 @dataclass(frozen=True, slots=True)
 class QueueObjects:
@@ -115,7 +117,7 @@ def with_snapshot(
 
 def _read(by_kind: Mapping[str, list[Mapping[str, Any]]], kind: str, view: type[T]) -> list[T]:
     objects = []
-    for manifest in by_kind.get(kind, ()):
+    for manifest in map(_converted, by_kind.get(kind, ())):
         # YAML may have times, and keys that are no text, where the API has text.
         try:
             objects.append(msgspec.convert(msgspec.to_builtins(manifest, str_keys=True), view))
@@ -123,6 +125,22 @@ def _read(by_kind: Mapping[str, list[Mapping[str, Any]]], kind: str, view: type[
             name = (manifest.get("metadata") or {}).get("name", "without a name")
             raise ConfigurationError(f"{kind} {name}: {error}") from error
     return objects
+
+
+def _converted(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns a ClusterQueue of v1beta1 with the names of v1beta2, as Kueue converts it; others as they are
+    (Kueue: apis/kueue/v1beta1, clusterqueue_conversion.go)."""
+    is_queue = (manifest.get("apiVersion"), manifest.get("kind")) == (OLD_API, "ClusterQueue")
+    spec = manifest.get("spec")
+    if not is_queue or not isinstance(spec, Mapping):
+        return manifest
+    converted = {key: value for key, value in spec.items() if key not in ("cohort", "admissionChecks")}
+    if "cohort" in spec:
+        converted["cohortName"] = spec["cohort"]
+    if isinstance(checks := spec.get("admissionChecks"), list) and checks:
+        rules = [{"name": name} for name in checks]
+        converted["admissionChecksStrategy"] = {"admissionChecks": rules}
+    return {**manifest, "spec": converted}
 
 
 def read_nodes(name: str, manifests: Iterable[Mapping[str, Any]]) -> list[core.Node]:

@@ -18,6 +18,7 @@ from muster.admission.cycle.entry import (
     cycle_order,
 )
 from muster.admission.cycle.nominate import nominate, renominate
+from muster.admission.cycle.nomination_cache import NominationCache
 from muster.admission.cycle.pending_claims import PendingClaims
 from muster.admission.cycle.tournament import Tournament
 from muster.admission.flavors.fungibility import Mode
@@ -38,7 +39,16 @@ _BLOCKED_BY_OTHERS = frozenset({EntryOutcome.OVERLAPPING, EntryOutcome.CROWDED_O
 class Cycle:
     """The `number`th cycle of a pass over the queues of its heads."""
 
-    __slots__ = ("_backfill", "_claims", "_now_ms", "_number", "_reserved", "_rules", "_state")
+    __slots__ = (
+        "_backfill",
+        "_claims",
+        "_nominations",
+        "_now_ms",
+        "_number",
+        "_reserved",
+        "_rules",
+        "_state",
+    )
 
     def __init__(
         self,
@@ -47,12 +57,15 @@ class Cycle:
         now_ms: int,
         backfill: HeadReservations | None = None,
         claims: PendingClaims | None = None,
+        nominations: NominationCache | None = None,
     ) -> None:
-        """`claims`: of the earlier cycles of the pass, to which this one adds."""
+        """`claims` are those of earlier cycles of the pass, to which this one adds; `nominations` those of
+        earlier decisions."""
         self._state = state
         self._rules = state.rules
         self._number = number
         self._now_ms = now_ms
+        self._nominations = nominations
         self._backfill = backfill
         self._claims = PendingClaims(state) if claims is None else claims
         self._reserved = CycleReservations(state)
@@ -71,7 +84,7 @@ class Cycle:
 
     def _nominate(self, head: Entry, shared: SharedTargets | None) -> bool:
         if not self._claims.affect(head):
-            return nominate(self._state, head, self._number, shared)
+            return nominate(self._state, head, self._number, shared, self._nominations)
         head.assignment_cache = None  # equivalent workloads are nominated in another state
         with self._claims.settled(head.node):
             return nominate(self._state, head, self._number)
@@ -81,7 +94,7 @@ class Cycle:
         cycle. They do not preempt or reserve quota. Most get the assignment of an equivalent workload."""
         cached = None if head.assignment_cache is None else head.assignment_cache.assignment
         if cached is None:
-            nominate(self._state, head, self._number)
+            nominate(self._state, head, self._number, nominations=self._nominations)
             self._process(head)
         else:
             head.assignment = cached

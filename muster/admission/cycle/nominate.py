@@ -6,6 +6,7 @@ Kueue: nominate, getAssignments and getInitialAssignments in pkg/scheduler/sched
 from collections.abc import Iterable, Mapping
 
 from muster.admission.cycle.entry import Entry, EntryOutcome, FlavorScan
+from muster.admission.cycle.nomination_cache import Nomination, NominationCache
 from muster.admission.flavors.assigner import FlavorAssigner, Pinned, Simulate
 from muster.admission.flavors.assignment import Assignment
 from muster.admission.flavors.attempts import ScanProgress
@@ -19,14 +20,16 @@ from muster.admission.preemption.shared_targets import SharedTargets
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState
 
-Nomination = tuple[Assignment, tuple[Target, ...]]
-
 
 def nominate(
-    state: WorkingState, head: Entry, cycle: int, shared_targets: SharedTargets | None = None
+    state: WorkingState,
+    head: Entry,
+    cycle: int,
+    shared_targets: SharedTargets | None = None,
+    nominations: NominationCache | None = None,
 ) -> bool:
     """Sets the head's assignment and targets; returns False if it is refused before that. `shared_targets`
-    are targets that heads nominated in the same state have found."""
+    are targets that heads nominated in the same state have found, `nominations` those of earlier cycles."""
     refused = refusal(state, head.workload, head.queue)
     if refused is not None:
         head.outcome = refused
@@ -38,10 +41,18 @@ def nominate(
     if cached is not None:
         head.assignment = cached
         return True
+    if nominations is not None and not _is_repeatable(state, head):
+        nominations = None
+    nomination = None if nominations is None else nominations.lookup(state, head.workload)
+    if nomination is not None:
+        head.assignment, head.targets = nomination
+        return True
     if head.workload.replaces is not None:
         head.replaced = _replaced(state, head)
     progress = None if head.scan is None else _progress(state, head, head.scan, cycle)
     head.assignment, head.targets = _Options(state, head, progress, shared_targets=shared_targets).best()
+    if nominations is not None:
+        nominations.store(state, head.workload, (head.assignment, head.targets))
     if assignment_cache is not None and _is_cacheable(state, head):
         assignment_cache.store(head.assignment)
     return True
@@ -52,6 +63,17 @@ def renominate(state: WorkingState, head: Entry, claimed_targets: Iterable[Holdi
     for."""
     with state.absent(claimed_targets):
         head.assignment, head.targets = _Options(state, head, pinned=head.assignment.nominated).best()
+
+
+def _is_repeatable(state: WorkingState, head: Entry) -> bool:
+    """Returns whether the nomination depends only on the head's workload, and on quotas and holdings: not on
+    a scan, on the time, or on nodes."""
+    return (
+        head.scan is None
+        and head.workload.replaces is None
+        and state.min_runtime is None
+        and state.flavors[head.queue.name].placer_of(head.workload) is None
+    )
 
 
 def _is_cacheable(state: WorkingState, head: Entry) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import chain
 
 from muster.admission.cycle.entry import Entry
+from muster.admission.cycle.nomination_cache import NominationCache
 from muster.admission.engine.heads import HeadSelector
 from muster.admission.explain import Explainer
 from muster.admission.model import HOSTNAME, ClusterQueue, StopPolicy, Waiting, Workload
@@ -21,9 +22,19 @@ from muster.admission.wait_note import WaitNote, earliest
 class ContentionGroup:
     """Queues that contend with each other. `names` has all queues, `queues` the active ones by name,
     `occupied` the active ones with pending workloads. `heads` are the entries of the last pass, by workload
-    key."""
+    key; `nominations` are those of the last decisions."""
 
-    __slots__ = ("backfill", "heads", "names", "occupied", "placing", "queues", "selector", "state")
+    __slots__ = (
+        "backfill",
+        "heads",
+        "names",
+        "nominations",
+        "occupied",
+        "placing",
+        "queues",
+        "selector",
+        "state",
+    )
 
     def __init__(
         self,
@@ -39,6 +50,7 @@ class ContentionGroup:
         for queue in self.queues.values():
             queue.occupied = self.occupied
         self.heads: dict[str, Entry] = {}
+        self.nominations = NominationCache()
         self.placing: dict[str, Holding] = {}  # workloads with quota, but without nodes of their topology
         self.selector = HeadSelector(state, self.queues, self.occupied, pruning)
         self.backfill = Backfill(state, names) if state.rules.backfill else None

@@ -214,9 +214,11 @@ class LiveState:
         if group is None:
             return
         if holding is None and admission is None:
+            group.nominations.drop(key)
             group.queues[name].remove(workload)
             self.touch(group, name)
         else:
+            group.nominations.clear()
             self.state.remove_holding(holding or self.state.holdings[name][key])
             group.placing.pop(key, None)
             # If no workload waits, released quota changes nothing: most events of a simulation end here.

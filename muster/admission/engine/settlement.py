@@ -162,7 +162,8 @@ class _Settlement:
         placing = [] if number else self._second_pass_entries()
         if not selected and not placing:
             return self._moved
-        cycle = Cycle(self._state, number, self._now_ms, self._backfill, self._claims)
+        group = self._group
+        cycle = Cycle(self._state, number, self._now_ms, self._backfill, self._claims, group.nominations)
         fitting = None if placing else self._selector.fitting_in_order(selected, self._preempting)
         if fitting is None:
             heads = [*(self._entry(queue, feasibility) for queue, feasibility, _ in selected), *placing]

@@ -66,7 +66,7 @@ def _own_queue_first(search: TargetSearch, sources: Collection[CandidateQueue]) 
     freed = search.release_until(candidates, lambda: not node.would_borrow(needs))
     if not freed:
         return []
-    with search.state.without(target.holding for target in freed):
+    with search.without(freed):
         if search.fits():
             return freed
         targets = _release_until_fit(search, others, may_borrow=False)

@@ -45,7 +45,7 @@ class Preemptor:
         if not targets:
             level, _ = self.node.borrowing_level(fr, needed)
             return Grade(Mode.NO_CANDIDATES, level)
-        with self.state.without(target.holding for target in targets):
+        with self.state.hidden((target.holding for target in targets), (fr,)):
             level, _ = self.node.borrowing_level(fr, needed)
         in_own_queue = any(target.holding.node is self.node for target in targets)
         return Grade(Mode.PREEMPT if in_own_queue else Mode.RECLAIM, level)
@@ -88,6 +88,7 @@ class Preemptor:
             usage_of,
             placed,
             surplus_only=bool(self.workload.surplus_of),
+            reads=tuple(contested.union(needs)) if self.rules.fair_sharing is None else None,
         )
         min_runtime = self.state.min_runtime
         if min_runtime is None:

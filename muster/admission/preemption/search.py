@@ -2,6 +2,7 @@
 restoring."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from muster.admission.model import (
@@ -34,7 +35,8 @@ class TargetSearch:
     """A search for preemption targets, after whose release `needs` of a workload in the queue at `node` fits.
 
     Only holdings that use a contested resource are candidates: resources that do not fit without preemption.
-    With `surplus_only`, gangs are not: growth takes nothing that another gang needs to run.
+    With `surplus_only`, gangs are not: growth takes nothing that another gang needs to run. `reads` are the
+    resources whose usage the search reads; None: all, as shares depend on all.
     """
 
     state: WorkingState
@@ -47,6 +49,7 @@ class TargetSearch:
     usage_of: UsageOf | None = None
     placed: PlacesFound | None = None
     surplus_only: bool = False
+    reads: tuple[FlavorResource, ...] | None = None
 
     def allowed(self, node: QuotaNode, policy: PreemptionPolicy) -> Iterator[Holding]:
         """Yields candidates in the queue at `node` that the policy allows to preempt, in order."""
@@ -74,7 +77,7 @@ class TargetSearch:
         candidates do not suffice. Restores all of them."""
         released: list[Target] = []
         for target in candidates:
-            self.state.release(target.holding)
+            self._release(target.holding)
             released.append(target)
             if enough():
                 return self.restore_unneeded(released, enough)
@@ -94,9 +97,9 @@ class TargetSearch:
             if gang and any(other.holding.workload.key == gang for other in needed):
                 needed.append(target)
                 continue
-            self.state.restore(target.holding)
+            self._restore(target.holding)
             if not fits():
-                self.state.release(target.holding)
+                self._release(target.holding)
                 needed.append(target)
         self.restore(needed)
         return needed[::-1]
@@ -104,7 +107,29 @@ class TargetSearch:
     def restore(self, released: Collection[Target]) -> None:
         """Restores the released holdings."""
         for target in released:
-            self.state.restore(target.holding)
+            self._restore(target.holding)
+
+    @contextmanager
+    def without(self, targets: Collection[Target]) -> Iterator[None]:
+        """Simulates that the targets have released their quota."""
+        for target in targets:
+            self._release(target.holding)
+        try:
+            yield
+        finally:
+            self.restore(targets)
+
+    def _release(self, holding: Holding) -> None:
+        if self.reads is None:
+            self.state.release(holding)
+        else:
+            self.state.hide(holding, self.reads)
+
+    def _restore(self, holding: Holding) -> None:
+        if self.reads is None:
+            self.state.restore(holding)
+        else:
+            self.state.show(holding, self.reads)
 
 
 def _without_gangs(candidates: Iterable[Holding]) -> Iterator[Holding]:

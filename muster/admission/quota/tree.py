@@ -164,6 +164,35 @@ class QuotaNode:
                 if amount <= 0:
                     break
 
+    def hide(self, usage: Usage, resources: Collection[FlavorResource]) -> None:
+        """Removes the usage of these resources until `show`, for a search that reads no others. Caches stay
+        valid, as nothing has changed afterwards."""
+        for fr in resources:
+            amount = usage.get(fr, 0)
+            if not amount:
+                continue
+            for node in self.lineage:
+                used = node.usage[fr]
+                node.usage[fr] = used - amount
+                amount = min(amount, used - node._local.get(fr, 0))
+                if amount <= 0:
+                    break
+
+    def show(self, usage: Usage, resources: Collection[FlavorResource]) -> None:
+        """Adds hidden usage again."""
+        for fr in resources:
+            amount = usage.get(fr, 0)
+            if not amount:
+                continue
+            for node in self.lineage:
+                used = node.usage[fr]
+                node.usage[fr] = used + amount
+                local = node._local.get(fr, 0) - used
+                if local > 0:
+                    amount -= local
+                    if amount <= 0:
+                        break
+
     def take_changed(self) -> set["QuotaNode"]:
         """Returns the nodes below this root whose usage has changed since the last call."""
         changed = self._changed

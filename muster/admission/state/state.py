@@ -1,6 +1,6 @@
 """The working state of a decision: quota usage and the workloads that hold quota."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 from muster.admission.flavors.demand import still_held
@@ -40,6 +40,7 @@ class WorkingState:
         "rules",
         "snapshot",
         "tree",
+        "version",
     )
 
     def __init__(self, snapshot: Snapshot, rules: Rules = Rules()) -> None:  # noqa: B008 - a frozen value
@@ -61,6 +62,7 @@ class WorkingState:
         self.holdings: dict[str, QueueHoldings] = {name: QueueHoldings() for name in self.tree.queues}
         self.now_ms = 0
         self.generations: dict[str, int] = dict.fromkeys(self.tree.queues, 0)
+        self.version = 0  # incremented by each change of quotas and holdings
         self.had_surplus = False  # whether any surplus has held quota: most clusters have no elastic gangs
         for workload in snapshot.workloads:
             if workload.admission is not None and workload.admission.cluster_queue in self.tree.queues:
@@ -83,6 +85,7 @@ class WorkingState:
         """Sets a snapshot that differs only in quotas, weights, `local_usage` and `spent`. Returns the roots
         of trees with changed quotas or weights."""
         self.snapshot = snapshot
+        self.version += 1
         roots = self.tree.update_quotas(snapshot)
         for name, node in self.tree.queues.items():
             if node.root in roots:
@@ -116,6 +119,7 @@ class WorkingState:
 
     def add_holding(self, holding: Holding) -> None:
         """Adds a workload that holds quota, and its usage."""
+        self.version += 1
         self.had_surplus |= bool(holding.workload.surplus_of)
         self.restore(holding)
         self.holdings[holding.node.name].put(holding)
@@ -135,6 +139,7 @@ class WorkingState:
 
     def remove_holding(self, holding: Holding) -> None:
         """Removes a holding whose workload left, or whose admission in this decision is reverted."""
+        self.version += 1
         self.release(holding)
         self.holdings[holding.node.name].drop(holding)
         self.generations[holding.node.name] += 1
@@ -159,6 +164,7 @@ class WorkingState:
 
     def evict(self, holding: Holding) -> None:
         """Marks the holding as evicted; it holds its quota until its pods have terminated."""
+        self.version += 1
         self.holdings[holding.node.name].evict(holding)
 
     @contextmanager
@@ -197,6 +203,31 @@ class WorkingState:
         holding.node.add(holding.usage)
         if holding.placed:
             self.topologies().add(holding.placed)
+
+    def hide(self, holding: Holding, resources: Collection[FlavorResource]) -> None:
+        """Simulates that a holding has released these resources, until `show`: for a search of preemption
+        targets, which reads no other usage."""
+        holding.node.hide(holding.usage, resources)
+        if holding.placed:
+            self.topologies().remove(holding.placed)
+
+    def show(self, holding: Holding, resources: Collection[FlavorResource]) -> None:
+        """Restores a hidden holding."""
+        holding.node.show(holding.usage, resources)
+        if holding.placed:
+            self.topologies().add(holding.placed)
+
+    @contextmanager
+    def hidden(self, holdings: Iterable[Holding], resources: Collection[FlavorResource]) -> Iterator[None]:
+        """Hides holdings; see `hide`."""
+        hidden = list(holdings)
+        for holding in hidden:
+            self.hide(holding, resources)
+        try:
+            yield
+        finally:
+            for holding in hidden:
+                self.show(holding, resources)
 
     def begin(self, now_ms: int) -> None:
         """Starts a decision at this time."""

@@ -94,6 +94,13 @@ def test_a_job_has_no_other_queue_than_the_mapped_one(name: str) -> None:
     assert (list(placement.jobs), placement.left_out) == ([], {problem: 1})
 
 
+def test_cluster_queues_of_the_older_api_are_converted() -> None:
+    old = queue("old", 8, cohort="ml", admissionChecks=["capacity"])
+    configuration = configured(old | {"apiVersion": "kueue.x-k8s.io/v1beta1"}, *provisioned())
+    assert configuration.snapshot.cluster_queues["old"].cohort == "ml"
+    assert configuration.provisioned == {"old": {"h100"}}
+
+
 def test_other_manifests_are_ignored() -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
     assert set(from_manifests("test", [pod, flavor(), queue("a", 1)]).snapshot.cluster_queues) == {"a"}
