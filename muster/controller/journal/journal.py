@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from muster.admission import QuantityError, quantities
+from muster.cluster.claims import device_requests
 from muster.cluster.cluster_state import ClusterState
 from muster.controller.journal.sizes import JobSizes
 from muster.controller.metrics.observer import CompletedPass, Observer
@@ -122,7 +123,7 @@ class Journal(Observer):
         cluster: ClusterState,
         finished_ms: int | None,
     ) -> None:
-        pod_sets = tuple(_pod_sets(workload, status))
+        pod_sets = tuple(_pod_sets(workload, status, cluster))
         if not pod_sets:
             return
         owner, reference = workload.metadata.controller, workload.spec.priority_class_ref
@@ -171,13 +172,14 @@ def _flavors(workload: Workload, status: WorkloadStatus) -> Mapping[str, Mapping
     return {a.name: a.flavors for a in admission.pod_set_assignments} if admission is not None else {}
 
 
-def _pod_sets(workload: Workload, status: WorkloadStatus) -> Iterator[PodSetRecord]:
+def _pod_sets(workload: Workload, status: WorkloadStatus, cluster: ClusterState) -> Iterator[PodSetRecord]:
     flavors = _flavors(workload, status)
+    devices = device_requests(workload, _queue(workload, status, cluster), cluster)
     for pod_set in workload.spec.pod_sets:
         if pod_set.count < 1:
             continue
         try:
-            requests = pod_requests(pod_set.template)
+            requests = devices.counted(pod_set.name, pod_requests(pod_set.template))
         except QuantityError:
             continue  # such a workload is never admitted
         texts = {resource: quantities.format(resource, units) for resource, units in requests.items()}
