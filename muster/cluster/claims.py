@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from muster.cluster.cluster_state import ClusterState
+from muster.cluster.jobs.job import Job
+from muster.cluster.jobs.ray_gpus import is_gpu
 from muster.objects import kueue
 from muster.objects.derived import Derived
 from muster.objects.devices import DeviceClass, ResourceClaimTemplate
@@ -31,6 +33,22 @@ def claims_problem(workload: kueue.Workload, cluster: ClusterState) -> str | Non
     """Returns a sentence about the first claim that prevents pods from running, is not allowed or can't be
     counted; None if there is none."""
     return _problem(workload, cluster.cluster_queues.get(cluster.cluster_queue_of(workload) or ""), cluster)
+
+
+def gpus_problem(workload: kueue.Workload, job: Job, cluster: ClusterState) -> str | None:
+    """Returns a sentence about the first pod set that claims GPUs which Ray would not use, so that its tasks
+    would wait forever; None if there is none."""
+    unset = job.pod_sets_without_gpus if _claims(workload.spec)[1] else frozenset()
+    queue = cluster.cluster_queue_of(workload) if unset else None
+    claimed = device_requests(workload, queue, cluster).claimed if queue is not None else {}
+    for pod_set in sorted(unset & claimed.keys()):
+        gpus = sum(count for resource, count in claimed[pod_set].items() if is_gpu(resource))
+        if gpus:
+            return (
+                f"pod set {pod_set!r}: each pod claims {gpus} GPUs, but Ray would start with none: set "
+                f'rayStartParams num-gpus: "{gpus}", or "0" if Ray must not use them'
+            )
+    return None
 
 
 def device_requests(workload: kueue.Workload, queue: str, cluster: ClusterState) -> DeviceRequests:

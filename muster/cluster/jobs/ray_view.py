@@ -10,6 +10,7 @@ from muster.cluster.jobs.gang import PodSetTemplate
 from muster.cluster.jobs.job import GangTemplates, JobView, Operator, Service
 from muster.cluster.jobs.job_kind import JobKind, PodGroups
 from muster.cluster.jobs.kuberay import is_fault_tolerant
+from muster.cluster.jobs.ray_gpus import pod_sets_without_gpus
 from muster.cluster.jobs.ray_services import head_service
 from muster.cluster.jobs.scaling import Sizes, sizes_of
 from muster.objects.derived import Derived
@@ -64,6 +65,10 @@ class RayView(JobView[T]):
     def cleans_redis_up(self) -> bool:
         meta = self.metadata
         return bool(meta.deletion_timestamp) and REDIS_CLEANUP_FINALIZER in meta.finalizers
+
+    @property
+    def pod_sets_without_gpus(self) -> frozenset[str]:
+        return pod_sets_without_gpus(self.cluster_spec)
 
     def services(self) -> Iterator[tuple[str, Service]]:
         head: dict[str, Any] = msgspec.json.decode(self.cluster_spec.head_group_spec.template)

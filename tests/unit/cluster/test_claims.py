@@ -139,10 +139,48 @@ REFUSED: dict[str, tuple[Body, str | None, str]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_gangs_whose_devices_cannot_be_counted_are_refused(name: str) -> None:
     worker, annotation, why = REFUSED[name]
-    body = ray_job("dev", worker=worker)
+    body = started_with({"num-gpus": "2"}, worker)
     refusal = eligibility.ineligibility(workload(body), job(body), cluster(annotation))
     assert (refusal.message if refusal else "").startswith(why)
     assert (refusal is None) is (not why)
+
+
+def started_with(parameters: dict[str, str], worker: Body, **group: Any) -> Body:
+    """Returns a RayJob whose workers start Ray with these parameters."""
+    body = ray_job("dev", worker=worker)
+    (workers,) = body["spec"]["rayClusterSpec"]["workerGroupSpecs"]
+    workers |= {"rayStartParams": parameters, **group}
+    return body
+
+
+def with_limit(worker: Body) -> Body:
+    worker["spec"]["containers"][0]["resources"]["limits"] = {GPU: "1"}
+    return worker
+
+
+NONE = (
+    "pod set 'gpu': each pod claims 2 GPUs, but Ray would start with none: set rayStartParams num-gpus: "
+    '"2", or "0" if Ray must not use them'
+)
+RAY_GPUS: dict[str, tuple[Body, str]] = {
+    "nothing sets GPUs of Ray": (started_with({}, claiming("gpus")), NONE),
+    "other parameters": (started_with({"num-cpus": "1"}, claiming("gpus")), NONE),
+    "num-gpus": (started_with({"num-gpus": "2"}, claiming("gpus")), ""),
+    "explicitly none": (started_with({"num-gpus": "0"}, claiming("gpus")), ""),
+    "resources of the group": (started_with({}, claiming("gpus"), resources={"GPU": "2"}), ""),
+    "other resources of the group": (started_with({}, claiming("gpus"), resources={"CPU": "2"}), NONE),
+    "limits of the container": (started_with({}, with_limit(claiming("gpus"))), ""),
+    "claims of other devices": (started_with({}, claiming("nics")), ""),
+    "no claims": (started_with({}, claiming()), ""),
+}
+
+
+@pytest.mark.parametrize("name", RAY_GPUS)
+def test_claimed_gpus_are_set_for_ray(name: str) -> None:
+    """KubeRay derives num-gpus from limits, and not from claims (KubeRay#3527)."""
+    body, why = RAY_GPUS[name]
+    refusal = eligibility.ineligibility(workload(body), job(body), cluster())
+    assert (refusal.message if refusal else "") == why
 
 
 UNCOUNTED = {
