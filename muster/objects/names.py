@@ -87,6 +87,9 @@ GROWTH_ATTEMPT = "muster.dev/growth-attempt"
 """Set by the controller on ProvisioningRequests for growth: the attempts since one was provisioned."""
 WRITTEN_OUT = "muster.dev/written-out"
 """Set by the controller on pod templates that it adds to a job."""
+RESIZE_MAXIMA = {"cpu": "muster.dev/max-cpu", "memory": "muster.dev/max-memory"}
+"""Set by the controller on pod templates of an admitted job, by resource: the size up to which quota is
+reserved for resizes of the first container in place."""
 WORKLOAD_UID_LABEL = "muster.dev/workload-uid"
 """Set by the controller on pod templates of an admitted job."""
 NODE_SIZES = "muster.dev/node-sizes"

@@ -30,7 +30,9 @@ from tools.toolchain.tools import KAI_MODULE
 
 SYSTEM = {"cloud.google.com/gke-nodepool": "system"}
 DIGEST = f"sha256:{'a' * 64}"
-DEVICE_CLASSES = (DeviceClassMapping(name="nvidia.com/gpu", deviceClassNames=("gpu.nvidia.com",)),)
+DEVICE_CLASSES = (
+    DeviceClassMapping.model_validate({"name": "nvidia.com/gpu", "deviceClassNames": ("gpu.nvidia.com",)}),
+)
 EVERY_KUEUE_SETTING = Kueue.model_validate(
     {
         "image": f"registry.example/kueue:v0.19.2@{DIGEST}",
