@@ -94,7 +94,11 @@ class Platform(Component):
         selector = settings.system_pool.node_labels if settings.system_pool else {}
         kuberay = KubeRay("kuberay", KubeRayArgs(settings.kuberay, engine, selector), opts)
         protect = _protected(settings)
-        kueue = Kueue("kueue", KueueArgs(settings.kueue, engine, selector, protect), opts)
+        kueue = Kueue(
+            "kueue",
+            KueueArgs(settings.kueue, engine, selector, protect, settings.admission.device_classes),
+            opts,
+        )
         others: list[pulumi.Resource] = []
         if gpus.install == "helm":
             others.append(GpuOperator("gpu-operator", GpuOperatorArgs(gpus, selector), opts))
@@ -202,6 +206,7 @@ class Platform(Component):
             settings.pools,
             settings.queues,
             settings.admission.queued_provisioning,
+            settings.admission.device_quotas,
             in_gke=settings.place is not None,
         )
         return Queues("queues", queues, self._inside(engine))

@@ -3,12 +3,14 @@
 from collections.abc import Iterable
 
 
-def same_of_prefixes(what: str, prefixes: Iterable[str]) -> str:
-    """CEL for: no label or annotation (`what`: labels, annotations) with one of these prefixes changes."""
+def same_of_prefixes(what: str, prefixes: Iterable[str], exempt: str = "") -> str:
+    """CEL for: no label or annotation (`what`: labels, annotations) with one of these prefixes changes,
+    except the one with the key `exempt`."""
     new, old = (f"{root}.metadata.?{what}.orValue({{}})" for root in ("object", "oldObject"))
     listed = ", ".join(f'"{prefix}"' for prefix in prefixes)
+    free = f'k == "{exempt}" || ' if exempt else ""
     return " && ".join(
-        f"{a}.all(k, ![{listed}].exists(p, k.startsWith(p)) || (k in {b} && {a}[k] == {b}[k]))"
+        f"{a}.all(k, {free}![{listed}].exists(p, k.startsWith(p)) || (k in {b} && {a}[k] == {b}[k]))"
         for a, b in ((new, old), (old, new))
     )
 

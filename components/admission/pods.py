@@ -9,11 +9,13 @@ allow it.
 from components.admission.metadata import same_of_prefixes, same_owners_and_finalizers
 from components.admission.ray import Engine, Policy, is_trusted, may_write_status, other_operators
 from muster.cluster.jobs.kinds import OPERATORS, alternatives
-from muster.objects.names import KUEUE_GROUP, MUSTER_PREFIX, WORKLOAD_UID_LABEL
+from muster.objects.names import KUEUE_GROUP, MUSTER_PREFIX, RESIZE_MAXIMA, WORKLOAD_UID_LABEL
 
 PREFIXES = tuple(prefix for operator in OPERATORS for prefix in operator.label_prefixes)
 # Read by operators, the Job controller and the engine. The UID itself: reserved_labels.py.
 LABELS = (*PREFIXES, f"{KUEUE_GROUP}/", "job-name", "controller-uid")
+RESIZE_STATUS = "ray.io/ippr-status"
+"""Set by Ray's autoscaler on pods, for itself: the state of a resize in place."""
 ANNOTATIONS = (*PREFIXES, f"{KUEUE_GROUP}/", MUSTER_PREFIX, "autoscaling.x-k8s.io/")
 
 
@@ -28,7 +30,7 @@ def _unchanged(engine: Engine) -> Policy:
     metadata = (
         same_owners_and_finalizers(),
         same_of_prefixes("labels", LABELS),
-        same_of_prefixes("annotations", ANNOTATIONS),
+        same_of_prefixes("annotations", ANNOTATIONS, exempt=RESIZE_STATUS),
     )
     return Policy(
         name="muster-pods-of-gangs-are-kept",
@@ -60,11 +62,12 @@ def _unchanged(engine: Engine) -> Policy:
 
 def _resized(engine: Engine) -> Policy:
     """Returns the policy for in-place resizes. The bound is the pod's current size, not its size at
-    creation: the API server sees these two versions only, and a resize that was refused leaves no trace."""
+    creation: the API server sees these two versions only, and a resize that was refused leaves no trace. The
+    bound of the first container is what its annotations say, which its admission sets, if that is larger."""
     containers = " && ".join(
         f"object.spec.?{key}.orValue([]).all(n, oldObject.spec.?{key}.orValue([]).exists(o, o.name == n.name "
-        f"&& {_within('n.?resources', 'o.?resources')}))"
-        for key in ("containers", "initContainers")
+        f"&& {_within('n.?resources', 'o.?resources', or_less)}))"
+        for key, or_less in (("containers", _LESS_THAN_MAXIMUM), ("initContainers", ""))
     )
     of_pod = _within("object.spec.?resources", "oldObject.spec.?resources")
     return Policy(
@@ -75,7 +78,8 @@ def _resized(engine: Engine) -> Policy:
         rules={
             f"{containers} && {of_pod}": (
                 f"a pod with the label {WORKLOAD_UID_LABEL} cannot exceed its reserved quota: resize it to "
-                f"lower requests and limits, or replace its {alternatives()} with a larger one"
+                f"lower requests and limits, or replace its {alternatives()} with a larger one, or an "
+                "autoscaled Ray object with one whose annotation ray.io/ippr has a larger maximum"
             )
         },
         label=WORKLOAD_UID_LABEL,
@@ -84,14 +88,29 @@ def _resized(engine: Engine) -> Policy:
     )
 
 
-def _within(new: str, old: str) -> str:
-    """CEL for: no request and no limit is new or larger, and no limit is removed."""
+def _within(new: str, old: str, or_less: str = "") -> str:
+    """CEL for: no request and no limit is new or larger, and no limit is removed. `or_less` is CEL for an
+    amount {0} of the resource k that may be larger."""
     requests, limits = ((f"{new}.?{key}.orValue({{}})", f"{old}.?{key}.orValue({{}})") for key in _AMOUNTS)
     not_larger = "quantity(string({0}[k])).compareTo(quantity(string({1}[k]))) <= 0"
+    if or_less:
+        not_larger = f"({not_larger} || {or_less})"
     return (
         f"{requests[0]}.all(k, k in {requests[1]} && {not_larger.format(*requests)}) && "
         f"{limits[1]}.all(k, k in {limits[0]} && {not_larger.format(*limits)})"
     )
 
 
+def _less_than_maximum() -> str:
+    keys = ", ".join(f'"{resource}": "{key}"' for resource, key in RESIZE_MAXIMA.items())
+    keys = f"{{{{{keys}}}}}"  # survives str.format
+    key = f"{keys}[?k].orValue('')"
+    annotations = "oldObject.metadata.?annotations.orValue({{}})"
+    return (
+        f"(n.name == oldObject.spec.containers[0].name && {key} in {annotations} && "
+        f"quantity(string({{0}}[k])).compareTo(quantity({annotations}[{key}])) <= 0)"
+    )
+
+
+_LESS_THAN_MAXIMUM = _less_than_maximum()
 _AMOUNTS = ("requests", "limits")

@@ -68,8 +68,8 @@ CLUSTER_RULES = [
     _rule("", ["limitranges", "namespaces", "pods"], FOLLOW),
     # The overhead of pods with a RuntimeClass.
     _rule("node.k8s.io", ["runtimeclasses"], FOLLOW),
-    # Whether the claims of a gang's pods can be created.
-    _rule("resource.k8s.io", ["resourceclaimtemplates"], FOLLOW),
+    # Whether the claims of a gang's pods can be created, and how many devices they take.
+    _rule("resource.k8s.io", ["deviceclasses", "resourceclaimtemplates"], FOLLOW),
     # Domains of flavors with a topology.
     _rule("", ["nodes"], FOLLOW),
     _rule("scheduling.k8s.io", ["priorityclasses"], FOLLOW),
@@ -102,7 +102,7 @@ PAGE_RULES = [
     _rule("autoscaling.x-k8s.io", ["provisioningrequests"], FOLLOW),
     _rule("", ["limitranges", "namespaces"], FOLLOW),
     _rule("node.k8s.io", ["runtimeclasses"], FOLLOW),
-    _rule("resource.k8s.io", ["resourceclaimtemplates"], FOLLOW),
+    _rule("resource.k8s.io", ["deviceclasses", "resourceclaimtemplates"], FOLLOW),
     _rule("scheduling.k8s.io", ["priorityclasses"], FOLLOW),
     # Domains of flavors with a topology, and what runs on them.
     _rule("", ["nodes", "pods"], FOLLOW),

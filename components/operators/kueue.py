@@ -1,7 +1,7 @@
 """Kueue: its API, which engine `muster` implements too, and its controller for engine `kueue`."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from settings.manifests.configuration import kueue_configuration
 from settings.model.operators import namespaces
 from settings.model.operators.kueue import Kueue as KueueSettings
 from settings.model.operators.shared import Image
+from settings.model.queues.devices import DeviceClassMapping
 
 NAMESPACE = namespaces.KUEUE
 CHART = "oci://registry.k8s.io/kueue/charts/kueue"
@@ -38,12 +39,14 @@ PLURALS = (
 
 @dataclass(frozen=True)
 class KueueArgs:
-    """`node_selector` selects the controller's nodes; `protect` protects its release from deletion."""
+    """`node_selector` selects the controller's nodes; `protect` protects its release from deletion;
+    `device_classes` have quota."""
 
     kueue: KueueSettings
     engine: str
     node_selector: Mapping[str, str]
     protect: bool
+    device_classes: Sequence[DeviceClassMapping] = ()
 
 
 class Kueue(Component):
@@ -68,7 +71,7 @@ class Kueue(Component):
         home = OperatorNamespace("kueue-namespace", place, self.child())
         chart = HelmChart("kueue", NAMESPACE, CHART, args.kueue.version)
         options = self.child(protect=args.protect, depends_on=home.ready)
-        release(chart, values(args.kueue, args.node_selector), options)
+        release(chart, values(args.kueue, args.node_selector, args.device_classes), options)
 
     def _definitions(self, revision: str) -> None:
         ConfigGroup(
@@ -94,9 +97,14 @@ def with_one_version(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTrans
     return pulumi.ResourceTransformResult({**props, "spec": {**spec, "versions": versions}}, args.opts)
 
 
-def values(settings: KueueSettings, node_selector: Mapping[str, str]) -> dict[str, Any]:
+def values(
+    settings: KueueSettings,
+    node_selector: Mapping[str, str],
+    device_classes: Sequence[DeviceClassMapping] = (),
+) -> dict[str, Any]:
     """Returns the chart's values that differ from its defaults."""
     image = Image.parse(settings.image) if settings.image else Image(IMAGE, f"v{settings.version}")
+    configuration = kueue_configuration(settings, device_classes)
     return {
         "controllerManager": {
             "replicas": settings.replicas,
@@ -109,5 +117,5 @@ def values(settings: KueueSettings, node_selector: Mapping[str, str]) -> dict[st
             },
         },
         # JSON is YAML, and its order does not depend on a YAML library.
-        "managerConfig": {"controllerManagerConfigYaml": json.dumps(kueue_configuration(settings), indent=2)},
+        "managerConfig": {"controllerManagerConfigYaml": json.dumps(configuration, indent=2)},
     }

@@ -19,11 +19,13 @@ from settings.model.tenants.tenant import Tenant
 
 @dataclass(frozen=True)
 class QueuesArgs:
-    """`in_gke`: GKE makes the nodes of the pools, so that their sizes are known."""
+    """`device_quotas` are the resources that count devices of DeviceClasses. `in_gke`: GKE makes the nodes of
+    the pools, so that their sizes are known."""
 
     pools: tuple[Pool, ...]
     queues: QueuesSettings
     queued_provisioning: QueuedProvisioning
+    device_quotas: Mapping[str, str]
     in_gke: bool = False
 
 
@@ -37,7 +39,9 @@ class Queues(Component):
     def __init__(self, name: str, args: QueuesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Queues", name, opts)
         created: dict[tuple[str, str], CustomResource] = {}
-        for obj in queue_objects(args.pools, args.queues, args.queued_provisioning, in_gke=args.in_gke):
+        for obj in queue_objects(
+            args.pools, args.queues, args.queued_provisioning, args.device_quotas, in_gke=args.in_gke
+        ):
             options = self.child(depends_on=[created[other] for other in obj.after])
             created[obj.kind, obj.name] = kueue_object(
                 obj.kind, obj.name, obj.spec, options, annotations=obj.annotations

@@ -49,6 +49,7 @@ STORAGE_RULES = [_rule("", ["persistentvolumeclaims"], WRITE)]
 
 VIEWER_RULES = [
     _rule(KUEUE_GROUP, ["clusterqueues", "cohorts", "resourceflavors", "workloadpriorityclasses"], READ),
+    _rule("resource.k8s.io", ["deviceclasses"], READ),
 ]
 
 

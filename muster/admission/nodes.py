@@ -52,7 +52,7 @@ def mismatches(pod_set: PodSet, flavor: Flavor) -> Iterator[Mismatch]:
             yield Mismatch(ExclusionCause.NODE_SELECTOR, text, key)
     if not _affinity_allows(pod_set, flavor):
         yield Mismatch(ExclusionCause.NODE_AFFINITY, "has labels that the node affinity excludes")
-    yield from _too_large(pod_set.requests, flavor.node_sizes)
+    yield from _too_large(pod_set.requests_of_nodes, flavor.node_sizes)
 
 
 def _too_large(requests: Resources, sizes: Sequence[Resources]) -> Iterator[Mismatch]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from muster import admission as core
 from muster.cluster import eligibility, job_workload
+from muster.cluster.claims import device_requests
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.job_workload import has_left_queue
 from muster.cluster.jobs.job import StatusReason
@@ -14,6 +15,7 @@ from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.limits import LimitRange
 from muster.objects.meta import find_condition
 from muster.translation import core_workload
+from muster.translation.devices import NO_DEVICES, DeviceRequests
 from muster.translation.elastic import ElasticPodSet, split
 
 PENDING_EVALUATION = "PendingEvaluation"  # a reason of QuotaReserved=False
@@ -30,6 +32,7 @@ class WorkloadInfo:
     limit_ranges: tuple[LimitRange, ...] = ()
     runtime_classes: Mapping[str, RuntimeClass] = field(default_factory=dict)
     elastic: Mapping[str, ElasticPodSet] = field(default_factory=dict)
+    devices: DeviceRequests = NO_DEVICES
 
     def is_same(self, other: "WorkloadInfo") -> bool:
         """Returns whether the core would decide the same about both, so that a conversion can be reused."""
@@ -40,6 +43,7 @@ class WorkloadInfo:
             and self.limit_ranges == other.limit_ranges
             and self.runtime_classes == other.runtime_classes
             and self.elastic == other.elastic
+            and self.devices == other.devices
         )
 
     def converted(self, rules: core.Rules) -> tuple[core.Workload, ...]:
@@ -58,6 +62,7 @@ class WorkloadInfo:
             self.limit_ranges,
             self.runtime_classes,
             self.priority,
+            self.devices,
         )
 
 
@@ -107,4 +112,5 @@ def candidate(
     if queue is None or (admission is None and workload.metadata.deletion_timestamp):
         return None
     ranges, priority = cluster.limit_ranges_of(workload), job_workload.priority_now(workload, cluster)
-    return WorkloadInfo(workload, status, queue, priority, ranges, cluster.runtime_classes, elastic)
+    devices = device_requests(workload, queue, cluster)
+    return WorkloadInfo(workload, status, queue, priority, ranges, cluster.runtime_classes, elastic, devices)

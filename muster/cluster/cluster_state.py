@@ -62,6 +62,7 @@ class ClusterState:
         self.runtime_classes = self.objects(kinds.RUNTIME_CLASSES)
         self.pod_priorities = self.objects(kinds.POD_PRIORITIES)
         self.claim_templates = self.objects(kinds.RESOURCE_CLAIM_TEMPLATES)
+        self.device_classes = self.objects(kinds.DEVICE_CLASSES)
 
     def objects(self, kind: Kind[T]) -> Mapping[str, T]:
         """Returns the objects of a kind, by key."""

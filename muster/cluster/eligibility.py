@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from muster import admission as core
 from muster.admission.lifecycle import DEACTIVATED
 from muster.cluster import retries
-from muster.cluster.claims import claims_problem
+from muster.cluster.claims import claims_problem, gpus_problem
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.job import Job, StatusReason, priority_class
 from muster.cluster.queue_problems import STOPPED, queue_problem
@@ -79,7 +79,11 @@ def _why_deactivated(workload: kueue.Workload) -> str:
 
 
 def _refusal(workload: kueue.Workload, job: Job, cluster: ClusterState) -> str | None:
-    return cluster.pod_refusal(workload, job) or _unknown_priority(job, cluster)
+    return (
+        cluster.pod_refusal(workload, job)
+        or gpus_problem(workload, job, cluster)
+        or _unknown_priority(job, cluster)
+    )
 
 
 def _unknown_priority(job: Job, cluster: ClusterState) -> str | None:

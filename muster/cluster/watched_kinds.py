@@ -26,17 +26,19 @@ WATCHED: Mapping[AnyKind, str] = {
     kinds.RUNTIME_CLASSES: "runtime_classes",
     kinds.POD_PRIORITIES: "pod_priorities",
     kinds.RESOURCE_CLAIM_TEMPLATES: "claim_templates",
+    kinds.DEVICE_CLASSES: "device_classes",
 }
 WATCHED_WITH_TOPOLOGIES: Mapping[AnyKind, str] = {  # only once a Topology exists: there are many
     kinds.NODES: "nodes",
     kinds.BOUND_PODS: "bound_pods",
 }
-# Kinds that may be missing: the autoscaler and operators of jobs install their CRDs, and claims need
-# Kubernetes 1.34. Any other missing kind stops all decisions.
+# Kinds that may be missing: the autoscaler and operators of jobs install their CRDs, and claims of
+# devices need Kubernetes 1.34. Any other missing kind stops all decisions.
 OPTIONAL: tuple[AnyKind, ...] = (
     kinds.PROVISIONING_REQUESTS,
     kinds.TOPOLOGIES,
     kinds.RESOURCE_CLAIM_TEMPLATES,
+    kinds.DEVICE_CLASSES,
     *(job_kind.kind for job_kind in JOB_KINDS if job_kind.optional),
 )
 ONLY_LABELLED: Mapping[AnyKind, Mapping[str, str | None]] = {

@@ -101,7 +101,7 @@ _REASONS: Mapping[str, tuple[str, ...]] = {
         "MultiKueueRemoteSpecSync",
         "MultiKueueWaitForWorkloadAdmitted",
     ),
-    "Muster does not count devices of ResourceClaims": (
+    "Muster always counts devices of ResourceClaims, each as a whole": (
         "KueueDRAIntegration",
         "KueueDRAIntegrationConsumableCapacity",
         "KueueDRAIntegrationExtendedResource",

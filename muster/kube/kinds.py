@@ -11,6 +11,7 @@ from muster.objects import (
     batch,
     coordination,
     core,
+    devices,
     jobset,
     kueue,
     kueue_checks,
@@ -123,7 +124,15 @@ RUNTIME_CLASSES = Kind(
     "node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", core.RuntimeClass, namespaced=False
 )
 RESOURCE_CLAIM_TEMPLATES = Kind(
-    "resource.k8s.io", "v1", "ResourceClaimTemplate", "resourceclaimtemplates", Object, namespaced=True
+    "resource.k8s.io",
+    "v1",
+    "ResourceClaimTemplate",
+    "resourceclaimtemplates",
+    devices.ResourceClaimTemplate,
+    namespaced=True,
+)
+DEVICE_CLASSES = Kind(
+    "resource.k8s.io", "v1", "DeviceClass", "deviceclasses", devices.DeviceClass, namespaced=False
 )
 EVENTS = Kind("", "v1", "Event", "events", Object, namespaced=True)
 POD_PRIORITIES = Kind(

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from muster import admission as core
 from muster.cluster.candidates import WorkloadInfo
+from muster.cluster.claims import device_requests
 from muster.cluster.cluster_state import ClusterState
 from muster.forecast.learning.past_job import PastJob
 from muster.forecast.main_flavor import main_flavor
@@ -27,7 +28,9 @@ def _past_workloads(cluster: ClusterState, rules: core.Rules) -> Iterator[PastJo
         if status.admission is None:
             continue
         try:
-            converted = WorkloadInfo(workload, status, status.admission.cluster_queue).whole(rules)
+            queue = status.admission.cluster_queue
+            devices = device_requests(workload, queue, cluster)
+            converted = WorkloadInfo(workload, status, queue, devices=devices).whole(rules)
         except ValueError:
             continue
         yield _past(workload, converted)

@@ -31,6 +31,7 @@ from muster.objects.workload_status import (
 )
 from muster.translation import assignments, recorded_usage
 from muster.translation.core_pod_set import pod_set, tolerations
+from muster.translation.devices import NO_DEVICES, DeviceRequests
 
 FINISHED_PRIORITY = -(2**31)
 """The priority of a finished gang whose pods still exist: it is preempted first."""
@@ -49,13 +50,15 @@ def workload(
     limit_ranges: Iterable[LimitRange] = (),
     runtime_classes: Mapping[str, RuntimeClass] = {},
     priority: int | None = None,
+    devices: DeviceRequests = NO_DEVICES,
 ) -> core.Workload:
     """Converts a Workload. Raises: ValueError.
 
     `status` may differ from the object's. `queue` is the ClusterQueue of its LocalQueue; a Workload with
     quota stays in the ClusterQueue of its admission. `limit_ranges` are from its namespace,
     `runtime_classes` are by name; their additions to pods are counted, but not written to the object.
-    `priority` is the current value of its priority class; None uses the object's priority."""
+    `priority` is the current value of its priority class; None uses the object's priority. `devices` are the
+    devices of its pods."""
     meta, reservation = obj.metadata, status.admission if holds_quota(status) else None
     finished, boost = is_finished(status), _boost(obj) if rules.priority_boost else 0
     reserved = find_condition(status.conditions, QUOTA_RESERVED)
@@ -73,7 +76,9 @@ def workload(
         else boost + (obj.spec.priority or 0 if priority is None else priority),
         queued_at_ms=queued_at_ms(obj, status, rules),
         pod_sets=tuple(
-            _on_provisioned_nodes(_pod_set_of(obj.key, ps, reclaimable.get(ps.name, 0)), status)
+            _on_provisioned_nodes(
+                _with_devices(_pod_set_of(obj.key, ps, reclaimable.get(ps.name, 0)), devices), status
+            )
             for ps in pod_sets
         ),
         admission=admission(reservation) if reservation else None,
@@ -91,7 +96,7 @@ def workload(
         replaces=meta.annotations.get(REPLACES_ANNOTATION),
         preemption_gated=_gated(obj.spec, status),
         allowed_flavors=_allowed_flavors(meta.annotations.get(ALLOWED_FLAVORS_ANNOTATION)),
-        refused=_refused(pod_sets, ranges),
+        refused=_refused(pod_sets, ranges) or devices.problem,
     )
 
 
@@ -220,6 +225,13 @@ def _pod_set_of(workload: str, obj: kueue.PodSet, reclaimable: int) -> core.PodS
     except core.QuantityError as error:
         field = f"requests of pod set {obj.name}"
         raise core.SnapshotError(f"Workload {workload}", field, str(error)) from error
+
+
+def _with_devices(pod_set: core.PodSet, devices: DeviceRequests) -> core.PodSet:
+    counted = devices.counted(pod_set.name, pod_set.requests)
+    if counted is pod_set.requests:
+        return pod_set
+    return replace(pod_set, requests=counted, node_requests=pod_set.requests)
 
 
 def _admission(obj: kueue.Admission) -> core.Admission:

@@ -133,7 +133,7 @@ def _surplus(
     asked = 0 if whole.evicted else max(0, elastic.asked - max(held.count, elastic.minimum)) // size
     asked = min(asked, REPLICAS_MAX - granted - terminating)  # the job chooses it
     assignment = replace(held, count=size, usage=_usage(pod_set, held, size))
-    pods = replace(pod_set, count=size, count_min=None, reclaimable=0)
+    pods = replace(_as_granted(pod_set, held), count=size, count_min=None, reclaimable=0)
     admission = core.Admission(whole.admission.cluster_queue, (assignment,))
     for number in range(1, granted + terminating + asked + 1):
         holds = number <= granted + terminating
@@ -155,7 +155,17 @@ def _surplus(
             run_time_ms=whole.run_time_ms,
             surplus_of=whole.key,
             counts_from_ms=whole.counts_from_ms if holds else 0,
+            refused="" if held.count else whole.refused,
         )
+
+
+def _as_granted(pod_set: core.PodSet, held: core.PodSetAssignment) -> core.PodSet:
+    """Returns the pod set with the requests of its pods that hold quota, even if devices or defaults of
+    LimitRanges would be counted differently now."""
+    granted = _resized(held, 1).usage if held.count else pod_set.requests
+    if granted == pod_set.requests:
+        return pod_set
+    return replace(pod_set, requests=granted, node_requests=pod_set.requests_of_nodes)
 
 
 def _reduced(pod_set: core.PodSet, elastic: ElasticPodSet) -> core.PodSet:

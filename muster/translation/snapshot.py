@@ -15,6 +15,7 @@ from muster.objects.names import MULTIKUEUE_CONTROLLER, PROVISIONING_CONTROLLER
 from muster.translation import unreadable
 from muster.translation.budgets import budgets
 from muster.translation.core_pod_set import tolerations
+from muster.translation.devices import device_classes
 
 USAGE_BASED = "UsageBasedAdmissionFairSharing"
 SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")  # of a LabelSelector
@@ -152,6 +153,7 @@ def problem(queue: kueue_queues.ClusterQueue) -> str | None:
     """Returns why the queue cannot admit, naming the field; None if it is valid."""
     try:
         cluster_queue(queue)
+        device_classes(queue.metadata.annotations)
     except ValueError as error:
         return str(error)
     return None

@@ -12,8 +12,11 @@ from settings.model.base import Model
 from settings.model.pools.machine_facts import MachineTypes
 from settings.model.pools.pool import Pool
 from settings.model.queues.admission import Admission, QueuedProvisioning
+from settings.model.queues.devices import DeviceClassMapping
 from settings.model.queues.queue import Queues as QueuesSettings
 from settings.model.stack import Settings
+
+_OF_ADMISSION = ("priorities", "queuedProvisioning", "deviceClasses", "uncountedDeviceClasses")
 
 
 class QueuesInputs(Model):
@@ -29,6 +32,10 @@ class QueuesInputs(Model):
     """WorkloadPriorityClasses: the name that jobs are labeled with, and its value."""
     queued_provisioning: QueuedProvisioning = Admission().queued_provisioning
     """Requests for nodes of queued pools."""
+    device_classes: tuple[DeviceClassMapping, ...] = ()
+    """The quota of devices that pods claim (dynamic resource allocation), as in muster:admission."""
+    uncounted_device_classes: tuple[str, ...] = ()
+    """DeviceClasses without quota, such as network interfaces."""
 
 
 class QueuesOutputs(Model):
@@ -52,17 +59,21 @@ class Queues(Exposed):
     places = {
         "admission.priorities": "priorities",
         "admission.queuedProvisioning": "queuedProvisioning",
+        "admission.deviceClasses": "deviceClasses",
+        "admission.uncountedDeviceClasses": "uncountedDeviceClasses",
     }
 
     def sections(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
         sections = {key: inputs[key] for key in ("machineTypes", "pools", "queues") if key in inputs}
-        admission = {key: inputs[key] for key in ("priorities", "queuedProvisioning") if key in inputs}
+        admission = {key: inputs[key] for key in _OF_ADMISSION if key in inputs}
         return {**sections, "admission": admission, "cluster": EXISTING}
 
     def declare(self, settings: Settings, inputs: Mapping[str, Any]) -> dict[str, Any]:
         admission = settings.admission
         classes = Priorities("priorities", PrioritiesArgs(admission.priorities), self.child())
-        args = QueuesArgs(settings.pools, settings.queues, admission.queued_provisioning)
+        args = QueuesArgs(
+            settings.pools, settings.queues, admission.queued_provisioning, admission.device_quotas
+        )
         queues = KueueQueues("queues", args, self.child())
         return {
             "clusterQueues": list(queues.cluster_queues),

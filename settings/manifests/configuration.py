@@ -1,6 +1,7 @@
 """Configuration files of the engines: Kueue's Configuration (apis/config/v1beta2), and that of Muster's
 controller, which has the fields of Kueue's that it reads."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from settings.model.controller import Controller, OwnRules
@@ -13,6 +14,7 @@ from settings.model.operators.kueue import (
     WaitForPodsReady,
 )
 from settings.model.queues.admission import Elastic
+from settings.model.queues.devices import DeviceClassMapping
 
 # As in the chart's own file, which ours replaces, and as Jobs for each further kind. Kueue's default is 1.
 CONCURRENCY = dict(
@@ -28,7 +30,7 @@ CONCURRENCY = dict(
 )
 
 
-def kueue_configuration(settings: Kueue) -> dict[str, Any]:
+def kueue_configuration(settings: Kueue, device_classes: Sequence[DeviceClassMapping] = ()) -> dict[str, Any]:
     """Returns Kueue's Configuration; the chart's Services, probes and roles expect its ports and names."""
     result: dict[str, Any] = {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
@@ -49,7 +51,7 @@ def kueue_configuration(settings: Kueue) -> dict[str, Any]:
         result["admissionFairSharing"] = _admission_fair_sharing(settings.admission_fair_sharing)
     if retained := _retention(settings.retention):
         result["objectRetentionPolicies"] = retained
-    if counted := _resources(settings):
+    if counted := _resources(settings, device_classes):
         result["resources"] = counted
     if settings.managed_namespaces:
         result["managedJobsNamespaceSelector"] = {"matchLabels": dict(settings.managed_namespaces)}
@@ -76,8 +78,8 @@ def controller_configuration(settings: Controller, elastic: Elastic) -> dict[str
     return result
 
 
-def _resources(settings: Kueue) -> dict[str, Any]:
-    """Returns `resources`, empty if nothing is set: how pods' requests are counted."""
+def _resources(settings: Kueue, device_classes: Sequence[DeviceClassMapping]) -> dict[str, Any]:
+    """Returns `resources`, empty if nothing is set: how pods' requests and claims are counted."""
     result: dict[str, Any] = {}
     if settings.exclude_resource_prefixes:
         result["excludeResourcePrefixes"] = list(settings.exclude_resource_prefixes)
@@ -85,6 +87,10 @@ def _resources(settings: Kueue) -> dict[str, Any]:
         result["transformations"] = [
             transformation.model_dump(by_alias=True, exclude_none=True)
             for transformation in settings.transformations
+        ]
+    if device_classes:
+        result["deviceClassMappings"] = [
+            mapping.model_dump(mode="json", by_alias=True) for mapping in device_classes
         ]
     return result
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
-from muster.objects.names import BUDGETS, KUEUE_API, NODE_SIZES
+from muster.objects.names import BUDGETS, DEVICE_CLASSES, KUEUE_API, NODE_SIZES
 from settings.manifests.specs import (
     CHECK,
     cluster_queue,
@@ -39,10 +39,16 @@ class QueueObject:
 
 
 def queue_objects(
-    pools: Sequence[Pool], queues: Queues, provisioning: QueuedProvisioning, *, in_gke: bool
+    pools: Sequence[Pool],
+    queues: Queues,
+    provisioning: QueuedProvisioning,
+    device_quotas: Mapping[str, str],
+    *,
+    in_gke: bool,
 ) -> Iterator[QueueObject]:
     """Yields topologies, flavors, cohorts, checks and ClusterQueues, each after the objects that it names.
-    `in_gke`: the sizes of the nodes are known."""
+    `device_quotas` are the resources that count devices of DeviceClasses. `in_gke`: the sizes of the nodes
+    are known."""
     queued = {pool.flavor_name: pool for pool in pools if pool.queued}
     topologies = [QueueObject("Topology", p.flavor_name, topology(p)) for p in pools if p.topology]
     yield from topologies
@@ -74,7 +80,8 @@ def queue_objects(
     after = tuple((obj.kind, obj.name) for obj in named)
     for queue in queues.cluster_queues:
         spec = cluster_queue(queue, queued)
-        yield QueueObject("ClusterQueue", queue.name, spec, after, _declared(queue.budgets))
+        annotations = _declared(queue.budgets) | _device_classes(device_quotas)
+        yield QueueObject("ClusterQueue", queue.name, spec, after, annotations)
 
 
 def _declared(budgets: Iterable[Budget]) -> dict[str, str]:
@@ -83,12 +90,20 @@ def _declared(budgets: Iterable[Budget]) -> dict[str, str]:
     return {BUDGETS: json.dumps(declarations, separators=(",", ":"))} if declarations else {}
 
 
+def _device_classes(device_quotas: Mapping[str, str]) -> dict[str, str]:
+    """Returns the annotation that maps DeviceClasses to resources; none without DeviceClasses."""
+    if not device_quotas:
+        return {}
+    return {DEVICE_CLASSES: json.dumps(dict(sorted(device_quotas.items())), separators=(",", ":"))}
+
+
 def manifests(settings: Settings) -> list[dict[str, Any]]:
     """Returns all objects of Kueue's API that a stack declares, as manifests."""
     declared = queue_objects(
         settings.pools,
         settings.queues,
         settings.admission.queued_provisioning,
+        settings.admission.device_quotas,
         in_gke=settings.place is not None,
     )
     result = [_manifest(obj.kind, obj.name, {"spec": obj.spec}, obj.annotations) for obj in declared]

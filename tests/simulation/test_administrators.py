@@ -9,6 +9,7 @@ import pytest
 
 from muster.kube import kinds
 from muster.kube.kinds import Kind
+from muster.objects.names import DEVICE_CLASSES
 from tests.simulation.api import Body
 from tests.simulation.manifests import CHECK, WORKER, group, local_queue, local_stack, quotas, ray_job
 from tests.simulation.simulation import Simulation
@@ -72,6 +73,14 @@ WITH_CLAIM = {
         "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}],
     }
 }
+
+
+def device_classes(text: str | None) -> Edit:
+    patch = {"metadata": {"annotations": {DEVICE_CLASSES: text}}}
+    return patching(kinds.CLUSTER_QUEUES, "team-a", patch)
+
+
+without_quota = device_classes('{"gpu": ""}')  # claims of the tests are for devices without quota
 MISTAKES: dict[str, Mistake] = {
     "a LimitRange with a maximum that can't be counted": Mistake(
         limit_range(max={"cpu": TOO_MUCH}), "Misconfigured: LimitRange team-a/all can't be counted with"
@@ -119,6 +128,18 @@ MISTAKES: dict[str, Mistake] = {
         "Misconfigured: pod set 'gpu': namespace team-a has no ResourceClaimTemplate 'one-gpu'",
         WITH_CLAIM,
     ),
+    "a DeviceClass loses its resource": Mistake(
+        device_classes(None),
+        "Misconfigured: pod set 'gpu': ResourceClaimTemplate 'one-gpu' is for devices of DeviceClass 'gpu'",
+        WITH_CLAIM,
+    ),
+    "resources of DeviceClasses that can't be read": Mistake(
+        device_classes("gpu"),
+        "Misconfigured: ClusterQueue team-a can't admit workloads: annotation muster.dev/device-classes: ",
+    ),
+    "no DeviceClass is served any more": Mistake(
+        lambda sim: sim.api.stop_serving(kinds.DEVICE_CLASSES), "", WITH_CLAIM
+    ),
     "no Topology is served any more": Mistake(lambda sim: sim.api.stop_serving(kinds.TOPOLOGIES)),
     "no ProvisioningRequest is served any more": Mistake(
         lambda sim: sim.api.stop_serving(kinds.PROVISIONING_REQUESTS)
@@ -135,6 +156,7 @@ def test_the_gang_ends_and_another_team_goes_on(name: str) -> None:
     async def story(sim: Simulation) -> None:
         sim.api.create(kinds.RUNTIME_CLASSES, KATA, BY)
         sim.api.create(kinds.RESOURCE_CLAIM_TEMPLATES, CLAIM_TEMPLATE, BY)
+        without_quota(sim)
         dev = sim.submit(ray_job("dev", seconds=60, **fields))
         await sim.until(lambda: sim.has(dev, "PodsReady"), "dev runs")
         mistake.edit(sim)
@@ -209,6 +231,7 @@ def test_a_gang_whose_claim_has_no_template_waits_until_it_has_one() -> None:
     """Meanwhile the gang holds no quota; uncounted resources are reported once it does."""
 
     async def story(sim: Simulation) -> None:
+        without_quota(sim)
         dev = sim.submit(ray_job("dev", seconds=5, worker=WITH_CLAIM))
         missing = "Misconfigured: pod set 'gpu': namespace team-a has no ResourceClaimTemplate 'one-gpu'"
         await sim.until(lambda: sim.waits(dev).startswith(missing), "the message")
@@ -220,9 +243,7 @@ def test_a_gang_whose_claim_has_no_template_waits_until_it_has_one() -> None:
             for entry in (sim.workload(dev) or {})["status"]["conditions"]
             if entry["type"] == "QuotaReserved"
         ]
-        assert reserved["message"].endswith(
-            ". Devices claimed by ResourceClaimTemplate one-gpu are not counted in quota"
-        )
+        assert reserved["message"].endswith(". Devices of DeviceClass gpu are not counted in quota")
         await sim.until(lambda: sim.state(dev) == "Complete", "dev completes")
 
     Simulation(1, local_stack()).run(story)

@@ -203,6 +203,13 @@ CREATIONS = [
         {"metadata": {"annotations": {"muster.dev/written-out": "true"}}, **WORKER},
         OURS,
     ),
+    Creation(
+        "a maximum of resizes",
+        raycluster,
+        f"{POD}/metadata/annotations",
+        {"muster.dev/max-cpu": "64"},
+        OURS,
+    ),
     # Quota
     Creation("the label of a Workload", raycluster, f"{POD}/metadata/labels", {UID: "theirs"}, LABEL),
     Creation("the label, unqueued", unqueued, f"{POD}/metadata/labels", {UID: "theirs"}, LABEL),

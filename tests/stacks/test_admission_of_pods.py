@@ -33,8 +33,11 @@ LABELS = {UID: "theirs", "ray.io/cluster": CLUSTER, "ray.io/group": "gpu", "team
 OWNER = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "name": CLUSTER, "uid": "1", "controller": True}
 
 
+def ray_container() -> Manifest:
+    return {"name": "ray", "image": "ray", "resources": sized("1", "1Gi")}
+
+
 def gang_pod(name: str, **spec: Any) -> Manifest:
-    container = {"name": "ray", "image": "ray", "resources": sized("1", "1Gi")}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -45,7 +48,7 @@ def gang_pod(name: str, **spec: Any) -> Manifest:
             "annotations": {"kueue.x-k8s.io/workload": "w"},
             "finalizers": ["example.com/theirs"],
         },
-        "spec": {"restartPolicy": "Never", "containers": [container], **spec},
+        "spec": {"restartPolicy": "Never", "containers": [ray_container()], **spec},
     }
 
 
@@ -68,7 +71,9 @@ def pods(server: Kubectl) -> Iterator[Kubectl]:
         gang_pod(name, schedulingGates=[{"name": GATE}], nodeSelector={"pool": "l4"})
         for name in ("gated", "gated-queued", "gated-too")
     ]
-    server.create([node, gang_pod("mine"), *gated, bound, plain, others])
+    resizable = gang_pod("resizable", containers=[ray_container(), {**ray_container(), "name": "sidecar"}])
+    resizable["metadata"]["annotations"] |= {"muster.dev/max-cpu": "1500m", "muster.dev/max-memory": "1536Mi"}
+    server.create([node, gang_pod("mine"), resizable, *gated, bound, plain, others])
     with existing(server, [*by_kuberay(CLUSTER, CLUSTER), *granted("dave", dave, subject)]):
         yield server
 
@@ -106,6 +111,7 @@ CHANGES = {
     "another group": Change(meta(labels={"ray.io/group": "other"}), KEPT),
     "a label of Kueue": Change(meta(labels={"kueue.x-k8s.io/podset": "head"}), KEPT),
     "an annotation of Kueue": Change(meta(annotations={"kueue.x-k8s.io/workload": "other"}), KEPT),
+    "a larger maximum": Change(meta(annotations={"muster.dev/max-cpu": "8"}), KEPT),
     "an annotation of admission": Change(meta(annotations={"muster.dev/written-out": "true"}), KEPT),
     "no UID": Change(meta(labels={UID: None}), UID),
     "another UID": Change(meta(labels={UID: "other"}), UID),
@@ -194,6 +200,41 @@ def test_pods_of_gangs_are_only_resized_to_less(pods: Kubectl, user: User, name:
     error = refused_patch(pods, user, Target("v1", "Pod", "mine", "team-a", "resize"), operations)
     assert (GROWS in error) is refused, error
     assert bool(error) is refused
+
+
+def resize(container: int, resources: dict[str, dict[str, str]]) -> list[dict[str, str]]:
+    path = f"/spec/containers/{container}/resources"
+    return [
+        {"op": "replace", "path": f"{path}/{kind}/{key}", "value": amount}
+        for kind, amounts in resources.items()
+        for key, amount in amounts.items()
+    ]
+
+
+MAXIMA = {
+    "to its maximum": (resize(0, {"requests": {"cpu": "1500m", "memory": "1536Mi"}}), False),
+    "to less than its maximum": (resize(0, {"requests": {"cpu": "1200m"}}), False),
+    "to more CPU than its maximum": (resize(0, {"requests": {"cpu": "1501m"}}), True),
+    "to more memory than its maximum": (resize(0, {"requests": {"memory": "1537Mi"}}), True),
+    "to a limit above its maximum": (resize(0, {"limits": {"cpu": "2001m"}}), True),
+    "another container": (resize(1, {"requests": {"cpu": "1500m"}}), True),
+    "another container to less": (resize(1, {"requests": {"cpu": "500m"}}), False),
+}
+
+
+@pytest.mark.parametrize("user", [DAVE, WORKLOAD], ids=["a user", "a container"])
+@pytest.mark.parametrize("name", MAXIMA)
+def test_pods_of_gangs_are_resized_up_to_what_is_counted(pods: Kubectl, user: User, name: str) -> None:
+    """Quota is reserved for the maximum in the annotations that admission sets; limits are not counted."""
+    operations, refused = MAXIMA[name]
+    error = refused_patch(pods, user, Target("v1", "Pod", "resizable", "team-a", "resize"), operations)
+    assert (GROWS in error) is refused, error
+    assert bool(error) is refused
+
+
+def test_ray_writes_the_state_of_its_resizes(pods: Kubectl) -> None:
+    status = meta(annotations={"ray.io/ippr-status": '{"resizing-at": 1}'})
+    assert refused_patch(pods, WORKLOAD, Target("v1", "Pod", "resizable", "team-a"), status) == ""
 
 
 def test_ephemeral_containers_have_no_resources(pods: Kubectl) -> None:

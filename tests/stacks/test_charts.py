@@ -21,6 +21,7 @@ from settings.model.operators.kai import Kai
 from settings.model.operators.kuberay import KUBERAY_COMMITS, KUBERAY_VERSION
 from settings.model.operators.kueue import KUEUE_COMMIT, KUEUE_VERSION, Kueue
 from settings.model.operators.kueue_gates import KUEUE_GATES
+from settings.model.queues.devices import DeviceClassMapping
 from tests.stacks.charts import ChartFolder, Object, the
 from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.golang import find_go, module_directory
@@ -29,6 +30,9 @@ from tools.toolchain.tools import KAI_MODULE
 
 SYSTEM = {"cloud.google.com/gke-nodepool": "system"}
 DIGEST = f"sha256:{'a' * 64}"
+DEVICE_CLASSES = (
+    DeviceClassMapping.model_validate({"name": "nvidia.com/gpu", "deviceClassNames": ("gpu.nvidia.com",)}),
+)
 EVERY_KUEUE_SETTING = Kueue.model_validate(
     {
         "image": f"registry.example/kueue:v0.19.2@{DIGEST}",
@@ -86,7 +90,7 @@ def kai_chart(helm: Path) -> ChartFolder:
 
 @pytest.fixture(scope="module")
 def every_kueue_object(kueue_chart: ChartFolder) -> list[Object]:
-    return kueue_chart.render(kueue.values(EVERY_KUEUE_SETTING, SYSTEM))
+    return kueue_chart.render(kueue.values(EVERY_KUEUE_SETTING, SYSTEM, DEVICE_CLASSES))
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +202,7 @@ def test_kueues_configuration_comes_from_the_settings(every_kueue_object: list[O
 
     certificates = read.pop("internalCertManagement")
     assert certificates["webhookServiceName"] == "kueue-webhook-service"  # the chart adds its own
-    assert read == kueue_configuration(EVERY_KUEUE_SETTING)
+    assert read == kueue_configuration(EVERY_KUEUE_SETTING, DEVICE_CLASSES)
     assert read["integrations"]["frameworks"] == list(EVERY_KUEUE_SETTING.frameworks)
     assert read["waitForPodsReady"] == {
         "timeout": "600s",
@@ -230,6 +234,7 @@ def test_kueues_configuration_comes_from_the_settings(every_kueue_object: list[O
             },
             {"input": "cpu", "strategy": "Retain", "outputs": {}},
         ],
+        "deviceClassMappings": [{"name": "nvidia.com/gpu", "deviceClassNames": ["gpu.nvidia.com"]}],
     }
     assert read["managedJobsNamespaceSelector"] == {"matchLabels": {"muster.dev/tenant": "true"}}
     assert read["clientConnection"] == {"qps": 1000, "burst": 2000}
@@ -239,7 +244,7 @@ def test_kueues_configuration_comes_from_the_settings(every_kueue_object: list[O
 @pytest.mark.parametrize("settings", [Kueue(), EVERY_KUEUE_SETTING], ids=["as it comes", "every setting"])
 def test_kueue_accepts_the_configuration(settings: Kueue, tmp_path: Path) -> None:
     """Reads the first log line: Kueue checks the file before it connects to a cluster."""
-    expected = kueue_configuration(settings) | {
+    expected = kueue_configuration(settings, DEVICE_CLASSES) | {
         "health": {"healthProbeBindAddress": "0"},
         "metrics": {"bindAddress": "0"},
     }

@@ -7,6 +7,7 @@ these depend on are immutable.
 """
 
 from components.admission.gangs.queue_managed_fields import RECREATE
+from components.admission.gangs.requirements import SET_BY_ADMISSION
 from components.admission.gangs.topology import ANNOTATIONS
 from components.admission.metadata import same_of_prefixes
 from components.admission.ray import any_is_true, optional
@@ -15,13 +16,10 @@ from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.rayjob import RAY_JOB
 from muster.cluster.jobs.rayservice import RAY_SERVICE
 from muster.objects.names import (
-    CLASS_ANNOTATION,
-    CONSUME_ANNOTATION,
     MAX_EXEC_TIME_LABEL,
     PRIORITY_LABEL,
     PROVREQ_ANNOTATION_PREFIX,
     WORKLOAD_UID_LABEL,
-    WRITTEN_OUT,
 )
 
 # Placement, priority and shutdown of a pod.
@@ -78,7 +76,7 @@ def immutable_fields(kind: JobKind) -> dict[str, str]:
         "annotations that place them, which its admission sets: to start again from your own manifest, "
         f"{RECREATE}"
     )
-    annotations = (WRITTEN_OUT, CONSUME_ANNOTATION, CLASS_ANNOTATION, *ANNOTATIONS)
+    annotations = (*SET_BY_ADMISSION, *ANNOTATIONS)
     paths = (
         f'metadata.?labels[?"{WORKLOAD_UID_LABEL}"]',
         *(f'metadata.?annotations[?"{key}"]' for key in annotations),

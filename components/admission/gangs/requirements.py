@@ -12,8 +12,16 @@ from components.admission.ray import Engine, optional, value_at
 from components.admission.templates import annotations, in_group, template_variables
 from muster.cluster.jobs.job_kind import JobKind, PodGroups
 from muster.cluster.jobs.rayjob import RAY_JOB
-from muster.objects.names import CLASS_ANNOTATION, CONSUME_ANNOTATION, MAX_EXEC_TIME_LABEL, WRITTEN_OUT
+from muster.objects.names import (
+    CLASS_ANNOTATION,
+    CONSUME_ANNOTATION,
+    MAX_EXEC_TIME_LABEL,
+    RESIZE_MAXIMA,
+    WRITTEN_OUT,
+)
 
+SET_BY_ADMISSION = (WRITTEN_OUT, CONSUME_ANNOTATION, CLASS_ANNOTATION, *RESIZE_MAXIMA.values())
+"""Annotations of pod templates."""
 POD_SETS_MAX = 18  # in a Workload: the head, the submitter and worker groups
 # How long a gang may keep its nodes after its preemption, and after its end.
 GRACE_SECONDS_MAX = 300
@@ -87,7 +95,7 @@ def _groups(kind: JobKind, groups: PodGroups) -> dict[str, str]:
 
 
 def _pods(kind: JobKind, engine: Engine) -> dict[str, str]:
-    set_by_admission = ", ".join(f'"{key}"' for key in (WRITTEN_OUT, CONSUME_ANNOTATION, CLASS_ANNOTATION))
+    set_by_admission = ", ".join(f'"{key}"' for key in SET_BY_ADMISSION)
     scheduled = (
         f"the pods of a queued {kind.name} are scheduled as soon as it is admitted, or they would hold quota "
         "without running:"
@@ -125,7 +133,7 @@ def _pods(kind: JobKind, engine: Engine) -> dict[str, str]:
         ),
         f"variables.annotations.all(a, [{set_by_admission}].all(k, !(k in a) || "
         "variables.oldAnnotations.exists(o, k in o && o[k] == a[k])))": (
-            f"the annotations {', '.join((WRITTEN_OUT, CONSUME_ANNOTATION, CLASS_ANNOTATION))} of the pod "
+            f"the annotations {', '.join(SET_BY_ADMISSION)} of the pod "
             f"templates of a queued {kind.name} are set by its admission: remove them"
         ),
         _run_time(): (f"the label {MAX_EXEC_TIME_LABEL} must be a number of seconds from 1 to {2**31 - 1}"),

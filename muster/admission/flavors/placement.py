@@ -131,7 +131,7 @@ class Placer:
         """Returns the topology usage that an assignment adds to that of the workload's admission."""
         admitted = workload.admission.pod_sets if workload.admission else ()
         before = {pod_set.name: pod_set.topology for pod_set in admitted}
-        requests = {pod_set.name: pod_set.requests for pod_set in workload.pod_sets}
+        requests = {pod_set.name: pod_set.requests_of_nodes for pod_set in workload.pod_sets}
         return tuple(
             TopologyUsage(flavor, added_pods(choice.topology, before.get(choice.name)), requests[choice.name])
             for choice in assignment.pod_sets
@@ -157,7 +157,7 @@ def topology_usage(
     workload: Workload, admission: Admission, topologies: Topologies
 ) -> tuple[TopologyUsage, ...]:
     """Returns the topology usage of an admission for each of its flavors (Kueue: Info.TASUsage)."""
-    requests = {pod_set.name: pod_set.requests for pod_set in workload.pod_sets}
+    requests = {pod_set.name: pod_set.requests_of_nodes for pod_set in workload.pod_sets}
     return tuple(
         TopologyUsage(flavor, pod_set.topology, requests.get(pod_set.name, {}))
         for pod_set in admission.pod_sets

@@ -147,7 +147,7 @@ class QueueFlavors:
         """Returns a key that is equal only for pods that match the same flavors."""
         topology = (pod_set.topology, frozenset(pod_set.requests)) if self._topologies else None
         selector = frozenset(pod_set.node_selector.items())
-        requests = frozenset(pod_set.requests.items()) if self._sized else None
+        requests = frozenset(pod_set.requests_of_nodes.items()) if self._sized else None
         return selector, pod_set.affinity, pod_set.tolerations, topology, requests
 
     def _refusal(self, pod_set: PodSet, name: str, group: FlavorGroup) -> FlavorAttempt | None:

@@ -16,7 +16,9 @@ NEVER_MS = 1 << 62  # a time that is never reached
 class PodSet:
     """`count` identical pods of a gang; `requests` are per pod.
 
-    `count_min` permits partial admission. `reclaimable` pods have finished and use no quota."""
+    `node_requests` are those that a node must have for a pod; None: `requests`. Devices of claims have quota,
+    but are no resources of nodes. `count_min` permits partial admission. `reclaimable` pods have finished and
+    use no quota."""
 
     name: str
     count: int
@@ -28,6 +30,12 @@ class PodSet:
     count_min: int | None = None
     reclaimable: int = 0
     topology: TopologyRequest | None = None
+    node_requests: Resources | None = None
+
+    @property
+    def requests_of_nodes(self) -> Resources:
+        """Returns what a node must have for one pod."""
+        return self.requests if self.node_requests is None else self.node_requests
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,6 +178,7 @@ def _pods(pod_set: PodSet) -> Hashable:
         pod_set.count_min,
         pod_set.reclaimable,
         _items(pod_set.requests),
+        pod_set.node_requests is None or _items(pod_set.node_requests),
         _items(pod_set.node_selector),
         pod_set.affinity,
         pod_set.affinity_preferred,

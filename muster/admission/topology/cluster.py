@@ -133,7 +133,7 @@ class Topologies:
             return flavor.refuse(f"the group {leader.group} is not one leader and its workers", workers)
 
         def assume(request: PlacementRequest, assignment: TopologyAssignment) -> None:
-            self._assume(flavor, assignment, request.pod_set.requests)
+            self._assume(flavor, assignment, request.pod_set.requests_of_nodes)
 
         if self._rules.topology_elastic:
             resized = resize(flavor, workers, leader, assume, empty)
@@ -160,7 +160,7 @@ class Topologies:
             if isinstance(replaced, PlacementRefusal):
                 return replaced
             assignments[name], moved = replaced
-            self._assume(flavor, moved, request.pod_set.requests)
+            self._assume(flavor, moved, request.pod_set.requests_of_nodes)
         return assignments
 
     def _assume(self, flavor: FlavorTopology, assignment: TopologyAssignment, requests: Resources) -> None:

@@ -118,8 +118,8 @@ class FlavorTopology:
         preferences = self._rules.topology_prefers_affinity
         return CapacityKey(
             NodeDemand.of(workers.pod_set, self._tolerations, preferences),
-            requests_of_one_pod(workers.pod_set.requests),
-            requests_of_one_pod(leader.pod_set.requests) if leader else None,
+            requests_of_one_pod(workers.pod_set.requests_of_nodes),
+            requests_of_one_pod(leader.pod_set.requests_of_nodes) if leader else None,
             request.slice_size,
             request.slice_level,
             tuple(request.inner.items()),

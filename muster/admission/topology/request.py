@@ -8,8 +8,8 @@ from muster.admission.model import PodSet, SliceConstraint, TopologyAssignment, 
 
 @dataclass(frozen=True, slots=True)
 class PlacementRequest:
-    """A request to place `count` pods of a pod set. Each pod uses `pod_set.requests` (as in its template, not
-    transformed for quota) and one of the node's `pods`.
+    """A request to place `count` pods of a pod set. Each pod uses `pod_set.requests_of_nodes` (as in its
+    template, not transformed for quota) and one of the node's `pods`.
 
     `implied`: the pod set requests no topology, but its queue has only flavors with one. `current` is the
     workload's own assignment, for node replacement; `previous` is the assignment of the slice that the

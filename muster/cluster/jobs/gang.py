@@ -7,10 +7,12 @@ its submitter.
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from muster.cluster.jobs import added_containers
 from muster.cluster.jobs.added_containers import Body, with_containers
+from muster.cluster.jobs.in_place_resize import HEAD_GROUP, NO_MAXIMA, Maxima, at_maximum, readable_maxima
 from muster.objects.kueue import POD_SETS_MAX, PODS_MAX, PodSet, TopologyRequest
 from muster.objects.pods import Template, read_template
 from muster.objects.ray import RayClusterSpec
@@ -20,13 +22,22 @@ HEAD = "head"
 POD_SET_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")  # of Kueue's Workload
 
 
+class JobAnnotations(NamedTuple):
+    """What the annotations of a job say about its pods. `redis_cleanup`: KubeRay cleans up Redis after the
+    cluster is deleted; `resizes`: those of its pods in place, as JSON."""
+
+    redis_cleanup: bool = False
+    resizes: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class PodSetTemplate:
     """A pod template of a gang and the JSON pointer to it in the job.
 
     `present`: the user has set it, so it is neither the operator's default nor `written_out` by Muster.
     KubeRay adds `containers` and `init_containers` to the pods. `successors` are init containers that
-    represent pods that run after these, so that quota covers both."""
+    represent pods that run after these, so that quota covers both. `maxima` are those of its resizes in
+    place."""
 
     pod_set: str
     count: int
@@ -37,6 +48,7 @@ class PodSetTemplate:
     containers: tuple[Body, ...] = ()
     init_containers: tuple[Body, ...] = ()
     successors: tuple[Body, ...] = ()
+    maxima: Maxima = field(default_factory=dict)
 
     @property
     def created(self) -> Template:
@@ -47,9 +59,10 @@ class PodSetTemplate:
     def counted(self) -> Template:
         """The template for which quota is reserved: the user's own if a container that KubeRay adds has a
         name in use, as a Workload can't have two containers with the same name."""
+        template = at_maximum(self.template, self.maxima) if self.maxima else self.template
         if self.taken_names:
-            return self.template
-        return with_containers(self.template, self.containers, (*self.init_containers, *self.successors))
+            return template
+        return with_containers(template, self.containers, (*self.init_containers, *self.successors))
 
     @property
     def taken_names(self) -> list[str]:
@@ -59,10 +72,15 @@ class PodSetTemplate:
 
 
 def cluster_templates(
-    spec: RayClusterSpec, pointer: str, *, redis_cleanup: bool = False, with_submitter: bool = False
+    spec: RayClusterSpec,
+    pointer: str,
+    annotations: JobAnnotations,
+    *,
+    with_submitter: bool = False,
 ) -> Iterator[PodSetTemplate]:
-    """Yields the templates of the head and the worker groups. `redis_cleanup`: KubeRay cleans up Redis after
-    the cluster is deleted; `with_submitter`: KubeRay adds the submitter container to the head."""
+    """Yields the templates of the head and the worker groups. `with_submitter`: KubeRay adds the submitter
+    container to the head."""
+    maxima = readable_maxima(spec, annotations.resizes)
     head = spec.head_group_spec.template
     containers = (added_containers.submitter(head),) if with_submitter else ()
     if spec.enable_in_tree_autoscaling:
@@ -73,7 +91,8 @@ def cluster_templates(
         head,
         f"{pointer}/headGroupSpec/template",
         containers=containers,
-        successors=(added_containers.redis_cleanup(head),) if redis_cleanup else (),
+        successors=(added_containers.redis_cleanup(head),) if annotations.redis_cleanup else (),
+        maxima=maxima.get(HEAD_GROUP, NO_MAXIMA),
     )
     for index, group in enumerate(spec.worker_group_specs):
         yield PodSetTemplate(
@@ -82,6 +101,7 @@ def cluster_templates(
             group.template,
             f"{pointer}/workerGroupSpecs/{index}/template",
             init_containers=(added_containers.wait_for_head(group.template),),
+            maxima=maxima.get(group.group_name, NO_MAXIMA),
         )
 
 

@@ -238,6 +238,11 @@ class JobView(ABC, Generic[T]):
         return True
 
     @property
+    def pod_sets_without_gpus(self) -> frozenset[str]:
+        """Pod sets whose pods start Ray without GPUs, unless something sets their number."""
+        return frozenset()
+
+    @property
     def suspended_and_stopped(self) -> bool:
         """True if the job is suspended and has stopped."""
         return self.suspended and self.reported_stopped

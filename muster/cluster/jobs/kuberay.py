@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from muster.cluster.jobs.in_place_resize import resize_faults
 from muster.objects.cache import ByteCache
 from muster.objects.meta import ObjectMeta, View
 from muster.objects.ray import RESOURCE_PARAMETERS, RayClusterSpec, RayGroup, RayJobSpec, RayServiceSpec
@@ -169,6 +170,7 @@ def _cluster_faults(where: str, spec: RayClusterSpec, annotations: Mapping[str, 
             yield f"{at}: idleTimeoutSeconds needs the autoscaler, which a gang can't have: remove it"
         if group.priority:
             yield f"{at}: priority needs the autoscaler, which a gang can't have: remove it"
+    yield from resize_faults(spec, annotations)
     yield from _environment_faults(where, spec, annotations)
     yield from _gated_faults(where, spec)
     yield from _token_faults(f"{where}.authOptions", spec)

@@ -6,10 +6,12 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from muster.cluster.jobs.gang import PodSetTemplate
+from muster.cluster.jobs.gang import JobAnnotations, PodSetTemplate
+from muster.cluster.jobs.in_place_resize import ANNOTATION as RESIZES
 from muster.cluster.jobs.job import GangTemplates, JobView, Operator, Service
 from muster.cluster.jobs.job_kind import JobKind, PodGroups
 from muster.cluster.jobs.kuberay import is_fault_tolerant
+from muster.cluster.jobs.ray_gpus import pod_sets_without_gpus
 from muster.cluster.jobs.ray_services import head_service
 from muster.cluster.jobs.scaling import Sizes, sizes_of
 from muster.objects.derived import Derived
@@ -19,6 +21,8 @@ from muster.objects.ray import KUBERAY_OPERATOR, REDIS_CLEANUP_FINALIZER, RayClu
 T = TypeVar("T", bound=Object)
 S = TypeVar("S")
 
+ANNOTATIONS_MAX = 8
+"""The most different annotations for which templates of one spec are cached, as users write them."""
 KUBERAY = Operator(
     name="KubeRay",
     group="ray.io",
@@ -30,15 +34,20 @@ KUBERAY = Operator(
 
 
 class TemplatesBySpec(Generic[S]):
-    """A cache of the templates of jobs by their spec, separate for jobs with a Redis clean-up, which an
-    annotation may enable. `read(spec, redis_cleanup)` yields the templates."""
+    """A cache of the templates of jobs by their spec, and by what their annotations say about the pods.
+    `read(spec, annotations)` yields the templates."""
 
-    def __init__(self, read: Callable[[S, bool], Iterable[PodSetTemplate]]) -> None:
-        self._without_cleanup = Derived[S, GangTemplates](lambda spec: GangTemplates(read(spec, False)))
-        self._with_cleanup = Derived[S, GangTemplates](lambda spec: GangTemplates(read(spec, True)))
+    def __init__(self, read: Callable[[S, JobAnnotations], Iterable[PodSetTemplate]]) -> None:
+        self._read = read
+        self._of_spec = Derived[S, dict[JobAnnotations, GangTemplates]](lambda spec: {})
 
-    def __call__(self, spec: S, *, redis_cleanup: bool) -> GangTemplates:
-        return self._with_cleanup(spec) if redis_cleanup else self._without_cleanup(spec)
+    def __call__(self, spec: S, annotations: JobAnnotations) -> GangTemplates:
+        cached = self._of_spec(spec)
+        if annotations not in cached:
+            if len(cached) >= ANNOTATIONS_MAX:
+                cached.clear()
+            cached[annotations] = GangTemplates(self._read(spec, annotations))
+        return cached[annotations]
 
 
 class RayView(JobView[T]):
@@ -61,9 +70,18 @@ class RayView(JobView[T]):
         return is_fault_tolerant(self.cluster_spec, self.metadata.annotations)
 
     @property
+    def of_annotations(self) -> JobAnnotations:
+        """What the annotations say about the pods."""
+        return JobAnnotations(self.has_redis_cleanup, self.metadata.annotations.get(RESIZES, ""))
+
+    @property
     def cleans_redis_up(self) -> bool:
         meta = self.metadata
         return bool(meta.deletion_timestamp) and REDIS_CLEANUP_FINALIZER in meta.finalizers
+
+    @property
+    def pod_sets_without_gpus(self) -> frozenset[str]:
+        return pod_sets_without_gpus(self.cluster_spec)
 
     def services(self) -> Iterator[tuple[str, Service]]:
         head: dict[str, Any] = msgspec.json.decode(self.cluster_spec.head_group_spec.template)

@@ -39,7 +39,7 @@ class RayClusterGang(RayView[RayCluster]):
 
     @property
     def _templates(self) -> GangTemplates:
-        return _templates(self.obj.spec, redis_cleanup=self.has_redis_cleanup)
+        return _templates(self.obj.spec, self.of_annotations)
 
     @property
     def suspension_obstacle(self) -> StatusReason | None:
@@ -96,7 +96,7 @@ class RayClusterGang(RayView[RayCluster]):
 
 
 _templates = TemplatesBySpec[RayClusterSpec](
-    lambda spec, redis_cleanup: cluster_templates(spec, "/spec", redis_cleanup=redis_cleanup)
+    lambda spec, annotations: cluster_templates(spec, "/spec", annotations)
 )
 
 

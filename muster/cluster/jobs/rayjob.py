@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from muster.cluster.jobs import added_containers, kuberay
-from muster.cluster.jobs.gang import PodSetTemplate, cluster_templates, ineligibility
+from muster.cluster.jobs.gang import JobAnnotations, PodSetTemplate, cluster_templates, ineligibility
 from muster.cluster.jobs.job import GangTemplates, JobOutcome, StatusReason
 from muster.cluster.jobs.ray_view import RayView, TemplatesBySpec, ray_kind
 from muster.kube.kinds import RAY_JOBS
@@ -26,7 +26,7 @@ class RayJobGang(RayView[RayJob]):
 
     @property
     def _templates(self) -> GangTemplates:
-        return _templates(self.obj.spec, redis_cleanup=self.has_redis_cleanup)
+        return _templates(self.obj.spec, self.of_annotations)
 
     @property
     def suspension_obstacle(self) -> StatusReason | None:
@@ -95,11 +95,9 @@ def _cluster_spec(spec: RayJobSpec) -> RayClusterSpec:
     return spec.ray_cluster_spec or RayClusterSpec()
 
 
-def _read_templates(spec: RayJobSpec, redis_cleanup: bool) -> Iterator[PodSetTemplate]:
+def _read_templates(spec: RayJobSpec, annotations: JobAnnotations) -> Iterator[PodSetTemplate]:
     cluster, mode = _cluster_spec(spec), spec.submission_mode
-    yield from cluster_templates(
-        cluster, _CLUSTER, redis_cleanup=redis_cleanup, with_submitter=mode == "SidecarMode"
-    )
+    yield from cluster_templates(cluster, _CLUSTER, annotations, with_submitter=mode == "SidecarMode")
     if mode != "K8sJobMode":
         return
     template, pointer = spec.submitter_pod_template, "/spec/submitterPodTemplate"

@@ -51,7 +51,7 @@ class RayServiceGang(RayView[RayService]):
 
     @property
     def _templates(self) -> GangTemplates:
-        return _templates(self.cluster_spec, redis_cleanup=self.has_redis_cleanup)
+        return _templates(self.cluster_spec, self.of_annotations)
 
     @property
     def suspension_obstacle(self) -> StatusReason | None:
@@ -137,7 +137,7 @@ def _keeps_its_suspension(cluster: JobView[Any]) -> bool:
 
 
 _templates = TemplatesBySpec[RayClusterSpec](
-    lambda spec, redis_cleanup: cluster_templates(spec, _CLUSTER, redis_cleanup=redis_cleanup)
+    lambda spec, annotations: cluster_templates(spec, _CLUSTER, annotations)
 )
 
 RAY_SERVICE = ray_kind(

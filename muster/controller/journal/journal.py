@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from muster.admission import QuantityError, quantities
+from muster.cluster.claims import device_requests
 from muster.cluster.cluster_state import ClusterState
 from muster.controller.journal.sizes import JobSizes
 from muster.controller.metrics.observer import CompletedPass, Observer
@@ -23,6 +24,7 @@ from muster.objects.workload_status import (
     QUOTA_RESERVED,
     holds_quota,
 )
+from muster.translation.devices import DeviceRequests
 
 EVICTIONS_MAX = 100  # per workload
 RECENT_MS = 3_600_000
@@ -122,7 +124,9 @@ class Journal(Observer):
         cluster: ClusterState,
         finished_ms: int | None,
     ) -> None:
-        pod_sets = tuple(_pod_sets(workload, status))
+        queue = _queue(workload, status, cluster)
+        devices = device_requests(workload, queue, cluster)
+        pod_sets = tuple(_pod_sets(workload, status, devices))
         if not pod_sets:
             return
         owner, reference = workload.metadata.controller, workload.spec.priority_class_ref
@@ -136,7 +140,7 @@ class Journal(Observer):
             pod_sets=pod_sets,
             created_at=_time(millis(workload.metadata.creation_timestamp)),
             outcome=outcome,
-            queue=_queue(workload, status, cluster),
+            queue=queue,
             priority_class=reference.name if reference is not None else "",
             reserved_at=_provisioned_from(status),
             admitted_at=None if admitted_ms is None else _time(admitted_ms),
@@ -144,7 +148,7 @@ class Journal(Observer):
             finished_at=None if finished_ms is None else _time(finished_ms),
             limit_seconds=workload.spec.maximum_execution_time_seconds,
             evictions=tuple(self._evictions.get(workload.metadata.uid, ())),
-            groups=tuple(self._sizes.groups(workload, _flavors(workload, status))),
+            groups=tuple(self._sizes.groups(workload, _flavors(workload, status), devices)),
         )
         self._put(write(record))
 
@@ -171,13 +175,13 @@ def _flavors(workload: Workload, status: WorkloadStatus) -> Mapping[str, Mapping
     return {a.name: a.flavors for a in admission.pod_set_assignments} if admission is not None else {}
 
 
-def _pod_sets(workload: Workload, status: WorkloadStatus) -> Iterator[PodSetRecord]:
+def _pod_sets(workload: Workload, status: WorkloadStatus, devices: DeviceRequests) -> Iterator[PodSetRecord]:
     flavors = _flavors(workload, status)
     for pod_set in workload.spec.pod_sets:
         if pod_set.count < 1:
             continue
         try:
-            requests = pod_requests(pod_set.template)
+            requests = devices.counted(pod_set.name, pod_requests(pod_set.template))
         except QuantityError:
             continue  # such a workload is never admitted
         texts = {resource: quantities.format(resource, units) for resource, units in requests.items()}

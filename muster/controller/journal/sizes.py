@@ -12,6 +12,7 @@ from muster.objects.kueue import PodSet, Workload
 from muster.objects.meta import is_true
 from muster.objects.pods import pod_requests
 from muster.objects.workload_status import GROWTH_LIMITED, is_admitted, is_evicted, is_finished
+from muster.translation.devices import DeviceRequests
 
 CHANGES_MAX = 200
 """Changes of a worker group. When there are more, every second one is dropped."""
@@ -46,15 +47,21 @@ class JobSizes:
             if len(of_group) > CHANGES_MAX:
                 del of_group[1:-1:2]
 
-    def groups(self, workload: Workload, flavors: Mapping[str, Mapping[str, str]]) -> Iterator[GroupRecord]:
+    def groups(
+        self, workload: Workload, flavors: Mapping[str, Mapping[str, str]], devices: DeviceRequests
+    ) -> Iterator[GroupRecord]:
         """Yields the records of the worker groups of an autoscaled job; `flavors` are by pod set and
-        resource."""
+        resource, `devices` those of its pods."""
         sizes = stored_sizes(workload)
         changes = self._changes.get(workload.metadata.uid, {})
         for pod_set in workload.spec.pod_sets:
             if pod_set.name in sizes:
                 yield from _group(
-                    pod_set, sizes[pod_set.name], flavors.get(pod_set.name, {}), changes.get(pod_set.name, [])
+                    pod_set,
+                    sizes[pod_set.name],
+                    flavors.get(pod_set.name, {}),
+                    devices,
+                    changes.get(pod_set.name, []),
                 )
 
     def forget(self, uid: str) -> None:
@@ -63,10 +70,14 @@ class JobSizes:
 
 
 def _group(
-    pod_set: PodSet, size: GroupSizes, flavors: Mapping[str, str], changes: list[SizeChange]
+    pod_set: PodSet,
+    size: GroupSizes,
+    flavors: Mapping[str, str],
+    devices: DeviceRequests,
+    changes: list[SizeChange],
 ) -> Iterator[GroupRecord]:
     try:
-        requests = pod_requests(pod_set.template)
+        requests = devices.counted(pod_set.name, pod_requests(pod_set.template))
     except QuantityError:
         return  # such a workload is never admitted
     yield GroupRecord(

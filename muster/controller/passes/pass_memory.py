@@ -23,6 +23,7 @@ from muster.kube.kinds import (
     CHECKS,
     CLUSTER_QUEUES,
     COHORTS,
+    DEVICE_CLASSES,
     FLAVORS,
     LIMIT_RANGES,
     LOCAL_QUEUES,
@@ -53,6 +54,7 @@ PLATFORM: tuple[AnyKind, ...] = (
     RUNTIME_CLASSES,
     POD_PRIORITIES,
     RESOURCE_CLAIM_TEMPLATES,
+    DEVICE_CLASSES,
 )
 """Kinds of objects that affect many Workloads."""
 

@@ -59,7 +59,7 @@ def decided_statuses(
             admitted.admission,
             checks,
             now_ms,
-            uncounted(cluster.workloads[admitted.workload]),
+            uncounted(cluster.workloads[admitted.workload], queue, cluster),
         )
     for preemption in plan.preemptions:
         status, message = statuses[preemption.workload], _preempted(preemption, cluster)

@@ -4,7 +4,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from muster.translation.devices import UNCOUNTED
 from settings.model.base import DnsSubdomain, Model, refuse_bound_below_base
+from settings.model.queues.devices import DeviceClassMapping
 
 # KubeRay 1.6.2 takes 31 bytes of memory for each; its chart limits it to 1 GiB.
 MAX_PODS = 1_000_000
@@ -64,3 +66,16 @@ class Admission(Model):
     """Requests for nodes of queued pools."""
     elastic: Elastic = Elastic()
     """Gangs that Ray's autoscaler scales; engine muster only."""
+    device_classes: Annotated[tuple[DeviceClassMapping, ...], Field(max_length=16)] = ()
+    """The quota of devices that pods claim (dynamic resource allocation). Gangs whose claims are for devices
+    of other classes are refused."""
+    uncounted_device_classes: tuple[DnsSubdomain, ...] = ()
+    """DeviceClasses without quota, such as network interfaces (mrdma.google.com); engine muster only."""
+
+    @property
+    def device_quotas(self) -> dict[str, str]:
+        """The resource that counts devices of each DeviceClass; empty for classes without quota."""
+        counted = {
+            name: mapping.name for mapping in self.device_classes for name in mapping.device_class_names
+        }
+        return dict.fromkeys(self.uncounted_device_classes, UNCOUNTED) | counted

@@ -6,12 +6,15 @@ from typing import Any
 import pytest
 
 from muster.cluster.cluster_state import ClusterState
+from muster.kube import kinds
 from muster.live.observed import ObservationError
 from muster.live.submitted import submitted
 from muster.live.verdict import VerdictKind
+from muster.objects.names import DEVICE_CLASSES
 from tests.simulation.manifests import (
     cluster_queue,
     local_queue,
+    local_stack,
     quotas,
     ray_cluster,
     ray_job,
@@ -46,6 +49,26 @@ LOCAL_STOPPED = [
 ]
 ELSEWHERE = [local_queue("team-a", "gone")]
 
+
+def counting_claims(*workloads: Body) -> ClusterState:
+    """Returns a cluster with a template of claims for two GPUs each, which team-a's quota counts."""
+    queue, *_ = local_stack()[kinds.CLUSTER_QUEUES]
+    queue["metadata"]["annotations"] = {DEVICE_CLASSES: '{"gpu.nvidia.com": "nvidia.com/gpu"}'}
+    queue["spec"]["admissionChecksStrategy"] = {}
+    requests = [{"name": "gpus", "exactly": {"deviceClassName": "gpu.nvidia.com", "count": 2}}]
+    metadata = {"name": "two-gpus", "namespace": "team-a"}
+    template_of_claims = {"metadata": metadata, "spec": {"spec": {"devices": {"requests": requests}}}}
+    return cluster(*workloads, CLUSTER_QUEUES=[queue], RESOURCE_CLAIM_TEMPLATES=[template_of_claims])
+
+
+def claiming(workers: int) -> Body:
+    worker = template("worker", cpu=1)
+    worker["spec"]["resourceClaims"] = [{"name": "gpus", "resourceClaimTemplateName": "two-gpus"}]
+    body = ray_job("new", workers=workers, worker=worker)
+    body["spec"]["rayClusterSpec"]["workerGroupSpecs"][0]["rayStartParams"] = {"num-gpus": "2"}
+    return body
+
+
 CASES: dict[str, Case] = {
     "an empty cluster": Case(VerdictKind.FITS, cluster(), flavors=ON_L4),
     "a check makes the nodes later": Case(VerdictKind.FITS, cluster(check=True), flavors=ON_L4),
@@ -78,6 +101,18 @@ CASES: dict[str, Case] = {
     ),
     "it is larger than its queue": Case(
         VerdictKind.NEVER, cluster(), ray_job("new", workers=5), message="can have at most 4"
+    ),
+    "its pods claim more devices than its queue has": Case(
+        VerdictKind.NEVER, counting_claims(), claiming(workers=3), message="can have at most 4"
+    ),
+    "its pods claim as many devices as its queue has": Case(
+        VerdictKind.FITS, counting_claims(), claiming(workers=2), flavors=ON_L4
+    ),
+    "its pods claim devices that are in use": Case(
+        VerdictKind.WAITS,
+        counting_claims(running(ray_job("dev", workers=3))),
+        claiming(workers=1),
+        message="needs 2 nvidia.com/gpu of flavor l4 but ClusterQueue team-a has 1 of 4 left",
     ),
     "its pods request nothing": Case(
         VerdictKind.NEVER,

@@ -75,6 +75,21 @@ def test_a_replica_has_the_place_and_the_flavors_of_its_gang() -> None:
     assert [(p.count, p.requests) for p in replica.pod_sets] == [(1, {GPU: 2})]
 
 
+def test_growth_counts_as_the_pods_that_hold_quota() -> None:
+    """Devices or defaults of LimitRanges may be counted differently since the gang was admitted."""
+    now = (HEAD, PodSet("gpu", 2, {"example.com/fpga": 1}, node_requests={"cpu": 1000}))
+    _, replica = split(ray(2, pod_sets=now), elastic(3))
+    (pods,) = replica.pod_sets
+    assert (pods.requests, pods.requests_of_nodes) == ({GPU: 2}, {"cpu": 1000})
+
+
+@pytest.mark.parametrize(("workers", "refused"), [(0, "its claims can't be counted"), (2, "")])
+def test_growth_from_zero_is_refused_as_the_gang_would_be(workers: int, refused: str) -> None:
+    whole = ray(workers, refused="its claims can't be counted")
+    _, replica = split(whole, elastic(workers + 1, minimum=workers))
+    assert replica.refused == refused
+
+
 def test_usage_of_surplus_counts_from_the_time_of_its_gang() -> None:
     _, held, asked = split(ray(3, counts_from_ms=11), elastic(4))
     assert (held.counts_from_ms, asked.counts_from_ms) == (11, 0)

@@ -15,9 +15,11 @@ from muster.controller.passes.status_writes import status_patch
 from muster.controller.workload import transitions
 from muster.journal.record import JournalRecord, WorkloadOutcome
 from muster.kube import kinds
+from muster.kube.kinds import Kind
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import millis
-from tests.simulation.manifests import GPU, ray_job
+from muster.objects.names import DEVICE_CLASSES
+from tests.simulation.manifests import GPU, local_stack, ray_job, template
 from tests.unit.controller.builders import (
     CREATED,
     NOW_MS,
@@ -48,9 +50,16 @@ class Recorded:
     def _fail(self) -> None:
         self.failures += 1
 
-    def observe(self, *bodies: Body, done: Sequence[PlannedWrite] = (), now_ms: int = NOW_MS) -> None:
-        """Observes a pass that examined these Workloads, and notices which others are deleted."""
-        cluster = make_cluster({kinds.WORKLOADS: list(bodies)})
+    def observe(
+        self,
+        *bodies: Body,
+        done: Sequence[PlannedWrite] = (),
+        now_ms: int = NOW_MS,
+        others: dict[Kind[Any], list[Body]] | None = None,
+    ) -> None:
+        """Observes a pass that examined these Workloads, and notices which others are deleted. `others` are
+        objects of other kinds."""
+        cluster = make_cluster({kinds.WORKLOADS: list(bodies), **(others or {})})
         plan = PassPlan(statistics=PassStatistics(examined=sorted(self._observed | cluster.workloads.keys())))
         self._observed = set(cluster.workloads)
         self.journal.passed(CompletedPass(cluster, plan, done, now_ms, 5))
@@ -97,6 +106,24 @@ def test_finished_workload_is_recorded_with_its_gang_and_times() -> None:
     assert record.created_at.timestamp() * 1000 == millis(CREATED)
     assert record.finished_at is not None
     assert record.finished_at.timestamp() * 1000 == NOW_MS
+
+
+def test_claimed_devices_are_recorded() -> None:
+    queue, *_ = local_stack()[kinds.CLUSTER_QUEUES]
+    queue["metadata"]["annotations"] = {DEVICE_CLASSES: '{"gpu.nvidia.com": "nvidia.com/gpu"}'}
+    requests = [{"name": "gpus", "exactly": {"deviceClassName": "gpu.nvidia.com", "count": 2}}]
+    metadata = {"name": "two-gpus", "namespace": "team-a"}
+    claims = {"metadata": metadata, "spec": {"spec": {"devices": {"requests": requests}}}}
+    worker = template("worker", cpu=1)
+    worker["spec"]["resourceClaims"] = [{"name": "gpus", "resourceClaimTemplateName": "two-gpus"}]
+    recorded, body = Recorded(), workload_body(ray_job("dev", worker=worker), *RUNS)
+    others: dict[Kind[Any], list[Body]] = {
+        kinds.CLUSTER_QUEUES: [queue],
+        kinds.RESOURCE_CLAIM_TEMPLATES: [claims],
+    }
+    recorded.observe(body, done=[finished(body)], others=others)
+    (record,) = recorded.records
+    assert [s.requests.get(GPU) for s in record.pod_sets] == [None, "2", None]
 
 
 def test_time_when_a_gang_recovered_is_not_its_start() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from muster.controller.journal.sizes import CHANGES_MAX, JobSizes
 from muster.journal.record import GroupRecord
+from muster.translation.devices import NO_DEVICES, DeviceRequests
 from tests.unit.controller.builders import NOW_MS, Body
 from tests.unit.live.builders import cluster, since, waiting
 from tests.unit.live.elastic import elastic, objects, running_elastic
@@ -28,7 +29,7 @@ def recorded(*steps: Step) -> GroupRecord | None:
         (workload,) = there.workloads.values()
         sizes.note(workload, there, NOW_MS + 1_000 * number)
     assert workload is not None
-    groups = list(sizes.groups(workload, {"gpu": {"cpu": "l4"}}))
+    groups = list(sizes.groups(workload, {"gpu": {"cpu": "l4"}}, NO_DEVICES))
     return groups[0] if groups else None
 
 
@@ -87,5 +88,6 @@ def test_sizes_of_a_deleted_workload_are_forgotten() -> None:
     (workload,) = there.workloads.values()
     sizes.note(workload, there, NOW_MS)
     sizes.forget(workload.metadata.uid)
-    (group,) = sizes.groups(workload, {})
+    (group,) = sizes.groups(workload, {}, DeviceRequests({"gpu": {"example.com/fpga": 2}}))
     assert group.changes == ()
+    assert group.requests["example.com/fpga"] == "2"
