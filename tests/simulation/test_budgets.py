@@ -50,6 +50,31 @@ def test_gang_waits_once_the_budget_is_used() -> None:
     Simulation(1, stack(budgeted(8, hours=1))).run(story)
 
 
+def test_gang_over_a_soft_budget_yields_to_any_priority() -> None:
+    """It borrows, is preempted once the budget is used up, and runs again when the quota is free."""
+
+    async def story(sim: Simulation) -> None:
+        over = sim.submit(ray_job("over", workers=8, priority="prod-priority", seconds=HOUR_MS))
+        await sim.until(lambda: sim.state(over) == "Running", "it borrows")
+        other = sim.submit(ray_job("other", namespace="team-b", seconds=600))
+        await sim.stays(lambda: sim.state(over) == "Running", "its priority protects it", 7.4)
+        await sim.until(lambda: sim.state(over) == "Suspending", "8 GPUs use an hour in 7.5 minutes", 0.2)
+        await sim.until(lambda: sim.state(other) == "Running", "the other one runs")
+        used_up = f"ClusterQueue team-a has used up its 1 {GPU} hours of this month"
+        assert condition(sim.workload(over), "Preempted")["message"].endswith(
+            f"due to InCohortReclamation, as {used_up}"
+        )
+        await sim.until(lambda: f"and takes only free quota as {used_up}" in sim.waits(over), "it waits")
+        report = condition(sim.api.get(kinds.CLUSTER_QUEUES, "team-a"), "BudgetUsed")
+        assert report["message"].endswith(": its workloads take only free quota")
+        await sim.until(lambda: sim.state(other) == "Complete", "the other one ends", 15)
+        await sim.until(lambda: sim.state(over) == "Running", "the quota is free")
+
+    lender = cluster_queue("team-b", CPU, quotas("l4", cpu=64, memory="256Gi", gpu=4))
+    lender["spec"]["preemption"] = {"reclaimWithinCohort": "LowerPriority"}
+    Simulation(1, stack(budgeted(4, hours=1, enforcement="soft"), lender)).run(story)
+
+
 class Recorder:
     """Adds up the seconds times GPUs of reservations, from the times that the API shows."""
 
