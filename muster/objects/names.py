@@ -93,6 +93,9 @@ BUDGETS = "muster.dev/budgets"
 """Set by a stack on ClusterQueues and Cohorts: their budgets, as a JSON list of translation/budgets.py."""
 RECORDED_USAGE = "muster.dev/recorded-usage"
 """Set by the controller on ClusterQueues with budgets: the usage of ended Workloads, as JSON."""
+BUDGET_FORECAST = "muster.dev/budget-forecast"
+"""Set by `muster serve` on ClusterQueues: when their budgets, and those of the cohorts above them, are
+expected to be used up, as JSON."""
 ANSWER_TIMEOUT_ANNOTATION = "muster.dev/answer-timeout-seconds"
 CAPACITY_TIMEOUT_ANNOTATION = "muster.dev/capacity-timeout-seconds"
 """Set by operators on a ProvisioningRequestConfig: seconds until a request is accepted, and seconds from its

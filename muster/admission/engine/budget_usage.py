@@ -25,6 +25,11 @@ class BudgetUsage:
     units: int  # held now
 
     @property
+    def owner(self) -> str:
+        """The kind and name of its owner."""
+        return f"{'cohort' if self.is_cohort else 'ClusterQueue'} {self.name}"
+
+    @property
     def description(self) -> str:
         """The amount, the resource and the period of the budget."""
         return description(self.budget)

@@ -44,7 +44,7 @@ class Simulator:
         self._shrinking: list[tuple[int, str, int]] = []  # preempted workers: job, pod set, pods
         self._changes: list[tuple[int, int, str, int]] = []  # of demand: job, row, pod set, its position
         self._unmet_demand = assumptions.unmet_demand
-        self._spent = SpentUsage(configuration.snapshot)
+        self._spent = SpentUsage(configuration.snapshot, self._engine.budget_usage(0))
         self._events = Events()
         self._gangs = Gangs(configuration, jobs, assumptions, seed, self._events, delays)
         self._stock_outs: dict[int, int] = {}
@@ -66,9 +66,15 @@ class Simulator:
         gangs.close_attempts(now_ms)
         record = self._elastic.record
         record.close(now_ms)
-        flavors = tuple(gangs.flavors)
         return SimulationOutcome(
-            self._jobs, gangs.attempts, queues, now_ms, self._seed, flavors, record.growth
+            self._jobs,
+            gangs.attempts,
+            queues,
+            now_ms,
+            self._seed,
+            tuple(gangs.flavors),
+            record.growth,
+            self._spent.outcomes(now_ms),
         )
 
     def _moments(self, progress: Callable[[float], None] | None = None) -> Iterator[int]:
