@@ -164,8 +164,8 @@ def _used_gpus(sim: Simulation, job: str) -> int:
     workload = sim.workload(job)
     if workload is None or not _is_protected(workload):
         return 0
-    existing = sum(pod["metadata"]["labels"].get("ray.io/group") == "gpu" for pod in sim.pods_of(job))
-    return max(granted(sim, job), existing - sum(map(is_gated, sim.pods_of(job))))
+    pods = [pod for pod in sim.pods_of(job) if pod["metadata"]["labels"].get("ray.io/group") == "gpu"]
+    return max(granted(sim, job), sum(not is_gated(pod) for pod in pods))
 
 
 ROUGH = Faults(killed=0.05, lost_answer=0.02, watch_lag_s=1.0)

@@ -48,8 +48,10 @@ def run_outs(state: ObservedState, goes_on: Callable[[], bool]) -> dict[str, Run
     by_queue: dict[str, list[RunOut]] = defaultdict(list)
     for usage in usages:
         estimate = estimates.get((usage.is_cohort, usage.name, usage.budget))
-        for queue in usage.queues if estimate is not None else ():
-            by_queue[queue].append(RunOut(usage.owner, usage.description, start_range(estimate)))
+        if estimate is not None:
+            run_out = RunOut(usage.owner, usage.description, start_range(estimate))
+            for queue in usage.queues:
+                by_queue[queue].append(run_out)
     return {queue: tuple(of_queue) for queue, of_queue in by_queue.items()}
 
 

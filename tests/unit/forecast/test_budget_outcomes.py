@@ -24,7 +24,8 @@ from tests.unit.forecast.builders import (
 
 HOUR = 3600
 DAY = 24 * HOUR
-LOW, HIGH = {"priority_class": "low"}, {"priority_class": "high"}
+LOW: dict[str, Any] = {"priority_class": "low"}
+HIGH: dict[str, Any] = {"priority_class": "high"}
 Parts = tuple[int, int, float | None, float]
 """The periods, those in which the budget is used up, the hour when it is first, and the mean usage."""
 
@@ -127,6 +128,7 @@ def test_no_table_without_budgets() -> None:
 def test_first_time_is_the_median_of_the_futures() -> None:
     early, late, never = ([simulated(configured(with_budget(queue("a", 8), of)), *JOBS)] for of in (4, 8, 99))
     (of,) = budget_forecasts([[*early, *late, *never]])
-    assert (of.first_ms, of.used_up) == (HOUR_MS, pytest.approx((2 + 2) / 3))
+    assert of.first_ms == HOUR_MS
+    assert of.used_up == pytest.approx((2 + 2) / 3)
     (of,) = budget_forecasts([[*early, *never, *never]])
     assert of.first_ms is None

@@ -95,8 +95,8 @@ def test_process_of_its_own_gives_the_same_answer() -> None:
 
 
 def run_out(p50_ms: int | None, at_ms: int = NOW_MS, **fields: Any) -> RunOut:
-    known = RunOut(OWNER, f"10 {GPU} hours of this 1 d", StartRange(at_ms, p50_ms, p50_ms, p50_ms, 20))
-    return replace(known, **fields)
+    estimate = RunOut(OWNER, f"10 {GPU} hours of this 1 d", StartRange(at_ms, p50_ms, p50_ms, p50_ms, 20))
+    return replace(estimate, **fields)
 
 
 LATER = NOW_MS + 5 * HOUR_MS
