@@ -162,7 +162,7 @@ def test_jobsets_chart_runs_the_image_of_the_version(jobset_chart: ChartFolder) 
     assert container["image"] == f"registry.k8s.io/jobset/jobset:v{JOBSET_VERSION}"
     assert (deployment["replicas"], deployment["template"]["spec"]["nodeSelector"]) == (2, SYSTEM)
     ports = {port["containerPort"] for port in container["ports"]}
-    assert {9443, 8443} <= ports, "those that the namespace's NetworkPolicy opens"
+    assert {9443, 8443} <= ports, "the NetworkPolicy opens these ports"
     (text,) = the(objects, "ConfigMap", "jobset-controller-config")["data"].values()
     assert yaml.safe_load(text)["clientConnection"] == {"qps": 50, "burst": 90}
 
