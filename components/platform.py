@@ -20,6 +20,7 @@ from components.foundation.image_policy import ImagePolicy, ImagePolicyArgs, ope
 from components.observability.observability import Observability, ObservabilityArgs
 from components.operators.gpu_operator import RUNTIME_CLASS, GpuOperator, GpuOperatorArgs
 from components.operators.gpudirect import GpuDirect, GpuDirectArgs, installers
+from components.operators.jobset import JobSet, JobSetArgs
 from components.operators.kai import Kai, KaiArgs
 from components.operators.kuberay import KubeRay, KubeRayArgs
 from components.operators.kueue import Kueue, KueueArgs
@@ -100,6 +101,8 @@ class Platform(Component):
             opts,
         )
         others: list[pulumi.Resource] = []
+        if settings.jobset.install == "helm":
+            others.append(JobSet("jobset", JobSetArgs(settings.jobset, selector), opts))
         if gpus.install == "helm":
             others.append(GpuOperator("gpu-operator", GpuOperatorArgs(gpus, selector), opts))
         # The pools of a cluster that is not known to be on GKE are all there already.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from preview.pulumi_cli import SAVED_ONCE
-from sandbox.cluster import kai_process, kueue_process
+from sandbox.cluster import jobset_process, kai_process, kueue_process
 from sandbox.cluster.control_plane import create_crds, create_nodes, start_control_plane, wait_for_quotas
 from sandbox.cluster.controller_process import start_controller
 from sandbox.cluster.kubectl import Kubectl
@@ -122,7 +122,12 @@ class Environment:
 
     def tool_names(self) -> tuple[str, ...]:
         """Returns the names of the tools that this sandbox runs."""
-        return tools_for(self.engine)
+        return (*tools_for(self.engine), *([jobset_process.NAME] if self.runs_jobsets else ()))
+
+    @property
+    def runs_jobsets(self) -> bool:
+        """Whether the stack relies on a JobSet controller, which then runs as a process."""
+        return load(self.stack_file).jobset.install == "existing"
 
     def prepare_tools(self) -> str:
         """Finds, downloads or builds the tools."""
@@ -149,7 +154,7 @@ class Environment:
 
     def crds(self) -> str:
         """Creates the CustomResourceDefinitions."""
-        return f"{create_crds(self.kubectl, ensure_crds(self.engine))} served"
+        return f"{create_crds(self.kubectl, ensure_crds(self.engine, jobsets=self.runs_jobsets))} served"
 
     def nodes(self) -> str:
         """Creates simulated nodes of pools that are not queued, and volumes."""
@@ -162,7 +167,14 @@ class Environment:
         """Starts KubeRay and the stand-ins."""
         scheduler = KAI_SCHEDULER if self.engine == "kai" else ""
         start_operators(self.state, self.tools["ray-operator"], self.stack_file, scheduler, self.ray)
-        return "ready"
+        return f"ready{self.start_jobsets()}"
+
+    def start_jobsets(self) -> str:
+        """Starts the real JobSet controller if the stack relies on one; returns a note on it."""
+        if not self.runs_jobsets:
+            return ""
+        jobset_process.start(Processes(self.state), self.tools[jobset_process.NAME], self.kubectl)
+        return ", with the real JobSet controller"
 
     def pulumi_up(self) -> str:
         """Deploys the Pulumi program to this cluster."""

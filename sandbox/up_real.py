@@ -21,7 +21,7 @@ from settings.load import load
 from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.paths import RunState
 from tools.toolchain.steps import Screen, Step, StepError, run_steps
-from tools.toolchain.tools import NODE_TOOLS, tools_for
+from tools.toolchain.tools import NODE_TOOLS
 
 TRAINING, ELASTIC = "training", "elastic"
 SCENARIOS = (TRAINING, ELASTIC)
@@ -62,7 +62,7 @@ class RealEnvironment(Environment):
 
     def tool_names(self) -> tuple[str, ...]:
         """Returns the tools of the engine and of the nodes."""
-        return (*tools_for(self.engine), *NODE_TOOLS)
+        return (*super().tool_names(), *NODE_TOOLS)
 
     def images(self) -> str:
         """Builds what the nodes need and the cache lacks."""
@@ -83,7 +83,7 @@ class RealEnvironment(Environment):
         """Starts KubeRay in a pod, and the stand-in for GKE's queued provisioning."""
         start_provisioner(Processes(self.state), self.stack_file)
         self.real.deploy_kuberay(self.kubectl, load(self.stack_file).kuberay)
-        return "KubeRay runs in a pod"
+        return f"KubeRay runs in a pod{self.start_jobsets()}"
 
     def admission(self) -> str:
         """Waits for the engine that admits gangs."""

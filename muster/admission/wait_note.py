@@ -42,7 +42,8 @@ def with_note(waiting: Waiting, note: WaitNote | None) -> Waiting:
     if note is None or waiting.reason not in TRANSIENT_REASONS or waiting.reason is WaitReason.PREEMPTION:
         return waiting
     if note.reason is None:
-        return replace(waiting, message=f"{waiting.message}, {note.message}", until_ms=note.until_ms)
+        message = f"{waiting.message}, {note.message}"
+        return replace(waiting, message=message, until_ms=earliest(waiting.until_ms, note.until_ms))
     return Waiting(waiting.workload, note.reason, note.message, note.until_ms)
 
 

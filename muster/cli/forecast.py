@@ -147,6 +147,7 @@ def _simulated(
         shown_levels(level, limits, [outcomes], trace.begins_ms),
         headrooms(headroom, GrowingDemand(opts, side, trace, outcomes, resample), limits),
         costs,
+        trace.begins_ms,
         [*remarks(trace, [placed]), *cost_remarks(costs, [scenario], [side.prices])],
     )
 

@@ -161,6 +161,7 @@ def _compared(
         list(exceeded(comparison, declared, levels_of_limits(levels, declared))),
         levels,
         costs,
+        trace.begins_ms,
         [*remarks(trace, placed), *cost_remarks(costs, scenarios, (base.prices, changed.prices))],
     )
 

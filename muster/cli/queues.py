@@ -19,7 +19,7 @@ COLUMNS = ("QUEUE", "STATUS", "PENDING", "RESERVING", "ADMITTED", "FLAVOR", "RES
 AMOUNTS = ("QUOTA", "USED", "BORROWED", "LENT", "DEMAND")
 WIDE = ("AVAILABLE", "WEIGHT", "SHARE", "PROBLEM")
 BUDGETS = ("QUEUE", "RESOURCE", "FLAVOR", "PERIOD", "ENFORCEMENT")
-HOURS = ("LIMIT", "USED", "COMMITTED", "USED %", "PERIOD END", "RUNS OUT")
+HOURS = ("LIMIT", "USED", "COMMITTED", "USED %", "PERIOD END", "RUNS OUT", "BY")
 STOPPED, INACTIVE = "Stopped", "Inactive"
 
 
@@ -29,7 +29,8 @@ STOPPED, INACTIVE = "Stopped", "Inactive"
     it; DEMAND is the sum over all flavors of a resource, and
     includes workers that autoscaled workloads ask for. Tables show devices, wide tables all resources.
     A second table shows budgets: COMMITTED is the remaining declared run time of running workloads, RUNS OUT
-    is the time at which the budget is used up if as many devices stay in use."""
+    is the median time at which the budget is used up in the controller's forecast. Without a forecast, and
+    once the budget is used up, BY says present rate: the time if as many devices stay in use."""
 )
 @click.option(
     "--queue",
@@ -80,6 +81,7 @@ def _budget_rows(node: QueueNode) -> Iterator[tuple[str, ...]]:
             f"{budget.used_percent}%",
             rfc3339(budget.end_ms),
             "" if budget.runs_out_ms is None else rfc3339(budget.runs_out_ms),
+            budget.runs_out_by,
         )
 
 

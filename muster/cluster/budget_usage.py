@@ -7,18 +7,21 @@ long as the Workload has its finalizer it counts itself, and this entry does not
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 
-from muster.admission import Spent
+from muster.admission import Spent, quantities
 from muster.cluster.cluster_state import ClusterState
+from muster.cluster.elasticity import running_counts
+from muster.cluster.jobs.scaling import stored_sizes
 from muster.cluster.queue_counts import usage_of
 from muster.objects import workload_status
-from muster.objects.kueue import Workload, WorkloadStatus
+from muster.objects.kueue import PodSetAssignment, Workload, WorkloadStatus
 from muster.objects.meta import find_condition, millis
 from muster.objects.names import RESOURCE_IN_USE
+from muster.objects.pods import Template, pod_requests
 from muster.translation import recorded_usage
-from muster.translation.recorded_usage import Amounts, EndedUsage, QueueUsage, WorkloadUsage
+from muster.translation.recorded_usage import Amounts, EndedUsage, Leaving, QueueUsage, WorkloadUsage
 
 RECENT_S = 60
 """A recorded end is repeated if the quota could not be released for longer, as pods may have run."""
@@ -38,12 +41,43 @@ def usage_until(status: WorkloadStatus, now_s: int, resources: frozenset[str]) -
     reserved = find_condition(status.conditions, workload_status.QUOTA_RESERVED)
     assert reserved is not None, "it holds quota"
     since_s = max(millis(reserved.last_transition_time) // 1000, before.until)
-    held = [of for of in usage_of(status.admission) if of[0][1] in resources]
+    held = [of for of in (*usage_of(status.admission), *_units(before.leaving)) if of[0][1] in resources]
     queue, latest = status.admission.cluster_queue, recorded_usage.of_interval(held, since_s, now_s)
     if not latest:
         return before
     total = recorded_usage.merged((before.queues.get(queue, {}), latest), now_s)
     return WorkloadUsage(until=max(now_s, before.until), queues={**before.queues, queue: total})
+
+
+def _units(leaving: Leaving) -> Iterator[tuple[tuple[str, str], int]]:
+    for flavor, amounts in leaving.items():
+        for resource, units in amounts.items():
+            yield (flavor, resource), units
+
+
+def leaving(workload: Workload, status: WorkloadStatus, cluster: ClusterState) -> Leaving:
+    """Returns the units of budgeted resources that an autoscaled gang with this status uses beyond its quota:
+    its pods that have yet to terminate after it shrank."""
+    sizes, units = stored_sizes(workload), Leaving()
+    if not sizes or status.admission is None or not workload_status.holds_quota(status):
+        return units
+    running = running_counts(workload, cluster)
+    templates = {pod_set.name: pod_set.template for pod_set in workload.spec.pod_sets}
+    for assigned in status.admission.pod_set_assignments:
+        excess = running.get(assigned.name, 0) - (assigned.count or 0) if assigned.name in sizes else 0
+        for resource, flavor in assigned.flavors.items():
+            if excess > 0 and resource in cluster.budgeted_resources:
+                amount = excess * _of_a_pod(assigned, templates[assigned.name], resource)
+                of_flavor = units.setdefault(flavor, {})
+                of_flavor[resource] = of_flavor.get(resource, 0) + amount
+    return units
+
+
+def _of_a_pod(assigned: PodSetAssignment, template: Template, resource: str) -> int:
+    """Returns the units that a pod uses: as of those that hold quota, or as requested if there are none."""
+    if not assigned.count:
+        return pod_requests(template).get(resource, 0)
+    return quantities.parse(resource, assigned.resource_usage.get(resource, 0)) // assigned.count
 
 
 def is_recorded(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:

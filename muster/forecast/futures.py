@@ -10,6 +10,7 @@ from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.cores import usable_cores
 from muster.forecast.demand.resampling import Resampling, jobs_of_future
 from muster.forecast.placement import PlacedJob
+from muster.forecast.results.budgets import BudgetOutcome
 from muster.forecast.results.growth import Growth
 from muster.forecast.results.outcome import Attempts, SimulationOutcome
 from muster.forecast.simulation.simulator import Simulator, capacities
@@ -81,9 +82,9 @@ def _share(scenario: SimulationInputs) -> None:
     _scenario[:] = [scenario]
 
 
-def _simulated(seed: int) -> tuple[Attempts, Growth, int]:
+def _simulated(seed: int) -> tuple[Attempts, Growth, Sequence[BudgetOutcome], int]:
     outcome = _simulate(_scenario[0], seed, None)
-    return outcome.attempts, outcome.growth, outcome.end_ms
+    return outcome.attempts, outcome.growth, outcome.budgets, outcome.end_ms
 
 
 def _simulate(
@@ -94,13 +95,19 @@ def _simulate(
 
 
 def _outcome(
-    scenario: SimulationInputs, attempts: Attempts, growth: Growth, end_ms: int, seed: int
+    scenario: SimulationInputs,
+    attempts: Attempts,
+    growth: Growth,
+    budgets: Sequence[BudgetOutcome],
+    end_ms: int,
+    seed: int,
 ) -> SimulationOutcome:
     queues, flavors = (
         capacities(scenario.configuration),
         tuple(sorted(scenario.configuration.snapshot.flavors)),
     )
-    return SimulationOutcome(scenario.jobs_of(seed), attempts, queues, end_ms, seed, flavors, growth)
+    jobs = scenario.jobs_of(seed)
+    return SimulationOutcome(jobs, attempts, queues, end_ms, seed, flavors, growth, budgets)
 
 
 def _part(

@@ -113,21 +113,10 @@ def simulated_future(
 ) -> SimulatedFuture:
     """Simulates one future until the workloads `keys` have started, and the worker groups `growing`, by
     workload and pod set, have more pods with quota than these."""
-    jobs = drawn_jobs(state, assumptions, seed, delays)
-    future = Future(seed, assumptions, delays)
-    initial = [
-        InitialWorkload(
-            live.workload, started_ms(live, job, future, state.now_ms), live.ended, live.terminating
-        )
-        for live, job in zip(state.workloads.values(), jobs, strict=True)
-    ]
+    simulator, jobs = resumed(state, assumptions, seed, delays)
     names = dict(enumerate(state.workloads))
     numbers = {key: number for number, key in names.items()}
     groups = {(numbers[key], name): pods for (key, name), pods in growing.items()}
-    jobs += _arrivals(state, len(jobs), seed)
-    simulator = ResumedSimulator(
-        state.configuration, jobs, assumptions, seed, Initial(state.now_ms, initial), delays
-    )
     started = simulator.starts_ms({numbers[key] for key in keys}, state.now_ms + HORIZON_MS, groups)
     unstarted = (key for key in keys if numbers[key] not in started)
     return SimulatedFuture(
@@ -136,6 +125,24 @@ def simulated_future(
         asking={(names[number], name) for number, name in simulator.asking},
         growth={(names[number], name): first for (number, name), first in simulator.growth.items()},
     )
+
+
+def resumed(
+    state: State, assumptions: Assumptions, seed: int, delays: Delays, until_ms: int | None = None
+) -> tuple[ResumedSimulator, Sequence[PlacedJob]]:
+    """Returns a simulation of one future with its jobs: the workloads, and jobs that are submitted later, as
+    in Arrivals.drawn."""
+    jobs = drawn_jobs(state, assumptions, seed, delays)
+    future = Future(seed, assumptions, delays)
+    initial = [
+        InitialWorkload(
+            live.workload, started_ms(live, job, future, state.now_ms), live.ended, live.terminating
+        )
+        for live, job in zip(state.workloads.values(), jobs, strict=True)
+    ]
+    jobs += _arrivals(state, len(jobs), seed, until_ms)
+    initial_state = Initial(state.now_ms, initial)
+    return ResumedSimulator(state.configuration, jobs, assumptions, seed, initial_state, delays), jobs
 
 
 def drawn_jobs(
@@ -231,12 +238,12 @@ def _source(live: ObservedWorkload, job: PlacedJob, state: State, assumptions: A
     return state.learned.run_times.source(job, limit_ms, ran_ms)
 
 
-def _arrivals(state: State, first: int, seed: int) -> list[PlacedJob]:
+def _arrivals(state: State, first: int, seed: int, until_ms: int | None) -> list[PlacedJob]:
     """Returns the jobs that are submitted later in a future; `first` is the number of the first."""
     random, queues = Random(f"{seed}/arrivals"), state.configuration.snapshot.cluster_queues
     run_times = state.learned.run_times.in_future(seed)
     jobs: list[PlacedJob] = []
-    for past, after_ms in state.learned.arrivals.drawn(state.now_ms, random):
+    for past, after_ms in state.learned.arrivals.drawn(state.now_ms, random, until_ms):
         if past.queue not in queues:
             continue
         number = first + len(jobs)

@@ -102,6 +102,9 @@ DEVICE_CLASSES = "muster.dev/device-classes"
 empty one for classes without quota."""
 RECORDED_USAGE = "muster.dev/recorded-usage"
 """Set by the controller on ClusterQueues with budgets: the usage of ended Workloads, as JSON."""
+BUDGET_FORECAST = "muster.dev/budget-forecast"
+"""Set by `muster serve` on ClusterQueues: when their budgets, and those of the cohorts above them, are
+expected to be used up, as JSON."""
 ANSWER_TIMEOUT_ANNOTATION = "muster.dev/answer-timeout-seconds"
 CAPACITY_TIMEOUT_ANNOTATION = "muster.dev/capacity-timeout-seconds"
 """Set by operators on a ProvisioningRequestConfig: seconds until a request is accepted, and seconds from its

@@ -26,15 +26,21 @@ USAGE_CONDITION = "BudgetUsage"
 
 Amounts = Mapping[str, Mapping[str, Mapping[int, int]]]
 """Units times seconds by flavor, resource and start of the hour, in hours since 1970."""
+Leaving = dict[str, dict[str, int]]
+"""Units by flavor and resource of pods that terminate without quota."""
 Held = Iterable[tuple[tuple[str, str], int]]
 """Held units by flavor and resource."""
 
 
 class WorkloadUsage(View):
-    """The usage of a Workload by ClusterQueue, up to a time in seconds since 1970."""
+    """The usage of a Workload by ClusterQueue, up to a time in seconds since 1970.
+
+    `leaving`: units by flavor and resource of pods that terminate without quota since then, after the gang
+    shrank."""
 
     until: int = 0
     queues: dict[str, dict[str, dict[str, dict[int, int]]]] = {}
+    leaving: dict[str, dict[str, int]] = {}
 
 
 class EndedUsage(View):

@@ -14,6 +14,7 @@ from settings.model.foundation.place import GkePlace
 from settings.model.google_cloud import ProjectId
 from settings.model.observability import Observability
 from settings.model.operators.gpus import GpuDirect, GpuOperator
+from settings.model.operators.jobset import JobSet
 from settings.model.operators.kai import Kai
 from settings.model.operators.kuberay import KubeRay
 from settings.model.operators.kueue import Kueue
@@ -53,6 +54,8 @@ class Settings(Model):
     """Node pools; at least one must be on-demand and without accelerators, for system pods."""
     kuberay: KubeRay = KubeRay()
     """The operator that runs RayJobs, RayClusters and RayServices."""
+    jobset: JobSet = JobSet()
+    """The controller that runs JobSets."""
     kueue: Kueue = Kueue()
     """The API by which jobs are queued, and with engine kueue its controller."""
     kai: Kai = Kai()

@@ -1,7 +1,5 @@
 """The real JobSet controller on a real API server, with Muster's controller and simulated nodes."""
 
-import json
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,10 +11,9 @@ import pytest
 from lightkube import Client
 
 from muster.kube.kinds import CLUSTER_QUEUES, Kind
-from sandbox.cluster import kinds
-from sandbox.cluster.control_plane import authority, create_crds, create_nodes, start_control_plane
+from sandbox.cluster import jobset_process, kinds
+from sandbox.cluster.control_plane import create_crds, create_nodes, start_control_plane
 from sandbox.cluster.nodes import node
-from sandbox.cluster.ports import free_port
 from sandbox.cluster.processes import Processes, wait_until
 from tests.sandbox.conftest import NAMESPACE, Manifest
 from tests.simulation.manifests import job_set, local_stack, replicated_job
@@ -34,12 +31,6 @@ POD = {
     "restartPolicy": "Never",
     "containers": [{"name": "main", "image": "busybox", "resources": RESOURCES}],
 }
-# What JobSet's webhook would set, which is not registered here.
-DEFAULTS: Manifest = {
-    "network": {"enableDNSHostnames": False},
-    "successPolicy": {"operator": "All"},
-    "startupPolicy": {"startupPolicyOrder": "AnyOrder"},
-}
 
 
 @dataclass(frozen=True)
@@ -54,7 +45,7 @@ class Cluster:
             spec |= {"completions": 1, "completionMode": "Indexed", "backoffLimit": 0}
             spec["template"] = {"spec": POD}
         policy: Manifest = {"failurePolicy": {"maxRestarts": restarts}} if restarts else {}
-        body = job_set(name, *jobs, priority=priority, **DEFAULTS, **policy)
+        body = job_set(name, *jobs, priority=priority, **policy)
         return str(self.client.create(JobSet(body))["metadata"]["name"])
 
     def jobset(self, name: str) -> Manifest:
@@ -89,26 +80,6 @@ class Cluster:
         return str(self.jobset(name).get("status", {}).get("terminalState", ""))
 
 
-def start_jobset_controller(state: RunState, processes: Processes, executable: Path) -> None:
-    """Starts it without its webhooks: none is registered, so any certificate will do."""
-    folder = state.root / "jobset"
-    folder.mkdir(parents=True)
-    for name, source in (("tls.crt", "admin.crt"), ("tls.key", "admin.key")):
-        shutil.copy(authority(state) / source, folder / name)
-    file = folder / "config.json"
-    configuration: dict[str, Any] = {
-        "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
-        "kind": "Configuration",
-        "webhook": {"host": "127.0.0.1", "port": free_port(), "certDir": str(folder)},
-        "metrics": {"bindAddress": "0"},
-        "health": {"healthProbeBindAddress": f"127.0.0.1:{free_port()}"},
-        "leaderElection": {"leaderElect": False},
-        "internalCertManagement": {"enable": False},
-    }
-    file.write_text(json.dumps(configuration))
-    processes.start("jobset", [str(executable), f"--config={file}"], {"KUBECONFIG": str(state.kubeconfig)})
-
-
 def typed(kind: Kind[Any], body: Manifest) -> Manifest:
     return {"apiVersion": kind.api_version, "kind": kind.name, **body}
 
@@ -128,13 +99,13 @@ def plane(tmp_path: Path) -> Iterator[Cluster]:
         kubectl.create([system, *(typed(kind, body) for kind, bodies in stack.items() for body in bodies)])
         capacity = {"cpu": "64", "memory": "256Gi", "pods": "100", "nvidia.com/gpu": "8"}
         create_nodes(kubectl, [node("l4-0", {"cloud.google.com/gke-nodepool": "l4"}, (), capacity)])
-        start_jobset_controller(state, processes, tools["jobset"])
+        jobset_process.start(processes, tools["jobset"], kubectl)
         argv = [sys.executable, "-m", "muster", "controller", "--http-address=127.0.0.1:0"]
         processes.start("controller", argv, {"KUBECONFIG": str(state.kubeconfig)})
         with closing(kinds.connect(state.kubeconfig)) as client:
             yield Cluster(client)
         processes.check("controller")
-        processes.check("jobset")
+        processes.check(jobset_process.NAME)
     finally:
         processes.stop_everything()
 

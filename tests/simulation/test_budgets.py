@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -13,9 +15,11 @@ from muster.kube import kinds
 from muster.objects.meta import millis
 from muster.objects.names import RECORDED_USAGE, RESOURCE_IN_USE
 from tests.simulation.api import Body, Change
+from tests.simulation.elastic_gangs import elastic, granted, workers
 from tests.simulation.invariants import condition
 from tests.simulation.kube import Faults
-from tests.simulation.manifests import GPU, cluster_queue, quotas, ray_job, stack
+from tests.simulation.kuberay_pods import is_gated
+from tests.simulation.manifests import GPU, PREEMPTION, cluster_queue, quotas, ray_job, stack
 from tests.simulation.simulation import Simulation
 from tests.unit.controller.builders import make_cluster
 from tools.testing.effort import seeds
@@ -48,6 +52,31 @@ def test_gang_waits_once_the_budget_is_used() -> None:
         assert events == ["BudgetNearlyUsed", "BudgetUsedUp"]
 
     Simulation(1, stack(budgeted(8, hours=1))).run(story)
+
+
+def test_gang_over_a_soft_budget_yields_to_any_priority() -> None:
+    """It borrows, is preempted once the budget is used up, and runs again when the quota is free."""
+
+    async def story(sim: Simulation) -> None:
+        over = sim.submit(ray_job("over", workers=8, priority="prod-priority", seconds=HOUR_MS))
+        await sim.until(lambda: sim.state(over) == "Running", "it borrows")
+        other = sim.submit(ray_job("other", namespace="team-b", seconds=600))
+        await sim.stays(lambda: sim.state(over) == "Running", "its priority protects it", 7.4)
+        await sim.until(lambda: sim.state(over) == "Suspending", "8 GPUs use an hour in 7.5 minutes", 0.2)
+        await sim.until(lambda: sim.state(other) == "Running", "the other one runs")
+        used_up = f"ClusterQueue team-a has used up its 1 {GPU} hours of this month"
+        assert condition(sim.workload(over), "Preempted")["message"].endswith(
+            f"due to InCohortReclamation, as {used_up}"
+        )
+        await sim.until(lambda: f"and takes only free quota as {used_up}" in sim.waits(over), "it waits")
+        report = condition(sim.api.get(kinds.CLUSTER_QUEUES, "team-a"), "BudgetUsed")
+        assert report["message"].endswith(": its workloads take only free quota")
+        await sim.until(lambda: sim.state(other) == "Complete", "the other one ends", 15)
+        await sim.until(lambda: sim.state(over) == "Running", "the quota is free")
+
+    lender = cluster_queue("team-b", CPU, quotas("l4", cpu=64, memory="256Gi", gpu=4))
+    lender["spec"]["preemption"] = {"reclaimWithinCohort": "LowerPriority"}
+    Simulation(1, stack(budgeted(4, hours=1, enforcement="soft"), lender)).run(story)
 
 
 class Recorder:
@@ -85,6 +114,58 @@ def _is_protected(workload: Body) -> bool:
 def _gpus(workload: Body) -> int:
     assigned = workload["status"]["admission"]["podSetAssignments"]
     return sum(int(pod_set["resourceUsage"].get(GPU, 0)) for pod_set in assigned)
+
+
+ENDS: dict[str, dict[str, Any]] = {
+    "the autoscaler removes them": {},
+    "the controller removes them after the notice": {"autoscales": False},
+    "and the gang is evicted": {"workers": 5},
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_workers_of_a_gang_that_shrinks_count_until_they_have_terminated(name: str) -> None:
+    """The autoscaled gang uses the larger one of the workers that hold quota and those that exist."""
+    case = {"autoscales": True, "workers": 3} | ENDS[name]
+
+    async def story(sim: Simulation) -> None:
+        used = 0.0
+
+        async def sample_until(reached: Callable[[], bool], minutes: int) -> None:
+            nonlocal used
+            for _ in range(minutes * 60 * 4):
+                if reached():
+                    return
+                await asyncio.sleep(0.25)
+                used += 0.25 * sum(map(partial(_used_gpus, sim), jobs))
+            raise AssertionError("it is not reached")
+
+        dev = sim.submit(elastic("dev", asks=6, seconds=300))
+        jobs = [dev]
+        await sample_until(lambda: workers(sim, dev) == 6, 2)
+        sim.autoscaler.running = case["autoscales"]
+        jobs.append(
+            sim.submit(ray_job("prod", workers=case["workers"], priority="prod-priority", seconds=30))
+        )
+        await sample_until(lambda: sim.state(jobs[1]) == "Running", 5)
+        sim.autoscaler.running = True
+        await sample_until(lambda: not any(map(partial(_used_gpus, sim), jobs)), 30)
+        observed = {kind: sim.api.all(kind) for kind in (kinds.CLUSTER_QUEUES, kinds.WORKLOADS)}
+        spent = budget_usage.spent(make_cluster(observed)).get("team-a", ())
+        assert sum(of.unit_ms for of in spent) / 1000 == pytest.approx(used, abs=20)
+
+    queue = budgeted(6, hours=10_000)
+    queue["spec"]["preemption"] = PREEMPTION
+    Simulation(1, stack(queue)).run(story)
+
+
+def _used_gpus(sim: Simulation, job: str) -> int:
+    """Returns the GPUs of workers that hold quota, or of those that exist if they are more."""
+    workload = sim.workload(job)
+    if workload is None or not _is_protected(workload):
+        return 0
+    pods = [pod for pod in sim.pods_of(job) if pod["metadata"]["labels"].get("ray.io/group") == "gpu"]
+    return max(granted(sim, job), sum(not is_gated(pod) for pod in pods))
 
 
 ROUGH = Faults(killed=0.05, lost_answer=0.02, watch_lag_s=1.0)

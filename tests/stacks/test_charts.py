@@ -1,4 +1,4 @@
-"""Values of the charts in the Go modules of Kueue and KAI, rendered by the real Helm.
+"""Values of the charts in the Go modules of Kueue, JobSet and KAI, rendered by the real Helm.
 
 The chart must use every value that a stack sets: Helm ignores unknown values silently.
 """
@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 import yaml
 
-from components.operators import kai, kueue
+from components.operators import jobset, kai, kueue
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
 from settings.manifests.configuration import kueue_configuration
+from settings.model.operators.jobset import JOBSET_COMMITS, JOBSET_VERSION, JobSet
 from settings.model.operators.kai import Kai
 from settings.model.operators.kuberay import KUBERAY_COMMITS, KUBERAY_VERSION
 from settings.model.operators.kueue import KUEUE_COMMIT, KUEUE_VERSION, Kueue
@@ -83,6 +84,12 @@ def kueue_chart(helm: Path) -> ChartFolder:
 
 
 @pytest.fixture(scope="module")
+def jobset_chart(helm: Path) -> ChartFolder:
+    module = module_directory(find_go(), "jobset", "sigs.k8s.io/jobset")
+    return ChartFolder(helm, module / "charts" / "jobset", "jobset", jobset.NAMESPACE)
+
+
+@pytest.fixture(scope="module")
 def kai_chart(helm: Path) -> ChartFolder:
     module = module_directory(find_go(), "kai", KAI_MODULE)
     return ChartFolder(helm, module / "deployments" / "kai-scheduler", "kai-scheduler", kai.NAMESPACE)
@@ -136,8 +143,9 @@ def test_feature_gates_are_those_of_the_pinned_kueue() -> None:
             KUBERAY_COMMITS[KUBERAY_VERSION],
         ),
         ("kueue", "sigs.k8s.io/kueue", KUEUE_VERSION, KUEUE_COMMIT),
+        ("jobset", "sigs.k8s.io/jobset", JOBSET_VERSION, JOBSET_COMMITS[JOBSET_VERSION]),
     ],
-    ids=["KubeRay", "Kueue"],
+    ids=["KubeRay", "Kueue", "JobSet"],
 )
 def test_the_commit_of_crds_is_that_of_the_version(tool: str, module: str, version: str, commit: str) -> None:
     """Go's module cache has the commit of each version's tag."""
@@ -146,6 +154,21 @@ def test_the_commit_of_crds_is_that_of_the_version(tool: str, module: str, versi
     origin = json.loads((cache / module / "@v" / f"v{version}.info").read_text())["Origin"]
 
     assert origin["Hash"] == commit
+
+
+def test_jobsets_chart_runs_the_image_of_the_version(jobset_chart: ChartFolder) -> None:
+    settings = JobSet.model_validate({"install": "helm", "replicas": 2, "client": {"qps": 50, "burst": 90}})
+    chart_values = jobset.values(settings, SYSTEM)
+    assert jobset_chart.unknown(chart_values) == []
+    objects = jobset_chart.render(chart_values)
+    deployment = the(objects, "Deployment", "jobset-controller")["spec"]
+    (container,) = deployment["template"]["spec"]["containers"]
+    assert container["image"] == f"registry.k8s.io/jobset/jobset:v{JOBSET_VERSION}"
+    assert (deployment["replicas"], deployment["template"]["spec"]["nodeSelector"]) == (2, SYSTEM)
+    ports = {port["containerPort"] for port in container["ports"]}
+    assert {9443, 8443} <= ports, "the NetworkPolicy opens these ports"
+    (text,) = the(objects, "ConfigMap", "jobset-controller-config")["data"].values()
+    assert yaml.safe_load(text)["clientConnection"] == {"qps": 50, "burst": 90}
 
 
 @pytest.mark.parametrize("settings", [Kueue(), EVERY_KUEUE_SETTING], ids=["as it comes", "every setting"])

@@ -162,9 +162,11 @@ class Cycle:
             self._reserved.place(holding, usage, head.admission, placed)
             return
         priority_boost = self._state.priority_boost(workload, self._now_ms)
-        self._state.add_holding(
-            Holding(workload, head.node, usage, self._now_ms, False, head.admission, placed, priority_boost)
+        holding = Holding(
+            workload, head.node, usage, self._now_ms, False, head.admission, placed, priority_boost
         )
+        holding.over_budget = workload.over_budget
+        self._state.add_holding(holding)
 
     def _preempt(self, head: Entry) -> None:
         self._drop_reservation(head)

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 from muster.admission.cycle.assignment_cache import AssignmentCache
 from muster.admission.flavors.assignment import Assignment
 from muster.admission.flavors.attempts import ScanProgress
-from muster.admission.model import Admission, ClusterQueue, Rules, Workload
+from muster.admission.model import Admission, ClusterQueue, Rules, Workload, ranks_over_budget
 from muster.admission.preemption.search import Target
 from muster.admission.queueing.groups import QueueOrder
 from muster.admission.queueing.requeue import RequeueReason
@@ -123,7 +123,7 @@ class HeadReservations(Protocol):
         """Returns whether the head is behind a head of its queue that has a reservation."""
 
 
-CycleOrder = tuple[bool, bool, int, int, int, str, str]
+CycleOrder = tuple[bool, bool, bool, int, int, int, str, str]
 
 
 def cycle_order(
@@ -132,12 +132,14 @@ def cycle_order(
     """Returns the sort key of a head. `order` is its order in the queue, `admitted` whether it already holds
     quota, `borrowing` its borrowing distance.
 
-    Workloads that already hold quota come first, then the shorter borrowing distance, the higher priority,
-    and the longer wait. Rules may put preemptors before the distance, and ignore priorities.
+    Workloads that already hold quota come first, then those within their budgets, the shorter borrowing
+    distance, the higher priority, and the longer wait. Rules may put preemptors before the distance, and
+    ignore priorities.
     """
     _, priority_below, queued_at_ms, uid, name = order
     return (
         not admitted,
+        ranks_over_budget(-priority_below),
         not (preempting and rules.prioritize_preemptors),
         borrowing,
         priority_below if rules.priority_sorting_within_cohort else 0,

@@ -20,6 +20,7 @@ class Rank(NamedTuple):
     """The rank of a nominee among the nominees of a cohort's children; the lowest wins. UID and key break
     ties."""
 
+    over_budget: bool
     settled: bool  # it does not wait for preemption targets
     borrows: bool  # its queue would borrow some of the resources that it requests
     share: Share
@@ -36,6 +37,7 @@ def rank(workload: Workload, usage: Usage, child: DominantShare, preempting: boo
     Kueue: entryComparer.less."""
     sharing = rules.fair_sharing or FairSharing()
     return Rank(
+        workload.over_budget,
         not (preempting and rules.prioritize_preemptors),
         sharing.prioritize_non_borrowing and child.borrows_any(usage),
         child.share,

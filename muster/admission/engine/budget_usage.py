@@ -25,6 +25,11 @@ class BudgetUsage:
     units: int  # held now
 
     @property
+    def owner(self) -> str:
+        """The kind and name of its owner."""
+        return f"{'cohort' if self.is_cohort else 'ClusterQueue'} {self.name}"
+
+    @property
     def description(self) -> str:
         """The amount, the resource and the period of the budget."""
         return description(self.budget)
@@ -44,16 +49,16 @@ def budget_usage(snapshot: Snapshot, state: WorkingState, now_ms: int) -> Iterat
     below = queues_below(state.tree.queues)
     for name, cohort in snapshot.cohorts.items():
         for budget in cohort.budgets:
-            yield _usage(True, name, below.get(name, []), budget, snapshot, state, now_ms)
+            yield _usage(True, name, below.get(name, ()), budget, snapshot, state, now_ms)
     for name, queue in snapshot.cluster_queues.items():
         for budget in queue.budgets:
-            yield _usage(False, name, [name], budget, snapshot, state, now_ms)
+            yield _usage(False, name, (name,), budget, snapshot, state, now_ms)
 
 
 def _usage(
     is_cohort: bool,
     name: str,
-    queues: list[str],
+    queues: tuple[str, ...],
     budget: Budget,
     snapshot: Snapshot,
     state: WorkingState,
@@ -66,7 +71,7 @@ def _usage(
     return BudgetUsage(
         is_cohort=is_cohort,
         name=name,
-        queues=tuple(queues),
+        queues=queues,
         budget=budget,
         start_ms=start_ms,
         end_ms=end_ms,

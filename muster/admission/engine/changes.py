@@ -7,6 +7,7 @@ from muster.admission.cycle.entry import Entry
 from muster.admission.model import Preemption, Workload
 from muster.admission.preemption.search import Target
 from muster.admission.state.holdings import Holding
+from muster.admission.state.over_budget import of_usage
 from muster.admission.state.state import WorkingState
 
 _REVERTED_MAX = 2  # times that one decision reverts its own admission of a workload
@@ -61,7 +62,8 @@ class Changes:
             return self._revert_admission(state, holding)
         if not holding.evicted:
             state.evict(holding)
-            preemption = Preemption(holding.workload.key, preemptor.key, target.reason)
+            budget = "" if preemptor.over_budget else _used_up(state, holding)
+            preemption = Preemption(holding.workload.key, preemptor.key, target.reason, budget)
             self.evicted.append((holding, preemption))
             self.count += 1
         return None
@@ -90,6 +92,12 @@ class Changes:
         """Records that the workload starts or stops waiting for its targets."""
         self.marked[workload.key] = workload
         self.count += 1
+
+
+def _used_up(state: WorkingState, holding: Holding) -> str:
+    """Returns a clause about the soft budget that the holding is over; empty if there is none."""
+    used_up = of_usage(state.used_up, holding.node.name, holding.usage)
+    return "" if used_up is None else used_up.message
 
 
 def _surplus(state: WorkingState, holding: Holding) -> list[Holding]:

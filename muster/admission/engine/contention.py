@@ -77,7 +77,8 @@ class ContentionGroup:
         if changed:
             self.selector = HeadSelector(self.state, self.queues, self.occupied, type(self.selector.pruning))
         by_usage = any(queue.local_usage is not None for queue in self.occupied)
-        return self.is_waiting and (changed or by_usage or self.state.budgets is not None)
+        by_budget = self.state.budgets is not None or self.state.soft_budgets is not None
+        return self.is_waiting and (changed or by_usage or by_budget)
 
     @property
     def is_waiting(self) -> bool:
@@ -103,6 +104,8 @@ class ContentionGroup:
         if min_runtime is not None:  # also for workloads that pruning skipped, for which no search ran
             holdings = (self.state.holdings[name].values() for name in self.names)
             deadlines_ms.append(min_runtime.next_end_ms(chain.from_iterable(holdings)))
+        if self.state.soft_budgets is not None:
+            deadlines_ms.append(self.state.soft_budgets.until_ms(self.names, self.state.now_ms))
         aging = self.state.rules.aging
         if aging is not None:
             deadlines_ms += (

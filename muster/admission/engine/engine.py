@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from muster.admission.cycle.entry import Entry
 from muster.admission.cycle.nominate import nominate
+from muster.admission.engine.budget_ranks import update_ranks
 from muster.admission.engine.budget_usage import BudgetUsage, budget_usage
 from muster.admission.engine.changes import Changes
 from muster.admission.engine.contention import ContentionGroup
@@ -120,6 +121,7 @@ class Engine:
         unsettled: list[ContentionGroup] = []
         # By name, so that equal objects give equal plans, independent of the order of events.
         for group in sorted(live.touched, key=lambda group: group.names):
+            update_ranks(group, live.workloads, now_ms)
             if not settle(group, changes, now_ms, unpark):
                 unsettled.append(group)
             live.set_timer(group)
@@ -212,6 +214,8 @@ class Engine:
         self._live.state.begin(now_ms)
         self._live.wake(now_ms)
         group = self._live.groups.get(queue)
+        if group is not None:
+            update_ranks(group, self._live.workloads, now_ms)
         pending = group.queues.get(queue) if group is not None else None
         return [] if pending is None else pending.keys_in_order()
 
@@ -264,6 +268,9 @@ class Engine:
                 self._live.touch(self._live.groups[holding.node.name])
             # From here on its pods may run, so its quota can be released only by preemption.
             holding.started = True
+            # Now that its flavors are decided, a budget of another flavor does not apply.
+            state = self._live.state
+            state.holdings[holding.node.name].set_over_budget(holding, state.is_over_budget(holding))
         self._live.workloads.apply(changes)
 
 

@@ -3,14 +3,26 @@
 from dataclasses import replace
 from fractions import Fraction
 from heapq import heappop, heappush
+from itertools import chain
 
+from muster.admission.engine.budget_ranks import ranked
 from muster.admission.engine.changes import TrackedWorkloads
 from muster.admission.engine.contention import ContentionGroup, contention_groups
 from muster.admission.flavors.placement import needs_second_pass
-from muster.admission.model import NEVER_MS, ClusterQueue, Cohort, Rules, Snapshot, StopPolicy, Workload
+from muster.admission.model import (
+    NEVER_MS,
+    ClusterQueue,
+    Cohort,
+    Enforcement,
+    Rules,
+    Snapshot,
+    StopPolicy,
+    Workload,
+)
 from muster.admission.pruning.protocol import Pruning
-from muster.admission.rules.budgets import Budgets, is_enforced
+from muster.admission.rules.budgets import Budgets
 from muster.admission.rules.min_runtime import MinRuntime
+from muster.admission.rules.soft_budgets import SoftBudgets
 from muster.admission.state.state import WorkingState
 from muster.admission.wait_note import earliest
 
@@ -123,8 +135,11 @@ class LiveState:
         if any(run_times_ms.values()):
             state.min_runtime = MinRuntime(run_times_ms)
         budgets = [queue.budgets for queue in queues] + [c.budgets for c in snapshot.cohorts.values()]
-        if any(map(is_enforced, budgets)):
+        enforced = {budget.enforcement for budget in chain.from_iterable(budgets)}
+        if Enforcement.HARD in enforced:
             state.budgets = Budgets(snapshot, state.tree.queues, state.holdings)
+        if Enforcement.SOFT in enforced:
+            state.soft_budgets = SoftBudgets(snapshot, state.tree.queues, state.holdings)
 
     def parked(self) -> set[str]:
         """Returns the keys of parked workloads, including workloads that will be parked once they are
@@ -176,6 +191,8 @@ class LiveState:
         if group is None or workload.cluster_queue not in group.queues:
             self._not_queued.add(workload.key)
         else:
+            workload = ranked(self.state.used_up, workload)
+            self.workloads.put(workload)
             group.queues[workload.cluster_queue].put(workload, tried=workload.parked)
             self.touch(group, workload.cluster_queue)
 

@@ -26,6 +26,7 @@ from muster.admission.model import (
     Workload,
 )
 from muster.admission.quota.tree import QuotaNode
+from muster.admission.state.over_budget import of_pending
 from muster.admission.state.state import WorkingState
 from muster.admission.wait_note import TRANSIENT_REASONS, WaitNote, earliest, with_note
 
@@ -81,12 +82,19 @@ class Explainer:
             # It has precedence because of targets, even if another workload claimed them: the reason shows
             # that in the API.
             waiting = replace(waiting, reason=WaitReason.PREEMPTION)
-        waiting = with_note(waiting, note)
+        waiting = with_note(with_note(waiting, note), self._over_budget(workload))
         aging = self._state.rules.aging
         if aging is None or waiting.reason not in TRANSIENT_REASONS:
             return waiting
         boost_ms = aging.next_boost_ms(workload.queued_at_ms, self.now_ms)
         return replace(waiting, until_ms=earliest(waiting.until_ms, boost_ms))
+
+    def _over_budget(self, workload: Workload) -> WaitNote | None:
+        """Returns the note on a workload over a soft budget."""
+        used_up = of_pending(self._state.used_up, workload)
+        if used_up is None:
+            return None
+        return WaitNote(f"and takes only free quota as {used_up.message}", used_up.until_ms)
 
     def queued(self, workload: Workload, verdict: HeadWait, alike: Hashable) -> Waiting:
         """Explains a workload that the cycles did not admit. Workloads of a queue with equal `alike` and

@@ -54,18 +54,22 @@ from muster.admission.model.topology import (
 )
 from muster.admission.model.workloads import (
     NEVER_MS,
+    OVER_BUDGET,
     Admission,
     CheckState,
     PodSet,
     PodSetAssignment,
     Resources,
     Workload,
+    priority_rank,
+    ranks_over_budget,
 )
 
 __all__ = [
     "HOSTNAME",
     "HOUR_MS",
     "NEVER_MS",
+    "OVER_BUDGET",
     "Admission",
     "Aging",
     "BorrowWithinCohort",
@@ -115,4 +119,6 @@ __all__ = [
     "WaitReason",
     "Waiting",
     "Workload",
+    "priority_rank",
+    "ranks_over_budget",
 ]

@@ -15,6 +15,7 @@ class Enforcement(StrEnum):
     """The effect of an exhausted budget."""
 
     HARD = "hard"  # pending workloads wait
+    SOFT = "soft"  # workloads of its queues rank below all others: rules/soft_budgets.py
     WARN = "warn"  # it is only reported
 
 

@@ -44,11 +44,14 @@ class PlannedAdmission:
 
 @dataclass(frozen=True, slots=True)
 class Preemption:
-    """A workload to preempt, with the workload that preempts it."""
+    """A workload to preempt, with the workload that preempts it.
+
+    `budget`: a clause about the soft budget that the target is over, and the preemptor is not."""
 
     workload: str  # key of the preemption target
     preemptor: str  # key
     reason: PreemptionReason
+    budget: str = ""
 
 
 @dataclass(frozen=True, slots=True)

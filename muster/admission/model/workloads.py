@@ -10,6 +10,8 @@ from muster.admission.model.topology import TopologyAssignment, TopologyRequest
 Resources = Mapping[str, int]
 
 NEVER_MS = 1 << 62  # a time that is never reached
+OVER_BUDGET = 1 << 40
+"""Priority ranks that a workload loses over a soft budget: more than any priority (32 bits) with aging."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,7 @@ class Workload:
     refused: str = ""  # why its requests are invalid, as a sentence
     surplus_of: str = ""  # key of the gang; empty for gangs
     counts_from_ms: int = 0  # for budgets: earlier usage is in Snapshot.spent; 0: reserved_at_ms
+    over_budget: bool = field(default=False, compare=False)  # while it is pending; set by the engine
 
     @property
     def namespace(self) -> str:
@@ -117,11 +120,21 @@ class Workload:
     @property
     def priority_rank(self) -> int:
         """Returns its rank by priority: surplus is below the gangs of its priority, and above those of the
-        next lower one."""
-        return 2 * self.priority - bool(self.surplus_of)
+        next lower one. Over a soft budget it is below all workloads that are not."""
+        return priority_rank(self.priority, bool(self.surplus_of), self.over_budget)
 
     def is_backing_off(self, now_ms: int) -> bool:
         """Returns whether its backoff has not expired yet.
 
         Kueue: backoffWaitingTimeExpired in pkg/cache/queue."""
         return self.requeue_at_ms is not None and self.requeue_at_ms > now_ms
+
+
+def priority_rank(priority: int, is_surplus: bool, over_budget: bool) -> int:
+    """Returns the rank of a workload by priority."""
+    return 2 * priority - is_surplus - (OVER_BUDGET if over_budget else 0)
+
+
+def ranks_over_budget(rank: float) -> bool:
+    """Returns whether the rank is that of a workload over a soft budget."""
+    return rank < -OVER_BUDGET // 2

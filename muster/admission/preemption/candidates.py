@@ -75,7 +75,8 @@ def _preemptible_while_borrowing(search: TargetSearch, candidate: Holding) -> bo
     terms = search.queue.borrow_within_cohort
     if terms is None or candidate.priority_rank >= search.workload.priority_rank:
         return False
-    return terms.priority_threshold_max is None or candidate.priority <= terms.priority_threshold_max
+    threshold = terms.priority_threshold_max
+    return threshold is None or candidate.priority <= threshold or search.outranks(candidate)
 
 
 def candidate_queues(search: TargetSearch) -> list[CandidateQueue]:

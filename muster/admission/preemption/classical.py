@@ -11,6 +11,7 @@ from heapq import heapify, heappop, heapreplace
 from itertools import islice
 
 from muster.admission.preemption.candidates import CandidateQueue, Claim, candidate_queues, under_nominal
+from muster.admission.preemption.ordering import comes_first
 from muster.admission.preemption.search import Target, TargetSearch
 
 
@@ -61,8 +62,8 @@ def _own_queue_first(search: TargetSearch, sources: Collection[CandidateQueue]) 
     own = [source for source in sources if source.claim is Claim.OWN_QUEUE]
     others = [source for source in sources if source.claim is not Claim.OWN_QUEUE]
     candidates = list(_merged(search, own, may_borrow=False))
-    if candidates and (candidates[0].holding.evicted or candidates[0].holding.workload.surplus_of):
-        return None  # evicted candidates and surplus come first, not last
+    if candidates and comes_first(candidates[0].holding):
+        return None
     freed = search.release_until(candidates, lambda: not node.would_borrow(needs))
     if not freed:
         return []

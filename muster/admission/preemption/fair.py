@@ -116,12 +116,23 @@ class TargetQueues:
 
 def fair_targets(search: TargetSearch, sharing: FairSharing) -> list[Target]:
     """Returns a minimal set of targets with whose release the workload fits; empty if there is none. Gangs
-    are targets only if all surplus does not suffice."""
-    if search.state.had_surplus and not search.surplus_only:
-        targets = _targets(replace(search, surplus_only=True), sharing)
+    are targets only if all surplus does not suffice, and gangs within their budgets only if those over budget
+    do not suffice either."""
+    for narrowed in _narrowed(search):
+        targets = _targets(narrowed, sharing)
         if targets:
             return targets
     return _targets(search, sharing)
+
+
+def _narrowed(search: TargetSearch) -> Iterator[TargetSearch]:
+    """Yields searches with fewer candidates, which are tried first."""
+    if search.surplus_only:
+        return
+    if search.state.had_surplus:
+        yield replace(search, surplus_only=True)
+    if search.state.used_up and not search.workload.over_budget:
+        yield replace(search, over_budget_only=True)
 
 
 def _targets(search: TargetSearch, sharing: FairSharing) -> list[Target]:
@@ -148,7 +159,12 @@ def _lasts(search: TargetSearch, targets: list[Target]) -> bool:
     each target separately, not the state after all releases, and so may preempt back and forth endlessly.
 
     With the target restored, its side must have the larger share, and exceed its nominal quota."""
-    unfair = [t.holding for t in targets if t.reason is PreemptionReason.IN_COHORT_FAIR_SHARING]
+    unfair = [
+        target.holding
+        for target in targets
+        # A target over budget cannot preempt the preemptor, whatever their shares are.
+        if target.reason is PreemptionReason.IN_COHORT_FAIR_SHARING and not search.outranks(target.holding)
+    ]
     with search.state.without(target.holding for target in targets):
         search.node.add(search.needs)
         lasts = True
@@ -195,7 +211,8 @@ class _Releases:
     def by_first_strategy(self, queues: TargetQueues, sharing: FairSharing) -> bool:
         """Releases candidates in order; returns whether the preemptor fits then.
 
-        Within its nominal quota a queue reclaims what others borrow, regardless of shares."""
+        Within its nominal quota a queue reclaims what others borrow, regardless of shares. Neither do shares
+        protect candidates over budget."""
         own = self.search.node
         entitled = sharing.preempt_within_nominal and own.within_nominal(self.search.contested)
         for queue in queues:
@@ -234,6 +251,8 @@ class _Releases:
     def _allows(
         self, strategy: FairStrategy, holding: Holding, new: Share, initial: Share, target_side: QuotaNode
     ) -> bool:
+        if self.search.outranks(holding):
+            return True
         if new > initial:
             return False  # the final share is at most the initial one
         if strategy is FairStrategy.LESS_THAN_INITIAL_SHARE:

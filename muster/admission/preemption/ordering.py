@@ -7,21 +7,33 @@ from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from math import inf
 
-from muster.admission.model import FlavorResource, PreemptionPolicy, Workload
+from muster.admission.model import (
+    OVER_BUDGET,
+    FlavorResource,
+    PreemptionPolicy,
+    Workload,
+    ranks_over_budget,
+)
 from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.holdings import Holding, Precedence, QueueHoldings, precedence
 
-CandidateOrder = tuple[bool, bool, int, int, int, str, str]
+CandidateOrder = tuple[bool, bool, bool, int, int, int, str, str]
 RankOf = Callable[[Holding], int]
 UsageOf = Callable[[Holding], Fraction | None]
 """Returns recent usage of a holding's LocalQueue; None if its ClusterQueue does not order by usage."""
 
 
 def candidate_order(holding: Holding, rank: int) -> CandidateOrder:
-    """Returns the sort key of a candidate: evicted holdings first, then surplus, then by `rank`, then by the
-    holdings' order."""
+    """Returns the sort key of a candidate: evicted holdings first, then surplus, then holdings over budget,
+    then by `rank`, then by the holdings' order."""
     stays, is_gang, priority_rank, reserved_before, uid, key = holding.order
-    return stays, is_gang, rank, priority_rank, reserved_before, uid, key
+    return stays, is_gang, not holding.over_budget, rank, priority_rank, reserved_before, uid, key
+
+
+def comes_first(holding: Holding) -> bool:
+    """Returns whether the candidate comes before candidates of other queues even if it is in the preemptor's
+    queue."""
+    return holding.evicted or bool(holding.workload.surplus_of) or holding.over_budget
 
 
 def own_queue_last(own: QuotaNode) -> RankOf:
@@ -37,16 +49,18 @@ def ordered(candidates: Iterable[Holding], rank: RankOf, usage_of: UsageOf | Non
 
 
 def by_usage(in_order: list[Holding], rank: RankOf, usage_of: UsageOf) -> list[Holding]:
-    """Reorders holdings of the same queue, rank and eviction state by usage, gangs and surplus separately.
+    """Reorders holdings of the same queue, rank and eviction state by usage; gangs, surplus and holdings over
+    budget separately.
 
     Kueue compares usage within a queue and priorities between queues, which is not transitive. It becomes an
     order because each queue's holdings are permuted only among their own positions.
     """
-    positions: dict[tuple[bool, bool, int, QuotaNode], list[tuple[Fraction, int]]] = {}
+    positions: dict[tuple[bool, bool, bool, int, QuotaNode], list[tuple[Fraction, int]]] = {}
     for position, holding in enumerate(in_order):
         usage = usage_of(holding)
         if usage is not None:
-            key = holding.evicted, bool(holding.workload.surplus_of), rank(holding), holding.node
+            is_surplus, over_budget = bool(holding.workload.surplus_of), holding.over_budget
+            key = holding.evicted, is_surplus, over_budget, rank(holding), holding.node
             positions.setdefault(key, []).append((-usage, position))
     result = list(in_order)
     for interchangeable in positions.values():
@@ -64,7 +78,8 @@ def below(policy: PreemptionPolicy, preemptor: Precedence, buffer_ms: int) -> Pr
     """Returns the precedence below which a workload may be preempted.
 
     Of two workloads with the same priority, the older may preempt the newer if it was queued more than
-    `buffer_ms` earlier (Rules.preemption_buffer_ms). Kueue: SatisfiesPreemptionPolicy,
+    `buffer_ms` earlier (Rules.preemption_buffer_ms). A workload over budget preempts only others over
+    budget, with any policy. Kueue, which has no budgets: SatisfiesPreemptionPolicy,
     pkg/scheduler/preemption/common.
     """
     match policy:
@@ -74,7 +89,7 @@ def below(policy: PreemptionPolicy, preemptor: Precedence, buffer_ms: int) -> Pr
             priority, queued_before = preemptor
             return priority, queued_before - buffer_ms
         case PreemptionPolicy.ANY:
-            return (inf,)
+            return (-OVER_BUDGET // 2,) if ranks_over_budget(preemptor[0]) else (inf,)
     return (-inf,)
 
 

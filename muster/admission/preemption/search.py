@@ -13,7 +13,7 @@ from muster.admission.model import (
     Rules,
     Workload,
 )
-from muster.admission.preemption.ordering import UsageOf, preemptible
+from muster.admission.preemption.ordering import UsageOf, comes_first, preemptible
 from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.state.holdings import Holding, precedence
 from muster.admission.state.state import WorkingState
@@ -35,8 +35,9 @@ class TargetSearch:
     """A search for preemption targets, after whose release `needs` of a workload in the queue at `node` fits.
 
     Only holdings that use a contested resource are candidates: resources that do not fit without preemption.
-    With `surplus_only`, gangs are not: growth takes nothing that another gang needs to run. `reads` are the
-    resources whose usage the search reads; None: all, as shares depend on all.
+    With `surplus_only`, gangs are not: growth takes nothing that another gang needs to run. With
+    `over_budget_only`, gangs within their budgets are not. `reads` are the resources whose usage the search
+    reads; None: all, as shares depend on all.
     """
 
     state: WorkingState
@@ -50,6 +51,7 @@ class TargetSearch:
     placed: PlacesFound | None = None
     surplus_only: bool = False
     reads: tuple[FlavorResource, ...] | None = None
+    over_budget_only: bool = False
 
     def allowed(self, node: QuotaNode, policy: PreemptionPolicy) -> Iterator[Holding]:
         """Yields candidates in the queue at `node` that the policy allows to preempt, in order."""
@@ -63,8 +65,14 @@ class TargetSearch:
         )
         if self.surplus_only:
             candidates = _without_gangs(candidates)
+        elif self.over_budget_only:
+            candidates = filter(comes_first, candidates)
         min_runtime = self.state.min_runtime
         return candidates if min_runtime is None else min_runtime.unprotected(candidates)
+
+    def outranks(self, candidate: Holding) -> bool:
+        """Returns whether the candidate is over budget and the preemptor is not."""
+        return candidate.over_budget and not self.workload.over_budget
 
     def fits(self, may_borrow: bool = True) -> bool:
         """Returns whether the workload fits, after the releases so far. Kueue: workloadFits."""

@@ -6,7 +6,7 @@ queue that last borrowed it, in every cycle.
 
 from muster.admission.model import FlavorResource, PreemptionPolicy
 from muster.admission.preemption.classical import classical_targets
-from muster.admission.preemption.ordering import below
+from muster.admission.preemption.ordering import below, comes_first
 from muster.admission.preemption.search import Target, TargetSearch
 from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.holdings import Precedence, precedence
@@ -53,7 +53,7 @@ def _claim(search: TargetSearch) -> _Claim | None:
         if node.borrowing_with(fr, amount) or node.local_quota(fr):
             return None
     own = next(search.allowed(node, queue.within_queue), None)
-    if own is not None and (own.evicted or own.workload.surplus_of):  # these come first, in any queue
+    if own is not None and comes_first(own):
         return None
     bound = below(policy, precedence(search.workload), search.rules.preemption_buffer_ms)
     return cohort, frozenset(search.needs.items()), bound

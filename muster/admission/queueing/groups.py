@@ -163,6 +163,7 @@ def equivalence_class(
         workload.namespace if by_namespace else "",
         workload.priority,
         workload.surplus_of,
+        workload.over_budget,
         workload.preemption_gated,
         workload.allowed_flavors,
         workload.refused,

@@ -6,9 +6,10 @@ remaining declared usage of running workloads. A workload that runs when the bud
 its excess usage does not count in the next period.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import ceil, inf
+from typing import NamedTuple
 
 from muster.admission.model import HOUR_MS, Budget, Enforcement, Snapshot, WaitReason
 from muster.admission.quantities import CPU, MILLI
@@ -16,6 +17,14 @@ from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.rules.budget_usage import limit_unit_ms, load_of, units_of
 from muster.admission.state.holdings import Holding
 from muster.admission.wait_note import Ruling, WaitNote, duration, earliest
+
+
+class OwnedBudget(NamedTuple):
+    """A budget with its owner, such as "cohort ml", and the ClusterQueues that share it."""
+
+    owner: str
+    queues: tuple[str, ...]
+    budget: Budget
 
 
 class Budgets:
@@ -37,28 +46,17 @@ class Budgets:
     def ruling(self, node: QuotaNode, usage: Usage, run_time_ms: int | None) -> Ruling:
         """Returns whether a workload with this usage may be admitted to the queue at `node`."""
         rulings = [
-            self._ruling(owner, queues, budget, units, run_time_ms)
-            for owner, queues, budgets in self._owners(node)
-            for budget in budgets
-            if budget.enforcement is Enforcement.HARD and (units := units_of(usage, budget))
+            self._ruling(owned, units, run_time_ms)
+            for owned in owned_budgets(self._snapshot, node, self._queues)
+            if owned.budget.enforcement is Enforcement.HARD and (units := units_of(usage, owned.budget))
         ]
         notes = (ruling.note for ruling in rulings if ruling.note is not None)
         # The note that lasts longest.
         note = max(notes, key=lambda note: inf if note.until_ms is None else note.until_ms, default=None)
         return Ruling(note, earliest(*(ruling.until_ms for ruling in rulings)))
 
-    def _owners(self, node: QuotaNode) -> Iterator[tuple[str, list[str], Iterable[Budget]]]:
-        """Yields the owners of budgets that apply to a queue, with the queues that share each."""
-        name = node.name
-        yield f"ClusterQueue {name}", [name], self._snapshot.cluster_queues[name].budgets
-        for parent in node.lineage[1:]:
-            cohort = self._snapshot.cohorts.get(parent.name)
-            if cohort is not None and cohort.budgets:
-                yield f"cohort {parent.name}", self._queues[parent.name], cohort.budgets
-
-    def _ruling(
-        self, owner: str, queues: list[str], budget: Budget, units: int, run_time_ms: int | None
-    ) -> Ruling:
+    def _ruling(self, owned: OwnedBudget, units: int, run_time_ms: int | None) -> Ruling:
+        owner, queues, budget = owned
         now_ms, (_, end_ms) = self.now_ms, budget.period(self.now_ms)
         holdings = [self._holdings[name].values() for name in queues]
         spent = [self._snapshot.spent.get(name, ()) for name in queues]
@@ -89,18 +87,26 @@ class Budgets:
         return Ruling(None, min(changes_ms))
 
 
-def queues_below(nodes: Mapping[str, QuotaNode]) -> dict[str, list[str]]:
+def owned_budgets(
+    snapshot: Snapshot, node: QuotaNode, queues: Mapping[str, tuple[str, ...]]
+) -> Iterator[OwnedBudget]:
+    """Yields the budgets that apply to the ClusterQueue at `node`; `queues` are those below each cohort."""
+    name = node.name
+    for budget in snapshot.cluster_queues[name].budgets:
+        yield OwnedBudget(f"ClusterQueue {name}", (name,), budget)
+    for parent in node.lineage[1:]:
+        cohort = snapshot.cohorts.get(parent.name)
+        for budget in () if cohort is None else cohort.budgets:
+            yield OwnedBudget(f"cohort {parent.name}", queues[parent.name], budget)
+
+
+def queues_below(nodes: Mapping[str, QuotaNode]) -> dict[str, tuple[str, ...]]:
     """Returns the ClusterQueues below each cohort."""
     queues: dict[str, list[str]] = {}
     for name, node in nodes.items():
         for cohort in node.lineage[1:]:
             queues.setdefault(cohort.name, []).append(name)
-    return queues
-
-
-def is_enforced(budgets: Iterable[Budget]) -> bool:
-    """Returns whether any of the budgets is hard."""
-    return any(budget.enforcement is Enforcement.HARD for budget in budgets)
+    return {cohort: tuple(names) for cohort, names in queues.items()}
 
 
 def _sentence(owner: str, budget: Budget, units: int, run_time_ms: int | None) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import inf
 
 from muster.admission.flavors.demand import still_held
-from muster.admission.model import Admission, FlavorResource, PodSetAssignment, Workload
+from muster.admission.model import Admission, FlavorResource, PodSetAssignment, Workload, priority_rank
 from muster.admission.quota.tree import QuotaNode
 from muster.admission.topology import TopologyUsage
 
@@ -29,6 +29,7 @@ class Holding:
     admission: Admission | None = None  # of this decision; `workload` may not have it yet
     placed: tuple[TopologyUsage, ...] = ()  # its topology usage
     priority_boost: int = 0  # from aging, while it was pending
+    over_budget: bool = False  # it uses a resource whose soft budget is used up
     started: bool = False  # had quota before this decision
 
     def copy(self, node: QuotaNode) -> "Holding":
@@ -42,6 +43,7 @@ class Holding:
             self.admission,
             self.placed,
             self.priority_boost,
+            self.over_budget,
             self.started,
         )
 
@@ -65,14 +67,14 @@ class Holding:
     @property
     def priority_rank(self) -> int:
         """Returns the priority rank that protects it from preemption."""
-        return self.workload.priority_rank + 2 * self.priority_boost
+        return priority_rank(self.priority, bool(self.workload.surplus_of), self.over_budget)
 
     @property
     def order(self) -> HoldingOrder:
-        """Returns the order of candidates of a queue: evicted workloads first, then surplus, then lower
-        priority, then later reservation; the UID breaks ties, and then the key.
+        """Returns the order of candidates of a queue: evicted workloads first, then surplus, then workloads
+        over budget, then lower priority, then later reservation; the UID breaks ties, and then the key.
 
-        Kueue, which has no surplus: CandidatesOrdering, pkg/scheduler/preemption/common.
+        Kueue, which has no surplus and no budgets: CandidatesOrdering, pkg/scheduler/preemption/common.
         """
         workload = self.workload
         is_gang = not workload.surplus_of
@@ -125,6 +127,13 @@ class QueueHoldings(dict[str, Holding]):
         self.drop(holding)
         holding.evicted = True
         self.put(holding)
+
+    def set_over_budget(self, holding: Holding, over_budget: bool) -> None:
+        """Sets whether the holding is over budget, which changes its place in the order of candidates."""
+        if holding.over_budget is not over_budget:
+            self.drop(holding)
+            holding.over_budget = over_budget
+            self.put(holding)
 
     def below(self, bound: Precedence, resources: frozenset[FlavorResource]) -> Iterator[Holding]:
         """Yields the holdings below `bound` that use any of the resources, in order."""

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.state.holdings import Holding
+from muster.admission.state.over_budget import UsedUp
 from muster.admission.wait_note import Ruling, WaitNote
 
 
@@ -44,3 +45,14 @@ class UsageLimit(Protocol):
 
     def ruling(self, node: QuotaNode, usage: Usage, run_time_ms: int | None) -> Ruling:
         """Returns the ruling on a workload that would otherwise be admitted."""
+
+
+class BudgetStandings(Protocol):
+    """Finds the soft budgets that are used up (rules/soft_budgets.py)."""
+
+    def used_up(self, names: Iterable[str], now_ms: int) -> dict[str, tuple[UsedUp, ...]]:
+        """Returns the budgets that are used up, by queue; an empty tuple for queues with other soft
+        budgets."""
+
+    def until_ms(self, names: Iterable[str], now_ms: int) -> int | None:
+        """Returns when the result of `used_up` may change by time alone."""

@@ -17,14 +17,16 @@ from muster.admission.model import (
 )
 from muster.admission.quota.tree import QuotaNode, QuotaTree, Usage, cohort_parents, cyclic_cohorts
 from muster.admission.state.holdings import Holding, QueueHoldings
-from muster.admission.state.hooks import CandidateProtection, UsageLimit
+from muster.admission.state.hooks import BudgetStandings, CandidateProtection, UsageLimit
+from muster.admission.state.over_budget import UsedUp, of_usage
 from muster.admission.topology import Topologies, TopologyUsage
 
 
 class WorkingState:
     """The snapshot's quota tree with its holdings; `inactive` has the reason of each inactive queue.
 
-    `min_runtime` and `budgets` are hooks, set by rules.install if their rules are on."""
+    `min_runtime`, `budgets` and `soft_budgets` are hooks, set by the engine if their rules are on. `used_up`
+    has the soft budgets that are used up at the time of the decision."""
 
     __slots__ = (
         "_topologies",
@@ -39,7 +41,9 @@ class WorkingState:
         "now_ms",
         "rules",
         "snapshot",
+        "soft_budgets",
         "tree",
+        "used_up",
         "version",
     )
 
@@ -50,6 +54,8 @@ class WorkingState:
         self.bounds_preemption = True
         self.min_runtime: CandidateProtection | None = None
         self.budgets: UsageLimit | None = None
+        self.soft_budgets: BudgetStandings | None = None
+        self.used_up: dict[str, tuple[UsedUp, ...]] = {}  # by queue; without queues that have none
         self.inactive = _inactive_queues(snapshot, rules)
         active = {
             name
@@ -78,6 +84,7 @@ class WorkingState:
                 copies[holding] = holding.copy(node)
                 self.add_holding(copies[holding])
         self.generations = dict(other.generations)
+        self.used_up = dict(other.used_up)
         self.begin(other.now_ms)
         return copies
 
@@ -123,6 +130,10 @@ class WorkingState:
         self.had_surplus |= bool(holding.workload.surplus_of)
         self.restore(holding)
         self.holdings[holding.node.name].put(holding)
+
+    def is_over_budget(self, holding: Holding) -> bool:
+        """Returns whether a holding uses a resource whose soft budget is used up."""
+        return of_usage(self.used_up, holding.node.name, holding.usage) is not None
 
     def place(
         self, holding: Holding, usage: Usage, admission: Admission, placed: Iterable[TopologyUsage]
@@ -252,6 +263,7 @@ class WorkingState:
         placed = self._topology_usage(workload, admission)
         holding = Holding(workload, node, usage, workload.reserved_at_ms, workload.evicted, placed=placed)
         holding.priority_boost = self.priority_boost(workload, workload.reserved_at_ms)
+        holding.over_budget = self.is_over_budget(holding)
         holding.started = True
         self.add_holding(holding)
         return holding

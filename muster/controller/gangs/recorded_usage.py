@@ -18,19 +18,28 @@ from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import find_condition, set_condition
 from muster.objects.names import RECORDED_USAGE, RESOURCE_IN_USE
 from muster.translation import recorded_usage
-from muster.translation.recorded_usage import USAGE_CONDITION, EndedUsage
+from muster.translation.recorded_usage import USAGE_CONDITION, EndedUsage, Leaving
 
+NONE_LEAVE: Leaving = {}
 ENDED_MAX = 200
 """The most ends that one write adds to a queue: an annotation is limited to 256 KiB."""
 
 
 def with_usage(
-    old: WorkloadStatus, new: WorkloadStatus, now_ms: int, resources: frozenset[str]
+    old: WorkloadStatus,
+    new: WorkloadStatus,
+    now_ms: int,
+    resources: frozenset[str],
+    leaving: Leaving = NONE_LEAVE,
 ) -> WorkloadStatus:
-    """Adds the usage of the persisted reservation to the new status if that ends or changes it."""
-    if not resources or _reservation(old) in (None, _reservation(new)):
+    """Adds the usage of the persisted reservation to the new status if that ends or changes it, or if other
+    pods terminate without quota than before: `leaving` is their usage with the new status."""
+    if not resources or _reservation(old) is None:
         return new
-    usage = usage_until(old, now_ms // 1000, resources)
+    is_same = _reservation(old) == _reservation(new)
+    if is_same and recorded_usage.of_workload(old).leaving == leaving:
+        return new
+    usage = replace(usage_until(old, now_ms // 1000, resources), leaving=leaving)
     if not usage.queues:
         return new
     message = recorded_usage.written(usage)

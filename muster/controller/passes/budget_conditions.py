@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from muster.admission import BudgetUsage
+from muster.admission import BudgetUsage, Enforcement
 from muster.cluster.cluster_state import ClusterState
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.passes.queue_status import status_write
@@ -53,10 +53,11 @@ def budget_conditions(
 
 def _report(usage: BudgetUsage) -> tuple[_Level, str]:
     level = next(of for of in _LEVELS if 100 * usage.used_unit_ms >= of.percent * usage.limit_unit_ms)
-    owner = f"{'cohort' if usage.is_cohort else 'ClusterQueue'} {usage.name}"
     part = f"At least {level.percent} %" if level.percent else f"Less than {NEARLY_USED_PERCENT} %"
     until = "" if usage.budget.rolling else f", until {rfc3339(usage.end_ms)}"
-    return level, f"{part} of the {usage.description} are used by {owner}{until}"
+    is_soft = usage.budget.enforcement is Enforcement.SOFT and level is _LEVELS[0]
+    effect = ": its workloads take only free quota" if is_soft else ""
+    return level, f"{part} of the {usage.description} are used by {usage.owner}{until}{effect}"
 
 
 def _write(queue: ClusterQueue, level: _Level, message: str, now_ms: int) -> Iterator[PlannedWrite]:

@@ -82,8 +82,16 @@ class Decider:
         # Workloads that are not explained yet keep the outcome of this attempt, which no status contains yet.
         self._assumed = {*_planned_workloads(plan), *explained.keys}
         gangs = of_gangs(plan, lambda key: self._converted[key][1])
-        changed_reasons, until_ms = explanations.take_changed(), explanations.until_ms
-        return PassDecision(gangs.plan, gangs.resizes, explanations, explained, changed_reasons, until_ms)
+        # Time may change a decision although no explanation names it: another queue's soft budget is used up.
+        due = (at_ms for at_ms in (explanations.until_ms, engine.next_ms) if at_ms is not None)
+        return PassDecision(
+            gangs.plan,
+            gangs.resizes,
+            explanations,
+            explained,
+            explanations.take_changed(),
+            until_ms=min(due, default=None),
+        )
 
     def budget_usage(self, now_ms: int) -> Sequence[core.BudgetUsage]:
         """Returns the usage of all budgets, as of the last decision."""

@@ -38,7 +38,7 @@ from muster.kube.kinds import (
 )
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import Object
-from muster.objects.names import RECORDED_USAGE
+from muster.objects.names import BUDGET_FORECAST, RECORDED_USAGE
 
 PLATFORM: tuple[AnyKind, ...] = (
     LOCAL_QUEUES,
@@ -160,10 +160,13 @@ def _differ(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     )
 
 
+_WRITTEN_BY_MUSTER = frozenset({RECORDED_USAGE, BUDGET_FORECAST})
+
+
 def _without_status(obj: Any) -> Object:
-    """Returns the object without its status, resource version and recorded usage, on which no examination
-    depends."""
-    annotations = {k: v for k, v in obj.metadata.annotations.items() if k != RECORDED_USAGE}
+    """Returns the object without its status, resource version, recorded usage and budget forecast, on which
+    no examination depends."""
+    annotations = {k: v for k, v in obj.metadata.annotations.items() if k not in _WRITTEN_BY_MUSTER}
     unversioned = replace(obj.metadata, resource_version="", annotations=annotations)
     status = {"status": None} if hasattr(obj, "status") else {}
     stripped: Object = replace(obj, metadata=unversioned, **status)

@@ -111,7 +111,7 @@ def reconcile(
     }
     # 4. Changed statuses are written, releases before reservations.
     changed = sorted({*(w.key for w in present), *decided})
-    unsettled = set(add_status_writes(writes, cluster, statuses, decided, changed, now_ms))
+    unsettled = set(add_status_writes(writes, cluster, statuses, decided, changed, backing_off, now_ms))
     # 5. Jobs are stopped, started and provisioned according to their persisted Workloads.
     for workload in present:
         new = decided.get(workload.key, statuses[workload.key])

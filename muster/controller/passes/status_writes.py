@@ -1,7 +1,8 @@
 """Plans the writes of changed Workload statuses, so that quota is released before it is reserved."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
+from muster.cluster.budget_usage import leaving
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.elasticity import granted_counts
 from muster.cluster.eligibility import MISCONFIGURED
@@ -26,18 +27,22 @@ def add_status_writes(
     advanced: Mapping[str, WorkloadStatus],
     decided: Mapping[str, WorkloadStatus],
     keys: Iterable[str],
+    backing_off: Container[str],
     now_ms: int,
 ) -> Iterator[str]:
     """Adds the changed statuses of these workloads to the writes, and yields their keys. `advanced` are the
     statuses before the decision, `decided` the statuses that it changed."""
+    resources = cluster.budgeted_resources
     for key in keys:
         workload = cluster.workloads[key]
         before, new = advanced[key], decided.get(key, advanced[key])
+        only_limits = transitions.without_limits(new) == transitions.without_limits(workload.status)
+        if resources and key not in backing_off:
+            terminating = leaving(workload, new, cluster)
+            new = with_usage(workload.status, new, now_ms, resources, terminating)
         if new is workload.status or new == workload.status:
             continue
         yield key
-        only_limits = transitions.without_limits(new) == transitions.without_limits(workload.status)
-        new = with_usage(workload.status, new, now_ms, cluster.budgeted_resources)
         patch, events = status_patch(workload, new), tuple(status_events(workload, new, now_ms))
         sizes = tuple(elastic_events(workload, cluster.job_of(workload), new))
         persisted = workload.status.admission

@@ -15,7 +15,9 @@ from muster.configuration.configuration import Configuration
 from muster.controller.metrics.metrics import Metrics
 from muster.controller.metrics.observer import Background, CompletedPass
 from muster.kube.client import Kube, NotLeading, WriteError
+from muster.kube.kinds import CLUSTER_QUEUES
 from muster.kube.writes import Overwrite
+from muster.live.eta import run_outs
 from muster.live.eta.calculation import (
     CPU_S_MAX,
     CalculationError,
@@ -30,7 +32,7 @@ from muster.live.eta.start_range import StartRange
 from muster.live.workloads import elastic_sizes
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition, millis
-from muster.objects.names import ETA_ANNOTATION, GROWTH_ETA_ANNOTATION
+from muster.objects.names import BUDGET_FORECAST, ETA_ANNOTATION, GROWTH_ETA_ANNOTATION
 from muster.objects.workload_status import QUOTA_RESERVED, is_finished
 
 log = logging.getLogger(__name__)
@@ -142,6 +144,7 @@ class StartAnnouncer(Background):
             self._errors.estimated(uid, start)
         await self._write(kube, answer.starts)
         await self._write_growth(kube, answer.growth)
+        await self._write_run_outs(kube, answer.run_outs)
         self._round_ms = question.now_ms
         self._early_s = max(UNTRUE_INTERVAL_S_MIN, answer.cpu_s / UNTRUE_CPU_SHARE_MAX)
         return _pause_s(answer.cpu_s)
@@ -189,6 +192,18 @@ class StartAnnouncer(Background):
                 return
             if written:
                 self._written[uid] = starts[uid]
+
+    async def _write_run_outs(self, kube: Kube, estimates: Mapping[str, run_outs.RunOuts]) -> None:
+        for name, queue in self._cluster.cluster_queues.items():
+            new, before = estimates.get(name, ()), run_outs.announced(queue)
+            is_same = [(n.owner, n.budget) for n in new] == [(b.owner, b.budget) for b in before]
+            if is_same and not any(n.has_moved(b) for n, b in zip(new, before, strict=True)):
+                continue
+            annotations = {BUDGET_FORECAST: run_outs.annotation(new) if new else None}
+            body = {"metadata": {"annotations": annotations}}
+            write = Overwrite(CLUSTER_QUEUES, name, body, queue.metadata.uid)
+            if await self._perform(kube, write) is None:
+                return
 
     def _moved(self, starts: Mapping[str, StartRange]) -> Iterator[tuple[str, Overwrite]]:
         """Yields the writes for pending jobs whose estimate has moved since it was written."""

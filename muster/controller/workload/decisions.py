@@ -92,9 +92,10 @@ def _shrinking(
 
 def _preempted(preemption: core.Preemption, cluster: ClusterState) -> str:
     preemptor = cluster.workloads[preemption.preemptor]
+    budget = f", as {preemption.budget}" if preemption.budget else ""
     return (
         f"Preempted to accommodate workload {preemptor.key} (UID: {preemptor.metadata.uid}) of priority "
-        f"{job_workload.priority_now(preemptor, cluster)} due to {preemption.reason}"
+        f"{job_workload.priority_now(preemptor, cluster)} due to {preemption.reason}{budget}"
     )
 
 

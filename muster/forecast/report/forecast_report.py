@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from muster.forecast.report.assumed import Remark, remarks_table
+from muster.forecast.report.budgets import budget_document, budget_forecasts, budget_tables
 from muster.forecast.report.costs import Costs, cost_document, cost_tables
 from muster.forecast.report.document import forecast_document
 from muster.forecast.report.growth import growth_document, growth_tables
@@ -26,6 +27,7 @@ class ForecastReport:
     levels: Sequence[LevelsWithin]
     headroom: Sequence[QueueHeadroom]
     costs: Costs | None
+    begins_ms: int | None  # the date of the trace
     remarks: Sequence[Remark]
 
     @property
@@ -36,10 +38,15 @@ class ForecastReport:
 
     @property
     def own_tables(self) -> list[Table]:
-        """The tables that neither the waits nor the remarks are in: growth, costs, service levels and
-        headroom."""
-        planned = [*cost_tables(self.costs), *level_tables(self.levels), *headroom_tables(self.headroom)]
-        return [*growth_tables(self.outcomes), *planned]
+        """The tables that neither the waits nor the remarks are in: growth, costs, budgets, service levels
+        and headroom."""
+        return [
+            *growth_tables(self.outcomes),
+            *cost_tables(self.costs),
+            *budget_tables(budget_forecasts([self.outcomes]), self.begins_ms),
+            *level_tables(self.levels),
+            *headroom_tables(self.headroom),
+        ]
 
     @property
     def tables(self) -> list[Table]:
@@ -54,6 +61,7 @@ class ForecastReport:
             **forecast_document(self.name, self.outcomes, self.waited_ms, self.remarks),
             "growth": growth_document(self.outcomes),
             "cost_of_a_month": cost_document(self.costs),
+            "budgets": budget_document(budget_forecasts([self.outcomes])),
             "service_levels": levels_document(self.levels),
             "headroom": headroom_document(self.headroom),
         }

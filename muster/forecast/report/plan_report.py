@@ -6,6 +6,7 @@ from typing import Any
 
 from muster.forecast.limits import ExceededLimit
 from muster.forecast.report.assumed import Remark, remarks_table
+from muster.forecast.report.budgets import budget_document, budget_forecasts, budget_tables
 from muster.forecast.report.costs import Costs, cost_changes, cost_document, cost_tables
 from muster.forecast.report.document import plan_document
 from muster.forecast.report.growth import growth_change_tables, growth_document
@@ -27,6 +28,7 @@ class PlanReport:
     limits: Sequence[ExceededLimit]
     levels: Sequence[LevelsWithin]
     costs: Costs | None
+    begins_ms: int | None  # the date of the trace
     remarks: Sequence[Remark]
 
     @property
@@ -39,9 +41,15 @@ class PlanReport:
 
     @property
     def own_tables(self) -> list[Table]:
-        """The tables that neither the waits nor the remarks are in: growth, costs and service levels."""
-        growth = growth_change_tables(self.before, self.after)
-        return [*growth, *cost_tables(self.costs), *level_tables(self.levels)]
+        """The tables that neither the waits nor the remarks are in: growth, costs, budgets and service
+        levels."""
+        budgets = budget_forecasts([self.before, self.after])
+        return [
+            *growth_change_tables(self.before, self.after),
+            *cost_tables(self.costs),
+            *budget_tables(budgets, self.begins_ms),
+            *level_tables(self.levels),
+        ]
 
     @property
     def tables(self) -> list[Table]:
@@ -56,5 +64,6 @@ class PlanReport:
             **plan_document(self.base, self.changed, self.comparison, self.limits, self.remarks),
             "growth": {"base": growth_document(self.before), "changed": growth_document(self.after)},
             "cost_of_a_month": cost_document(self.costs),
+            "budgets": budget_document(budget_forecasts([self.before, self.after])),
             "service_levels": levels_document(self.levels),
         }

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from muster.forecast.results.budgets import BudgetOutcome
 from muster.forecast.results.growth import Growth
 
 
@@ -76,3 +77,4 @@ class SimulationOutcome:
     seed: int = 0
     flavors: Sequence[str] = ()
     growth: Growth = field(default_factory=Growth)
+    budgets: Sequence[BudgetOutcome] = ()

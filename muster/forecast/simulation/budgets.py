@@ -1,20 +1,21 @@
 """The usage of budgets in a simulation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from muster import admission as core
+from muster.forecast.results.budgets import BudgetOutcome, Held, budget_outcome
 from muster.translation import recorded_usage
 from muster.translation.recorded_usage import Amounts
 
 
 class SpentUsage:
-    """Records the usage of gangs that release their quota, as the controller does. `resources` are those of
-    the budgets; without budgets nothing is recorded."""
+    """Records the usage of gangs that release their quota, as the controller does. `budgets` are those of the
+    configuration, without which nothing is recorded."""
 
-    def __init__(self, objects: core.Snapshot) -> None:
-        budgets = [budget for queue in objects.cluster_queues.values() for budget in queue.budgets]
-        budgets += (budget for cohort in objects.cohorts.values() for budget in cohort.budgets)
-        self.resources = frozenset(budget.resource for budget in budgets)
+    def __init__(self, objects: core.Snapshot, budgets: Sequence[core.BudgetUsage]) -> None:
+        self._budgets = budgets
+        self._times: list[list[Held]] = [[] for _ in budgets]
+        self.resources = frozenset(of.budget.resource for of in budgets)
         self._initial = objects.spent
         self._used: dict[str, Amounts] = {}  # by queue
         self._held: dict[int, tuple[core.Admission, int]] = {}  # since when, by job
@@ -51,7 +52,20 @@ class SpentUsage:
             for resource, flavor in pod_set.flavors.items()
             if resource in self.resources
         ]
+        for of, times in zip(self._budgets, self._times, strict=True):
+            units = sum(amount for column, amount in held if of.budget.covers(*column))
+            if units and admission.cluster_queue in of.queues:
+                times.append((since_ms, now_ms, units))
         return recorded_usage.of_interval(held, since_ms // 1000, now_ms // 1000)
+
+    def outcomes(self, end_ms: int) -> list[BudgetOutcome]:
+        """Returns the outcome of each budget at the end of the simulation."""
+        for job in list(self._held):
+            self.release(job, end_ms)
+        return [
+            budget_outcome(of.owner, of.budget, times, end_ms)
+            for of, times in zip(self._budgets, self._times, strict=True)
+        ]
 
     def spent(self) -> Mapping[str, tuple[core.Spent, ...]]:
         """Returns the recorded usage by queue."""

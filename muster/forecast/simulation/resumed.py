@@ -1,6 +1,6 @@
 """A simulation that starts from the state of a running cluster."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
@@ -10,6 +10,7 @@ from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.learning.delays import AS_ASSUMED, Delays
 from muster.forecast.placement import PlacedJob
 from muster.forecast.simulation.events import EventKind
+from muster.forecast.simulation.run_outs import BudgetKey, BudgetWatch
 from muster.forecast.simulation.simulator import Simulator
 from muster.translation.elastic import split
 
@@ -88,6 +89,24 @@ class ResumedSimulator(Simulator):
             if not (pending or self._growing) or now_ms > until_ms:
                 break
         return starts
+
+    def budgets_used_up_ms(
+        self, until_ms: int, goes_on: Callable[[], bool]
+    ) -> dict[BudgetKey, int | None] | None:
+        """Simulates until the end of the periods of all budgets, at most until `until_ms`. Returns when each
+        is used up, None if it is not; None instead of all if `goes_on` returned False before."""
+        watch: BudgetWatch | None = None
+        for now_ms in self._moments():
+            # Created here, as the first moment comes after the initial state was restored.
+            watch = watch or BudgetWatch(self._engine, self._initial.now_ms, until_ms)
+            watch.passes(min(now_ms, until_ms))
+            if watch.is_over or now_ms >= until_ms:
+                break
+            if not goes_on():
+                return None
+        watch = watch or BudgetWatch(self._engine, self._initial.now_ms, until_ms)
+        watch.passes(until_ms)
+        return {key: watch.used_up_ms.get(key) for key in watch.keys}
 
     def _asks(self, job: int, pod_set: str) -> bool:
         """Returns whether a group asks for more, or will do so once its gang has started."""

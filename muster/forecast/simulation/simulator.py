@@ -39,7 +39,7 @@ class Simulator:
         self._configuration, self._jobs, self._seed = configuration, jobs, seed
         self._engine = core.Engine(configuration.snapshot, configuration.rules)
         self._elastic = ElasticGangs(self._engine)
-        self._spent = SpentUsage(configuration.snapshot)
+        self._spent = SpentUsage(configuration.snapshot, self._engine.budget_usage(0))
         self._events = Events()
         self._gangs = Gangs(configuration, jobs, assumptions, seed, self._events, delays)
         self._autoscaling = Autoscaling(
@@ -64,9 +64,15 @@ class Simulator:
         gangs.close_attempts(now_ms)
         record = self._elastic.record
         record.close(now_ms)
-        flavors = tuple(gangs.flavors)
         return SimulationOutcome(
-            self._jobs, gangs.attempts, queues, now_ms, self._seed, flavors, record.growth
+            self._jobs,
+            gangs.attempts,
+            queues,
+            now_ms,
+            self._seed,
+            tuple(gangs.flavors),
+            record.growth,
+            self._spent.outcomes(now_ms),
         )
 
     def _moments(self, progress: Callable[[float], None] | None = None) -> Iterator[int]:

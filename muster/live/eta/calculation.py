@@ -33,6 +33,7 @@ from muster.forecast.traces.trace import Trace
 from muster.journal.files import newest
 from muster.kube.kinds import AnyKind
 from muster.live.eta.growth_range import GrowthRange, growth_ranges
+from muster.live.eta.run_outs import RunOuts, run_outs
 from muster.live.eta.start_range import StartRange, start_range
 from muster.live.observed import READ
 from muster.live.state import live_state, state_with_trace
@@ -43,6 +44,8 @@ MEMORY_BYTES_MAX = 256 << 20
 """Below the headroom of the controller's default memory limit, as exceeding that would end the controller as
 well."""
 CPU_S_MAX = 300
+RUN_OUT_CPU_S_MAX = 10
+"""CPU time for the estimates of budgets, as a longer calculation delays the next estimates of starts."""
 JOURNAL_BYTES_MAX = 4 << 20  # about 8,000 workloads
 
 
@@ -71,11 +74,12 @@ class Question:
 @dataclass(frozen=True, slots=True)
 class EstimatedStarts:
     """The estimated starts of pending workloads, and the growth of autoscaled ones, by UID of the
-    Workload."""
+    Workload; and the times at which budgets are used up."""
 
     starts: Mapping[str, StartRange]
     cpu_s: float  # CPU time of the calculation
     growth: Mapping[str, tuple[GrowthRange, ...]] = field(default_factory=dict)
+    run_outs: Mapping[str, RunOuts] = field(default_factory=dict)  # by ClusterQueue
 
 
 def snapshot(cluster: ClusterState) -> dict[str, bytes]:
@@ -126,14 +130,16 @@ def estimated(question: Question) -> EstimatedStarts:
         state = state_with_trace(cluster, configuration, now_ms, past, question.sizes)
     waiting = [key for key, workload in state.workloads.items() if _waits(workload)]
     growing = [key for key, workload in state.workloads.items() if workload.may_grow]
-    if not waiting and not growing:
-        return EstimatedStarts({}, 0)
     uids = {key: live.workload.uid for key, live in state.workloads.items()}
-    answer = estimates(state, waiting, growing, Assumptions(), range(SEEDS), state.learned.delays)
+    seeds = range(SEEDS) if waiting or growing else ()
+    answer = estimates(state, waiting, growing, Assumptions(), seeds, state.learned.delays)
+    end_s = time.process_time() + RUN_OUT_CPU_S_MAX
+    budgets = run_outs(state, lambda: time.process_time() < end_s)
     return EstimatedStarts(
         starts={uids[key]: start_range(start) for key, start in answer.starts.items()},
         cpu_s=time.process_time(),
         growth={uids[key]: growth_ranges(growth) for key, growth in answer.growth.items()},
+        run_outs=budgets,
     )
 
 

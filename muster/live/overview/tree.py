@@ -3,13 +3,14 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from muster import admission as core
 from muster.admission import quantities
 from muster.cluster.queue_counts import NEVER_ADMISSIBLE, QueueCount
 from muster.cluster.queue_problems import queue_problem
 from muster.kube.kinds import CLUSTER_QUEUES, COHORTS
+from muster.live.eta.run_outs import current
 from muster.live.overview.document import Amounts
 from muster.live.overview.overview import Overview
 from muster.live.overview.worker_groups import waiting_growth
@@ -62,7 +63,8 @@ class BudgetRow:
     committed_hours: float  # by declared run times of running workloads
     start_ms: int
     end_ms: int
-    runs_out_ms: int | None  # if the devices in use stay so; None: not in this period
+    runs_out_ms: int | None  # None: not in this period
+    runs_out_by: Literal["forecast", "present rate"]  # the latter if as many devices stay in use
 
     @property
     def used_percent(self) -> int:
@@ -144,14 +146,18 @@ def _cohort(overview: Overview, usage: core.NodeUsage, children: tuple[QueueNode
 def _budgets(overview: Overview, node: core.NodeUsage) -> tuple[BudgetRow, ...]:
     """Returns the budgets of a node."""
     return tuple(
-        _budget(usage, overview.now_ms)
+        _budget(usage, overview)
         for usage in overview.budgets
         if (usage.is_cohort, usage.name) == (node.is_cohort, node.name)
     )
 
 
-def _budget(usage: core.BudgetUsage, now_ms: int) -> BudgetRow:
+def _budget(usage: core.BudgetUsage, overview: Overview) -> BudgetRow:
     budget = usage.budget
+    by_rate_ms = usage.runs_out_ms(overview.now_ms)
+    is_used_up = usage.used_unit_ms >= usage.limit_unit_ms
+    queues = {} if is_used_up else overview.cluster.cluster_queues
+    estimate = current(usage, queues, overview.now_ms)
     unit_ms_of_hour = core.HOUR_MS * (quantities.MILLI if budget.resource == quantities.CPU else 1)
     return BudgetRow(
         resource=budget.resource,
@@ -163,7 +169,8 @@ def _budget(usage: core.BudgetUsage, now_ms: int) -> BudgetRow:
         committed_hours=usage.committed_unit_ms / unit_ms_of_hour,
         start_ms=usage.start_ms,
         end_ms=usage.end_ms,
-        runs_out_ms=usage.runs_out_ms(now_ms),
+        runs_out_ms=by_rate_ms if estimate is None else estimate.p50_ms,
+        runs_out_by="present rate" if estimate is None else "forecast",
     )
 
 

@@ -25,6 +25,7 @@ from muster.live.page.tables import Tables
 from muster.objects.meta import rfc3339
 
 Ids = Mapping[str, int]
+MINUTE_MS = 60_000
 QUANTITIES = ("total", "used", "borrowed", "lent")
 
 
@@ -137,13 +138,17 @@ def _rows(nodes: Iterable[QueueNode], parent: str, versions: Ids) -> Iterator[tu
 
 
 def _budget(budget: BudgetRow) -> dict[str, Any]:
-    """Returns a budget in tenths of hours, so that the row seldom changes."""
+    """Returns a budget in tenths of hours and minutes, so that the row seldom changes."""
+    is_used_up = budget.used_hours >= budget.limit_hours
+    minute_ms = None if is_used_up or budget.runs_out_ms is None else budget.runs_out_ms // MINUTE_MS
     return {
         "of": f"{budget.resource} hours per {budget.period}{f' in {budget.flavor}' if budget.flavor else ''}",
         "used": round(budget.used_hours, 1),
         "committed": round(budget.committed_hours, 1),
         "limit": round(budget.limit_hours, 1),
         "end": rfc3339(budget.end_ms),
+        "runsOut": None if minute_ms is None else rfc3339(minute_ms * MINUTE_MS),
+        "by": budget.runs_out_by,
     }
 
 

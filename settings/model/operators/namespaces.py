@@ -1,9 +1,10 @@
 """Namespaces of the operators and the controller, one each."""
 
 GPU_OPERATOR = "gpu-operator"
+JOBSET = "jobset-system"
 KAI = "kai-scheduler"  # hard-coded in its chart's clean-up hook (templates/hooks/post)
 KUBERAY = "kuberay-system"
 KUEUE = "kueue-system"
 MUSTER = "muster-system"
 
-OPERATORS = (GPU_OPERATOR, KAI, KUBERAY, KUEUE, MUSTER)
+OPERATORS = (GPU_OPERATOR, JOBSET, KAI, KUBERAY, KUEUE, MUSTER)

@@ -22,9 +22,10 @@ class Budget(Model):
     """Length of a rolling period; its usage expires by the hour."""
     flavor: DnsSubdomain | None = None
     """Flavor that is counted; all flavors together if unset."""
-    enforcement: Literal["hard", "warn"] = "hard"
+    enforcement: Literal["hard", "soft", "warn"] = "hard"
     """`hard`: when the budget is used up, pending gangs wait for the next period; running gangs continue.
-    `warn`: it is only reported."""
+    `soft`: its gangs rank below all others of the cohort tree: they take only free quota, and may be
+    preempted where they borrow. `warn`: it is only reported."""
     carry_over: bool = False
     """Adds hours that the previous period left unused, at most one period's."""
 

@@ -149,6 +149,30 @@ def test_a_plan_exits_by_the_limits_that_the_change_exceeds(
     assert exceeded == [expected == VIOLATED, expected == EXCEEDED_BEFORE]
 
 
+def test_a_plan_shows_what_half_of_a_budget_delays(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each job uses 8 GPU hours; the first period begins with the trace."""
+    (files / "hours.csv").write_text(TRACE.splitlines()[0] + "\none,0,3570,1,a,8\ntwo,1,3570,1,a,8\n")
+    budgets = "        budgets: [{resource: nvidia.com/gpu, hours: %s, period: day}]\n"
+    for side, hours in (("before", 20), ("after", 10)):
+        stack = RECOMMEND_STACK.replace("        cohort: ml\n", f"        cohort: ml\n{budgets % hours}", 1)
+        (files / f"{side}.yaml").write_text(stack)
+    stacks = [f"--stack={files}/after.yaml", f"--base={files}/before.yaml", "--assume=scale_up_s=0"]
+    out = [f"--markdown={files}/plan.md", f"--html={files}/plan.html"]
+    command = ["plan", *stacks, f"--trace={files}/hours.csv", *out]
+    assert main(command) == 0
+    shown = [line.split() for line in capsys.readouterr().out.splitlines()]
+    name = ["ClusterQueue", "a", "nvidia.com/gpu", "all", "day"]
+    assert [line for line in shown if line[:3] == name[:3]] == [
+        [*name, "before", "hard", "20.0", "16.0", "0", "of", "1", "-"],
+        [*name, "after", "hard", "10.0", "16.0", "1", "of", "1", "1h15m"],
+    ]
+    for report in (files / "plan.md", files / "plan.html"):
+        assert "Budgets, in hours a period" in report.read_text()
+    assert main([*command, "--json"]) == 0
+    after = json.loads(capsys.readouterr().out)["budgets"][1]
+    assert (after["side"], after["used_up_in"], after["first_used_up_s"]) == ("after", 1, 4500)
+
+
 PRICED = "{currency: USD, date: 2026-11-26, source: a contract, acceleratorHour: {l4: 2}}"
 RESERVED = "provisioning: reserved\n      reservation: ours\n      nodes: {max: 16}"
 

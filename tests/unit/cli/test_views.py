@@ -116,6 +116,7 @@ def test_queues_have_budgets_with_usage_and_end(tmp_path: Path, capsys: pytest.C
     used_hours = answer.pop("usedHours")
     assert 0.5 < used_hours < 0.6  # the running gangs use some, too
     assert answer.pop("runsOut") > rfc3339(NOW_MS)
+    assert answer.pop("runsOutBy") == "present rate"
     assert answer == {
         "resource": GPU,
         "flavor": "",

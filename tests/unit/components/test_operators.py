@@ -39,6 +39,17 @@ CHARTS: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
             "version": "1.5.0",
         },
     ),
+    "JobSet": (
+        put("muster:jobset", {"install": "helm"}),
+        "Release/jobset",
+        {
+            "chart": "oci://registry.k8s.io/jobset/charts/jobset",
+            "name": "jobset",
+            "namespace": "jobset-system",
+            "skipCrds": True,
+            "version": "0.11.0",
+        },
+    ),
     "Kueue": (
         with_engine("kueue"),
         "Release/kueue",
@@ -91,6 +102,16 @@ INSTALLED: dict[str, tuple[str, dict[str, Any], set[str]]] = {
         {
             "Release/kuberay-operator",
             "ConfigGroup/kuberay-definitions",
+            "ConfigGroup/kueue-definitions",
+            "Deployment/muster-controller",
+        },
+    ),
+    "the JobSet controller where it is chosen": (
+        "muster",
+        {"muster:jobset": {"install": "helm"}, "muster:kuberay": {"install": "existing"}},
+        {
+            "Release/jobset",
+            "ConfigGroup/jobset-definition",
             "ConfigGroup/kueue-definitions",
             "Deployment/muster-controller",
         },

@@ -106,8 +106,13 @@ def test_a_stack_that_requires_none_leaves_the_projects_policy(
     [
         ("muster:kuberay", {"install": "existing"}, []),
         ("muster:kuberay", {"image": "mirror.example/kuberay:v1.6.2"}, ["mirror.example/kuberay*"]),
+        (
+            "muster:jobset",
+            {"install": "helm"},
+            ["quay.io/kuberay/operator*", "registry.k8s.io/jobset/jobset*"],
+        ),
     ],
-    ids=["an operator that is there already", "an operator from a mirror"],
+    ids=["an operator that is there already", "an operator from a mirror", "the JobSet controller"],
 )
 def test_the_stacks_own_operators_run(key: str, value: dict[str, Any], patterns: list[str]) -> None:
     assert list(operator_patterns(parse(put(key, value), FILE))) == patterns

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from settings.model.operators.gpus import GPU_OPERATOR_VERSION
+from settings.model.operators.jobset import JOBSET_VERSION
 from settings.model.operators.kai import KAI_VERSION
 from settings.model.operators.kuberay import KUBERAY_VERSION
 from settings.model.operators.kueue import KUEUE_VERSION
@@ -13,7 +14,16 @@ from tools.toolchain.tools import KUBERNETES, TOOLS
 
 PAGE = (ROOT / "docs" / "upgrading.md").read_text()
 ROW = re.compile(r"^\| ([\w ]+) \| ([\d.]+) \| .+ \|$", re.MULTILINE)
-PARTS = ["GKE", "KubeRay", "Kueue", "KAI", "GPU Operator", "Muster itself", "Pulumi and the libraries"]
+PARTS = [
+    "GKE",
+    "KubeRay",
+    "Kueue",
+    "KAI",
+    "JobSet",
+    "GPU Operator",
+    "Muster itself",
+    "Pulumi and the libraries",
+]
 
 
 def tool(name: str) -> str:
@@ -24,6 +34,7 @@ def test_the_pinned_versions_are_those_of_the_settings_and_of_the_sandbox() -> N
     assert dict(ROW.findall(PAGE)) == {
         "KubeRay": KUBERAY_VERSION,
         "Kueue": KUEUE_VERSION,
+        "JobSet": JOBSET_VERSION,
         "KAI Scheduler": KAI_VERSION,
         "GPU Operator": GPU_OPERATOR_VERSION,
         "Kubernetes": KUBERNETES.removeprefix("v"),
@@ -33,7 +44,12 @@ def test_the_pinned_versions_are_those_of_the_settings_and_of_the_sandbox() -> N
 
 @pytest.mark.parametrize(
     ("name", "pinned"),
-    [("ray-operator", KUBERAY_VERSION), ("kueue", KUEUE_VERSION), ("kai-scheduler", KAI_VERSION)],
+    [
+        ("ray-operator", KUBERAY_VERSION),
+        ("kueue", KUEUE_VERSION),
+        ("jobset", JOBSET_VERSION),
+        ("kai-scheduler", KAI_VERSION),
+    ],
 )
 def test_the_sandbox_runs_the_version_that_is_the_settings_default(name: str, pinned: str) -> None:
     assert tool(name) == pinned
@@ -47,4 +63,4 @@ def test_every_part_shows_what_to_type(part: str) -> None:
 
 @pytest.mark.parametrize("version", re.findall(r"go get \S+@v([\d.]+)", PAGE))
 def test_commands_name_a_pinned_version(version: str) -> None:
-    assert version in (KUBERAY_VERSION, KUEUE_VERSION, KAI_VERSION)
+    assert version in (KUBERAY_VERSION, KUEUE_VERSION, JOBSET_VERSION, KAI_VERSION)

@@ -1,5 +1,6 @@
 """Builders of configurations and jobs for tests of forecasts."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -57,9 +58,9 @@ def node(name: str, gpus: int = 4, **spec: Any) -> dict[str, Any]:
     }
 
 
-def with_budget(manifest: dict[str, Any], hours: int) -> dict[str, Any]:
-    """Adds a budget of GPU hours per day."""
-    budget = f'[{{"resource":"{GPU}","hours":{hours},"period":"day"}}]'
+def with_budget(manifest: dict[str, Any], hours: int, **fields: Any) -> dict[str, Any]:
+    """Adds a budget of GPU hours, by default per day."""
+    budget = json.dumps([{"resource": GPU, "hours": hours, "period": "day"} | fields])
     return {**manifest, "metadata": {**manifest["metadata"], "annotations": {"muster.dev/budgets": budget}}}
 
 

@@ -73,8 +73,9 @@ class Details {
       [count(row.reserving), "with quota"],
       [count(row.pending), "pending"],
       ...Object.entries(row.resources).map(([name, {total, used}]) => [`${amount(name, used)} / ${amount(name, total)}`, name]),
-      ...row.budgets.map(({of, used, committed, limit, end}) =>
-        [`${used} / ${limit}${committed ? `, ${committed} committed` : ""}`, `${of}, until ${momentOf(end)}`]),
+      ...row.budgets.map(({of, used, committed, limit, end, runsOut, by}) =>
+        [`${used} / ${limit}${committed ? `, ${committed} committed` : ""}`,
+          `${of}, until ${momentOf(end)}${runsOut ? `; runs out ${momentOf(runsOut)} by ${by}` : ""}`]),
     ]);
     if (!byId("workloads").hidden) this.#reload();
     if (this.#workload) this.#loadWorkload();

@@ -23,7 +23,13 @@ class Candidate(NamedTuple):
 def naive_targets(search: TargetSearch) -> dict[str, PreemptionReason]:
     """Victims with the reasons, by key."""
     candidates = sorted(
-        candidates_of(search), key=lambda item: (item.holding.evicted is False, item.rank, item.holding.order)
+        candidates_of(search),
+        key=lambda item: (
+            item.holding.evicted is False,
+            item.holding.over_budget is False,
+            item.rank,
+            item.holding.order,
+        ),
     )
     under = all(search.node.quota(fr).nominal > search.node.usage.get(fr, 0) for fr in search.contested)
     ranks = {candidate.rank for candidate in candidates}
@@ -65,6 +71,7 @@ def classified(search: TargetSearch, holding: Holding) -> Candidate | None:
     terms, priority = search.queue.borrow_within_cohort, holding.workload.priority
     threshold = None if terms is None else terms.priority_threshold_max
     lower = priority < search.workload.priority and (threshold is None or priority <= threshold)
+    lower |= holding.over_budget and not search.workload.over_budget
     return Candidate(holding, 1, WHILE_BORROWING if terms and lower else RECLAIM, meets)
 
 

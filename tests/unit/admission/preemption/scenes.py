@@ -29,11 +29,15 @@ class Scene:
     of: Snapshot
     needs: dict[FlavorResource, int]
     contested: frozenset[FlavorResource]
+    over_budget: bool = False  # of the preemptor
 
     def search(self) -> TargetSearch:
         """A search for a workload of queue q0, with a separate state."""
         state = WorkingState(self.of)
-        incoming = workload("in", "q0", 1, priority=3, queued_at_ms=2)
+        for holdings in state.holdings.values():
+            for holding in tuple(holdings.values()):
+                holdings.set_over_budget(holding, holding.workload.over_budget)
+        incoming = workload("in", "q0", 1, priority=3, queued_at_ms=2, over_budget=self.over_budget)
         return TargetSearch(
             state, incoming, state.queue("q0"), state.tree.queues["q0"], self.needs, self.contested
         )
@@ -47,6 +51,7 @@ class Scene:
 
 _LIMIT = st.sampled_from((None, None, None, None, 0, 1, 2, 4))
 _QUOTA = st.builds(Quota, st.sampled_from((2, 4, 3, 6, 0)), _LIMIT, _LIMIT)
+_OVER_BUDGET = st.sampled_from((False, False, False, True))
 _COHORTS = ("c0", "c1", "c2")
 _POLICY = st.sampled_from((*PreemptionPolicy, PreemptionPolicy.ANY, PreemptionPolicy.LOWER_PRIORITY))
 
@@ -96,6 +101,7 @@ def _holder(draw: st.DrawFn, name: str, queues: int) -> Workload:
         admission=Admission(in_queue, (assigned,)),
         reserved_at_ms=draw(st.integers(0, 2)),
         evicted=draw(st.sampled_from((False, False, False, True))),
+        over_budget=draw(_OVER_BUDGET),
     )
 
 
@@ -106,7 +112,8 @@ def scenes(draw: st.DrawFn) -> Scene:
     holders = [draw(_holder(f"w{index}", len(queues))) for index in range(draw(st.integers(4, 10)))]
     needs = {WANTED[0]: draw(st.sampled_from((2, 3, 1, 5))), WANTED[1]: draw(st.sampled_from((1, 2, 3)))}
     contested = draw(st.sampled_from((WANTED[:1], WANTED, WANTED[1:])))
-    return Scene(snapshot(queues, *holders, cohorts=draw(_cohorts())), needs, frozenset(contested))
+    of = snapshot(queues, *holders, cohorts=draw(_cohorts()))
+    return Scene(of, needs, frozenset(contested), draw(_OVER_BUDGET))
 
 
 _LOWER = st.sampled_from((PreemptionPolicy.LOWER_PRIORITY, PreemptionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY))
@@ -135,4 +142,5 @@ def full_cohorts(draw: st.DrawFn) -> Scene:
     if draw(st.booleans()):
         needs[WANTED[1]] = draw(st.sampled_from((1, 3)))
     cohorts = [cohort("c0"), cohort("c1", draw(st.sampled_from(("c0", None))))]
-    return Scene(snapshot(queues, *holders, cohorts=cohorts), needs, frozenset(needs))
+    of = snapshot(queues, *holders, cohorts=cohorts)
+    return Scene(of, needs, frozenset(needs), draw(_OVER_BUDGET))

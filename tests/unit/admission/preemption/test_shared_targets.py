@@ -33,9 +33,8 @@ RECLAIM = st.sampled_from((ANY, PreemptionPolicy.LOWER_PRIORITY))
 TERMS = st.sampled_from((None, None, None, BorrowWithinCohort(None)))
 COHORT = st.sampled_from(("ml", "ml", "ml", "lab"))
 FEW = st.integers(0, 2)
-RUNNING = st.tuples(
-    st.integers(0, 4), st.integers(1, 2), FEW, FEW, st.sampled_from((False, False, False, True))
-)
+SELDOM = st.sampled_from((False, False, False, True))
+RUNNING = st.tuples(st.integers(0, 4), st.integers(1, 2), FEW, FEW, SELDOM, SELDOM)
 
 
 @st.composite
@@ -54,29 +53,35 @@ def full_states(draw: st.DrawFn) -> WorkingState:
     ]
     cohorts = [cohort("all"), cohort("ml", "all"), cohort("lab", "all")]
     state = WorkingState(snapshot(queues, cohorts=cohorts))
-    for number, (of, gpus, priority, at_ms, leaves) in enumerate(
+    for number, (of, gpus, priority, at_ms, leaves, over_budget) in enumerate(
         draw(st.lists(RUNNING, min_size=8, max_size=16))
     ):
         runs = running(f"w{number}", f"q{of}", gpus, priority=priority, reserved_at_ms=at_ms)
         assert runs.admission is not None
         if state.tree.queues[f"q{of}"].fits(admitted_usage(runs)):
             state.add_reserved(runs, runs.admission)
+            holdings = state.holdings[f"q{of}"]
+            holdings.set_over_budget(holdings[runs.key], over_budget)
             if leaves:
-                state.holdings[f"q{of}"].evict(state.holdings[f"q{of}"][runs.key])
+                holdings.evict(holdings[runs.key])
     return state
 
 
-HEADS = [(of, gpus, priority) for of in range(5) for gpus, priority in ((1, 1), (2, 1), (1, 2))]
+HEADS = [
+    (of, gpus, priority, over_budget)
+    for of in range(5)
+    for gpus, priority, over_budget in ((1, 1, False), (2, 1, False), (1, 2, False), (1, 2, True))
+]
 
 
 @settings(PROPERTY, max_examples=examples(1500))
 @given(full_states(), st.permutations(HEADS))
 def test_each_search_of_a_state_finds_what_it_would_find_alone(
-    state: WorkingState, heads: list[tuple[int, int, int]]
+    state: WorkingState, heads: list[tuple[int, int, int, bool]]
 ) -> None:
     shared = SharedTargets()
-    for of, gpus, priority in heads:
-        head = running("head", f"q{of}", gpus, priority=priority)
+    for of, gpus, priority, over_budget in heads:
+        head = running("head", f"q{of}", gpus, priority=priority, over_budget=over_budget)
         assert targets(state, head, shared) == targets(state, head, None), (of, gpus)
 
 

@@ -6,7 +6,18 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
-from muster.admission import Aging, Budget, Engine, FairSharing, Plan, Rules, Snapshot, Spent, decide
+from muster.admission import (
+    Aging,
+    Budget,
+    Enforcement,
+    Engine,
+    FairSharing,
+    Plan,
+    Rules,
+    Snapshot,
+    Spent,
+    decide,
+)
 from muster.admission.pruning.try_everything import TryEverything
 from tests.unit.admission.builders import GPU, NOW_MS
 from tests.unit.admission.engine.lives import Life
@@ -23,9 +34,15 @@ RULES = (
     Rules(),
 )
 RUN_TIMES_MS = st.sampled_from((None, 1, 2, 4))
-BUDGETS = st.lists(st.builds(Budget, st.just(GPU), st.sampled_from((1, 4, 9)), st.just(5)), max_size=1).map(
-    tuple
+BUDGET = st.builds(
+    Budget,
+    st.just(GPU),
+    st.sampled_from((1, 4, 9)),
+    st.just(5),
+    flavor=st.sampled_from(("", "", "plain")),
+    enforcement=st.sampled_from((Enforcement.HARD, Enforcement.SOFT, Enforcement.SOFT)),
 )
+BUDGETS = st.lists(BUDGET, max_size=2).map(tuple)
 
 
 class LifeWithRules(Life):

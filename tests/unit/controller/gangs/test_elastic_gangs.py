@@ -5,6 +5,7 @@ from typing import Any, TypeGuard
 
 import pytest
 
+from muster.cluster.budget_usage import leaving
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.elasticity import asked_pods, elastic_pod_sets, running_counts
 from muster.cluster.jobs.scaling import REPLICAS_MAX, GroupSizes, stored_sizes
@@ -14,10 +15,11 @@ from muster.controller.workload.surplus import REMOVAL_MS
 from muster.kube import kinds
 from muster.kube.writes import Delete, JsonPatch, MergePatch
 from muster.objects.meta import rfc3339
-from muster.objects.names import GROWTH_GATE, SHRINKS_ANNOTATION, SIZES_ANNOTATION
+from muster.objects.names import BUDGETS, GROWTH_GATE, SHRINKS_ANNOTATION, SIZES_ANNOTATION
 from muster.objects.ray import GROUP_LABEL, ORIGIN_LABEL
 from muster.translation.elastic import ElasticPodSet
-from tests.simulation.manifests import ray_cluster, ray_cluster_spec, ray_job
+from muster.translation.recorded_usage import Leaving
+from tests.simulation.manifests import GPU, cluster_queue, quotas, ray_cluster, ray_cluster_spec, ray_job
 from tests.unit.controller.builders import (
     NOW_MS,
     Body,
@@ -55,6 +57,7 @@ class World:
     because: str = "Preempted"
     announced_ms: int | None = None
     created: bool = True
+    budget: bool = False
     more: dict[str, Any] = field(default_factory=dict)
 
     def cluster(self) -> ClusterState:
@@ -75,8 +78,12 @@ class World:
         head["metadata"]["labels"]["ray.io/node-type"] = "head"
         if self.announced_ms is not None:
             head["metadata"]["annotations"] = {SHRINKS_ANNOTATION: rfc3339(NOW_MS + self.announced_ms)}
+        queue = cluster_queue("team-a", quotas("l4", cpu=64, memory="64Gi", gpu=8))
+        budgets = '[{"resource":"nvidia.com/gpu","hours":1,"period":"day"}]'
+        annotations = {BUDGETS: budgets} if self.budget else {}
         return make_cluster(
             {
+                kinds.CLUSTER_QUEUES: [stored(queue, annotations=annotations)],
                 kinds.RAY_JOBS: [stored(manifest)],
                 kinds.RAY_CLUSTERS: [stored(child, **meta)] if self.created else [],
                 kinds.WORKLOADS: [workload],
@@ -120,6 +127,22 @@ def described(write: object) -> str:
         return f"limit {operation['value']}"
     assert isinstance(write, Delete)
     return f"delete {write.key.rpartition('/')[2]}"
+
+
+LEAVING: dict[str, tuple[World, Leaving]] = {
+    "all hold quota": (World(open=2, budget=True), {}),
+    "two terminate": (World(open=4, budget=True), {"l4": {GPU: 2}}),
+    "none holds quota": (World(granted=0, open=1, budget=True), {"l4": {GPU: 1}}),
+    "gated pods use nothing": (World(gated=2, budget=True), {}),
+    "no budget": (World(open=4), {}),
+}
+
+
+@pytest.mark.parametrize(("world", "expected"), LEAVING.values(), ids=LEAVING)
+def test_pods_beyond_the_quota_use_units_of_budgets(world: World, expected: Leaving) -> None:
+    cluster = world.cluster()
+    workload = cluster.workloads[KEY]
+    assert leaving(workload, workload.status, cluster) == expected
 
 
 AFTER_NOTICE, OVERDUE = NOTICE_MS, NOTICE_MS + REMOVAL_MS

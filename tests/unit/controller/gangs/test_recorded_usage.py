@@ -16,7 +16,7 @@ from muster.kube.writes import MergePatch
 from muster.objects.kueue import Admission, PodSetAssignment, WorkloadStatus
 from muster.objects.meta import Condition, find_condition, rfc3339
 from muster.objects.names import RECORDED_USAGE, RESOURCE_IN_USE
-from muster.translation.recorded_usage import of_workload
+from muster.translation.recorded_usage import Leaving, of_workload
 from tests.simulation.manifests import GPU, cluster_queue, quotas, ray_job
 from tests.unit.controller.builders import NOW_MS, make_cluster, stored, workload_body
 
@@ -133,6 +133,31 @@ def test_status_that_ends_a_reservation_has_its_usage(
     hours = usage.queues["team-a"]["l4"][GPU] if usage.queues else {}
     assert sum(hours.values()) == (unit_s or 0)
     assert with_usage(old, new, NOW_MS, frozenset()) is new, "no budget"
+
+
+LEAVING: Leaving = {"l4": {GPU: 2}}
+
+
+def test_pods_that_leave_count_until_they_have_terminated() -> None:
+    """6 GPUs for 10 s, then 4 and 2 that terminate for 5 s, then 4 and 1 for 3 s, then 4 for 2 s."""
+    resources = frozenset({GPU})
+    shrunk = with_usage(_status(gpus=6), _status(), NOW_MS, resources, LEAVING)
+    one_left = with_usage(shrunk, shrunk, NOW_MS + 5000, resources, {"l4": {GPU: 1}})
+    assert with_usage(one_left, one_left, NOW_MS + 6000, resources, {"l4": {GPU: 1}}) is one_left
+    none_left = with_usage(one_left, one_left, NOW_MS + 8000, resources, {})
+    used = usage_until(none_left, NOW_S + 10, resources).queues["team-a"]["l4"][GPU]
+    assert sum(used.values()) == 6 * 10 + 6 * 5 + 5 * 3 + 4 * 2
+    assert usage_until(none_left, NOW_S + 10, frozenset()).until == NOW_S + 8
+
+
+def test_pods_that_leave_do_not_count_after_the_reservation() -> None:
+    shrunk = with_usage(_status(gpus=6), _status(), NOW_MS, frozenset({GPU}), LEAVING)
+    released = replace(
+        _status(holds=False), conditions=(*_status(holds=False).conditions, *shrunk.conditions[1:])
+    )
+    ended = with_usage(shrunk, released, NOW_MS + 5000, frozenset({GPU}))
+    assert of_workload(ended).leaving == {}
+    assert sum(of_workload(ended).queues["team-a"]["l4"][GPU].values()) == 6 * 15
 
 
 def test_usage_adds_up_over_resizes_and_reservations() -> None:

@@ -20,9 +20,12 @@ OF = f"of the 10 {GPU} hours of this 1 d are used by"
 ACTIVE = {"type": "Active", "status": "True", "reason": "Ready", "lastTransitionTime": rfc3339(NOW_MS)}
 
 
-def cluster_with(hours: float, *conditions: dict[str, Any], of_cohort: bool = False) -> ClusterState:
+def cluster_with(
+    hours: float, *conditions: dict[str, Any], of_cohort: bool = False, enforcement: str = "hard"
+) -> ClusterState:
     """A queue that has used this many of 10 hours of its budget, or of its cohort's."""
-    budget = {BUDGETS: json.dumps([{"resource": GPU, "hours": 10, "period": "day"}])}
+    declared = {"resource": GPU, "hours": 10, "period": "day", "enforcement": enforcement}
+    budget = {BUDGETS: json.dumps([declared])}
     usage = {"used": {"l4": {GPU: {str(NOW_MS // 3_600_000 - 1): round(hours * 3600)}}}}
     annotations = {RECORDED_USAGE: json.dumps(usage)} | ({} if of_cohort else budget)
     body = cluster_queue("team-a", quotas("l4", cpu=8, memory="8Gi", gpu=4))
@@ -55,6 +58,16 @@ CASES: dict[str, tuple[ClusterState, tuple[str, str, str] | None, list[str]]] = 
         cluster_with(10, reported("BudgetNearlyUsed", NEARLY)),
         ("True", "BudgetUsedUp", UP),
         ["BudgetUsedUp"],
+    ),
+    "100 % of a soft budget": (
+        cluster_with(10, enforcement="soft"),
+        ("True", "BudgetUsedUp", f"{UP}: its workloads take only free quota"),
+        ["BudgetUsedUp"],
+    ),
+    "80 % of a soft budget": (
+        cluster_with(8, enforcement="soft"),
+        ("True", "BudgetNearlyUsed", NEARLY),
+        ["BudgetNearlyUsed"],
     ),
     "the next period": (
         cluster_with(0, reported("BudgetUsedUp", UP)),

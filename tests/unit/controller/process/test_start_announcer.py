@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any, cast
 
 import pytest
@@ -17,11 +18,13 @@ from muster.controller.process.start_announcer import WRITES_A_ROUND_MAX, StartA
 from muster.kube import kinds
 from muster.kube.client import Kube, NotLeading, WriteError
 from muster.kube.writes import Overwrite
+from muster.live.eta import run_outs
 from muster.live.eta.calculation import CalculationError, EstimatedStarts, Question, restored
 from muster.live.eta.growth_range import GrowthRange, annotation
+from muster.live.eta.run_outs import RunOut
 from muster.live.eta.start_range import StartRange
-from muster.objects.names import ETA_ANNOTATION, GROWTH_ETA_ANNOTATION
-from tests.simulation.manifests import ray_job
+from muster.objects.names import BUDGET_FORECAST, ETA_ANNOTATION, GROWTH_ETA_ANNOTATION
+from tests.simulation.manifests import local_stack, ray_job
 from tests.unit.controller.builders import NOW_MS, stored
 from tests.unit.live.builders import cluster, running, since, waiting
 from tests.unit.live.elastic import objects, running_elastic
@@ -127,6 +130,54 @@ def test_estimate_is_not_written_on_a_job_that_has_started_or_is_gone() -> None:
     fixture = Fixture(jobs("new", start=("early",)))
     fixture.round({"new": in_minutes(10), "early": in_minutes(10), "gone": in_minutes(10)})
     assert [write.key for write in fixture.written] == ["team-a/new"]
+
+
+def used_up_in(hours: float, at_ms: int = NOW_MS) -> RunOut:
+    return RunOut("ClusterQueue team-a", "its budget", in_minutes(60 * hours, at_ms))
+
+
+def queues_with(*forecast: RunOut) -> ClusterState:
+    bodies = deepcopy(local_stack(check=False)[kinds.CLUSTER_QUEUES])
+    if forecast:
+        bodies[0]["metadata"]["annotations"] = {BUDGET_FORECAST: run_outs.annotation(forecast)}
+    return cluster(CLUSTER_QUEUES=bodies)
+
+
+RUN_OUTS: dict[str, tuple[ClusterState, tuple[RunOut, ...], list[str | None]]] = {
+    "new": (queues_with(), (used_up_in(5),), [run_outs.annotation([used_up_in(5)])]),
+    "unchanged": (queues_with(used_up_in(5)), (used_up_in(5.1),), []),
+    "moved": (queues_with(used_up_in(5)), (used_up_in(8),), [run_outs.annotation([used_up_in(8)])]),
+    "old": (
+        queues_with(used_up_in(5, NOW_MS - 60 * MINUTE_MS)),
+        (used_up_in(5),),
+        [run_outs.annotation([used_up_in(5)])],
+    ),
+    "no longer estimated": (queues_with(used_up_in(5)), (), [None]),
+    "none": (queues_with(), (), []),
+}
+
+
+@pytest.mark.parametrize(("of", "estimates", "writes"), RUN_OUTS.values(), ids=RUN_OUTS)
+def test_forecast_of_budgets_is_written_on_the_queue(
+    of: ClusterState, estimates: tuple[RunOut, ...], writes: list[str | None]
+) -> None:
+    fixture = Fixture(of)
+    fixture.answer = EstimatedStarts({}, 0.0, run_outs={"team-a": estimates} if estimates else {})
+    fixture.again()
+    assert [write.key for write in fixture.written] == ["team-a"] * len(writes)
+    assert [w.body["metadata"]["annotations"][BUDGET_FORECAST] for w in fixture.written] == writes
+
+
+def test_forecast_of_a_budget_that_is_not_written_is_tried_in_the_next_round() -> None:
+    fixture = Fixture(queues_with())
+    fixture.answer = EstimatedStarts({}, 0.0, run_outs={"team-a": (used_up_in(5),)})
+    overwrite = Overwrite(kinds.CLUSTER_QUEUES, "team-a", {}, "uid-team-a")
+    for error in (WriteError(overwrite, 403, "forbidden"), NotLeading("another one leads"), None):
+        fixture.error = error
+        fixture.again()
+    refused = {"kind": "ClusterQueue", "verb": "overwrite", "result": "refused"}
+    assert fixture.value("muster_writes_total", **refused) == 1
+    assert len(fixture.written) == 1
 
 
 def test_failed_write_is_tried_in_the_next_round() -> None:

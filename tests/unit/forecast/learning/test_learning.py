@@ -213,6 +213,15 @@ def test_submissions_repeat_a_part_of_the_past_at_the_same_time_of_the_day() -> 
         assert [after_ms for _, after_ms in drawn] == sorted(after_ms for _, after_ms in drawn)
 
 
+def test_submissions_are_repeated_until_an_end() -> None:
+    """24 of a day, for ten days."""
+    arrivals = Arrivals(job(1, submit_ms=n * HOUR_MS) for n in range(2 * 24 + 1))
+    for seed in range(5):
+        drawn = arrivals.drawn(10 * DAY_MS, Random(seed), 20 * DAY_MS)
+        times_ms = [after_ms for _, after_ms in drawn]
+        assert times_ms == [n * HOUR_MS for n in range(10 * 24)]
+
+
 def test_few_jobs_say_nothing_about_later_submissions() -> None:
     arrivals = Arrivals(job(1, submit_ms=n * MINUTE_MS) for n in range(JOBS_MIN - 1))
     assert arrivals.drawn(DAY_MS, Random(0)) == []

@@ -3,11 +3,13 @@
 import json
 from typing import Any
 
+import pytest
+
 from muster.kube import kinds
 from muster.live.page.board import Board
 from muster.objects.meta import rfc3339
 from muster.objects.names import BUDGETS
-from tests.simulation.manifests import cluster_queue, quotas, ray_job
+from tests.simulation.manifests import cluster_queue, local_stack, quotas, ray_job
 from tests.unit.controller.builders import NOW_MS, Body, make_cluster, stored
 from tests.unit.live.builders import running, waiting
 
@@ -46,8 +48,26 @@ def test_rows_have_budgets() -> None:
             "committed": 0.0,
             "limit": 10.0,
             "end": rfc3339(NOW_MS - NOW_MS % 86_400_000 + 86_400_000),
+            "runsOut": None,
+            "by": "present rate",
         }
     ]
+
+
+@pytest.mark.parametrize(("hours", "in_minutes"), [(10, 150), (0, None)])
+def test_budgets_have_the_minute_in_which_they_run_out(hours: int, in_minutes: int | None) -> None:
+    """4 GPUs use 10 hours in 150 minutes; without any hours, the time would change with each refresh."""
+    queue, _ = local_stack(check=False)[kinds.CLUSTER_QUEUES]
+    budget = {BUDGETS: json.dumps([{"resource": GPU, "hours": hours, "period": "day"}])}
+    of = make_cluster(
+        {
+            **local_stack(check=False),
+            kinds.CLUSTER_QUEUES: [stored(queue, annotations=budget)],
+            kinds.WORKLOADS: [running(TRAIN, 0)],
+        }
+    )
+    (row,) = dict(Board().refresh(of, NOW_MS)["queues"])["queue/team-a"]["budgets"]
+    assert row["runsOut"] == (None if in_minutes is None else rfc3339(NOW_MS + 60_000 * in_minutes))
 
 
 def test_version_of_a_queue_counts_changes_of_its_own_workloads() -> None:

@@ -254,6 +254,14 @@ CASES = [
         "install it yourself and write existing",
     ),
     Case(
+        "a version of JobSet that nothing installs",
+        put("muster:jobset", {"install": "existing", "version": "0.11.0"}),
+        "muster:jobset.version",
+        '"0.11.0"',
+        "no value: install: existing installs nothing",
+        "remove `version`, or write install: helm",
+    ),
+    Case(
         "MIG without the GPU Operator",
         put("muster:gpuOperator", {"migStrategy": "mixed"}),
         "muster:gpuOperator.migStrategy",

@@ -37,6 +37,10 @@ BUDGETS: dict[str, tuple[dict[str, Any], core.Budget]] = {
         budget(enforcement="warn"),
         core.Budget(GPU, 100 * core.HOUR_MS, None, enforcement=core.Enforcement.WARN),
     ),
+    "soft": (
+        budget(enforcement="soft"),
+        core.Budget(GPU, 100 * core.HOUR_MS, None, enforcement=core.Enforcement.SOFT),
+    ),
     "cores": (budget(resource="cpu"), core.Budget("cpu", 100_000 * core.HOUR_MS, None)),
 }
 
