@@ -24,6 +24,7 @@ two,1,10,1,a,8
 """
 STACK = Path("stacks/Pulumi.prod.yaml")
 PATCH = "examples/forecast/fewer-l4s.patch"
+BLOCK = "cloud.google.com/gce-topology-block"
 
 
 @pytest.fixture
@@ -270,12 +271,12 @@ def test_pools_are_paid_and_interrupted_as_they_are_bought() -> None:
 
 
 def with_topology(folder: Path) -> Path:
-    """A copy of stack prod whose L4s are in racks of two nodes, of which gangs require one."""
+    """A copy of stack prod whose L4s are in blocks of two nodes, of which gangs require one."""
     config = yaml.safe_load(STACK.read_text())
     (pool,) = (of for of in config["config"]["muster:pools"] if of["name"] == "l4")
-    pool["topology"] = ["rack", HOSTNAME]
+    pool["topology"] = [BLOCK, HOSTNAME]
     config["config"]["muster:forecast"]["topologies"] = {
-        "l4": {"nodesPerDomain": {"rack": 2}, "required": "rack"}
+        "l4": {"nodesPerDomain": {BLOCK: 2}, "required": BLOCK}
     }
     file = folder / "racks.yaml"
     file.write_text(yaml.safe_dump(config))
@@ -288,12 +289,12 @@ def test_gangs_are_placed_on_nodes_of_the_pools(tmp_path: Path) -> None:
     pool_size = len(nodes)
     assert pool_size > 2
     last = nodes[f"l4-{pool_size - 1}"]
-    assert last.labels["rack"] == f"l4-{(pool_size - 1) // 2}"
+    assert last.labels[BLOCK] == f"l4-{(pool_size - 1) // 2}"
     assert last.labels["cloud.google.com/gke-nodepool"] == "l4"
     # GKE reserves part of the CPUs and of the memory.
     assert last.allocatable["nvidia.com/gpu"] >= 1
     assert last.allocatable["cpu"] % 1000
-    assert configuration.topology_requests["l4"].required == "rack"
+    assert configuration.topology_requests["l4"].required == BLOCK
 
 
 def test_nodes_of_a_file_replace_those_of_the_pools(
@@ -301,15 +302,15 @@ def test_nodes_of_a_file_replace_those_of_the_pools(
 ) -> None:
     stack = with_topology(tmp_path)
     labels = configurations.stack(str(stack)).configuration.snapshot.nodes["l4-0"].labels
-    whole = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "x", "labels": {**labels, "rack": "r"}}}
+    whole = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "x", "labels": {**labels, BLOCK: "r"}}}
     (tmp_path / "nodes.yaml").write_text(yaml.safe_dump({"items": [whole]}))
     arguments = ["forecast", f"--stack={stack}", "--days=1", "--seeds=1"]
     assert main(arguments) == 0
-    assert "assumed nodes, 2 in each rack" in capsys.readouterr().out
+    assert f"assumed nodes, 2 in each {BLOCK}" in capsys.readouterr().out
     assert main([*arguments, f"--nodes={tmp_path}/nodes.yaml"]) == 0
     output = capsys.readouterr().out
     assert "assumed nodes" not in output
-    assert "gangs of its queues require one rack" in output
+    assert f"gangs of its queues require one {BLOCK}" in output
 
 
 def test_candidates_have_the_nodes_of_their_pools(tmp_path: Path) -> None:
