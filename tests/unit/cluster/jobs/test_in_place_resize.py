@@ -98,7 +98,7 @@ def test_started_pods_have_their_maximum_in_annotations(
     assert tuple(annotations.get(key) for key in MAXIMA) == expected
 
 
-def test_another_annotation_of_the_same_spec_is_counted_anew() -> None:
+def test_another_annotation_of_the_same_spec_is_counted_again() -> None:
     first, second = resized({"gpu": sizes()}), resized({"gpu": sizes("6")})
     assert [pod_requests(workers(body).template)["cpu"] for body in (first, second)] == [4000, 6000]
 
