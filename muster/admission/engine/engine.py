@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from muster.admission.cycle.entry import Entry
 from muster.admission.cycle.nominate import nominate
-from muster.admission.engine.budget_ranks import update_ranks
+from muster.admission.engine.budget_ranks import ranked, update_ranks
 from muster.admission.engine.budget_usage import BudgetUsage, budget_usage
 from muster.admission.engine.changes import Changes
 from muster.admission.engine.contention import ContentionGroup
@@ -205,6 +205,7 @@ class Engine:
             return False
         if any(not other.surplus_of for q in group.queues.values() for other in q.preemptors.values()):
             return False
+        workload = ranked(self._live.state.used_up, workload)
         head = Entry(workload, queue, self._live.state.tree.queues[name])
         return nominate(self._live.state, head, cycle=0) and bool(head.targets)
 

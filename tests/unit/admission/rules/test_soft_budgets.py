@@ -282,6 +282,13 @@ def test_it_has_its_priority_again_when_its_usage_is_corrected() -> None:
     assert preempted(engine.decide(NOW)) == [("b", "a")]
 
 
+@pytest.mark.parametrize(("spent", "preempts"), [(9, True), (10, False)])
+def test_growth_over_budget_is_not_offered_what_others_hold(spent: int, preempts: bool) -> None:
+    engine = Engine(cluster(A_AND_B, holds("b", "b", 6), spent=spent))
+    engine.decide(NOW)
+    assert engine.preempts(workload("a", "a", 4, priority=9), NOW) is preempts
+
+
 def test_queue_order_follows_the_budget() -> None:
     waits = (
         workload("gpu", "a", pods(requests={GPU: 1, "cpu": 1}), priority=9),
