@@ -5,7 +5,7 @@ NAME ?= $(or $(MUSTER_NAME),local)
 run = $(PYTHON) tools/bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up apply down status env logs scenario drift tools check test flakes coverage conformance fidelity bench bench-kueue fuzz fuzz-fields storm preview adopt forecast plan golden docs fields screenshot lint format lock release
+.PHONY: help up apply down status env logs scenario drift tools check test flakes coverage conformance fidelity bench bench-kueue fuzz fuzz-fields storm preview adopt forecast plan golden docs facts fields screenshot lint format lock release
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -101,6 +101,9 @@ golden: ## accept the current plans of all stacks (tests/stacks/golden)
 docs: ## write generated docs: references of settings, their rules, fields of Ray, metrics, commands and roles, Grafana dashboards, tables of drift, package/schema.json, diagrams
 	@$(run) tools docs
 	@$(run) drift.reference
+
+facts: ## tables of Google Cloud's facts with their age; compare with and update from public data (FILE=machines.json|vms.csv WRITE="source")
+	@$(run) settings.facts.update $(FILE) $(if $(WRITE),--write "$(WRITE)") $(if $(DATE),--date $(DATE))
 
 fields: ## record the fields of the pinned KubeRay's CRDs; each needs a row in components/admission/fields/fields.toml
 	@$(run) tools fields

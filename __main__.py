@@ -9,7 +9,7 @@ from settings.load import SettingsError, warnings
 
 end_quietly_when_cancelled()
 try:
-    settings = from_config()
+    settings, split = from_config()
 except SettingsError as error:
     # Pulumi shows a RunError without a traceback.
     raise pulumi.RunError(str(error)) from None
@@ -17,6 +17,6 @@ except SettingsError as error:
 for warning in warnings(settings):
     pulumi.log.warn(warning)
 
-platform = Platform(STACK_PLATFORM, PlatformArgs(settings))
+platform = Platform(STACK_PLATFORM, PlatformArgs(settings, split, pulumi.get_stack()))
 for name, value in platform.outputs.items():
     pulumi.export(name, value)

@@ -8,6 +8,7 @@ import pulumi
 from components.controller.journal import JournalPlace
 from components.foundation.existing import ExistingCluster
 from components.foundation.foundation import Foundation
+from components.foundation.joined import JoinedCluster
 from components.tenants.tenants import Tenants
 from settings.model.foundation.existing import Existing
 from settings.model.stack import Settings
@@ -15,8 +16,8 @@ from settings.model.stack import Settings
 
 def outputs(
     settings: Settings,
-    cluster: Foundation | ExistingCluster,
-    tenants: Tenants,
+    cluster: Foundation | ExistingCluster | JoinedCluster,
+    tenants: Tenants | None,
     journal: JournalPlace | None,
     archive: pulumi.Output[str] | None,
 ) -> dict[str, Any]:
@@ -26,14 +27,20 @@ def outputs(
     return {
         "cluster": cluster.name,
         "engine": settings.admission.engine,
-        "queues": settings.local_queues,
         "kubectl": _kubectl(settings),
-        "serving": tenants.addresses,
         "accounts": _existing(accounts),
         "buckets": _existing(buckets),
+        **(_of_tenants(settings, tenants) if tenants else {}),
+        **(_of_gke(settings, cluster) if isinstance(cluster, Foundation) else {}),
+    }
+
+
+def _of_tenants(settings: Settings, tenants: Tenants) -> dict[str, Any]:
+    return {
+        "queues": settings.local_queues,
+        "serving": tenants.addresses,
         "tenantAccounts": tenants.accounts,
         "tenantBuckets": tenants.buckets,
-        **(_of_gke(settings, cluster) if isinstance(cluster, Foundation) else {}),
     }
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pulumi
 
-from components.admission.policies import AdmissionPolicies, AdmissionPoliciesArgs
-from components.admission.priorities import PriorityNames
+from components.admission.from_settings import policies_of
+from components.admission.policies import AdmissionPolicies
 from components.base import Component
 from components.controller.image import Image, ImageArgs
 from components.controller.journal import JournalBucket, JournalBucketArgs, JournalPlace, journal_folder
@@ -17,6 +17,7 @@ from components.controller.signature import Signature, SignatureArgs
 from components.foundation.existing import ExistingCluster, ExistingClusterArgs
 from components.foundation.foundation import Foundation, FoundationArgs
 from components.foundation.image_policy import ImagePolicy, ImagePolicyArgs, operator_patterns
+from components.foundation.joined import JoinedCluster, JoinedClusterArgs
 from components.observability.observability import Observability, ObservabilityArgs
 from components.operators.gpu_operator import RUNTIME_CLASS, GpuOperator, GpuOperatorArgs
 from components.operators.gpudirect import GpuDirect, GpuDirectArgs, installers
@@ -25,25 +26,30 @@ from components.operators.kai import Kai, KaiArgs
 from components.operators.kuberay import KubeRay, KubeRayArgs
 from components.operators.kueue import Kueue, KueueArgs
 from components.outputs import outputs
-from components.queues.kai_policies import KaiNames
 from components.queues.kai_queues import KaiQueues, KaiQueuesArgs
 from components.queues.queues import Priorities, PrioritiesArgs, Queues, QueuesArgs
+from components.tenants.deployer import TenantsDeployer, TenantsDeployerArgs
 from components.tenants.tenants import Tenants, TenantsArgs
 from settings.load import Settings
 from settings.model.controller import Build, Controller
 from settings.model.foundation.cluster import Gke
 from settings.model.foundation.existing import Existing
+from settings.model.split import PARTS, READ_BY, Split
+from settings.split import fingerprint
 
 
 @dataclass(frozen=True)
 class PlatformArgs:
-    """`settings`: the entire stack."""
+    """`settings`: the entire platform; `stack`: the name of the stack that deploys it, or with `split` its
+    part of it."""
 
     settings: Settings
+    split: Split | None = None
+    stack: str = ""
 
 
 class Platform(Component):
-    """All components of one environment; `outputs` are the stack's outputs.
+    """All components of one environment, or of a part of it; `outputs` are the stack's outputs.
 
     The controllers that remove finalizers (KubeRay and the engine) come before the queues, and these before
     the tenants' namespaces. So `pulumi destroy` deletes the namespaces first, then the queues, which are in
@@ -53,39 +59,71 @@ class Platform(Component):
     def __init__(self, name: str, args: PlatformArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Platform", name, opts)
         settings = args.settings
+        self._parts = args.split.parts_of(args.stack) if args.split else frozenset(PARTS)
         self._place: JournalPlace | None = None
-        self.cluster = self._cluster(settings)
+        self.cluster = self._cluster(args)
+        engine: list[pulumi.Resource] = []
+        if "cluster" in self._parts:
+            engine = self._in_the_cluster(args)
+        elif "tenants" in self._parts:
+            self._policies(settings, [])
+        archive = self._observability(settings, engine) if self._parts != {"foundation"} else None
+        tenants = self._queues_and_tenants(settings, engine) if "tenants" in self._parts else None
+        self.outputs = outputs(settings, self.cluster, tenants, self._place, archive)
+        if args.split:
+            self.outputs["settings"] = {p: fingerprint(settings, p) for p in READ_BY if p in self._parts}
+        self.register_outputs(self.outputs)
+
+    def _in_the_cluster(self, args: PlatformArgs) -> list[pulumi.Resource]:
+        """Declares the operators, the policies, the priorities and the controller; returns what the queues
+        need."""
+        settings = args.settings
         kuberay, kueue, operators = self._operators(settings, self._inside([self.cluster]))
-        policies = AdmissionPolicies("admission-policies", _policies(settings), self._inside([kuberay]))
+        policies = self._policies(settings, [kuberay])
         apis: list[pulumi.Resource] = [kuberay, kueue, *operators]
         engine: list[pulumi.Resource] = [*apis, policies]
         if settings.admission.engine == "muster" and settings.controller:
             engine.append(self._reconciler(settings, settings.controller, apis))
-        archive = self._observability(settings, engine)
+        if settings.admission.engine != "kai":
+            priorities = PrioritiesArgs(settings.admission.priorities)
+            Priorities("priorities", priorities, self._inside(engine))
+        if args.split and args.split.tenants_deployer:
+            rights = TenantsDeployerArgs(args.split.tenants_deployer)
+            TenantsDeployer("tenants-deployer", rights, self._inside([self.cluster]))
+        return engine
+
+    def _policies(self, settings: Settings, after: Sequence[pulumi.Resource]) -> AdmissionPolicies:
+        policies = policies_of(settings, self._parts)
+        return AdmissionPolicies("admission-policies", policies, self._inside(after))
+
+    def _queues_and_tenants(self, settings: Settings, engine: Sequence[pulumi.Resource]) -> Tenants:
         if settings.admission.engine == "kai":
             kai = KaiQueuesArgs(settings.queues, settings.admission.priorities)
-            kai_queues = KaiQueues("kai-queues", kai, self._inside(operators))
-            tenants = self._tenants(settings, [*engine, kai_queues])
-        else:
-            queues = self._queues(settings, engine)
-            tenants = self._tenants(settings, [*engine, *queues.cluster_queues.values()])
-            queues.add_local_queues(settings.tenants, tenants.namespaces)
-        self.outputs = outputs(settings, self.cluster, tenants, self._place, archive)
-        self.register_outputs(self.outputs)
+            kai_queues = KaiQueues("kai-queues", kai, self._inside(engine))
+            return self._tenants(settings, [*engine, kai_queues])
+        queues = self._queues(settings, engine)
+        tenants = self._tenants(settings, [*engine, *queues.cluster_queues.values()])
+        queues.add_local_queues(settings.tenants, tenants.namespaces)
+        return tenants
 
     def _inside(self, after: Sequence[pulumi.Resource]) -> pulumi.ResourceOptions:
         """Returns the options of a component inside the cluster."""
         return self.child(provider=self.cluster.kubernetes, depends_on=after)
 
-    def _cluster(self, settings: Settings) -> Foundation | ExistingCluster:
-        """Declares the cluster with its network and nodes, or what the stack adds to an existing one."""
-        if isinstance(settings.cluster, Existing):
-            existing = ExistingClusterArgs(settings, settings.cluster)
-            return ExistingCluster("cluster", existing, self.child())
+    def _cluster(self, args: PlatformArgs) -> Foundation | ExistingCluster | JoinedCluster:
+        """Declares the cluster with its network and nodes, or what the stack adds to an existing one, or
+        joins the cluster of another stack."""
+        settings, cluster = args.settings, args.settings.cluster
+        name = "cluster" if isinstance(cluster, Existing) else "foundation"
+        if "foundation" not in self._parts:
+            assert args.split, "a stack without the foundation is a part of a platform"
+            joined = JoinedClusterArgs(settings, args.split, self._parts)
+            return JoinedCluster(name, joined, self.child())
+        if isinstance(cluster, Existing):
+            return ExistingCluster(name, ExistingClusterArgs(settings, cluster, self._parts), self.child())
         assert settings.project, "the settings' rules require a project for GKE"
-        return Foundation(
-            "foundation", FoundationArgs(settings, settings.cluster, settings.project), self.child()
-        )
+        foundation = FoundationArgs(settings, cluster, settings.project, self._parts)
+        return Foundation(name, foundation, self.child())
 
     def _operators(
         self, settings: Settings, opts: pulumi.ResourceOptions
@@ -181,7 +219,7 @@ class Platform(Component):
     ) -> pulumi.Output[str] | None:
         """Declares logs, metrics and alerts of a new cluster; returns the bucket of old logs, if any."""
         cluster = settings.cluster
-        if settings.observability and isinstance(cluster, Gke) and isinstance(self.cluster, Foundation):
+        if settings.observability and isinstance(cluster, Gke) and self.cluster.google:
             args = ObservabilityArgs(
                 observability=settings.observability,
                 cluster=cluster,
@@ -189,6 +227,7 @@ class Platform(Component):
                 kuberay=settings.kuberay,
                 tenants=[tenant.namespace for tenant in settings.tenants],
                 google=self.cluster.google,
+                parts=self._parts,
             )
             return Observability("observability", args, self._inside(engine)).archive
         return None
@@ -203,8 +242,6 @@ class Platform(Component):
         return Tenants("tenants", args, self._inside(after))
 
     def _queues(self, settings: Settings, engine: Sequence[pulumi.Resource]) -> Queues:
-        priorities = PrioritiesArgs(settings.admission.priorities)
-        Priorities("priorities", priorities, self._inside(engine))
         queues = QueuesArgs(
             settings.pools,
             settings.queues,
@@ -218,23 +255,3 @@ class Platform(Component):
 def _protected(settings: Settings) -> bool:
     """Returns whether resources that hold users' work are protected from deletion, as the cluster is."""
     return settings.place is not None and settings.place.protected
-
-
-def _policies(settings: Settings) -> AdmissionPoliciesArgs:
-    engine, priorities = settings.admission.engine, tuple(settings.admission.priorities)
-    kai = KaiNames(settings.local_queues, priorities) if engine == "kai" else None
-    tenants = {
-        tenant.namespace: priorities if tenant.priorities is None else tenant.priorities
-        for tenant in settings.tenants
-    }
-    accounts = tuple(tenant.identity.service_account for tenant in settings.tenants if tenant.identity)
-    return AdmissionPoliciesArgs(
-        engine,
-        settings.cluster.serves_mutating_policies,
-        settings.admission.max_pods,
-        accounts,
-        kai,
-        PriorityNames(priorities, tenants),
-        any(tenant.secrets for tenant in settings.tenants),
-        engine != "kueue" or settings.kueue.elastic_jobs,
-    )

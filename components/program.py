@@ -4,23 +4,29 @@ import json
 import os
 import signal
 import threading
+from pathlib import Path
 
 import pulumi
 from pulumi.runtime.config import CONFIG, get_config_env, get_config_secret_keys_env, is_config_secret
 
-from settings.load import Settings, parse
+from settings.load import Settings, config_of, parse
+from settings.model.split import Split
 from settings.model.stack import NAMESPACE
+from settings.split import whole
 
 # Exit code of an error that is already reported (pulumi-language-python-exec).
 ALREADY_REPORTED = 32
 
 
-def from_config() -> Settings:
-    """Reads the configuration of the running Pulumi program. Raises SettingsError."""
+def from_config() -> tuple[Settings, Split | None]:
+    """Reads the configuration of the running Pulumi program, and the files of the stacks that deploy a split
+    platform with it. Raises SettingsError."""
     texts: dict[str, str] = {**get_config_env(), **CONFIG.get()}
     config = {key: _decoded(text) if key.startswith(NAMESPACE) else text for key, text in texts.items()}
     secret = [*get_config_secret_keys_env(), *filter(is_config_secret, texts)]
-    return parse(config, f"stacks/Pulumi.{pulumi.get_stack()}.yaml", secret=secret)
+    file = Path("stacks", f"Pulumi.{pulumi.get_stack()}.yaml")
+    platform = whole(config, file, config_of)
+    return parse(platform.config, str(file), secret=secret, files=platform.files), platform.split
 
 
 def _decoded(text: str) -> object:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from muster.files.writing import check_writable, write_text
 from preview import plan_text
+from preview.joined import assume_joined, joined_stacks
 from preview.plugins.choice import Choice, choose_installed, choose_offline, stand_ins
 from preview.pulumi_cli import Outcome, PulumiCli, PulumiError, Stack
 from preview.resources.pretence import VARIABLE
@@ -67,7 +68,12 @@ def beside_others(outcome: Outcome, settings: Path) -> Outcome:
 def _outcome(pulumi: Path, stack: str, settings: Path, since: str | None, installed: bool) -> Outcome:
     if since is None:
         choices = choose_installed() if installed else choose_offline()
-        cli = PulumiCli(pulumi, RunState("preview").root, choices=choices)
+        root = RunState("preview").root
+        if joined_stacks(settings):
+            root = RunState("preview-joined").root
+            shutil.rmtree(root, ignore_errors=True)
+            assume_joined(pretending(pulumi, root, CHECKOUT), settings)
+        cli = PulumiCli(pulumi, root, choices=choices)
         cli.preload()  # while it selects the stack
         selected = cli.select(stack, settings)
     else:
@@ -96,15 +102,20 @@ def changed_since(pulumi: Path, root: Path, stack: str, before: Program, now: Pr
     """
 
     def select(program: Program) -> Stack:
-        cli = PulumiCli(pulumi, root, env={VARIABLE: "1"}, project=program.folder, choices=_stand_ins())
-        return cli.select(stack, program.settings)
+        return pretending(pulumi, root, program.folder).select(stack, program.settings)
 
+    assume_joined(pretending(pulumi, root, now.folder), now.settings)
     if before.settings.exists():
         plan = root / "plan.json"
         earlier = select(before)
         earlier.preview(plan=plan)
         earlier.assume(plan)
     return select(now)
+
+
+def pretending(pulumi: Path, root: Path, project: Path) -> PulumiCli:
+    """Returns the CLI with stand-in providers, which have placeholders for unknown values."""
+    return PulumiCli(pulumi, root, env={VARIABLE: "1"}, project=project, choices=_stand_ins())
 
 
 def _stand_ins() -> Mapping[str, Choice]:

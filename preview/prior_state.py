@@ -4,10 +4,12 @@ For previews of changes without access to the real backend: the engine compares 
 which distinguishes updates and replacements from creations. Nothing is created; ids are placeholders.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from preview.resources.values import SECRET, SIGNATURE
+from preview.resources.values import SECRET, SIGNATURE, UNKNOWN
+from settings.credentials import MASKED
 
 # By URN: `goal`, `state` and more, as `pulumi preview --save-plan` writes it.
 Plan = Mapping[str, Mapping[str, Any]]
@@ -19,18 +21,17 @@ _KEPT = ("parent", "protect", "dependencies", "propertyDependencies", "additiona
 
 def with_resources(deployment: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
     """Returns an exported, empty deployment with every resource that the plan creates added."""
-    resources = [_resource(urn, plan[urn]) for urn in _in_order(plan)]
+    resources = [_without_reads(_resource(urn, plan[urn]), plan) for urn in _in_order(plan)]
     return {**deployment, "deployment": {**deployment["deployment"], "resources": resources}}
 
 
 def _resource(urn: str, planned: Mapping[str, Any]) -> dict[str, Any]:
     goal = planned["goal"]
-    inputs = goal["inputDiff"].get("adds", {})
+    inputs = _masked(goal["inputDiff"].get("adds", {}))
     # A provider that cannot be asked yet has no outputs.
-    outputs = planned.get("state") or inputs
+    outputs = _masked(planned.get("state") or inputs)
     if not goal["custom"]:
-        # Secrets are encrypted for the plan only, and the outputs of components are not compared.
-        outputs = {name: value for name, value in outputs.items() if not _is_secret(value)}
+        outputs = _pretended(outputs)  # which are not compared, but read by other stacks
     resource = {
         "urn": urn,
         "type": goal["type"],
@@ -47,8 +48,33 @@ def _resource(urn: str, planned: Mapping[str, Any]) -> dict[str, Any]:
     return resource
 
 
-def _is_secret(value: object) -> bool:
-    return isinstance(value, Mapping) and value.get(SIGNATURE) == SECRET
+def _without_reads(resource: dict[str, Any], plan: Plan) -> dict[str, Any]:
+    """Returns the resource without dependencies that are not in the plan: references to other stacks, which
+    are read and not created."""
+    on = "propertyDependencies"
+    if "dependencies" in resource:
+        resource["dependencies"] = [urn for urn in resource["dependencies"] if urn in plan]
+    if on in resource:
+        resource[on] = {key: [urn for urn in urns or () if urn in plan] for key, urns in resource[on].items()}
+    return resource
+
+
+def _masked(value: Any) -> Any:
+    """Returns properties with a placeholder for each secret: they are encrypted for the plan only."""
+    if isinstance(value, Mapping):
+        if value.get(SIGNATURE) == SECRET:
+            return {SIGNATURE: SECRET, "plaintext": json.dumps(MASKED)}
+        return {key: _masked(item) for key, item in value.items()}
+    return [_masked(item) for item in value] if isinstance(value, list) else value
+
+
+def _pretended(value: Any) -> Any:
+    """Returns outputs with a placeholder for each unknown value, which would make all of them unknown."""
+    if isinstance(value, Mapping):
+        return {key: _pretended(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_pretended(item) for item in value]
+    return "pretended" if value == UNKNOWN else value
 
 
 def _provider(goal: Mapping[str, Any]) -> str:

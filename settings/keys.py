@@ -4,10 +4,11 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 
 from settings.model.foundation.place import GkePlace
+from settings.model.split import SPLIT
 from settings.model.stack import NAMESPACE, PROJECT, Settings
 from settings.problems import Finding, did_you_mean
 
-OWN = [field.alias or name for name, field in Settings.model_fields.items()]
+OWN = [SPLIT, *(field.alias or name for name, field in Settings.model_fields.items())]
 # Packages of this program, and keys of its provider for Google Cloud (pulumi_gcp, Provider).
 PACKAGES = ("docker", "docker-build", "gcp", "kubernetes", "muster", "pulumi")
 PROVIDER_KEYS = tuple(

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path as FilePath
+from types import MappingProxyType
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError, create_model
@@ -24,6 +25,7 @@ from settings.credentials import (
     plain_credentials,
 )
 from settings.keys import misspelt_keys, other_places, ours
+from settings.model.split import SPLIT
 from settings.model.stack import SECTIONS, Settings
 from settings.problems import (
     Finding,
@@ -38,14 +40,19 @@ from settings.problems import (
     written,
 )
 from settings.rules import broken_rules, doubts
+from settings.split import whole
 from settings.stack_file_yaml import StackFileLoader
 
 __all__ = ["Settings", "SettingsError", "config_of", "load", "parse", "warnings"]
 
 
 def load(path: FilePath) -> Settings:
-    """Reads `stacks/Pulumi.<stack>.yaml`. Raises SettingsError, also for a file that cannot be read."""
-    return parse(config_of(path), str(path))
+    """Reads `stacks/Pulumi.<stack>.yaml`, and the files of the stacks that deploy a platform with it.
+
+    Raises SettingsError, also for a file that cannot be read.
+    """
+    platform = whole(config_of(path), path, config_of)
+    return parse(platform.config, str(path), files=platform.files)
 
 
 def config_of(path: FilePath) -> Mapping[str, object]:
@@ -71,12 +78,14 @@ def parse(
     file: str,
     sections: Collection[str] = SECTIONS,
     secret: Collection[str] = (),
+    files: Mapping[str, str] = MappingProxyType({}),
 ) -> Settings:
     """Validates the `config` of a stack file; keys of other packages (`gcp:region`, …) are only searched for
     credentials.
 
     `sections`: the existing sections, by their names in Settings; rules that read others are not checked.
     `secret`: keys whose values are encrypted in the file, and decrypted here.
+    `files`: the file of each key that is not in `file`.
     """
     if exposed := list(plain_credentials(config, secret)):
         raise SettingsError(_masked(finding, file) for finding in exposed)
@@ -90,7 +99,7 @@ def parse(
         raise SettingsError(output_problem(path, file) for path in unknown)
     problems = list(misspelt_keys(config))
     if encrypted := list(encrypted_settings(own, secret)):
-        raise SettingsError(_masked(finding, file) for finding in encrypted)
+        raise SettingsError(_masked(finding, files.get(written(finding.path), file)) for finding in encrypted)
     try:
         settings = _partial(frozenset(sections)).model_validate_json(text, strict=True, context={})
     except ValidationError as error:
@@ -102,7 +111,9 @@ def parse(
             problems += other_places(config, settings.place)
     if problems:
         raw = {**config, **json.loads(text)}
-        raise SettingsError(located(finding, raw, file) for finding in problems)
+        raise SettingsError(
+            located(finding, raw, files.get(str(finding.path[0]), file)) for finding in problems
+        )
     return settings
 
 
@@ -158,7 +169,8 @@ def _keys_beside(path: Path) -> list[str]:
         ]
         tagged = [model for model in models if _is_tagged(model, part)]
         models = tagged or inner or models  # an existing cluster has a key `gke`, which is also a kind
-    return [field.alias or name for model in models for name, field in model.model_fields.items()]
+    names = [field.alias or name for model in models for name, field in model.model_fields.items()]
+    return [*names, SPLIT] if models == [Settings] else names
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:

@@ -5,9 +5,11 @@ from pathlib import Path as FilePath
 
 from settings.load import SettingsError, config_of, parse
 from settings.model.foundation.cluster import Gke
+from settings.model.google_cloud import SUBNETWORK
 from settings.model.stack import Settings
 from settings.problems import Doubt, Path, warning
 from settings.rules.tenants import chosen_names
+from settings.split import whole
 
 SECTIONS = {
     "project": "gcp:project",
@@ -20,25 +22,40 @@ SECTIONS = {
 
 
 def shared_names(file: FilePath) -> list[str]:
-    """Returns a warning for each name that the stack file shares with another one of its folder.
+    """Returns a warning for each name that the stack file shares with another one of its folder, except for
+    files of the same platform.
 
-    A file in which these sections are invalid has no names: its own preview says why.
+    A file in which these sections are invalid has no names: its own preview reports it.
     """
     config = _config(file)
     own = list(_names(config, file))
     warnings: list[str] = []
-    for other in sorted(set(file.parent.glob("Pulumi.*.yaml")) - {file}):
+    compared = {file, *_platform(file)}
+    for other in sorted(file.parent.glob("Pulumi.*.yaml")):
+        if other in compared:
+            continue
+        compared |= {other, *_platform(other)}
         theirs = {resource for _, resource in _names(_config(other), other)}
         for path, resource in own:
             if resource in theirs:
-                why = f"{other.name} declares {resource} too, which only one stack can"
+                why = f"{other.name} has {resource} too, which only one platform can"
                 warnings.append(warning(Doubt(path, why, "docs/several-clusters.md"), config))
     return warnings
 
 
-def _config(file: FilePath) -> Mapping[str, object]:
+def _platform(file: FilePath) -> set[FilePath]:
+    """Returns the files of the stacks that deploy a platform together with that of `file`."""
     try:
-        config = config_of(file)
+        split = whole(config_of(file), file, config_of).split
+    except SettingsError:
+        return set()
+    return {file.with_name(f"Pulumi.{stack}.yaml") for stack in split.stacks} if split else set()
+
+
+def _config(file: FilePath) -> Mapping[str, object]:
+    """Returns the sections with names, of a split platform from all of its files."""
+    try:
+        config = whole(config_of(file), file, config_of).config
     except SettingsError:
         return {}
     return {key: config[key] for key in SECTIONS.values() if key in config}
@@ -59,7 +76,25 @@ def _resources(settings: Settings) -> Iterator[tuple[Path, str]]:
     if isinstance(settings.cluster, Gke):
         location = settings.cluster.location
         yield ("muster:cluster", "name"), f"cluster {settings.cluster.name} in {location} {project}"
+        yield from _ranges(settings.cluster, settings.project or "")
     if settings.network:
         yield ("muster:network", "name"), f"network {settings.network.name} {project}"
     for kind, path, name in chosen_names(settings):
         yield path, f"{kind} {name}" + (f" {project}" if kind == "Google service account" else "")
+
+
+def _ranges(cluster: Gke, project: str) -> Iterator[tuple[Path, str]]:
+    """Yields the secondary ranges of an existing subnet, which clusters may share, but not its ranges."""
+    path = SUBNETWORK.fullmatch(cluster.subnetwork or "")
+    if path is None:
+        return
+    region, owner = path["region"] or cluster.region, path["project"] or project
+    subnet = f"of subnet {path[0].rpartition('/')[2]} in {region} of project {owner}"
+    ranges: dict[Path, str | None] = {
+        ("podsRange",): cluster.pods_range,
+        ("servicesRange",): cluster.services_range,
+    }
+    ranges |= {("additionalPodsRanges", i): name for i, name in enumerate(cluster.additional_pods_ranges)}
+    for key, name in ranges.items():
+        if name:
+            yield ("muster:cluster", *key), f"range {name} {subnet}"

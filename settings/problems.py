@@ -52,10 +52,12 @@ class SettingsError(ValueError):
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
-        file = self.problems[0].file
-        count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
-        head = f"{file}: {count} in the settings; nothing was deployed."
-        super().__init__("\n\n".join([head, *map(str, self.problems)]))
+        lines: list[str] = []
+        for file in dict.fromkeys(problem.file for problem in self.problems):
+            mine = [str(problem) for problem in self.problems if problem.file == file]
+            count = "1 problem" if len(mine) == 1 else f"{len(mine)} problems"
+            lines += [f"{file}: {count} in the settings; nothing was deployed.", *mine]
+        super().__init__("\n\n".join(lines))
 
 
 class Finding(NamedTuple):

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from typing_extensions import Doc
 
+from settings.model.split import SPLIT, Split
 from settings.model.stack import Settings
 
 HEAD = """# Settings
@@ -48,6 +49,7 @@ class ModelSection:
 def reference() -> str:
     """Returns the whole page as Markdown."""
     sections: dict[ModelType, ModelSection] = {Settings: ModelSection("The whole file", 1)}
+    sections[Split] = ModelSection(f"`{SPLIT}`", 2)
     _find(Settings, "", 2, sections)
     anchors = {model: section.anchor for model, section in sections.items()}
     pages = (_section(model, section, anchors) for model, section in sections.items())

@@ -1,6 +1,5 @@
 """The stack's admission policies: the API server runs them, without a webhook."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -27,11 +26,11 @@ from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, LabelSelectorRequiremen
 
 from components.admission.accelerators import accelerators_need_a_queue
 from components.admission.autoscaling import changes_of_workloads, own_accounts
+from components.admission.controller_writes import DRY_RUNS_ONLY, GATES_ONLY
 from components.admission.elastic_jobs import annotating_mutation
 from components.admission.gangs import queued_gangs
 from components.admission.gangs.redis_cleanup import REDIS_CLEANUP_HAS_QUOTA
 from components.admission.kueue_objects import kueue_objects
-from components.admission.metadata import same_except, same_of_prefixes, same_owners_and_finalizers
 from components.admission.pods import pods_of_gangs
 from components.admission.priorities import PriorityNames, allowed_priorities
 from components.admission.queues import (
@@ -41,7 +40,7 @@ from components.admission.queues import (
     suspendable,
     suspending_mutations,
 )
-from components.admission.ray import ENGINE_ACCOUNTS, Engine, Policy, asked_by_users
+from components.admission.ray import Engine, Policy, asked_by_users
 from components.admission.reserved_labels import reserved_labels
 from components.admission.secrets import mounted_secrets
 from components.admission.services import cluster_internal_services
@@ -49,51 +48,8 @@ from components.admission.sizes import bounded_sizes
 from components.admission.tenants import VPA_MODE_OFF, token_required, without_claims
 from components.base import Component
 from components.queues.kai_policies import KaiNames, kai_mutations, kai_validations
-from muster.objects.names import CLASS_ANNOTATION, CONSUME_ANNOTATION, QUEUE_LABEL, SHRINKS_ANNOTATION
-
-# RBAC cannot express that the controller creates pods and Services as dry runs only.
-DRY_RUNS_ONLY = Policy(
-    name="muster-controller-makes-only-dry-runs",
-    group="",
-    resources=("pods", "services"),
-    operations=("CREATE",),
-    rules={
-        "request.?dryRun.orValue(false)": (
-            "Muster's controller creates pods and Services only as dry runs, to check those of KubeRay"
-        )
-    },
-    condition=f'request.userInfo.username == "{ENGINE_ACCOUNTS["muster"]}"',
-)
-
-# Pods of an autoscaled group are placed on the nodes of a ProvisioningRequest when their gate is opened: the
-# API server allows further node selectors for gated pods only, and none of the existing ones may change.
-_PLACED = json.dumps([CONSUME_ANNOTATION, CLASS_ANNOTATION])
-_WRITTEN = json.dumps([CONSUME_ANNOTATION, CLASS_ANNOTATION, SHRINKS_ANNOTATION])
-_ANNOTATIONS = ("object.metadata.?annotations.orValue({})", "oldObject.metadata.?annotations.orValue({})")
-GATES_ONLY = Policy(
-    name="muster-controller-opens-only-gates",
-    group="",
-    resources=("pods",),
-    operations=("UPDATE",),
-    rules={
-        " && ".join(
-            [
-                same_owners_and_finalizers(),
-                same_of_prefixes("labels", [""]),
-                same_except(*_ANNOTATIONS, f"k in {_WRITTEN}"),
-                same_except("object.spec", "oldObject.spec", 'k in ["schedulingGates", "nodeSelector"]'),
-            ]
-        ): (
-            "Muster's controller changes only the scheduling gates of pods, the nodes of gated pods, and the "
-            f"annotation {SHRINKS_ANNOTATION}"
-        ),
-        "size(oldObject.spec.?schedulingGates.orValue([])) > 0 || "
-        f"{same_except(*_ANNOTATIONS, f'!(k in {_PLACED})')}": (
-            "Muster's controller changes the ProvisioningRequest only of pods whose gate is closed"
-        ),
-    },
-    condition=DRY_RUNS_ONLY.condition,
-)
+from muster.objects.names import QUEUE_LABEL
+from settings.model.split import PARTS, Part
 
 
 @dataclass(frozen=True)
@@ -104,7 +60,8 @@ class AdmissionPoliciesArgs:
     priorities if it is the engine. `priorities`: of the stack and its tenants. `max_pods`: of a Ray
     object. `shared_accounts`: service accounts that the stack declares for tenants' pods. `secrets`:
     whether tenants have secrets of Secret Manager. `autoscaled`: whether the engine admits queued objects
-    that Ray's autoscaler scales.
+    that Ray's autoscaler scales. `parts`: those that
+    the stack deploys; policies that name tenants belong to the tenants.
     """
 
     engine: Engine
@@ -115,6 +72,7 @@ class AdmissionPoliciesArgs:
     priorities: PriorityNames = field(default_factory=PriorityNames)
     secrets: bool = False
     autoscaled: bool = True
+    parts: frozenset[Part] = frozenset(PARTS)
 
 
 class AdmissionPolicies(Component):
@@ -127,13 +85,17 @@ class AdmissionPolicies(Component):
         self, name: str, args: AdmissionPoliciesArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("AdmissionPolicies", name, opts)
+        if "cluster" in args.parts:
+            self._mutations(args)
+        for policy in validating_policies(args):
+            self._validate(policy)
+        self.register_outputs({})
+
+    def _mutations(self, args: AdmissionPoliciesArgs) -> None:
         if args.kai is not None:
             self._mutate(kai_mutations(args.kai), ["CREATE", "UPDATE"], args.engine)
         elif args.serves_mutating:
             self._mutate(_mutations_at_creation(args), ["CREATE"], args.engine)
-        for policy in validating_policies(args):
-            self._validate(policy)
-        self.register_outputs({})
 
     def _mutate(self, policies: Mapping[str, Mutation], operations: Sequence[str], engine: Engine) -> None:
         for name, mutation in policies.items():
@@ -176,14 +138,24 @@ def _mutations_at_creation(args: AdmissionPoliciesArgs) -> dict[str, Mutation]:
 
 
 def validating_policies(args: AdmissionPoliciesArgs) -> list[Policy]:
-    """Returns all ValidatingAdmissionPolicies of a stack."""
+    """Returns the ValidatingAdmissionPolicies of the stack's parts."""
+    of_cluster = _of_cluster(args) if "cluster" in args.parts else []
+    return [*of_cluster, *(_of_tenants(args) if "tenants" in args.parts else [])]
+
+
+def _of_tenants(args: AdmissionPoliciesArgs) -> list[Policy]:
+    """Returns the policies that name tenants, their priorities and their accounts."""
+    engine = args.engine
+    policies = [*own_accounts(engine, args.shared_accounts), *allowed_priorities(args.priorities, engine)]
+    return [*policies, *(mounted_secrets(engine) if args.secrets else [])]
+
+
+def _of_cluster(args: AdmissionPoliciesArgs) -> list[Policy]:
     engine = args.engine
     policies = [VPA_MODE_OFF, *cluster_internal_services(engine), *token_required(engine)]
     policies += [*without_claims(engine), *accelerators_need_a_queue(engine)]
     policies += [*queue_required(engine), *reserved_labels(engine), *pods_of_gangs(engine)]
-    policies += [*own_accounts(engine, args.shared_accounts), *changes_of_workloads()]
-    policies += [*bounded_sizes(engine, args.max_pods), *allowed_priorities(args.priorities, engine)]
-    policies += mounted_secrets(engine) if args.secrets else []
+    policies += [*changes_of_workloads(), *bounded_sizes(engine, args.max_pods)]
     if args.kai is not None:
         policies += kai_validations(args.kai)
     else:

@@ -1,6 +1,6 @@
 """The Google Cloud APIs that a stack uses, enabled in its project."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import pulumi
@@ -11,6 +11,7 @@ from components.foundation.google_cloud import GoogleCloud
 from components.foundation.key_access import grantable
 from settings.model.foundation.cluster import Gke
 from settings.model.foundation.place import GkePlace
+from settings.model.split import PARTS, Part
 from settings.model.stack import Settings
 
 # Of every stack: the project's IAM policy, network and nodes, clusters, service accounts, logs and metrics.
@@ -46,27 +47,47 @@ class Apis(Component):
         self.register_outputs({"names": list(args.names)})
 
 
-def enter_project(
-    owner: Component, settings: Settings, cluster: GkePlace, labels: Mapping[str, str], enable_apis: bool
-) -> GoogleCloud:
+@dataclass(frozen=True)
+class ProjectArgs:
+    """`settings` have a project, in which the `cluster` is; `parts` are those that the stack deploys."""
+
+    settings: Settings
+    cluster: GkePlace
+    parts: frozenset[Part] = frozenset(PARTS)
+
+
+def enter_project(owner: Component, args: ProjectArgs) -> GoogleCloud:
     """Declares, below `owner`, the provider of the stack's Google Cloud resources, and enables their APIs."""
+    settings, cluster = args.settings, args.cluster
     assert settings.project, "the settings' rules require a project for GKE"
     provider = gcp.Provider(owner.named("google"), project=settings.project, opts=owner.child())
     services: tuple[pulumi.Resource, ...] = ()
-    if enable_apis:
-        args = ApisArgs(required_apis(settings), settings.project)
-        services = Apis("apis", args, owner.child(provider=provider)).services
-    return GoogleCloud(settings.project, cluster.region, provider, labels, cluster, services)
+    own = settings.cluster if isinstance(settings.cluster, Gke) else settings.cluster.gke
+    assert own, "the cluster has a place in GKE"
+    if own.enable_apis:
+        apis = ApisArgs(required_apis(settings, args.parts), settings.project)
+        services = Apis("apis", apis, owner.child(provider=provider)).services
+    return GoogleCloud(settings.project, cluster.region, provider, own.labels, cluster, services)
 
 
-def required_apis(settings: Settings) -> tuple[str, ...]:
-    """Returns the APIs of the resources that a stack declares, and of the features that it switches on."""
-    cluster = settings.cluster
+def required_apis(settings: Settings, parts: Collection[Part] = PARTS) -> tuple[str, ...]:
+    """Returns the APIs of the resources that these parts declare, and of the features that they switch on."""
+    apis: set[str] = set()
+    if "foundation" in parts:
+        apis |= {*ALWAYS, *_of_foundation(settings)}
+    if "cluster" in parts:
+        apis |= {*_of_controller(settings)}
+    if "tenants" in parts:
+        apis |= {*_of_tenants(settings)}
+    return tuple(sorted(apis))
+
+
+def _of_foundation(settings: Settings) -> Iterator[str]:
     project = settings.project or ""
-    of_cluster = _of_cluster(cluster, project) if isinstance(cluster, Gke) else ()
-    keys = (pool.boot_disk.kms_key for pool in settings.pools)
-    of_pools = ("cloudkms",) if any(grantable(key, project) for key in keys) else ()
-    return tuple(sorted({*ALWAYS, *of_cluster, *of_pools, *_of_platform(settings), *_of_tenants(settings)}))
+    if isinstance(settings.cluster, Gke):
+        yield from _of_cluster(settings.cluster, project)
+    if any(grantable(pool.boot_disk.kms_key, project) for pool in settings.pools):
+        yield "cloudkms"
 
 
 def _of_cluster(cluster: Gke, project: str) -> Iterator[str]:
@@ -86,20 +107,22 @@ def _of_cluster(cluster: Gke, project: str) -> Iterator[str]:
         yield "gkehub"
 
 
-def _of_platform(settings: Settings) -> Iterator[str]:
-    controller, observability = settings.controller, settings.observability
+def _of_controller(settings: Settings) -> Iterator[str]:
+    controller = settings.controller
     if controller and controller.build:
         yield "artifactregistry"
         if controller.build.signature:
             yield from ("binaryauthorization", "cloudkms", "containeranalysis")
-    if (controller and controller.journal) or (observability and observability.logs.archive_days):
+    if controller and controller.journal:
         yield "storage"
 
 
 def _of_tenants(settings: Settings) -> Iterator[str]:
     if any(tenant.identity for tenant in settings.tenants):
         yield "iamcredentials"  # tokens of the service accounts that tenants impersonate
-    if any(tenant.checkpoints for tenant in settings.tenants):
+    observability = settings.observability
+    archived = observability is not None and observability.logs.archive_days
+    if archived or any(tenant.checkpoints for tenant in settings.tenants):
         yield "storage"
     if any(tenant.secrets for tenant in settings.tenants):
         yield "secretmanager"

@@ -6,7 +6,7 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from components.base import Component
-from components.foundation.apis import enter_project
+from components.foundation.apis import ProjectArgs, enter_project
 from components.foundation.cluster import FORCE_PATCH
 from components.foundation.compute_classes import ComputeClasses, ComputeClassesArgs
 from components.foundation.disk_keys import disk_keys
@@ -15,15 +15,17 @@ from components.foundation.node_identity import NodeIdentity, NodeIdentityArgs
 from components.foundation.node_pools import NodePools, NodePoolsArgs
 from settings.model.foundation.existing import Existing
 from settings.model.foundation.place import GkePlace
+from settings.model.split import PARTS, Part
 from settings.model.stack import Settings
 
 
 @dataclass(frozen=True)
 class ExistingClusterArgs:
-    """`cluster` is that of `settings`."""
+    """`cluster` is that of `settings`; `parts` are those that the stack deploys."""
 
     settings: Settings
     cluster: Existing
+    parts: frozenset[Part] = frozenset(PARTS)
 
 
 class ExistingCluster(Component):
@@ -49,8 +51,7 @@ class ExistingCluster(Component):
         self.google: GoogleCloud | None = None
         self.nodes_account: pulumi.Output[str] | None = None
         if cluster.gke and cluster.place:
-            joined = cluster.gke
-            self.google = enter_project(self, args.settings, cluster.place, joined.labels, joined.enable_apis)
+            self.google = enter_project(self, ProjectArgs(args.settings, cluster.place, args.parts))
             self._node_pools(args.settings, cluster.place, self.google)
         self.register_outputs({"name": self.name})
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pulumi
 
 from components.base import Component
-from components.foundation.apis import enter_project
+from components.foundation.apis import ProjectArgs, enter_project
 from components.foundation.backups import Backups, BackupsArgs
 from components.foundation.cluster import GkeCluster, GkeClusterArgs
 from components.foundation.compute_classes import ComputeClasses, ComputeClassesArgs
@@ -23,15 +23,18 @@ from components.foundation.node_pools import NodePools, NodePoolsArgs
 from settings.load import Settings
 from settings.model.foundation.cluster import Gke
 from settings.model.foundation.network import gpu_networks
+from settings.model.split import PARTS, Part
 
 
 @dataclass(frozen=True)
 class FoundationArgs:
-    """`cluster` and `project` are from `settings`, where both are optional."""
+    """`cluster` and `project` are from `settings`, where both are optional; `parts` are those that the stack
+    deploys."""
 
     settings: Settings
     cluster: Gke
     project: str
+    parts: frozenset[Part] = frozenset(PARTS)
 
 
 class Foundation(Component):
@@ -47,9 +50,8 @@ class Foundation(Component):
     def __init__(self, name: str, args: FoundationArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Foundation", name, opts)
         settings = args.cluster
-        self.google: GoogleCloud = enter_project(
-            self, args.settings, settings.place, settings.labels, settings.enable_apis
-        )
+        place = ProjectArgs(args.settings, settings.place, args.parts)
+        self.google: GoogleCloud = enter_project(self, place)
         network, gpus = self._network(args), self._gpu_networks(args)
         kuberay = args.settings.kuberay
         nodes = NodeIdentity(

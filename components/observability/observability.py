@@ -19,13 +19,14 @@ from components.operators.kueue import NAMESPACE as KUEUE
 from settings.model.foundation.cluster import Gke
 from settings.model.observability import Observability as ObservabilitySettings
 from settings.model.operators.kuberay import KubeRay
+from settings.model.split import PARTS, Part
 
 ENGINE_NAMESPACES = {"muster": MUSTER, "kueue": KUEUE, "kai": KAI}
 
 
 @dataclass(frozen=True)
 class ObservabilityArgs:
-    """`tenants` are the namespaces that Ray runs in."""
+    """`tenants` are the namespaces that Ray runs in; `parts` are those that the stack deploys."""
 
     observability: ObservabilitySettings
     cluster: Gke
@@ -33,6 +34,7 @@ class ObservabilityArgs:
     kuberay: KubeRay
     tenants: Sequence[str]
     google: GoogleCloud
+    parts: frozenset[Part] = frozenset(PARTS)
 
 
 class Observability(Component):
@@ -42,17 +44,16 @@ class Observability(Component):
         self, name: str, args: ObservabilityArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("Observability", name, opts)
-        settings, cluster, google = args.observability, args.cluster, args.google
-        queries = Queries(args.engine, cluster.name)
-        logs = LogArchiveArgs(
-            cluster=cluster.name,
-            location=cluster.location,
-            namespaces=[*args.tenants, KUBERAY, ENGINE_NAMESPACES[args.engine]],
-            logs=settings.logs,
-            google=google,
-            protect=cluster.deletion_protection,
-        )
-        self.archive = LogArchive("log-archive", logs, self.child()).bucket
+        self.archive: pulumi.Output[str] | None = None
+        if "tenants" in args.parts:
+            self.archive = LogArchive("log-archive", _logs(args), self.child()).bucket
+        if "cluster" in args.parts:
+            self._metrics(args)
+        self.register_outputs({})
+
+    def _metrics(self, args: ObservabilityArgs) -> None:
+        settings, google = args.observability, args.google
+        queries = Queries(args.engine, args.cluster.name)
         addon = args.kuberay.install == "addon"
         scraping = ScrapingArgs(
             engine=args.engine,
@@ -63,4 +64,15 @@ class Observability(Component):
         Scraping("scraping", scraping, self.child())
         Dashboards("dashboards", DashboardsArgs(queries, google), self.child())
         Alerts("alerts", AlertsArgs(settings, queries, google), self.child())
-        self.register_outputs({})
+
+
+def _logs(args: ObservabilityArgs) -> LogArchiveArgs:
+    """Returns the settings of logs, which name the tenants' namespaces."""
+    return LogArchiveArgs(
+        cluster=args.cluster.name,
+        location=args.cluster.location,
+        namespaces=[*args.tenants, KUBERAY, ENGINE_NAMESPACES[args.engine]],
+        logs=args.observability.logs,
+        google=args.google,
+        protect=args.cluster.deletion_protection,
+    )

@@ -38,26 +38,41 @@ class MountedSecrets(Component):
     ) -> None:
         super().__init__("MountedSecrets", name, opts)
         self._args = args
-        self.access = [
-            secretmanager.SecretIamMember(
-                self.named(f"{args.namespace}-{secret}"),
-                project=args.google.project,
-                secret_id=secret,
-                role="roles/secretmanager.secretAccessor",
-                member=args.member,
-                opts=self.child(provider=args.google.provider),
-            )
-            # Two versions of a secret are two files, but its policy has one entry for the member.
-            for secret in dict.fromkeys(secret.name for secret in args.secrets)
-        ]
+        # Two versions of a secret are two files, but its policy has one entry for the member.
+        secrets = {self._path(secret): secret for secret in reversed(args.secrets)}
+        self.access = [self._access(secret) for secret in reversed(secrets.values())]
         self.register_outputs({"files": [secret.file_name for secret in args.secrets]})
+
+    def _access(self, secret: MountedSecret) -> pulumi.Resource:
+        args = self._args
+        name = self.named(f"{args.namespace}-{secret.name.replace('/', '-')}")
+        project, role = secret.project or args.google.project, "roles/secretmanager.secretAccessor"
+        opts = self.child(provider=args.google.provider)
+        if secret.location is None:
+            return secretmanager.SecretIamMember(
+                name, project=project, secret_id=secret.secret_id, role=role, member=args.member, opts=opts
+            )
+        return secretmanager.RegionalSecretIamMember(
+            name,
+            project=project,
+            location=secret.location,
+            secret_id=secret.secret_id,
+            role=role,
+            member=args.member,
+            opts=opts,
+        )
+
+    def _path(self, secret: MountedSecret) -> str:
+        """Returns the secret's name in Secret Manager's API."""
+        place = f"locations/{secret.location}/" if secret.location else ""
+        project = secret.project or self._args.google.project
+        return f"projects/{project}/{place}secrets/{secret.secret_id}"
 
     def add_class(self, namespace: pulumi.Resource) -> None:
         """Declares the SecretProviderClass in the tenant's namespace, where the team may not write it."""
-        owned = f"projects/{self._args.google.project}/secrets"
         files = [
             {
-                "resourceName": f"{owned}/{secret.name}/versions/{secret.version or 'latest'}",
+                "resourceName": f"{self._path(secret)}/versions/{secret.version or 'latest'}",
                 "path": secret.file_name,
             }
             for secret in self._args.secrets

@@ -45,6 +45,7 @@ def stack(name: str, ref: str | None = None, patch: Path | None = None) -> Simul
     Raises: InputError."""
     try:
         from settings.load import SettingsError, parse
+        from settings.split import whole
     except ImportError:
         raise InputError(
             "stack files are read in a checkout of the platform; elsewhere give --queues with a file or "
@@ -53,7 +54,11 @@ def stack(name: str, ref: str | None = None, patch: Path | None = None) -> Simul
     file = stack_file(name)
     try:
         text = _text(file, ref) if patch is None else _patched(file, patch)
-        settings = parse(_config(file, text), file if ref is None else f"{ref}:{file}")
+        platform = whole(
+            _config(file, text), Path(file), lambda other: _config(str(other), _text(str(other), ref))
+        )
+        title = file if ref is None else f"{ref}:{file}"
+        settings = parse(platform.config, title, files=platform.files)
     except SettingsError as error:
         raise InputError(str(error)) from error
     _check_engine(settings, file)

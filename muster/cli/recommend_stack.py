@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from muster.cli import configurations
 from muster.cli.configurations import SimulatedConfiguration
 from muster.cli.nodes import with_nodes_of
+from muster.cli.verb import InputError
 from muster.files.reading import read_text
 from muster.files.yaml_documents import document
 from muster.forecast.configuration import ConfigurationError, QueueConfiguration
@@ -39,6 +40,10 @@ def read_stack(name: str, nodes: Path | None) -> ValidStackFile:
     file = Path(configurations.stack_file(name))
     text = read_text(file, "a stack file", pipes=False)
     config = document(text, str(file))["config"]
+    from settings.model.split import SPLIT
+
+    if SPLIT in config:
+        raise InputError(f"{file}: a stack file without {SPLIT}; muster recommend does not change split ones")
     return ValidStackFile(file, text, config, side, lambda config: build(config, name, nodes))
 
 

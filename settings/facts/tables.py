@@ -28,7 +28,12 @@ class Table:
     def of(self, machine_type: str) -> Any:
         """Returns the fact of the longest prefix of a machine type, in whole parts (`a4` is no prefix of
         `a4x-highgpu-4g`); None if the table has none."""
-        return next((self.facts[key] for key in _prefixes(machine_type) if key in self.facts), None)
+        key = self.key_of(machine_type)
+        return None if key is None else self.facts[key]
+
+    def key_of(self, machine_type: str) -> str | None:
+        """Returns that prefix."""
+        return next((key for key in _prefixes(machine_type) if key in self.facts), None)
 
 
 @cache

@@ -21,6 +21,8 @@ KMS_KEY = re.compile(
 )
 RESOURCE = r"[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?"
 NETWORK = re.compile(rf"(?:projects/(?P<project>{PROJECT})/global/networks/)?{RESOURCE}")
+# Resource names of service accounts (IAM API); a project with a domain has it behind its ID.
+ACCOUNT_EMAIL = re.compile(rf"{ID}@[a-z0-9][-a-z0-9.]*\.iam\.gserviceaccount\.com")
 SUBNETWORK = re.compile(
     rf"(?:projects/(?P<project>{PROJECT})/regions/(?P<region>[^/]+)/subnetworks/)?{RESOURCE}"
 )

@@ -30,7 +30,7 @@ def flavors_have_few_labels(settings: Settings) -> Iterator[Finding]:
 
 @rule("queues", "admission")
 def quotas_fit_into_a_queue(settings: Settings) -> Iterator[Finding]:
-    """A queue or cohort has at most 16 resource groups, with at most 64 flavors each (Kueue:
+    """A queue or cohort has at most 16 resource groups, with at most 64 flavors each and 256 in all (Kueue:
     ClusterQueueSpec, ResourceGroup)."""
     if settings.admission.engine == "kai":
         return
@@ -49,6 +49,13 @@ def _oversized(path: Path, groups: Sequence[ResourceGroup]) -> Iterator[Finding]
             path,
             f"at most {LIMITS['resource_groups']} groups of flavors that share no resource; these are "
             f"{len(groups)} (Kueue: ClusterQueueSpec)",
+            "move quotas to another queue of the cohort",
+        )
+    total = sum(len(group.flavors) for group in groups)
+    if total > LIMITS["flavors_of_queue"]:
+        yield Finding(
+            path,
+            f"at most {LIMITS['flavors_of_queue']} flavors; these are {total} (Kueue: ClusterQueueSpec)",
             "move quotas to another queue of the cohort",
         )
     for group in groups:

@@ -59,7 +59,11 @@ NEEDS: Mapping[str, RequiredRole] = {
     **_of("monitoring.NotificationChannel", "monitoring.notificationChannelEditor", "monitoring"),
     **_of("projects.IAMMember", "resourcemanager.projectIamAdmin", "cloudresourcemanager"),
     **_of("projects.Service projects.ServiceIdentity", "serviceusage.serviceUsageAdmin", "serviceusage"),
-    **_of("secretmanager.SecretIamMember", "secretmanager.admin", "secretmanager"),
+    **_of(
+        "secretmanager.RegionalSecretIamMember secretmanager.SecretIamMember",
+        "secretmanager.admin",
+        "secretmanager",
+    ),
     **_of("serviceaccount.Account serviceaccount.IAMMember", "iam.serviceAccountAdmin", "iam"),
     **_of("storage.Bucket storage.BucketIAMMember", "storage.admin", "storage"),
 }

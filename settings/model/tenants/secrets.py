@@ -7,18 +7,24 @@ from pydantic import Field
 from typing_extensions import Doc
 
 from settings.model.base import Model, matching
+from settings.model.google_cloud import PROJECT
 
-SECRET_ID = re.compile(r"[A-Za-z0-9_-]{1,255}")
+SECRET = re.compile(
+    rf"(?:projects/(?P<project>{PROJECT})/(?:locations/(?P<location>[a-z]+-[a-z]+[0-9]+)/)?secrets/)?"
+    r"(?P<id>[A-Za-z0-9_-]{1,255})"
+)
 FILE = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,255}")
 
-SecretId = Annotated[
+SecretName = Annotated[
     str,
     matching(
-        SECRET_ID,
-        "the ID of a secret: 1 to 255 of A-Z, a-z, 0-9, '_' and '-' (Secret Manager API: secretId)",
-        "write the bare ID, neither its path nor its value; `gcloud secrets list` prints it",
+        SECRET,
+        "the ID of a secret, 1 to 255 of A-Z, a-z, 0-9, '_' and '-', or its path (Secret Manager API: "
+        "Secret.name)",
+        "write ID, or projects/PROJECT/secrets/ID or projects/PROJECT/locations/REGION/secrets/ID, without a "
+        "version, and never its value; `gcloud secrets list` prints it",
     ),
-    Doc("secret's ID"),
+    Doc("secret"),
 ]
 FileName = Annotated[
     str,
@@ -32,12 +38,11 @@ FileName = Annotated[
 
 
 class MountedSecret(Model):
-    """A secret of Secret Manager in the stack's project, which its owner creates; the stack never reads its
-    value."""
+    """A secret of Secret Manager, which its owner creates; the stack never reads its value."""
 
-    name: SecretId
-    """ID of the secret, on which the tenant's Google service account gets
-    roles/secretmanager.secretAccessor."""
+    name: SecretName
+    """ID of a secret in the stack's project, or the path of a secret of another project or of a region; the
+    tenant's Google service account gets roles/secretmanager.secretAccessor on it."""
     version: Annotated[int, Field(ge=1)] | None = None
     """Number of the version to mount; the latest one if unset."""
     file: FileName | None = None
@@ -46,4 +51,23 @@ class MountedSecret(Model):
     @property
     def file_name(self) -> str:
         """Name of the file in the volume."""
-        return self.file or self.name
+        return self.file or self.secret_id
+
+    @property
+    def secret_id(self) -> str:
+        """ID of the secret in its project."""
+        return self._part("id") or ""
+
+    @property
+    def project(self) -> str | None:
+        """Project of the secret; None: the stack's."""
+        return self._part("project")
+
+    @property
+    def location(self) -> str | None:
+        """Region of a regional secret; None: the secret is global."""
+        return self._part("location")
+
+    def _part(self, name: str) -> str | None:
+        path = SECRET.fullmatch(self.name)
+        return path[name] if path else None

@@ -49,6 +49,38 @@ def test_the_class_names_a_version_and_a_file_for_each_secret() -> None:
     ]
 
 
+ELSEWHERE: list[dict[str, Any]] = [
+    {"name": "projects/acme-shared/secrets/hf-token"},
+    {"name": "projects/acme-ml/locations/us-west1/secrets/wandb", "version": 2},
+    {"name": "projects/acme-ml/secrets/npm"},
+    {"name": "npm", "file": "npm-again"},
+]
+
+
+def test_secrets_of_other_projects_and_regions_are_named_by_their_path() -> None:
+    declared = stack(ELSEWHERE)
+    shared = declared.inputs("SecretIamMember/team-a-projects-acme-shared-secrets-hf-token")
+    assert (shared["project"], shared["secretId"]) == ("acme-shared", "hf-token")
+    (regional,) = map(declared.inputs, declared.kinds("RegionalSecretIamMember"))
+    assert regional == {
+        "project": "acme-ml",
+        "location": "us-west1",
+        "secretId": "wandb",
+        "role": "roles/secretmanager.secretAccessor",
+        "member": f"serviceAccount:{EMAIL}",
+    }
+    assert json.loads(declared.inputs(CLASS)["spec"]["parameters"]["secrets"]) == [
+        {"resourceName": "projects/acme-shared/secrets/hf-token/versions/latest", "path": "hf-token"},
+        {"resourceName": "projects/acme-ml/locations/us-west1/secrets/wandb/versions/2", "path": "wandb"},
+        {"resourceName": "projects/acme-ml/secrets/npm/versions/latest", "path": "npm"},
+        {"resourceName": "projects/acme-ml/secrets/npm/versions/latest", "path": "npm-again"},
+    ]
+
+
+def test_one_secret_has_one_grant_by_its_id_and_by_its_path() -> None:
+    assert len(stack(ELSEWHERE).kinds("SecretIamMember")) == 2
+
+
 def test_pods_keep_the_access_until_their_namespace_is_deleted() -> None:
     declared = stack(SECRETS)
     grants = {"SecretIamMember/team-a-hf-token", "SecretIamMember/team-a-wandb"}

@@ -12,6 +12,7 @@ from components.admission.policies import AdmissionPoliciesArgs, validating_poli
 from components.admission.queues import suspending_mutations
 from policies.rules import RULES
 from settings.load import parse
+from settings.model.split import SPLIT, Split
 from settings.model.stack import Settings
 from settings.reference import anchor, models_inside
 from tests.unit.docs.markdown import BLOCK, CODE, LINK, NEW_FILE, ROOT
@@ -125,7 +126,8 @@ def settings_paths() -> set[str]:
                 walk(inner, f"{place}.")
 
     walk(Settings, "")
-    return names
+    walk(Split, f"{SPLIT}.")
+    return {*names, SPLIT}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -165,6 +167,8 @@ def _name(entry: Any) -> str:
 def completed(content: Mapping[str, Any]) -> Any:
     """Returns a shown part of a stack in a valid one; an image that it builds takes the place of another."""
     config = merged(GOOD, content)
+    if split := config.pop(SPLIT, None):
+        Split.model_validate(split, strict=True)
     if "build" in content.get("muster:controller", {}):
         del config["muster:controller"]["image"]
     return config

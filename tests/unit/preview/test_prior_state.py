@@ -3,7 +3,7 @@
 from typing import Any
 
 from preview.prior_state import with_resources
-from preview.resources.values import SECRET, SIGNATURE
+from preview.resources.values import SECRET, SIGNATURE, UNKNOWN
 
 STACK = "urn:pulumi:dev::muster::"
 COMPONENT, CLUSTER = f"{STACK}muster:platform:Cluster::c", f"{STACK}gcp:container/cluster:Cluster::ray"
@@ -64,7 +64,21 @@ def test_component_has_no_id() -> None:
     assert "id" not in resources(PLAN)[COMPONENT]
 
 
-def test_outputs_of_components_have_no_secrets_of_the_plan() -> None:
-    state = {"clusterId": "ray", "kubeconfig": {SIGNATURE: SECRET, "ciphertext": "v1:of-the-plan"}}
+def test_outputs_of_components_have_placeholders_that_other_stacks_can_read() -> None:
+    state = {
+        "clusterId": "ray",
+        "accounts": {"nodes": UNKNOWN},
+        "kubeconfig": {SIGNATURE: SECRET, "ciphertext": "v1:of-the-plan"},
+    }
     component = planned("muster:platform:Cluster", "c", custom=False, state=state)
-    assert resources({COMPONENT: component})[COMPONENT]["outputs"] == {"clusterId": "ray"}
+    assert resources({COMPONENT: component})[COMPONENT]["outputs"] == {
+        "clusterId": "ray",
+        "accounts": {"nodes": "pretended"},
+        "kubeconfig": {SIGNATURE: SECRET, "plaintext": '"[secret]"'},
+    }
+
+
+def test_dependencies_on_resources_that_are_only_read_are_left_out() -> None:
+    read = f"{STACK}pulumi:pulumi:StackReference::other"
+    state = resources({CLUSTER: planned("gcp:container/cluster:Cluster", "ray", dependencies=[read])})
+    assert state[CLUSTER]["dependencies"] == []

@@ -67,6 +67,27 @@ def with_flavors_in_groups(
     return config
 
 
+def with_groups(*counts: int) -> dict[str, Any]:
+    """Returns the valid stack with a second queue that has a group of this many flavors for each resource."""
+    config = put("muster:cluster", "location", "us-central1")
+    cpus = {"machineType": "e2-standard-4"}
+    resources: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        (GPU, {"nvidia.com/gpu": 1}),
+        (TPU, {"google.com/tpu": 1}),
+        (cpus, {"cpu": 1, "memory": "1Gi"}),
+        (cpus, {"ephemeral-storage": "1Gi"}),
+        (cpus, {"pods": 1}),
+    ]
+    quotas: dict[str, dict[str, Any]] = {}
+    for (machine, quota), count in zip(resources, counts, strict=True):
+        for _ in range(count):
+            name = f"p{len(quotas)}"
+            config["muster:pools"].append({**machine, "name": name, "nodes": {"max": 1}})
+            quotas[name] = quota
+    config["muster:queues"]["clusterQueues"].append({"name": "wide", "quotas": quotas})
+    return config
+
+
 def with_check(**keys: Any) -> dict[str, Any]:
     """Returns the valid stack with a check, changed by `keys`."""
     budget = {"apiGroup": "acme.example", "kind": "Budget", "name": "gpus"}
@@ -133,6 +154,14 @@ BROKEN = [
         QUEUE,
         shown(with_flavors(65), "muster:queues", "clusterQueues", 0, "quotas"),
         "at most 64 flavors that share resources; these are 65 (Kueue: ResourceGroup)",
+        MOVE,
+    ),
+    Case(
+        "257 flavors in five groups",
+        with_groups(64, 64, 64, 64, 1),
+        "muster:queues.clusterQueues[1].quotas",
+        shown(with_groups(64, 64, 64, 64, 1), *WIDE, "quotas"),
+        "at most 256 flavors; these are 257 (Kueue: ClusterQueueSpec)",
         MOVE,
     ),
     Case(

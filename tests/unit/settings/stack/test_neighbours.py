@@ -14,6 +14,13 @@ CLUSTER = GOOD["muster:cluster"]
 OTHER = {**GOOD, "muster:cluster": {**CLUSTER, "name": "other"}}
 ELSEWHERE = {**OTHER, "gcp:project": "acme-eu"}
 NETWORK = {"muster:network": {"name": "vpc"}}
+SUBNET = "projects/acme-network/regions/us-west1/subnetworks/ray"
+
+
+def with_ranges(subnet: str, pods: str, services: str, **more: Any) -> dict[str, Any]:
+    """Returns the cluster section of a cluster in an existing subnet."""
+    named = {"network": "projects/acme-network/global/networks/shared", "subnetwork": subnet}
+    return {"muster:cluster": {**CLUSTER, **named, "podsRange": pods, "servicesRange": services, **more}}
 
 
 def with_tenant(**keys: Any) -> dict[str, Any]:
@@ -68,6 +75,19 @@ SHARED: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, str, str]]] =
         {**ELSEWHERE, **HOST},
         ('muster:tenants[0].serving.hosts["models.example.com"]', '"qwen"', "host models.example.com"),
     ),
+    "a range of a Shared VPC": (
+        {**GOOD, **with_ranges(SUBNET, "ray-pods", "ray-services")},
+        {
+            **GOOD,
+            "gcp:project": "acme-eu",
+            **with_ranges(SUBNET, "more", "services", additionalPodsRanges=["ray-pods"]),
+        },
+        (
+            "muster:cluster.podsRange",
+            '"ray-pods"',
+            "range ray-pods of subnet ray in us-west1 of project acme-network",
+        ),
+    ),
     "a cluster, beside an invalid section of the other file": (
         GOOD,
         {**GOOD, "muster:pools": []},
@@ -82,8 +102,8 @@ def test_a_shared_name_is_warned_of(
 ) -> None:
     path, value, resource = shared
     assert shared_names(in_folder(tmp_path, first=first, second=second)) == [
-        f"{path}\n  given:  {value}\n  why:    Pulumi.second.yaml declares {resource} too, which only one "
-        "stack can\n"
+        f"{path}\n  given:  {value}\n  why:    Pulumi.second.yaml has {resource} too, which only one "
+        "platform can\n"
         "  source: docs/several-clusters.md"
     ]
 
@@ -95,6 +115,14 @@ APART: dict[str, tuple[Any, Any]] = {
     "a network and an account in another project": (
         {**GOOD, **NETWORK, **ACCOUNT},
         {**ELSEWHERE, **NETWORK, **ACCOUNT},
+    ),
+    "other ranges of the same subnet": (
+        {**GOOD, **with_ranges(SUBNET, "ray-pods", "ray-services")},
+        {**OTHER, **with_ranges(SUBNET, "other-pods", "other-services", name="other")},
+    ),
+    "ranges of the same name in another subnet": (
+        {**GOOD, **with_ranges(SUBNET, "pods", "services")},
+        {**OTHER, **with_ranges(SUBNET + "-2", "pods", "services", name="other")},
     ),
     "a cluster made elsewhere": ({**GOOD, "muster:cluster": {**EXISTING, "name": "ray"}}, GOOD),
     "an invalid cluster": (GOOD, put("muster:cluster", "channel", "slow")),

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from typing_extensions import Doc
 
 from settings.load import parse
+from settings.model.split import Split
 from settings.model.stack import Settings
 from settings.reference import EXAMPLE, anchor, described, models_inside, reference
 
@@ -31,7 +32,8 @@ def all_models(model: type[BaseModel] = Settings) -> Iterator[type[BaseModel]]:
             yield from all_models(inner)
 
 
-MODELS = sorted(set(all_models()), key=lambda model: model.__name__)
+ALL_MODELS: set[type[BaseModel]] = {Split, *all_models()}
+MODELS = sorted(ALL_MODELS, key=lambda model: model.__name__)
 
 
 def test_page_is_up_to_date_with_the_models() -> None:

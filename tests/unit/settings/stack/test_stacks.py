@@ -198,7 +198,7 @@ def running_program() -> Iterator[dict[str, Any]]:
 def test_running_program_reads_the_same_settings(running_program: dict[str, str]) -> None:
     pulumi.runtime.set_all_config(running_program)
 
-    assert from_config() == parse(GOOD, FILE)
+    assert from_config() == (parse(GOOD, FILE), None)
 
 
 def test_running_program_refuses_the_same_keys(running_program: dict[str, str]) -> None:

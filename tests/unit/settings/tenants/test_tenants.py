@@ -12,6 +12,14 @@ CHECKPOINTS = {"bucket": "acme-ml-checkpoints"}
 SERVING = {"hosts": {"models.example.com": "vllm"}, "iap": {"members": ["group:ml@example.com"]}}
 OWN_MAP = {**SERVING, "certificateMap": "certificates"}
 HF_TOKEN = {"name": "hf-token"}
+SECRET = (
+    "the ID of a secret, 1 to 255 of A-Z, a-z, 0-9, '_' and '-', or its path (Secret Manager API: "
+    "Secret.name)"
+)
+WRITE_SECRET = (
+    "write ID, or projects/PROJECT/secrets/ID or projects/PROJECT/locations/REGION/secrets/ID, without a "
+    "version, and never its value; `gcloud secrets list` prints it"
+)
 ADD_ON: dict[str, Any] = {"secretManager": {}}
 TEAM_B = {"namespace": "team-b", "queues": {"user-queue": "team-a"}}
 
@@ -120,20 +128,20 @@ CASES = [
         "hf-token is already in use; choose another name",
     ),
     Case(
-        "the path of a secret",
-        on(ADD_ON, tenant(identity={}, secrets=[{"name": "projects/acme-ml/secrets/hf-token"}])),
+        "the path of a secret's version",
+        on(ADD_ON, tenant(identity={}, secrets=[{"name": "projects/acme-ml/secrets/hf-token/versions/1"}])),
         f"{HERE}.secrets[0].name",
-        '"projects/acme-ml/secrets/hf-token"',
-        "the ID of a secret: 1 to 255 of A-Z, a-z, 0-9, '_' and '-' (Secret Manager API: secretId)",
-        "write the bare ID, neither its path nor its value; `gcloud secrets list` prints it",
+        '"projects/acme-ml/secrets/hf-token/versions/1"',
+        SECRET,
+        WRITE_SECRET,
     ),
     Case(
         "a secret's ID that is too long",
         on(ADD_ON, tenant(identity={}, secrets=[{"name": "a" * 256}])),
         f"{HERE}.secrets[0].name",
         f'"{"a" * 256}"',
-        "the ID of a secret: 1 to 255 of A-Z, a-z, 0-9, '_' and '-' (Secret Manager API: secretId)",
-        "write the bare ID, neither its path nor its value; `gcloud secrets list` prints it",
+        SECRET,
+        WRITE_SECRET,
     ),
     Case(
         "a secret's file outside of its volume",

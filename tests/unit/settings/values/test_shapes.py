@@ -13,7 +13,7 @@ CASES = [
         "a known key: gcp:project, muster:admission, muster:cluster, muster:controller, muster:environment, "
         "muster:forecast, muster:gpuOperator, muster:gpudirect, muster:jobset, muster:kai, muster:kuberay, "
         "muster:kueue, muster:machineTypes, muster:network, muster:observability, muster:pools, "
-        "muster:queues, muster:tenants",
+        "muster:queues, muster:split, muster:tenants",
         "did you mean muster:pools?",
     ),
     Case(
