@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from policies.reading import must_be, must_not_be, pick
 from policies.rule import Resource, Violation, resource_rule, stack_rule
-from policies.rules.node_pools import COMPUTE_CLASS
+from policies.rules.cluster import CLUSTER
+from policies.rules.node_pools import COMPUTE_CLASS, NODE_POOL
 from policies.rules.queues import FLAVOR
 
 CLASS_LABEL = "cloud.google.com/compute-class"
@@ -17,7 +18,10 @@ CLASS_LABEL = "cloud.google.com/compute-class"
 )
 def flavor_has_a_compute_class(resources: Sequence[Resource]) -> Iterator[Violation]:
     """A flavor that selects nodes of a ComputeClass selects one of the stack: without the class no nodes are
-    created, and admitted jobs hold quota and wait forever."""
+    created, and admitted jobs hold quota and wait forever. The classes of a stack without nodes are in
+    another one."""
+    if not any(r.kind in (CLUSTER, NODE_POOL, COMPUTE_CLASS) for r in resources):
+        return
     names = {pick(r.props, "metadata", "name") for r in resources if r.kind == COMPUTE_CLASS}
     for flavor in (r for r in resources if r.kind == FLAVOR):
         name = (pick(flavor.props, "spec", "nodeLabels") or {}).get(CLASS_LABEL)

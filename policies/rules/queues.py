@@ -24,7 +24,10 @@ GPU = "nvidia.com/gpu"
 )
 def queued_pool_has_checked_flavor(resources: Sequence[Resource]) -> Iterator[Violation]:
     """Queues with quota of a queued pool have a provisioning AdmissionCheck: without its ProvisioningRequest
-    no nodes are created, and admitted jobs hold quota and wait forever."""
+    no nodes are created, and admitted jobs hold quota and wait forever. The queues of a stack without flavors
+    are in another one."""
+    if not any(r.kind == FLAVOR for r in resources):
+        return
     checks = {
         _name(r)
         for r in resources

@@ -59,7 +59,7 @@ class Checkout:
         return self.cli.select(stack, self.file(stack))
 
     def assume(self, stack: str, plan: Path) -> Outcome:
-        outcome = self.select(stack).preview(plan=plan)
+        outcome = self.select(stack).preview(plan=plan, policies=True)
         self.select(stack).assume(plan)
         return outcome
 
@@ -155,7 +155,7 @@ def rights(verb: str = "get") -> list[Any]:
 def plural(kind: str) -> str:
     """Returns the resource of a kind."""
     word = kind.lower()
-    if word.endswith("y"):
+    if word.endswith("y") and word[-2] not in "aeiou":
         return f"{word[:-1]}ies"
     return f"{word}es" if word.endswith("s") else f"{word}s"
 

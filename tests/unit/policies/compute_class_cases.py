@@ -46,6 +46,7 @@ CASES: tuple[Case, ...] = (
     ),
     passes(rules.flavor_has_a_compute_class, "its own", compute_class(), flavor(compute_class="l4")),
     passes(rules.flavor_has_a_compute_class, "a flavor of a node pool", flavor()),
+    passes(rules.flavor_has_a_compute_class, "a class in another stack", flavor(compute_class="l5")),
     fails(
         rules.flavor_has_a_compute_class,
         "another one",

@@ -63,6 +63,7 @@ CASES: tuple[Case, ...] = (
         check(),
         queue(checks=ON_L4),
     ),
+    passes(queues.queued_pool_has_checked_flavor, "queues in another stack", l4_pool()),
     fails(
         queues.queued_pool_has_checked_flavor,
         "no flavor",

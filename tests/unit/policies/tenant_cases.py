@@ -117,6 +117,12 @@ CASES: tuple[Case, ...] = (
     ),
     fails(
         rules.tenants_do_not_reach_operators,
+        "tenants of another stack",
+        [admits({"matchLabels": {"muster.dev/tenant": "true"}}), OPERATORS],
+        "ingress: narrow spec.ingress[1].from[0].namespaceSelector: it selects tenant of another stack",
+    ),
+    fails(
+        rules.tenants_do_not_reach_operators,
         "by an expression",
         [TENANT, admits(expression("Exists"), expression("In", "true"), expression("NotIn", "false"))],
         *(
