@@ -8,12 +8,14 @@ import pytest
 import yaml
 
 from components.admission.policies import AdmissionPoliciesArgs, validating_policies
-from settings.load import SettingsError, load, parse
+from settings.load import SettingsError, load, parse, warnings
 from settings.model.split import PARTS, READ_BY, SECTIONS_OF, SPLIT, Part
 from settings.model.stack import SECTIONS, Settings
+from settings.neighbours import shared_names
 from settings.split import fingerprint
 from tests.unit.settings.builders import FILE, GOOD
 
+EXAMPLES = sorted((Path(__file__).parents[4] / "examples" / "split").glob("Pulumi.*.yaml"))
 THREE: dict[Part, str] = {"foundation": "base", "cluster": "ops", "tenants": "teams"}
 TWO: dict[Part, str] = {"foundation": "base", "cluster": "base", "tenants": "teams"}
 Files = dict[str, dict[str, Any]]
@@ -155,3 +157,9 @@ def test_each_policy_belongs_to_one_part() -> None:
         "mount-own-secrets",
         "scale-themselves",
     }
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.name)
+def test_shipped_example_is_valid_without_warnings(file: Path) -> None:
+    assert warnings(load(file)) == []
+    assert shared_names(file) == []
