@@ -54,7 +54,7 @@ def test_names_that_another_stack_has_are_warned_of_last(tmp_path: Path) -> None
     first, *shared = outcome.warnings
     assert first == "an earlier one"
     assert shared[0].startswith("muster:cluster.name\n")
-    assert all("Pulumi.dev.yaml declares" in warning for warning in shared)
+    assert all("Pulumi.dev.yaml has" in warning for warning in shared)
 
 
 def test_violated_policies_come_after_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
