@@ -1,4 +1,4 @@
-"""Warnings about queues, cohorts and accelerators that nothing uses."""
+"""Warnings about queues and cohorts that nothing uses."""
 
 from collections.abc import Iterator
 
@@ -32,22 +32,4 @@ def cohorts_may_be_unused(settings: Settings) -> Iterator[Doubt]:
                 ("muster:queues", "cohorts", i, "name"),
                 "no cluster queue or cohort is in it, so it shares nothing",
                 "Kueue: CohortSpec",
-            )
-
-
-@doubt("pools", "queues", "tenants")
-def accelerators_may_be_unused(settings: Settings) -> Iterator[Doubt]:
-    """Pods of tenants use accelerators only through a queue, so a pool needs quota of its flavor in a cluster
-    queue or a cohort, except for objects in `unqueued` (Kueue: ResourceGroup)."""
-    owners = [*settings.queues.cluster_queues, *settings.queues.cohorts]
-    granted = {flavor for owner in owners for flavor in owner.quotas}
-    if any(tenant.unqueued for tenant in settings.tenants):
-        return
-    for i, pool in enumerate(settings.pools):
-        if pool.accelerators and pool.flavor_name not in granted:
-            yield Doubt(
-                ("muster:pools", i, "name"),
-                f"no cluster queue or cohort has quota of its flavor {pool.flavor_name}, so no job of a "
-                "tenant gets its accelerators",
-                "Kueue: ResourceGroup",
             )

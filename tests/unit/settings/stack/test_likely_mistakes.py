@@ -12,7 +12,6 @@ def waiting(timeout_s: int) -> dict[str, Any]:
     return section("muster:controller", waitForPodsReady={"timeoutSeconds": timeout_s})
 
 
-GPUS = {"machineType": "g2-standard-4", "gpu": {"type": "nvidia-l4", "count": 1}, "nodes": {"max": 1}}
 WARNED: dict[str, tuple[dict[str, Any], str]] = {
     "a queue without a local queue": (
         put("muster:queues", "clusterQueues", 1, {"name": "idle", "quotas": {"cpu": {"cpu": 1}}}),
@@ -76,10 +75,6 @@ WARNED: dict[str, tuple[dict[str, Any], str]] = {
         },
         "no RayJob fits: its submitter alone requests 500m",
     ),
-    "GPUs without quota": (
-        put("muster:pools", 2, {"name": "idle", **GPUS}),
-        "no cluster queue or cohort has quota of its flavor idle",
-    ),
     "a KubeRay of the future": (section("muster:kuberay", version="1.8.0"), "the newest KubeRay"),
     "a Kueue of the future": (section("muster:kueue", version="0.20.0"), "the newest Kueue"),
 }
@@ -92,12 +87,6 @@ def test_likely_mistakes_are_warned_of(config: dict[str, Any], why: str) -> None
 
 
 QUIET: dict[str, dict[str, Any]] = {
-    "GPUs without quota, for an object outside the queues": {
-        **put("muster:pools", 2, {"name": "idle", **GPUS}),
-        "muster:tenants": tenant(
-            unqueued=[{"kind": "Pod", "name": "notebook"}], resourceQuota={"requests.nvidia.com/gpu": 4}
-        )["muster:tenants"],
-    },
     "a quota of limits with defaults": tenant(
         resourceQuota={"limits.cpu": 100}, limits={"default": {"cpu": 1}}
     ),
