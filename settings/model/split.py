@@ -20,6 +20,7 @@ SECTIONS_OF: Mapping[Part, tuple[str, ...]] = {
         "kuberay",
         "kueue",
         "kai",
+        "jobset",
         "gpu_operator",
         "gpudirect",
         "admission",
