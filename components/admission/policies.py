@@ -60,8 +60,8 @@ class AdmissionPoliciesArgs:
     priorities if it is the engine. `priorities`: of the stack and its tenants. `max_pods`: of a Ray
     object. `shared_accounts`: service accounts that the stack declares for tenants' pods. `secrets`:
     whether tenants have secrets of Secret Manager. `autoscaled`: whether the engine admits queued objects
-    that Ray's autoscaler scales. `parts`: those that
-    the stack deploys; policies that name tenants belong to the tenants.
+    that Ray's autoscaler scales. `parts`: those that the stack deploys; policies that name tenants belong to
+    the part `tenants`.
     """
 
     engine: Engine

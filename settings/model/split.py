@@ -19,8 +19,8 @@ SECTIONS_OF: Mapping[Part, tuple[str, ...]] = {
     "cluster": (
         "kuberay",
         "kueue",
-        "jobset",
         "kai",
+        "jobset",
         "gpu_operator",
         "gpudirect",
         "admission",
