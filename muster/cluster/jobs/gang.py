@@ -23,7 +23,7 @@ POD_SET_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")  # of Kueue's W
 
 
 class JobAnnotations(NamedTuple):
-    """What the annotations of a job say about its pods. `redis_cleanup`: KubeRay cleans up Redis after the
+    """Annotations of a job that change its pods. `redis_cleanup`: KubeRay cleans up Redis after the
     cluster is deleted; `resizes`: those of its pods in place, as JSON."""
 
     redis_cleanup: bool = False

@@ -71,7 +71,7 @@ class RayView(JobView[T]):
 
     @property
     def of_annotations(self) -> JobAnnotations:
-        """What the annotations say about the pods."""
+        """The annotations that change its pods."""
         return JobAnnotations(self.has_redis_cleanup, self.metadata.annotations.get(RESIZES, ""))
 
     @property
