@@ -4,7 +4,12 @@ import json
 
 from components.admission.metadata import same_except, same_of_prefixes, same_owners_and_finalizers
 from components.admission.ray import ENGINE_ACCOUNTS, Policy
-from muster.objects.names import CLASS_ANNOTATION, CONSUME_ANNOTATION, SHRINKS_ANNOTATION
+from muster.objects.names import (
+    CLASS_ANNOTATION,
+    CONSUME_ANNOTATION,
+    SHRINKS_ANNOTATION,
+    UNCONSTRAINED_TOPOLOGY,
+)
 
 # RBAC cannot express that the controller creates pods and Services as dry runs only.
 DRY_RUNS_ONLY = Policy(
@@ -22,7 +27,7 @@ DRY_RUNS_ONLY = Policy(
 
 # Pods of an autoscaled group are placed on the nodes of a ProvisioningRequest when their gate is opened: the
 # API server allows further node selectors for gated pods only, and none of the existing ones may change.
-_PLACED = json.dumps([CONSUME_ANNOTATION, CLASS_ANNOTATION])
+_PLACED = json.dumps([CONSUME_ANNOTATION, CLASS_ANNOTATION, UNCONSTRAINED_TOPOLOGY])
 _WRITTEN = json.dumps([CONSUME_ANNOTATION, CLASS_ANNOTATION, SHRINKS_ANNOTATION])
 _ANNOTATIONS = ("object.metadata.?annotations.orValue({})", "oldObject.metadata.?annotations.orValue({})")
 GATES_ONLY = Policy(

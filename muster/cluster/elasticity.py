@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.scaling import GroupSizes, stored_sizes
+from muster.cluster.pod_placements import pod_placements
 from muster.cluster.pod_sets import counts_by_pod_set
-from muster.cluster.queued_growth import checks_allow_growth, nodes_by_group
+from muster.cluster.queued_growth import checks_allow_growth, nodes_by_group, queued_groups
 from muster.kube.kinds import RAY_CLUSTERS
 from muster.objects import workload_status
 from muster.objects.kueue import Workload, WorkloadStatus
@@ -24,6 +25,7 @@ def elastic_pod_sets(
     counts = granted_counts(status)
     grows = may_grow(workload, status, cluster)
     running = running_counts(workload, cluster)
+    placements = pod_placements(workload, status, cluster)
     asked = {**asked_pods(workload, cluster)}
     if grows:
         for name, nodes in nodes_by_group(workload, status, cluster, now_ms).items():
@@ -34,6 +36,7 @@ def elastic_pod_sets(
             replica=group.num_of_hosts,
             asked=min(asked[name], counts[name] + GROWTH_MAX * group.num_of_hosts if grows else counts[name]),
             running=running.get(name, 0),
+            placed=placements.get(name),
         )
         for name, group in sizes.items()
         if name in counts
@@ -47,13 +50,17 @@ def granted_counts(status: WorkloadStatus) -> dict[str, int]:
 
 
 def may_grow(workload: Workload, status: WorkloadStatus, cluster: ClusterState) -> bool:
-    """Returns whether an admitted gang may get more than its minimum: its pods may run on any node of their
-    flavors, which exist or can be requested."""
+    """Returns whether an admitted gang may get more than its minimum: the nodes of further pods exist or can
+    be requested, but nodes that are requested have no place in a topology before they exist."""
     if not workload_status.is_admitted(status) or workload_status.is_evicted(status):
         return False
+    if not checks_allow_growth(workload, status, cluster):
+        return False
+    queued = queued_groups(workload, status, cluster)
     assigned = status.admission.pod_set_assignments if status.admission is not None else ()
-    placed = any(a.topology_assignment for a in assigned)
-    return not placed and checks_allow_growth(workload, status, cluster)
+    placed = {a.name for a in assigned if a.topology_assignment is not None or a.delayed_topology_request}
+    placed |= {pod_set.name for pod_set in workload.spec.pod_sets if pod_set.topology_request is not None}
+    return placed.isdisjoint(queued)
 
 
 def running_counts(workload: Workload, cluster: ClusterState) -> dict[str, int]:

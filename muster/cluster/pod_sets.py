@@ -1,7 +1,7 @@
 """The pods of a gang by pod set, as the job's operator recognizes them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from muster.cluster.jobs import raycluster
 from muster.cluster.jobs.kinds import BY_OWNER
@@ -19,10 +19,17 @@ def pod_set_of(pod: Pod) -> str | None:
 
 
 def counts_by_pod_set(pods: Iterable[Pod]) -> Counter[str]:
-    """Returns the number of pods that use quota, by pod set; pods whose gate is closed use none. Pods
-    without an owner count by their labels, as they run until they are deleted (duplicate_pods.py)."""
-    names = (pod_set_of(pod) or _labelled_pod_set(pod) for pod in pods if not pod.awaits_growth)
-    return Counter(name for name in names if name)
+    """Returns the number of pods that use quota, by pod set; pods whose gate is closed use none."""
+    return Counter(name for name, _ in using_quota(pods))
+
+
+def using_quota(pods: Iterable[Pod]) -> Iterator[tuple[str, Pod]]:
+    """Yields the pods that use quota, with their pod set. Pods without an owner count by their labels, as
+    they run until they are deleted (duplicate_pods.py)."""
+    for pod in pods:
+        name = None if pod.awaits_growth else pod_set_of(pod) or _labelled_pod_set(pod)
+        if name:
+            yield name, pod
 
 
 def _labelled_pod_set(pod: Pod) -> str | None:

@@ -3,8 +3,8 @@
 from msgspec.structs import force_setattr
 
 from muster.objects.meta import Condition, Object, View
-from muster.objects.names import GROWTH_GATE
-from muster.objects.sharing import share_strings
+from muster.objects.names import GROWTH_GATE, PLACED_ANNOTATIONS
+from muster.objects.sharing import share_maps, share_strings
 
 READY = "Ready"
 
@@ -38,25 +38,32 @@ class SchedulingGate(View):
     name: str = ""
 
 
-class PodGates(View):
-    """The scheduling gates of a pod."""
+class PodScheduling(View):
+    """The scheduling gates of a pod, and the labels of the nodes that it may run on."""
 
     scheduling_gates: tuple[SchedulingGate, ...] = ()
+    node_selector: dict[str, str] | None = None
 
 
-_UNGATED = PodGates()
-_AWAITS_GROWTH = PodGates(scheduling_gates=(SchedulingGate(name=GROWTH_GATE),))
+_UNGATED = PodScheduling()
+_AWAITS_GROWTH = PodScheduling(scheduling_gates=(SchedulingGate(name=GROWTH_GATE),))
 
 
 class Pod(Object):
-    """A pod, with what decisions need of it."""
+    """A pod, with what decisions need of it: the node selector only of pods that were placed in a topology,
+    as the controller keeps all pods in memory."""
 
-    spec: PodGates = _UNGATED
+    spec: PodScheduling = _UNGATED
     status: PodStatus = PodStatus()
 
     def __post_init__(self) -> None:
-        gated = any(gate.name == GROWTH_GATE for gate in self.spec.scheduling_gates)
-        force_setattr(self, "spec", _AWAITS_GROWTH if gated else _UNGATED)
+        spec = _UNGATED
+        if any(gate.name == GROWTH_GATE for gate in self.spec.scheduling_gates):
+            spec = _AWAITS_GROWTH
+        elif self.spec.node_selector and not PLACED_ANNOTATIONS.isdisjoint(self.metadata.annotations):
+            spec = PodScheduling(node_selector=self.spec.node_selector)
+            share_maps(spec, "node_selector")
+        force_setattr(self, "spec", spec)
 
     @property
     def awaits_growth(self) -> bool:

@@ -33,6 +33,10 @@ SLICE_TOPOLOGY = "kueue.x-k8s.io/podset-slice-required-topology"
 SLICE_SIZE = "kueue.x-k8s.io/podset-slice-size"
 SLICE_TOPOLOGIES = "kueue.x-k8s.io/podset-slice-required-topology-constraints"
 POD_SET_GROUP = "kueue.x-k8s.io/podset-group-name"
+PLACED_ANNOTATIONS = frozenset(
+    (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY, SLICE_TOPOLOGY, SLICE_TOPOLOGIES)
+)
+"""Annotations of pods that an admission assigns to nodes and accounts for."""
 
 # Controllers of AdmissionChecks.
 PROVISIONING_CONTROLLER = "kueue.x-k8s.io/provisioning-request"

@@ -12,6 +12,7 @@ from muster.objects import kueue
 from muster.objects.core import PodStatus
 from muster.objects.meta import Condition, Object, View
 from muster.objects.names import (
+    PLACED_ANNOTATIONS,
     POD_SET_GROUP,
     PREFERRED_TOPOLOGY,
     REQUIRED_TOPOLOGY,
@@ -21,11 +22,6 @@ from muster.objects.names import (
     UNCONSTRAINED_TOPOLOGY,
 )
 from muster.objects.pods import PodSpec
-
-PLACED_ANNOTATIONS = frozenset(
-    (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY, SLICE_TOPOLOGY, SLICE_TOPOLOGIES)
-)
-"""Annotations of pods that an admission assigns to nodes and accounts for."""
 
 
 class TopologyLevel(View):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from muster import admission as core
+from muster.translation import domains
 
 REPLICAS_MAX = 99_999  # more than the pods of any Workload
 GROWTH_MAX = 64
@@ -20,12 +21,14 @@ class ElasticPodSet:
     """A pod set that may change its size; all numbers count pods.
 
     `replica` is the size of a replica, and divides `minimum`. `asked` is what the job asks for now. `running`
-    pods exist; those above the admitted count are about to terminate and still use quota."""
+    pods exist; those above the admitted count are about to terminate and still use quota. `placed` are
+    the domains of running pods on a flavor with a topology."""
 
     minimum: int
     replica: int
     asked: int
     running: int = 0
+    placed: core.TopologyAssignment | None = None
 
 
 def gang_of(key: str) -> str:
@@ -123,6 +126,19 @@ def resized(admission: core.Admission, counts: Mapping[str, int]) -> core.Admiss
     )
 
 
+def aligned(admission: core.Admission, elastic: Mapping[str, ElasticPodSet]) -> core.Admission:
+    """Returns the admission with the domains of the pods that run."""
+    return replace(
+        admission,
+        pod_sets=tuple(
+            replace(held, topology=domains.aligned(held.topology, elastic[held.name].placed))
+            if held.name in elastic
+            else held
+            for held in admission.pod_sets
+        ),
+    )
+
+
 def _surplus(
     whole: core.Workload, pod_set: core.PodSet, elastic: ElasticPodSet, held: core.PodSetAssignment
 ) -> Iterator[core.Workload]:
@@ -132,9 +148,14 @@ def _surplus(
     terminating = -(-max(0, elastic.running - max(held.count, elastic.minimum)) // size)
     asked = 0 if whole.evicted else max(0, elastic.asked - max(held.count, elastic.minimum)) // size
     asked = min(asked, REPLICAS_MAX - granted - terminating)  # the job chooses it
+    others = held.topology or elastic.placed  # pods that terminate may be granted quota again
+    if others is None and pod_set.topology is not None and pod_set.topology.required:
+        asked = min(asked, 1)  # it chooses the domain of the others
     assignment = replace(held, count=size, usage=_usage(pod_set, held, size))
-    pods = replace(_as_granted(pod_set, held), count=size, count_min=None, reclaimable=0)
-    admission = core.Admission(whole.admission.cluster_queue, (assignment,))
+    pods = replace(
+        _as_granted(pod_set, held), count=size, count_min=None, reclaimable=0, topology=_near(pod_set, others)
+    )
+    placed = _placements(held, elastic, granted, terminating)
     for number in range(1, granted + terminating + asked + 1):
         holds = number <= granted + terminating
         yield core.Workload(
@@ -145,7 +166,11 @@ def _surplus(
             priority=whole.priority,
             queued_at_ms=whole.queued_at_ms,
             pod_sets=(pods,),
-            admission=admission if holds else None,
+            admission=core.Admission(
+                whole.admission.cluster_queue, (replace(assignment, topology=placed[number - 1]),)
+            )
+            if holds
+            else None,
             reserved_at_ms=whole.reserved_at_ms if holds else 0,
             evicted=whole.evicted or granted < number <= granted + terminating,
             # Growth is tried together with the workloads that wait, never before them.
@@ -168,6 +193,26 @@ def _as_granted(pod_set: core.PodSet, held: core.PodSetAssignment) -> core.PodSe
     return replace(pod_set, requests=granted, node_requests=pod_set.requests_of_nodes)
 
 
+def _near(pod_set: core.PodSet, others: core.TopologyAssignment | None) -> core.TopologyRequest | None:
+    """Returns the topology request of further pods, which are placed near the other pods."""
+    if pod_set.topology is None or others is None:
+        return pod_set.topology
+    return replace(pod_set.topology, near=tuple(domain.values for domain in others.domains))
+
+
+def _placements(
+    held: core.PodSetAssignment, elastic: ElasticPodSet, granted: int, terminating: int
+) -> list[core.TopologyAssignment | None]:
+    """Returns the domains of each replica that holds quota; the last ones terminate, and use the domains of
+    running pods that are no longer assigned."""
+    size, minimum = elastic.replica, elastic.minimum
+    leaving = domains.beyond(elastic.placed, held.topology)
+    return [
+        *(domains.part(held.topology, minimum + number * size, size) for number in range(granted)),
+        *(domains.part(leaving, number * size, size) for number in range(terminating)),
+    ]
+
+
 def _reduced(pod_set: core.PodSet, elastic: ElasticPodSet) -> core.PodSet:
     return replace(pod_set, count=elastic.minimum, count_min=None, reclaimable=0)
 
@@ -185,7 +230,7 @@ def _resized(held: core.PodSetAssignment, count: int) -> core.PodSetAssignment:
     if count == held.count:
         return held
     usage = {resource: amount // held.count * count for resource, amount in held.usage.items()}
-    return replace(held, count=count, usage=usage)
+    return replace(held, count=count, usage=usage, topology=domains.part(held.topology, 0, count))
 
 
 def _usage(pod_set: core.PodSet, held: core.PodSetAssignment, count: int) -> Mapping[str, int]:
@@ -200,5 +245,9 @@ def _sum(held: core.PodSetAssignment, added: core.PodSetAssignment) -> core.PodS
     resources = {**held.usage, **added.usage}
     usage = {r: held.usage.get(r, 0) + added.usage.get(r, 0) for r in resources}
     return replace(
-        held, count=held.count + added.count, flavors={**added.flavors, **held.flavors}, usage=usage
+        held,
+        count=held.count + added.count,
+        flavors={**added.flavors, **held.flavors},
+        usage=usage,
+        topology=domains.merged(held.topology, added.topology),
     )

@@ -69,7 +69,7 @@ def pods(server: Kubectl) -> Iterator[Kubectl]:
     others["metadata"]["labels"] = {"ray.io/cluster": "other"}
     gated = [
         gang_pod(name, schedulingGates=[{"name": GATE}], nodeSelector={"pool": "l4"})
-        for name in ("gated", "gated-queued", "gated-too")
+        for name in ("gated", "gated-queued", "gated-near", "gated-too")
     ]
     resizable = gang_pod("resizable", containers=[ray_container(), {**ray_container(), "name": "sidecar"}])
     resizable["metadata"]["annotations"] |= {"muster.dev/max-cpu": "1500m", "muster.dev/max-memory": "1536Mi"}
@@ -318,6 +318,18 @@ def test_the_controller_opens_a_gate_with_the_nodes_of_a_request(pods: Kubectl) 
     target = Target("v1", "Pod", "gated-queued", "team-a")
     assert refused_patch(pods, DAVE, target, PLACED)
     assert refused_patch(pods, CONTROLLER, target, PLACED) == ""
+
+
+NEAR: Patch = {
+    "metadata": {"annotations": {"kueue.x-k8s.io/podset-unconstrained-topology": "true"}},
+    "spec": {"schedulingGates": None, "nodeSelector": {"kubernetes.io/hostname": "x1"}},
+}
+
+
+def test_the_controller_opens_a_gate_in_a_domain_of_a_topology(pods: Kubectl) -> None:
+    target = Target("v1", "Pod", "gated-near", "team-a")
+    assert refused_patch(pods, DAVE, target, NEAR)
+    assert refused_patch(pods, CONTROLLER, target, NEAR) == ""
 
 
 BY_CONTROLLER_OF_GATED: dict[str, Any] = {

@@ -43,13 +43,15 @@ class TopologyRequest:
     """The topology request of a pod set: `required` and `preferred` name a level.
 
     `slices` constrain parts of the pod set, the widest level first. Pod sets of the same `group` (a leader
-    and its workers) are placed together, on the same flavor."""
+    and its workers) are placed together, on the same flavor. `near` are the assigned domains of pods that the
+    set already has: `required` is the domain that contains them, and `preferred` is tried there first."""
 
     required: str | None = None
     preferred: str | None = None
     unconstrained: bool = False
     slices: tuple[SliceConstraint, ...] = ()
     group: str | None = None
+    near: tuple[tuple[str, ...], ...] = ()  # by their values in an assignment
 
 
 @dataclass(frozen=True, slots=True)

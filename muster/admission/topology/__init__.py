@@ -29,8 +29,8 @@ the request.
 
 The steps of a placement: `request` resolves levels and slices; `nodes` matches pods with the leaves of
 `domains`; `domain_capacity` computes the capacity of domains, cached by kind of pods; `search` or `balanced`
-selects domains; `spread` distributes the pods down to the leaves; `placements` explains refusals. `elastic`
-and `replacement` place only the additional or the moved pods of a set.
+selects domains; `spread` distributes the pods down to the leaves; `placements` explains refusals. `elastic`,
+`near` and `replacement` place only the additional or the moved pods of a set.
 
 Unlike in Kueue, a gang is always placed whole (Kueue drops pods that do not fill a slice), and flavors that
 share hosts count against each other within a cycle, too.

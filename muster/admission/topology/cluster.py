@@ -15,6 +15,7 @@ from muster.admission.model import (
 from muster.admission.topology.domains import Journal, LeafCapacity, requests_of_one_pod, usable
 from muster.admission.topology.elastic import resize
 from muster.admission.topology.flavor import FlavorTopology
+from muster.admission.topology.near import place_near
 from muster.admission.topology.placements import PlacementRefusal, Placements, TopologyUsage
 from muster.admission.topology.replacement import replace_node
 from muster.admission.topology.request import PlacementRequest
@@ -139,7 +140,7 @@ class Topologies:
             resized = resize(flavor, workers, leader, assume, empty)
             if resized is not None:
                 return resized
-        placed = flavor.place(workers, leader, empty)
+        placed = place_near(flavor, workers, leader, empty)
         if not last and not isinstance(placed, PlacementRefusal):
             for request in group:
                 assume(request, placed[request.pod_set.name])

@@ -10,8 +10,7 @@ from itertools import product
 from typing import Any
 
 from muster.admission import TopologyAssignment
-from muster.objects.names import UNCONSTRAINED_TOPOLOGY
-from muster.objects.topology import PLACED_ANNOTATIONS
+from muster.objects.names import PLACED_ANNOTATIONS, UNCONSTRAINED_TOPOLOGY
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 

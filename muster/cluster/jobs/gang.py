@@ -129,11 +129,15 @@ def _topology(entry: PodSetTemplate) -> TopologyRequest | None:
 def ineligibility(spec: RayClusterSpec, pointer: str, templates: tuple[PodSetTemplate, ...]) -> str | None:
     """Returns why this gang can't be admitted as a whole, and how to fix it; None if it can. `pointer` is the
     JSON pointer to the RayCluster's spec in the job."""
-    if spec.enable_in_tree_autoscaling and any(t.present and _topology(t) is not None for t in templates):
+    requests = [_topology(t) for t in templates if t.present] if spec.enable_in_tree_autoscaling else []
+    if any(
+        r is not None and (r.podset_slice_required_topology_constraints or r.pod_set_group_name)
+        for r in requests
+    ):
         path = f"{pointer}/enableInTreeAutoscaling".strip("/").replace("/", ".")
         return (
-            f"{path} is on, but a gang whose pods request a topology is admitted with a "
-            "fixed size: turn it off, or remove the topology's annotations from the pod templates"
+            f"{path} is on, but a gang whose pods request slices or groups of pod sets in a topology is "
+            "admitted with a fixed size: turn it off, or remove these annotations from the pod templates"
         )
     return templates_problem(templates)
 

@@ -51,8 +51,8 @@ def _admitted(pod_set: PodSet, workload: Workload, flavors: Mapping[str, Resourc
     of_request = target
     if pod_set.name in stored_sizes(workload):
         target.gates.append({"name": GROWTH_GATE})
-        # Pods of an elastic group use nodes of several requests, so each is placed when its gate is opened:
-        # the update must fit the template, but is no part of it.
+        # Pods of an elastic group use nodes of several requests and domains, so each is placed when its gate
+        # is opened: the update must fit the template, but is no part of it.
         of_request = _flavored(workload, pod_set, flavors)
     for update in updates_of(workload.status, pod_set.name):
         updated = of_request if CONSUME_ANNOTATION in update.annotations else target
@@ -61,7 +61,7 @@ def _admitted(pod_set: PodSet, workload: Workload, flavors: Mapping[str, Resourc
         updated.merge(updated.selector, update.node_selector, "nodeSelector")
         updated.tolerate(update.tolerations)
     assigned = assignment_of(workload, pod_set).topology_assignment
-    if assigned is not None:
+    if assigned is not None and pod_set.name not in stored_sizes(workload):
         target.confine(assignments.expanded(assigned))
     return target.template()
 

@@ -114,8 +114,9 @@ class Decider:
             for candidate, converted in [self._converted[key]]
             if may_grow(candidate.workload, candidate.status, cluster)
         ]
+        placed = bool(self._platform.snapshot.topologies)
         if self._engine is not None:
-            offers |= offered(self._engine, growing, self._decided_ms)
+            offers |= offered(self._engine, growing, self._decided_ms, placed=placed)
         return offers
 
     def elastic_gangs(self) -> Iterator[tuple[str, Mapping[str, ElasticPodSet]]]:

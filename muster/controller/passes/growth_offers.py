@@ -36,24 +36,45 @@ class _Grower(NamedTuple):
     def alike(self) -> object:
         """Growers with an equal value may preempt the same workloads."""
         replica, (pods,) = self.replica, self.replica.pod_sets
-        shape = pods.count, tuple(sorted(pods.requests.items())), replica.allowed_flavors
+        shape = pods.count, tuple(sorted(pods.requests.items())), pods.topology, replica.allowed_flavors
         return replica.cluster_queue, replica.priority, replica.local_queue, shape
 
 
-def offered(engine: core.Engine, gangs: Iterable[ElasticGang], now_ms: int) -> dict[str, dict[str, int]]:
+def offered(
+    engine: core.Engine, gangs: Iterable[ElasticGang], now_ms: int, *, placed: bool = False
+) -> dict[str, dict[str, int]]:
     """Returns the replicas of each pod set, by gang, that would be admitted after the last decision if the
-    job asked for them: into free quota, or by preempting surplus."""
+    job asked for them: into free quota, or by preempting surplus. `placed`: some pods need nodes of a
+    topology as well."""
     available = cache(engine.available)  # many gangs share a queue
     result: dict[str, dict[str, int]] = {}
     growers: dict[object, list[_Grower]] = defaultdict(list)
     for key, gang, elastic in gangs:
         result[key] = offers(gang, elastic, partial(available, gang.cluster_queue))
+        if placed:
+            result[key] = _with_nodes(engine, gang, elastic, result[key], now_ms)
         for grower in _growers(key, gang, elastic, result[key]):
             growers[grower.alike].append(grower)
     for alike in growers.values():
         for grower, count in _shares(engine, alike, now_ms):
             result[grower.key][grower.pod_set] = count
     return result
+
+
+def _with_nodes(
+    engine: core.Engine,
+    gang: core.Workload,
+    elastic: Mapping[str, ElasticPodSet],
+    free: Mapping[str, int],
+    now_ms: int,
+) -> dict[str, int]:
+    """Returns the replicas that fit into free quota, without pod sets whose next replica lacks nodes of a
+    topology."""
+    replicas = next_replicas(gang, elastic)
+    lacks = {name: engine.lacks(replicas[name], now_ms) for name, count in free.items() if count}
+    unplaced = (core.WaitReason.TOPOLOGY, core.WaitReason.NEVER_FITS)
+    full = {name for name, waiting in lacks.items() if waiting is not None and waiting.reason in unplaced}
+    return {name: 0 if name in full else count for name, count in free.items()}
 
 
 def _growers(

@@ -81,13 +81,16 @@ def _quota_limit(
 
 
 def unsupported(sizes: Sizes, granted: Mapping[str, int]) -> GrowthLimit | None:
-    """Returns the limit of a gang that holds quota in a topology, or with an admission check that can't be
-    repeated for further pods."""
+    """Returns the limit of a gang with an admission check that can't be repeated for further pods, or whose
+    provisioned nodes are in a topology."""
     limited = sorted(name for name in sizes if name in granted and _may_be_larger(sizes[name], granted[name]))
     if not limited:
         return None
     counts = ", ".join(_granted(name, sizes[name], granted[name]) for name in limited)
-    why = "gangs in a topology, and those with admission checks other than for nodes, keep their minimum"
+    why = (
+        "gangs in a topology of queued nodes, and those with admission checks other than for nodes, keep "
+        "their minimum"
+    )
     return GrowthLimit(UNSUPPORTED, f"{counts}: {why}")
 
 

@@ -9,7 +9,7 @@ from muster.objects import workload_status
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import find_condition, is_true, millis, rfc3339
 from muster.translation import core_workload
-from muster.translation.elastic import resized
+from muster.translation.elastic import aligned, resized
 
 REMOVAL_MS = 15_000
 """The time after the notice in which Ray's autoscaler and KubeRay remove workers."""
@@ -18,15 +18,18 @@ REMOVAL_MS = 15_000
 def with_surplus(
     workload: Workload, status: WorkloadStatus, cluster: ClusterState, now_ms: int, notice_ms: int
 ) -> tuple[WorkloadStatus, int | None]:
-    """Lowers the counts of an admitted gang to what its job asks for, and sets the condition Shrinking. Also
-    returns the time at which pods without quota are removed; None if there are none."""
+    """Lowers the counts of an admitted gang to what its job asks for, with the topology domains of the pods
+    that run, and sets the condition Shrinking. Also returns the time at which pods without quota are removed;
+    None if there are none."""
     elastic = elastic_pod_sets(workload, status, cluster, now_ms)
     if not elastic or workload_status.is_evicted(status) or status.admission is None:
         return status, None
     counts = granted_counts(status)
     lower = {name: max(e.minimum, e.asked) for name, e in elastic.items() if e.asked < counts[name]}
-    if any(count < counts[name] for name, count in lower.items()):
-        status = transitions.resize(status, resized(core_workload.admission(status.admission), lower))
+    before = core_workload.admission(status.admission)
+    after = aligned(resized(before, lower), elastic)
+    if after != before:
+        status = transitions.resize(status, after)
         counts |= lower
     excess = {name: e.running - counts[name] for name, e in elastic.items() if e.running > counts[name]}
     shrinks = is_true(status.conditions, workload_status.SHRINKING)

@@ -190,10 +190,12 @@ def _waits(replica: core.Workload) -> bool:
 
 
 def may_grow(configuration: QueueConfiguration, admission: core.Admission) -> bool:
-    """Returns whether a gang may get more than its minimum, as muster/cluster/elasticity.py does: its pods
-    are not placed in a topology, and its admission checks only request nodes."""
+    """Returns whether a gang may get more than its minimum, as muster/cluster/elasticity.py does: its
+    admission checks only request nodes, which are in no topology."""
     flavors = {flavor for assigned in admission.pod_sets for flavor in assigned.flavors.values()}
     checks = configuration.snapshot.cluster_queues[admission.cluster_queue].checks
-    placed = any(assigned.topology is not None for assigned in admission.pod_sets)
     applied = [check for check in checks if not check.flavors or check.flavors & flavors]
-    return not placed and all(check.provisions for check in applied)
+    placed = (a for a in admission.pod_sets if a.topology is not None or a.topology_delayed)
+    in_topology = {flavor for assigned in placed for flavor in assigned.flavors.values()}
+    requested = [check for check in applied if not check.flavors or check.flavors & in_topology]
+    return all(check.provisions for check in applied) and not (in_topology and requested)

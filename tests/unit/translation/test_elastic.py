@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.admission import Admission, PodSet, PodSetAssignment, Workload
+from muster.admission import (
+    Admission,
+    PodSet,
+    PodSetAssignment,
+    TopologyAssignment,
+    TopologyDomain,
+    TopologyRequest,
+    Workload,
+)
 from muster.translation.elastic import REPLICAS_MAX, ElasticPodSet, grown, split
 
 GPU = "nvidia.com/gpu"
@@ -113,3 +121,18 @@ def test_gang_and_surplus_add_up_to_the_whole(minimum: int, replicas: int, repli
 def test_a_job_cannot_ask_for_more_replicas_than_can_be_counted() -> None:
     whole = ray(2)
     assert len(split(whole, elastic(2**31))) == 1 + REPLICAS_MAX
+
+
+def test_growth_is_placed_near_pods_that_terminate() -> None:
+    """Their quota may be granted again, so they are in the required domain as well."""
+    request = TopologyRequest(required="rack")
+    whole = ray(0)
+    whole = replace(whole, pod_sets=(HEAD, replace(whole.pod_sets[1], topology=request)))
+    leaving = TopologyAssignment(("rack", "slot"), (TopologyDomain(("r1", "s1"), 1),))
+    _, terminates, *asked = split(whole, {"gpu": ElasticPodSet(0, 1, 2, running=1, placed=leaving)})
+    assert terminates.admission is not None
+    assert terminates.admission.pod_sets[0].topology == leaving
+    requests = [replica.pod_sets[0].topology for replica in asked]
+    assert requests == [replace(request, near=(("r1", "s1"),))] * 2
+    _, first, *more = split(whole, {"gpu": ElasticPodSet(0, 1, 2)})
+    assert (first.pod_sets[0].topology, more) == (request, []), "the first replica chooses the domain"

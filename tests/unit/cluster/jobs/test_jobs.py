@@ -76,8 +76,18 @@ def test_the_users_submitter() -> None:
     assert b"mine" in bytes(place.template)
 
 
-RACKED = template("worker", gpu=1)
-RACKED = {**RACKED, "metadata": {"annotations": {"kueue.x-k8s.io/podset-required-topology": "rack"}}}
+SLICES = {"kueue.x-k8s.io/podset-slice-required-topology": "rack", "kueue.x-k8s.io/podset-slice-size": "2"}
+SLICED = {**template("worker", gpu=1), "metadata": {"annotations": SLICES}}
+GROUP = {
+    "kueue.x-k8s.io/podset-required-topology": "rack",
+    "kueue.x-k8s.io/podset-group-name": "group",
+}
+GROUPED = {**template("worker", gpu=1), "metadata": {"annotations": GROUP}}
+AUTOSCALED_SLICES = (
+    "spec.rayClusterSpec.enableInTreeAutoscaling is on, but a gang whose pods request slices or groups of "
+    "pod sets in a topology is admitted with a fixed size: turn it off, or remove these annotations from "
+    "the pod templates"
+)
 TWO_CLUSTERS = (
     "KubeRay upgrades a RayService with a second cluster, but the gang has quota for one: set "
     "spec.upgradeStrategy.type to None, and upgrade with a RayService of another name"
@@ -119,11 +129,13 @@ REFUSALS: dict[str, tuple[Body, str]] = {
         ray_job("dev", worker={"spec": {"containers": []}}),
         "pod set 'gpu' has no containers",
     ),
-    "autoscaling of pods that request a topology": (
-        ray_job("dev", rayClusterSpec={**ray_cluster_spec(2, RACKED), "enableInTreeAutoscaling": True}),
-        "spec.rayClusterSpec.enableInTreeAutoscaling is on, but a gang whose pods request a topology is "
-        "admitted with a fixed size: turn it off, or remove the topology's annotations from the pod "
-        "templates",
+    "autoscaling of slices in a topology": (
+        ray_job("dev", rayClusterSpec={**ray_cluster_spec(2, SLICED), "enableInTreeAutoscaling": True}),
+        AUTOSCALED_SLICES,
+    ),
+    "autoscaling of groups of pod sets in a topology": (
+        ray_job("dev", rayClusterSpec={**ray_cluster_spec(2, GROUPED), "enableInTreeAutoscaling": True}),
+        AUTOSCALED_SLICES,
     ),
     "upgrades by a second cluster, the default": (ray_service("llm", upgradeStrategy={}), TWO_CLUSTERS),
     "upgrades by a second cluster": (

@@ -11,7 +11,7 @@ from muster.controller.passes.reconcile import reconcile
 from muster.kube import kinds
 from muster.kube.writes import Create, MergePatch
 from muster.objects import kueue
-from muster.objects.names import REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
+from muster.objects.names import GROWTH_GATE, REQUIRED_TOPOLOGY, SIZES_ANNOTATION, UNCONSTRAINED_TOPOLOGY
 from tests.simulation.manifests import GPU, cluster_queue, flavor, quotas, ray_job
 from tests.unit.controller.builders import NOW_MS, Body, make_cluster, read, stored, workload_body
 
@@ -149,6 +149,16 @@ def test_its_pods_select_a_single_host_by_its_label() -> None:
     template = admitted_templates(workload, make_cluster(objects()).flavors)["gpu"]
     assert template.spec.node_selector[HOSTNAME] == "x1"
     assert not template.spec.affinity
+
+
+def test_pods_of_an_autoscaled_group_are_confined_when_their_gate_is_opened() -> None:
+    body = admitted("x1", "x2")
+    body["metadata"]["annotations"] = {SIZES_ANNOTATION: '{"gpu": {"minReplicas": 2, "maxReplicas": 4}}'}
+    workload: kueue.Workload = read(kinds.WORKLOADS, body)
+    template = admitted_templates(workload, make_cluster(objects()).flavors)["gpu"]
+    assert not template.spec.affinity
+    assert HOSTNAME not in template.spec.node_selector
+    assert template.spec.scheduling_gates == ({"name": GROWTH_GATE},)
 
 
 def test_a_gang_is_evicted_if_its_failed_node_has_no_replacement() -> None:

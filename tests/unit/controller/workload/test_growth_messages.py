@@ -156,7 +156,10 @@ def test_limit_has_the_estimated_growth_of_its_group() -> None:
     ],
 )
 def test_gang_that_keeps_its_minimum(granted: Mapping[str, int], message: str) -> None:
-    why = "gangs in a topology, and those with admission checks other than for nodes, keep their minimum"
+    why = (
+        "gangs in a topology of queued nodes, and those with admission checks other than for nodes, keep "
+        "their minimum"
+    )
     assert unsupported(SIZES, granted) == GrowthLimit("GrowthUnsupported", f"{message}: {why}")
     assert unsupported({"gpu": GPU}, {"gpu": 12}) is None
 
