@@ -270,7 +270,8 @@ class _Settlement:
                     self._mark(queue, workload, False)
         for key in preempting:
             head = self._heads[key]
-            if not head.workload.preempting:
+            # No object keeps the mark of surplus: a new engine would not know it.
+            if not head.workload.preempting and not head.workload.surplus_of:
                 self._mark(self._queues[head.queue.name], head.workload, True)
 
     def _mark(self, queue: PendingQueue, workload: Workload, preempting: bool) -> None:
