@@ -9,9 +9,7 @@ from components.admission.queues import Mutation
 from components.admission.ray import RAY_KINDS, Engine, any_is_true, requests_of
 from components.admission.templates import from_old_object
 from muster.cluster.jobs.job_kind import JobKind
-from muster.objects.names import ELASTIC_ANNOTATION
-
-KUEUE_GATE = "kueue.x-k8s.io/elastic-job"  # apis/kueue/v1beta2: ElasticJobSchedulingGate
+from muster.objects.names import ELASTIC_ANNOTATION, ELASTIC_GATE
 
 
 def autoscaled_as_created(kind: JobKind, engine: Engine, autoscaled: bool) -> dict[str, str]:
@@ -55,7 +53,7 @@ def gates_at_creation(engine: Engine) -> str:
     gates = "t.?spec.?schedulingGates.orValue([])"
     if engine != "kueue":
         return f"variables.templates.all(t, {gates}.size() == 0)"
-    ours = f'{_annotated("object")} && g.name == "{KUEUE_GATE}"'
+    ours = f'{_annotated("object")} && g.name == "{ELASTIC_GATE}"'
     return f"variables.templates.all(t, {gates}.all(g, {ours}))"
 
 

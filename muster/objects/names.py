@@ -19,6 +19,7 @@ RESOURCE_IN_USE = "kueue.x-k8s.io/resource-in-use"  # a finalizer
 # Annotations of Workloads and jobs.
 PROVREQ_ANNOTATION_PREFIX = "provreq.kueue.x-k8s.io/"
 ELASTIC_ANNOTATION = "kueue.x-k8s.io/elastic-job"
+ELASTIC_GATE = ELASTIC_ANNOTATION  # Kueue, apis/kueue/v1beta2: ElasticJobSchedulingGate
 GATES_ANNOTATION = "kueue.x-k8s.io/admission-gated-by"
 REPLACES_ANNOTATION = "kueue.x-k8s.io/workload-slice-replacement-for"
 ALLOWED_FLAVORS_ANNOTATION = "kueue.x-k8s.io/workload-allowed-resource-flavors"

@@ -26,7 +26,7 @@ GROUPS: dict[str, tuple[Body, Mapping[str, WorkerGroup]]] = {
     "it waits, and its manifest asks": (waiting_elastic(replicas=3), {"gpu": WorkerGroup(1, 1, 3, 4)}),
     "its nodes are not provisioned": (UNCHECKED, {"gpu": WorkerGroup(1, 1, 3, 4)}),
     "it returns at its minimum": (EVICTED, {"gpu": WorkerGroup(1, 1, 3, 4)}),
-    "it is in a topology, and keeps its size": (PLACED, {}),
+    "it is in a topology": (PLACED, {"gpu": WorkerGroup(1, 1, 4, 4)}),
 }
 
 
