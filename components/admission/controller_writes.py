@@ -27,8 +27,9 @@ DRY_RUNS_ONLY = Policy(
 
 # Pods of an autoscaled group are placed on the nodes of a ProvisioningRequest when their gate is opened: the
 # API server allows further node selectors for gated pods only, and none of the existing ones may change.
-_PLACED = json.dumps([CONSUME_ANNOTATION, CLASS_ANNOTATION, UNCONSTRAINED_TOPOLOGY])
-_WRITTEN = json.dumps([CONSUME_ANNOTATION, CLASS_ANNOTATION, SHRINKS_ANNOTATION])
+_WITH_THE_GATE = (CONSUME_ANNOTATION, CLASS_ANNOTATION, UNCONSTRAINED_TOPOLOGY)
+_PLACED = json.dumps(_WITH_THE_GATE)
+_WRITTEN = json.dumps([*_WITH_THE_GATE, SHRINKS_ANNOTATION])
 _ANNOTATIONS = ("object.metadata.?annotations.orValue({})", "oldObject.metadata.?annotations.orValue({})")
 GATES_ONLY = Policy(
     name="muster-controller-opens-only-gates",

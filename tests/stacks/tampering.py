@@ -143,7 +143,7 @@ TAMPERING: Mapping[str, Tampering] = {
     "a rule is added to a ClusterRole": Tampering(
         obj(f"{RBAC}/v1", "ClusterRole", "muster-queue-viewer"),
         edits(put(EVERYTHING, "rules", -1)),
-        "rules[1]: {apiGroups: [*]",
+        "rules[2]: {apiGroups: [*]",
     ),
     "a verb is added to a Role": Tampering(
         obj(f"{RBAC}/v1", "Role", "ray-user", "team-a"),
