@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 
 from settings.model.base import amount
+from settings.model.pools.pool import Pool
+from settings.model.queues.queue import ClusterQueue
 from settings.model.stack import Settings
-from settings.model.tenants.tenant import STORAGE
+from settings.model.tenants.tenant import STORAGE, Tenant
 from settings.problems import Doubt, Finding, Path, did_you_mean
 from settings.proof.gangs import smallest_gang
+from settings.rules.queues import flavors_of_queues
 from settings.rules.registry import doubt, rule
 from settings.rules.tenants import tenants_of
 
@@ -85,14 +88,8 @@ def quotas_let_gangs_in(settings: Settings) -> Iterator[Finding]:
 def limits_let_gangs_in(settings: Settings) -> Iterator[Finding]:
     """A LimitRange lets in the containers of the smallest gang of one flavor of the tenant's queues
     (Kubernetes, LimitRange)."""
-    pools = {pool.flavor_name: pool for pool in settings.pools}
     for path, tenant in tenants_of(settings):
-        gangs = [
-            smallest_gang(pools[flavor], queue)
-            for queue in settings.queues.cluster_queues
-            for flavor in (queue.quotas if queue.name in tenant.queues.values() else ())
-            if flavor in pools
-        ]
+        gangs = [smallest_gang(pool, queue) for queue, pool in _flavors_of(tenant, settings)]
         for resource, most in tenant.limits.max.items() if tenant.limits else ():
             needed = [amount(gang.requests.get(resource, "0")) for gang in gangs]
             if needed and min(needed) > amount(most):
@@ -108,11 +105,8 @@ def limits_let_gangs_in(settings: Settings) -> Iterator[Finding]:
 def quotas_let_all_pods_in(settings: Settings) -> Iterator[Finding]:
     """A ResourceQuota lets in the pods of a tenant's smallest RayJob: its head, its submitter, and a worker
     or the hosts of a TPU slice (Kubernetes, object count quota)."""
-    pools = {pool.flavor_name: pool for pool in settings.pools}
-    queues = {queue.name: queue for queue in settings.queues.cluster_queues}
     for path, tenant in tenants_of(settings):
-        flavors = {f for name in tenant.queues.values() if name in queues for f in queues[name].quotas}
-        workers = min((pools[flavor].slice_nodes for flavor in flavors if flavor in pools), default=1)
+        workers = min((pool.slice_nodes for _, pool in _flavors_of(tenant, settings)), default=1)
         for key in ("pods", "count/pods"):
             hard = tenant.resource_quota.get(key)
             if hard is not None and amount(hard) < workers + 2:
@@ -122,6 +116,12 @@ def quotas_let_all_pods_in(settings: Settings) -> Iterator[Finding]:
                     "gang that they admit starts only partially",
                     "raise it, or remove it",
                 )
+
+
+def _flavors_of(tenant: Tenant, settings: Settings) -> Iterator[tuple[ClusterQueue, Pool]]:
+    """Yields the flavors of the tenant's cluster queues, each with its queue and pool."""
+    targets = tenant.queues.values()
+    yield from ((q, pool) for _, q, pool in flavors_of_queues(settings) if q.name in targets)
 
 
 @doubt("tenants")

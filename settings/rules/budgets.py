@@ -7,7 +7,7 @@ from settings.model.queues.budget import DAYS_MAX, Budget
 from settings.model.queues.queue import ClusterQueue, Cohort
 from settings.model.stack import Settings
 from settings.problems import Doubt, Finding, Path, did_you_mean
-from settings.rules.queues import holders
+from settings.rules.queues import counted_resources
 from settings.rules.registry import doubt, rule
 
 # Days of a calendar period, at the most.
@@ -49,8 +49,7 @@ def budgets_need_engine_muster(settings: Settings) -> Iterator[Finding]:
 def budgets_suit_flavors(settings: Settings) -> Iterator[Finding]:
     """Budgets are of flavors of pools in the file, and of resources with quota (docs/budgets.md)."""
     flavors = sorted({pool.flavor_name for pool in settings.pools})
-    all_quotas = [quotas for holder in holders(settings) for quotas in holder.quotas.values()]
-    resources = sorted({resource for quotas in all_quotas for resource in quotas})
+    resources = sorted(counted_resources(settings))
     for path, budget in _budgets(settings):
         if budget.flavor is not None and budget.flavor not in flavors:
             yield Finding(
@@ -68,7 +67,7 @@ def budgets_suit_flavors(settings: Settings) -> Iterator[Finding]:
 def budgets_of_a_queue_are_of_its_quotas(settings: Settings) -> Iterator[Finding]:
     """A budget of a cluster queue is of resources and flavors in its quotas: its gangs use no others (Kueue:
     ClusterQueueSpec.resourceGroups)."""
-    all_resources = {r for holder in holders(settings) for quotas in holder.quotas.values() for r in quotas}
+    all_resources = counted_resources(settings)
     flavors = {pool.flavor_name for pool in settings.pools}
     for i, queue in enumerate(settings.queues.cluster_queues):
         resources = {resource for quotas in queue.quotas.values() for resource in quotas}

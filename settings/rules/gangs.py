@@ -16,6 +16,8 @@ from settings.model.queues.queue import ClusterQueue
 from settings.model.stack import Settings
 from settings.problems import Doubt, Finding, Path
 from settings.proof.gangs import LEAST, Gang, Outcome, Proof, smallest_gang
+from settings.rules.engines import engine_section
+from settings.rules.queues import flavors_of_queues
 from settings.rules.registry import doubt, rule
 
 USUAL = Assumptions()
@@ -50,7 +52,7 @@ def _failures(settings: Settings) -> Iterator[tuple[Path, ClusterQueue, Pool, Ou
     """Yields the flavors of queues on which the smallest gang never runs; engine kai has no flavors."""
     if settings.admission.engine != "kai":
         proof = Proof(settings)
-        for path, queue, pool in _flavors(settings):
+        for path, queue, pool in flavors_of_queues(settings):
             if (outcome := proof.outcome(queue.name, smallest_gang(pool, queue))).why:
                 yield path, queue, pool, outcome
 
@@ -82,19 +84,10 @@ def _never_runs(path: Path, pool: Pool, gang: Gang, outcome: Outcome) -> Finding
     )
 
 
-def _flavors(settings: Settings) -> Iterator[tuple[Path, ClusterQueue, Pool]]:
-    """Yields each flavor of each cluster queue with its pool; unknown ones are refused elsewhere."""
-    pools = {pool.flavor_name: pool for pool in settings.pools}
-    for i, queue in enumerate(settings.queues.cluster_queues):
-        for flavor in queue.quotas:
-            if flavor in pools:
-                yield ("muster:queues", "clusterQueues", i, "quotas", flavor), queue, pools[flavor]
-
-
 @rule("pools", "admission", "queues")
 def gangs_have_as_many_pods_as_a_slice(settings: Settings) -> Iterator[Finding]:
     """`maxPods` lets a gang have a worker on each host of a TPU slice (GKE, Plan TPUs)."""
-    for _, queue, pool in _flavors(settings):
+    for _, queue, pool in flavors_of_queues(settings):
         if pool.slice_nodes > settings.admission.max_pods:
             yield Finding(
                 ("muster:admission", "maxPods"),
@@ -142,7 +135,7 @@ def rayjobs_may_not_fit(settings: Settings) -> Iterator[Doubt]:
 def slices_may_leave_quota_unused(settings: Settings) -> Iterator[Doubt]:
     """A TPU gang takes whole slices: what a quota grants beyond them is used only with borrowed quota (GKE,
     Plan TPUs)."""
-    for path, queue, pool in _flavors(settings):
+    for path, queue, pool in flavors_of_queues(settings):
         quota, chips = queue.quotas[pool.flavor_name].get(TPU_RESOURCE), pool.tpu.chips if pool.tpu else 0
         if quota and chips and amount(quota.nominal) % chips:
             yield Doubt(
@@ -189,12 +182,10 @@ def pods_may_not_be_ready_in_time(settings: Settings) -> Iterator[Doubt]:
     """With `waitForPodsReady`, a gang is evicted while it waits for nodes that the autoscaler adds, and on a
     flex-start pool for hours; queued pools have their nodes before pods start (Kueue: waitForPodsReady; GKE,
     flex-start)."""
-    sections = {"muster": settings.controller, "kueue": settings.kueue}
-    section = sections.get(settings.admission.engine)
+    key, section = engine_section(settings) or ("", None)
     if section is None or section.wait_for_pods_ready is None:
         return
     timeout_s, least_s = section.wait_for_pods_ready.timeout_seconds, USUAL.start_up_s
-    key = "muster:kueue" if section is settings.kueue else "muster:controller"
     if any(not pool.queued and not (pool.nodes and pool.nodes.min) for pool in settings.pools):
         least_s += USUAL.scale_up_s
     if timeout_s < least_s:
@@ -220,7 +211,9 @@ def heads_may_be_preempted(settings: Settings) -> Iterator[Doubt]:
     """A queue whose only CPUs without accelerators are of spot nodes loses the whole gang with a head (GKE,
     Spot VMs)."""
     for i, queue in enumerate(settings.queues.cluster_queues):
-        heads = [p for _, q, p in _flavors(settings) if q is queue and "cpu" in q.quotas[p.flavor_name]]
+        heads = [
+            p for _, q, p in flavors_of_queues(settings) if q is queue and "cpu" in q.quotas[p.flavor_name]
+        ]
         heads = [pool for pool in heads if not pool.queued]
         if heads and all(pool.provisioning == "spot" for pool in heads):
             yield Doubt(

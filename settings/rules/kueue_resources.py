@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from settings.model.stack import Settings
 from settings.problems import Finding, did_you_mean
 from settings.rules.names import unique
-from settings.rules.queues import holders
+from settings.rules.queues import counted_resources
 from settings.rules.registry import rule
 
 
@@ -14,7 +14,7 @@ def exclusions_leave_quotas(settings: Settings) -> Iterator[Finding]:
     """No resource with quota has an excluded prefix, as its quota would have no effect (Kueue:
     resources.excludeResourcePrefixes)."""
     for i, prefix in enumerate(settings.kueue.exclude_resource_prefixes):
-        counted = sorted(name for name in _counted(settings) if name.startswith(prefix))
+        counted = sorted(name for name in counted_resources(settings) if name.startswith(prefix))
         if counted and settings.admission.engine == "kueue":
             yield Finding(
                 ("muster:kueue", "excludeResourcePrefixes", i),
@@ -32,7 +32,7 @@ def transformations_are_counted(settings: Settings) -> Iterator[Finding]:
     path = ("muster:kueue", "transformations")
     inputs = [transformation.input for transformation in settings.kueue.transformations]
     yield from unique((((*path, i, "input"), name) for i, name in enumerate(inputs)), "input")
-    counted = _counted(settings)
+    counted = counted_resources(settings)
     for i, transformation in enumerate(settings.kueue.transformations):
         for output in transformation.outputs:
             if output == transformation.input:
@@ -47,7 +47,3 @@ def transformations_are_counted(settings: Settings) -> Iterator[Finding]:
                     "a resource with quota in this file: without it, no gang with the input is admitted",
                     did_you_mean(output, sorted(counted)),
                 )
-
-
-def _counted(settings: Settings) -> set[str]:
-    return {name for holder in holders(settings) for quotas in holder.quotas.values() for name in quotas}

@@ -6,6 +6,7 @@ from settings.model.foundation.place import GkePlace, zones_of
 from settings.model.pools.pool import Pool
 from settings.model.stack import Settings
 from settings.problems import Finding, Path
+from settings.rules.engines import engine_section
 from settings.rules.labels import owning_domain
 from settings.rules.provisioning import ways_to_get_nodes
 from settings.rules.registry import rule
@@ -137,16 +138,13 @@ def levels_are_used(settings: Settings) -> Iterator[Finding]:
 def levels_are_not_off(settings: Settings) -> Iterator[Finding]:
     """Topologies need the gate TopologyAwareScheduling, which is on by default (Kueue,
     pkg/features/kube_features.go)."""
-    is_kueue = settings.admission.engine == "kueue"
-    part, operator = (
-        ("muster:kueue", settings.kueue) if is_kueue else ("muster:controller", settings.controller)
-    )
-    if operator is None or operator.feature_gates.get("TopologyAwareScheduling", True):
+    key, section = engine_section(settings) or ("", None)
+    if section is None or section.feature_gates.get("TopologyAwareScheduling", True):
         return
     for i, pool in enumerate(settings.pools):
         if pool.topology:
             yield Finding(
                 ("muster:pools", i, "topology"),
-                f"no levels: {part}.featureGates turns TopologyAwareScheduling off",
+                f"no levels: {key}.featureGates turns TopologyAwareScheduling off",
                 "remove the gate, or `topology`",
             )

@@ -1,12 +1,13 @@
 """Rules of queues: their names, their tree, and their quotas."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from settings.model.base import amount
 from settings.model.pools.gpus import GPU_RESOURCE
 from settings.model.pools.pool import Pool
-from settings.model.queues.resource_groups import Quota, Quotas
+from settings.model.queues.queue import ClusterQueue
+from settings.model.queues.resource_groups import Quotas
 from settings.model.stack import Settings
 from settings.problems import Finding, Path, did_you_mean
 from settings.rules.names import unique
@@ -84,6 +85,11 @@ def holders(settings: Settings) -> Iterator[Holder]:
         yield Holder(path, "cohort", cohort.quotas, "parent", cohort.parent)
 
 
+def counted_resources(settings: Settings) -> set[str]:
+    """Returns the resources with quota in a cluster queue or cohort."""
+    return {name for holder in holders(settings) for quotas in holder.quotas.values() for name in quotas}
+
+
 @rule("pools", "queues")
 def quotas_suit_flavors(settings: Settings) -> Iterator[Finding]:
     """Quotas are of flavors of pools in the file, and of resources that their nodes have (Kueue:
@@ -116,9 +122,9 @@ def _resource_suits(pool: Pool, resource: str, nominal: str, path: Path) -> Iter
 def quotas_include_accelerators(settings: Settings) -> Iterator[Finding]:
     """A queue with quota in a flavor of GPUs or TPUs has quota of these too: without it no gang that requests
     them is admitted (Kueue: ClusterQueueSpec.resourceGroups)."""
-    for path, pool, quotas in _quotas_of_queues(settings):
+    for path, queue, pool in flavors_of_queues(settings):
         for resource in (resource for resource in pool.capacity if "/" in resource):
-            if resource not in quotas:
+            if resource not in queue.quotas[pool.flavor_name]:
                 yield Finding(
                     (*path, resource),
                     f"a quota of the accelerators of pool {pool.name}, as its nodes are not used without it "
@@ -127,13 +133,13 @@ def quotas_include_accelerators(settings: Settings) -> Iterator[Finding]:
                 )
 
 
-def _quotas_of_queues(settings: Settings) -> Iterator[tuple[Path, Pool, Mapping[str, Quota]]]:
-    """Yields the quotas of each cluster queue in each flavor, with the flavor's pool."""
+def flavors_of_queues(settings: Settings) -> Iterator[tuple[Path, ClusterQueue, Pool]]:
+    """Yields each flavor of each cluster queue with its pool; unknown ones are refused elsewhere."""
     pools = {pool.flavor_name: pool for pool in settings.pools}
     for i, queue in enumerate(settings.queues.cluster_queues):
-        for flavor, quotas in queue.quotas.items():
+        for flavor in queue.quotas:
             if flavor in pools:
-                yield ("muster:queues", "clusterQueues", i, "quotas", flavor), pools[flavor], quotas
+                yield ("muster:queues", "clusterQueues", i, "quotas", flavor), queue, pools[flavor]
 
 
 @rule("queues")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from settings.model.stack import Settings
 from settings.problems import Doubt, Finding, Path, did_you_mean
+from settings.rules.engines import engine_section
 from settings.rules.names import unique
 from settings.rules.registry import doubt, rule
 
@@ -57,14 +58,12 @@ def thresholds_need_a_policy(settings: Settings) -> Iterator[Finding]:
 def borrowing_preempts_without_fair_sharing(settings: Settings) -> Iterator[Finding]:
     """`borrowWithinCohort` has no effect with fair sharing, which preempts by shares (Kueue, "Preemption":
     borrowWithinCohort)."""
-    controller, kueue = settings.controller, settings.kueue
-    fair = {
-        "muster": controller is not None and controller.fair_sharing is not None,
-        "kueue": kueue.fair_sharing is not None,
-    }
+    _, section = engine_section(settings) or ("", None)
+    if section is None or section.fair_sharing is None:
+        return
     for i, queue in enumerate(settings.queues.cluster_queues):
         borrows = queue.preemption.borrow_within_cohort
-        if fair.get(settings.admission.engine) and borrows and borrows.policy != "Never":
+        if borrows and borrows.policy != "Never":
             yield Finding(
                 ("muster:queues", "clusterQueues", i, "preemption", "borrowWithinCohort"),
                 "no value: with `fairSharing`, shares decide what a gang that borrows may preempt",

@@ -4,6 +4,7 @@ Ray's autoscaler asks for no more than its limit, so a gang whose limit leaves n
 quota that others have borrowed from it.
 """
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -81,9 +82,13 @@ def _growers(
     key: str, gang: core.Workload, elastic: Mapping[str, ElasticPodSet], free: Mapping[str, int]
 ) -> Iterator[_Grower]:
     counts = {a.name: a.count for a in gang.admission.pod_sets} if gang.admission else {}
-    for name, replica in next_replicas(gang, elastic).items():
-        if not free[name] and elastic[name].asked >= counts[name]:
-            yield _Grower(key, replica)
+    hungry = {
+        name: sizes
+        for name, sizes in elastic.items()
+        if name in counts and not free[name] and sizes.asked >= counts[name]
+    }
+    for replica in next_replicas(gang, hungry).values():
+        yield _Grower(key, replica)
 
 
 def _shares(engine: core.Engine, growers: list[_Grower], now_ms: int) -> Iterator[tuple[_Grower, int]]:
@@ -100,18 +105,11 @@ def _shares(engine: core.Engine, growers: list[_Grower], now_ms: int) -> Iterato
 def _preemptible(engine: core.Engine, replica: core.Workload, now_ms: int) -> int:
     """Returns the most replicas that preempt others together, up to GROWTH_MAX."""
     (pods,) = replica.pod_sets
-    low, high = 0, 1
-    while high <= GROWTH_MAX:
-        several = replace(replica, pod_sets=(replace(pods, count=high * pods.count),))
-        if not engine.preempts(several, now_ms):
-            break
-        low, high = high, 2 * high
-    # `low` preempt, and `high` do not.
-    while high - low > 1:
-        middle = (low + high) // 2
-        several = replace(replica, pod_sets=(replace(pods, count=middle * pods.count),))
-        if middle <= GROWTH_MAX and engine.preempts(several, now_ms):
-            low = middle
-        else:
-            high = middle
-    return low
+
+    def fails(count: int) -> bool:
+        several = replace(pods, count=count * pods.count)
+        return not engine.preempts(replace(replica, pod_sets=(several,)), now_ms)
+
+    if fails(1):  # mostly, so that this is tried first
+        return 0
+    return 1 + bisect_left(range(2, GROWTH_MAX + 1), True, key=fails)
