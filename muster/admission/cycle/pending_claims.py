@@ -1,9 +1,9 @@
 """Quota and targets of heads that wait for their targets, across the cycles of a pass.
 
 As in Kueue, a target that is already evicted is the first choice of every later preemptor: of several equal
-preemptors, one at a time has its targets evicted. For gangs that avoids needless evictions. Growth consists
+preemptors, one at a time has its targets evicted, which avoids needless evictions of gangs. Growth consists
 of many small workloads, each of which would wait for the notice of the one before it, so surplus is nominated
-as if earlier preemptors already had their quota, and claims targets of its own.
+as if earlier preemptors already had their quota, and claims other targets.
 """
 
 from collections.abc import Iterator
