@@ -98,10 +98,26 @@ class Server:
         return newer
 
 
+class Clock:
+    """The module `time`, in which only sleep takes time: a slow machine is not mistaken for a settled
+    Kueue."""
+
+    def __init__(self) -> None:
+        self._now_s = 0.0
+
+    def monotonic(self) -> float:
+        return self._now_s
+
+    def sleep(self, seconds: float) -> None:
+        self._now_s += seconds
+
+    def time(self) -> float:
+        return NOW_MS / 1000 + self._now_s
+
+
 @pytest.fixture(autouse=True)
 def _in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stage, "QUIET_SECONDS", 0.01)
-    monkeypatch.setattr(stage, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(stage, "time", Clock())
     monkeypatch.setattr(stage, "PatientClient", lambda server: server)
 
     class Watch:
