@@ -52,6 +52,7 @@ def check(needed_bytes: int) -> None:
         return
     if (reason := apt.missing() or buildah.missing()) is not None:
         raise StepError(reason)
+    images_directory().mkdir(parents=True, exist_ok=True)  # a new cache has no such folder to measure
     free_bytes = shutil.disk_usage(images_directory()).free
     if free_bytes < needed_bytes:
         raise StepError(

@@ -27,7 +27,11 @@ def lack(monkeypatch: pytest.MonkeyPatch, reason: str | None) -> None:
 
 
 def free(monkeypatch: pytest.MonkeyPatch, free_bytes: int) -> None:
-    monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=free_bytes))
+    def disk_usage(path: Path) -> SimpleNamespace:
+        path.stat()  # the real function also fails for a folder that does not exist
+        return SimpleNamespace(free=free_bytes)
+
+    monkeypatch.setattr("shutil.disk_usage", disk_usage)
 
 
 def refuse(what: str) -> Callable[[Screen], list[Recipe]]:
@@ -59,6 +63,11 @@ def test_nothing_is_built_on_a_machine_that_lacks_something(
     message = {"disk": r"the images need .* GB in .*, where .* GB are free", "root": "run this as root"}[case]
     with pytest.raises(StepError, match=message):
         ensure.ensure_images(Screen())
+
+
+def test_disk_is_measured_in_a_new_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUSTER_CACHE", str(tmp_path / "new"))
+    ensure.check(ensure.bytes_to_build())
 
 
 def test_images_in_the_cache_need_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
