@@ -111,7 +111,7 @@ class _Placing:
             cancelled_ms=job.cancelled_ms,
             run_ms=job.run_ms,
             priority=self._configuration.priorities.get(name, 0),
-            pod_sets=self._gang(job, queue) if job.elastic is None else _elastic_gang(job.elastic),
+            pod_sets=self._gang(job, queue),
             groups={} if job.elastic is None else {of.name: _group(of) for of in job.elastic.groups},
             demand={} if job.elastic is None else {of.name: of.demand for of in job.elastic.groups},
         )
@@ -142,9 +142,9 @@ class _Placing:
         return _Resolved(None, f"queue {queue or 'without a name'!r} is not in the configuration")
 
     def _gang(self, job: TraceJob, queue: str) -> tuple[core.PodSet, ...]:
-        topology = None
-        if queue in self._requests_by_queue:
-            topology = job.topology or self._requests_by_queue[queue]
+        if job.elastic is not None:
+            return self._elastic_gang(job.elastic, queue)
+        topology = self._topology(job.topology, queue)
         shape = (job.pods, id(job.requests), topology)
         pod_sets = self._pod_sets.get(shape)
         if pod_sets is None:
@@ -152,11 +152,20 @@ class _Placing:
             pod_sets = self._pod_sets[shape] = (core.PodSet(PODS, job.pods, job.requests, topology=topology),)
         return pod_sets
 
+    def _elastic_gang(self, elastic: TraceElastic, queue: str) -> tuple[core.PodSet, ...]:
+        """Returns the pod sets of an autoscaled job at its minimum."""
+        fixed = (core.PodSet(HEAD, elastic.pods, elastic.requests),) if elastic.pods else ()
+        groups = (
+            core.PodSet(of.name, of.minimum, of.requests, topology=self._topology(of.topology, queue))
+            for of in elastic.groups
+        )
+        return (*fixed, *groups)
 
-def _elastic_gang(elastic: TraceElastic) -> tuple[core.PodSet, ...]:
-    """Returns the pod sets of an autoscaled job at its minimum."""
-    fixed = (core.PodSet(HEAD, elastic.pods, elastic.requests),) if elastic.pods else ()
-    return (*fixed, *(core.PodSet(of.name, of.minimum, of.requests) for of in elastic.groups))
+    def _topology(self, recorded: core.TopologyRequest | None, queue: str) -> core.TopologyRequest | None:
+        """Returns the topology request of pods, None if the queue's topologies are ignored."""
+        if queue not in self._requests_by_queue:
+            return None
+        return recorded or self._requests_by_queue[queue]
 
 
 def _group(group: TraceGroup) -> WorkerGroup:

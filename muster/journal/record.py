@@ -11,7 +11,7 @@ from typing import Annotated
 
 import msgspec
 
-from muster.objects.kueue import PODS_MAX
+from muster.objects.kueue import PODS_MAX, TopologyRequest
 from muster.objects.meta import View
 
 VERSION = 1
@@ -38,6 +38,7 @@ class PodSetRecord(View):
     count: Annotated[int, msgspec.Meta(ge=1, le=PODS_MAX)]
     requests: dict[str, str]
     flavors: dict[str, str] = {}  # by resource, of its last admission
+    topology: TopologyRequest | None = None
 
 
 class Eviction(View):
@@ -67,6 +68,7 @@ class GroupRecord(View):
     maximum: Annotated[int, msgspec.Meta(ge=0)]
     replica: Annotated[int, msgspec.Meta(ge=1)] = 1
     flavors: dict[str, str] = {}
+    topology: TopologyRequest | None = None
     changes: tuple[SizeChange, ...] = ()
 
 

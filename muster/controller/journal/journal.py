@@ -190,6 +190,7 @@ def _pod_sets(workload: Workload, status: WorkloadStatus, devices: DeviceRequest
             count=pod_set.count,
             requests=texts,
             flavors=dict(flavors.get(pod_set.name, {})),
+            topology=pod_set.topology_request,
         )
 
 

@@ -84,6 +84,7 @@ def _group(
         name=pod_set.name,
         requests={resource: quantities.format(resource, units) for resource, units in requests.items()},
         flavors=dict(flavors),
+        topology=pod_set.topology_request,
         minimum=size.minimum,
         maximum=_maximum(size),
         replica=size.num_of_hosts,

@@ -1,19 +1,24 @@
 """Reads the controller's journal of workloads as a trace."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from sys import intern
+from typing import NamedTuple
 
 import msgspec
 
+from muster.admission import TopologyRequest
 from muster.forecast.main_flavor import main_flavor
 from muster.forecast.traces.journal_sizes import elastic_of, units
-from muster.forecast.traces.pod_sets import MERGED, merged
+from muster.forecast.traces.pod_sets import MERGED, main_pod_set, merged
 from muster.forecast.traces.rows import RowError, Rows
 from muster.forecast.traces.trace import Trace, TraceJob
 from muster.forecast.traces.values import SECOND, duration
 from muster.journal.record import VERSION, JournalRecord
+from muster.objects import kueue
+from muster.translation.core_nodes import topology_request
 
 
 class _Versioned(msgspec.Struct):
@@ -31,15 +36,14 @@ def read(files: Iterable[tuple[str, Iterable[str]]], source: str) -> Trace:
     rows = Rows(source)
     jobs: dict[str, TraceJob] = {}
     merged: set[str] = set()
-    requests_of = lru_cache(maxsize=50_000)(_requests_of)
+    gang_of = lru_cache(maxsize=50_000)(_gang)
     for file, lines in files:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             try:
                 record = _decoded(line)
-                pods, requests = requests_of(_pod_sets_key(record))
-                job = _job(record, pods, requests)
+                job = _job(record, gang_of(_pod_sets_key(record)))
             except RowError as problem:
                 rows.reject(number, problem, file)
                 continue
@@ -75,7 +79,15 @@ def _version(line: str) -> int:
         return VERSION
 
 
-def _job(record: JournalRecord, pods: int, requests: Mapping[str, int]) -> TraceJob:
+class _Gang(NamedTuple):
+    """The pods of a workload as equal pods."""
+
+    pods: int
+    requests: Mapping[str, int]  # of one pod
+    topology: TopologyRequest | None
+
+
+def _job(record: JournalRecord, gang: _Gang) -> TraceJob:
     created_ms = _millis(record.created_at)
     begun = record.started_at or record.admitted_at
     waited_ms = run_ms = cancelled_ms = None
@@ -97,8 +109,8 @@ def _job(record: JournalRecord, pods: int, requests: Mapping[str, int]) -> Trace
         f"{record.namespace}/{record.name}",
         created_ms,
         run_ms,
-        pods,
-        requests,
+        gang.pods,
+        gang.requests,
         intern(record.queue),
         intern(record.priority_class),
         intern(record.user or record.namespace),
@@ -109,6 +121,7 @@ def _job(record: JournalRecord, pods: int, requests: Mapping[str, int]) -> Trace
         start_up_ms,
         intern(main_flavor(pod_set.flavors for pod_set in record.pod_sets)),
         None if begun is None else elastic_of(record, begun),
+        gang.topology,
     )
 
 
@@ -116,22 +129,25 @@ def _measured_ms(begin: datetime, end: datetime) -> int:
     return max(0, _millis(end) - _millis(begin))
 
 
-PodSetsKey = tuple[tuple[int, tuple[tuple[str, str], ...]], ...]
+PodSetsKey = tuple[tuple[int, tuple[tuple[str, str], ...], kueue.TopologyRequest | None], ...]
 
 
 def _pod_sets_key(record: JournalRecord) -> PodSetsKey:
-    return tuple((pod_set.count, tuple(pod_set.requests.items())) for pod_set in record.pod_sets)
+    return tuple((of.count, tuple(of.requests.items()), of.topology) for of in record.pod_sets)
 
 
-def _requests_of(pod_sets: PodSetsKey) -> tuple[int, Mapping[str, int]]:
-    """Returns the number of equal pods and the requests of each (`pod_sets.merged`)."""
-    pods, shares = merged(
+def _gang(pod_sets: PodSetsKey) -> _Gang:
+    """Returns the merged pod sets (`pod_sets.merged`), with the topology request of those with the most
+    accelerators: there is no other pod set to be placed with."""
+    merging = [
         (count, {resource: units(resource, text) for resource, text in requests})
-        for count, requests in pod_sets
-    )
+        for count, requests, _topology in pod_sets
+    ]
+    pods, shares = merged(merging)
     if not shares:
         raise RowError("the workload requests nothing: expected an amount of cpu, memory or nvidia.com/gpu")
-    return pods, shares
+    topology = topology_request(pod_sets[main_pod_set(merging)][2])
+    return _Gang(pods, shares, None if topology is None else replace(topology, group=None))
 
 
 def _millis(time: datetime) -> int:

@@ -9,6 +9,7 @@ from muster.forecast.traces.rows import RowError
 from muster.forecast.traces.trace import SizeDemand, TraceElastic, TraceGroup
 from muster.forecast.traces.values import SECOND, shown
 from muster.journal.record import GroupRecord, JournalRecord
+from muster.translation.core_nodes import topology_request
 
 
 def elastic_of(record: JournalRecord, begun: datetime) -> TraceElastic | None:
@@ -19,9 +20,11 @@ def elastic_of(record: JournalRecord, begun: datetime) -> TraceElastic | None:
         return None
     names = {group.name for group in groups}
     pods, requests = merged(
-        (pod_set.count, units_of(pod_set.requests))
-        for pod_set in record.pod_sets
-        if pod_set.name not in names
+        [
+            (pod_set.count, units_of(pod_set.requests))
+            for pod_set in record.pod_sets
+            if pod_set.name not in names
+        ]
     )
     return TraceElastic(pods, requests, groups)
 
@@ -34,7 +37,13 @@ def _group(group: GroupRecord, begun: datetime) -> TraceGroup:
         )
     requests = units_of(group.requests)
     return TraceGroup(
-        group.name, requests, group.minimum, group.maximum, group.replica, tuple(_demand(group, begun))
+        group.name,
+        requests,
+        group.minimum,
+        group.maximum,
+        group.replica,
+        tuple(_demand(group, begun)),
+        topology_request(group.topology),
     )
 
 

@@ -191,7 +191,7 @@ def _is_heterogeneous(jobs: Sequence[TraceJob]) -> bool:
 def _merged(name: str, components: Sequence[TraceJob]) -> TraceJob:
     """Returns a heterogeneous job, whose components Slurm starts together, as one gang."""
     first = components[0]
-    pods, requests = merged((job.pods, job.requests) for job in components)
+    pods, requests = merged([(job.pods, job.requests) for job in components])
     runs = [job.run_ms for job in components if job.run_ms is not None]
     run_ms = max(runs, default=None)
     submit_ms = min(job.submit_ms for job in components)

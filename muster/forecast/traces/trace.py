@@ -25,6 +25,7 @@ class TraceGroup:
     maximum: int
     replica: int
     demand: tuple[SizeDemand, ...]  # at least one, in order of time
+    topology: TopologyRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class TraceJob:
     start_up_ms: int | None = None  # recorded time from its admission until its pods were ready
     flavor: str = ""  # recorded flavor of its accelerators
     elastic: TraceElastic | None = None  # None: its size is fixed
-    topology: TopologyRequest | None = None  # of all its pods
+    topology: TopologyRequest | None = None  # of all its pods; of an autoscaled job, its groups have theirs
 
 
 @dataclass(frozen=True, slots=True)

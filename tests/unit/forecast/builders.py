@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from muster.admission import HOSTNAME
+from muster.admission import HOSTNAME, TopologyRequest
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.placement import PlacedJob, place
@@ -118,12 +118,13 @@ def autoscaled(
     least: int = 0,
     most: int = 8,
     limited: bool = False,
+    topology: TopologyRequest | None = None,
     **more: Any,
 ) -> TraceJob:
     """A job of workers with a GPU each; `demand` are the workers that it asks for, by seconds after its
     start."""
     asks = tuple(SizeDemand(round(1000 * after_s), workers, limited) for after_s, workers in demand)
-    group = TraceGroup("gpu", {GPU: 1}, least, most, 1, asks)
+    group = TraceGroup("gpu", {GPU: 1}, least, most, 1, asks, topology)
     elastic = TraceElastic(0, {}, (group,))
     return replace(job(name, at_s, run_s, gpus=1, pods=least, **more), elastic=elastic)
 

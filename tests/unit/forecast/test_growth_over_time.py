@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from muster.admission import TopologyRequest
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.report.growth import growth_change_tables, growth_document, growth_tables
@@ -21,9 +22,11 @@ from tests.unit.forecast.builders import (
     autoscaled,
     configured,
     job,
+    node,
     priority,
     provisioned,
     queue,
+    racks,
     simulated,
 )
 
@@ -41,6 +44,9 @@ class Case:
 PREEMPTING = configured(queue("a", 4, **PREEMPTS), priority("high", 9))
 QUEUED = configured(queue("a", 4, **CHECKED), *provisioned())
 MINUTE = replace(AT_ONCE, provisioning_median_s=60, provisioning_spread=0)
+
+RACKS = configured(*racks(), node("r1-a"), node("r2-a"), queue("a", 8, flavor="racks"))
+"""Two racks with four GPUs each."""
 
 CASES: dict[str, Case] = {
     "it grows at once": Case([autoscaled("dev", 0, 3_600, (0, 4), least=1)], ["dev 0-0 3"], 0, 4),
@@ -101,6 +107,23 @@ CASES: dict[str, Case] = {
         [autoscaled("dev", 0, 600, (0, 2), least=1, most=6, limited=True)],
         ["dev 0-0 3"],
         assumptions=replace(AT_ONCE, unmet_demand=0.5),
+    ),
+    "it grows in its rack": Case(
+        [autoscaled("dev", 0, 600, (0, 6), least=1, topology=TopologyRequest(required="rack"))],
+        ["dev 0-0 3", "dev 0-never 2"],
+        600,
+        configuration=RACKS,
+    ),
+    "it prefers its rack": Case(
+        [autoscaled("dev", 0, 600, (0, 6), least=1, topology=TopologyRequest(preferred="rack"))],
+        ["dev 0-0 5"],
+        configuration=RACKS,
+    ),
+    "requests are assumed": Case(
+        [autoscaled("dev", 0, 600, (0, 6), least=1)],
+        ["dev 0-0 3", "dev 0-never 2"],
+        600,
+        configuration=replace(RACKS, topology_requests={"racks": TopologyRequest(required="rack")}),
     ),
     "jobs of a fixed size": Case([job("other", 0, 600, 2)], []),
 }

@@ -18,7 +18,7 @@ from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import millis
-from muster.objects.names import DEVICE_CLASSES
+from muster.objects.names import DEVICE_CLASSES, REQUIRED_TOPOLOGY
 from tests.simulation.manifests import GPU, local_stack, ray_job, template
 from tests.unit.controller.builders import (
     CREATED,
@@ -124,6 +124,16 @@ def test_claimed_devices_are_recorded() -> None:
     recorded.observe(body, done=[finished(body)], others=others)
     (record,) = recorded.records
     assert [s.requests.get(GPU) for s in record.pod_sets] == [None, "2", None]
+
+
+def test_topology_requests_are_recorded() -> None:
+    worker = template("worker", cpu=1, gpu=1)
+    worker["metadata"] = {"annotations": {REQUIRED_TOPOLOGY: "rack"}}
+    recorded, body = Recorded(), workload_body(ray_job("dev", worker=worker), *RUNS)
+    recorded.observe(body, done=[finished(body)])
+    (record,) = recorded.records
+    requested = [of.topology.required if of.topology else None for of in record.pod_sets]
+    assert requested == [None, "rack", None]
 
 
 def test_time_when_a_gang_recovered_is_not_its_start() -> None:

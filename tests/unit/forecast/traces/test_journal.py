@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muster import admission as core
 from muster.forecast.traces import journal
 from muster.forecast.traces.pod_sets import MERGED
 from muster.forecast.traces.trace import Trace, TraceJob
 from muster.journal.record import VERSION, Eviction, JournalRecord, PodSetRecord, WorkloadOutcome, write
+from muster.objects.kueue import TopologyRequest
 from tests.unit.forecast.traces.builders import GIB, GPU, QUANTITY, job, problems
 
 L4 = {"cpu": "default", GPU: "l4"}
@@ -87,6 +89,20 @@ JOBS: dict[str, tuple[JournalRecord, TraceJob]] = {
         record(created_at=datetime.fromisoformat("2026-03-01T10:00:00+01:00")),
         trained(),
     ),
+    "its pods were placed in a topology": (
+        record(
+            pod_sets=(
+                PodSetRecord(name="head", count=1, requests={"cpu": "1"}),
+                PodSetRecord(
+                    name="workers",
+                    count=1,
+                    requests={GPU: "1"},
+                    topology=TopologyRequest(required="rack", pod_set_group_name="gang"),
+                ),
+            )
+        ),
+        trained(requests={"cpu": 1_000, GPU: 1}, topology=core.TopologyRequest(required="rack")),
+    ),
     "several pods": (
         record(pod_sets=(workers(4, cpu="500m", memory="1Gi"),)),
         trained(pods=4, requests={"cpu": 500, "memory": GIB}),
@@ -98,7 +114,8 @@ JOBS: dict[str, tuple[JournalRecord, TraceJob]] = {
 def test_record_is_read_as_a_job(name: str) -> None:
     written, expected = JOBS[name]
     trace = read(written)
-    assert (list(trace.jobs), problems(trace), trace.adjusted) == ([expected], [], {})
+    merged = {MERGED: 1} if len(written.pod_sets) > 1 else {}
+    assert (list(trace.jobs), problems(trace), trace.adjusted) == ([expected], [], merged)
 
 
 def test_requests_of_a_head_are_spread_over_its_workers() -> None:
