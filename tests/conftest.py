@@ -11,7 +11,7 @@ from tools.testing.effort import EXAMPLES_PERCENT
 
 # Properties scale their number of examples by the profile's (tests/unit/admission/strategies.py).
 # No example has a time limit: a busy machine is no failure.
-hypothesis.settings.register_profile("check", max_examples=5, deadline=None)
+hypothesis.settings.register_profile("check", max_examples=2, deadline=None)
 hypothesis.settings.register_profile("test", max_examples=EXAMPLES_PERCENT, deadline=None)
 hypothesis.settings.register_profile("alone", deadline=None)
 hypothesis.settings.load_profile("alone")

@@ -2,20 +2,35 @@
 
 import argparse
 import sys
+from pkgutil import resolve_name
 
-from tools import chores
 from tools.compiled_core import run_compiled
-from tools.docs import ray_fields
 from tools.prose.check import prose
 from tools.prose.same_code import same_code
-from tools.release import release
 from tools.testing.layers import FAST_TESTS, LAYERS, LINT
 from tools.testing.run import nox, run_layers, run_together
-from tools.toolchain.checksums import pin_checksums
 from tools.toolchain.command import carry_out
 from tools.toolchain.steps import StepError
 
 KEYS = tuple(layer.key for layer in LAYERS)
+CHORES = {
+    "coverage": ("tools.chores:coverage", "branch coverage of muster/admission by its unit tests"),
+    "docs": (
+        "tools.docs.generate:docs",
+        "write generated docs: references, diagrams, the deploying identity's roles",
+    ),
+    "fields": ("tools.docs.ray_fields:record", "record the fields of the pinned KubeRay's CRDs"),
+    "types": ("tools.chores:types", "mypy, with a cache that outlives the checkout"),
+    "lock": ("tools.chores:lock", "resolve the Python dependencies into the lock files"),
+    "checksums": (
+        "tools.toolchain.checksums:pin_checksums",
+        "pin the checksums of the tools' official release files",
+    ),
+    "release": ("tools.release:release", "build wheel, archives, SBOM and checksums of HEAD into dist/"),
+    "format": ("tools.chores:format_code", "format the code"),
+}
+"""Verbs without arguments: their function, imported when they run, as some import all components, and their
+help."""
 
 
 def main(arguments: list[str]) -> int:
@@ -46,17 +61,8 @@ def _parser() -> argparse.ArgumentParser:
     verb = verbs.add_parser("same-code", help="files whose code changed, beyond docstrings and comments")
     verb.add_argument("revision", metavar="REV", help="the commit to compare with, such as main")
     verb.set_defaults(run=lambda options: same_code(options.revision))
-    for name, chore, says in (
-        ("coverage", chores.coverage, "branch coverage of muster/admission by its unit tests"),
-        ("docs", chores.docs, "write generated docs: references, diagrams, the deploying identity's roles"),
-        ("fields", ray_fields.record, "record the fields of the pinned KubeRay's CRDs"),
-        ("types", chores.types, "mypy, with a cache that outlives the checkout"),
-        ("lock", chores.lock, "resolve the Python dependencies into the lock files"),
-        ("checksums", pin_checksums, "pin the checksums of the tools' official release files"),
-        ("release", release, "build wheel, archives, SBOM and checksums of HEAD into dist/"),
-        ("format", chores.format_code, "format the code"),
-    ):
-        verbs.add_parser(name, help=says).set_defaults(run=lambda _options, chore=chore: chore())
+    for name, (function, says) in CHORES.items():
+        verbs.add_parser(name, help=says).set_defaults(run=lambda _options, f=function: resolve_name(f)())
     return parser
 
 

@@ -3,10 +3,11 @@
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from tools.prose import names, rooms, vale
-from tools.prose.extract import words
+from tools.prose import rooms, vale
+from tools.prose.results import results
 from tools.prose.rooms import Ceiling, Count
 from tools.prose.vale import ValeAlert
 from tools.toolchain.paths import CHECKOUT
@@ -63,10 +64,13 @@ def report(paths: Sequence[str]) -> Report:
     """Checks the tracked files below `paths`."""
     texts = {path: (CHECKOUT / path).read_text() for path in _tracked() if path.startswith(tuple(paths))}
     executable = vale.vale(Screen())
+    files = results(texts, None if executable is None else partial(vale.alerts, executable))
     return Report(
-        words={path: words(path, text) for path, text in texts.items()},
-        turns=None if executable is None else vale.alerts(executable, texts),
-        names=[alert for path, text in texts.items() for alert in names.alerts(path, text)],
+        words={path: result.words for path, result in files.items()},
+        turns=None
+        if executable is None
+        else [alert for result in files.values() for alert in result.turns or ()],
+        names=[alert for result in files.values() for alert in result.names],
     )
 
 

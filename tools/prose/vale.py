@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def vale(screen: Screen) -> Path | None:
     return ensure_tools(["vale"], screen)["vale"].path
 
 
-def alerts(executable: Path, texts: dict[str, str]) -> list[ValeAlert]:
+def alerts(executable: Path, texts: Mapping[str, str]) -> list[ValeAlert]:
     """Returns the alerts of Vale for files by their path in the checkout, in order."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,9 +1,11 @@
 """The lock files that `make lock` writes, and their sources."""
 
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
+from tools.__main__ import CHORES
 from tools.chores import LOCKS
 from tools.toolchain.paths import CHECKOUT
 
@@ -22,3 +24,8 @@ def test_sources_of_lock_files_exist(lock_file: str) -> None:
     sources = [source for source in LOCKS[lock_file] if Path(source).suffix in SUFFIXES]
     assert sources
     assert [source for source in sources if not (CHECKOUT / source).is_file()] == []
+
+
+@pytest.mark.parametrize("verb", CHORES)
+def test_the_function_of_a_verb_exists(verb: str) -> None:
+    assert callable(resolve_name(CHORES[verb][0]))

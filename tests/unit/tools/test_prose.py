@@ -1,5 +1,6 @@
 """Prose is extracted with its lines, names are checked as the parser binds them, and ceilings only fall."""
 
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from tools.prose import extract, names, rooms, vale
 from tools.prose.check import Report, table
 from tools.prose.extract import Line
+from tools.prose.results import FileResult, results
 from tools.prose.rooms import Ceiling, Count
 from tools.prose.same_code import without_prose
 from tools.prose.vale import ValeAlert
@@ -217,3 +219,42 @@ def test_every_ceiling_is_above_a_target() -> None:
     assert [name for name, ceiling in ceilings.items() if ceiling == Ceiling()] == []
     assert rooms.write(ceilings) == Path(rooms.CEILINGS).read_text()
     assert all(a < b for a, b in pairwise(ceilings))
+
+
+TEXTS = {"a.md": "a turn\n", "b.py": "found = 1\n"}
+
+
+def checked(texts: Mapping[str, str], seen: list[str]) -> dict[str, FileResult]:
+    """Results with a stand-in for Vale that alerts in each file and notes in `seen` what it reads."""
+
+    def turns(texts: Mapping[str, str]) -> list[ValeAlert]:
+        seen.extend(texts)
+        return [ValeAlert(path, 1, "turn", refused=False) for path in texts]
+
+    return results(texts, turns)
+
+
+def test_only_changed_files_are_checked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUSTER_CACHE", str(tmp_path))
+    first = checked(TEXTS, [])
+    assert [alert.path for alert in first["b.py"].names] == ["b.py"]
+    again: list[str] = []
+    assert checked(TEXTS, again) == first
+    assert again == []
+    changed = checked(TEXTS | {"b.py": "pods = 1\n"}, again)
+    assert (again, changed["b.py"].names, changed["a.md"]) == (["b.py"], (), first["a.md"])
+
+
+def test_results_without_vale_are_not_used_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUSTER_CACHE", str(tmp_path))
+    assert results(TEXTS, None)["a.md"].turns is None
+    assert len(checked(TEXTS, [])["a.md"].turns or ()) == 1
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"a": {"words": 1}}', '{"a": 1}'])
+def test_a_damaged_cache_is_replaced(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUSTER_CACHE", str(tmp_path))
+    expected = checked(TEXTS, [])
+    (file,) = (tmp_path / "prose").iterdir()
+    file.write_text(text)
+    assert checked(TEXTS, []) == expected

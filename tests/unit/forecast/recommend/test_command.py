@@ -257,6 +257,7 @@ def test_no_goal_at_all_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None
     assert "no goal: give --goal" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_killed_search_resumes_with_the_same_answer(capsys: pytest.CaptureFixture[str]) -> None:
     write_trace(80)
     command = [sys.executable, "-m", "muster", "recommend", "--stack", "stack.yaml", "--trace", "trace.csv"]
