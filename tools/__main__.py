@@ -70,7 +70,8 @@ def _test(options: argparse.Namespace) -> int:
     if unknown := set(options.layers) - set(KEYS):
         raise StepError(f"no test layer {sorted(unknown)}", try_this=f"one of {', '.join(KEYS)}")
     selected = options.layers or [layer.key for layer in LAYERS if not layer.on_demand]
-    return run_layers([layer for layer in LAYERS if layer.key in selected])
+    layers = [layer for layer in LAYERS if layer.key in selected]
+    return run_layers(layers, selected=bool(options.layers))
 
 
 def _flakes(options: argparse.Namespace) -> int:

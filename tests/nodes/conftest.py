@@ -11,12 +11,12 @@ import pytest
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes
 from sandbox.realnodes import cgroups
-from sandbox.realnodes.machine import missing
+from sandbox.realnodes.environment import RealNodes
 from sandbox.up import down
-from sandbox.up_real import up_real
+from sandbox.up_real import TRAINING, up_real
 from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.paths import RunState
-from tools.toolchain.steps import Screen
+from tools.toolchain.steps import Screen, StepError
 
 NAME = "nodes-test"
 
@@ -39,13 +39,15 @@ def machine_state() -> dict[str, set[str]]:
 
 @pytest.fixture(scope="session")
 def state() -> Iterator[RunState]:
-    """A sandbox with real nodes, after its scenarios."""
-    if (reason := missing()) is not None:
-        pytest.skip(reason)
-    before = machine_state()
+    """A sandbox with real nodes, after the scenario `training`."""
     state = RunState(NAME)
     try:
-        up_real(state, "muster", fresh=True)
+        RealNodes(state, Screen()).check()
+    except StepError as error:
+        pytest.skip(str(error))
+    before = machine_state()
+    try:
+        up_real(state, "muster", [TRAINING], fresh=True)
         yield state
     finally:
         down(state)

@@ -27,7 +27,9 @@ class Layer:
     """Commands that run in order; the layer passes if all of them exit with 0.
 
     together: they run in parallel instead.
-    on_demand: it takes minutes, and runs only if it is selected.
+    shared_cluster: its tests share a cluster, which every process of pytest would start.
+    on_demand: it takes minutes, and runs only if it is selected by name.
+    selected_commands: those that run instead if it is selected by name, with the tests that take minutes.
     """
 
     key: str
@@ -36,6 +38,8 @@ class Layer:
     together: bool = False
     lane: Lane = Lane.TWO_PROCESSES
     on_demand: bool = False
+    shared_cluster: bool = False
+    selected_commands: tuple[Command, ...] = ()
 
     @property
     def log(self) -> Path:
@@ -77,7 +81,7 @@ def _cluster_tests(key: str, title: str, lane: Lane = Lane.TWO_PROCESSES) -> Lay
         pytest(key, "-m", expression, f"tests/{key}", report=f"{key}-{part}")
         for part, expression in marks.items()
     )
-    return Layer(key, title, tuple(commands), together=True, lane=lane)
+    return Layer(key, title, tuple(commands), together=True, lane=lane, shared_cluster=True)
 
 
 RECORD = module("tests.conformance", "--record")
@@ -106,7 +110,14 @@ LAYERS = (
     _tests("simulation", f"simulation with faults ({HISTORIES} random histories, seeds from 0)"),
     _cluster_tests("sandbox", "end to end", lane=Lane.WAITING),
     _tests("browser", "the pages of forecasts and of clusters in a real browser", lane=Lane.WAITING),
-    _tests("nodes", "pods on real nodes", lane=Lane.ONE_PROCESS, on_demand=True),
+    Layer(
+        "nodes",
+        "pods on real nodes",
+        (pytest("nodes", "tests/nodes/test_real_nodes.py"),),
+        lane=Lane.WAITING,
+        shared_cluster=True,
+        selected_commands=(pytest("nodes", "tests/nodes"),),
+    ),
     _tests("ray", "a preempted training that a real Ray resumes", lane=Lane.WAITING, on_demand=True),
 )
 

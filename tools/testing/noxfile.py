@@ -2,7 +2,7 @@
 
 They run in the locked environment and not in one of nox's. With the argument `shown`, the output of a layer
 is shown while it runs. Otherwise it is in .muster/test-logs/<session>.log, and the end is shown of commands
-that fail.
+that fail. With the argument `selected`, layers run the tests that take minutes, too.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from tools.toolchain.paths import CHECKOUT
 from tools.toolchain.steps import tail
 
 nox.options.default_venv_backend = "none"
-SHOWN = "shown"
+SHOWN, SELECTED = "shown", "selected"
 LINES_SHOWN = 40
 INTERRUPT_SECONDS_MAX = 30.0
 """Grace period after an interruption: pytest's fixtures need time to stop their clusters."""
@@ -33,8 +33,9 @@ def run(session: nox.Session, layer: Layer) -> None:
     LOGS.mkdir(parents=True, exist_ok=True)
     layer.log.unlink(missing_ok=True)
     log = None if SHOWN in session.posargs else layer.log
-    with ThreadPoolExecutor(len(layer.commands) if layer.together else 1) as pool:
-        passed = all(list(pool.map(lambda command: passes(session, command, log), layer.commands)))
+    commands = (layer.selected_commands if SELECTED in session.posargs else ()) or layer.commands
+    with ThreadPoolExecutor(len(commands) if layer.together else 1) as pool:
+        passed = all(list(pool.map(lambda command: passes(session, command, log), commands)))
     if log is not None and passed:
         session.log(tail(log, lines=1))
     if not passed:
@@ -107,7 +108,7 @@ def flakes(session: nox.Session) -> None:
 def in_random_order(layer: Layer, seed: int) -> list[Command]:
     """Returns the pytest commands of a layer with the order and the examples of a seed, in more processes
     than usual unless the tests share a cluster."""
-    busy = () if layer.together else (f"--numprocesses={2 * (os.cpu_count() or 1)}",)
+    busy = () if layer.shared_cluster else (f"--numprocesses={2 * (os.cpu_count() or 1)}",)
     seeds = ("-p", "randomly", f"--randomly-seed={seed}", f"--hypothesis-seed={seed}")
     return [(*command, *busy, *seeds) for command in layer.commands if "pytest" in command]
 

@@ -6,8 +6,9 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 from tools.testing.layers import LOGS, Lane, Layer, module
@@ -16,15 +17,15 @@ from tools.toolchain.paths import CHECKOUT
 NOXFILE = Path(__file__).with_name("noxfile.py")
 NICE = ("nice", "-n", "10")
 """Prefix of CPU-bound lanes that run next to clusters, so that the clusters get the CPU first."""
-SHOWN = ("--", "shown")
-"""Argument of the sessions whose output is shown: those of the first lane (noxfile.py)."""
+SHOWN, SELECTED = "shown", "selected"
+"""Arguments of sessions (noxfile.py): the output of the first lane's is shown."""
 
 
-def run_layers(layers: Sequence[Layer]) -> int:
+def run_layers(layers: Sequence[Layer], *, selected: bool = False) -> int:
     """Runs all layers, even after a failure; returns the exit code.
 
     The last lines are the result and the duration of each layer, and `N passed, N failed, N skipped`, summed
-    over the layers of pytest.
+    over the layers of pytest. selected: the user named the layers, so tests that take minutes run, too.
     """
     shutil.rmtree(LOGS, ignore_errors=True)
     LOGS.mkdir(parents=True)
@@ -32,27 +33,36 @@ def run_layers(layers: Sequence[Layer]) -> int:
     commands: list[tuple[str, ...]] = []
     for lane, keys in ((lane, keys) for lane, keys in lanes.items() if keys):
         priority = NICE if lanes[Lane.WAITING] and lane is not Lane.WAITING else ()
-        shown = SHOWN if not commands else ()
+        arguments = [*([] if commands else [SHOWN]), *([SELECTED] if selected else [])]
         report = LOGS / f"{lane.name.lower()}.json"
-        commands.append((*priority, *nox("--report", str(report), "--sessions", *keys, *shown)))
+        commands.append((*priority, *nox("--report", str(report), "--sessions", *keys, "--", *arguments)))
     code = run_together(commands)
     print("\n".join([*results(layers, LOGS.glob("*.json")), counts(LOGS.glob("*.xml"))]), flush=True)
     return code
 
 
 def results(layers: Sequence[Layer], reports: Iterable[Path]) -> list[str]:
-    """Returns a line for each layer, in their order, from nox's reports."""
+    """Returns a line for each layer, in their order, from nox's reports; a layer without a test that ran
+    is skipped, with the reason."""
     sessions = [session for report in reports for session in json.loads(report.read_text())["sessions"]]
-    lines = {
-        session["name"]: f"{_result(session['result'])}  {_duration(session['duration'])}"
-        for session in sessions
-    }
+    lines = {session["name"]: _result(session) for session in sessions}
     width = max(len(layer.key) for layer in layers)
     return [f"{layer.key:<{width}}  {lines.get(layer.key, 'not run')}" for layer in layers]
 
 
-def _result(of_session: str) -> str:
-    return "passed" if of_session == "success" else "failed"
+def _result(session: Mapping[str, Any]) -> str:
+    duration = _duration(session["duration"])
+    if session["result"] != "success":
+        return f"failed  {duration}"
+    reason = skip_reason(LOGS.glob(f"{session['name']}*.xml"))
+    return f"skipped {duration}  {reason}" if reason else f"passed  {duration}"
+
+
+def skip_reason(reports: Iterable[Path]) -> str:
+    """Returns the first test's reason if JUnit reports have skipped tests only; else an empty string."""
+    cases = [case for report in reports for case in ElementTree.parse(report).getroot().iter("testcase")]
+    skips = [skip for case in cases if (skip := case.find("skipped")) is not None]
+    return skips[0].get("message", "") if skips and len(skips) == len(cases) else ""
 
 
 def _duration(seconds: float) -> str:

@@ -8,6 +8,9 @@ from tools.testing.layers import FAST, LAYERS, LINT, Layer
 from tools.testing.noxfile import in_random_order
 from tools.toolchain.paths import CHECKOUT
 
+SHARED_CLUSTERS = {"stacks": [False, False], "sandbox": [False, False], "nodes": [False]}
+"""Whether each command of the layers whose tests share a cluster runs in several processes."""
+
 
 def test_every_folder_of_tests_is_a_layer() -> None:
     tests = CHECKOUT / "tests"
@@ -16,7 +19,14 @@ def test_every_folder_of_tests_is_a_layer() -> None:
 
 
 def test_a_layer_that_takes_minutes_runs_only_if_it_is_selected() -> None:
-    assert {layer.key for layer in LAYERS if layer.on_demand} == {"nodes", "ray"}
+    assert {layer.key for layer in LAYERS if layer.on_demand} == {"ray"}
+
+
+def test_tests_that_take_minutes_run_only_if_their_layer_is_selected() -> None:
+    more = {layer.key: (layer.commands, layer.selected_commands) for layer in LAYERS if layer.selected_commands}
+    assert more.keys() == {"nodes"}
+    ((fewer,), (all_of_them,)) = more["nodes"]
+    assert (fewer[-1], all_of_them[-1]) == ("tests/nodes/test_real_nodes.py", "tests/nodes")
 
 
 def test_every_folder_of_the_fast_tests_exists() -> None:
@@ -30,4 +40,4 @@ def test_a_random_order_starts_no_further_clusters(layer: Layer) -> None:
     commands = in_random_order(layer, 7)
     assert all("--randomly-seed=7" in command and "pytest" in command for command in commands)
     processes = [any("--numprocesses" in argument for argument in command) for command in commands]
-    assert processes == ([False, False] if layer.key in ("stacks", "sandbox") else [True])
+    assert processes == SHARED_CLUSTERS.get(layer.key, [True])

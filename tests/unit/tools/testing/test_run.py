@@ -31,6 +31,7 @@ for layer in {layers}:
 """
 REPORT = """<testsuites><testsuite tests="6" failures="1" errors="1" skipped="1">
 <testcase classname="tests.a" name="test_b"><failure message="no"/></testcase></testsuite></testsuites>"""
+SKIP = '<testcase name="t"><skipped message="no root"/></testcase>'
 
 
 @pytest.fixture
@@ -41,7 +42,12 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def played(
-    layers: list[Layer], logs: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    layers: list[Layer],
+    logs: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    *,
+    selected: bool = False,
 ) -> tuple[int, str]:
     """Runs the layers with their own noxfile; returns the exit code and the output."""
     noxfile = logs.with_name("noxfile.py")
@@ -49,7 +55,7 @@ def played(
     text = NOXFILE.format(checkout=str(CHECKOUT), logs=str(logs), layers=shown)
     noxfile.write_text(text.replace("[Layer(", "[layers.Layer(").replace(", Layer(", ", layers.Layer("))
     monkeypatch.setattr(run, "NOXFILE", noxfile)
-    code = run.run_layers(layers)
+    code = run.run_layers(layers, selected=selected)
     captured = capfd.readouterr()
     return code, captured.out + captured.err
 
@@ -102,6 +108,31 @@ def test_the_last_line_sums_the_reports(
     layer = Layer("a", "A", (writes(logs / "a.xml", REPORT), writes(logs / "b.xml", REPORT)))
     _, output = played([layer], logs, monkeypatch, capfd)
     assert "6 passed, 4 failed, 2 skipped\n" in output
+
+
+@pytest.mark.parametrize(
+    ("cases", "line"),
+    [
+        pytest.param(f"{SKIP}{SKIP}", "nodes  skipped  0:00  no root", id="all tests"),
+        pytest.param(f'{SKIP}<testcase name="c"/>', "nodes  passed   0:00", id="one of two tests"),
+        pytest.param("", "nodes  passed   0:00", id="no tests"),
+    ],
+)
+def test_a_skipped_layer_says_why(
+    cases: str, line: str, logs: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    report = f"<testsuites><testsuite>{cases}</testsuite></testsuites>"
+    layer = Layer("nodes", "N", (writes(logs / "nodes.xml", report),))
+    _, output = played([layer], logs, monkeypatch, capfd)
+    assert line in output.splitlines()
+
+
+def test_a_selected_layer_runs_the_tests_that_take_minutes(
+    logs: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    layer = Layer("a", "A", (OK,), selected_commands=(BAD,))
+    assert played([layer], logs, monkeypatch, capfd)[0] == 0
+    assert played([layer], logs, monkeypatch, capfd, selected=True)[0] == 1
 
 
 def test_lanes_run_in_parallel(tmp_path: Path) -> None:
