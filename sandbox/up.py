@@ -21,7 +21,7 @@ from sandbox.cluster.page_process import page_address, start_page
 from sandbox.cluster.processes import Processes
 from sandbox.cluster.volumes import create_volumes
 from sandbox.deployment import deploy, pulumi_cli
-from sandbox.realnodes.cluster import remove_leftovers
+from sandbox.realnodes.cluster import interfaces, remove_leftovers
 from sandbox.running import existing_names, only_run, require_unused
 from sandbox.scenario import EXAMPLES, SCENARIOS, play_scenario
 from sandbox.scenarios import resumed_training, runner
@@ -288,8 +288,9 @@ def down(state: RunState) -> None:
 
 def stop(state: RunState) -> None:
     """Stops all processes of this sandbox. Raises StepError if any still runs."""
+    of_network = interfaces(state)
     if remaining := Processes(state).stop_everything():
         raise StepError(
             f"still running after SIGKILL: {', '.join(remaining)}", try_this="inspect them with ps"
         )
-    remove_leftovers(state)
+    remove_leftovers(state, of_network)

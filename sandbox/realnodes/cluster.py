@@ -42,6 +42,7 @@ NODE_FILE = "node.json"
 ZONE_LABEL, ZONE = "topology.kubernetes.io/zone", "sandbox"
 """The label that a cloud gives a node. The scheduler ignores nodes without it when it spreads pods over zones
 and nodes (podtopologyspread/scoring.go: IgnoredNodes)."""
+_SWITCH_ARGUMENTS = ("-m", "sandbox.realnodes.switch")
 READY_SECONDS_MAX = 120.0
 IMPORT_SECONDS_MAX = 300.0
 
@@ -83,7 +84,7 @@ class Nodes:
     def start_network(self) -> None:
         """Starts the switch, the forwarder to the API server, and the DNS. Raises StepError."""
         processes = self.processes
-        argv = [sys.executable, "-m", "sandbox.realnodes.switch", str(self.addresses.block)]
+        argv = [sys.executable, *_SWITCH_ARGUMENTS, str(self.addresses.block)]
         processes.start(SWITCH, ["unshare", "--net", "--", *argv])
         log = self.state.log(SWITCH)
         check = partial(processes.check, SWITCH)
@@ -215,8 +216,18 @@ def control_group(state: RunState, node: str) -> str:
     return f"muster_{hashlib.sha256(str(state.root).encode()).hexdigest()[:12]}_{node}"
 
 
-def remove_leftovers(state: RunState, groups: Path = cgroups.ROOT) -> None:
-    """Removes the control groups that killed nodes leave on the machine. Raises StepError."""
+def interfaces(state: RunState) -> list[str]:
+    """Returns the names of the machine's interfaces in the sandbox's network, while its switch runs."""
+    argvs = (process.cmdline() for process in Processes(state).marked(SWITCH))
+    blocks = (argv[-1] for argv in argvs if argv[-3:-1] == [*_SWITCH_ARGUMENTS])
+    return [Addresses(int(block)).interface for block in blocks]
+
+
+def remove_leftovers(state: RunState, interfaces: Sequence[str] = (), groups: Path = cgroups.ROOT) -> None:
+    """Removes what killed nodes and a killed switch leave on the machine: control groups, and interfaces,
+    which the kernel removes only some time after their namespace has ended. Raises StepError."""
+    for interface in interfaces:
+        subprocess.run(["ip", "link", "delete", interface], capture_output=True)  # fails if it is gone
     if not (state.root / NODES_FOLDER).is_dir():
         return
     for name in cgroups.names(control_group(state, ""), groups):

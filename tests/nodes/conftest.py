@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.cluster.processes import Processes
-from sandbox.realnodes import cgroups
 from sandbox.realnodes.environment import RealNodes
 from sandbox.up import down
 from sandbox.up_real import TRAINING, up_real
+from tests.nodes.machine_state import differences, machine_state, processes_of
 from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.paths import RunState
 from tools.toolchain.steps import Screen, StepError
@@ -21,38 +18,27 @@ from tools.toolchain.steps import Screen, StepError
 NAME = "nodes-test"
 
 
-def machine_state() -> dict[str, set[str]]:
-    """Returns what a sandbox could leave on the machine, by kind."""
-    links = subprocess.run(["ip", "-oneline", "link"], capture_output=True, text=True, check=True)
-    routes = subprocess.run(["ip", "route"], capture_output=True, text=True, check=True)
-    mounts = Path("/proc/self/mounts").read_text()
-    sysctls = ("net/ipv4/ip_forward", "vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic")
-    return {
-        "interfaces": {line.split(":")[1].strip() for line in links.stdout.splitlines()},
-        "routes": set(routes.stdout.splitlines()),
-        "mounts": {line.split()[1] for line in mounts.splitlines()},
-        "control groups": cgroups.names("muster"),
-        "sysctls": {f"{name}={Path('/proc/sys', name).read_text().strip()}" for name in sysctls},
-        "folders": {str(path) for path in Path("/var/lib").iterdir()},
-    }
+@pytest.fixture(scope="session")
+def real_nodes() -> None:
+    """Skips a test, with the reason, where real nodes cannot run."""
+    try:
+        RealNodes(RunState(NAME), Screen()).check()
+    except StepError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")
-def state() -> Iterator[RunState]:
+def state(real_nodes: None) -> Iterator[RunState]:
     """A sandbox with real nodes, after the scenario `training`."""
     state = RunState(NAME)
-    try:
-        RealNodes(state, Screen()).check()
-    except StepError as error:
-        pytest.skip(str(error))
-    before = machine_state()
+    before = machine_state(state)
     try:
         up_real(state, "muster", [TRAINING], fresh=True)
         yield state
     finally:
         down(state)
-    assert machine_state() == before
-    assert Processes(state).marked() == []
+    assert differences(before, machine_state(state)) == {}
+    assert processes_of(state) == []
 
 
 @pytest.fixture(scope="session")

@@ -36,12 +36,12 @@ def test_only_own_groups_are_removed(
     own: tuple[str, str], other: tuple[str, str], tmp_path: Path, groups: Path
 ) -> None:
     mine, theirs = (with_node(RunState(name, tmp_path / checkout), groups) for name, checkout in (own, other))
-    remove_leftovers(mine, groups)
+    remove_leftovers(mine, groups=groups)
     assert cgroups.names("", groups) == {control_group(theirs, "gke-system-0")}
 
 
 def test_without_real_nodes_the_machine_needs_no_control_groups(tmp_path: Path) -> None:
-    remove_leftovers(RunState("mine", tmp_path), tmp_path / "missing")
+    remove_leftovers(RunState("mine", tmp_path), groups=tmp_path / "missing")
 
 
 def test_a_group_in_use_is_named(tmp_path: Path, groups: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,4 +49,4 @@ def test_a_group_in_use_is_named(tmp_path: Path, groups: Path, monkeypatch: pyte
     state = with_node(RunState("mine", tmp_path), groups)
     (groups / control_group(state, "gke-system-0") / "cgroup.procs").touch()  # rmdir fails, as if in use
     with pytest.raises(StepError, match=r"muster_\w+_gke-system-0 cannot be removed"):
-        remove_leftovers(state, groups)
+        remove_leftovers(state, groups=groups)
