@@ -1,7 +1,6 @@
 """`up`, the steps that create a sandbox, and `down`, which removes it."""
 
 import os
-import platform
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -33,7 +32,6 @@ from tools.bootstrap import SECONDS_VARIABLE
 from tools.toolchain.crds import ensure_crds
 from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.paths import RunState
-from tools.toolchain.platforms import support
 from tools.toolchain.python_environments import python_with
 from tools.toolchain.steps import Screen, Step, StepError, Timing, run_steps, save_timings
 from tools.toolchain.tools import tools_for
@@ -237,11 +235,6 @@ def up(
 def create(environment: Environment, steps: Sequence[Step], *, fresh: bool) -> None:
     """Runs the steps that create the sandbox, and prints how to use it."""
     state, engine = environment.state, environment.engine
-    here = support(platform.system(), platform.machine())
-    if not here.sandbox:
-        raise StepError(here.note, try_this="a Linux virtual machine for make up")
-    if here.note:
-        environment.screen.line(here.note)
     before = [Timing("environment", float(os.environ.get(SECONDS_VARIABLE, "0")))]
     with only_run(state):
         if not fresh:

@@ -17,6 +17,7 @@ import fcntl
 import hashlib
 import importlib.util
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -153,10 +154,24 @@ def without_sandboxes(path: str) -> str:
     return os.pathsep.join(e for e in entries if not re.search(r"/\.muster/[^/]+/bin/?$", e))
 
 
+def check_platform() -> None:
+    """Prints what works on this platform unless everything does; exits with it if no sandbox can run."""
+    sys.path.insert(0, str(CHECKOUT))
+    from tools.toolchain.platforms import support  # it needs no packages either
+
+    here = support(platform.system(), platform.machine())
+    if not here.sandbox:
+        sys.exit(f"{here.note}\ntry: a Linux virtual machine for make up")
+    if here.note:
+        print(here.note, flush=True)
+
+
 def main(arguments: list[str]) -> None:
     """Replaces this process with `python -m` and the arguments; does not return."""
     if not arguments:
         sys.exit("usage: python3 tools/bootstrap.py MODULE [ARGUMENT ...]; for example: sandbox up --help")
+    if arguments[:2] == ["sandbox", "up"]:
+        check_platform()
     began = time.monotonic()
     try:
         python = ensure_environment()

@@ -124,9 +124,3 @@ def test_settings_are_checked_first(tmp_path: Path, engine: str, real_ray: bool)
         step.name for step in Environment(RunState("mine", tmp_path), engine, real_ray=real_ray).steps([])
     ]
     assert steps[:2] == ["settings", "tools"]
-
-
-def test_up_needs_linux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("platform.system", lambda: "Darwin")
-    with pytest.raises(StepError, match="make up runs on Linux only, not on macOS"):
-        up(RunState("mine", tmp_path), "muster")
