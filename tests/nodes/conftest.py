@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from sandbox.cluster.kubectl import Kubectl
+from sandbox.images.debian import extracted
+from sandbox.realnodes.cluster import PACKAGES
 from sandbox.realnodes.environment import RealNodes
 from sandbox.up import down
 from sandbox.up_real import TRAINING, up_real
@@ -20,9 +22,10 @@ NAME = "nodes-test"
 
 @pytest.fixture(scope="session")
 def real_nodes() -> None:
-    """Skips a test, with the reason, where real nodes cannot run."""
+    """Skips a test, with the reason, where real nodes cannot run or Debian's packages are unavailable."""
     try:
         RealNodes(RunState(NAME), Screen()).check()
+        extracted(PACKAGES)
     except StepError as error:
         pytest.skip(str(error))
 

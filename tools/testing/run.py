@@ -59,10 +59,12 @@ def _result(session: Mapping[str, Any]) -> str:
 
 
 def skip_reason(reports: Iterable[Path]) -> str:
-    """Returns the first test's reason if JUnit reports have skipped tests only; else an empty string."""
+    """Returns the first test's reason, one line, if JUnit reports have skipped tests only; else an empty
+    string."""
     cases = [case for report in reports for case in ElementTree.parse(report).getroot().iter("testcase")]
     skips = [skip for case in cases if (skip := case.find("skipped")) is not None]
-    return skips[0].get("message", "") if skips and len(skips) == len(cases) else ""
+    message = skips[0].get("message", "") if skips and len(skips) == len(cases) else ""
+    return message.partition("\n")[0]
 
 
 def _duration(seconds: float) -> str:

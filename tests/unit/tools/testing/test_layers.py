@@ -23,7 +23,9 @@ def test_a_layer_that_takes_minutes_runs_only_if_it_is_selected() -> None:
 
 
 def test_tests_that_take_minutes_run_only_if_their_layer_is_selected() -> None:
-    more = {layer.key: (layer.commands, layer.selected_commands) for layer in LAYERS if layer.selected_commands}
+    more = {
+        layer.key: (layer.commands, layer.selected_commands) for layer in LAYERS if layer.selected_commands
+    }
     assert more.keys() == {"nodes"}
     ((fewer,), (all_of_them,)) = more["nodes"]
     assert (fewer[-1], all_of_them[-1]) == ("tests/nodes/test_real_nodes.py", "tests/nodes")

@@ -113,9 +113,9 @@ def test_the_last_line_sums_the_reports(
 @pytest.mark.parametrize(
     ("cases", "line"),
     [
-        pytest.param(f"{SKIP}{SKIP}", "nodes  skipped  0:00  no root", id="all tests"),
-        pytest.param(f'{SKIP}<testcase name="c"/>', "nodes  passed   0:00", id="one of two tests"),
-        pytest.param("", "nodes  passed   0:00", id="no tests"),
+        pytest.param(f"{SKIP}{SKIP}", r"nodes  skipped  0:\d\d  no root", id="all tests"),
+        pytest.param(f'{SKIP}<testcase name="c"/>', r"nodes  passed   0:\d\d", id="one of two tests"),
+        pytest.param("", r"nodes  passed   0:\d\d", id="no tests"),
     ],
 )
 def test_a_skipped_layer_says_why(
@@ -124,7 +124,7 @@ def test_a_skipped_layer_says_why(
     report = f"<testsuites><testsuite>{cases}</testsuite></testsuites>"
     layer = Layer("nodes", "N", (writes(logs / "nodes.xml", report),))
     _, output = played([layer], logs, monkeypatch, capfd)
-    assert line in output.splitlines()
+    assert re.search(f"^{line}$", output, re.MULTILINE), output
 
 
 def test_a_selected_layer_runs_the_tests_that_take_minutes(
