@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,7 +28,7 @@ from sandbox.realnodes.certificates import (
 )
 from sandbox.realnodes.namespaces import enter, enter_network
 from sandbox.realnodes.node_settings import CONTAINERD_SOCKET, DOMAIN
-from sandbox.realnodes.spec import NodeSpec
+from sandbox.realnodes.spec import NodeSpec, read_spec
 from sandbox.realnodes.switch import READY, connect_machine
 from settings.model.pools.pool import Pool
 from tools.toolchain.paths import RunState
@@ -42,9 +43,10 @@ NODE_FILE = "node.json"
 ZONE_LABEL, ZONE = "topology.kubernetes.io/zone", "sandbox"
 """The label that a cloud gives a node. The scheduler ignores nodes without it when it spreads pods over zones
 and nodes (podtopologyspread/scoring.go: IgnoredNodes)."""
-_SWITCH_ARGUMENTS = ("-m", "sandbox.realnodes.switch")
+_SWITCH_MODULE = "sandbox.realnodes.switch"
 READY_SECONDS_MAX = 120.0
 IMPORT_SECONDS_MAX = 300.0
+KILL_SECONDS_MAX = 30.0
 
 _COREFILE = """\
 .:53 {{
@@ -84,7 +86,7 @@ class Nodes:
     def start_network(self) -> None:
         """Starts the switch, the forwarder to the API server, and the DNS. Raises StepError."""
         processes = self.processes
-        argv = [sys.executable, *_SWITCH_ARGUMENTS, str(self.addresses.block)]
+        argv = [sys.executable, "-m", _SWITCH_MODULE, str(self.addresses.block)]
         processes.start(SWITCH, ["unshare", "--net", "--", *argv])
         log = self.state.log(SWITCH)
         check = partial(processes.check, SWITCH)
@@ -164,7 +166,7 @@ class Nodes:
                 raise StepError(f"cannot import the images into {name}: {output.strip()}")
 
     def _import(self, node: str, archives: Sequence[Path]) -> subprocess.Popen[str]:
-        ctr = f"{self.tools['ctr']} --address {CONTAINERD_SOCKET} --namespace k8s.io"
+        ctr = " ".join(_client(self.tools["ctr"]))
         command = " && ".join(f"{ctr} images import --local {archive}" for archive in archives)
         return subprocess.Popen(
             [*enter_node(self.state, node), "sh", "-c", command],
@@ -178,6 +180,21 @@ def boot(state: RunState, node: str) -> None:
     """Starts a node from its files: a new node, or one that was killed, as after a reboot of its machine."""
     file = state.root / NODES_FOLDER / node / NODE_FILE
     Processes(state).start(node, [sys.executable, "-m", "sandbox.realnodes.node", str(file)])
+
+
+def kill_container(state: RunState, node: str, container: str) -> None:
+    """Sends SIGKILL to the first process of a container on the node; no error if it has ended.
+
+    container: its ID in containerd. Raises StepError if the node does not run.
+    """
+    ctr = _client(read_spec(state.root / NODES_FOLDER / node / NODE_FILE).tools["ctr"])
+    argv = [*enter_node(state, node), *ctr, "tasks", "kill", "--signal", "SIGKILL", container]
+    subprocess.run(argv, capture_output=True, timeout=KILL_SECONDS_MAX)
+
+
+def _client(ctr: Path) -> list[str]:
+    """Returns the command of containerd's client, for the kubelet's containers."""
+    return [str(ctr), "--address", CONTAINERD_SOCKET, "--namespace", "k8s.io"]
 
 
 NODE_PROGRAMS = ("kubelet", "kube-proxy", "containerd", "containerd-shim-runc-v2", "ctr")
@@ -218,9 +235,13 @@ def control_group(state: RunState, node: str) -> str:
 
 def interfaces(state: RunState) -> list[str]:
     """Returns the names of the machine's interfaces in the sandbox's network, while its switch runs."""
-    argvs = (process.cmdline() for process in Processes(state).marked(SWITCH))
-    blocks = (argv[-1] for argv in argvs if argv[-3:-1] == [*_SWITCH_ARGUMENTS])
-    return [Addresses(int(block)).interface for block in blocks]
+    names = []
+    for process in Processes(state).marked(SWITCH):
+        with suppress(psutil.NoSuchProcess):  # it has ended since
+            module, block = ["", "", *process.cmdline()][-2:]
+            if module == _SWITCH_MODULE:
+                names.append(Addresses(int(block)).interface)
+    return names
 
 
 def remove_leftovers(state: RunState, interfaces: Sequence[str] = (), groups: Path = cgroups.ROOT) -> None:

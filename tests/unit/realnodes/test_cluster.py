@@ -1,11 +1,13 @@
-"""Control groups of a sandbox: none is that of another sandbox, so `down` removes only its own."""
+"""Control groups and interfaces of a sandbox: none is that of another sandbox, so `down` removes only its own."""
 
 from pathlib import Path
 
+import psutil
 import pytest
 
+from sandbox.cluster.processes import Processes
 from sandbox.realnodes import cgroups
-from sandbox.realnodes.cluster import NODES_FOLDER, control_group, remove_leftovers
+from sandbox.realnodes.cluster import NODES_FOLDER, control_group, interfaces, remove_leftovers
 from tools.toolchain.paths import RunState
 from tools.toolchain.steps import StepError
 
@@ -50,3 +52,26 @@ def test_a_group_in_use_is_named(tmp_path: Path, groups: Path, monkeypatch: pyte
     (groups / control_group(state, "gke-system-0") / "cgroup.procs").touch()  # rmdir fails, as if in use
     with pytest.raises(StepError, match=r"muster_\w+_gke-system-0 cannot be removed"):
         remove_leftovers(state, groups=groups)
+
+
+@pytest.mark.parametrize(
+    ("argv", "names"),
+    [
+        pytest.param(["python", "-m", "sandbox.realnodes.switch", "7"], ["muster7"], id="switch"),
+        pytest.param(
+            ["unshare", "--net", "--", "python", "-m", "sandbox.realnodes.switch", "7"],
+            ["muster7"],
+            id="switch before its exec",
+        ),
+        pytest.param(["python", "-m", "sandbox.realnodes.forwarder", "7"], [], id="another process"),
+        pytest.param(["ip"], [], id="a short command"),
+        pytest.param([], [], id="a process that has ended"),
+    ],
+)
+def test_interfaces_are_those_of_the_switch(
+    argv: list[str], names: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = psutil.Process()
+    monkeypatch.setattr(process, "cmdline", lambda: argv)
+    monkeypatch.setattr(Processes, "marked", lambda self, name: [process] if name == "switch" else [])
+    assert interfaces(RunState("mine", tmp_path)) == names
