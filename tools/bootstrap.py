@@ -157,7 +157,7 @@ def without_sandboxes(path: str) -> str:
 def check_platform() -> None:
     """Prints what works on this platform unless everything does; exits with it if no sandbox can run."""
     sys.path.insert(0, str(CHECKOUT))
-    from tools.toolchain.platforms import support  # it needs no packages either
+    from tools.platforms import support  # it needs no packages either
 
     here = support(platform.system(), platform.machine())
     if not here.sandbox:

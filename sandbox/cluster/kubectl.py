@@ -13,6 +13,8 @@ Object = Mapping[str, Any]
 """A Kubernetes object as JSON gives it."""
 
 ERROR_CHARACTERS_MAX = 1000
+FOLDER_SECONDS_MAX = 300.0
+"""CRDs take a second, and minutes on a machine that does much else."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ class Kubectl:
 
     def create_folder(self, folder: Path) -> None:
         """Creates the objects in a folder's files; only the server validates them, which is faster."""
-        self.run("create", "--validate=false", "-f", str(folder))
+        argv = ("create", "--validate=false", "-f", str(folder))
+        self.run(*argv, timeout_seconds=FOLDER_SECONDS_MAX)
 
 
 def _list(objects: Sequence[Object]) -> str:

@@ -16,8 +16,8 @@ EXAMPLES = CHECKOUT / "examples"
 LOCK = CHECKOUT / "requirements" / "ray.lock"
 REGISTRY = "docker.io"
 DASHBOARD_SECONDS_MAX = "180"
-"""Ray's default is 30 s for each module. If one starts later, as on a busy machine, the dashboard ends, and the
-head stays unready for good (ray/dashboard/subprocesses/handle.py)."""
+"""Ray's default is 30 s for each module. If one starts later, as on a busy machine, the dashboard ends, and
+the head stays unready for good (ray/dashboard/subprocesses/handle.py)."""
 SETTINGS = Settings(
     entrypoint=[],
     command=["/bin/bash"],

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from tools.platforms import this_platform
 from tools.toolchain import build, downloaded
 from tools.toolchain.download import Limits, unreachable
 from tools.toolchain.plan import MIRROR_VARIABLE, VARIABLE, Way, chosen_way, mirrored, plan
-from tools.toolchain.platforms import this_platform
 from tools.toolchain.releases import ReleaseFile, pinned_file
 from tools.toolchain.steps import Screen, StepError
 from tools.toolchain.tools import TOOLS, Tool

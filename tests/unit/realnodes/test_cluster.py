@@ -1,4 +1,4 @@
-"""Control groups and interfaces of a sandbox: none is that of another sandbox, so `down` removes only its own."""
+"""Control groups and interfaces of a sandbox: `down` removes none of another sandbox."""
 
 from pathlib import Path
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.unit.tools.toolchain.release_host import Answer, ReleaseHost, release_host
+from tools.platforms import this_platform
 from tools.toolchain import build, releases
 from tools.toolchain.downloaded import unpack
 from tools.toolchain.ensure import ensure_tools
-from tools.toolchain.platforms import this_platform
 from tools.toolchain.releases import ReleaseFile
 from tools.toolchain.steps import Screen, StepError
 from tools.toolchain.tools import TOOLS, Tool

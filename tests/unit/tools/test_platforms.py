@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from tools import bootstrap
-from tools.toolchain.platforms import platform_name, support
+from tools.platforms import platform_name, support
 
 
 @pytest.mark.parametrize(
