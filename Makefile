@@ -63,8 +63,8 @@ fuzz-fields: ## random Ray objects of a tenant in a sandbox, every field of thei
 	@$(run) tests.field_fuzzing $(if $(OBJECTS),--objects $(OBJECTS)) $(if $(MINUTES),--minutes $(MINUTES)) \
 		$(if $(SEED),--seed $(SEED)) $(if $(REPLAY),--replay $(REPLAY))
 
-storm: ## kills, pauses, black holes, restarts and deletions on a real API server (MINUTES=5 SEED=0)
-	@$(run) tests.storm $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED))
+storm: ## kills, pauses, black holes, restarts and deletions on a real API server, or of real nodes and pods (MINUTES=5 SEED=0 NODES=real)
+	@$(run) tests.storm $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)) $(if $(NODES),--nodes $(NODES))
 
 bench: ## measure up, previews, admission and the controller
 	@$(run) tests.bench

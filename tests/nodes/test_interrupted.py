@@ -43,7 +43,12 @@ def starting(state: RunState) -> Iterator[subprocess.Popen[str]]:
     """Runs `make up` in its own process group."""
     argv = ["make", "up", "NODES=real", f"NAME={state.name}", "SCENARIO=no", "FRESH=1"]
     with subprocess.Popen(
-        argv, cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        argv,
+        cwd=CHECKOUT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
     ) as make:
         yield make
 
@@ -86,9 +91,7 @@ def kill_descendants(make: subprocess.Popen[str]) -> None:
         pytest.param(Moment("] pulumi up: stack", 4), kill_group, id="pulumi"),
     ],
 )
-def test_down_restores_the_machine_after_a_killed_up(
-    moment: Moment, kill: Kill, state: RunState
-) -> None:
+def test_down_restores_the_machine_after_a_killed_up(moment: Moment, kill: Kill, state: RunState) -> None:
     before = machine_state(state)
     with starting(state) as make:
         wait_for(make, moment)

@@ -1,5 +1,6 @@
 """The sandbox's other processes, restarted with the same command when they end, as on a node."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,13 +17,13 @@ class _Command:
 
 
 class Services:
-    """The processes that run at its creation, except controllers."""
+    """The processes that run at its creation, except controllers and nodes."""
 
-    def __init__(self, processes: Processes) -> None:
+    def __init__(self, processes: Processes, nodes: Collection[str] = ()) -> None:
         self._processes = processes
         self._commands: dict[str, _Command] = {}
         for name, row in processes.table().items():
-            if (process := row.process()) is not None and name != "controller":
+            if (process := row.process()) is not None and name not in ("controller", *nodes):
                 self._commands[name] = _of(process)
 
     def kill(self, name: str) -> None:

@@ -11,12 +11,14 @@ from lightkube import Client
 from lightkube.core.exceptions import ApiError
 
 from sandbox.cluster import kinds
+from tests.storm.load import Fault
 from tests.storm.replicas import Replica
 from tests.storm.services import Services
 from tests.storm.verdict import Outage
 
 DELETED = (kinds.PodTemplate, kinds.ProvisioningRequest, kinds.RayCluster, kinds.Pod, kinds.Workload)
 NAMESPACES = ("team-a", "team-b")
+TROUBLE_S = (0.5, 6.0)
 Trouble = Callable[[], AbstractContextManager[None]]
 
 
@@ -35,9 +37,9 @@ class Troubles:
             "delete objects": self._delete,
         }
 
-    def any(self) -> tuple[str, AbstractContextManager[None]]:
+    def any(self) -> Fault:
         name = self._random.choice(sorted(self._all))
-        return name, self._all[name]()
+        return Fault(name, self._random.uniform(*TROUBLE_S), self._all[name]())
 
     @contextlib.contextmanager
     def _kill(self) -> Iterator[None]:

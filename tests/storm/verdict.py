@@ -244,3 +244,40 @@ def duplicates(events: Iterable[Event]) -> list[str]:
                     f"revision {event.revision}: one RayJob has the RayClusters {sorted(of_job)}"
                 )
     return duplicate_keys
+
+
+def several_workloads(events: Iterable[Event]) -> list[str]:
+    """Returns the jobs that had several Workloads at a time."""
+    live: dict[str, set[str]] = defaultdict(set)  # by the UID of their job
+    several: dict[str, str] = {}
+    for event in events:
+        meta = event.body["metadata"]
+        owners = meta.get("ownerReferences") or ()
+        if event.kind is not kinds.WORKLOADS or not owners:
+            continue
+        of_job, uid = live[owners[0]["uid"]], meta["uid"]
+        if event.type == "DELETED" or "deletionTimestamp" in meta:
+            of_job.discard(uid)
+        else:
+            of_job.add(uid)
+        if len(of_job) > 1:
+            several[owners[0]["uid"]] = (
+                f"revision {event.revision}: {owners[0].get('name')} has several Workloads"
+            )
+    return list(several.values())
+
+
+def failures(jobs: Iterable[Object]) -> list[str]:
+    """Returns the jobs that have ended without success, with KubeRay's reason."""
+    statuses = {key_of(job): job.get("status") or {} for job in jobs}
+    return [
+        f"{key} failed: {status.get('reason') or status.get('message') or 'without a reason'}"
+        for key, status in statuses.items()
+        if status.get("jobDeploymentStatus") in ENDED and status.get("jobStatus") != "SUCCEEDED"
+    ]
+
+
+def outcomes(jobs: Iterable[Object]) -> str:
+    """Returns the numbers of jobs by the status that Ray reported: `3 SUCCEEDED, 1 FAILED`."""
+    counted = Counter((job.get("status") or {}).get("jobStatus") or "without a status" for job in jobs)
+    return ", ".join(f"{count} {status}" for status, count in counted.most_common())

@@ -14,7 +14,16 @@ from tests.simulation.kuberay_pods import GROUP_LABEL
 from tests.simulation.manifests import GPU, local_stack
 from tests.storm.proxy import Proxy
 from tests.storm.recorder import Event
-from tests.storm.verdict import Outage, duplicates, judge, overdue, unended
+from tests.storm.verdict import (
+    Outage,
+    duplicates,
+    failures,
+    judge,
+    outcomes,
+    overdue,
+    several_workloads,
+    unended,
+)
 
 QUEUES = [(kind, body) for kind, bodies in local_stack().items() for body in bodies]
 
@@ -182,6 +191,44 @@ def test_job_that_does_not_end_is_found() -> None:
         for name, state in (("done", "Complete"), ("failed", "Failed"), ("stuck", "Running"))
     ]
     assert unended([*jobs, {"metadata": {"name": "new"}}]) == {"stuck": "Running", "new": "not started"}
+
+
+def workload(name: str, revision: int, change: str = "ADDED", **meta: Any) -> Event:
+    owners = [{"uid": "job-uid", "name": "job", "controller": True}]
+    metadata = {"namespace": "team-a", "name": name, "uid": name, "ownerReferences": owners, **meta}
+    return Event(revision, kinds.WORKLOADS, change, {"metadata": metadata})
+
+
+@pytest.mark.parametrize(
+    ("events", "wrong"),
+    [
+        pytest.param([workload("a", 1), workload("a", 2, "MODIFIED")], [], id="changed"),
+        pytest.param([workload("a", 1), workload("a", 2, "DELETED"), workload("b", 3)], [], id="replaced"),
+        pytest.param(
+            [workload("a", 1), workload("a", 2, deletionTimestamp="2026-11-27T00:00:00Z"), workload("b", 3)],
+            [],
+            id="replaced while it is being deleted",
+        ),
+        pytest.param(
+            [workload("a", 1), workload("b", 2)],
+            ["revision 2: job has several Workloads"],
+            id="two at a time",
+        ),
+    ],
+)
+def test_jobs_with_several_workloads_are_found(events: list[Event], wrong: list[str]) -> None:
+    assert several_workloads(events) == wrong
+
+
+def test_failed_jobs_are_found_and_counted() -> None:
+    statuses = (
+        {"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED"},
+        {"jobDeploymentStatus": "Failed", "reason": "DeadlineExceeded"},
+        {"jobDeploymentStatus": "Complete", "jobStatus": "FAILED", "message": "lost its head"},
+    )
+    jobs = [{"metadata": {"namespace": "a", "name": f"j{i}"}, "status": s} for i, s in enumerate(statuses)]
+    assert failures(jobs) == ["a/j1 failed: DeadlineExceeded", "a/j2 failed: lost its head"]
+    assert outcomes(jobs) == "1 SUCCEEDED, 1 without a status, 1 FAILED"
 
 
 def test_black_hole_delays_bytes_until_it_ends() -> None:
