@@ -47,7 +47,7 @@ def machine_state(state: RunState) -> dict[str, set[str]]:
 def differences(before: dict[str, set[str]], after: dict[str, set[str]]) -> dict[str, list[str]]:
     """Returns what was added (+) and removed or changed (-), by kind; empty if nothing changed.
 
-    Further sysctls are no difference: the kernel has them once it has loaded a module, for good.
+    Further sysctls are no difference: the kernel has them permanently once it has loaded a module.
     """
     lines = {
         kind: [

@@ -1,4 +1,4 @@
-"""Training continues after a worker has ended without its grace period."""
+"""The end of pods on real nodes: as simulated nodes report it, and of a worker without its grace period."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from sandbox.cluster.kubectl import Kubectl
 from sandbox.scenarios.notes import Notes
 from sandbox.scenarios.resumed_training import NAMESPACE
 from tests.nodes.gangs import START_SECONDS_MAX, Gang, is_worker, training, uids
+from tests.nodes.observed_pods import check_final_phase_before_removal, end_of_a_pod
+from tools.toolchain.paths import RunState
 from tools.toolchain.steps import Screen
 
 
@@ -70,3 +72,7 @@ def test_training_continues_after_a_worker_ended_ungracefully(
         assert others <= uids(gang.pods()), "the head and the submitter run on"
         assert is_true(gang.workload(), "Admitted")
         assert not is_true(gang.workload(), "Evicted")
+
+
+def test_a_deleted_pod_has_a_final_phase_before_it_is_removed(state: RunState) -> None:
+    check_final_phase_before_removal(end_of_a_pod(state.kubeconfig, "deleted-on-real-node"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.nodes.gangs import (
     training,
     workers_of,
 )
+from tests.simulation.cluster import READY_ON_LOST_NODE
 from tools.toolchain.paths import RunState
 from tools.toolchain.steps import Screen
 
@@ -55,6 +57,7 @@ def test_a_gang_on_a_lost_node_is_requeued_whole_and_runs_on_the_other(
             assert condition(gang.workload(), "Evicted")["reason"] == "PodsReadyTimeout"
             assert note(f"{gang.job}: evicted") - reported >= RECOVERY["recoveryTimeoutSeconds"] - 1
 
+            check_pods_of_lost_node([pod for pod in gang.pods() if pod["spec"]["nodeName"] == lost])
             gang.wait("the end of all pods elsewhere", lambda: {*gang.nodes()} <= {lost}, SLACK_SECONDS * 2)
             note(f"{gang.job}: no pods on other nodes")
             assert is_true(gang.workload(), "QuotaReserved"), "pods of the lost node may still run"
@@ -73,6 +76,14 @@ def test_a_gang_on_a_lost_node_is_requeued_whole_and_runs_on_the_other(
             return {n["metadata"]["name"] for n in kubectl.objects("nodes") if is_true(n, "Ready")} >= {lost}
 
         wait_until(f"{lost} Ready again", ready, READY_SECONDS_MAX)
+
+
+def check_pods_of_lost_node(pods: Sequence[Object]) -> None:
+    """Checks that these pods look like those of a lost node in the simulation."""
+    assert {pod["status"]["phase"] for pod in pods} == {"Running"}
+    for pod in pods:
+        ready = condition(pod, "Ready")
+        assert {key: ready[key] for key in ("type", "status", "reason") if key in ready} == READY_ON_LOST_NODE
 
 
 def node_of(kubectl: Kubectl, name: str) -> Object:

@@ -1,4 +1,4 @@
-"""Scenarios on real nodes besides the first one, which the sandbox of these tests has played."""
+"""Scenarios on real nodes in addition to the first one, which the sandbox of these tests has played."""
 
 from __future__ import annotations
 

@@ -62,7 +62,10 @@ def storm_on_real_nodes(
 
 
 def _jobs(random: Random) -> Iterator[Object]:
-    """Yields jobs of both priorities with and without a worker, which run for some seconds."""
+    """Yields jobs of both priorities with and without a worker, which run for some seconds.
+
+    The first two have the lower priority and use the queue's quota, so that the third preempts one of them.
+    """
     example = yaml.safe_load((EXAMPLES / "cpu-batch.rayjob.yaml").read_text())
     number = 0
     while True:
@@ -71,7 +74,9 @@ def _jobs(random: Random) -> Iterator[Object]:
         meta, spec = job["metadata"], job["spec"]["rayClusterSpec"]
         del meta["generateName"]
         meta["name"] = f"storm-{number}"
-        meta["labels"]["kueue.x-k8s.io/priority-class"] = random.choice(PRIORITIES)
+        priority = random.choice(PRIORITIES)
+        first = {1: PRIORITIES[0], 2: PRIORITIES[0], 3: PRIORITIES[1]}
+        meta["labels"]["kueue.x-k8s.io/priority-class"] = first.get(number, priority)
         job["spec"]["entrypoint"] = _ENTRYPOINT.format(seconds=random.choice((1, 10, 30)))
         if random.choice((True, False)):
             spec["workerGroupSpecs"] = []

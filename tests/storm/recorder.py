@@ -44,8 +44,14 @@ class Event:
     body: Object
 
 
+BEGIN = 0
+"""The revision of objects that exist at the start: in the order of their own revisions, a pod could come
+before its Workload, which has changed later."""
+
+
 class Recorder:
-    """Records events of all kinds since `start`; objects that exist then are ADDED."""
+    """Records events of all kinds since `start`; objects that exist then are ADDED before, with their owners
+    first."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -58,7 +64,7 @@ class Recorder:
         for kind, resource in RECORDED.items():
             objects = self._client.list(resource, namespace="*")
             for obj in objects:
-                self._note(kind, "ADDED", dict(obj))
+                self._note(kind, "ADDED", dict(obj), BEGIN)
             arguments = (kind, resource, int(objects.resourceVersion or 0))
             threading.Thread(target=self._record, args=arguments, daemon=True).start()
         return self
@@ -124,7 +130,7 @@ class Recorder:
         objects = client.list(client.prepare_request("list", res=resource, namespace="*", params=exact))
         return {str(obj["metadata"]["uid"]): dict(obj) for obj in objects}
 
-    def _note(self, kind: Kind[Any], operation: str, body: Object) -> None:
+    def _note(self, kind: Kind[Any], operation: str, body: Object, revision: int | None = None) -> None:
         with self._lock:
-            revision = int(body["metadata"]["resourceVersion"])
-            self._events.append(Event(revision, kind, operation, body))
+            of_object = int(body["metadata"]["resourceVersion"])
+            self._events.append(Event(of_object if revision is None else revision, kind, operation, body))

@@ -8,7 +8,7 @@ from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.objects.meta import millis
 from muster.objects.names import WORKLOAD_UID_LABEL
-from sandbox.cluster.kinds import Object
+from sandbox.cluster.kinds import Object, is_true
 from tests.simulation.api import Api, Change, key_of
 from tests.simulation.invariants import Broken, Invariants, holds_quota
 from tests.simulation.kuberay_pods import GROUP_LABEL
@@ -265,6 +265,15 @@ def several_workloads(events: Iterable[Event]) -> list[str]:
                 f"revision {event.revision}: {owners[0].get('name')} has several Workloads"
             )
     return list(several.values())
+
+
+def preempted(events: Iterable[Event]) -> set[str]:
+    """Returns the UIDs of Workloads that were preempted."""
+    return {
+        event.body["metadata"]["uid"]
+        for event in events
+        if event.kind is kinds.WORKLOADS and is_true(event.body, "Preempted")
+    }
 
 
 def failures(jobs: Iterable[Object]) -> list[str]:

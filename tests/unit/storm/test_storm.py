@@ -21,6 +21,7 @@ from tests.storm.verdict import (
     judge,
     outcomes,
     overdue,
+    preempted,
     several_workloads,
     unended,
 )
@@ -218,6 +219,12 @@ def workload(name: str, revision: int, change: str = "ADDED", **meta: Any) -> Ev
 )
 def test_jobs_with_several_workloads_are_found(events: list[Event], wrong: list[str]) -> None:
     assert several_workloads(events) == wrong
+
+
+def test_workloads_that_were_preempted_are_counted_once() -> None:
+    event = workload("a", 1)
+    event.body["status"] = {"conditions": [{"type": "Preempted", "status": "True"}]}
+    assert preempted([event, event, workload("b", 2)]) == {"a"}
 
 
 def test_failed_jobs_are_found_and_counted() -> None:
