@@ -18,7 +18,7 @@ from tools.toolchain.steps import Screen
 
 
 def delete_by_force(kubectl: Kubectl, pod: str) -> None:
-    """Deletes the pod's object at once, as an administrator does for a node that does not answer."""
+    """Deletes the pod's object immediately, as an administrator does for a node that does not answer."""
     kubectl.run("delete", "pod", pod, "-n", NAMESPACE, "--force", "--grace-period=0")
 
 

@@ -79,7 +79,7 @@ def test_a_gang_on_a_lost_node_is_requeued_whole_and_runs_on_the_other(
 
 
 def check_pods_of_lost_node(pods: Sequence[Object]) -> None:
-    """Checks that these pods look like those of a lost node in the simulation."""
+    """Checks that these pods have the state of pods on a lost node in the simulation."""
     assert {pod["status"]["phase"] for pod in pods} == {"Running"}
     for pod in pods:
         ready = condition(pod, "Ready")

@@ -26,4 +26,4 @@ def test_no_job_is_lost_or_doubled_while_the_platform_restarts(
     wrong = storm_on_real_nodes(state, kubectl, SECONDS, seed, sys.stdout, FAULTS)
     assert wrong == [], "\n".join(wrong)
     *_, last = capsys.readouterr().out.splitlines()
-    assert ", 0 preempted" not in last, last
+    assert "; 0 preempted" not in last, last

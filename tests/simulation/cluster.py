@@ -15,9 +15,13 @@ from tests.simulation.sweeps import Sweeps
 SWEEP_S_MAX, ANSWERS_S_MAX = 0.5, 2.0
 LEAVES_S_MAX = 5.0  # until a pod has ended, and between sweeps of the garbage collector
 
+READY_ON_LOST_NODE: Body = {"type": "Ready", "status": "False"}
+"""The condition that the node controller sets on pods of a lost node, without a reason; their phase stays
+Running (tests/nodes/test_recovery.py)."""
+
 
 class Kubelets:
-    """Starts pods that have a node, and removes deleted ones some time later."""
+    """Starts pods that have a node, ends deleted ones some time later, and then removes them."""
 
     def __init__(self, api: Api, random: Random, cloud: "Cloud") -> None:
         self._api, self._random, self._cloud = api, random, cloud
@@ -42,11 +46,12 @@ class Kubelets:
                     self._api.merge_patch(kinds.PODS, key, {"status": {"phase": "Running"}}, "kubelet", True)
 
     def _end(self, pod: Body, key: str) -> None:
-        """A pod whose finalizers keep it has ended even so (Kubernetes 1.27, "Pod lifecycle")."""
-        if not pod["metadata"].get("finalizers"):
-            self._api.remove(kinds.PODS, key, "kubelet")
-        elif pod["status"]["phase"] != "Failed":
+        """Ends the pod's containers, and removes it in a later sweep (Kubernetes 1.27, "Pod lifecycle"): its
+        phase is final before, and stays so while finalizers keep it."""
+        if pod["status"]["phase"] not in ("Failed", "Succeeded"):
             self._api.merge_patch(kinds.PODS, key, {"status": {"phase": "Failed"}}, "kubelet", True)
+        elif not pod["metadata"].get("finalizers"):
+            self._api.remove(kinds.PODS, key, "kubelet")
 
     def _has_node_for(self, pod: Body) -> bool:
         return self._cloud.has_node_for(pod) and self.lost_hosts.isdisjoint(hosts_of(pod))

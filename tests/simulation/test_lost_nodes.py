@@ -5,6 +5,7 @@ import pytest
 from muster.configuration.configuration import parse as configured
 from muster.kube import kinds
 from tests.simulation.api import Body, key_of
+from tests.simulation.cluster import READY_ON_LOST_NODE
 from tests.simulation.invariants import condition
 from tests.simulation.manifests import local_stack, ray_job
 from tests.simulation.racks import hosts, make_ready, near
@@ -63,7 +64,7 @@ def test_a_gang_whose_lost_pod_runs_again_in_time_stays(seed: int) -> None:
 def lose_its_node(sim: Simulation, pod: Body) -> None:
     """Disconnects the pod's kubelet; the node controller then sets its Ready to False, without a reason."""
     sim.kubelets.lost.add(pod["metadata"]["uid"])
-    not_ready = {"status": {"conditions": [{"type": "Ready", "status": "False"}]}}
+    not_ready = {"status": {"conditions": [READY_ON_LOST_NODE]}}
     sim.api.merge_patch(kinds.PODS, key_of(pod), not_ready, "node controller", True)
 
 

@@ -25,7 +25,7 @@ def test_a_production_job_preempts_a_dev_job_which_resumes(seed: int) -> None:
         prod = sim.submit(ray_job("prod", priority="prod-priority"))
         await sim.until(lambda: sim.state(dev) == "Suspended", "dev is suspended")
         await sim.until(lambda: sim.state(prod) == "Running", "prod runs")
-        assert sim.pods_of(dev) == []
+        assert {pod["status"]["phase"] for pod in sim.pods_of(dev)} <= {"Failed"}, "none runs"
         assert sim.has(dev, "Preempted")
         preempted = condition(sim.workload(dev), "Preempted")
         assert "of priority 1000 due to InClusterQueue" in preempted["message"]

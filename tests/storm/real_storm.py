@@ -54,10 +54,9 @@ def storm_on_real_nodes(
     wrong += [f"{key} is {state}" for key, state in late.items()]
     if faults:
         wrong += verdict.failures(jobs)
-    counts = verdict.outcomes(jobs)
-    print(
-        f"{load.submitted} jobs ({counts}), {len(events)} revisions: {len(wrong)} wrong", file=out, flush=True
-    )
+    counts = f"{verdict.outcomes(jobs)}; {len(verdict.preempted(events))} preempted"
+    revisions = f"{len(events)} revisions: {len(wrong)} wrong"
+    print(f"{load.submitted} jobs ({counts}), {revisions}", file=out, flush=True)
     return wrong
 
 
