@@ -15,6 +15,9 @@ from tools.toolchain.paths import CHECKOUT
 EXAMPLES = CHECKOUT / "examples"
 LOCK = CHECKOUT / "requirements" / "ray.lock"
 REGISTRY = "docker.io"
+DASHBOARD_SECONDS = "180"
+"""Time for the start of the dashboard (by default 60) and of its modules (30). On a busy machine Ray would
+give up a module, and the head would never become ready (ray/dashboard/subprocesses/handle.py)."""
 SETTINGS = Settings(
     entrypoint=[],
     command=["/bin/bash"],
@@ -25,6 +28,8 @@ SETTINGS = Settings(
         "HOME": "/home/ray",
         "LANG": "C.UTF-8",
         "PYTHONUNBUFFERED": "1",
+        "RAY_DASHBOARD_STARTUP_TIMEOUT_S": DASHBOARD_SECONDS,
+        "RAY_DASHBOARD_SUBPROCESS_MODULE_WAIT_READY_TIMEOUT": DASHBOARD_SECONDS,
     },
 )
 _FORMAT = "1"
@@ -48,7 +53,7 @@ def ray(base: Base) -> Recipe:
             layer = write_layer(Path(temporary) / "layer", tree, OWNERS)
             write_archive(archive, names, [base.layer(), layer], SETTINGS)
 
-    key = key_of([_FORMAT, base.key, LOCK.read_bytes(), *names])
+    key = key_of([_FORMAT, repr(SETTINGS), base.key, LOCK.read_bytes(), *names])
     return Recipe("ray", names, key, BYTES, SECONDS, build)
 
 

@@ -26,9 +26,12 @@ from sandbox.realnodes.cluster import PACKAGES, Nodes
 from sandbox.realnodes.deployments import wait_available
 from sandbox.realnodes.kuberay import DEPLOYMENT as KUBERAY_DEPLOYMENT
 from sandbox.realnodes.kuberay import deploy_kuberay
+from sandbox.realnodes.kueue import DEPLOYMENT as KUEUE_DEPLOYMENT
+from sandbox.realnodes.kueue import deploy_kueue
 from sandbox.realnodes.machine import missing
 from settings.model.operators import namespaces
 from settings.model.operators.kuberay import KubeRay
+from settings.model.operators.kueue import Kueue
 from settings.model.pools.pool import Pool
 from tools.toolchain.paths import RunState
 from tools.toolchain.steps import Screen, StepError
@@ -38,6 +41,7 @@ _LABEL = "--selector=app.kubernetes.io/name="
 PODS = {
     "controller": ("--namespace", namespaces.MUSTER, f"{_LABEL}{CONTROLLER}"),
     "page": ("--namespace", namespaces.MUSTER, f"{_LABEL}{PAGE}"),
+    "kueue": ("--namespace", namespaces.KUEUE, f"{_LABEL}kueue"),
     "ray-operator": ("--namespace", namespaces.KUBERAY, f"{_LABEL}kuberay"),
 }
 """The arguments of `kubectl logs` for programs that are processes of the machine without real nodes."""
@@ -54,13 +58,14 @@ class RealNodes:
 
     state: RunState
     screen: Screen
+    engine: str
     images: Sequence[Image] = ()
 
     def check(self) -> None:
         """Raises StepError if this machine lacks a program, a kernel feature, disk or memory."""
         if (reason := missing()) is not None:
             raise StepError(reason, try_this=f"{self.state.command('up')} (simulated nodes)")
-        to_build = bytes_to_build()
+        to_build = bytes_to_build(self.engine)
         check_images(to_build)  # the cache can be on another disk
         needed = to_build + NODE_BYTES
         free = shutil.disk_usage(self.state.checkout).free
@@ -82,7 +87,7 @@ class RealNodes:
     def prepare(self) -> str:
         """Builds the images, and unpacks the packages of the nodes."""
         extracted(PACKAGES)
-        self.images = ensure_images(self.screen)
+        self.images = ensure_images(self.screen, self.engine)
         return f"{len({image.archive for image in self.images})} images"
 
     @cached_property
@@ -115,10 +120,15 @@ class RealNodes:
             nodes.import_images(names, self.images)
         return names
 
-    def deploy_kuberay(self, kubectl: Kubectl, settings: KubeRay) -> None:
+    def deploy_kuberay(self, kubectl: Kubectl, settings: KubeRay, batch_scheduler: str) -> None:
         """Starts the stock KubeRay operator in a pod, with the resources of the stack's settings."""
-        deploy_kuberay(kubectl, self.state.root / "kuberay", settings)
+        deploy_kuberay(kubectl, self.state.root / "kuberay", settings, batch_scheduler)
         wait_available(kubectl, namespaces.KUBERAY, KUBERAY_DEPLOYMENT)
+
+    def deploy_kueue(self, kubectl: Kubectl, helm: Path, settings: Kueue) -> str:
+        """Starts Kueue in a pod with the chart's Deployment and RBAC; returns the number of its replicas."""
+        deploy_kueue(kubectl, helm, self.state.root / "kueue.yaml", settings)
+        return wait_available(kubectl, namespaces.KUEUE, KUEUE_DEPLOYMENT)
 
     def wait_for_controller(self, kubectl: Kubectl) -> str:
         """Waits for the controller's Deployment, as `pulumi up` declared it."""

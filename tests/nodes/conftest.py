@@ -13,7 +13,7 @@ from sandbox.cluster.processes import Processes
 from sandbox.realnodes import cgroups
 from sandbox.realnodes.machine import missing
 from sandbox.up import down
-from sandbox.up_real import up_real
+from sandbox.up_real import SCENARIOS, up_real
 from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.paths import RunState
 from tools.toolchain.steps import Screen
@@ -45,7 +45,7 @@ def state() -> Iterator[RunState]:
     before = machine_state()
     state = RunState(NAME)
     try:
-        up_real(state, "muster", fresh=True)
+        up_real(state, "muster", SCENARIOS["muster"], fresh=True)
         yield state
     finally:
         down(state)
