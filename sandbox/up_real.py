@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
 from sandbox.cluster.control_plane import start_control_plane, wait_for_quotas
@@ -26,11 +27,11 @@ from tools.toolchain.tools import NODE_TOOLS
 TRAINING, ELASTIC, RESIZE, BATCH = "training", "elastic", "resize", "batch"
 SCENARIOS = {"muster": (TRAINING, ELASTIC, RESIZE), "kueue": (BATCH, TRAINING), "kai": (BATCH,)}
 """The scenarios of each engine: with KAI, a preempted RayJob is not restarted."""
-_SCENARIOS = {
-    TRAINING: ("preempted in real pods, resumes from its checkpoint", training_in_pods.play),
-    ELASTIC: ("Ray's autoscaler grows a job into free quota, and returns workers", elastic_in_pods.play),
-    RESIZE: ("a worker is resized in place within its quota, and not beyond", resize_in_pods.play),
-    BATCH: ("of two jobs in real pods, the queue fits one at a time", batch_in_pods.play),
+_SUMMARIES = {
+    TRAINING: "preempted in real pods, resumes from its checkpoint",
+    ELASTIC: "Ray's autoscaler grows a job into free quota, and returns workers to production",
+    RESIZE: "a worker is resized in place within its quota, and not beyond",
+    BATCH: "of two jobs in real pods, the queue fits one at a time",
 }
 
 
@@ -109,19 +110,20 @@ class RealEnvironment(Environment):
 
     def play_in_pods(self, name: str) -> str:
         """Plays a scenario, whose jobs run in real pods."""
-        return _play(name, self.kubectl, self.screen)
+        return _play(name, self.engine, self.kubectl, self.screen)
 
 
 def scenarios_on_real_nodes(state: RunState, name: str | None = None) -> None:
     """Plays a scenario again, or all of the engine's. Raises StepError for an unknown name, or if the sandbox
     has other jobs."""
-    names = chosen_on_real_nodes(engine_of(state), name)
+    engine = engine_of(state)
+    names = chosen_on_real_nodes(engine, name)
     with only_run(state):
         require_api(state)
         require_no_jobs(state)
         screen = Screen()
         kubectl = Kubectl(ensure_tools(["kubectl"], screen)["kubectl"].path, state.kubeconfig)
-        run_steps([_scenario(name, partial(_play, name, kubectl, screen)) for name in names], screen)
+        run_steps([_scenario(name, partial(_play, name, engine, kubectl, screen)) for name in names], screen)
 
 
 def up_real(
@@ -161,10 +163,14 @@ def chosen_on_real_nodes(engine: str, name: str | None) -> tuple[str, ...]:
 
 
 def _scenario(name: str, play: Callable[[], str]) -> Step:
-    summary, _ = _SCENARIOS[name]
-    return Step(f"scenario: {name}", summary, play)
+    return Step(f"scenario: {name}", _SUMMARIES[name], play)
 
 
-def _play(name: str, kubectl: Kubectl, screen: Screen) -> str:
-    _, play = _SCENARIOS[name]
-    return play(kubectl, EXAMPLES, screen)
+def _play(name: str, engine: str, kubectl: Kubectl, screen: Screen) -> str:
+    plays: dict[str, Callable[[Kubectl, Path, Screen], str]] = {
+        TRAINING: partial(training_in_pods.play, exclusive=engine == "muster"),
+        ELASTIC: elastic_in_pods.play,
+        RESIZE: resize_in_pods.play,
+        BATCH: batch_in_pods.play,
+    }
+    return plays[name](kubectl, EXAMPLES, screen)

@@ -1,4 +1,4 @@
-"""Images of operators, as their manifests and charts start them: an executable above the base."""
+"""Images of operators and of the DNS, as their manifests start them: an executable above the base."""
 
 import shutil
 from pathlib import Path
@@ -13,6 +13,7 @@ from tools.toolchain.tools import TOOLS
 REPOSITORIES = {
     # KubeRay's manifests (config/manager) name the first, its chart the second.
     "ray-operator": ("docker.io/kuberay/operator", "quay.io/kuberay/operator"),
+    "coredns": ("registry.k8s.io/coredns/coredns",),
     "kueue": ("registry.k8s.io/kueue/kueue",),
 }
 """The repositories of each operator's image, by the name of the tool in it."""
@@ -24,7 +25,7 @@ SECONDS = 5
 
 def operators(engine: str) -> tuple[str, ...]:
     """Returns the tools that run as pods on real nodes with this engine, besides the platform's own."""
-    return ("ray-operator", *({"kueue": ("kueue",)}.get(engine, ())))
+    return ("ray-operator", "coredns", *({"kueue": ("kueue",)}.get(engine, ())))
 
 
 def operator(tool: str, executable: Path, base: Base) -> Recipe:

@@ -11,6 +11,7 @@ import psutil
 import yaml
 
 from sandbox.cluster.control_plane import NodeNetwork, authority
+from sandbox.cluster.kinds import Object
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.page_process import NAME as PAGE_PROCESS
 from sandbox.cluster.page_process import save_address
@@ -24,6 +25,7 @@ from sandbox.realnodes.access import access_objects
 from sandbox.realnodes.addresses import ROUTES, SERVICES, Addresses, free_block
 from sandbox.realnodes.cluster import PACKAGES, Nodes
 from sandbox.realnodes.deployments import wait_available
+from sandbox.realnodes.dns import start_dns
 from sandbox.realnodes.kuberay import DEPLOYMENT as KUBERAY_DEPLOYMENT
 from sandbox.realnodes.kuberay import deploy_kuberay
 from sandbox.realnodes.kueue import DEPLOYMENT as KUEUE_DEPLOYMENT
@@ -50,6 +52,13 @@ NODE_BYTES = 3 << 30
 MEMORY_BYTES = 4 << 30
 """Memory of the control plane, two nodes, the platform's pods, and a Ray cluster of three pods."""
 PAGE_SECONDS_MAX = 30.0
+DEVICE_CLASS: Object = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "DeviceClass",
+    "metadata": {"name": "gpu.example.com"},
+    "spec": {"selectors": [{"cel": {"expression": "device.driver == 'gpu.example.com'"}}]},
+}
+"""The class of the nodes' devices (dra-example-driver, deployments/helm)."""
 
 
 @dataclass
@@ -107,7 +116,7 @@ class RealNodes:
         """Starts the nodes of pools that are not queued, and imports the images; returns the nodes' names."""
         port, packages = api_port(self.state.kubeconfig), extracted(PACKAGES)
         nodes = Nodes(self.state, self.addresses, port, authority(self.state), tools, packages)
-        kubectl.create(access_objects())
+        kubectl.create([*access_objects(), DEVICE_CLASS])
         nodes.start_network()
         names: list[str] = []
         for pool in pools:
@@ -118,6 +127,7 @@ class RealNodes:
         nodes.wait_ready(kubectl, names)
         with self.screen.activity(lambda elapsed: f"  importing images for {elapsed:.0f} s"):
             nodes.import_images(names, self.images)
+        start_dns(kubectl)
         return names
 
     def deploy_kuberay(self, kubectl: Kubectl, settings: KubeRay, batch_scheduler: str) -> None:
