@@ -105,6 +105,8 @@ def _for_real_nodes(network: NodeNetwork) -> list[dict[str, Any]]:
         "kubelet-client-key": str(network.authority / "admin.key"),
         "kubelet-certificate-authority": str(network.authority / "ca.crt"),
         "advertise-address": network.api_address,
+        # The endpoints would have the port of loopback, which NetworkPolicies do not allow.
+        "endpoint-reconciler-type": "none",
         "service-cluster-ip-range": network.services,
         "kubelet-preferred-address-types": "InternalIP",
         "enable-aggregator-routing": "true",

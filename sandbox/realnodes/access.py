@@ -1,8 +1,9 @@
-"""RBAC of the programs of nodes, as in other clusters."""
+"""How nodes and pods reach the API server, and the RBAC of nodes' programs, as in other clusters."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sandbox.realnodes.addresses import API_PORT
 from sandbox.realnodes.certificates import NODES_GROUP
 
 NETWORK_USER = "system:network-policies"
@@ -19,6 +20,22 @@ def access_objects() -> list[dict[str, Any]]:
         cluster_role("network-policies", read),
         bind("network-policies", "sandbox:network-policies", user),
     ]
+
+
+def api_endpoint(address: str) -> dict[str, Any]:
+    """Returns the endpoint of the Service `kubernetes`."""
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {
+            "name": "kubernetes",
+            "namespace": "default",
+            "labels": {"kubernetes.io/service-name": "kubernetes"},
+        },
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": [address], "conditions": {"ready": True}}],
+        "ports": [{"name": "https", "port": API_PORT, "protocol": "TCP"}],
+    }
 
 
 def cluster_role(name: str, read: Mapping[str, Sequence[str]]) -> dict[str, Any]:

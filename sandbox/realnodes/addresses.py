@@ -11,6 +11,10 @@ from pathlib import Path
 
 BLOCKS = 100
 SERVICES = "10.96.0.0/16"
+API_PORT = 6443
+"""The port at which nodes and pods reach the API server: NetworkPolicies allow it."""
+NETWORKS = "10.99.0.0/16"
+"""The networks of all blocks."""
 DNS_ADDRESS = "10.96.0.10"
 """The ClusterIP of the cluster's DNS."""
 ROUTES = Path("/proc/net/route")

@@ -18,7 +18,7 @@ from sandbox.cluster.processes import Processes, wait_until
 from sandbox.images.image import Image
 from sandbox.realnodes import cgroups
 from sandbox.realnodes.access import NETWORK_USER
-from sandbox.realnodes.addresses import Addresses
+from sandbox.realnodes.addresses import API_PORT, Addresses
 from sandbox.realnodes.certificates import (
     Identity,
     node_identity,
@@ -66,7 +66,7 @@ class Nodes:
     @property
     def server(self) -> str:
         """The address of the API server, as nodes use it."""
-        return f"https://{self.addresses.machine}:{self.api_port}"
+        return f"https://{self.addresses.machine}:{API_PORT}"
 
     def start_network(self) -> None:
         """Starts the switch and the forwarder to the API server. Raises StepError."""
@@ -77,7 +77,8 @@ class Nodes:
         check = partial(processes.check, SWITCH)
         wait_until("the network of the nodes", lambda: READY in log.read_text(), READY_SECONDS_MAX, check)
         connect_machine(self.switch_pid, self.addresses)
-        forwarder = ["-m", "sandbox.realnodes.forwarder", self.addresses.machine, str(self.api_port)]
+        forwarder = ["-m", "sandbox.realnodes.forwarder", self.addresses.machine, str(API_PORT)]
+        forwarder.append(str(self.api_port))
         processes.start(FORWARDER, [sys.executable, *forwarder], restarted=True)
 
     @property

@@ -21,7 +21,7 @@ from sandbox.images.debian import extracted
 from sandbox.images.ensure import bytes_to_build, ensure_images
 from sandbox.images.ensure import check as check_images
 from sandbox.images.image import Image
-from sandbox.realnodes.access import access_objects
+from sandbox.realnodes.access import access_objects, api_endpoint
 from sandbox.realnodes.addresses import ROUTES, SERVICES, Addresses, free_block
 from sandbox.realnodes.cluster import PACKAGES, Nodes
 from sandbox.realnodes.deployments import wait_available
@@ -116,7 +116,7 @@ class RealNodes:
         """Starts the nodes of pools that are not queued, and imports the images; returns the nodes' names."""
         port, packages = api_port(self.state.kubeconfig), extracted(PACKAGES)
         nodes = Nodes(self.state, self.addresses, port, authority(self.state), tools, packages)
-        kubectl.create([*access_objects(), DEVICE_CLASS])
+        kubectl.create([*access_objects(), api_endpoint(self.addresses.machine), DEVICE_CLASS])
         nodes.start_network()
         names: list[str] = []
         for pool in pools:
