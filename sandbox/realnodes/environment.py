@@ -10,9 +10,10 @@ from urllib.parse import urlsplit
 import psutil
 import yaml
 
-from sandbox.cluster.control_plane import NodeNetwork, authority
+from sandbox.cluster.control_plane import NodeNetwork, authority, create_nodes
 from sandbox.cluster.kinds import Object
 from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.nodes import static_nodes
 from sandbox.cluster.page_process import NAME as PAGE_PROCESS
 from sandbox.cluster.page_process import save_address
 from sandbox.cluster.ports import free_port
@@ -113,20 +114,25 @@ class RealNodes:
         return NodeNetwork(self.addresses.machine, SERVICES, authority(self.state))
 
     def start(self, kubectl: Kubectl, tools: Mapping[str, Path], pools: Sequence[Pool]) -> list[str]:
-        """Starts the nodes of pools that are not queued, and imports the images; returns the nodes' names."""
+        """Starts the nodes of pools that are not queued, and imports the images; returns the nodes' names.
+
+        Those with accelerators are simulated by kwok, as this machine has none.
+        """
         port, packages = api_port(self.state.kubeconfig), extracted(PACKAGES)
         nodes = Nodes(self.state, self.addresses, port, authority(self.state), tools, packages)
         kubectl.create([*access_objects(), api_endpoint(self.addresses.machine), DEVICE_CLASS])
         nodes.start_network()
         names: list[str] = []
-        for pool in pools:
-            for index in range(0 if pool.queued else pool.nodes_max):
+        for pool in (pool for pool in pools if not pool.queued and not has_accelerators(pool)):
+            for index in range(pool.nodes_max):
                 name = f"gke-{pool.name}-{index}"
                 nodes.start(name, len(names), pool)
                 names.append(name)
         nodes.wait_ready(kubectl, names)
         with self.screen.activity(lambda elapsed: f"  importing images for {elapsed:.0f} s"):
             nodes.import_images(names, self.images)
+        if simulated := static_nodes([pool for pool in pools if has_accelerators(pool)]):
+            create_nodes(kubectl, simulated)
         start_dns(kubectl)
         return names
 
@@ -157,6 +163,11 @@ class RealNodes:
         wait_until(f"an answer of {address}", lambda: answers(f"{address}healthz"), PAGE_SECONDS_MAX, check)
         save_address(self.state, address)
         return address
+
+
+def has_accelerators(pool: Pool) -> bool:
+    """Returns whether the pool's nodes offer extended resources, such as GPUs."""
+    return any("/" in resource for resource in pool.capacity)
 
 
 def _gb(count: int) -> str:
