@@ -24,7 +24,7 @@ SECONDS = 5
 
 
 def operators(engine: str) -> tuple[str, ...]:
-    """Returns the tools that run as pods on real nodes with this engine, besides the platform's own."""
+    """Returns the tools that run as pods on real nodes with this engine, in addition to the platform's."""
     return ("ray-operator", "coredns", *({"kueue": ("kueue",)}.get(engine, ())))
 
 

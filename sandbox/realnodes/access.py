@@ -1,4 +1,4 @@
-"""How nodes and pods reach the API server, and the RBAC of nodes' programs, as in other clusters."""
+"""The endpoint of the API server for pods, and the RBAC of nodes' programs, as in other clusters."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

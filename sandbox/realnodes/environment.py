@@ -116,7 +116,7 @@ class RealNodes:
     def start(self, kubectl: Kubectl, tools: Mapping[str, Path], pools: Sequence[Pool]) -> list[str]:
         """Starts the nodes of pools that are not queued, and imports the images; returns the nodes' names.
 
-        Those with accelerators are simulated by kwok, as this machine has none.
+        kwok simulates nodes with accelerators, as this machine has none.
         """
         port, packages = api_port(self.state.kubeconfig), extracted(PACKAGES)
         nodes = Nodes(self.state, self.addresses, port, authority(self.state), tools, packages)

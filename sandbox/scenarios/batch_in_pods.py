@@ -46,7 +46,7 @@ def play(kubectl: Kubectl, examples: Path, screen: Screen) -> str:
         return success
 
     wait(f"the success of {ahead}", ended)
-    note(f"{ahead}: succeeded; until then, {waiting} had no pod on a node")
+    note(f"{ahead}: succeeded; before, {waiting} had no pod on a node")
     wait(f"the success of {waiting}", partial(succeeded, kubectl, waiting))
     note(f"{waiting}: succeeded")
     return "the second job waited whole, and both succeeded"

@@ -77,7 +77,7 @@ def resizable(job: dict[str, Any]) -> dict[str, Any]:
     del job["metadata"]["generateName"]
     job["spec"]["entrypoint"] = "sleep 3600"
     (workers,) = job["spec"]["rayClusterSpec"]["workerGroupSpecs"]
-    # Ray refuses to resize a group whose CPUs are not those of its pods.
+    # Ray refuses to resize a group whose CPUs differ from its pods' requests.
     workers |= {"maxReplicas": 1, "rayStartParams": {}}
     return job
 

@@ -90,8 +90,8 @@ def pods_of(job: str, pods: Iterable[Object]) -> set[str]:
 def are_gone(first: set[str], training: str, production: str | None, pods: Sequence[Object]) -> bool:
     """Returns whether none of the first pods of training exists.
 
-    Raises StepError if production, if given, has pods while containers of these run: their quota is not free
-    until then.
+    Raises StepError if production is named, and has pods while containers of these run: their quota is not
+    free.
     A kubelet deletes a pod some time after its phase has become final.
     """
     running = [pod for pod in pods if pod["status"]["phase"] not in FINAL_PHASES]

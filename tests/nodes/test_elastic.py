@@ -81,7 +81,7 @@ def test_training_shrinks_is_evicted_and_comes_back(kubectl: Kubectl) -> None:
         with created(kubectl, [production("surplus", pods=1, cpus="1")]):
             wait("the file shows the notice", lambda: SAVED.search(output(kubectl, gang.job)) is not None)
             wait("production runs", lambda: running(kubectl, "surplus"))
-            assert head_of(gang) == head, "the head goes on"
+            assert head_of(gang) == head, "the head continues"
             assert granted() < 4
             assert not is_true(gang.workload(), "Evicted")
             assert STUCK not in autoscaler_log(kubectl, gang.job)

@@ -1,4 +1,4 @@
-"""Gangs run on real nodes with engines kueue and kai, each in a sandbox of its own."""
+"""Gangs run on real nodes with engines kueue and kai, each in a separate sandbox."""
 
 from __future__ import annotations
 

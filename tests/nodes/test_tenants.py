@@ -88,7 +88,7 @@ def test_only_administrators_of_the_machine_are_administrators(kubectl: Kubectl)
 
 
 def test_no_role_of_the_platform_allows_everything(kubectl: Kubectl) -> None:
-    """Those of Kubernetes itself are bound to its controllers and administrators only."""
+    """Excludes the roles of Kubernetes itself, which its controllers and administrators have."""
     roles = [
         role["metadata"]["name"]
         for kind in ("clusterroles", "roles")
