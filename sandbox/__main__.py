@@ -16,7 +16,7 @@ from sandbox.scenario import ADMITTING, ENGINES, chosen, scenario
 from sandbox.shell import exports
 from sandbox.status import status
 from sandbox.up import down, up
-from sandbox.up_real import SCENARIOS, scenarios_on_real_nodes, up_real
+from sandbox.up_real import chosen_on_real_nodes, scenarios_on_real_nodes, up_real
 from tools.toolchain.build import can_be_built
 from tools.toolchain.command import carry_out, sandbox_named
 from tools.toolchain.console import console, table
@@ -102,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _up(options: argparse.Namespace) -> int:
     if options.nodes == "real":
-        names = () if options.no_scenario else _on_real_nodes(options.scenario)
+        names = () if options.no_scenario else chosen_on_real_nodes(options.engine, options.scenario)
         real_ray = options.ray == "real"
         up_real(options.state, options.engine, names, fresh=options.fresh, real_ray=real_ray)
         return 0
@@ -119,14 +119,10 @@ def _apply(options: argparse.Namespace) -> int:
 
 def _scenario(options: argparse.Namespace) -> int:
     if has_real_nodes(options.state):
-        scenarios_on_real_nodes(options.state, _on_real_nodes(options.scenario))
+        scenarios_on_real_nodes(options.state, options.scenario)
     else:
         scenario(options.state, options.scenario)
     return 0
-
-
-def _on_real_nodes(name: str | None) -> Sequence[str]:
-    return SCENARIOS if name is None else (name,)
 
 
 def _env(options: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from sandbox.realnodes.addresses import API_PORT, NETWORKS
 from settings.load import Settings, SettingsError, load, parse
 from tools.toolchain.paths import CHECKOUT, RunState
 from tools.toolchain.steps import StepError
@@ -17,6 +18,9 @@ has to preempt it."""
 GPU_NODES_CPUS = "100m"
 """The CPUs of the first queue on simulated GPU nodes: too few for a pod of the examples, which would
 never end there; a queue without any could admit no gang with GPUs, which the settings refuse."""
+DEVICE, DEVICE_CLASS = "example.com/gpu", "gpu.example.com"
+DEVICE_QUOTA = 3
+"""Quota of the devices that real nodes offer by claims."""
 RECOVERY: dict[str, Any] = {
     "timeoutSeconds": 600,
     "recoveryTimeoutSeconds": 30,
@@ -87,13 +91,21 @@ def fit_to_real_nodes(config: dict[str, Any]) -> list[str]:
     quotas = queue["quotas"]
     quotas.get("cpu", {})["cpu"] = {"nominal": REAL_NODES_CPUS, "borrowingLimit": 0}
     quotas.get("l4", {})["cpu"] = {"nominal": GPU_NODES_CPUS, "borrowingLimit": 0}
-    controller = config["muster:controller"]
+    admission, controller = config["muster:admission"], config["muster:controller"]
     controller.setdefault("page", {})
     changes = [
         f"queue {queue['name']} has {REAL_NODES_CPUS} of CPU on real nodes, "
         f"{GPU_NODES_CPUS} on simulated GPU nodes"
     ]
-    if config["muster:admission"]["engine"] == "muster" and "waitForPodsReady" not in controller:
+    for tenant in config["muster:tenants"]:
+        destinations = tenant.setdefault("network", {}).setdefault("destinations", [])
+        destinations.append({"cidr": NETWORKS, "ports": [API_PORT]})
+    changes.append("pods of tenants reach the API server, which Ray's autoscaler needs")
+    if admission["engine"] == "muster" and "deviceClasses" not in admission:
+        admission["deviceClasses"] = [{"name": DEVICE, "deviceClassNames": [DEVICE_CLASS]}]
+        quotas["cpu"][DEVICE] = {"nominal": DEVICE_QUOTA, "borrowingLimit": 0}
+        changes.append(f"queue {queue['name']} has {DEVICE_QUOTA} devices of {DEVICE_CLASS}, by claims")
+    if admission["engine"] == "muster" and "waitForPodsReady" not in controller:
         controller["waitForPodsReady"] = RECOVERY
         changes.append(f"a gang is evicted {RECOVERY['recoveryTimeoutSeconds']} s after its node is lost")
     return changes

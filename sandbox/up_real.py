@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
 from sandbox.cluster.control_plane import start_control_plane, wait_for_quotas
@@ -11,23 +12,26 @@ from sandbox.cluster.operators import start_provisioner
 from sandbox.cluster.processes import Processes
 from sandbox.cluster.volumes import create_volumes
 from sandbox.realnodes.environment import RealNodes
-from sandbox.running import only_run, require_api
+from sandbox.running import engine_of, only_run, require_api
 from sandbox.scenario import EXAMPLES, require_no_jobs
-from sandbox.scenarios import elastic_in_pods, training_in_pods
+from sandbox.scenarios import batch_in_pods, elastic_in_pods, resize_in_pods, training_in_pods
 from sandbox.scenarios.milestones import Scenario
 from sandbox.stack_file import StackFile, read
-from sandbox.up import Environment, create
+from sandbox.up import KAI_SCHEDULER, Environment, create
 from settings.load import load
 from tools.toolchain.ensure import ensure_tools
 from tools.toolchain.paths import RunState
 from tools.toolchain.steps import Screen, Step, StepError, run_steps
 from tools.toolchain.tools import NODE_TOOLS
 
-TRAINING, ELASTIC = "training", "elastic"
-SCENARIOS = (TRAINING, ELASTIC)
+TRAINING, ELASTIC, RESIZE, BATCH = "training", "elastic", "resize", "batch"
+SCENARIOS = {"muster": (TRAINING, ELASTIC, RESIZE), "kueue": (BATCH, TRAINING), "kai": (BATCH,)}
+"""The scenarios of each engine: with KAI, a preempted RayJob is not restarted."""
 _SUMMARIES = {
     TRAINING: "preempted in real pods, resumes from its checkpoint",
     ELASTIC: "Ray's autoscaler grows a job into free quota, and returns workers to production",
+    RESIZE: "a worker is resized in place within its quota, and not beyond",
+    BATCH: "of two jobs in real pods, the queue fits one at a time",
 }
 
 
@@ -36,17 +40,17 @@ class RealEnvironment(Environment):
     """The creation of a sandbox with real nodes."""
 
     real: RealNodes = field(init=False)
-    names: Sequence[str] = SCENARIOS
+    names: Sequence[str] = ()
 
     OPERATORS: ClassVar = "KubeRay in a pod, a stand-in for GKE's autoscaler"
 
     def __post_init__(self) -> None:
-        self.real = RealNodes(self.state, self.screen)
+        self.real = RealNodes(self.state, self.screen, self.engine)
 
     def steps(self, scenarios: Sequence[Scenario]) -> list[Step]:
         """Returns the steps in order; `scenarios` are those of simulated nodes, and must be empty."""
         steps = super().steps(())
-        images = Step("images", "Ray, KubeRay, the controller; without a container engine", self.images)
+        images = Step("images", "Ray, operators, the controller; without a container engine", self.images)
         after = next(i for i, step in enumerate(steps) if step.name == "tools") + 1
         steps.insert(after, images)
         return [*steps, *(_scenario(name, partial(self.play_in_pods, name)) for name in self.names)]
@@ -62,7 +66,7 @@ class RealEnvironment(Environment):
 
     def tool_names(self) -> tuple[str, ...]:
         """Returns the tools of the engine and of the nodes."""
-        return (*super().tool_names(), *NODE_TOOLS)
+        return (*super().tool_names(), *NODE_TOOLS, *(("helm",) if self.engine == "kueue" else ()))
 
     def images(self) -> str:
         """Builds what the nodes need and the cache lacks."""
@@ -82,42 +86,50 @@ class RealEnvironment(Environment):
     def operators(self) -> str:
         """Starts KubeRay in a pod, and the stand-in for GKE's queued provisioning."""
         start_provisioner(Processes(self.state), self.stack_file)
-        self.real.deploy_kuberay(self.kubectl, load(self.stack_file).kuberay)
+        scheduler = KAI_SCHEDULER if self.engine == "kai" else ""
+        self.real.deploy_kuberay(self.kubectl, load(self.stack_file).kuberay, scheduler)
         return f"KubeRay runs in a pod{self.start_jobsets()}"
 
     def admission(self) -> str:
         """Waits for the engine that admits gangs."""
-        if self.engine != "muster":
-            return super().admission()
+        if self.engine == "kai":
+            return f"{super().admission()} as processes of the machine"
         wait_for_quotas(self.kubectl)
-        return f"{self.real.wait_for_controller(self.kubectl)} replicas run in pods"
+        if self.engine == "muster":
+            replicas = self.real.wait_for_controller(self.kubectl)
+        else:
+            settings = load(self.stack_file).kueue
+            replicas = self.real.deploy_kueue(self.kubectl, self.tools["helm"], settings)
+        return f"{replicas} replicas run in pods"
 
     def page(self) -> str:
-        """Waits for the page's pod."""
+        """Waits for the page's pod, which `pulumi up` declares next to the controller."""
         if self.engine != "muster":
             return super().page()
         return self.real.open_page(self.kubectl)
 
     def play_in_pods(self, name: str) -> str:
         """Plays a scenario, whose jobs run in real pods."""
-        return _play(name, self.kubectl, self.screen)
+        return _play(name, self.engine, self.kubectl, self.screen)
 
 
-def scenarios_on_real_nodes(state: RunState, names: Sequence[str] = SCENARIOS) -> None:
-    """Plays scenarios again. Raises StepError for an unknown name, or if the sandbox has other jobs."""
-    _require_known(names)
+def scenarios_on_real_nodes(state: RunState, name: str | None = None) -> None:
+    """Plays a scenario again, or all of the engine's. Raises StepError for an unknown name, or if the sandbox
+    has other jobs."""
+    engine = engine_of(state)
+    names = chosen_on_real_nodes(engine, name)
     with only_run(state):
         require_api(state)
         require_no_jobs(state)
         screen = Screen()
         kubectl = Kubectl(ensure_tools(["kubectl"], screen)["kubectl"].path, state.kubeconfig)
-        run_steps([_scenario(name, partial(_play, name, kubectl, screen)) for name in names], screen)
+        run_steps([_scenario(name, partial(_play, name, engine, kubectl, screen)) for name in names], screen)
 
 
 def up_real(
     state: RunState,
     engine: str,
-    scenarios: Sequence[str] = SCENARIOS,
+    scenarios: Sequence[str],
     *,
     fresh: bool = False,
     real_ray: bool = False,
@@ -127,34 +139,38 @@ def up_real(
     Raises StepError if a step fails, if the options contradict each other, or if the sandbox is up and
     `fresh` is not set.
     """
-    _require_known(scenarios)
     if real_ray:
         raise StepError(
             "RAY=real is for simulated nodes; on real nodes, pods run Ray",
             try_this=state.command("up", NODES="real"),
         )
-    if engine == "kai":
-        raise StepError(
-            "the engine kai supports simulated nodes only",
-            try_this=state.command("up", ENGINE="kai"),
-        )
     environment = RealEnvironment(state, engine, names=scenarios)
     create(environment, environment.steps(()), fresh=fresh)
 
 
-def _require_known(names: Sequence[str]) -> None:
-    for name in names:
-        if name not in SCENARIOS:
-            raise StepError(
-                f"real nodes have no scenario {name!r}", try_this=f"SCENARIO= one of: {', '.join(SCENARIOS)}"
-            )
+def chosen_on_real_nodes(engine: str, name: str | None) -> tuple[str, ...]:
+    """Returns the engine's scenario with this name; all scenarios if it is None. Raises StepError for an
+    unknown name."""
+    names = SCENARIOS[engine]
+    if name is None:
+        return names
+    if name not in names:
+        raise StepError(
+            f"engine {engine} has no scenario {name!r} on real nodes",
+            try_this=f"SCENARIO= one of: {', '.join(names)}",
+        )
+    return (name,)
 
 
 def _scenario(name: str, play: Callable[[], str]) -> Step:
     return Step(f"scenario: {name}", _SUMMARIES[name], play)
 
 
-def _play(name: str, kubectl: Kubectl, screen: Screen) -> str:
-    if name == ELASTIC:
-        return elastic_in_pods.play(kubectl, EXAMPLES, screen)
-    return training_in_pods.play(kubectl, EXAMPLES, screen)
+def _play(name: str, engine: str, kubectl: Kubectl, screen: Screen) -> str:
+    plays: dict[str, Callable[[Kubectl, Path, Screen], str]] = {
+        TRAINING: partial(training_in_pods.play, exclusive=engine == "muster"),
+        ELASTIC: elastic_in_pods.play,
+        RESIZE: resize_in_pods.play,
+        BATCH: batch_in_pods.play,
+    }
+    return plays[name](kubectl, EXAMPLES, screen)

@@ -96,7 +96,8 @@ def kwokctl_configuration(
 
 def _for_real_nodes(network: NodeNetwork) -> list[dict[str, Any]]:
     """Returns the arguments with which kubelets join: the API server may call them, and each may change its
-    own node and pods only; kwok leaves their nodes alone, and a lost node is noticed after Kubernetes'
+    own node and pods only; it calls webhooks at their pods' addresses, as the machine has no route to
+    ClusterIPs; kwok leaves their nodes alone, and a lost node is noticed after Kubernetes'
     default time."""
     api_server = {
         "enable-admission-plugins": "NodeRestriction",
@@ -104,8 +105,11 @@ def _for_real_nodes(network: NodeNetwork) -> list[dict[str, Any]]:
         "kubelet-client-key": str(network.authority / "admin.key"),
         "kubelet-certificate-authority": str(network.authority / "ca.crt"),
         "advertise-address": network.api_address,
+        # The endpoints would have the port of loopback, which NetworkPolicies do not allow.
+        "endpoint-reconciler-type": "none",
         "service-cluster-ip-range": network.services,
         "kubelet-preferred-address-types": "InternalIP",
+        "enable-aggregator-routing": "true",
     }
     return [
         *(_argument("kube-apiserver", key, value) for key, value in api_server.items()),

@@ -4,45 +4,53 @@ import shutil
 import time
 from collections.abc import Sequence
 
-from sandbox.images import apt, buildah, kuberay, root_filesystem
+from sandbox.images import apt, buildah, root_filesystem
 from sandbox.images import controller as controller_image
+from sandbox.images import operators as operator_images
 from sandbox.images import pause as pause_image
 from sandbox.images import ray as ray_image
 from sandbox.images.debian import is_extracted
 from sandbox.images.image import Image, Recipe, ensure_archive, images_directory, remove_unfinished
+from sandbox.images.operators import operator, operators
 from tools.bootstrap import exclusive
 from tools.toolchain.ensure import ensure_tools, find_tool
 from tools.toolchain.steps import Screen, StepError
 from tools.toolchain.tools import TOOLS
 
-TOOL_NAMES = ("pause", "ray-operator")
-"""Tools that images contain."""
-ALL_BYTES = pause_image.BYTES + kuberay.BYTES + ray_image.BYTES + controller_image.BYTES
-"""Disk that the images need if none is in the cache, without Debian's packages."""
+
+def tool_names(engine: str) -> tuple[str, ...]:
+    """Returns the tools that images contain."""
+    return ("pause", *operators(engine))
 
 
-def ensure_images(screen: Screen) -> list[Image]:
-    """Returns all images; builds those whose inputs have changed.
+def all_bytes(engine: str) -> int:
+    """Returns the disk that the images need if none is in the cache, without Debian's packages."""
+    of_operators = operator_images.BYTES * len(operators(engine))
+    return pause_image.BYTES + of_operators + ray_image.BYTES + controller_image.BYTES
+
+
+def ensure_images(screen: Screen, engine: str) -> list[Image]:
+    """Returns all images of a sandbox with this engine; builds those whose inputs have changed.
 
     Raises StepError with what the machine lacks, before anything is built.
     """
     images_directory().mkdir(parents=True, exist_ok=True)
     with exclusive(images_directory() / "lock", "the images"):
         remove_unfinished(images_directory())
-        check(bytes_to_build())
-        recipes = image_recipes(screen)
+        check(bytes_to_build(engine))
+        recipes = image_recipes(screen, engine)
         for recipe in recipes:
             _ensure(recipe, screen)
     return [image for recipe in recipes for image in recipe.images]
 
 
-def bytes_to_build() -> int:
+def bytes_to_build(engine: str) -> int:
     """Returns the disk that missing images and their temporary files need; 0 if the cache has all images."""
     if not is_extracted(root_filesystem.PACKAGES):
-        return root_filesystem.BYTES + ALL_BYTES
-    if any(find_tool(TOOLS[name]) is None for name in TOOL_NAMES):
-        return ALL_BYTES
-    recipes = image_recipes(Screen())
+        return root_filesystem.BYTES + all_bytes(engine)
+    if any(find_tool(TOOLS[name]) is None for name in tool_names(engine)):
+        return all_bytes(engine)
+    recipes = image_recipes(Screen(), engine)
     return sum(recipe.bytes for recipe in recipes if not recipe.archive.exists())
 
 
@@ -62,14 +70,14 @@ def check(needed_bytes: int) -> None:
         )
 
 
-def image_recipes(screen: Screen) -> Sequence[Recipe]:
+def image_recipes(screen: Screen, engine: str) -> Sequence[Recipe]:
     """Returns the recipes of all images; downloads Debian's packages and builds the tools in them."""
-    tools = ensure_tools(TOOL_NAMES, screen)
+    tools = ensure_tools(tool_names(engine), screen)
     base = root_filesystem.base()
-    holder, manager = tools["pause"].path, tools["ray-operator"].path
+    holder = tools["pause"].path
     return [
         pause_image.pause(holder, holder.parent.name),
-        kuberay.operator(manager, manager.parent.name, base),
+        *(operator(name, tools[name].path, base) for name in operators(engine)),
         ray_image.ray(base),
         controller_image.controller(base),
     ]

@@ -1,4 +1,4 @@
-"""The addresses of a sandbox's network: the machine, the DNS, the nodes and their pods.
+"""The addresses of a sandbox's network: the machine, the switch, the nodes and their pods.
 
 Several sandboxes can run on one machine, so each takes a separate block; only the machine's end of the
 network is visible outside of the namespaces.
@@ -11,6 +11,12 @@ from pathlib import Path
 
 BLOCKS = 100
 SERVICES = "10.96.0.0/16"
+API_PORT = 6443
+"""The port at which nodes and pods reach the API server: NetworkPolicies allow it."""
+NETWORKS = "10.99.0.0/16"
+"""The networks of all blocks."""
+DNS_ADDRESS = "10.96.0.10"
+"""The ClusterIP of the cluster's DNS."""
 ROUTES = Path("/proc/net/route")
 _FIRST_POD_NETWORK = 128
 _DESTINATION, _MASK = 1, 7
@@ -25,7 +31,7 @@ class Addresses:
 
     @property
     def network(self) -> str:
-        """The network that connects the machine, the DNS and the nodes."""
+        """The network that connects the machine, the switch and the nodes."""
         return f"10.99.{self.block}.0/24"
 
     @property
@@ -34,8 +40,8 @@ class Addresses:
         return f"10.99.{self.block}.1"
 
     @property
-    def dns(self) -> str:
-        """The address of the cluster's DNS."""
+    def gateway(self) -> str:
+        """The address of the switch, which knows the routes to the pods of each node."""
         return f"10.99.{self.block}.2"
 
     @property

@@ -1,4 +1,4 @@
-"""Starts the network, the DNS and the real nodes of a sandbox, and cleans up after them."""
+"""Starts the network and the real nodes of a sandbox, and cleans up after them."""
 
 import hashlib
 import os
@@ -18,25 +18,26 @@ from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes, wait_until
 from sandbox.images.image import Image
 from sandbox.realnodes import cgroups
-from sandbox.realnodes.access import DNS_USER
-from sandbox.realnodes.addresses import Addresses
+from sandbox.realnodes.access import NETWORK_USER
+from sandbox.realnodes.addresses import API_PORT, Addresses
 from sandbox.realnodes.certificates import (
     Identity,
     node_identity,
     write_certificate,
     write_kubeconfig,
 )
-from sandbox.realnodes.namespaces import enter, enter_network
-from sandbox.realnodes.node_settings import CONTAINERD_SOCKET, DOMAIN
+from sandbox.realnodes.namespaces import enter
+from sandbox.realnodes.node_settings import CONTAINERD_SOCKET
 from sandbox.realnodes.spec import NodeSpec, read_spec
 from sandbox.realnodes.switch import READY, connect_machine
 from settings.model.pools.pool import Pool
 from tools.toolchain.paths import RunState
 from tools.toolchain.steps import StepError
 
-PACKAGES = ("nftables", "runc", "containernetworking-plugins")
-"""Debian's packages for a node's programs: kube-proxy runs nft, containerd runs runc and the CNI plug-ins."""
-SWITCH, FORWARDER, DNS = "switch", "api-forwarder", "coredns"
+PACKAGES = ("nftables", "runc", "containernetworking-plugins", "iptables", "ipset")
+"""Debian's packages for a node's programs: kube-proxy runs nft, containerd runs runc and the CNI plug-ins,
+network-policies runs iptables and ipset."""
+SWITCH, FORWARDER = "switch", "api-forwarder"
 NODES_FOLDER = "nodes"
 """The folder of a sandbox's run state with a folder for each node."""
 NODE_FILE = "node.json"
@@ -47,19 +48,6 @@ _SWITCH_MODULE = "sandbox.realnodes.switch"
 READY_SECONDS_MAX = 120.0
 IMPORT_SECONDS_MAX = 300.0
 KILL_SECONDS_MAX = 30.0
-
-_COREFILE = """\
-.:53 {{
-    bind {address}
-    errors
-    cache 1
-    kubernetes {domain} in-addr.arpa {{
-        kubeconfig {kubeconfig}
-        ttl 1
-        pods insecure
-    }}
-}}
-"""
 
 
 @dataclass(frozen=True)
@@ -81,10 +69,10 @@ class Nodes:
     @property
     def server(self) -> str:
         """The address of the API server, as nodes use it."""
-        return f"https://{self.addresses.machine}:{self.api_port}"
+        return f"https://{self.addresses.machine}:{API_PORT}"
 
     def start_network(self) -> None:
-        """Starts the switch, the forwarder to the API server, and the DNS. Raises StepError."""
+        """Starts the switch and the forwarder to the API server. Raises StepError."""
         processes = self.processes
         argv = [sys.executable, "-m", _SWITCH_MODULE, str(self.addresses.block)]
         processes.start(SWITCH, ["unshare", "--net", "--", *argv])
@@ -92,17 +80,9 @@ class Nodes:
         check = partial(processes.check, SWITCH)
         wait_until("the network of the nodes", lambda: READY in log.read_text(), READY_SECONDS_MAX, check)
         connect_machine(self.switch_pid, self.addresses)
-        forwarder = ["-m", "sandbox.realnodes.forwarder", self.addresses.machine, str(self.api_port)]
+        forwarder = ["-m", "sandbox.realnodes.forwarder", self.addresses.machine, str(API_PORT)]
+        forwarder.append(str(self.api_port))
         processes.start(FORWARDER, [sys.executable, *forwarder], restarted=True)
-        folder = self.state.root / DNS
-        folder.mkdir(exist_ok=True)
-        kubeconfig = self._identify(Identity(DNS_USER), folder)
-        corefile = folder / "Corefile"
-        corefile.write_text(
-            _COREFILE.format(address=self.addresses.dns, domain=DOMAIN, kubeconfig=kubeconfig)
-        )
-        inside = enter_network(self.switch_pid)
-        processes.start(DNS, [*inside, str(self.tools["coredns"]), "-conf", str(corefile)], restarted=True)
 
     @property
     def switch_pid(self) -> int:
@@ -127,16 +107,16 @@ class Nodes:
         )
         spec.settings.mkdir(parents=True, exist_ok=True)
         self._identify(node_identity(name, spec.address), spec.settings)
+        self._identify(Identity(NETWORK_USER), spec.network_policies)
         spec.write(folder / NODE_FILE)
         boot(self.state, name)
 
-    def _identify(self, identity: Identity, folder: Path) -> Path:
-        """Writes a certificate and a kubeconfig of this identity to the folder; returns the latter."""
+    def _identify(self, identity: Identity, folder: Path) -> None:
+        """Writes a certificate and a kubeconfig of this identity to the folder."""
+        folder.mkdir(exist_ok=True)
         write_certificate(self.authority, identity, folder)
         shutil.copy(self.authority / "ca.crt", folder / "ca.crt")
-        kubeconfig = folder / "kubeconfig"
-        write_kubeconfig(kubeconfig, folder, self.server)
-        return kubeconfig
+        write_kubeconfig(folder / "kubeconfig", folder, self.server)
 
     def wait_ready(self, kubectl: Kubectl, names: Sequence[str]) -> None:
         """Waits until all of these nodes are Ready. Raises StepError if a node's process has ended."""
@@ -197,7 +177,15 @@ def _client(ctr: Path) -> list[str]:
     return [str(ctr), "--address", CONTAINERD_SOCKET, "--namespace", "k8s.io"]
 
 
-NODE_PROGRAMS = ("kubelet", "kube-proxy", "containerd", "containerd-shim-runc-v2", "ctr")
+NODE_PROGRAMS = (
+    "kubelet",
+    "kube-proxy",
+    "dra-example-kubeletplugin",
+    "network-policies",
+    "containerd",
+    "containerd-shim-runc-v2",
+    "ctr",
+)
 
 
 def enter_node(state: RunState, node: str) -> list[str]:

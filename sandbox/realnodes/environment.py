@@ -10,8 +10,10 @@ from urllib.parse import urlsplit
 import psutil
 import yaml
 
-from sandbox.cluster.control_plane import NodeNetwork, authority
+from sandbox.cluster.control_plane import NodeNetwork, authority, create_nodes
+from sandbox.cluster.kinds import Object
 from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.nodes import static_nodes
 from sandbox.cluster.page_process import NAME as PAGE_PROCESS
 from sandbox.cluster.page_process import save_address
 from sandbox.cluster.ports import free_port
@@ -20,15 +22,19 @@ from sandbox.images.debian import extracted
 from sandbox.images.ensure import bytes_to_build, ensure_images
 from sandbox.images.ensure import check as check_images
 from sandbox.images.image import Image
-from sandbox.realnodes.access import access_objects
+from sandbox.realnodes.access import access_objects, api_endpoint
 from sandbox.realnodes.addresses import ROUTES, SERVICES, Addresses, free_block
 from sandbox.realnodes.cluster import PACKAGES, Nodes
 from sandbox.realnodes.deployments import wait_available
+from sandbox.realnodes.dns import start_dns
 from sandbox.realnodes.kuberay import DEPLOYMENT as KUBERAY_DEPLOYMENT
 from sandbox.realnodes.kuberay import deploy_kuberay
+from sandbox.realnodes.kueue import DEPLOYMENT as KUEUE_DEPLOYMENT
+from sandbox.realnodes.kueue import deploy_kueue
 from sandbox.realnodes.machine import missing
 from settings.model.operators import namespaces
 from settings.model.operators.kuberay import KubeRay
+from settings.model.operators.kueue import Kueue
 from settings.model.pools.pool import Pool
 from tools.toolchain.paths import RunState
 from tools.toolchain.steps import Screen, StepError
@@ -38,6 +44,7 @@ _LABEL = "--selector=app.kubernetes.io/name="
 PODS = {
     "controller": ("--namespace", namespaces.MUSTER, f"{_LABEL}{CONTROLLER}"),
     "page": ("--namespace", namespaces.MUSTER, f"{_LABEL}{PAGE}"),
+    "kueue": ("--namespace", namespaces.KUEUE, f"{_LABEL}kueue"),
     "ray-operator": ("--namespace", namespaces.KUBERAY, f"{_LABEL}kuberay"),
 }
 """The arguments of `kubectl logs` for programs that are processes of the machine without real nodes."""
@@ -46,6 +53,13 @@ NODE_BYTES = 3 << 30
 MEMORY_BYTES = 4 << 30
 """Memory of the control plane, two nodes, the platform's pods, and a Ray cluster of three pods."""
 PAGE_SECONDS_MAX = 30.0
+DEVICE_CLASS: Object = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "DeviceClass",
+    "metadata": {"name": "gpu.example.com"},
+    "spec": {"selectors": [{"cel": {"expression": "device.driver == 'gpu.example.com'"}}]},
+}
+"""The class of the nodes' devices (dra-example-driver, deployments/helm)."""
 
 
 @dataclass
@@ -54,13 +68,14 @@ class RealNodes:
 
     state: RunState
     screen: Screen
+    engine: str
     images: Sequence[Image] = ()
 
     def check(self) -> None:
         """Raises StepError if this machine lacks a program, a kernel feature, disk or memory."""
         if (reason := missing()) is not None:
             raise StepError(reason, try_this=f"{self.state.command('up')} (simulated nodes)")
-        to_build = bytes_to_build()
+        to_build = bytes_to_build(self.engine)
         check_images(to_build)  # the cache can be on another disk
         needed = to_build + NODE_BYTES
         free = shutil.disk_usage(self.state.checkout).free
@@ -82,7 +97,7 @@ class RealNodes:
     def prepare(self) -> str:
         """Builds the images, and unpacks the packages of the nodes."""
         extracted(PACKAGES)
-        self.images = ensure_images(self.screen)
+        self.images = ensure_images(self.screen, self.engine)
         return f"{len({image.archive for image in self.images})} images"
 
     @cached_property
@@ -99,26 +114,37 @@ class RealNodes:
         return NodeNetwork(self.addresses.machine, SERVICES, authority(self.state))
 
     def start(self, kubectl: Kubectl, tools: Mapping[str, Path], pools: Sequence[Pool]) -> list[str]:
-        """Starts the nodes of pools that are not queued, and imports the images; returns the nodes' names."""
+        """Starts the nodes of pools that are not queued, and imports the images; returns the nodes' names.
+
+        kwok simulates nodes with accelerators, as this machine has none.
+        """
         port, packages = api_port(self.state.kubeconfig), extracted(PACKAGES)
         nodes = Nodes(self.state, self.addresses, port, authority(self.state), tools, packages)
-        kubectl.create(access_objects())
+        kubectl.create([*access_objects(), api_endpoint(self.addresses.machine), DEVICE_CLASS])
         nodes.start_network()
         names: list[str] = []
-        for pool in pools:
-            for index in range(0 if pool.queued else pool.nodes_max):
+        for pool in (pool for pool in pools if not pool.queued and not has_accelerators(pool)):
+            for index in range(pool.nodes_max):
                 name = f"gke-{pool.name}-{index}"
                 nodes.start(name, len(names), pool)
                 names.append(name)
         nodes.wait_ready(kubectl, names)
         with self.screen.activity(lambda elapsed: f"  importing images for {elapsed:.0f} s"):
             nodes.import_images(names, self.images)
+        if simulated := static_nodes([pool for pool in pools if has_accelerators(pool)]):
+            create_nodes(kubectl, simulated)
+        start_dns(kubectl)
         return names
 
-    def deploy_kuberay(self, kubectl: Kubectl, settings: KubeRay) -> None:
+    def deploy_kuberay(self, kubectl: Kubectl, settings: KubeRay, batch_scheduler: str) -> None:
         """Starts the stock KubeRay operator in a pod, with the resources of the stack's settings."""
-        deploy_kuberay(kubectl, self.state.root / "kuberay", settings)
+        deploy_kuberay(kubectl, self.state.root / "kuberay", settings, batch_scheduler)
         wait_available(kubectl, namespaces.KUBERAY, KUBERAY_DEPLOYMENT)
+
+    def deploy_kueue(self, kubectl: Kubectl, helm: Path, settings: Kueue) -> str:
+        """Starts Kueue in a pod with the chart's Deployment and RBAC; returns the number of its replicas."""
+        deploy_kueue(kubectl, helm, self.state.root / "kueue.yaml", settings)
+        return wait_available(kubectl, namespaces.KUEUE, KUEUE_DEPLOYMENT)
 
     def wait_for_controller(self, kubectl: Kubectl) -> str:
         """Waits for the controller's Deployment, as `pulumi up` declared it."""
@@ -137,6 +163,11 @@ class RealNodes:
         wait_until(f"an answer of {address}", lambda: answers(f"{address}healthz"), PAGE_SECONDS_MAX, check)
         save_address(self.state, address)
         return address
+
+
+def has_accelerators(pool: Pool) -> bool:
+    """Returns whether the pool's nodes offer extended resources, such as GPUs."""
+    return any("/" in resource for resource in pool.capacity)
 
 
 def _gb(count: int) -> str:

@@ -10,12 +10,12 @@ import sys
 CHUNK_BYTES = 64 * 1024
 
 
-async def forward(address: str, port: int) -> None:
-    """Forwards `address`:`port` to the same port of 127.0.0.1 until it is cancelled."""
+async def forward(address: str, port: int, api_port: int) -> None:
+    """Forwards `address`:`port` to `api_port` of 127.0.0.1 until it is cancelled."""
 
     async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            upstream_reader, upstream_writer = await asyncio.open_connection("127.0.0.1", port)
+            upstream_reader, upstream_writer = await asyncio.open_connection("127.0.0.1", api_port)
         except OSError:  # the API server is restarting
             writer.close()
             return
@@ -38,4 +38,4 @@ async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 
 
 if __name__ == "__main__":
-    asyncio.run(forward(sys.argv[1], int(sys.argv[2])))
+    asyncio.run(forward(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))

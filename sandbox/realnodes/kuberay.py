@@ -17,25 +17,29 @@ DEPLOYMENT = "kuberay-operator"
 _FOLDERS = ("rbac", "manager")
 
 
-def deploy_kuberay(kubectl: Kubectl, folder: Path, settings: KubeRay) -> None:
+def deploy_kuberay(kubectl: Kubectl, folder: Path, settings: KubeRay, batch_scheduler: str = "") -> None:
     """Deploys the operator with its own ServiceAccount and RBAC, and with the resources, the concurrency and
-    the tolerations that the platform's chart gets; `folder` receives its manifests."""
+    the tolerations that the platform's chart gets; `folder` receives its manifests.
+
+    `batch_scheduler` places Ray's pods; empty for the Kubernetes scheduler.
+    """
     module = module_directory(find_go(), "kuberay", MODULE)
     shutil.rmtree(folder, ignore_errors=True)
     for name in _FOLDERS:
         shutil.copytree(module / "config" / name, folder / name, copy_function=shutil.copyfile)
-    folder.joinpath("kustomization.yaml").write_text(yaml.safe_dump(_overlay(settings)))
+    folder.joinpath("kustomization.yaml").write_text(yaml.safe_dump(_overlay(settings, batch_scheduler)))
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": KUBERAY, "labels": labels}}
     kubectl.create([namespace])
     kubectl.run("apply", "--server-side", "-k", str(folder))
 
 
-def _overlay(settings: KubeRay) -> dict[str, object]:
+def _overlay(settings: KubeRay, batch_scheduler: str) -> dict[str, object]:
     container = "/spec/template/spec/containers/0"
-    concurrency = f"--reconcile-concurrency={settings.reconcile_concurrency}"
+    flags = [f"--reconcile-concurrency={settings.reconcile_concurrency}"]
+    flags += [f"--batch-scheduler={batch_scheduler}"] if batch_scheduler else []
     patch = [
-        {"op": "add", "path": f"{container}/args/-", "value": concurrency},
+        *({"op": "add", "path": f"{container}/args/-", "value": flag} for flag in flags),
         {"op": "replace", "path": f"{container}/resources", "value": settings.resources.model_dump()},
         {"op": "add", "path": "/spec/template/spec/tolerations", "value": lost_node_tolerations()},
     ]

@@ -40,6 +40,8 @@ def _kernel() -> str | None:
         return "the kernel has no overlay file system (CONFIG_OVERLAY_FS)"
     if not is_v2() and (absent := [name for name in V1_CONTROLLERS if not (ROOT / name).is_dir()]):
         return f"control groups v1 without {', '.join(absent)} in {ROOT}"
+    if not Path("/proc/sys/net/bridge").is_dir():
+        return "the kernel shows no packets of bridges to iptables: modprobe br_netfilter"
     if not os.access(ROOT, os.W_OK):
         return f"{ROOT} is read-only"
     return _failure([*UNSHARE, "sh", "-c", _PROBE])

@@ -83,8 +83,10 @@ def network(spec: NodeSpec) -> None:
     run("ip", "link", "set", UPLINK, "name", "eth0")
     run("ip", "address", "add", f"{spec.address}/24", "dev", "eth0")
     run("ip", "link", "set", "eth0", "up")
-    run("ip", "route", "add", "default", "via", spec.addresses.dns)
-    Path("/proc/sys/net/ipv4/ip_forward").write_text("1\n")  # applies to this namespace only
+    run("ip", "route", "add", "default", "via", spec.addresses.gateway)
+    # These apply to this namespace only; the second shows packets between pods of the node to iptables.
+    for name in ("ipv4/ip_forward", "bridge/bridge-nf-call-iptables"):
+        Path("/proc/sys/net", name).write_text("1\n")
 
 
 def supervise(spec: NodeSpec) -> None:
@@ -120,7 +122,8 @@ def _environment(spec: NodeSpec) -> dict[str, str]:
     own = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]
     return {
         **os.environ,
-        "PATH": ":".join([*sorted(tools), *own, *folders]),
+        "PATH": ":".join([str(spec.settings / "bin"), *sorted(tools), *own, *folders]),
+        "XTABLES_LIBDIR": ":".join(f"{library}/xtables" for library in libraries),
         "LD_LIBRARY_PATH": ":".join(libraries),
     }
 

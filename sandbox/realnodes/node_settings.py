@@ -6,13 +6,19 @@ from typing import Any
 import yaml
 
 from sandbox.realnodes import cgroups
+from sandbox.realnodes.addresses import DNS_ADDRESS, SERVICES
 from sandbox.realnodes.spec import NodeSpec
 
 PAUSE_IMAGE = "registry.k8s.io/pause:3.10"
 CONTAINERD_SOCKET = "/run/containerd/containerd.sock"
 CONTAINERD_ROOT = "/var/lib/containerd"
 KUBELET_ROOT = "/var/lib/kubelet"
+CDI_ROOT = "/run/cdi"
+DEVICES = 4
+"""Devices of each node, which exist in name only: a container that claims one gets a variable."""
 DOMAIN = "cluster.local"
+COMMANDS = ("iptables", "iptables-save", "iptables-restore")
+"""Commands that are links to one executable, which Debian chooses when it installs the package."""
 
 _CONTAINERD = """\
 version = 3
@@ -40,6 +46,7 @@ disable_apparmor = true
 disable_hugetlb_controller = true
 tolerate_missing_hugetlb_controller = true
 enable_unprivileged_ports = true
+cdi_spec_dirs = ["{devices}"]
 
 [plugins."io.containerd.cri.v1.runtime".cni]
 bin_dirs = ["{plugins}"]
@@ -64,6 +71,7 @@ def write_settings(spec: NodeSpec) -> None:
         _CONTAINERD.format(
             root=CONTAINERD_ROOT,
             socket=CONTAINERD_SOCKET,
+            devices=CDI_ROOT,
             pause=PAUSE_IMAGE,
             plugins=spec.packages / "usr" / "lib" / "cni",
             cni=cni,
@@ -71,7 +79,12 @@ def write_settings(spec: NodeSpec) -> None:
         )
     )
     (spec.settings / "kubelet.yaml").write_text(yaml.safe_dump(_kubelet(spec), sort_keys=False))
-    (spec.settings / "resolv.conf").write_text(f"nameserver {spec.addresses.dns}\n")
+    commands = spec.settings / "bin"
+    commands.mkdir(exist_ok=True)
+    for name in COMMANDS:
+        (commands / name).unlink(missing_ok=True)
+        (commands / name).symlink_to(spec.packages / "usr" / "sbin" / "xtables-nft-multi")
+    (spec.settings / "resolv.conf").write_text(f"nameserver {DNS_ADDRESS}\n")
     (spec.settings / "hosts").write_text(f"127.0.0.1 localhost\n{spec.address} {spec.name}\n")
 
 
@@ -105,7 +118,7 @@ def _kubelet(spec: NodeSpec) -> dict[str, Any]:
         "failSwapOn": False,
         "oomScoreAdj": 0,  # a lower value needs CAP_SYS_RESOURCE
         "makeIPTablesUtilChains": False,
-        "clusterDNS": [spec.addresses.dns],
+        "clusterDNS": [DNS_ADDRESS],
         "clusterDomain": DOMAIN,
         "resolvConf": "",
         "containerRuntimeEndpoint": f"unix://{CONTAINERD_SOCKET}",
@@ -151,5 +164,21 @@ def programs(spec: NodeSpec) -> dict[str, list[str]]:
             "--conntrack-max-per-core=0",
             "--conntrack-tcp-timeout-established=0",
             "--conntrack-tcp-timeout-close-wait=0",
+        ],
+        "network-policies": [
+            tools["network-policies"],
+            f"--kubeconfig={spec.network_policies / 'kubeconfig'}",
+            f"--hostname-override={spec.name}",
+            f"--service-cluster-ip-range={SERVICES}",
+        ],
+        # It has the rights of its node: the API server lets a node read its pods' claims only.
+        "devices": [
+            tools["dra-example-kubeletplugin"],
+            kubeconfig,
+            f"--node-name={spec.name}",
+            f"--num-devices={DEVICES}",
+            f"--cdi-root={CDI_ROOT}",
+            f"--kubelet-registrar-directory-path={KUBELET_ROOT}/plugins_registry",
+            f"--kubelet-plugins-directory-path={KUBELET_ROOT}/plugins",
         ],
     }

@@ -41,6 +41,11 @@ class NodeSpec:
         """The folder with the settings of the node's programs."""
         return self.folder / "settings"
 
+    @property
+    def network_policies(self) -> Path:
+        """The folder with the identity of the program that enforces NetworkPolicies."""
+        return self.settings / "network-policies"
+
     def write(self, path: Path) -> None:
         """Writes the node to a file."""
         path.write_text(json.dumps(asdict(self), indent=2, default=str) + "\n")

@@ -1,4 +1,4 @@
-"""The sandbox's network: a bridge in a network namespace, with the machine, the DNS and the nodes on it.
+"""The sandbox's network: a bridge in a network namespace, with the machine and the nodes on it.
 
 The namespace ends with its process, and the machine's interface with the namespace.
 """
@@ -19,7 +19,7 @@ def run_switch(addresses: Addresses) -> None:
     for command in (
         "link set lo up",
         f"link add {BRIDGE} type bridge",
-        f"address add {addresses.dns}/24 dev {BRIDGE}",
+        f"address add {addresses.gateway}/24 dev {BRIDGE}",
         f"link set {BRIDGE} up",
     ):
         run("ip", *command.split())
@@ -35,7 +35,7 @@ def connect_machine(switch_pid: int, addresses: Addresses) -> None:
     run("ip", "link", "add", name, "type", "veth", "peer", "name", MACHINE, "netns", str(switch_pid))
     run("ip", "address", "add", f"{addresses.machine}/24", "dev", name)
     run("ip", "link", "set", name, "up")
-    run("ip", "route", "add", addresses.pods, "via", addresses.dns)
+    run("ip", "route", "add", addresses.pods, "via", addresses.gateway)
     in_switch(switch_pid, "link", "set", MACHINE, "master", BRIDGE, "up")
 
 

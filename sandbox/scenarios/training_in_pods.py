@@ -28,9 +28,11 @@ SECONDS_MAX = 420.0
 """Per wait: a Ray head in a pod takes half a minute on a quiet machine."""
 
 
-def play(kubectl: Kubectl, examples: Path, screen: Screen) -> str:
+def play(kubectl: Kubectl, examples: Path, screen: Screen, *, exclusive: bool = True) -> str:
     """Submits training and, after its first checkpoints, production; waits for the success of both.
 
+    `exclusive`: production has no pods before those of training have terminated. With Kueue it may: the quota
+    is free once KubeRay reports the RayJob as Suspended (pkg/controller/jobs/rayjob: IsActive).
     Raises StepError if a wait takes too long, a job fails, production has pods before those of training have
     terminated, or training starts from the beginning.
     """
@@ -47,7 +49,7 @@ def play(kubectl: Kubectl, examples: Path, screen: Screen) -> str:
     note(f"{production}: submitted, and preempts training")
     wait(
         f"the end of the first pods of {training}",
-        lambda: are_gone(first, training, production, list_pods(kubectl)),
+        lambda: are_gone(first, training, production if exclusive else None, list_pods(kubectl)),
     )
     note(f"{training}: all pods have terminated")
     for job in (production, training):
@@ -85,15 +87,16 @@ def pods_of(job: str, pods: Iterable[Object]) -> set[str]:
     }
 
 
-def are_gone(first: set[str], training: str, production: str, pods: Sequence[Object]) -> bool:
+def are_gone(first: set[str], training: str, production: str | None, pods: Sequence[Object]) -> bool:
     """Returns whether none of the first pods of training exists.
 
-    Raises StepError if production has pods while containers of these run: their quota is not free until then.
+    Raises StepError if production is named, and has pods while containers of these run: their quota is not
+    free.
     A kubelet deletes a pod some time after its phase has become final.
     """
     running = [pod for pod in pods if pod["status"]["phase"] not in FINAL_PHASES]
     remaining = first & pods_of(training, running)
-    if remaining and pods_of(production, pods):
+    if production and remaining and pods_of(production, pods):
         raise StepError(f"{production} has pods, and {len(remaining)} pods of {training} have not terminated")
     return not first & pods_of(training, pods)
 

@@ -1,6 +1,6 @@
 """Rules of queues: their names, their tree, and their quotas."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from settings.model.base import amount
@@ -90,11 +90,14 @@ def counted_resources(settings: Settings) -> set[str]:
     return {name for holder in holders(settings) for quotas in holder.quotas.values() for name in quotas}
 
 
-@rule("pools", "queues")
+@rule("admission", "pools", "queues")
 def quotas_suit_flavors(settings: Settings) -> Iterator[Finding]:
-    """Quotas are of flavors of pools in the file, and of resources that their nodes have (Kueue:
-    ClusterQueueSpec.resourceGroups)."""
+    """Quotas are of flavors of pools in the file, and of resources that their nodes have or that pods claim
+    (Kueue: ClusterQueueSpec.resourceGroups, resources.deviceClassMappings)."""
     pools = {pool.flavor_name: pool for pool in settings.pools}
+    offered = {resource for pool in settings.pools for resource in pool.capacity}
+    # Which nodes have devices that are only claimed is known to their driver, not to the file.
+    claimed = [m.name for m in settings.admission.device_classes if m.name not in offered]
     for holder in holders(settings):
         for flavor, quotas in holder.quotas.items():
             if flavor not in pools:
@@ -104,11 +107,13 @@ def quotas_suit_flavors(settings: Settings) -> Iterator[Finding]:
                 continue
             for resource, quota in quotas.items():
                 path = (*holder.path, flavor, resource)
-                yield from _resource_suits(pools[flavor], resource, quota.nominal, path)
+                yield from _resource_suits(pools[flavor], claimed, resource, quota.nominal, path)
 
 
-def _resource_suits(pool: Pool, resource: str, nominal: str, path: Path) -> Iterator[Finding]:
-    resources = [*pool.capacity, "ephemeral-storage"]
+def _resource_suits(
+    pool: Pool, claimed: Sequence[str], resource: str, nominal: str, path: Path
+) -> Iterator[Finding]:
+    resources = [*pool.capacity, "ephemeral-storage", *claimed]
     if resource not in resources and amount(nominal) > 0:
         no_gpu = f"remove it, or give pool {pool.name} a `gpu`"
         yield Finding(

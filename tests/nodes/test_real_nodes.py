@@ -16,7 +16,7 @@ def test_the_platforms_programs_run_in_pods(kubectl: Kubectl) -> None:
         for pod in pods
         if pod["metadata"]["namespace"] != "team-a"
     }
-    assert owners == {"kuberay-operator", "muster-controller", "muster-page"}
+    assert owners == {"coredns", "kuberay-operator", "muster-controller", "muster-page"}
     assert {status["restartCount"] for pod in pods for status in pod["status"]["containerStatuses"]} == {0}
 
 

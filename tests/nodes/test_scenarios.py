@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from sandbox.up_real import ELASTIC, scenarios_on_real_nodes
+import pytest
+
+from sandbox.up_real import ELASTIC, RESIZE, scenarios_on_real_nodes
 from tools.toolchain.paths import RunState
 
 
-def test_a_job_grows_and_returns_workers(state: RunState) -> None:
-    scenarios_on_real_nodes(state, [ELASTIC])
+@pytest.mark.parametrize("name", [ELASTIC, RESIZE])
+def test_a_scenario_happens_in_its_order(name: str, state: RunState) -> None:
+    scenarios_on_real_nodes(state, [name])

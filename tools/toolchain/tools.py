@@ -137,6 +137,18 @@ _ALL = (
     # Real nodes (sandbox/realnodes).
     _kubernetes_node("kubelet", 380),
     _kubernetes_node("kube-proxy", 16),
+    # Its module has the versions of the kubelet's, whose compiled packages it shares, except those of the API
+    # between a kubelet and its drivers, whose names changed after this driver's release.
+    Tool(
+        "dra-example-kubeletplugin",
+        "v0.2.1",
+        "dra-driver",
+        "sigs.k8s.io/dra-example-driver/cmd/dra-example-kubeletplugin",
+        30,
+        version_args=None,
+    ),
+    # Muster's own program around kube-router's controller; in the kubelet's versions too.
+    Tool("network-policies", "v2.1.0", "network-policies", ".", 30, version_args=None),
     _containerd("containerd", 104),
     _containerd("containerd-shim-runc-v2", 2),
     _containerd("ctr", 5),
@@ -170,7 +182,17 @@ CLUSTER_TOOLS = (
 )
 
 
-NODE_TOOLS = ("kubelet", "kube-proxy", "containerd", "containerd-shim-runc-v2", "ctr", "coredns", "pause")
+NODE_TOOLS = (
+    "kubelet",
+    "kube-proxy",
+    "dra-example-kubeletplugin",
+    "network-policies",
+    "containerd",
+    "containerd-shim-runc-v2",
+    "ctr",
+    "coredns",
+    "pause",
+)
 """Tools of real nodes, in addition to the cluster's."""
 
 KAI_TOOLS = tuple(name for name in TOOLS if name.startswith("kai-"))

@@ -40,9 +40,9 @@ def test_a_route_around_all_blocks_is_an_error() -> None:
 
 def test_blocks_share_no_address() -> None:
     first, second = Addresses(0), Addresses(1)
-    for name in ("network", "machine", "dns", "pods", "interface"):
+    for name in ("network", "machine", "gateway", "pods", "interface"):
         assert getattr(first, name) != getattr(second, name), name
-    assert {first.node(0), first.node(1), first.machine, first.dns} == {
+    assert {first.node(0), first.node(1), first.machine, first.gateway} == {
         "10.99.0.10",
         "10.99.0.11",
         "10.99.0.1",

@@ -13,7 +13,7 @@ from sandbox.realnodes.node_settings import PAUSE_IMAGE, programs, write_setting
 from sandbox.realnodes.spec import NodeSpec, read_spec
 
 TAINT = {"key": "cloud.google.com/gke-queued", "value": "true", "effect": "NoSchedule"}
-TOOLS = ("kubelet", "kube-proxy", "containerd", "ctr")
+TOOLS = ("kubelet", "kube-proxy", "dra-example-kubeletplugin", "network-policies", "containerd", "ctr")
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_the_kubelet_has_the_labels_taints_and_addresses_of_its_node(spec: NodeS
     kubelet = yaml.safe_load((spec.settings / "kubelet.yaml").read_text())
     assert kubelet["registerWithTaints"] == [TAINT]
     assert kubelet["cgroupRoot"] == "/muster-mine-gke-system-1"
-    assert kubelet["clusterDNS"] == ["10.99.3.2"]
+    assert kubelet["clusterDNS"] == ["10.96.0.10"]
     assert kubelet["authentication"]["anonymous"] == {"enabled": False}
     command = programs(spec)["kubelet"]
     assert "--node-labels=cloud.google.com/gke-nodepool=system" in command

@@ -4,6 +4,7 @@ import yaml
 
 from muster.admission.quantities import parse
 from sandbox.cluster.kinds import Object
+from sandbox.realnodes.environment import has_accelerators
 from sandbox.scenario import EXAMPLES
 from sandbox.scenarios.fit import SUBMITTER
 from sandbox.scenarios.gangs import cluster_spec
@@ -40,6 +41,8 @@ def test_real_nodes_change_the_first_queue_and_say_so() -> None:
     assert stack_file.settings.controller.wait_for_pods_ready is not None
     assert stack_file.changes == [
         "queue team-a has 2500m of CPU on real nodes, 100m on simulated GPU nodes",
+        "pods of tenants reach the API server, which Ray's autoscaler needs",
+        "queue team-a has 3 devices of gpu.example.com, by claims",
         "a gang is evicted 30 s after its node is lost",
     ]
 
@@ -47,3 +50,8 @@ def test_real_nodes_change_the_first_queue_and_say_so() -> None:
 def test_simulated_nodes_change_nothing() -> None:
     _, changes = stack_for("muster")
     assert changes == []
+
+
+def test_nodes_with_gpus_are_simulated_next_to_real_nodes() -> None:
+    pools = read("kai", real_nodes=True).settings.pools
+    assert {pool.name: has_accelerators(pool) for pool in pools} == {"system": False, "l4": True}

@@ -38,3 +38,7 @@ def test_production_beside_training_is_an_error() -> None:
 
 def test_a_job_whose_name_begins_with_anothers_has_its_own_pods() -> None:
     assert pods_of("train", [pod("u", "train-a-x1"), pod("v", "trains-x1")]) == {"u"}
+
+
+def test_an_engine_may_start_production_before_the_end_of_training() -> None:
+    assert not are_gone(FIRST, "train-a", None, [*TRAINING[:1], *PRODUCTION])

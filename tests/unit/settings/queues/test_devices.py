@@ -45,6 +45,13 @@ def test_kueue_counts_the_same_devices() -> None:
     assert configuration["resources"] == {"deviceClassMappings": [MAPPING]}
 
 
+def test_devices_that_are_only_claimed_may_have_quota_of_any_flavor() -> None:
+    fpga = {"name": "example.com/fpga", "deviceClassNames": ["fpga.example.com"]}
+    config = put("muster:queues", "clusterQueues", 0, "quotas", "cpu", fpga["name"], 2)
+    config["muster:admission"] = {**config["muster:admission"], "deviceClasses": [fpga]}
+    parse(config, FILE)
+
+
 CASES = [
     Case(
         "a class of two resources",
