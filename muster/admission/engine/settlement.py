@@ -203,7 +203,7 @@ class _Settlement:
         assert workload is not None
         # The object is marked only at the end of the pass, but the last cycle already orders the heads.
         preempting = workload.preempting or workload.key in self._preempting
-        entry = Entry(workload, queue.queue, queue.node, preempting)
+        entry = Entry(workload, queue.queue, queue.node, preempting, copies=queue.head_copies())
         entry.assignment_cache = feasibility.assignment_cache
         entry.priority_boost = self._state.priority_boost(workload, self._now_ms)
         last = self._heads.get(workload.key)
@@ -238,9 +238,12 @@ class _Settlement:
             self._preempting.discard(head.workload.key)
         queue = self._queues[head.queue.name]
         continues = self._scans.continues(head)
-        if queue.requeue_head(REQUEUE[head.outcome], continues, self._group.is_passed(queue)):
+        pending = REQUEUE[head.outcome] is RequeueReason.PENDING_PREEMPTION and self._claims.affect(head)
+        claims_again = pending and self._claims.remaining(head) > 0
+        parks = pending and not claims_again
+        if queue.requeue_head(REQUEUE[head.outcome], continues, self._group.is_passed(queue), parks=parks):
             self._moved = True
-        self._moved |= continues
+        self._moved |= continues or claims_again
 
     def _admit(self, head: Entry) -> None:
         key = head.workload.key
