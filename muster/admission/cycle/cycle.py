@@ -88,9 +88,13 @@ class Cycle:
         head.assignment_cache = None  # equivalent workloads are nominated in another state
         with self._claims.settled(head.node, self._number):
             nominated = nominate(self._state, head, self._number)
-        if not nominated or head.workload.surplus_of or _preempts_only_surplus(head):
+        settled, fits = head.assignment, head.assignment.mode is Mode.FIT
+        if not nominated or fits or head.workload.surplus_of or _preempts_only_surplus(head):
             return nominated
-        return nominate(self._state, head, self._number, shared, self._nominations)
+        nominate(self._state, head, self._number, shared, self._nominations)
+        if head.assignment.mode is Mode.FIT:  # into quota that an earlier head waits to complete
+            head.assignment, head.targets = settled, ()
+        return True
 
     def _renominate(self, head: Entry, claimed: Sequence[Holding]) -> None:
         """Nominates the head again without the targets that this cycle has claimed."""

@@ -27,6 +27,9 @@ class PendingClaims:
         self._state = state
         self._by_root: dict[QuotaNode, list[tuple[int, Entry]]] = {}
 
+    def __bool__(self) -> bool:
+        return bool(self._by_root)
+
     def clear(self) -> None:
         """Forgets all heads: a new pass tries them again."""
         self._by_root.clear()

@@ -164,7 +164,9 @@ class _Settlement:
             return self._moved
         group = self._group
         cycle = Cycle(self._state, number, self._now_ms, self._backfill, self._claims, group.nominations)
-        fitting = None if placing else self._selector.fitting_in_order(selected, self._preempting)
+        # A head that fits may fit only into quota that a parked head waits to complete.
+        nominates = placing or self._claims
+        fitting = None if nominates else self._selector.fitting_in_order(selected, self._preempting)
         if fitting is None:
             heads = [*(self._entry(queue, feasibility) for queue, feasibility, _ in selected), *placing]
             cycle.run(heads)

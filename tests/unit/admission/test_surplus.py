@@ -17,6 +17,7 @@ from muster.admission import (
     Workload,
     decide,
 )
+from muster.admission.pruning.try_everything import TryEverything
 from tests.unit.admission.builders import (
     NOW_MS,
     admitted,
@@ -330,3 +331,14 @@ def test_growth_preempts_no_more_than_it_asks_for(asked: int) -> None:
     borrower = [running("a", "r", 1), *(surplus("a", number, in_queue="r") for number in range(1, 7))]
     replicas = [growth("b", number) for number in range(1, asked + 1)]
     assert len(victims(decided(sharing_cohort(*borrower, running("b", "q", 1), *replicas)))) == asked
+
+
+@pytest.mark.parametrize("in_queue", ["q", "r"])
+@pytest.mark.parametrize("pruned", [True, False])
+def test_free_quota_of_a_gang_that_waits_for_surplus_is_not_taken(in_queue: str, pruned: bool) -> None:
+    queues = [queue("q", 4, cohort="all", reclaim_within_cohort=ANY), queue("r", 0, cohort="all")]
+    waiting = [workload("b", "q", 2, queued_at_ms=1), workload("c", in_queue, 1, queued_at_ms=2)]
+    of = snapshot(queues, running("a", gpu=2), surplus("a"), *waiting, cohorts=[cohort("all")])
+    plan = decided(of) if pruned else decide(of, NOW_MS, Rules(), TryEverything)
+    assert victims(plan) == ["a+1"]
+    assert not admitted(plan)
