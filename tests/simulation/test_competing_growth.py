@@ -13,16 +13,17 @@ from tools.testing.effort import seeds
 
 SEEDS = seeds(1, 2, 3)
 TEAMS = ("team-a", "team-b")
+THREE_TEAMS = (*TEAMS, "team-c")
 GPUS_OF_TEAM = 10
 
 
-def cohort() -> dict[Any, list[Body]]:
-    """Returns two queues of one cohort, each with GPUs for half of ten growers' work."""
+def cohort(*teams: str) -> dict[Any, list[Body]]:
+    """Returns queues of one cohort, each with GPUs for a part of its growers' work."""
     flavors = (
         quotas("cpu", cpu=64, memory="256Gi", gpu=0),
         quotas("l4", cpu=64, memory="256Gi", gpu=GPUS_OF_TEAM),
     )
-    return stack(*(cluster_queue(team, *flavors, preemption=PREEMPTION) for team in TEAMS))
+    return stack(*(cluster_queue(team, *flavors, preemption=PREEMPTION) for team in teams))
 
 
 def growers(sim: Simulation, team: str) -> list[str]:
@@ -49,13 +50,35 @@ def test_ten_growers_of_two_queues_reach_their_shares_within_a_minute(seed: int)
         await sim.until(
             lambda: total(sim, first) == total(sim, second) == GPUS_OF_TEAM,
             "both have their quota",
-            1 + 15 / 60,  # of which the autoscaler and the start of pods take up to 15 s
+            1,
             lambda: f"{total(sim, first)} and {total(sim, second)}",
         )
         assert all(workers(sim, job) >= 1 for job in first)
         await sim.stays(lambda: total(sim, first) == total(sim, second) == GPUS_OF_TEAM, "it is stable", 3)
 
-    Simulation(seed, cohort()).run(story)
+    Simulation(seed, cohort(*TEAMS)).run(story)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_several_queues_reclaim_their_quota_after_one_notice(seed: int) -> None:
+    """The replicas of both queues preempt different surplus, at once."""
+
+    async def story(sim: Simulation) -> None:
+        first, *others = THREE_TEAMS
+        borrower = growers(sim, first)
+        sim.autoscaler.demand |= {f"{first}-{n}/gpu": 8 for n in range(5)}
+        await sim.until(lambda: total(sim, borrower) == 3 * GPUS_OF_TEAM, "the first has borrowed", 3)
+        jobs = [growers(sim, team) for team in others]
+        await sim.until(lambda: all(workers(sim, job) for each in jobs for job in each), "all run", 6)
+        sim.autoscaler.demand |= {f"{team}-{n}/gpu": 8 for team in others for n in range(5)}
+        await sim.until(
+            lambda: all(total(sim, each) == GPUS_OF_TEAM for each in (borrower, *jobs)),
+            "all have their quota",
+            1,
+            lambda: [total(sim, each) for each in (borrower, *jobs)],
+        )
+
+    Simulation(seed, cohort(*THREE_TEAMS)).run(story)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -83,11 +83,28 @@ class Cycle:
         self._reserved.release()
 
     def _nominate(self, head: Entry, shared: SharedTargets | None) -> bool:
-        if not self._claims.affect(head):
+        if not self._claims.affect(head) or self._claims.remaining(head) <= 0:
             return nominate(self._state, head, self._number, shared, self._nominations)
         head.assignment_cache = None  # equivalent workloads are nominated in another state
-        with self._claims.settled(head.node):
-            return nominate(self._state, head, self._number)
+        with self._claims.settled(head.node, self._number):
+            nominated = nominate(self._state, head, self._number)
+        settled, fits = head.assignment, head.assignment.mode is Mode.FIT
+        if not nominated or fits or head.workload.surplus_of or _preempts_only_surplus(head):
+            return nominated
+        nominate(self._state, head, self._number, shared, self._nominations)
+        if head.assignment.mode is Mode.FIT:  # into quota that an earlier head waits to complete
+            head.assignment, head.targets = settled, ()
+        return True
+
+    def _renominate(self, head: Entry, claimed: Sequence[Holding]) -> None:
+        """Nominates the head again without the targets that this cycle has claimed."""
+        if not self._claims.affect(head):
+            renominate(self._state, head, claimed)
+            return
+        with self._claims.settled(head.node, self._number):
+            held = self._state.holdings
+            remaining = [target for target in claimed if target.workload.key in held[target.node.name]]
+            renominate(self._state, head, remaining)
 
     def admit_fitting(self, head: Entry) -> None:
         """Processes a head that fits and needs only quota; the caller passes such heads in the order of the
@@ -104,14 +121,14 @@ class Cycle:
         rival = self._reserved.claimant(head)
         # An earlier head has claimed a target: with the rule, look for an assignment without its targets.
         if rival and (self._rules.recompute_overlapping or head.workload.surplus_of):
-            renominate(self._state, head, self._reserved.claimed_targets(head.node))
+            self._renominate(head, self._reserved.claimed_targets(head.node))
             if head.assignment.mode is Mode.FIT:
                 self._defer(head, rival)
                 return
             rival = self._reserved.claimant(head)
         # An earlier head of this cycle has taken its nodes: its pods may fit on others.
         elif self._rules.topology_recompute and self._reserved.lacks_only_nodes(head):
-            renominate(self._state, head, ())
+            self._renominate(head, ())
             rival = self._reserved.claimant(head)
         mode = head.assignment.mode
         # The order matters: the first match is reported, and decides how the head is requeued.
@@ -171,7 +188,7 @@ class Cycle:
     def _preempt(self, head: Entry) -> None:
         self._drop_reservation(head)
         self._close(head, EntryOutcome.PREEMPTING)
-        self._claims.add(head)
+        self._claims.add(head, self._number)
         self._reserved.claim(head)
         # Else another head could take the quota that its targets release (Kueue: processEntry adds the
         # usage of a preempting entry to its snapshot).
@@ -184,7 +201,7 @@ class Cycle:
     def _defer(self, head: Entry, rival: str) -> None:
         self._drop_reservation(head)
         self._close(head, EntryOutcome.DEFERRED, rival)
-        self._claims.add(head)
+        self._claims.add(head, self._number)
         self._reserved.reserve(head, head.usage)
 
     def _close(self, head: Entry, outcome: EntryOutcome, rival: str = "") -> None:
@@ -216,6 +233,10 @@ class Cycle:
                 amount = min(amount, quota.nominal + limit - head.node.usage.get(fr, 0))
             share[fr] = max(0, amount)
         self._reserved.reserve(head, share)
+
+
+def _preempts_only_surplus(head: Entry) -> bool:
+    return bool(head.targets) and all(target.holding.workload.surplus_of for target in head.targets)
 
 
 def in_order(entries: Iterable[Entry], rules: Rules) -> Iterator[Entry]:

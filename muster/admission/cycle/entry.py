@@ -76,6 +76,7 @@ class Entry:
     node: QuotaNode
     preempting: bool = False
     scan: FlavorScan | None = None
+    copies: int = 1  # the equivalent workloads that wait in its queue, with itself
     assignment_cache: AssignmentCache | None = None  # shared by its equivalence group
     assignment: Assignment = field(default_factory=lambda: _UNASSIGNED)
     targets: tuple[Target, ...] = ()

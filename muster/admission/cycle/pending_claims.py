@@ -1,9 +1,11 @@
 """Quota and targets of heads that wait for their targets, across the cycles of a pass.
 
 As in Kueue, a target that is already evicted is the first choice of every later preemptor: of several equal
-preemptors, one at a time has its targets evicted, which avoids needless evictions of gangs. Growth consists
-of many small workloads, each of which would wait for the notice of the one before it, so surplus is nominated
-as if earlier preemptors already had their quota, and claims other targets.
+preemptors, one at a time has its targets evicted, which avoids needless evictions of gangs. Surplus has a
+notice, for which each preemptor would wait in turn. So heads that preempt only surplus are nominated as if
+earlier preemptors already had their quota, and claim other surplus. Growth preempts nothing else.
+
+A head claims for all workloads that are equivalent to it, as many times as there are.
 """
 
 from collections.abc import Iterator
@@ -16,30 +18,44 @@ from muster.admission.state.state import WorkingState
 
 
 class PendingClaims:
-    """The heads that wait for their targets, by the root of their cohort tree, in order."""
+    """The heads that wait for their targets, by the root of their cohort tree, in order, with the number of
+    the cycle that has added them."""
 
     __slots__ = ("_by_root", "_state")
 
     def __init__(self, state: WorkingState) -> None:
         self._state = state
-        self._by_root: dict[QuotaNode, list[Entry]] = {}
+        self._by_root: dict[QuotaNode, list[tuple[int, Entry]]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._by_root)
 
     def clear(self) -> None:
         """Forgets all heads: a new pass tries them again."""
         self._by_root.clear()
 
-    def add(self, head: Entry) -> None:
-        """Adds a head that waits for its targets."""
-        self._by_root.setdefault(head.node.root, []).append(head)
+    def add(self, head: Entry, cycle: int) -> None:
+        """Adds a head of the cycle that waits for its targets."""
+        self._by_root.setdefault(head.node.root, []).append((cycle, head))
 
     def affect(self, head: Entry) -> bool:
-        """Returns whether the head is surplus, and another workload of its tree waits for targets."""
-        return bool(head.workload.surplus_of) and head.node.root in self._by_root
+        """Returns whether workloads of the head's tree wait for targets: for a gang only if these include
+        surplus."""
+        claims = self._by_root.get(head.node.root, ())
+        if head.workload.surplus_of:
+            return bool(claims)
+        return any(target.holding.workload.surplus_of for _, other in claims for target in other.targets)
+
+    def remaining(self, head: Entry) -> int:
+        """Returns for how many workloads that are equivalent to the head it has not claimed quota yet."""
+        claims = self._by_root.get(head.node.root, ())
+        return head.copies - sum(other.workload.key == head.workload.key for _, other in claims)
 
     @contextmanager
-    def settled(self, node: QuotaNode) -> Iterator[None]:
-        """Simulates for the node's tree that the targets are gone, and that the heads have their quota."""
-        heads = self._by_root.get(node.root, [])
+    def settled(self, node: QuotaNode, cycle: int) -> Iterator[None]:
+        """Simulates for the node's tree that the targets of the cycles before this one are gone, and that
+        their heads have their quota. What this cycle has claimed is in its own reservations."""
+        heads = [head for number, head in self._by_root.get(node.root, ()) if number < cycle]
         topologies = self._state.topologies()
         with self._state.absent(self._targets(heads)):
             for head in heads:

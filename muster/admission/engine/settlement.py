@@ -164,7 +164,9 @@ class _Settlement:
             return self._moved
         group = self._group
         cycle = Cycle(self._state, number, self._now_ms, self._backfill, self._claims, group.nominations)
-        fitting = None if placing else self._selector.fitting_in_order(selected, self._preempting)
+        # A head that fits may fit only into quota that a parked head waits to complete.
+        nominates = placing or self._claims
+        fitting = None if nominates else self._selector.fitting_in_order(selected, self._preempting)
         if fitting is None:
             heads = [*(self._entry(queue, feasibility) for queue, feasibility, _ in selected), *placing]
             cycle.run(heads)
@@ -203,7 +205,7 @@ class _Settlement:
         assert workload is not None
         # The object is marked only at the end of the pass, but the last cycle already orders the heads.
         preempting = workload.preempting or workload.key in self._preempting
-        entry = Entry(workload, queue.queue, queue.node, preempting)
+        entry = Entry(workload, queue.queue, queue.node, preempting, copies=queue.head_copies())
         entry.assignment_cache = feasibility.assignment_cache
         entry.priority_boost = self._state.priority_boost(workload, self._now_ms)
         last = self._heads.get(workload.key)
@@ -238,9 +240,12 @@ class _Settlement:
             self._preempting.discard(head.workload.key)
         queue = self._queues[head.queue.name]
         continues = self._scans.continues(head)
-        if queue.requeue_head(REQUEUE[head.outcome], continues, self._group.is_passed(queue)):
+        pending = REQUEUE[head.outcome] is RequeueReason.PENDING_PREEMPTION and self._claims.affect(head)
+        claims_again = pending and self._claims.remaining(head) > 0
+        parks = pending and not claims_again
+        if queue.requeue_head(REQUEUE[head.outcome], continues, self._group.is_passed(queue), parks=parks):
             self._moved = True
-        self._moved |= continues
+        self._moved |= continues or claims_again
 
     def _admit(self, head: Entry) -> None:
         key = head.workload.key

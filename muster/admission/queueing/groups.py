@@ -24,7 +24,7 @@ class EquivalenceGroup:
     Entries of removed workloads remain in the heap until they reach its top or are too many. The queue drops
     a group with its last workload."""
 
-    __slots__ = ("_first", "_heap", "_live", "equivalence", "parked", "pruning_data")
+    __slots__ = ("_first", "_heap", "_live", "equivalence", "parked", "pruning_data", "waits")
 
     def __init__(self, equivalence: EquivalenceClass) -> None:
         self.equivalence = equivalence
@@ -32,6 +32,7 @@ class EquivalenceGroup:
         self._heap: list[QueueOrder] = []
         self._first: QueuedWorkload | None = None  # cached until a change
         self.parked = False
+        self.waits = False  # parked, as its first workload waits for its targets
         self.pruning_data: object = None  # a cache of muster/admission/pruning
 
     def __len__(self) -> int:
@@ -44,7 +45,8 @@ class EquivalenceGroup:
     def copy(self) -> "EquivalenceGroup":
         """Returns an independent copy with the same workloads."""
         copy = EquivalenceGroup(self.equivalence)
-        copy._live, copy._heap, copy.parked = dict(self._live), list(self._heap), self.parked
+        copy._live, copy._heap = dict(self._live), list(self._heap)
+        copy.parked, copy.waits = self.parked, self.waits
         return copy
 
     def keys(self) -> KeysView[str]:

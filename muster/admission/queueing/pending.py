@@ -204,7 +204,7 @@ class PendingQueue:
         elif len(self._active) == len(self._opened):
             return
         for _, _, group in self._opened:
-            group.parked = False
+            group.parked = group.waits = False
         self._active = self._opened.copy()
 
     def close(self) -> None:
@@ -230,6 +230,10 @@ class PendingQueue:
         """Returns the workload that the next cycle tries, if any."""
         return self.first(self._active[0][-1]) if self._active else None
 
+    def head_copies(self) -> int:
+        """Returns the number of workloads that are equivalent to the head, with itself."""
+        return len(self._active[0][-1])
+
     def head_order(self) -> QueueOrder:
         """Returns the head's order, including its boost."""
         return self._active[0][1]
@@ -252,16 +256,19 @@ class PendingQueue:
         return [self.first(group) for _, _, group in ranked]
 
     def requeue_head(
-        self, reason: RequeueReason, pending_flavors: bool = False, passes: bool = False
+        self, reason: RequeueReason, pending_flavors: bool = False, passes: bool = False, parks: bool = False
     ) -> bool:
         """Requeues or parks the head; returns whether the next workload may be tried now.
 
         `pending_flavors`: the head has not tried all flavors. `passes`: parks it even in a strict queue
-        (rules/backfill.py)."""
+        (rules/backfill.py). `parks`: parks it unless the queue is strict, as others can't take its claims
+        (cycle/pending_claims.py)."""
         strategy = QueueingStrategy.BEST_EFFORT_FIFO if passes else self.queue.strategy
-        if requeues_immediately(strategy, reason, pending_flavors):
+        stays = requeues_immediately(strategy, reason, pending_flavors)
+        if stays and not (parks and strategy is QueueingStrategy.BEST_EFFORT_FIFO):
             return False
-        heappop(self._active)[-1].parked = True
+        group = heappop(self._active)[-1]
+        group.parked, group.waits = True, stays
         return True
 
     def place(self, workload: Workload) -> tuple[EquivalenceGroup, Workload | None]:
@@ -270,7 +277,10 @@ class PendingQueue:
         if self._closed and self._strict:
             self.open()
         group = self._groups_of(workload.key).by_key[workload.key]
-        head = None if self._closed or group.parked else self.head()
+        if group.waits:
+            head: Workload | None = self.first(group)
+        else:
+            head = None if self._closed or group.parked else self.head()
         return group, None if head is workload else head
 
     def _groups_of(self, key: str) -> PendingGroups:

@@ -117,10 +117,12 @@ class RayServiceGang(RayView[RayService]):
     @property
     def ineligibility(self) -> str | None:
         service = self.obj
-        if service.spec.upgrade_strategy.type != "None":
+        strategy = service.spec.upgrade_strategy.type
+        if strategy != "None":
             return (
-                "KubeRay upgrades a RayService with a second cluster, but the gang has quota for one: "
-                "set spec.upgradeStrategy.type to None, and upgrade with a RayService of another name"
+                f"KubeRay upgrades a RayService with a second cluster (strategy {strategy or 'NewCluster'}), "
+                "but the gang has quota for one: set spec.upgradeStrategy.type to None. Upgrade in place, or "
+                "with a RayService of another name, which waits for its own quota while this one serves"
             )
         ready = find_condition(service.status.conditions, "Ready")
         # The reason stays until the service is ready, even after the spec is corrected.

@@ -17,6 +17,7 @@ from muster.admission import (
     Workload,
     decide,
 )
+from muster.admission.pruning.try_everything import TryEverything
 from tests.unit.admission.builders import (
     NOW_MS,
     admitted,
@@ -288,3 +289,56 @@ def test_an_engine_answers_whether_growth_would_preempt() -> None:
     engine.put(workload("c", "q", 3))
     engine.decide(NOW_MS)
     assert not engine.preempts(growth("b", gpu=1), NOW_MS)  # a gang waits for the same quota
+
+
+@pytest.mark.parametrize("queues", [2, 3])
+@pytest.mark.parametrize("rules", [Rules(), Rules(fair_sharing=FairSharing())], ids=["classical", "fair"])
+def test_replicas_of_several_queues_claim_different_surplus(queues: int, rules: Rules) -> None:
+    """In each cycle the heads of all queues find the same target first."""
+    names = [f"q{number}" for number in range(queues)]
+    shares = [queue(name, 4, cohort="all", reclaim_within_cohort=ANY) for name in (*names, "r")]
+    borrowed = 3 * queues
+    borrower = [running("a", "r", 4), *(surplus("a", n, in_queue="r") for n in range(1, borrowed + 1))]
+    asked = [growth(f"b-{name}", number, in_queue=name) for name in names for number in (1, 2, 3)]
+    gangs = [running(f"b-{name}", name, 1) for name in names]
+    plan = decided(snapshot(shares, *borrower, *gangs, *asked, cohorts=[cohort("all")]), rules)
+    assert len(victims(plan)) == borrowed
+
+
+@pytest.mark.parametrize("queues", [1, 2])
+@pytest.mark.parametrize("rules", [Rules(), Rules(fair_sharing=FairSharing())], ids=["classical", "fair"])
+def test_waiting_gangs_claim_different_surplus(queues: int, rules: Rules) -> None:
+    """Else each gang would wait for the notice of the one before it."""
+    names = [f"q{number}" for number in range(queues)]
+    shares = [queue(name, 4, cohort="all", reclaim_within_cohort=ANY) for name in (*names, "r")]
+    borrowed = 4 * queues
+    borrower = [running("a", "r", 4), *(surplus("a", n, in_queue="r") for n in range(1, borrowed + 1))]
+    gangs = [workload(f"{name}-{number}", name, 1) for name in names for number in range(3)]
+    plan = decided(snapshot(shares, *borrower, *gangs, cohorts=[cohort("all")]), rules)
+    assert len(victims(plan)) == 3 * queues
+
+
+def test_a_second_gang_evicts_no_gang_before_the_first_has_its_quota() -> None:
+    """As in Kueue: the quota that it waits for may suffice for both by then."""
+    waiting = [workload("b", "q", 1, priority=1, queued_at_ms=1), workload("c", "q", 1, priority=1)]
+    lower = [running("a", gpu=2), surplus("a"), running("d", gpu=1)]
+    plan = decided(snapshot(queue("q", 4, within_queue=LOWER), *lower, *waiting))
+    assert victims(plan) == ["a+1"]
+
+
+@pytest.mark.parametrize("asked", [1, 2, 3])
+def test_growth_preempts_no_more_than_it_asks_for(asked: int) -> None:
+    borrower = [running("a", "r", 1), *(surplus("a", number, in_queue="r") for number in range(1, 7))]
+    replicas = [growth("b", number) for number in range(1, asked + 1)]
+    assert len(victims(decided(sharing_cohort(*borrower, running("b", "q", 1), *replicas)))) == asked
+
+
+@pytest.mark.parametrize("in_queue", ["q", "r"])
+@pytest.mark.parametrize("pruned", [True, False])
+def test_free_quota_of_a_gang_that_waits_for_surplus_is_not_taken(in_queue: str, pruned: bool) -> None:
+    queues = [queue("q", 4, cohort="all", reclaim_within_cohort=ANY), queue("r", 0, cohort="all")]
+    waiting = [workload("b", "q", 2, queued_at_ms=1), workload("c", in_queue, 1, queued_at_ms=2)]
+    of = snapshot(queues, running("a", gpu=2), surplus("a"), *waiting, cohorts=[cohort("all")])
+    plan = decided(of) if pruned else decide(of, NOW_MS, Rules(), TryEverything)
+    assert victims(plan) == ["a+1"]
+    assert not admitted(plan)

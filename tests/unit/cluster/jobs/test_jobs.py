@@ -89,8 +89,9 @@ AUTOSCALED_SLICES = (
     "the pod templates"
 )
 TWO_CLUSTERS = (
-    "KubeRay upgrades a RayService with a second cluster, but the gang has quota for one: set "
-    "spec.upgradeStrategy.type to None, and upgrade with a RayService of another name"
+    "KubeRay upgrades a RayService with a second cluster (strategy {}), but the gang has quota for one: set "
+    "spec.upgradeStrategy.type to None. Upgrade in place, or with a RayService of another name, which waits "
+    "for its own quota while this one serves"
 )
 
 
@@ -137,10 +138,17 @@ REFUSALS: dict[str, tuple[Body, str]] = {
         ray_job("dev", rayClusterSpec={**ray_cluster_spec(2, GROUPED), "enableInTreeAutoscaling": True}),
         AUTOSCALED_SLICES,
     ),
-    "upgrades by a second cluster, the default": (ray_service("llm", upgradeStrategy={}), TWO_CLUSTERS),
+    "upgrades by a second cluster, the default": (
+        ray_service("llm", upgradeStrategy={}),
+        TWO_CLUSTERS.format("NewCluster"),
+    ),
     "upgrades by a second cluster": (
         ray_service("llm", upgradeStrategy={"type": "NewCluster"}),
-        TWO_CLUSTERS,
+        TWO_CLUSTERS.format("NewCluster"),
+    ),
+    "upgrades by a second cluster, step by step": (
+        ray_service("llm", upgradeStrategy={"type": "NewClusterWithIncrementalUpgrade"}),
+        TWO_CLUSTERS.format("NewClusterWithIncrementalUpgrade"),
     ),
     "a RayService refused by KubeRay": (
         with_ready_condition(ray_service("llm"), "ValidationFailed", "its name is too long"),
